@@ -1,0 +1,19 @@
+#pragma once
+
+#include <chrono>
+
+namespace longhaul {
+
+/// Seconds since construction or the last restart().
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  void restart() { start_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace longhaul

@@ -1,0 +1,37 @@
+#pragma once
+// The element types that tensors are stored in. Block types (the GGUF quantizations) hold
+// `block_size` elements in `block_bytes` bytes; a row of a tensor is a whole number of blocks.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace longhaul {
+
+enum class DType : uint8_t {
+  F32, F16, BF16,
+  Q4_0, Q4_1, Q5_0, Q5_1, Q8_0,
+  Q3_K, Q4_K, Q5_K, Q6_K,
+  IQ4_NL, IQ4_XS,
+};
+inline constexpr int kDTypeCount = 14;
+
+struct DTypeTraits {
+  std::string_view name;  ///< as GGUF tools print it, e.g. "Q4_K"
+  int block_size;         ///< elements in a block; 1 for plain types
+  int block_bytes;
+};
+
+const DTypeTraits& traits(DType type);
+
+inline std::string_view name_of(DType type) { return traits(type).name; }
+inline bool is_block_type(DType type) { return traits(type).block_size > 1; }
+
+/// Bytes of `count` elements; `count` must be a multiple of the block size.
+size_t bytes_of(DType type, int64_t count);
+
+/// Case-insensitive; empty when the name is unknown.
+std::optional<DType> dtype_from_name(std::string_view name);
+
+}  // namespace longhaul

@@ -1,0 +1,38 @@
+#pragma once
+// Two kinds of fault: the user's (an exception with one clear line, exit code 2) and ours (an
+// assertion that stops the program).
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace longhaul {
+
+/// Something the user can put right: a file, a key, a flag, a value. `what()` is one line that
+/// names it and the value found.
+class UserError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class... Args>
+[[noreturn]] void user_error(fmt::format_string<Args...> format, Args&&... args) {
+  throw UserError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Writes `warning: ...` to standard error.
+void warn_line(const std::string& line);
+
+template <class... Args>
+void warn(fmt::format_string<Args...> format, Args&&... args) {
+  warn_line(fmt::format(format, std::forward<Args>(args)...));
+}
+
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
+
+}  // namespace longhaul
+
+/// A mistake of ours if it fails. Stays on in release builds: keep it out of inner loops.
+#define LH_ASSERT(condition) \
+  ((condition) ? void(0) : ::longhaul::assertion_failed(#condition, __FILE__, __LINE__))

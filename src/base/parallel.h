@@ -1,0 +1,47 @@
+#pragma once
+// The one place where work is spread over cores. OpenMP underneath (oneDNN uses the same pool);
+// std::thread where the build leaves OpenMP out (thread sanitizer, fuzzing).
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace longhaul {
+
+/// Threads that parallel_for uses, at least 1. Defaults to the cores this process may run on.
+int thread_count();
+void set_thread_count(int count);
+
+namespace detail {
+using Body = void (*)(void* context, int64_t index, int thread);
+void run_parallel(int64_t count, Body body, void* context);
+}  // namespace detail
+
+/// Calls body(index, thread) once for each index in [0, count), handing out indices one by one in
+/// ascending order; thread is in [0, thread_count()). Returns when all are done. The body must not
+/// throw. Inside another parallel_for it runs on the calling thread alone (as thread 0).
+template <class Body>
+void parallel_for(int64_t count, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  detail::run_parallel(
+      count,
+      [](void* context, int64_t index, int thread) {
+        (*static_cast<Plain*>(context))(index, thread);
+      },
+      const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+}
+
+/// Splits [0, count) into at most thread_count() stretches of whole multiples of `grain` and calls
+/// body(begin, end).
+template <class Body>
+void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
+  const int64_t units = (count + grain - 1) / grain;
+  const int64_t parts = units < thread_count() ? units : thread_count();
+  parallel_for(parts, [&](int64_t part, int) {
+    const int64_t begin = units * part / parts * grain;
+    const int64_t end = units * (part + 1) / parts * grain;
+    body(begin, end < count ? end : count);
+  });
+}
+
+}  // namespace longhaul

@@ -1,0 +1,60 @@
+#include "base/system_info.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace longhaul {
+namespace {
+
+/// The number behind `key` in a /proc file of "Key:   123 kB" lines, in bytes; 0 when absent.
+size_t kilobytes_of(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    std::istringstream rest(line.substr(key.size() + 1));
+    size_t value = 0;
+    rest >> value;
+    return value * 1024;
+  }
+  return 0;
+}
+
+/// The number in a file that holds only a number; `fallback` for "max" or a missing file.
+size_t number_in(const char* file, size_t fallback) {
+  std::ifstream in(file);
+  size_t value = 0;
+  return in >> value ? value : fallback;
+}
+
+}  // namespace
+
+size_t available_memory_bytes() {
+  constexpr size_t kNone = std::numeric_limits<size_t>::max();
+  const size_t machine = kilobytes_of("/proc/meminfo", "MemAvailable");
+  const size_t limit = number_in("/sys/fs/cgroup/memory.max", kNone);
+  if (limit == kNone) return machine;
+  const size_t used = number_in("/sys/fs/cgroup/memory.current", 0);
+  return std::min(machine, limit > used ? limit - used : 0);
+}
+
+size_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+size_t anonymous_resident_bytes() { return kilobytes_of("/proc/self/status", "RssAnon"); }
+
+std::string cpu_model_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+}  // namespace longhaul

@@ -1,0 +1,20 @@
+#pragma once
+// What this process and this machine have: for reports and for refusing what cannot fit.
+
+#include <cstddef>
+#include <string>
+
+namespace longhaul {
+
+/// Bytes that can be allocated without swapping: the kernel's estimate, or what is left of the
+/// control group's limit when that is smaller.
+size_t available_memory_bytes();
+
+/// Largest resident set of this process so far, and the part of the present one that is not
+/// backed by files (mapped weights are shared with the page cache and do not count there).
+size_t peak_resident_bytes();
+size_t anonymous_resident_bytes();
+
+std::string cpu_model_name();
+
+}  // namespace longhaul

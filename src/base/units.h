@@ -1,0 +1,21 @@
+#pragma once
+// Numbers as people read them.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+/// "913 B", "1.4 KiB", "188.7 MiB", "3.2 GiB".
+std::string format_bytes(size_t bytes);
+
+/// "12 ms", "3.4 s", "2 min 05 s", "1 h 10 min".
+std::string format_seconds(double seconds);
+
+/// "8192" or "8,192"-free forms with a suffix: "512M", "2.5GiB", "100KB" (powers of 1024 all).
+/// Empty when it is no size.
+std::optional<size_t> parse_bytes(std::string_view text);
+
+}  // namespace longhaul
