@@ -1,0 +1,87 @@
+#pragma once
+// A model on disk, whatever its format: named tensors that view mapped files, and metadata. What a
+// tensor or a key means is not known here.
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/tensor_view.h"
+#include "format/gguf_metadata.h"
+
+namespace longhaul {
+
+enum class CheckpointFormat { kGguf, kHuggingFace };
+
+/// The JSON files of a Hugging Face folder. A document that the folder lacks is null; config.json
+/// is always there. tokenizer.json is large and is parsed by the tokenizer: `tokenizer_json` is its
+/// path, empty when absent.
+struct HfDocuments {
+  std::filesystem::path folder;
+  nlohmann::json config;
+  nlohmann::json generation_config;
+  nlohmann::json tokenizer_config;
+  std::filesystem::path tokenizer_json;
+};
+
+/// A tensor that is in the files but in a form that no TensorView can hold (integers, FP8, more
+/// than four dimensions). Asking for it is an error; its presence is not.
+struct UnreadableTensor {
+  std::string name;
+  std::string file;
+  std::string reason;  ///< e.g. "has type I64; F32, F16 and BF16 can be read"
+};
+
+/// Movable; views of its tensors and metadata live as long as it does.
+class Checkpoint {
+ public:
+  CheckpointFormat format() const { return format_; }
+  /// The file or folder that was asked for.
+  const std::filesystem::path& path() const { return path_; }
+  /// Files that hold tensors, in shard order.
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+
+  /// In the order of the files.
+  const std::vector<TensorView>& tensors() const { return tensors_; }
+  const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
+  /// Bytes of all tensors() (not of the unreadable ones).
+  size_t total_bytes() const { return total_bytes_; }
+
+  /// Null when absent. Throws UserError when it is there but unreadable, so that an optional tensor
+  /// is never taken for an absent one.
+  const TensorView* find(std::string_view name) const;
+  /// Throws UserError naming file and tensor when it is absent or unreadable.
+  const TensorView& get(std::string_view name) const;
+
+  const GgufMetadata& gguf() const;  ///< format() must be kGguf
+  const HfDocuments& hf() const;     ///< format() must be kHuggingFace
+
+ private:
+  friend class CheckpointBuilder;
+  Checkpoint() = default;
+
+  CheckpointFormat format_ = CheckpointFormat::kGguf;
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> files_;
+  std::vector<MappedFile> mappings_;
+  std::vector<TensorView> tensors_;
+  std::vector<UnreadableTensor> unreadable_;
+  std::unordered_map<std::string_view, size_t> index_;  ///< of tensors_, then of unreadable_
+  size_t total_bytes_ = 0;
+  std::unique_ptr<GgufMetadata> gguf_;
+  std::unique_ptr<HfDocuments> hf_;
+};
+
+/// Opens a .gguf file (any shard of a split set finds the others), a Hugging Face folder
+/// (config.json + model.safetensors, or model.safetensors.index.json and its shards) or the folder
+/// of a .safetensors file. Only headers are read. Throws UserError: one line that names the file
+/// and what is wrong with it.
+Checkpoint open_checkpoint(const std::filesystem::path& path);
+
+}  // namespace longhaul

@@ -1,0 +1,104 @@
+#pragma once
+// The key-value part of a GGUF file. Values stay where they are in the mapped file: strings are
+// views into it and arrays are decoded when asked for, so a vocabulary of 128K tokens costs one
+// walk over its string lengths. Views live as long as the Checkpoint.
+// Source: the GGUF specification, version 3 (ggml, docs/gguf.md).
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace longhaul {
+
+/// The numbers are those of the file.
+enum class GgufType : uint32_t {
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kString,
+  kArray,
+  kU64,
+  kI64,
+  kF64,
+};
+inline constexpr uint32_t kGgufTypeCount = 13;
+
+std::string_view name_of(GgufType type);  ///< "u8", ..., "string", "array", "f64"
+/// Bytes of one value in the file; 0 for strings and arrays, whose length varies.
+size_t fixed_bytes(GgufType type);
+
+/// An array of the file, undecoded: `count` elements packed in `bytes`.
+struct GgufArray {
+  GgufType element = GgufType::kU8;
+  uint64_t count = 0;
+  std::span<const std::byte> bytes;
+};
+
+struct GgufEntry {
+  std::string_view key;
+  GgufType type = GgufType::kU8;
+  std::span<const std::byte> bytes;  ///< a scalar's bytes or a string's text; empty for arrays
+  GgufArray array;                   ///< for GgufType::kArray
+};
+
+/// Every accessor throws UserError naming file, key and the type found when the value is of
+/// another kind. `find_` gives nothing for an absent key, `get_` throws.
+class GgufMetadata {
+ public:
+  explicit GgufMetadata(std::string file) : file_(std::move(file)) {}
+
+  /// For the reader. Throws UserError for a key that is there already.
+  void add(const GgufEntry& entry);
+
+  const std::vector<GgufEntry>& entries() const { return entries_; }  ///< in file order
+  const GgufEntry* find(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  const std::string& file() const { return file_; }  ///< for messages
+
+  // Any integer type of the file is taken as long as its value fits; f64 also takes integers.
+  std::optional<uint64_t> find_u64(std::string_view key) const;
+  std::optional<int64_t> find_i64(std::string_view key) const;
+  std::optional<double> find_f64(std::string_view key) const;
+  std::optional<bool> find_bool(std::string_view key) const;
+  std::optional<std::string_view> find_string(std::string_view key) const;
+  std::optional<GgufArray> find_array(std::string_view key) const;
+  uint64_t get_u64(std::string_view key) const;
+  int64_t get_i64(std::string_view key) const;
+  double get_f64(std::string_view key) const;
+  bool get_bool(std::string_view key) const;
+  std::string_view get_string(std::string_view key) const;
+  GgufArray get_array(std::string_view key) const;
+
+  /// Decoded arrays; empty optional when the key is absent. Memory is bounded by the file's size.
+  std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
+  std::optional<std::vector<int64_t>> find_integers(std::string_view key) const;
+  std::optional<std::vector<float>> find_floats(std::string_view key) const;
+
+  /// A setting that is either one number for all layers or an array with one per layer (then its
+  /// length must be `layers`): always `layers` numbers, or nothing when absent.
+  std::optional<std::vector<uint64_t>> find_u64_per_layer(std::string_view key,
+                                                          uint64_t layers) const;
+
+  /// The value as `inspect` prints it: arrays as their type, length and first elements.
+  std::string describe(const GgufEntry& entry) const;
+
+ private:
+  [[noreturn]] void missing(std::string_view key) const;
+  [[noreturn]] void wrong_type(const GgufEntry& entry, std::string_view wanted) const;
+
+  std::string file_;
+  std::vector<GgufEntry> entries_;
+  std::unordered_map<std::string_view, size_t> index_;
+};
+
+}  // namespace longhaul
