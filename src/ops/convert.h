@@ -1,0 +1,22 @@
+#pragma once
+// Runs of f32 to and from the 16-bit floats (to the bit as base/float_types.h, but for the payload
+// of NaNs) and to and from Q8_0, the int8 form of the KV store.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/float_types.h"
+
+namespace longhaul {
+
+void f32_to_bf16(const float* x, int64_t count, bf16_t* y);
+void bf16_to_f32(const bf16_t* x, int64_t count, float* y);
+void f32_to_f16(const float* x, int64_t count, f16_t* y);
+void f16_to_f32(const f16_t* x, int64_t count, float* y);
+
+/// GGUF's Q8_0: per 32 values an f16 scale (amax / 127) and 32 int8, 34 bytes. `count` is a
+/// multiple of 32; `y` has count / 32 * 34 bytes. Values are rounded to nearest, ties to even.
+void quantize_q8_0(const float* x, int64_t count, std::byte* y);
+void dequantize_q8_0(const std::byte* x, int64_t count, float* y);
+
+}  // namespace longhaul

@@ -1,0 +1,20 @@
+#pragma once
+// Root-mean-square normalisation (Zhang and Sennrich 2019, arXiv:1910.07467).
+
+#include <cstdint>
+
+#include "base/float_types.h"
+
+namespace longhaul {
+
+/// y[r, i] = x[r, i] / sqrt(mean over i of x[r, i]^2 + eps) * weight[i]; all [rows, n] packed,
+/// weight [n]. y may be x.
+void rms_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, float* y);
+void rms_norm(const float* x, const float* weight, float eps, int64_t rows, int64_t n, bf16_t* y);
+
+/// Per-head query or key norm, in place: x[token, head, i] with tokens `token_stride` floats apart
+/// (>= heads * head_dim, so x may be a part of a fused projection); weight [head_dim].
+void rms_norm_heads(float* x, const float* weight, float eps, int64_t tokens, int64_t heads,
+                    int64_t head_dim, int64_t token_stride);
+
+}  // namespace longhaul
