@@ -1,0 +1,19 @@
+#pragma once
+// Where tokenizers come from. All throw UserError with one line that names the file or key.
+
+#include <filesystem>
+
+#include "tokenizer/tokenizer.h"
+
+namespace longhaul {
+
+class Checkpoint;
+
+/// The tokenizer of a checkpoint: GGUF metadata (tokenizer.ggml.*) or the files of a Hugging Face
+/// folder (tokenizer.json, else vocab.json + merges.txt, else a tiktoken file tokenizer.model).
+Tokenizer load_tokenizer(const Checkpoint& checkpoint);
+
+/// The same for a Hugging Face folder alone; weights need not be there.
+Tokenizer load_tokenizer_folder(const std::filesystem::path& folder);
+
+}  // namespace longhaul
