@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -14,29 +12,12 @@
 #include "base/mapped_file.h"
 #include "base/tensor_view.h"
 #include "format/gguf_metadata.h"
+#include "format/hf_folder.h"
+#include "format/tensor_list.h"
 
 namespace longhaul {
 
 enum class CheckpointFormat { kGguf, kHuggingFace };
-
-/// The JSON files of a Hugging Face folder. A document that the folder lacks is null; config.json
-/// is always there. tokenizer.json is large and is parsed by the tokenizer: `tokenizer_json` is its
-/// path, empty when absent.
-struct HfDocuments {
-  std::filesystem::path folder;
-  nlohmann::json config;
-  nlohmann::json generation_config;
-  nlohmann::json tokenizer_config;
-  std::filesystem::path tokenizer_json;
-};
-
-/// A tensor that is in the files but in a form that no TensorView can hold (integers, FP8, more
-/// than four dimensions). Asking for it is an error; its presence is not.
-struct UnreadableTensor {
-  std::string name;
-  std::string file;
-  std::string reason;  ///< e.g. "has type I64; F32, F16 and BF16 can be read"
-};
 
 /// Movable; views of its tensors and metadata live as long as it does.
 class Checkpoint {
@@ -59,14 +40,23 @@ class Checkpoint {
   /// Throws UserError naming file and tensor when it is absent or unreadable.
   const TensorView& get(std::string_view name) const;
 
-  const GgufMetadata& gguf() const;  ///< format() must be kGguf
-  const HfDocuments& hf() const;     ///< format() must be kHuggingFace
+  /// Of a split set: the first file's. format() must be kGguf.
+  const GgufMetadata& gguf() const;
+  /// format() must be kHuggingFace.
+  const HfDocuments& hf() const;
 
  private:
-  friend class CheckpointBuilder;
-  Checkpoint() = default;
+  friend Checkpoint open_checkpoint(const std::filesystem::path& path);
+  Checkpoint(CheckpointFormat format, const std::filesystem::path& path)
+      : format_(format), path_(path) {}
 
-  CheckpointFormat format_ = CheckpointFormat::kGguf;
+  void open_gguf();
+  void open_hf();
+  const MappedFile& map(const std::filesystem::path& file);
+  void append(TensorList list);
+  void build_index();
+
+  CheckpointFormat format_;
   std::filesystem::path path_;
   std::vector<std::filesystem::path> files_;
   std::vector<MappedFile> mappings_;

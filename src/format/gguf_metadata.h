@@ -13,29 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "format/gguf_value.h"
+
 namespace longhaul {
-
-/// The numbers are those of the file.
-enum class GgufType : uint32_t {
-  kU8,
-  kI8,
-  kU16,
-  kI16,
-  kU32,
-  kI32,
-  kF32,
-  kBool,
-  kString,
-  kArray,
-  kU64,
-  kI64,
-  kF64,
-};
-inline constexpr uint32_t kGgufTypeCount = 13;
-
-std::string_view name_of(GgufType type);  ///< "u8", ..., "string", "array", "f64"
-/// Bytes of one value in the file; 0 for strings and arrays, whose length varies.
-size_t fixed_bytes(GgufType type);
 
 /// An array of the file, undecoded: `count` elements packed in `bytes`.
 struct GgufArray {

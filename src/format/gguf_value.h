@@ -1,0 +1,49 @@
+#pragma once
+// The scalar values of GGUF metadata as they stand in the file: little-endian and unaligned.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+/// The numbers are those of the file.
+enum class GgufType : uint32_t {
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kString,
+  kArray,
+  kU64,
+  kI64,
+  kF64,
+};
+inline constexpr uint32_t kGgufTypeCount = 13;
+
+std::string_view name_of(GgufType type);  ///< "u8", ..., "string", "array", "f64"
+/// Bytes of one value in the file; 0 for strings and arrays, whose length varies.
+size_t fixed_bytes(GgufType type);
+
+bool is_integer(GgufType type);
+bool is_number(GgufType type);  ///< an integer or a float; bool is neither
+
+/// An integer of any of the file's types: sign and magnitude, so that all of u64 and i64 fit.
+struct GgufInteger {
+  bool negative;
+  uint64_t bits;  ///< two's complement when negative
+};
+
+GgufInteger load_integer(GgufType type, const std::byte* p);  ///< is_integer(type) only
+double load_number(GgufType type, const std::byte* p);        ///< is_number(type) only
+
+/// A scalar or string as text, strings in quotes.
+std::string describe_scalar(GgufType type, std::span<const std::byte> bytes);
+
+}  // namespace longhaul

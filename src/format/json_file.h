@@ -1,0 +1,12 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace longhaul {
+
+/// Parses a small JSON file whose top is an object (settings, an index; not tokenizer.json). Throws
+/// UserError naming the file when it is missing, no JSON, nested deeper than 64 or over 64 MiB.
+nlohmann::json read_json_file(const std::filesystem::path& path);
+
+}  // namespace longhaul
