@@ -15,7 +15,10 @@ function(longhaul_isa_sources target)
     add_library(${target}_${level} OBJECT ${ARGN})
     target_compile_definitions(${target}_${level} PRIVATE LH_ISA=${level} LH_ISA_${level}=1)
     target_compile_options(${target}_${level} PRIVATE ${LH_FLAGS_${level}} -fno-math-errno
-                           -fno-trapping-math -fopenmp-simd)
+                           -fno-trapping-math -Wno-psabi)
+    # GCC 12 warns of its own intrinsics headers, and of vectors as arguments of inlined functions.
+    target_compile_options(${target}_${level} PRIVATE -Wno-psabi
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
     target_include_directories(${target}_${level} PRIVATE ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${target}_${level} PRIVATE lh_flags)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${level}>)

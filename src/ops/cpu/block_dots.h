@@ -1,0 +1,53 @@
+#pragma once
+// Rows of a block type against int8 activations: integer dot products of 16 or 32, then
+// sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m).
+
+#include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/weight_blocks.h"
+
+#if defined(__AVX512VNNI__)
+#include "ops/cpu/block_dots_avx512.h"
+#elif defined(__AVX2__)
+#include "ops/cpu/block_dots_avx2.h"
+#else
+#include "ops/cpu/block_dots_generic.h"
+#endif
+
+namespace longhaul::LH_ISA {
+namespace {
+
+/// M rows of x, from `first` on, against all weight rows.
+template <class Type, int M>
+void block_rows_of(const MatvecRows& a, int64_t first) {
+  const int64_t groups = a.cols / 256;
+  const int tail_blocks = static_cast<int>(a.cols % 256 / Type::kWeights);
+  constexpr int kBlocksPerGroup = 256 / Type::kWeights;
+  const ActivationGroup* x[M];
+  for (int m = 0; m < M; ++m) x[m] = a.groups + (first + m) * a.groups_per_row;
+  for (int64_t r = 0; r < a.rows; ++r) {
+    const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
+    RowSums<Type, M> sums;
+    for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
+      __builtin_prefetch(p + 1024);
+      __builtin_prefetch(p + 1024 + 64);
+      if (kBlocksPerGroup * Type::kBytes > 128) __builtin_prefetch(p + 1024 + 128);
+      if (kBlocksPerGroup * Type::kBytes > 192) __builtin_prefetch(p + 1024 + 192);
+      sums.add_group(p, x, g);
+    }
+    if (tail_blocks > 0) sums.add_tail(p, tail_blocks, x, groups);
+    const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
+    for (int m = 0; m < M; ++m) a.y[(first + m) * a.y_stride + r] = sums.total(m) + bias;
+  }
+}
+
+template <class Type>
+void block_rows(const MatvecRows& a) {
+  int64_t m = 0;
+  for (; m + 8 <= a.x_rows; m += 8) block_rows_of<Type, 8>(a, m);
+  if (m + 4 <= a.x_rows) block_rows_of<Type, 4>(a, m), m += 4;
+  if (m + 2 <= a.x_rows) block_rows_of<Type, 2>(a, m), m += 2;
+  if (m < a.x_rows) block_rows_of<Type, 1>(a, m);
+}
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

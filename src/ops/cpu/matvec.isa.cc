@@ -1,0 +1,22 @@
+// Kernels of ops/matvec.h: block_dots for the block types, plain_dots for f32, f16 and bf16.
+
+#include "ops/cpu/matvec_kernels.h"
+
+#if !defined(LH_ISA_avx512_bf16) && !defined(LH_ISA_amx)
+
+#include "ops/cpu/block_dots.h"
+#include "ops/cpu/plain_dots.h"
+#include "ops/cpu/quantize_groups.h"
+
+namespace longhaul::LH_ISA {
+
+const MatvecTable kMatvec = {
+    {plain_rows<F32Weights>, plain_rows<F16Weights>, plain_rows<BF16Weights>,
+     block_rows<BlocksQ4_0>, block_rows<BlocksQ4_1>, block_rows<BlocksQ5_0>, block_rows<BlocksQ5_1>,
+     block_rows<BlocksQ8_0>, block_rows<BlocksQ3_K>, block_rows<BlocksQ4_K>, block_rows<BlocksQ5_K>,
+     block_rows<BlocksQ6_K>, block_rows<BlocksIQ4_NL>, block_rows<BlocksIQ4_XS>},
+    quantize_groups};
+
+}  // namespace longhaul::LH_ISA
+
+#endif

@@ -1,0 +1,75 @@
+#pragma once
+// Rows of f32, f16 and bf16 weights against f32 activations, accumulated in f32.
+
+#include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/simd.h"
+#include "ops/cpu/small_floats.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+struct F32Weights {
+  static constexpr int kBytes = 4;
+  static V16 load16(const uint8_t* p) { return load(reinterpret_cast<const float*>(p)); }
+  static float load1(const uint8_t* p) { return float_from_bits(load_u32(p)); }
+};
+
+struct F16Weights {
+  static constexpr int kBytes = 2;
+  static V16 load16(const uint8_t* p) {
+    return LH_ISA::load_f16(reinterpret_cast<const uint16_t*>(p));
+  }
+  static float load1(const uint8_t* p) { return f16_value(load_u16(p)); }
+};
+
+struct BF16Weights {
+  static constexpr int kBytes = 2;
+  static V16 load16(const uint8_t* p) { return load_bf16(reinterpret_cast<const uint16_t*>(p)); }
+  static float load1(const uint8_t* p) {
+    return float_from_bits(static_cast<uint32_t>(load_u16(p)) << 16);
+  }
+};
+
+/// M rows of x, from `first` on, against all weight rows; two sums a row hide the latency.
+template <class Type, int M>
+void plain_rows_of(const MatvecRows& a, int64_t first) {
+  const int64_t n = a.cols;
+  const float* x[M];
+  for (int m = 0; m < M; ++m) x[m] = a.x + (first + m) * n;
+  for (int64_t r = 0; r < a.rows; ++r) {
+    const uint8_t* w = a.weight + static_cast<size_t>(r) * a.row_bytes;
+    V16 even[M] = {}, odd[M] = {};
+    int64_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+      const uint8_t* p = w + i * Type::kBytes;
+      __builtin_prefetch(p + 1024);
+      if (Type::kBytes == 4) __builtin_prefetch(p + 1024 + 64);
+      const V16 w0 = Type::load16(p), w1 = Type::load16(p + 16 * Type::kBytes);
+      for (int m = 0; m < M; ++m) {
+        even[m] = fma(w0, load(x[m] + i), even[m]);
+        odd[m] = fma(w1, load(x[m] + i + 16), odd[m]);
+      }
+    }
+    float rest[M] = {};
+    for (; i < n; ++i) {
+      const float weight = Type::load1(w + i * Type::kBytes);
+      for (int m = 0; m < M; ++m) rest[m] += weight * x[m][i];
+    }
+    const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
+    for (int m = 0; m < M; ++m) {
+      a.y[(first + m) * a.y_stride + r] = reduce_add(even[m] + odd[m]) + rest[m] + bias;
+    }
+  }
+}
+
+template <class Type>
+void plain_rows(const MatvecRows& a) {
+  int64_t m = 0;
+  for (; m + 8 <= a.x_rows; m += 8) plain_rows_of<Type, 8>(a, m);
+  if (m + 4 <= a.x_rows) plain_rows_of<Type, 4>(a, m), m += 4;
+  if (m + 2 <= a.x_rows) plain_rows_of<Type, 2>(a, m), m += 2;
+  if (m < a.x_rows) plain_rows_of<Type, 1>(a, m);
+}
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

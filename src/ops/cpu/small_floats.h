@@ -1,0 +1,48 @@
+#pragma once
+// Scalar reads of 16-bit floats for kernel sources: private to each instruction-set level, because
+// the linker would merge base/float_types.h's inline functions across levels.
+
+#include <cstdint>
+#include <cstring>
+
+namespace longhaul::LH_ISA {
+namespace {
+
+inline float float_from_bits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline uint32_t bits_from_float(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+inline uint16_t load_u16(const uint8_t* p) {
+  uint16_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+inline uint32_t load_u32(const uint8_t* p) {
+  uint32_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+/// The shifted bits are the value times 2^-112, subnormals too; infinities and NaNs keep their
+/// mark.
+inline float f16_value(uint32_t h) {
+  const uint32_t magnitude = h & 0x7fffu;
+  const float scaled = float_from_bits(magnitude << 13) * 0x1p112f;
+  const uint32_t bits =
+      magnitude >= 0x7c00u ? 0x7f800000u | magnitude << 13 : bits_from_float(scaled);
+  return float_from_bits(bits | (h & 0x8000u) << 16);
+}
+
+inline float load_f16(const uint8_t* p) { return f16_value(load_u16(p)); }
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,200 @@
+#pragma once
+// weight_blocks.h in registers: scales() gives the 16 factors and constants of a group of 256, and
+// quarter(p, j) its weights 64 j to 64 j + 63 as unsigned bytes.
+
+#include <immintrin.h>
+
+#include "ops/cpu/weight_blocks.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+inline __m512i nibbles() { return _mm512_set1_epi8(15); }
+
+/// Lower half of the register shifted right by `low` bits, upper half by `high`; bits cross bytes.
+inline __m512i shift_halves(__m512i v, int low, int high) {
+  return _mm512_srlv_epi64(v, _mm512_set_epi64(high, high, high, high, low, low, low, low));
+}
+
+inline __m512i two_copies(const uint8_t* p) {
+  return _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+
+/// Two runs of 16 packed bytes as 64 half bytes: low halves of a, high halves of a, then b.
+inline __m512i halves_of_two(const uint8_t* a, const uint8_t* b) {
+  const __m512i first =
+      _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
+  const __m512i both = _mm512_mask_broadcast_i32x4(
+      first, 0xff00, _mm_loadu_si128(reinterpret_cast<const __m128i*>(b)));
+  const __m512i shifted = _mm512_srlv_epi64(both, _mm512_set_epi64(4, 4, 0, 0, 4, 4, 0, 0));
+  return _mm512_and_si512(shifted, nibbles());
+}
+
+inline __m512i map_iq4(__m512i index) {
+  const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kIq4Values));
+  const __m128i above_zero = _mm_xor_si128(values, _mm_set1_epi8(-128));
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(above_zero), index);
+}
+
+/// Sets bit 4 of the bytes whose bit is set.
+inline __m512i add_fifth_bits(__m512i u, uint32_t first, uint32_t second) {
+  const __mmask64 bits = static_cast<uint64_t>(second) << 32 | first;
+  return _mm512_mask_add_epi8(u, bits, u, _mm512_set1_epi8(16));
+}
+
+/// The first four bytes of up to 8 blocks: an f16 factor and, for some types, an f16 minimum.
+template <class Type>
+struct Registers32 : Type {
+  static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {
+    const __m256i at = _mm256_mullo_epi32(_mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0),
+                                          _mm256_set1_epi32(Type::kBytes));
+    const __mmask8 present = static_cast<__mmask8>((1u << blocks) - 1);
+    const __m256i heads = _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), present, at, p, 1);
+    const __m512 pairs = _mm512_cvtph_ps(heads);  // factor, minimum, factor, minimum, ...
+    d = _mm512_moveldup_ps(pairs);
+    m = Type::kHasMin ? _mm512_movehdup_ps(pairs)
+                      : _mm512_mul_ps(d, _mm512_set1_ps(-Type::kOffset));
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    return Registers32::two_blocks(p + 2 * j * Type::kBytes, p + (2 * j + 1) * Type::kBytes);
+  }
+  static __m512i two_blocks(const uint8_t* a, const uint8_t* b);
+};
+
+template <>
+inline __m512i Registers32<Q4_0>::two_blocks(const uint8_t* a, const uint8_t* b) {
+  return halves_of_two(a + 2, b + 2);
+}
+template <>
+inline __m512i Registers32<Q4_1>::two_blocks(const uint8_t* a, const uint8_t* b) {
+  return halves_of_two(a + 4, b + 4);
+}
+template <>
+inline __m512i Registers32<Q5_0>::two_blocks(const uint8_t* a, const uint8_t* b) {
+  return add_fifth_bits(halves_of_two(a + 6, b + 6), load_u32(a + 2), load_u32(b + 2));
+}
+template <>
+inline __m512i Registers32<Q5_1>::two_blocks(const uint8_t* a, const uint8_t* b) {
+  return add_fifth_bits(halves_of_two(a + 8, b + 8), load_u32(a + 4), load_u32(b + 4));
+}
+template <>
+inline __m512i Registers32<Q8_0>::two_blocks(const uint8_t* a, const uint8_t* b) {
+  const __m512i both = _mm512_mask_broadcast_i64x4(
+      _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + 2))), 0xf0,
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + 2)));
+  return _mm512_xor_si512(both, _mm512_set1_epi8(-128));
+}
+template <>
+inline __m512i Registers32<IQ4_NL>::two_blocks(const uint8_t* a, const uint8_t* b) {
+  return map_iq4(halves_of_two(a + 2, b + 2));
+}
+
+inline __m512 floats_of_bytes(__m128i bytes) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+}
+
+inline __m128i words(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  return _mm_set_epi32(static_cast<int>(d), static_cast<int>(c), static_cast<int>(b),
+                       static_cast<int>(a));
+}
+
+/// Q4_K, Q5_K: see unpack_k_scales.
+inline void register_scales_with_minima(const uint8_t* p, __m512& d, __m512& m) {
+  const uint32_t a = load_u32(p + 4), b = load_u32(p + 8), c = load_u32(p + 12);
+  const __m128i factors =
+      words(a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 6 & 0x03030303u) << 4, 0, 0);
+  const __m128i minima =
+      words(b & 0x3f3f3f3fu, (c >> 4 & 0x0f0f0f0fu) | (b >> 6 & 0x03030303u) << 4, 0, 0);
+  const __m128 heads = _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(load_u32(p))));
+  d = _mm512_mul_ps(_mm512_broadcastss_ps(heads),
+                    floats_of_bytes(_mm_unpacklo_epi8(factors, factors)));
+  m = _mm512_mul_ps(_mm512_broadcastss_ps(_mm_xor_ps(_mm_movehdup_ps(heads), _mm_set1_ps(-0.0f))),
+                    floats_of_bytes(_mm_unpacklo_epi8(minima, minima)));
+}
+
+struct RegistersQ4_K : Q4_K {
+  static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
+    register_scales_with_minima(p, d, m);
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    return _mm512_and_si512(shift_halves(two_copies(p + 16 + 32 * j), 0, 4), nibbles());
+  }
+};
+
+struct RegistersQ5_K : Q5_K {
+  static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
+    register_scales_with_minima(p, d, m);
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    const __m512i low =
+        _mm512_and_si512(shift_halves(two_copies(p + 48 + 32 * j), 0, 4), nibbles());
+    const __m512i bit = _mm512_set_epi64(2, 2, 2, 2, 1, 1, 1, 1) * 0x0101010101010101;
+    const __mmask64 fifth = _mm512_test_epi8_mask(two_copies(p + 16), bit << (2 * j));
+    return _mm512_mask_add_epi8(low, fifth, low, _mm512_set1_epi8(16));
+  }
+};
+
+struct RegistersQ6_K : Q6_K {
+  static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
+    d = _mm512_mul_ps(_mm512_set1_ps(load_f16(p + 208)),
+                      floats_of_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 192))));
+    m = _mm512_mul_ps(d, _mm512_set1_ps(-32.0f));
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    const __m512i low = _mm512_loadu_si512(p + 64 * (j / 2));
+    const __m512i high = two_copies(p + 128 + 32 * (j / 2));
+    const __m512i four = j % 2 == 0 ? low : _mm512_srli_epi16(low, 4);
+    const __m512i two = j % 2 == 0
+                            ? _mm512_sllv_epi64(high, _mm512_set_epi64(2, 2, 2, 2, 4, 4, 4, 4))
+                            : shift_halves(high, 0, 2);
+    // (four & 15) | (two & 48)
+    return _mm512_ternarylogic_epi64(_mm512_and_si512(four, nibbles()), two, _mm512_set1_epi8(48),
+                                     0xf8);
+  }
+};
+
+struct RegistersQ3_K : Q3_K {
+  static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
+    const uint32_t a = load_u32(p + 96), b = load_u32(p + 100), c = load_u32(p + 104);
+    const __m128i factors = words((a & 0x0f0f0f0fu) | (c & 0x03030303u) << 4,
+                                  (b & 0x0f0f0f0fu) | (c >> 2 & 0x03030303u) << 4,
+                                  (a >> 4 & 0x0f0f0f0fu) | (c >> 4 & 0x03030303u) << 4,
+                                  (b >> 4 & 0x0f0f0f0fu) | (c >> 6 & 0x03030303u) << 4);
+    d = _mm512_mul_ps(_mm512_set1_ps(load_f16(p + 108)),
+                      floats_of_bytes(_mm_sub_epi8(factors, _mm_set1_epi8(32))));
+    m = _mm512_mul_ps(d, _mm512_set1_ps(-4.0f));
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    const int shift = 4 * (j % 2);
+    const __m512i low = shift_halves(two_copies(p + 32 + 32 * (j / 2)), shift, shift + 2);
+    const __m512i two = _mm512_and_si512(low, _mm512_set1_epi8(3));
+    const __m512i bit = _mm512_set_epi64(2, 2, 2, 2, 1, 1, 1, 1) * 0x0101010101010101;
+    const __mmask64 third = _mm512_test_epi8_mask(two_copies(p), bit << (2 * j));
+    return _mm512_mask_add_epi8(two, third, two, _mm512_set1_epi8(4));
+  }
+};
+
+struct RegistersIQ4_XS : IQ4_XS {
+  static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
+    const uint32_t pairs = load_u32(p + 4);  // byte i: low four bits of the scales 2 i and 2 i + 1
+    const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
+                                          _mm256_set_epi32(28, 24, 20, 16, 12, 8, 4, 0));
+    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(p + 2)),
+                                           _mm256_set_epi32(14, 12, 10, 8, 6, 4, 2, 0));
+    const __m256i six =
+        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
+                        _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
+    const __m256 scale =
+        _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))),
+                      _mm256_set1_ps(load_f16(p)));
+    d = _mm512_permutexvar_ps(_mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0),
+                              _mm512_castps256_ps512(scale));
+    m = _mm512_mul_ps(d, _mm512_set1_ps(-128.0f));
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    return map_iq4(halves_of_two(p + 8 + 32 * j, p + 24 + 32 * j));
+  }
+};
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

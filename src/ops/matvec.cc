@@ -1,0 +1,100 @@
+#include "ops/matvec.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/cpu/isa.h"
+#include "ops/cpu/matvec_kernels.h"
+
+namespace longhaul {
+namespace {
+
+constexpr size_t kMinChunkBytes = 16 * 1024;   // about a microsecond of one core's bandwidth
+constexpr size_t kMaxChunkBytes = 256 * 1024;  // stays in L2 when x has several rows
+constexpr size_t kChunksPerThread = 8;         // so that a core that was interrupted is made up for
+
+const MatvecTable& kernels() {
+  switch (current_isa()) {
+    case Isa::kGeneric:
+      return generic::kMatvec;
+    case Isa::kAvx2:
+      return avx2::kMatvec;
+    default:
+      return avx512::kMatvec;
+  }
+}
+
+int64_t chunk_rows(const MatvecJob& job, size_t chunk_bytes) {
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(chunk_bytes / std::max<size_t>(1, job.weight.row_bytes())));
+}
+
+int64_t chunks_of(const MatvecJob& job, size_t chunk_bytes) {
+  const int64_t rows = chunk_rows(job, chunk_bytes);
+  return (job.weight.rows() + rows - 1) / rows;
+}
+
+void run_rows(const MatvecTable& table, const MatvecJob& job, const ActivationRows& x,
+              int64_t begin, int64_t end) {
+  const bool blocks = is_block_type(job.weight.type);
+  MatvecRows a{};
+  a.weight = reinterpret_cast<const uint8_t*>(job.weight.row(begin));
+  a.row_bytes = job.weight.row_bytes();
+  a.rows = end - begin;
+  a.cols = x.cols();
+  a.x_rows = x.rows();
+  a.x = x.f32(0);
+  a.groups = blocks ? x.groups(0) : nullptr;
+  a.groups_per_row = x.groups_per_row();
+  a.y = job.y + begin;
+  a.y_stride = job.y_stride != 0 ? job.y_stride : job.weight.rows();
+  a.bias = job.bias != nullptr ? job.bias + begin : nullptr;
+  table.run[static_cast<size_t>(job.weight.type)](a);
+}
+
+}  // namespace
+
+void ActivationRows::assign(const float* x, int64_t rows, int64_t cols) {
+  LH_ASSERT(rows >= 1 && rows <= kMatvecMaxRows && cols >= 0);
+  x_ = x;
+  rows_ = rows;
+  cols_ = cols;
+  quantized_ = false;
+}
+
+void ActivationRows::quantize() {
+  if (quantized_) return;
+  groups_.resize(static_cast<size_t>(rows_ * groups_per_row()));
+  for (int64_t r = 0; r < rows_; ++r) {
+    kernels().quantize(f32(r), cols_, groups_.data() + r * groups_per_row());
+  }
+  quantized_ = true;
+}
+
+void matvec(std::span<const MatvecJob> jobs, ActivationRows& x) {
+  size_t bytes = 0;
+  for (const MatvecJob& job : jobs) {
+    LH_ASSERT(job.weight.cols() == x.cols());
+    if (is_block_type(job.weight.type)) x.quantize();
+    bytes += job.weight.bytes();
+  }
+  const size_t share = bytes / (static_cast<size_t>(thread_count()) * kChunksPerThread);
+  const size_t chunk_bytes = std::clamp(share, kMinChunkBytes, kMaxChunkBytes);
+  int64_t chunks = 0;
+  for (const MatvecJob& job : jobs) chunks += chunks_of(job, chunk_bytes);
+  const MatvecTable& table = kernels();
+  parallel_for(chunks, [&](int64_t chunk, int) {
+    const MatvecJob* job = jobs.data();
+    for (int64_t count; chunk >= (count = chunks_of(*job, chunk_bytes)); ++job) chunk -= count;
+    const int64_t rows = chunk_rows(*job, chunk_bytes);
+    run_rows(table, *job, x, chunk * rows, std::min((chunk + 1) * rows, job->weight.rows()));
+  });
+}
+
+void matvec(const TensorView& weight, ActivationRows& x, float* y) {
+  const MatvecJob job{.weight = weight, .y = y};
+  matvec(std::span(&job, 1), x);
+}
+
+}  // namespace longhaul
