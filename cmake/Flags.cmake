@@ -1,6 +1,6 @@
 # Warnings are errors in our own code; sanitizers come through LONGHAUL_SANITIZE.
 add_library(lh_flags INTERFACE)
-target_compile_options(lh_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror)
+target_compile_options(lh_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -fopenmp-simd)
 
 set(LONGHAUL_OPENMP ON)
 if(LONGHAUL_SANITIZE)

@@ -15,7 +15,7 @@ function(longhaul_isa_sources target)
     add_library(${target}_${level} OBJECT ${ARGN})
     target_compile_definitions(${target}_${level} PRIVATE LH_ISA=${level} LH_ISA_${level}=1)
     target_compile_options(${target}_${level} PRIVATE ${LH_FLAGS_${level}} -fno-math-errno
-                           -fno-trapping-math -Wno-psabi)
+                           -fno-trapping-math)
     # GCC 12 warns of its own intrinsics headers, and of vectors as arguments of inlined functions.
     target_compile_options(${target}_${level} PRIVATE -Wno-psabi
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)

@@ -1,0 +1,219 @@
+#include "ops/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/cpu/attention_kernels.h"
+
+namespace longhaul {
+namespace {
+
+int64_t key_count(const AttendTask& task) {
+  int64_t keys = 0;
+  for (const KeySegment& s : task.segments) keys += s.count;
+  return keys;
+}
+
+void check(const AttendCall& call, std::span<const AttendTask> tasks) {
+  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024 && !call.queries.empty());
+  for (const AttendTask& task : tasks) {
+    LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
+    for (const KeySegment& s : task.segments) {
+      LH_ASSERT(s.rows.head_dim == call.head_dim && s.query >= 0 &&
+                static_cast<size_t>(s.query) < call.queries.size());
+      LH_ASSERT(s.rows.type != DType::Q8_0 || call.head_dim % 32 == 0);
+      LH_ASSERT(!s.rotate || call.rotations != nullptr);
+    }
+  }
+}
+
+AttendUnit unit_of(const AttendCall& call, const AttendTask& task) {
+  AttendUnit unit{};
+  unit.call = &call;
+  unit.segments = task.segments.data();
+  unit.segment_count = static_cast<int>(task.segments.size());
+  unit.head_begin = task.head_begin;
+  unit.head_count = task.head_count;
+  unit.row_begin = task.row_begin;
+  unit.row_count = task.row_count;
+  unit.row_position = task.row_position;
+  unit.key_count = key_count(task);
+  return unit;
+}
+
+/// Partial results of one task's rows, to be merged (methods.md 1.5).
+struct Merge {
+  AttendUnit unit;  // rows and heads
+  size_t first_part;
+  size_t parts;
+};
+
+/// The plan of one call: row tiles for tasks with many rows, key ranges for tasks with few.
+struct Plan {
+  std::vector<AttendUnit> tiles;
+  std::vector<AttendUnit> few;
+  std::vector<Merge> merges;
+};
+
+void add_tiles(const AttendCall& call, const AttendTask& task, int64_t all_rows, Plan& plan) {
+  // Rows per unit: enough to amortise the packing of keys, few enough to keep every thread busy.
+  const int64_t share = all_rows / (4 * thread_count());
+  const int64_t flat = std::clamp<int64_t>(share, 64, kUnitRows);
+  const int heads = std::min(task.head_count, kUnitRows);
+  const int rows = static_cast<int>(std::max<int64_t>(1, flat / heads));
+  for (int h = 0; h < task.head_count; h += heads) {
+    for (int r = 0; r < task.row_count; r += rows) {
+      AttendUnit unit = unit_of(call, task);
+      unit.head_begin = task.head_begin + h;
+      unit.head_count = std::min(heads, task.head_count - h);
+      unit.row_begin = task.row_begin + r;
+      unit.row_count = std::min(rows, task.row_count - r);
+      unit.row_position = task.row_position + r;
+      plan.tiles.push_back(unit);
+    }
+  }
+}
+
+void add_few(const AttendCall& call, const AttendTask& task, int64_t all_keys, Plan& plan) {
+  constexpr int64_t kLeastKeys = 256;
+  for (int h = 0; h < task.head_count; h += kFewRows) {
+    AttendUnit unit = unit_of(call, task);
+    unit.head_begin = task.head_begin + h;
+    unit.head_count = std::min(kFewRows, task.head_count - h);
+    const int64_t keys = unit.key_count;
+    const int64_t share = std::max(kLeastKeys, all_keys / (3 * thread_count()));
+    const int64_t parts = thread_count() == 1 ? 1 : std::max<int64_t>(1, (keys + share / 2) / share);
+    if (parts > 1) plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts)});
+    for (int64_t p = 0; p < parts; ++p) {
+      unit.key_begin = keys * p / parts;
+      unit.key_count = keys * (p + 1) / parts - unit.key_begin;
+      plan.few.push_back(unit);
+    }
+  }
+}
+
+bool has_few_rows(const AttendTask& task) {
+  return task.row_count == 1 || task.row_count * task.head_count <= kFewRows;
+}
+
+Plan make_plan(const AttendCall& call, std::span<const AttendTask> tasks) {
+  int64_t rows = 0, keys = 0;
+  for (const AttendTask& task : tasks) {
+    if (has_few_rows(task)) {
+      keys += key_count(task) * ((task.head_count + kFewRows - 1) / kFewRows);
+    } else {
+      rows += static_cast<int64_t>(task.row_count) * task.head_count;
+    }
+  }
+  Plan plan;
+  for (const AttendTask& task : tasks) {
+    if (task.row_count == 0 || task.head_count == 0) continue;
+    if (has_few_rows(task)) {
+      add_few(call, task, keys, plan);
+    } else {
+      add_tiles(call, task, rows, plan);
+    }
+  }
+  // The longest first (causal: the last rows), so that no thread is left with one at the end.
+  std::stable_sort(plan.tiles.begin(), plan.tiles.end(), [](const auto& a, const auto& b) {
+    return a.row_position > b.row_position;
+  });
+  return plan;
+}
+
+void merge_parts(const AttendCall& call, const Merge& merge, const std::vector<AttendUnit>& few) {
+  const int dim = call.head_dim;
+  for (int m = 0; m < merge.unit.row_count * merge.unit.head_count; ++m) {
+    float top = -std::numeric_limits<float>::infinity();
+    for (size_t p = 0; p < merge.parts; ++p) {
+      const AttendUnit& part = few[merge.first_part + p];
+      if (part.partial_sum[m] > 0) top = std::max(top, part.partial_max[m]);
+    }
+    const int64_t row = merge.unit.row_begin + m / merge.unit.head_count;
+    const int64_t at = row * call.heads + merge.unit.head_begin + m % merge.unit.head_count;
+    float* out = call.out + at * dim;
+    std::fill_n(out, dim, 0.0f);
+    float sum = 0.0f;
+    for (size_t p = 0; p < merge.parts; ++p) {
+      const AttendUnit& part = few[merge.first_part + p];
+      if (part.partial_sum[m] <= 0) continue;
+      const float weight = std::exp2(part.partial_max[m] - top);
+      sum += part.partial_sum[m] * weight;
+      for (int t = 0; t < dim; ++t) out[t] += part.partial_out[m * dim + t] * weight;
+    }
+    for (int t = 0; t < dim && sum > 0; ++t) out[t] /= sum;
+    if (call.lse != nullptr) call.lse[at] = top * 0.69314718f + std::log(sum);
+  }
+}
+
+void assign_partials(const AttendCall& call, Plan& plan, Buffer<float>& storage) {
+  const size_t per_part = static_cast<size_t>(kFewRows) * static_cast<size_t>(call.head_dim + 2);
+  size_t parts = 0;
+  for (const Merge& merge : plan.merges) parts += merge.parts;
+  storage.resize(parts * per_part);
+  float* at = storage.data();
+  for (const Merge& merge : plan.merges) {
+    for (size_t p = 0; p < merge.parts; ++p, at += per_part) {
+      AttendUnit& unit = plan.few[merge.first_part + p];
+      unit.partial_max = at;
+      unit.partial_sum = at + kFewRows;
+      unit.partial_out = at + 2 * kFewRows;
+    }
+  }
+}
+
+std::byte* thread_scratch(size_t bytes) {
+  thread_local Buffer<std::byte> buffer;
+  if (buffer.size() < bytes) buffer.resize(bytes);
+  return buffer.data();
+}
+
+}  // namespace
+
+void attend(const AttendCall& call, std::span<const AttendTask> tasks) {
+  check(call, tasks);
+  const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
+  Plan plan = make_plan(call, tasks);
+  thread_local Buffer<float> partials;
+  assign_partials(call, plan, partials);
+  const int64_t tiles = static_cast<int64_t>(plan.tiles.size());
+  parallel_for(tiles + static_cast<int64_t>(plan.few.size()), [&](int64_t i, int) {
+    if (i < tiles) {
+      const AttendUnit& unit = plan.tiles[static_cast<size_t>(i)];
+      const int flat = unit.row_count * unit.head_count;
+      kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(call, flat)));
+    } else {
+      const AttendUnit& unit = plan.few[static_cast<size_t>(i - tiles)];
+      kernels.few(unit, thread_scratch(kernels.few_scratch_bytes(call)));
+    }
+  });
+  for (const Merge& merge : plan.merges) merge_parts(call, merge, plan.few);
+}
+
+int64_t visible_pairs(std::span<const AttendTask> tasks) {
+  int64_t pairs = 0;
+  for (const AttendTask& task : tasks) {
+    for (const KeySegment& s : task.segments) {
+      const auto before = [&](int64_t position) {
+        if (!s.indexed_positions) return std::clamp<int64_t>(position - s.position, 0, s.count);
+        const int32_t* end = s.index + s.count;
+        return static_cast<int64_t>(std::lower_bound(s.index, end, position - s.position) - s.index);
+      };
+      for (int r = 0; r < task.row_count; ++r) {
+        const int64_t at = task.row_position + r;
+        int64_t keys = s.count;
+        if (s.visible == Visibility::kCausal) keys = before(at + 1);
+        if (s.visible == Visibility::kWindow) keys = before(at + 1) - before(at - s.window + 1);
+        if (s.visible == Visibility::kBeyond) keys = before(at - s.window + 1);
+        pairs += keys * task.head_count;
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace longhaul

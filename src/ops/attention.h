@@ -1,0 +1,79 @@
+#pragma once
+// Softmax attention of a block of query rows over lists of key segments: the one primitive that
+// every attention method is written in (methods.md 1.5, 14.1). A method decides which segments a
+// row sees, at which positions; the kernels know ranges, positions and visibility, no methods.
+//
+//   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
+//
+// with one softmax over all segments of a task.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/dtype.h"
+#include "ops/rope.h"
+
+namespace longhaul {
+
+/// Rows of one KV head as the KV store keeps them: row i is in pages[i / page_rows]. A page holds
+/// `page_rows` key rows, then `page_rows` value rows, each `head_dim` elements of `type`
+/// (F32, F16, BF16 or Q8_0).
+struct PagedRows {
+  const std::byte* const* pages = nullptr;
+  int page_rows = 0;
+  int head_dim = 0;
+  DType type = DType::BF16;
+};
+
+enum class Visibility : uint8_t {
+  kAll,     ///< every row sees every key
+  kCausal,  ///< key position <= row position
+  kWindow,  ///< causal, and row position - key position < window
+  kBeyond,  ///< row position - key position >= window (InfLLM's aged keys)
+};
+
+/// A stretch of keys under one rule.
+struct KeySegment {
+  PagedRows rows;
+  int64_t begin = 0;               ///< first row of the stretch (unused with `index`)
+  int64_t count = 0;               ///< keys
+  const int32_t* index = nullptr;  ///< row numbers [count], ascending; null: begin, begin + 1, ...
+  int64_t position = 0;            ///< key i stands at position + i, ...
+  bool indexed_positions = false;  ///< ... or at position + index[i]
+  bool rotate = false;             ///< keys are stored raw: rotate them at their positions
+  Visibility visible = Visibility::kCausal;
+  int64_t window = 0;
+  int query = 0;  ///< which of the call's query forms multiplies these keys
+};
+
+/// Query heads [head_begin, +head_count) of rows [row_begin, +row_count) see `segments`. Row r
+/// stands at row_position + (r - row_begin) for visibility.
+struct AttendTask {
+  int head_begin = 0, head_count = 0;
+  int row_begin = 0, row_count = 0;
+  int64_t row_position = 0;
+  std::span<const KeySegment> segments;
+};
+
+enum class AttendCompute : uint8_t { kBest, kF32 };  ///< kBest: bf16 products where the CPU has them
+
+struct AttendCall {
+  std::span<const float* const> queries;  ///< forms of the queries, each [rows, heads, head_dim]
+  int heads = 0;
+  int head_dim = 0;
+  float scale = 0;
+  const Rotations* rotations = nullptr;  ///< for segments with `rotate`: must cover their positions
+  AttendCompute compute = AttendCompute::kBest;
+  float* out = nullptr;  ///< [rows, heads, head_dim]
+  float* lse = nullptr;  ///< [rows, heads] log of the softmax denominator, natural; may be null
+};
+
+/// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets
+/// zeros and lse = -infinity. Accumulates in f32.
+void attend(const AttendCall& call, std::span<const AttendTask> tasks);
+
+/// (row, head, key) triples that the tasks make visible: the work as methods are compared by it.
+int64_t visible_pairs(std::span<const AttendTask> tasks);
+
+}  // namespace longhaul

@@ -1,0 +1,260 @@
+// Attention of few rows (decode): bound by memory, so every key and value is read once, straight
+// from its page, for all rows that share it; arithmetic is f32.
+
+#include "ops/cpu/attention_kernels.h"
+#include "ops/cpu/key_rows.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+constexpr float kLowest = -1e30f;
+constexpr float kLog2e = 1.44269504f;
+constexpr int kGroup = 64;  // keys whose softmax is folded in at a time
+
+inline int padded_dim(const AttendCall& call) { return (call.head_dim + 15) / 16 * 16; }
+
+/// Sums the lanes of 16 vectors: lane i of the result is the sum of in[i].
+inline V16 lane_sums(const V16 in[16]) {
+#if defined(__AVX512F__)
+  __m512 t[8], u[4], w[2];
+  for (int i = 0; i < 8; ++i) {  // pairs (i, i + 8): lower and upper halves added
+    const __m512 a = (__m512)in[i], b = (__m512)in[i + 8];
+    t[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+  }
+  for (int i = 0; i < 4; ++i) {  // (i, i + 4): quarters
+    u[i] = _mm512_add_ps(_mm512_shuffle_f32x4(t[i], t[i + 4], 0x88),
+                         _mm512_shuffle_f32x4(t[i], t[i + 4], 0xdd));
+  }
+  for (int i = 0; i < 2; ++i) {  // (i, i + 2): 128-bit lanes hold i, i+8, i+4, i+12
+    w[i] = _mm512_add_ps(_mm512_shuffle_ps(u[i], u[i + 2], 0x44),
+                         _mm512_shuffle_ps(u[i], u[i + 2], 0xee));
+  }
+  const __m512 sums = _mm512_add_ps(_mm512_shuffle_ps(w[0], w[1], 0x88),
+                                    _mm512_shuffle_ps(w[0], w[1], 0xdd));
+  // Each lane block now holds (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
+  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+  return (V16)_mm512_permutexvar_ps(order, sums);
+#else
+  V16 sums{};
+  for (int i = 0; i < 16; ++i) sums[i] = reduce_add(in[i]);
+  return sums;
+#endif
+}
+
+struct Few {
+  const AttendUnit& unit;
+  const AttendCall& call;
+  int dim;         // head_dim rounded up to 16
+  int rows;        // flat rows
+  float* queries;  // [rows, dim] of the form in use, times scale * log2(e)
+  float* weights;  // [rows, kGroup]
+  float* out;      // [rows, dim]
+  float* fetched;  // [kGroup, dim] keys or values that needed converting first
+  const std::byte* key[kGroup];
+  const std::byte* value[kGroup];
+  float max[kFewRows], sum[kFewRows];
+};
+
+/// Scores of `count` keys for M rows into weights[m, key].
+template <DType T, int M>
+void score_keys(Few& f, int count) {
+  for (int g = 0; g < count; g += 16) {
+    V16 partial[M][16];
+    for (int i = 0; i < 16; ++i) {
+      const std::byte* row = f.key[g + i < count ? g + i : g];
+      V16 acc[M] = {};
+      for (int t = 0; t < f.dim; t += 16) {
+        const V16 k = load_stored<T>(row, t);
+        for (int m = 0; m < M; ++m) acc[m] = fma(k, load(f.queries + m * f.dim + t), acc[m]);
+      }
+      for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
+    }
+    for (int m = 0; m < M; ++m) store(f.weights + m * kGroup + g, lane_sums(partial[m]));
+  }
+}
+
+/// out[m] += sum over keys of weights[m, key] * value[key].
+template <DType T, int M>
+void add_values(Few& f, int count) {
+  for (int t = 0; t < f.dim; t += 16) {
+    V16 acc[M];
+    for (int m = 0; m < M; ++m) acc[m] = load(f.out + m * f.dim + t);
+    for (int i = 0; i < count; ++i) {
+      const V16 v = load_stored<T>(f.value[i], t);
+      for (int m = 0; m < M; ++m) acc[m] = fma(splat(f.weights[m * kGroup + i]), v, acc[m]);
+    }
+    for (int m = 0; m < M; ++m) store(f.out + m * f.dim + t, acc[m]);
+  }
+}
+
+using Step = void (*)(Few&, int);
+
+template <template <DType, int> class Kernel, DType T>
+Step pick_rows(int rows) {
+  switch (rows) {
+    case 1: return Kernel<T, 1>::run;
+    case 2: return Kernel<T, 2>::run;
+    case 3: return Kernel<T, 3>::run;
+    case 4: return Kernel<T, 4>::run;
+    case 5: return Kernel<T, 5>::run;
+    case 6: return Kernel<T, 6>::run;
+    case 7: return Kernel<T, 7>::run;
+    default: return Kernel<T, 8>::run;
+  }
+}
+
+template <template <DType, int> class Kernel>
+Step pick(DType type, int rows) {
+  switch (type) {
+    case DType::F32: return pick_rows<Kernel, DType::F32>(rows);
+    case DType::F16: return pick_rows<Kernel, DType::F16>(rows);
+    case DType::BF16: return pick_rows<Kernel, DType::BF16>(rows);
+    default: return pick_rows<Kernel, DType::Q8_0>(rows);
+  }
+}
+
+template <DType T, int M>
+struct ScoreKeys {
+  static void run(Few& f, int count) { score_keys<T, M>(f, count); }
+};
+template <DType T, int M>
+struct AddValues {
+  static void run(Few& f, int count) { add_values<T, M>(f, count); }
+};
+
+inline int64_t flat_offset(const AttendUnit& unit, int flat) {
+  const int64_t row = unit.row_begin + flat / unit.head_count;
+  return row * unit.call->heads + unit.head_begin + flat % unit.head_count;
+}
+
+void load_queries(Few& f, int form) {
+  for (int m = 0; m < f.rows; ++m) {
+    const float* from =
+        f.call.queries[static_cast<size_t>(form)] + flat_offset(f.unit, m) * f.call.head_dim;
+    float* to = f.queries + m * f.dim;
+    for (int t = 0; t < f.dim; ++t) {
+      to[t] = t < f.call.head_dim ? from[t] * (f.call.scale * kLog2e) : 0.0f;
+    }
+  }
+}
+
+/// Folds scores of keys [lo, hi) into row m's running softmax; leaves weights for add_values.
+void softmax_row(Few& f, int m, int lo, int hi, int count) {
+  float* w = f.weights + m * kGroup;
+  float block_max = kLowest;
+  for (int i = lo; i < hi; ++i) block_max = w[i] > block_max ? w[i] : block_max;
+  if (block_max > f.max[m]) {
+    const float shrink = exp2_precise(splat(f.max[m] - block_max))[0];
+    f.max[m] = block_max;
+    f.sum[m] *= shrink;
+    float* out = f.out + m * f.dim;
+    for (int t = 0; t < f.dim; t += 16) store(out + t, load(out + t) * splat(shrink));
+  }
+  for (int i = 0; i < count; i += 16) {
+    store(w + i, exp2_precise(load(w + i) - splat(f.max[m])));
+  }
+  for (int i = 0; i < lo; ++i) w[i] = 0.0f;
+  for (int i = hi; i < count; ++i) w[i] = 0.0f;
+  for (int i = lo; i < hi; ++i) f.sum[m] += w[i];
+}
+
+/// Keys [begin, end) of a segment.
+void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
+  load_queries(f, s.query);
+  const int stride = row_stride(s.rows);
+  const bool whole_vectors = f.call.head_dim % 16 == 0;
+  const DType value_type = whole_vectors ? s.rows.type : DType::F32;
+  const DType key_type = s.rotate ? DType::F32 : value_type;
+  const Step score = pick<ScoreKeys>(key_type, f.rows);
+  const Step add = pick<AddValues>(value_type, f.rows);
+  const size_t value_shift = static_cast<size_t>(kGroup) * f.dim;
+
+  const KeyRange first = visible_keys(s, f.unit.row_position);
+  const KeyRange last = visible_keys(s, f.unit.row_position + f.unit.row_count - 1);
+  begin = begin > first.begin ? begin : first.begin;
+  end = end < last.end ? end : last.end;
+  for (int64_t at = begin; at < end; at += kGroup) {
+    const int count = end - at < kGroup ? static_cast<int>(end - at) : kGroup;
+    for (int i = 0; i < count; ++i) {
+      const int64_t row = row_of(s, at + i);
+      f.key[i] = key_row(s.rows, stride, row);
+      f.value[i] = value_row(s.rows, stride, row);
+      if (key_type != s.rows.type) {
+        float* to = f.fetched + i * f.dim;
+        load_row(s.rows, f.key[i], to);
+        if (s.rotate) rotate_in_place(*f.call.rotations, position_of(s, at + i), to);
+        f.key[i] = reinterpret_cast<const std::byte*>(to);
+      }
+      if (value_type != s.rows.type) {
+        float* to = f.fetched + value_shift + i * f.dim;
+        load_row(s.rows, f.value[i], to);
+        f.value[i] = reinterpret_cast<const std::byte*>(to);
+      }
+    }
+    score(f, count);
+    for (int m = 0; m < f.rows; ++m) {
+      const KeyRange range = visible_keys(s, f.unit.row_position + m / f.unit.head_count);
+      int64_t lo = range.begin - at, hi = range.end - at;
+      lo = lo < 0 ? 0 : lo > count ? count : lo;
+      hi = hi < lo ? lo : hi > count ? count : hi;
+      if (lo < hi) {
+        softmax_row(f, m, static_cast<int>(lo), static_cast<int>(hi), count);
+      } else {
+        for (int i = 0; i < count; ++i) f.weights[m * kGroup + i] = 0.0f;
+      }
+    }
+    add(f, count);
+  }
+}
+
+void write_out(const Few& f) {
+  for (int m = 0; m < f.rows; ++m) {
+    const float* from = f.out + m * f.dim;
+    if (f.unit.partial_out != nullptr) {
+      f.unit.partial_max[m] = f.max[m];
+      f.unit.partial_sum[m] = f.sum[m];
+      std::memcpy(f.unit.partial_out + m * f.call.head_dim, from,
+                  sizeof(float) * static_cast<size_t>(f.call.head_dim));
+      continue;
+    }
+    const int64_t offset = flat_offset(f.unit, m);
+    const float inverse = f.sum[m] > 0 ? 1.0f / f.sum[m] : 0.0f;
+    for (int t = 0; t < f.call.head_dim; ++t) f.call.out[offset * f.call.head_dim + t] = from[t] * inverse;
+    if (f.call.lse != nullptr) {
+      f.call.lse[offset] =
+          f.sum[m] > 0 ? f.max[m] / kLog2e + __builtin_logf(f.sum[m]) : -__builtin_inff();
+    }
+  }
+}
+
+}  // namespace
+
+size_t few_scratch_bytes(const AttendCall& call) {
+  const size_t dim = static_cast<size_t>(padded_dim(call));
+  return sizeof(float) * (2 * kFewRows * dim + kFewRows * kGroup + 2 * kGroup * dim);
+}
+
+void attend_few(const AttendUnit& unit, std::byte* scratch) {
+  Few f{unit, *unit.call, padded_dim(*unit.call), unit.row_count * unit.head_count,
+        nullptr, nullptr, nullptr, nullptr, {}, {}, {}, {}};
+  float* at = reinterpret_cast<float*>(scratch);
+  f.queries = at;
+  f.out = f.queries + kFewRows * f.dim;
+  f.weights = f.out + kFewRows * f.dim;
+  f.fetched = f.weights + kFewRows * kGroup;
+  std::memset(f.out, 0, sizeof(float) * static_cast<size_t>(f.rows * f.dim));
+  std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * f.dim));
+  for (int m = 0; m < f.rows; ++m) f.max[m] = kLowest, f.sum[m] = 0.0f;
+
+  int64_t start = 0;  // of the segment, in the keys laid end to end
+  for (int i = 0; i < unit.segment_count; ++i) {
+    const KeySegment& s = unit.segments[i];
+    const int64_t begin = unit.key_begin > start ? unit.key_begin - start : 0;
+    const int64_t end = unit.key_begin + unit.key_count - start;
+    if (begin < s.count && end > begin) segment_part(f, s, begin, end < s.count ? end : s.count);
+    start += s.count;
+  }
+  write_out(f);
+}
+
+}  // namespace longhaul::LH_ISA

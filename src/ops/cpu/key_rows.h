@@ -1,0 +1,132 @@
+#pragma once
+// Reading rows of a key segment: where row i lies, its elements as f32, rotated where asked, and
+// which keys a query row may see. For *.isa.cc only.
+
+#include "ops/attention.h"
+#include "ops/cpu/simd.h"
+
+namespace longhaul::LH_ISA {
+
+static inline int64_t row_of(const KeySegment& s, int64_t i) {
+  return s.index != nullptr ? s.index[i] : s.begin + i;
+}
+
+static inline int64_t position_of(const KeySegment& s, int64_t i) {
+  return s.indexed_positions ? s.position + s.index[i] : s.position + i;
+}
+
+static inline int row_stride(const PagedRows& rows) {
+  switch (rows.type) {
+    case DType::F32: return 4 * rows.head_dim;
+    case DType::Q8_0: return rows.head_dim / 32 * 34;
+    default: return 2 * rows.head_dim;
+  }
+}
+
+static inline const std::byte* key_row(const PagedRows& rows, int stride, int64_t row) {
+  return rows.pages[row / rows.page_rows] + row % rows.page_rows * stride;
+}
+
+static inline const std::byte* value_row(const PagedRows& rows, int stride, int64_t row) {
+  return rows.pages[row / rows.page_rows] + (rows.page_rows + row % rows.page_rows) * stride;
+}
+
+static inline float f16_scalar(const std::byte* p) {
+  uint16_t h[16] = {};
+  std::memcpy(h, p, 2);
+  return load_f16(h)[0];
+}
+
+/// Elements [at, at + 16) of a stored row.
+template <DType T>
+static inline V16 load_stored(const std::byte* row, int at) {
+  if constexpr (T == DType::F32) {
+    V16 v;
+    std::memcpy(&v, row + 4 * at, sizeof v);
+    return v;
+  } else if constexpr (T == DType::F16) {
+    return load_f16(reinterpret_cast<const uint16_t*>(row) + at);
+  } else if constexpr (T == DType::BF16) {
+    return load_bf16(reinterpret_cast<const uint16_t*>(row) + at);
+  } else {
+    const std::byte* block = row + at / 32 * 34;
+    typedef int8_t B16 __attribute__((vector_size(16)));
+    typedef int32_t I16 __attribute__((vector_size(64)));
+    B16 q;
+    std::memcpy(&q, block + 2 + at % 32, sizeof q);
+    return __builtin_convertvector(__builtin_convertvector(q, I16), V16) * f16_scalar(block);
+  }
+}
+
+template <DType T>
+static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
+  int t = 0;
+  for (; t + 16 <= head_dim; t += 16) store(out + t, load_stored<T>(row, t));
+  for (; t < head_dim; ++t) {  // head sizes such as 8 or 24, 16-bit and f32 types only
+    if constexpr (T == DType::F32) {
+      std::memcpy(out + t, row + 4 * t, 4);
+    } else if constexpr (T == DType::F16) {
+      out[t] = f16_scalar(row + 2 * t);
+    } else if constexpr (T == DType::BF16) {
+      uint16_t h;
+      std::memcpy(&h, row + 2 * t, 2);
+      const uint32_t bits = static_cast<uint32_t>(h) << 16;
+      std::memcpy(out + t, &bits, 4);
+    }
+  }
+}
+
+static inline void load_row(const PagedRows& rows, const std::byte* row, float* out) {
+  switch (rows.type) {
+    case DType::F32: return load_row_as<DType::F32>(row, rows.head_dim, out);
+    case DType::F16: return load_row_as<DType::F16>(row, rows.head_dim, out);
+    case DType::BF16: return load_row_as<DType::BF16>(row, rows.head_dim, out);
+    default: return load_row_as<DType::Q8_0>(row, rows.head_dim, out);
+  }
+}
+
+static inline void rotate_in_place(const Rotations& r, int64_t position, float* x) {
+  const int half = r.rotary_dim / 2;
+  const float* cosine = r.cosine + (position - r.first) * half;
+  const float* sine = r.sine + (position - r.first) * half;
+  for (int t = 0; t < half; ++t) {
+    const float a = x[t], b = x[t + half];
+    x[t] = a * cosine[t] - b * sine[t];
+    x[t + half] = b * cosine[t] + a * sine[t];
+  }
+}
+
+/// Number of the segment's keys that stand before `position`.
+static inline int64_t keys_before(const KeySegment& s, int64_t position) {
+  if (!s.indexed_positions) {
+    const int64_t n = position - s.position;
+    return n < 0 ? 0 : n > s.count ? s.count : n;
+  }
+  int64_t low = 0, high = s.count;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (s.position + s.index[middle] < position) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+struct KeyRange {
+  int64_t begin, end;
+};
+
+/// The keys of the segment that a row at `position` sees: always one stretch.
+static inline KeyRange visible_keys(const KeySegment& s, int64_t position) {
+  switch (s.visible) {
+    case Visibility::kCausal: return {0, keys_before(s, position + 1)};
+    case Visibility::kWindow:
+      return {keys_before(s, position - s.window + 1), keys_before(s, position + 1)};
+    case Visibility::kBeyond: return {0, keys_before(s, position - s.window + 1)};
+    default: return {0, s.count};
+  }
+}
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,137 @@
+#pragma once
+// Packing a block of keys and values into the forms that tile products read, whatever type and
+// rotation they are stored with. For *.isa.cc only.
+
+#include "ops/cpu/attention_kernels.h"
+#include "ops/cpu/key_rows.h"
+
+namespace longhaul::LH_ISA {
+
+struct KeyBlock {
+  const KeySegment* segment;
+  const Rotations* rotations;  ///< for segments with `rotate`
+  int64_t begin;               ///< first key of the block within the segment
+  int count;                   ///< keys, at most kTileKeys
+  int padded_keys;             ///< count rounded up to 32; the rest is zeros
+  int padded_dim;              ///< head_dim rounded up to 32; the rest is zeros
+};
+
+static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
+  const KeySegment& s = *b.segment;
+  load_row(s.rows, key_row(s.rows, stride, row_of(s, b.begin + i)), out);
+  if (s.rotate) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
+}
+
+/// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim].
+static inline void pack_f32(const KeyBlock& b, float* keys, float* values) {
+  const PagedRows& rows = b.segment->rows;
+  const int stride = row_stride(rows);
+  float row[1024];
+  for (int i = 0; i < b.padded_keys; ++i) {
+    float* value = values + static_cast<int64_t>(i) * b.padded_dim;
+    if (i < b.count) {
+      load_key(b, stride, i, row);
+      load_row(rows, value_row(rows, stride, row_of(*b.segment, b.begin + i)), value);
+    }
+    const int live = i < b.count ? rows.head_dim : 0;
+    for (int t = 0; t < live; ++t) keys[t * kTileKeys + i] = row[t];
+    for (int t = live; t < b.padded_dim; ++t) keys[t * kTileKeys + i] = 0.0f;
+    for (int t = live; t < b.padded_dim; ++t) value[t] = 0.0f;
+  }
+}
+
+#if defined(__AVX512BF16__)
+/// 16 rows of 16 32-bit units, transposed.
+static inline void transpose_16x16(const __m512i in[16], uint32_t* out, int out_stride) {
+  __m512i t[16], u[16];
+  for (int i = 0; i < 8; ++i) {
+    t[2 * i] = _mm512_unpacklo_epi32(in[2 * i], in[2 * i + 1]);
+    t[2 * i + 1] = _mm512_unpackhi_epi32(in[2 * i], in[2 * i + 1]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    u[4 * i + 0] = _mm512_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
+    u[4 * i + 1] = _mm512_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
+    u[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
+    u[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {  // u[i], u[4+i], u[8+i], u[12+i] hold columns i, 4+i, 8+i, 12+i
+    const __m512i a = _mm512_shuffle_i32x4(u[i], u[4 + i], 0x88);
+    const __m512i b = _mm512_shuffle_i32x4(u[i], u[4 + i], 0xdd);
+    const __m512i c = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0x88);
+    const __m512i d = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0xdd);
+    _mm512_storeu_si512(out + (i + 0) * out_stride, _mm512_shuffle_i32x4(a, c, 0x88));
+    _mm512_storeu_si512(out + (i + 4) * out_stride, _mm512_shuffle_i32x4(b, d, 0x88));
+    _mm512_storeu_si512(out + (i + 8) * out_stride, _mm512_shuffle_i32x4(a, c, 0xdd));
+    _mm512_storeu_si512(out + (i + 12) * out_stride, _mm512_shuffle_i32x4(b, d, 0xdd));
+  }
+}
+
+/// Pairs two rows element by element: out[2 t + r] = row_r[t] for 32 elements.
+static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
+  alignas(64) static constexpr uint16_t kLow[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                    37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                                    11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+  const __m512i low = _mm512_load_si512(kLow);
+  const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+  _mm512_storeu_si512(out, _mm512_permutex2var_epi16(even, low, odd));
+  _mm512_storeu_si512(out + 32, _mm512_permutex2var_epi16(even, high, odd));
+}
+
+/// One stored row as bf16 [padded_dim]: the row itself when it already is that, else `scratch`.
+static inline const uint16_t* bf16_row(const PagedRows& rows, const std::byte* row, int padded_dim,
+                                       const Rotations* rotations, int64_t position,
+                                       uint16_t* scratch) {
+  if (rows.type == DType::BF16 && rotations == nullptr && rows.head_dim == padded_dim) {
+    return reinterpret_cast<const uint16_t*>(row);
+  }
+  float wide[1024];
+  load_row(rows, row, wide);
+  if (rotations != nullptr) rotate_in_place(*rotations, position, wide);
+  for (int t = rows.head_dim; t < padded_dim; ++t) wide[t] = 0.0f;
+  for (int t = 0; t < padded_dim; t += 16) store_bf16(scratch + t, load(wide + t));
+  return scratch;
+}
+
+/// bf16 pairs: keys to [padded_dim / 2, kTileKeys] of (even, odd) elements, values to
+/// [padded_keys / 2, padded_dim] of (even, odd) keys. `rows` is scratch of 32 * padded_dim.
+static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values, uint16_t* scratch) {
+  const KeySegment& s = *b.segment;
+  const int stride = row_stride(s.rows), dim = b.padded_dim;
+  uint16_t* zeros = scratch + 16 * dim;
+  std::memset(zeros, 0, static_cast<size_t>(2 * dim));
+  for (int g = 0; g < b.padded_keys; g += 16) {
+    const uint16_t* key[16];
+    const uint16_t* value[16];
+    for (int i = 0; i < 16; ++i) {
+      if (g + i >= b.count) {
+        key[i] = zeros;
+        continue;
+      }
+      const int64_t at = b.begin + g + i;
+      key[i] = bf16_row(s.rows, key_row(s.rows, stride, row_of(s, at)), dim,
+                        s.rotate ? b.rotations : nullptr, s.rotate ? position_of(s, at) : 0,
+                        scratch + i * dim);
+    }
+    for (int t = 0; t < dim; t += 32) {
+      __m512i in[16];
+      for (int i = 0; i < 16; ++i) in[i] = _mm512_loadu_si512(key[i] + t);
+      transpose_16x16(in, reinterpret_cast<uint32_t*>(keys) + t / 2 * kTileKeys + g, kTileKeys);
+    }
+    for (int i = 0; i < 16; ++i) {
+      value[i] = g + i >= b.count
+                     ? zeros
+                     : bf16_row(s.rows, value_row(s.rows, stride, row_of(s, b.begin + g + i)), dim,
+                                nullptr, 0, scratch + i * dim);
+    }
+    for (int i = 0; i < 16; i += 2) {
+      uint16_t* out = values + static_cast<int64_t>(g + i) * dim;
+      for (int t = 0; t < dim; t += 32) {
+        interleave_32(_mm512_loadu_si512(value[i] + t), _mm512_loadu_si512(value[i + 1] + t),
+                      out + 2 * t);
+      }
+    }
+  }
+}
+#endif
+
+}  // namespace longhaul::LH_ISA

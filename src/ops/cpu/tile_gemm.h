@@ -1,0 +1,180 @@
+#pragma once
+// C[m, n] (+)= A[m, k] * B[k, n] on blocks that live in the caches: the two products of an attention
+// tile. One struct per way of multiplying; all take row-major A, and B in the form named below.
+// For *.isa.cc only.
+
+#include "ops/cpu/simd.h"
+
+namespace longhaul::LH_ISA {
+
+/// f32 everywhere. B is [k, ldb]; n a multiple of 16; any m, k.
+struct GemmF32 {
+  using Element = float;
+  static constexpr int kDepth = 1;  ///< k is padded to a multiple of this
+#if defined(__AVX512F__)
+  static constexpr int kRows = 6, kVectors = 2;
+#else
+  static constexpr int kRows = 4, kVectors = 1;
+#endif
+  static void begin() {}
+  static void end() {}
+
+  template <int R, int C>
+  static void block(int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
+                    bool accumulate) {
+    V16 acc[R][C];
+    for (int r = 0; r < R; ++r) {
+      for (int j = 0; j < C; ++j) acc[r][j] = accumulate ? load(c + r * ldc + 16 * j) : V16{};
+    }
+    for (int t = 0; t < k; ++t) {
+      V16 row[C];
+      for (int j = 0; j < C; ++j) row[j] = load(b + t * ldb + 16 * j);
+      for (int r = 0; r < R; ++r) {
+        const V16 x = splat(a[r * lda + t]);
+        for (int j = 0; j < C; ++j) acc[r][j] = fma(x, row[j], acc[r][j]);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      for (int j = 0; j < C; ++j) store(c + r * ldc + 16 * j, acc[r][j]);
+    }
+  }
+
+  template <int C>
+  static void columns(int m, int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+                      int64_t ldc, bool accumulate) {
+    int r = 0;
+    for (; r + kRows <= m; r += kRows) {
+      block<kRows, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
+    }
+    for (; r < m; ++r) block<1, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
+  }
+
+  static void run(int m, int n, int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+                  int64_t ldc, bool accumulate) {
+    int j = 0;
+    for (; j + 16 * kVectors <= n; j += 16 * kVectors) {
+      columns<kVectors>(m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
+    }
+    for (; j < n; j += 16) columns<1>(m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
+  }
+};
+
+#if defined(__AVX512BF16__)
+/// bf16 products, f32 sums. B holds pairs of k: [k / 2, ldb] of (even k, odd k) 32-bit units; k a
+/// multiple of 2, n of 16.
+struct GemmBf16 {
+  using Element = uint16_t;
+  static constexpr int kDepth = 32;
+  static constexpr int kRows = 6;
+  static void begin() {}
+  static void end() {}
+
+  static __m512bh pair(const uint16_t* p) {
+    int32_t bits;
+    std::memcpy(&bits, p, 4);
+    return (__m512bh)_mm512_set1_epi32(bits);
+  }
+
+  template <int R, int C>
+  static void block(int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb, float* c,
+                    int64_t ldc, bool accumulate) {
+    __m512 acc[R][C];
+    for (int r = 0; r < R; ++r) {
+      for (int j = 0; j < C; ++j) {
+        acc[r][j] = accumulate ? _mm512_loadu_ps(c + r * ldc + 16 * j) : _mm512_setzero_ps();
+      }
+    }
+    for (int t = 0; t < k; t += 2) {
+      __m512bh row[C];
+      for (int j = 0; j < C; ++j) {
+        row[j] = (__m512bh)_mm512_loadu_si512(b + t * ldb + 32 * j);
+      }
+      for (int r = 0; r < R; ++r) {
+        const __m512bh x = pair(a + r * lda + t);
+        for (int j = 0; j < C; ++j) acc[r][j] = _mm512_dpbf16_ps(acc[r][j], x, row[j]);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      for (int j = 0; j < C; ++j) _mm512_storeu_ps(c + r * ldc + 16 * j, acc[r][j]);
+    }
+  }
+
+  template <int C>
+  static void columns(int m, int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb,
+                      float* c, int64_t ldc, bool accumulate) {
+    int r = 0;
+    for (; r + kRows <= m; r += kRows) {
+      block<kRows, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
+    }
+    for (; r < m; ++r) block<1, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
+  }
+
+  static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb,
+                  float* c, int64_t ldc, bool accumulate) {
+    int j = 0;
+    for (; j + 64 <= n; j += 64) {
+      columns<4>(m, k, a, lda, b + 2 * j, ldb, c + j, ldc, accumulate);
+    }
+    for (; j < n; j += 16) columns<1>(m, k, a, lda, b + 2 * j, ldb, c + j, ldc, accumulate);
+  }
+};
+#endif
+
+#if defined(__AMX_BF16__)
+/// As GemmBf16, on the tile unit: m and n multiples of 32, k of 32. Two by two tiles of C, so that
+/// each loaded tile of A and B is used twice.
+struct GemmAmx {
+  using Element = uint16_t;
+  static constexpr int kDepth = 32;
+
+  static void begin() {
+    alignas(64) uint8_t config[64] = {};
+    config[0] = 1;  // palette 1: 8 tiles of 16 rows x 64 bytes
+    for (int t = 0; t < 8; ++t) {
+      config[16 + 2 * t] = 64;
+      config[48 + t] = 16;
+    }
+    _tile_loadconfig(config);
+  }
+  static void end() { _tile_release(); }
+
+  static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb,
+                  float* c, int64_t ldc, bool accumulate) {
+    const int64_t a_stride = 2 * lda, b_stride = 4 * ldb, c_stride = 4 * ldc;
+    for (int j = 0; j < n; j += 32) {
+      for (int i = 0; i < m; i += 32) {
+        float* c0 = c + i * ldc + j;
+        float* c1 = c0 + 16 * ldc;
+        if (accumulate) {
+          _tile_loadd(0, c0, c_stride);
+          _tile_loadd(1, c0 + 16, c_stride);
+          _tile_loadd(2, c1, c_stride);
+          _tile_loadd(3, c1 + 16, c_stride);
+        } else {
+          _tile_zero(0);
+          _tile_zero(1);
+          _tile_zero(2);
+          _tile_zero(3);
+        }
+        for (int t = 0; t < k; t += 32) {
+          const uint16_t* bt = b + t * ldb + 2 * j;
+          _tile_loadd(6, bt, b_stride);
+          _tile_loadd(7, bt + 32, b_stride);
+          _tile_loadd(4, a + i * lda + t, a_stride);
+          _tile_dpbf16ps(0, 4, 6);
+          _tile_dpbf16ps(1, 4, 7);
+          _tile_loadd(5, a + (i + 16) * lda + t, a_stride);
+          _tile_dpbf16ps(2, 5, 6);
+          _tile_dpbf16ps(3, 5, 7);
+        }
+        _tile_stored(0, c0, c_stride);
+        _tile_stored(1, c0 + 16, c_stride);
+        _tile_stored(2, c1, c_stride);
+        _tile_stored(3, c1 + 16, c_stride);
+      }
+    }
+  }
+};
+#endif
+
+}  // namespace longhaul::LH_ISA

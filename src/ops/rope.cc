@@ -1,0 +1,74 @@
+#include "ops/rope.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+namespace longhaul {
+namespace {
+
+void rotate_row(const Rotations& r, int64_t position, const float* x, int heads, int head_dim,
+                float* y) {
+  const int half = r.rotary_dim / 2;
+  const float* cosine = r.cosine + (position - r.first) * half;
+  const float* sine = r.sine + (position - r.first) * half;
+  for (int h = 0; h < heads; ++h, x += head_dim, y += head_dim) {
+#pragma omp simd
+    for (int t = 0; t < half; ++t) {
+      const float a = x[t], b = x[t + half];
+      y[t] = a * cosine[t] - b * sine[t];
+      y[t + half] = b * cosine[t] + a * sine[t];
+    }
+    for (int t = r.rotary_dim; t < head_dim; ++t) y[t] = x[t];
+  }
+}
+
+bool covers(const Rotations& r, int64_t first, int64_t count) {
+  return first >= r.first && first + count <= r.first + r.count;
+}
+
+}  // namespace
+
+const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int64_t count) {
+  if (view_.rotary_dim == table.rotary_dim() && covers(view_, first, count)) return view_;
+  const size_t half = table.inverse_frequency.size();
+  cosine_.resize(static_cast<size_t>(count) * half);
+  sine_.resize(static_cast<size_t>(count) * half);
+  parallel_ranges(count, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (size_t t = 0; t < half; ++t) {
+        const double angle = static_cast<double>(first + i) * table.inverse_frequency[t];
+        const size_t at = static_cast<size_t>(i) * half + t;
+        cosine_[at] = static_cast<float>(std::cos(angle)) * table.attention_factor;
+        sine_[at] = static_cast<float>(std::sin(angle)) * table.attention_factor;
+      }
+    }
+  });
+  view_ = {first, count, table.rotary_dim(), cosine_.data(), sine_.data()};
+  return view_;
+}
+
+void apply_rope(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
+                int heads, int head_dim, float* y) {
+  LH_ASSERT(covers(rotations, position, rows));
+  const int64_t width = static_cast<int64_t>(heads) * head_dim;
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      rotate_row(rotations, position + r, x + r * width, heads, head_dim, y + r * width);
+    }
+  });
+}
+
+void apply_rope_constant(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
+                         int heads, int head_dim, float* y) {
+  LH_ASSERT(covers(rotations, position, 1));
+  const int64_t width = static_cast<int64_t>(heads) * head_dim;
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      rotate_row(rotations, position, x + r * width, heads, head_dim, y + r * width);
+    }
+  });
+}
+
+}  // namespace longhaul

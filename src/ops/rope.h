@@ -1,0 +1,49 @@
+#pragma once
+// Rotary position embedding, half-split form: element t of a head is paired with t + rotary_dim/2
+// (methods.md 1.3). The model normalises other pairings where its projections end.
+
+#include <cstdint>
+#include <vector>
+
+namespace longhaul {
+
+/// Frequencies after the model's own scaling (linear, llama3, yarn, ...).
+struct RopeTable {
+  std::vector<double> inverse_frequency;  ///< [rotary_dim / 2], radians per position
+  float attention_factor = 1.0f;          ///< multiplies cos and sin (yarn, longrope)
+  int rotary_dim() const { return 2 * static_cast<int>(inverse_frequency.size()); }
+};
+
+/// Cosines and sines of consecutive positions, ready to be applied.
+struct Rotations {
+  int64_t first = 0;  ///< position of entry 0
+  int64_t count = 0;
+  int rotary_dim = 0;
+  const float* cosine = nullptr;  ///< [count, rotary_dim / 2]
+  const float* sine = nullptr;    ///< [count, rotary_dim / 2]
+};
+
+/// Owns the numbers behind a Rotations.
+class RotationBuffer {
+ public:
+  /// Computes positions [first, first + count) in double precision. Keeps what it has when the
+  /// same table, range (or a part of it) is asked again.
+  const Rotations& fill(const RopeTable& table, int64_t first, int64_t count);
+  const Rotations& view() const { return view_; }
+  void clear() { view_ = {}; }
+
+ private:
+  std::vector<float> cosine_, sine_;
+  Rotations view_;
+};
+
+/// Rotates x [rows, heads, head_dim] into y (may be x). Row r stands at position + r; elements past
+/// rotary_dim are copied. Positions must be covered by `rotations`.
+void apply_rope(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
+                int heads, int head_dim, float* y);
+
+/// All rows at one position (InfLLM's and LM-Infinite's constant query angle).
+void apply_rope_constant(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
+                         int heads, int head_dim, float* y);
+
+}  // namespace longhaul
