@@ -1,5 +1,9 @@
 // Dequantization kernels of one instruction-set level.
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 #include <cstring>
 
 #include "ops/cpu/dequantize_kernels.h"
@@ -48,7 +52,14 @@ void f32_to_f32(const std::byte* src, int64_t count, float* dst) {
 }
 
 void f16_to_f32s(const std::byte* src, int64_t count, float* dst) {
-  for (int64_t i = 0; i < count; ++i) dst[i] = load_half(bytes(src) + 2 * i);
+  int64_t i = 0;
+#ifdef __F16C__
+  for (; i + 8 <= count; i += 8) {
+    const __m128i* half8 = reinterpret_cast<const __m128i*>(src + 2 * i);
+    _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(half8)));
+  }
+#endif
+  for (; i < count; ++i) dst[i] = load_half(bytes(src) + 2 * i);
 }
 
 void bf16_to_f32s(const std::byte* src, int64_t count, float* dst) {
@@ -69,6 +80,14 @@ void plain_to_bf16(const std::byte* src, int64_t count, bf16_t* dst) {
   }
 }
 
+void f16_to_bf16(const std::byte* src, int64_t count, bf16_t* dst) {
+  int64_t i = 0;
+#ifdef __AVX512BW__
+  for (; i + 32 <= count; i += 32) halves_to_bf16(bytes(src) + 2 * i, dst + i);
+#endif
+  plain_to_bf16<f16_to_f32s, 2>(src + 2 * i, count - i, dst + i);
+}
+
 void bf16_to_bf16(const std::byte* src, int64_t count, bf16_t* dst) {
   std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(bf16_t));
 }
@@ -80,11 +99,11 @@ const DequantizeKernels kDequantize = {
                blocks_to_f32<Q5_0>, blocks_to_f32<Q5_1>, blocks_to_f32<Q8_0>, blocks_to_f32<Q3_K>,
                blocks_to_f32<Q4_K>, blocks_to_f32<Q5_K>, blocks_to_f32<Q6_K>, blocks_to_f32<IQ4_NL>,
                blocks_to_f32<IQ4_XS>},
-    .to_bf16 = {plain_to_bf16<f32_to_f32, 4>, plain_to_bf16<f16_to_f32s, 2>, bf16_to_bf16,
-                blocks_to_bf16<Q4_0>, blocks_to_bf16<Q4_1>, blocks_to_bf16<Q5_0>,
-                blocks_to_bf16<Q5_1>, blocks_to_bf16<Q8_0>, blocks_to_bf16<Q3_K>,
-                blocks_to_bf16<Q4_K>, blocks_to_bf16<Q5_K>, blocks_to_bf16<Q6_K>,
-                blocks_to_bf16<IQ4_NL>, blocks_to_bf16<IQ4_XS>},
+    .to_bf16 = {plain_to_bf16<f32_to_f32, 4>, f16_to_bf16, bf16_to_bf16, blocks_to_bf16<Q4_0>,
+                blocks_to_bf16<Q4_1>, blocks_to_bf16<Q5_0>, blocks_to_bf16<Q5_1>,
+                blocks_to_bf16<Q8_0>, blocks_to_bf16<Q3_K>, blocks_to_bf16<Q4_K>,
+                blocks_to_bf16<Q5_K>, blocks_to_bf16<Q6_K>, blocks_to_bf16<IQ4_NL>,
+                blocks_to_bf16<IQ4_XS>},
 };
 
 }  // namespace longhaul::LH_ISA

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 namespace longhaul::LH_ISA {
+namespace {
 
 /// 32 f32 to bf16. Not for subnormal f32 (the instruction takes them for zero); block types and f16
 /// have none, as every value is a multiple of 2^-24.
@@ -28,6 +29,14 @@ inline __m512i pack_bf16(__m512 low, __m512 high) {
                          _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
   return _mm512_permutex2var_epi16(round(low), upper_words, round(high));
 #endif
+}
+
+/// 32 f16 to bf16.
+inline void halves_to_bf16(const uint8_t* p, bf16_t* out) {
+  const auto floats = [](const uint8_t* at) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+  };
+  _mm512_storeu_si512(out, pack_bf16(floats(p), floats(p + 32)));
 }
 
 inline __m512 from_0_to_15() {
@@ -188,5 +197,6 @@ inline void expand_bf16(Q6_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
+}  // namespace
 }  // namespace longhaul::LH_ISA
 #endif

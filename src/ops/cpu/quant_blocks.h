@@ -5,15 +5,10 @@
 
 #include <cstdint>
 
-#include "base/float_types.h"
+#include "ops/cpu/small_floats.h"
 
 namespace longhaul::LH_ISA {
-
-inline uint16_t load_u16(const uint8_t* p) { return static_cast<uint16_t>(p[0] | (p[1] << 8)); }
-
-inline uint32_t load_u32(const uint8_t* p) {
-  return static_cast<uint32_t>(load_u16(p)) | (static_cast<uint32_t>(load_u16(p + 2)) << 16);
-}
+namespace {
 
 /// An f16 at any address.
 inline float load_half(const uint8_t* p) {
@@ -21,7 +16,7 @@ inline float load_half(const uint8_t* p) {
   typedef short Half8 __attribute__((vector_size(16)));
   return __builtin_ia32_vcvtph2ps(Half8{static_cast<short>(load_u16(p))})[0];
 #else
-  return f16_to_f32(load_u16(p));
+  return load_f16(p);
 #endif
 }
 
@@ -205,4 +200,5 @@ struct IQ4_XS {  // f16 d, u16 high bits of scales, 4 bytes of low bits, 128 byt
   }
 };
 
+}  // namespace
 }  // namespace longhaul::LH_ISA
