@@ -1,0 +1,90 @@
+#include "tokenizer/json_fields.h"
+
+#include "base/error.h"
+
+namespace longhaul {
+
+namespace {
+const nlohmann::json kNull;
+}
+
+void JsonField::wrong(std::string_view wanted) const {
+  // Scalars only: printing a value that is nested a million deep would overflow the stack.
+  std::string found =
+      value_.is_structured() ? "an " + std::string(value_.type_name()) : value_.dump(-1, ' ', true);
+  if (found.size() > 60) found = found.substr(0, 60) + "...";
+  user_error("{} should be {}, but is {}", where_, wanted, found);
+}
+
+JsonField JsonField::operator[](std::string_view key) const {
+  if (!value_.is_object()) wrong("an object");
+  const auto found = value_.find(key);
+  const std::string separator = where_.find(": ") == std::string::npos ? ": " : ".";
+  return {found == value_.end() ? kNull : *found, where_ + separator + std::string(key)};
+}
+
+JsonField JsonField::at(size_t index) const {
+  return {value_[index], fmt::format("{}[{}]", where_, index)};
+}
+
+size_t JsonField::array_size() const {
+  if (!value_.is_array()) wrong("a list");
+  return value_.size();
+}
+
+std::string JsonField::text() const {
+  if (!value_.is_string()) wrong("a text");
+  return value_.get<std::string>();
+}
+
+int64_t JsonField::integer() const {
+  if (!value_.is_number_integer()) wrong("an integer");
+  if (value_.is_number_unsigned() && value_.get<uint64_t>() > uint64_t{INT64_MAX}) {
+    wrong("a smaller integer");
+  }
+  return value_.get<int64_t>();
+}
+
+bool JsonField::flag(bool when_absent) const {
+  if (is_null()) return when_absent;
+  if (!value_.is_boolean()) wrong("true or false");
+  return value_.get<bool>();
+}
+
+std::string JsonField::text_or(std::string_view when_absent) const {
+  return is_null() ? std::string(when_absent) : text();
+}
+
+std::string JsonField::type() const { return is_null() ? std::string() : (*this)["type"].text(); }
+
+nlohmann::json parse_json(std::string_view text, const std::string& where) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception&) {
+  }
+  // A second look for the place only: the library's own message quotes the text.
+  struct PlaceFinder : nlohmann::json_sax<nlohmann::json> {
+    size_t place = 0;
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(size_t) override { return true; }
+    bool key(string_t&) override { return true; }
+    bool end_object() override { return true; }
+    bool start_array(size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool parse_error(size_t position, const std::string&,
+                     const nlohmann::detail::exception&) override {
+      place = position;
+      return false;
+    }
+  } finder;
+  nlohmann::json::sax_parse(text, &finder);
+  user_error("{}: not valid JSON at byte {} of {}", where, finder.place, text.size());
+}
+
+}  // namespace longhaul

@@ -1,0 +1,43 @@
+#pragma once
+// Reading JSON that a user gave: every miss is one line that names file and key.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+/// A JSON value and where it stands ("tokenizer.json: model.vocab") for messages.
+class JsonField {
+ public:
+  JsonField(const nlohmann::json& value, std::string where)
+      : value_(value), where_(std::move(where)) {}
+
+  const nlohmann::json& value() const { return value_; }
+  const std::string& where() const { return where_; }
+  bool is_null() const { return value_.is_null(); }
+
+  /// A member; JSON null when it is absent. UserError when this is not an object.
+  JsonField operator[](std::string_view key) const;
+  /// An element of an array.
+  JsonField at(size_t index) const;
+  size_t array_size() const;  ///< UserError when it is not an array
+
+  std::string text() const;
+  int64_t integer() const;
+  bool flag(bool when_absent) const;
+  std::string text_or(std::string_view when_absent) const;
+  /// For `{"type": ...}` objects; empty when null.
+  std::string type() const;
+
+  [[noreturn]] void wrong(std::string_view wanted) const;
+
+ private:
+  const nlohmann::json& value_;
+  std::string where_;
+};
+
+/// Parses; UserError when it is not JSON. `where` is the file's name.
+nlohmann::json parse_json(std::string_view text, const std::string& where);
+
+}  // namespace longhaul

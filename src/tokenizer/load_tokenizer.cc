@@ -1,0 +1,182 @@
+#include "tokenizer/load_tokenizer.h"
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "tokenizer/json_fields.h"
+#include "tokenizer/load_parts.h"
+
+namespace longhaul {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The JSON files beside the vocabulary; null when absent.
+struct FolderConfig {
+  nlohmann::json config, generation, tokenizer, special_map;
+  std::string folder;
+
+  JsonField of(const nlohmann::json& document, const char* name) const {
+    return {document, folder + "/" + name};
+  }
+};
+
+nlohmann::json read_json_if_there(const fs::path& path) {
+  if (!fs::exists(path)) return nullptr;
+  nlohmann::json document = parse_json(read_text_file(path), path.string());
+  if (!document.is_object()) user_error("{}: not a JSON object", path.string());
+  return document;
+}
+
+/// A special token by its text: given as "..." or {"content": "..."}; empty when absent.
+std::string token_text(const nlohmann::json& document, const std::string& where,
+                       std::string_view key) {
+  if (document.is_null()) return {};
+  const JsonField field = JsonField(document, where)[key];
+  return field.value().is_object() ? field["content"].text() : field.text_or("");
+}
+
+std::optional<int32_t> id_of_text(const TokenizerModel& model, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (const AddedToken* token = model.added.with_text(text)) return token->id;
+  const int32_t id = model.vocabulary.find(text);
+  return id < 0 ? std::nullopt : std::optional(id);
+}
+
+/// `bos_token` or `eos_token` of tokenizer_config.json or special_tokens_map.json.
+std::optional<int32_t> special_id(const TokenizerModel& model, const FolderConfig& files,
+                                  const std::string& key) {
+  std::string text = token_text(files.tokenizer, files.folder + "/tokenizer_config.json", key);
+  if (text.empty()) {
+    text = token_text(files.special_map, files.folder + "/special_tokens_map.json", key);
+  }
+  return id_of_text(model, text);
+}
+
+/// A token id or a list of them under `key`; nothing when absent.
+std::vector<int64_t> id_list(const JsonField& document, std::string_view key) {
+  if (document.is_null()) return {};
+  const JsonField field = document[key];
+  if (field.is_null()) return {};
+  if (!field.value().is_array()) return {field.integer()};
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < field.array_size(); ++i) out.push_back(field.at(i).integer());
+  return out;
+}
+
+std::optional<int32_t> first_in_vocabulary(const TokenizerModel& model,
+                                           const std::vector<int64_t>& ids) {
+  if (ids.empty() || ids[0] < 0 || static_cast<size_t>(ids[0]) >= model.vocabulary.size()) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(ids[0]);
+}
+
+/// add_bos_token and add_eos_token, when given, overrule the post-processor.
+void apply_add_flags(TokenizerModel& model, const FolderConfig& files) {
+  if (files.tokenizer.is_null()) return;
+  const JsonField config = files.of(files.tokenizer, "tokenizer_config.json");
+  const JsonField add_bos = config["add_bos_token"];
+  const JsonField add_eos = config["add_eos_token"];
+  if (!add_bos.is_null() && model.bos) {
+    model.prefix = add_bos.flag(false) ? std::vector{*model.bos} : std::vector<int32_t>{};
+  }
+  if (!add_eos.is_null() && model.eos) {
+    model.suffix = add_eos.flag(false) ? std::vector{*model.eos} : std::vector<int32_t>{};
+  }
+}
+
+void apply_config(TokenizerModel& model, const FolderConfig& files) {
+  const JsonField config = files.of(files.config, "config.json");
+  const JsonField generation = files.of(files.generation, "generation_config.json");
+  model.bos = special_id(model, files, "bos_token");
+  if (!model.bos) model.bos = first_in_vocabulary(model, id_list(config, "bos_token_id"));
+  std::vector<int64_t> ends = id_list(generation, "eos_token_id");
+  const std::vector<int64_t> more = id_list(config, "eos_token_id");
+  ends.insert(ends.end(), more.begin(), more.end());
+  model.eos = special_id(model, files, "eos_token");
+  if (!model.eos) model.eos = first_in_vocabulary(model, ends);
+  apply_add_flags(model, files);
+  set_end_of_generation(model, std::move(ends));
+}
+
+/// tokenizer_config.json's added_tokens_decoder: id (as a text) -> token.
+std::vector<AddedToken> added_tokens_decoder(const FolderConfig& files) {
+  std::vector<AddedToken> out;
+  if (files.tokenizer.is_null()) return out;
+  const JsonField table =
+      files.of(files.tokenizer, "tokenizer_config.json")["added_tokens_decoder"];
+  if (table.is_null()) return out;
+  if (!table.value().is_object()) table.wrong("an object of ids and tokens");
+  for (const auto& [id, token] : table.value().items()) {
+    if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != std::string::npos) {
+      user_error("{}: '{}' is not a token id", table.where(), id.substr(0, 60));
+    }
+    const JsonField field(token, table.where() + "." + id);
+    out.push_back({field["content"].text(), std::stoi(id), field["special"].flag(false),
+                   field["lstrip"].flag(false), field["rstrip"].flag(false)});
+  }
+  return out;
+}
+
+const NamedPreTokenizer& pre_tokenizer_of_class(const FolderConfig& files) {
+  const std::string where = files.folder + "/tokenizer_config.json";
+  const std::string name = files.tokenizer.is_null()
+                               ? ""
+                               : JsonField(files.tokenizer, where)["tokenizer_class"].text_or("");
+  if (name == "Qwen2Tokenizer" || name == "Qwen2TokenizerFast") {
+    return named_pre_tokenizer("qwen2", where);
+  }
+  if (name == "GPT2Tokenizer" || name == "GPT2TokenizerFast") {
+    return named_pre_tokenizer("gpt-2", where);
+  }
+  user_error(
+      "{}: tokenizer_class is '{}'; without tokenizer.json only Qwen2Tokenizer and "
+      "GPT2Tokenizer can be read",
+      where, name.substr(0, 60));
+}
+
+std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const FolderConfig& files) {
+  if (const fs::path json = folder / "tokenizer.json"; fs::exists(json)) {
+    return parse_tokenizer_json(read_text_file(json), json.string());
+  }
+  if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) {
+    return load_vocab_and_merges(folder, pre_tokenizer_of_class(files),
+                                 added_tokens_decoder(files));
+  }
+  if (!fs::exists(folder / "tokenizer.model")) {
+    user_error("{}: no tokenizer.json, no vocab.json with merges.txt and no tokenizer.model",
+               folder.string());
+  }
+  auto model = load_tiktoken(folder / "tokenizer.model", added_tokens_decoder(files));
+  if (const AddedToken* bos = model->added.with_text("<|begin_of_text|>")) {
+    model->bos = bos->id;
+    model->prefix = {bos->id};
+  }
+  return model;
+}
+
+}  // namespace
+
+Tokenizer load_tokenizer_folder(const fs::path& folder) {
+  FolderConfig files;
+  files.folder = folder.string();
+  files.config = read_json_if_there(folder / "config.json");
+  files.generation = read_json_if_there(folder / "generation_config.json");
+  files.tokenizer = read_json_if_there(folder / "tokenizer_config.json");
+  files.special_map = read_json_if_there(folder / "special_tokens_map.json");
+  std::unique_ptr<TokenizerModel> model = load_vocabulary(folder, files);
+  const std::optional<int32_t> own_bos = model->bos;
+  apply_config(*model, files);
+  if (!model->bos) model->bos = own_bos;
+  return Tokenizer(std::move(model));
+}
+
+Tokenizer load_tokenizer(const Checkpoint& checkpoint) {
+  if (checkpoint.format() == CheckpointFormat::kGguf) {
+    return Tokenizer(load_gguf_tokenizer(checkpoint.gguf()));
+  }
+  return load_tokenizer_folder(checkpoint.hf().folder);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,40 @@
+#pragma once
+// Byte-pair merging of one word: always the pair of lowest rank, of equals the leftmost, until
+// none merges. A heap of pairs over a linked list: n log n in the word's length.
+// Source: Sennrich et al. 2016 (arXiv 1508.07909).
+
+#include <cstdint>
+#include <vector>
+
+#include "tokenizer/merge_table.h"
+
+namespace longhaul {
+
+/// Something that a word consists of: first a byte or character, later what they merged to.
+struct Symbol {
+  int32_t id;      ///< token id; negative: no token and no merges
+  uint32_t begin;  ///< bytes of the word that it covers
+  uint32_t bytes;  ///< 0 once it has been merged into its left neighbour
+};
+
+class SymbolMerger {
+ public:
+  /// Merges in place. The symbols that are left keep their order; those merged away are removed.
+  void merge(const MergeTable& table, std::vector<Symbol>& symbols);
+
+ private:
+  struct Candidate {
+    int32_t rank;
+    int32_t result;
+    uint32_t left, right;       // symbols
+    int32_t left_id, right_id;  // as they were then: a candidate is stale when either changed
+  };
+  static bool later(const Candidate& a, const Candidate& b);
+  void consider(const MergeTable& table, const std::vector<Symbol>& symbols, uint32_t left,
+                uint32_t right);
+
+  std::vector<Candidate> heap_;
+  std::vector<uint32_t> next_, previous_;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,39 @@
+#pragma once
+// Which neighbours merge, into what, and in which order: pair of symbols -> (rank, symbol).
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace longhaul {
+
+struct Merge {
+  int32_t rank;    ///< lower merges first
+  int32_t result;  ///< symbol; token id, or beyond the vocabulary for characters without a token
+};
+
+class MergeTable {
+ public:
+  explicit MergeTable(size_t expected = 0);
+
+  /// The first rank given to a pair counts.
+  void add(int32_t left, int32_t right, Merge merge);
+  /// Null when the two do not merge. Symbols below zero never do.
+  const Merge* find(int32_t left, int32_t right) const;
+  size_t size() const { return size_; }
+
+ private:
+  struct Slot {
+    uint64_t key = kEmpty;
+    Merge merge{};
+  };
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  size_t home(uint64_t key) const;
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of two, at most half full, linear probing
+  size_t size_ = 0;
+};
+
+}  // namespace longhaul

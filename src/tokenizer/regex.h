@@ -1,0 +1,37 @@
+#pragma once
+// A compiled pattern over UTF-8 text (PCRE2, Unicode properties, JIT where the system allows it).
+// Unicode's tables are those of the PCRE2 library.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+struct RegexMatch {
+  size_t begin, end;
+};
+
+class Regex {
+ public:
+  /// `where` names the file or key in messages. Throws UserError when the pattern is malformed.
+  Regex(std::string_view pattern, std::string where);
+
+  /// The first match at or after `from` in `text`, which must be valid UTF-8; a match may be
+  /// empty. Throws UserError when the pattern needs more than a bounded number of steps.
+  std::optional<RegexMatch> find(std::string_view text, size_t from) const;
+
+  const std::string& pattern() const { return pattern_; }
+
+ private:
+  std::string pattern_, where_;
+  std::shared_ptr<const void> code_;
+  bool jit_ = false;
+};
+
+/// A pattern that matches exactly this text.
+std::string regex_literal(std::string_view text);
+
+}  // namespace longhaul

@@ -1,0 +1,49 @@
+#pragma once
+// The tokens: what bytes each stands for and of what kind it is.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace longhaul {
+
+enum class TokenKind : uint8_t {
+  normal,
+  unknown,
+  control,       ///< special: never comes from plain text, gives no text
+  user_defined,  ///< matched as a whole before anything else, gives its text
+  unused,        ///< an id without a token
+  byte,          ///< one byte, for characters that the vocabulary lacks
+};
+
+struct Token {
+  std::string bytes;  ///< what it decodes to; a control token's name
+  TokenKind kind = TokenKind::unused;
+};
+
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  explicit Vocabulary(std::vector<Token> tokens);
+  Vocabulary(Vocabulary&&) = default;
+  Vocabulary& operator=(Vocabulary&&) = default;
+
+  size_t size() const { return tokens_.size(); }
+  bool contains(int32_t id) const { return id >= 0 && size_t(id) < tokens_.size(); }
+  const Token& operator[](int32_t id) const { return tokens_[size_t(id)]; }
+
+  /// The normal token of these bytes; -1 when there is none. Of two the lower id counts.
+  int32_t find(std::string_view bytes) const;
+  /// The token for one byte: kind byte, else the normal token of that byte; -1 when neither is.
+  int32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
+
+ private:
+  std::vector<Token> tokens_;
+  std::unordered_map<std::string_view, int32_t> index_;  // views into tokens_
+  std::vector<int32_t> byte_tokens_ = std::vector<int32_t>(256, -1);
+};
+
+}  // namespace longhaul

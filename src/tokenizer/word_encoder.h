@@ -1,0 +1,53 @@
+#pragma once
+// One word to token ids: symbols (bytes or characters), merges, and what to do with the rest.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tokenizer/merge_symbols.h"
+#include "tokenizer/merge_table.h"
+#include "tokenizer/vocabulary.h"
+#include "tokenizer/word_cache.h"
+
+namespace longhaul {
+
+struct MergeModel {
+  enum class Start { bytes, characters };
+
+  Start start = Start::bytes;  ///< what a word's symbols are before the first merge
+  MergeTable merges;
+  bool ignore_merges = false;  ///< a whole word that is a token is that token
+  bool byte_fallback = false;  ///< characters without a token become their bytes' tokens
+  bool fuse_unknown = false;   ///< a run of unknown characters is one unknown token
+  int32_t unknown = -1;        ///< token for what cannot be written; -1: it is left out
+  /// Characters that are in tokens but are none themselves: symbols beyond the vocabulary, so that
+  /// they can merge.
+  std::unordered_map<std::string, int32_t> extra_characters;
+};
+
+/// Scratch and cache for one thread; the vocabulary and the model must outlive it.
+class WordEncoder {
+ public:
+  WordEncoder(const Vocabulary& vocabulary, const MergeModel& model)
+      : vocabulary_(vocabulary), model_(model) {}
+
+  /// Appends the word's ids. `word` is not empty and valid UTF-8.
+  void encode(std::string_view word, std::vector<int32_t>& ids);
+
+ private:
+  void encode_anew(std::string_view word, std::vector<int32_t>& ids);
+  void start_symbols(std::string_view word);
+  int32_t character_symbol(std::string_view character) const;
+  bool emit_bytes(std::string_view bytes, std::vector<int32_t>& ids) const;
+
+  const Vocabulary& vocabulary_;
+  const MergeModel& model_;
+  SymbolMerger merger_;
+  WordCache cache_;
+  std::vector<Symbol> symbols_;
+};
+
+}  // namespace longhaul
