@@ -24,7 +24,14 @@ struct F16Weights {
 
 struct BF16Weights {
   static constexpr int kBytes = 2;
-  static V16 load16(const uint8_t* p) { return load_bf16(reinterpret_cast<const uint16_t*>(p)); }
+  static V16 load16(const uint8_t* p) {
+#if defined(__AVX512F__)
+    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return (V16)_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16);
+#else
+    return load_bf16(reinterpret_cast<const uint16_t*>(p));
+#endif
+  }
   static float load1(const uint8_t* p) {
     return float_from_bits(static_cast<uint32_t>(load_u16(p)) << 16);
   }

@@ -21,7 +21,7 @@ inline void quantize_block(const float* x, int count, int8_t* q, float* scale, f
     const float a = __builtin_fabsf(x[i]);
     amax = a > amax ? a : amax;
   }
-  const float inverse = amax > 0 ? 127.0f / amax : 0.0f;
+  const float inverse = amax > 1e-36f ? 127.0f / amax : 0.0f;  // smaller ones would overflow it
   int32_t rounded[32];
 #pragma omp simd
   for (int i = 0; i < 32; ++i) {

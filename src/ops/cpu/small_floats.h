@@ -1,6 +1,6 @@
 #pragma once
-// Scalar reads of 16-bit floats for kernel sources: private to each instruction-set level, because
-// the linker would merge base/float_types.h's inline functions across levels.
+// Scalar reads and writes of 16-bit floats for kernel sources: private to each instruction-set
+// level, because the linker would merge base/float_types.h's inline functions across levels.
 
 #include <cstdint>
 #include <cstring>
@@ -43,6 +43,25 @@ inline float f16_value(uint32_t h) {
 }
 
 inline float load_f16(const uint8_t* p) { return f16_value(load_u16(p)); }
+
+/// Without branches, so that loops of it vectorise; the rounding is that of base/float_types.h.
+inline uint16_t bf16_of(float x) {
+  const uint32_t u = bits_from_float(x);
+  const uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
+  return static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u : rounded);
+}
+
+inline uint16_t f16_of(float x) {
+  const uint32_t u = bits_from_float(x);
+  const uint32_t a = u & 0x7fffffffu;
+  // The unit of f16 subnormals, 2^-24, is that of f32 in [0.5, 1): the addition rounds.
+  const uint32_t small =
+      bits_from_float(float_from_bits(a < 0x38800000u ? a : 0) + 0.5f) - 0x3f000000u;
+  const uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
+  const uint32_t large = a > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  const uint32_t magnitude = a >= 0x477ff000u ? large : a < 0x38800000u ? small : normal;
+  return static_cast<uint16_t>((u >> 16 & 0x8000u) | magnitude);
+}
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

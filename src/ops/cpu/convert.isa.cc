@@ -1,0 +1,90 @@
+// Runs of ops/convert.h on one thread.
+
+#include "ops/cpu/row_kernels.h"
+#include "ops/cpu/small_floats.h"
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace longhaul::LH_ISA {
+namespace {
+
+void to_bf16(const float* x, int64_t count, bf16_t* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = bf16_of(x[i]);
+}
+
+void from_bf16(const bf16_t* x, int64_t count, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = float_from_bits(static_cast<uint32_t>(x[i]) << 16);
+}
+
+void to_f16(const float* x, int64_t count, f16_t* y) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= count; i += 8) {
+    const __m128i h = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), h);
+  }
+#endif
+#pragma omp simd
+  for (int64_t k = i; k < count; ++k) y[k] = f16_of(x[k]);
+}
+
+void from_f16(const f16_t* x, int64_t count, float* y) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= count; i += 8) {
+    const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i));
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(h));
+  }
+#endif
+#pragma omp simd
+  for (int64_t k = i; k < count; ++k) y[k] = f16_value(x[k]);
+}
+
+/// Divides by the scale as stored, so that its rounding to f16 does not add to the error; the
+/// quotient may then pass 127 by a little, and by much where the scale is an f16 subnormal.
+void quantize_block(const float* x, uint8_t* y) {
+  float amax = 0;
+#pragma omp simd reduction(max : amax)
+  for (int i = 0; i < 32; ++i) {
+    const float a = __builtin_fabsf(x[i]);
+    amax = a > amax ? a : amax;
+  }
+  const uint16_t scale = f16_of(amax / 127.0f);
+  const float stored = f16_value(scale);
+  const float inverse = stored > 0 ? 1.0f / stored : 0.0f;
+  std::memcpy(y, &scale, sizeof(scale));
+  int32_t rounded[32];
+#pragma omp simd
+  for (int i = 0; i < 32; ++i) {
+    float q = x[i] * inverse;
+    q = q < 127.0f ? q : 127.0f;
+    q = q > -127.0f ? q : -127.0f;
+    rounded[i] = static_cast<int32_t>(bits_from_float(q + 12582912.0f) - 0x4b400000u);
+  }
+  for (int i = 0; i < 32; ++i) y[2 + i] = static_cast<uint8_t>(rounded[i]);
+}
+
+void to_q8_0(const float* x, int64_t count, std::byte* y) {
+  auto* p = reinterpret_cast<uint8_t*>(y);
+  for (int64_t i = 0; i < count; i += 32, p += 34) quantize_block(x + i, p);
+}
+
+void from_q8_0(const std::byte* x, int64_t count, float* y) {
+  const auto* p = reinterpret_cast<const uint8_t*>(x);
+  for (int64_t b = 0; b < count; b += 32, p += 34) {
+    const float scale = load_f16(p);
+#pragma omp simd
+    for (int i = 0; i < 32; ++i)
+      y[b + i] = scale * static_cast<float>(static_cast<int8_t>(p[2 + i]));
+  }
+}
+
+}  // namespace
+
+const ConvertTable kConvert = {to_bf16, from_bf16, to_f16, from_f16, to_q8_0, from_q8_0};
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,39 @@
+// One row of ops/rms_norm.h.
+
+#include "ops/cpu/row_kernels.h"
+#include "ops/cpu/simd.h"
+#include "ops/cpu/small_floats.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+float inverse_rms(const float* x, float eps, int64_t n) {
+  V16 even = {}, odd = {};
+  int64_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const V16 a = load(x + i), b = load(x + i + 16);
+    even = fma(a, a, even);
+    odd = fma(b, b, odd);
+  }
+  float sum = reduce_add(even + odd);
+  for (; i < n; ++i) sum += x[i] * x[i];
+  return 1.0f / __builtin_sqrtf(sum / static_cast<float>(n) + eps);
+}
+
+void to_f32(const float* x, const float* weight, float eps, int64_t n, float* y) {
+  const float scale = inverse_rms(x, eps, n);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale * weight[i];
+}
+
+void to_bf16(const float* x, const float* weight, float eps, int64_t n, bf16_t* y) {
+  const float scale = inverse_rms(x, eps, n);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = bf16_of(x[i] * scale * weight[i]);
+}
+
+}  // namespace
+
+const RmsNormTable kRmsNorm = {to_f32, to_bf16};
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,35 @@
+#pragma once
+// Kernels over one row, one thread: what rms_norm.cc, swiglu.cc and convert.cc run in parallel.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/float_types.h"
+#include "ops/cpu/per_isa.h"
+
+namespace longhaul {
+
+struct RmsNormTable {
+  void (*f32)(const float* x, const float* weight, float eps, int64_t n, float* y);
+  void (*bf16)(const float* x, const float* weight, float eps, int64_t n, bf16_t* y);
+};
+
+struct SwigluTable {
+  void (*f32)(const float* gate, const float* up, int64_t n, float* y);
+  void (*bf16)(const float* gate, const float* up, int64_t n, bf16_t* y);
+};
+
+struct ConvertTable {
+  void (*f32_to_bf16)(const float* x, int64_t count, bf16_t* y);
+  void (*bf16_to_f32)(const bf16_t* x, int64_t count, float* y);
+  void (*f32_to_f16)(const float* x, int64_t count, f16_t* y);
+  void (*f16_to_f32)(const f16_t* x, int64_t count, float* y);
+  void (*quantize_q8_0)(const float* x, int64_t count, std::byte* y);
+  void (*dequantize_q8_0)(const std::byte* x, int64_t count, float* y);
+};
+
+LH_PER_ISA(RmsNormTable, kRmsNorm)
+LH_PER_ISA(SwigluTable, kSwiglu)
+LH_PER_ISA(ConvertTable, kConvert)
+
+}  // namespace longhaul

@@ -1,0 +1,47 @@
+// One row of ops/swiglu.h.
+
+#include "ops/cpu/row_kernels.h"
+#include "ops/cpu/small_floats.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+/// e^x for -87 <= x <= 88.5: 2^n e^r with x = n ln 2 + r and a polynomial for e^r, |r| <= ln 2 / 2.
+/// Relative error below 1.2e-7.
+inline float exp_of(float x) {
+  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: n in the low bits
+  const float n = shifted - 12582912.0f;
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;  // ln 2 in two parts
+  float p = 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  return float_from_bits(bits_from_float(p) + (bits_from_float(shifted) << 23));
+}
+
+/// For gates below -88.5 the exponential is held: what should vanish is under 1e-38 of the gate.
+inline float silu_times(float gate, float up) {
+  float x = -gate;
+  x = x < 88.5f ? x : 88.5f;
+  x = x > -87.0f ? x : -87.0f;
+  return gate / (1.0f + exp_of(x)) * up;
+}
+
+void to_f32(const float* gate, const float* up, int64_t n, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = silu_times(gate[i], up[i]);
+}
+
+void to_bf16(const float* gate, const float* up, int64_t n, bf16_t* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = bf16_of(silu_times(gate[i], up[i]));
+}
+
+}  // namespace
+
+const SwigluTable kSwiglu = {to_f32, to_bf16};
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,176 @@
+#include "ops/matvec.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "isa_fixture.h"
+#include "reference_weights.h"
+
+namespace longhaul {
+namespace {
+
+/// A weight matrix at an odd address, as in a mapped file.
+class Matrix {
+ public:
+  Matrix(DType type, int64_t rows, int64_t cols, uint32_t seed) {
+    const std::vector<uint8_t> weights = random_weights(type, rows * cols, seed);
+    bytes_.resize(weights.size() + 1);
+    std::copy(weights.begin(), weights.end(), bytes_.begin() + 1);
+    view_.data = reinterpret_cast<const std::byte*>(bytes_.data() + 1);
+    view_.type = type;
+    view_.rank = 2;
+    view_.shape = {rows, cols, 1, 1};
+  }
+
+  const TensorView& view() const { return view_; }
+
+  double at(int64_t row, int64_t col) const {
+    const DTypeTraits& t = traits(view_.type);
+    const auto* p = reinterpret_cast<const uint8_t*>(view_.row(row));
+    return weight_at(view_.type, p + col / t.block_size * t.block_bytes,
+                     static_cast<int>(col % t.block_size));
+  }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  TensorView view_;
+};
+
+std::vector<float> random_activations(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.2f, 1);
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& value : x) value = normal(random);
+  return x;
+}
+
+/// The int8 rounding of x, in blocks of 32, as ops/matvec.h documents it.
+std::vector<double> rounded_to_int8(const std::vector<float>& x, int64_t cols) {
+  std::vector<double> y(x.size());
+  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(cols)) {
+    for (size_t b = row; b < row + static_cast<size_t>(cols); b += 32) {
+      float amax = 0;
+      for (size_t i = b; i < b + 32; ++i) amax = std::max(amax, std::abs(x[i]));
+      const double inverse = amax > 0 ? 127.0f / amax : 0.0f;
+      for (size_t i = b; i < b + 32; ++i) {
+        y[i] = std::nearbyint(static_cast<float>(x[i] * inverse)) * amax / 127;
+      }
+    }
+  }
+  return y;
+}
+
+/// Checks y[m, stride * n] against a double loop; the tolerance is f32 rounding of the terms.
+void expect_products(const Matrix& w, const std::vector<double>& x, const float* bias,
+                     const std::vector<float>& y, int64_t y_stride) {
+  const int64_t rows = w.view().rows(), cols = w.view().cols();
+  for (int64_t m = 0; m < static_cast<int64_t>(x.size()) / cols; ++m) {
+    for (int64_t n = 0; n < rows; ++n) {
+      double sum = bias != nullptr ? static_cast<double>(bias[n]) : 0, terms = 1e-6;
+      for (int64_t k = 0; k < cols; ++k) {
+        const double term = w.at(n, k) * x[static_cast<size_t>(m * cols + k)];
+        sum += term;
+        terms += std::abs(term);
+      }
+      const double got = static_cast<double>(y[static_cast<size_t>(m * y_stride + n)]);
+      ASSERT_NEAR(got, sum, 2e-6 * terms) << "row " << m << " output " << n;
+    }
+  }
+}
+
+class MatvecTest : public testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  void SetUp() override { set_isa(static_cast<Isa>(std::get<1>(GetParam()))); }
+  DType type() const { return static_cast<DType>(std::get<0>(GetParam())); }
+
+  std::vector<double> as_read(const std::vector<float>& x, int64_t cols) const {
+    return is_block_type(type()) ? rounded_to_int8(x, cols)
+                                 : std::vector<double>(x.begin(), x.end());
+  }
+  /// Column counts that leave every kind of tail.
+  std::vector<int64_t> column_counts() const {
+    switch (traits(type()).block_size) {
+      case 1:
+        return {1, 31, 32, 100, 576};
+      case 32:
+        return {32, 96, 224, 256, 576};
+      default:
+        return {256, 768};
+    }
+  }
+
+ private:
+  RestoreIsaAndThreads restore_;
+};
+
+TEST_P(MatvecTest, EqualsTheDoubleLoop) {
+  ActivationRows activations;
+  for (const int64_t cols : column_counts()) {
+    for (const int64_t m : {1, 2, 3, 4, 7, 8}) {
+      const Matrix w(type(), 13, cols, 7);
+      const std::vector<float> x = random_activations(m * cols, 11);
+      std::vector<float> y(static_cast<size_t>(m * 13), NAN);
+      activations.assign(x.data(), m, cols);
+      matvec(w.view(), activations, y.data());
+      SCOPED_TRACE("cols " + std::to_string(cols) + " rows of x " + std::to_string(m));
+      expect_products(w, as_read(x, cols), nullptr, y, 13);
+    }
+  }
+}
+
+TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
+  const int64_t cols = 512, m = 2;
+  const Matrix query(type(), 331, cols, 1), key(type(), 57, cols, 2),
+      value(DType::BF16, 57, cols, 3);
+  const std::vector<float> x = random_activations(m * cols, 4), bias = random_activations(331, 5);
+  for (const int threads : {1, 2}) {
+    set_thread_count(threads);
+    const int64_t stride = 331 + 57;  // query and key lie in one fused output
+    std::vector<float> fused(static_cast<size_t>(m * stride), NAN);
+    std::vector<float> values(static_cast<size_t>(m * 57), NAN);
+    ActivationRows activations;
+    activations.assign(x.data(), m, cols);
+    const MatvecJob jobs[] = {
+        {.weight = query.view(), .y = fused.data(), .y_stride = stride, .bias = bias.data()},
+        {.weight = key.view(), .y = fused.data() + 331, .y_stride = stride},
+        {.weight = value.view(), .y = values.data()},
+    };
+    matvec(jobs, activations);
+    expect_products(query, as_read(x, cols), bias.data(), fused, stride);
+    expect_products(value, std::vector<double>(x.begin(), x.end()), nullptr, values, 57);
+    fused.erase(fused.begin(), fused.begin() + 331);
+    expect_products(key, as_read(x, cols), nullptr, fused, stride);
+  }
+}
+
+TEST_P(MatvecTest, ZeroAndExtremeActivations) {
+  const int64_t cols = 256;
+  const Matrix w(type(), 5, cols, 9);
+  std::vector<float> x(cols, 0.0f);
+  ActivationRows activations;
+  for (const float value : {0.0f, 1e30f, -1e-30f}) {
+    std::fill(x.begin() + 64, x.end(), value);  // a whole run of the largest int8 of one sign
+    std::vector<float> y(5, NAN);
+    activations.assign(x.data(), 1, cols);
+    matvec(w.view(), activations, y.data());
+    expect_products(w, as_read(x, cols), nullptr, y, 5);
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<std::tuple<int, int>>& info) {
+  return std::string(name_of(static_cast<DType>(std::get<0>(info.param)))) + "_" +
+         std::string(name_of(static_cast<Isa>(std::get<1>(info.param))));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllTypes, MatvecTest,
+                         testing::Combine(testing::Range(0, kDTypeCount),
+                                          testing::Range(0, static_cast<int>(best_isa()) + 1)),
+                         test_name);
+
+}  // namespace
+}  // namespace longhaul
