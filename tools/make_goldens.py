@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Writes the golden files under tests/data that another engine computed. See tests/data/goldens/README.md.
+
+Needs the environment that bench/compare/setup.sh makes.
+"""
+
+import argparse
+import pathlib
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    nano = kinds.add_parser("nano", help="logits and replies of models/nano")
+    nano.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of Frankenstein")
+    perplexity = kinds.add_parser("perplexity", help="perplexity of models/nano")
+    perplexity.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of The War of the Worlds")
+    smollm2 = kinds.add_parser("smollm2", help="SmolLM2-135M-Instruct Q4_1 under llama.cpp")
+    smollm2.add_argument("gguf", type=pathlib.Path)
+    smollm2.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of The Age of Innocence")
+    kinds.add_parser("tiny", help="tiny random models of several architectures")
+    options = parser.parse_args()
+
+    if options.kind == "nano":
+        from goldens import nano
+        nano.make(options.book)
+    elif options.kind == "perplexity":
+        from goldens import perplexity
+        perplexity.make(options.book)
+    elif options.kind == "smollm2":
+        from goldens import smollm2
+        smollm2.make(options.gguf, options.book)
+    else:
+        from goldens import tiny_models
+        tiny_models.make()
+
+
+if __name__ == "__main__":
+    main()
