@@ -13,8 +13,8 @@ constexpr int kGroup = 64;  // keys whose softmax is folded in at a time
 
 inline int padded_dim(const AttendCall& call) { return (call.head_dim + 15) / 16 * 16; }
 
-/// Sums the lanes of 16 vectors: lane i of the result is the sum of in[i].
-inline V16 lane_sums(const V16 in[16]) {
+/// Sums the lanes of kLanes vectors: lane i of the result is the sum of in[i].
+inline Vec lane_sums(const Vec in[kLanes]) {
 #if defined(__AVX512F__)
   __m512 t[8], u[4], w[2];
   for (int i = 0; i < 8; ++i) {  // pairs (i, i + 8): lower and upper halves added
@@ -33,11 +33,17 @@ inline V16 lane_sums(const V16 in[16]) {
                                     _mm512_shuffle_ps(w[0], w[1], 0xdd));
   // Each lane block now holds (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
   const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
-  return (V16)_mm512_permutexvar_ps(order, sums);
+  return (Vec)_mm512_permutexvar_ps(order, sums);
+#elif defined(__AVX2__)
+  __m256 t[4];
+  for (int i = 0; i < 4; ++i) t[i] = _mm256_hadd_ps((__m256)in[2 * i], (__m256)in[2 * i + 1]);
+  const __m256 low = _mm256_hadd_ps(t[0], t[1]), high = _mm256_hadd_ps(t[2], t[3]);
+  return (Vec)_mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
+                            _mm256_permute2f128_ps(low, high, 0x31));
 #else
-  V16 sums{};
-  for (int i = 0; i < 16; ++i) sums[i] = reduce_add(in[i]);
-  return sums;
+  float sums[kLanes];
+  for (int i = 0; i < kLanes; ++i) sums[i] = reduce_add(in[i]);
+  return load(sums);
 #endif
 }
 
@@ -58,13 +64,13 @@ struct Few {
 /// Scores of `count` keys for M rows into weights[m, key].
 template <DType T, int M>
 void score_keys(Few& f, int count) {
-  for (int g = 0; g < count; g += 16) {
-    V16 partial[M][16];
-    for (int i = 0; i < 16; ++i) {
+  for (int g = 0; g < count; g += kLanes) {
+    Vec partial[M][kLanes];
+    for (int i = 0; i < kLanes; ++i) {
       const std::byte* row = f.key[g + i < count ? g + i : g];
-      V16 acc[M] = {};
-      for (int t = 0; t < f.dim; t += 16) {
-        const V16 k = load_stored<T>(row, t);
+      Vec acc[M] = {};
+      for (int t = 0; t < f.dim; t += kLanes) {
+        const Vec k = load_stored<T>(row, t);
         for (int m = 0; m < M; ++m) acc[m] = fma(k, load(f.queries + m * f.dim + t), acc[m]);
       }
       for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
@@ -76,11 +82,11 @@ void score_keys(Few& f, int count) {
 /// out[m] += sum over keys of weights[m, key] * value[key].
 template <DType T, int M>
 void add_values(Few& f, int count) {
-  for (int t = 0; t < f.dim; t += 16) {
-    V16 acc[M];
+  for (int t = 0; t < f.dim; t += kLanes) {
+    Vec acc[M];
     for (int m = 0; m < M; ++m) acc[m] = load(f.out + m * f.dim + t);
     for (int i = 0; i < count; ++i) {
-      const V16 v = load_stored<T>(f.value[i], t);
+      const Vec v = load_stored<T>(f.value[i], t);
       for (int m = 0; m < M; ++m) acc[m] = fma(splat(f.weights[m * kGroup + i]), v, acc[m]);
     }
     for (int m = 0; m < M; ++m) store(f.out + m * f.dim + t, acc[m]);
@@ -144,13 +150,13 @@ void softmax_row(Few& f, int m, int lo, int hi, int count) {
   float block_max = kLowest;
   for (int i = lo; i < hi; ++i) block_max = w[i] > block_max ? w[i] : block_max;
   if (block_max > f.max[m]) {
-    const float shrink = exp2_precise(splat(f.max[m] - block_max))[0];
+    const float shrink = first_lane(exp2_precise(splat(f.max[m] - block_max)));
     f.max[m] = block_max;
     f.sum[m] *= shrink;
     float* out = f.out + m * f.dim;
-    for (int t = 0; t < f.dim; t += 16) store(out + t, load(out + t) * splat(shrink));
+    for (int t = 0; t < f.dim; t += kLanes) store(out + t, load(out + t) * splat(shrink));
   }
-  for (int i = 0; i < count; i += 16) {
+  for (int i = 0; i < count; i += kLanes) {
     store(w + i, exp2_precise(load(w + i) - splat(f.max[m])));
   }
   for (int i = 0; i < lo; ++i) w[i] = 0.0f;

@@ -54,9 +54,9 @@ inline void convert_row(const float* x, int n, int padded, float factor, float* 
 }
 
 inline void convert_row(const float* x, int n, int padded, float factor, uint16_t* out) {
-  for (int t = 0; t < padded; t += 16) {
-    float lanes[16] = {};
-    for (int i = 0; i < 16 && t + i < n; ++i) lanes[i] = x[t + i] * factor;
+  for (int t = 0; t < padded; t += kLanes) {
+    float lanes[kLanes] = {};
+    for (int i = 0; i < kLanes && t + i < n; ++i) lanes[i] = x[t + i] * factor;
     store_bf16(out + t, load(lanes));
   }
 }
@@ -64,32 +64,33 @@ inline void convert_row(const float* x, int n, int padded, float factor, uint16_
 /// Weights of one row for keys [lo, hi) of a block; zeros elsewhere in [0, padded). Returns their
 /// sum.
 inline float weights_of(const float* scores, int lo, int hi, int padded, float max, float* out) {
-  V16 total{};
-  for (int j = 0; j < padded; j += 16) {
-    V16 w = exp2_precise(load(scores + j) - splat(max));
-    if (j < lo || j + 16 > hi) {
-      for (int i = 0; i < 16; ++i) w[i] = j + i >= lo && j + i < hi ? w[i] : 0.0f;
+  Vec total{};
+  for (int j = 0; j < padded; j += kLanes) {
+    Vec w = exp2_precise(load(scores + j) - splat(max));
+    store(out + j, w);
+    if (j < lo || j + kLanes > hi) {
+      for (int i = 0; i < kLanes; ++i) out[j + i] = j + i >= lo && j + i < hi ? out[j + i] : 0.0f;
+      w = load(out + j);
     }
     total += w;
-    store(out + j, w);
   }
   return reduce_add(total);
 }
 
 inline float weights_of(const float* scores, int lo, int hi, int padded, float max, uint16_t* out) {
-  V16 total{};
+  Vec total{};
 #if defined(__AVX512BF16__)
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   for (int j = 0; j < padded; j += 32) {
-    V16 a = exp2_for_bf16(load(scores + j) - splat(max));
-    V16 b = exp2_for_bf16(load(scores + j + 16) - splat(max));
+    Vec a = exp2_for_bf16(load(scores + j) - splat(max));
+    Vec b = exp2_for_bf16(load(scores + j + 16) - splat(max));
     if (j < lo || j + 32 > hi) {
       const __m512i at = _mm512_add_epi32(lanes, _mm512_set1_epi32(j));
       const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(16));
       const __m512i low = _mm512_set1_epi32(lo), high = _mm512_set1_epi32(hi);
-      a = (V16)_mm512_maskz_mov_ps(
+      a = (Vec)_mm512_maskz_mov_ps(
           _mm512_cmpge_epi32_mask(at, low) & _mm512_cmplt_epi32_mask(at, high), (__m512)a);
-      b = (V16)_mm512_maskz_mov_ps(
+      b = (Vec)_mm512_maskz_mov_ps(
           _mm512_cmpge_epi32_mask(next, low) & _mm512_cmplt_epi32_mask(next, high), (__m512)b);
     }
     total += a;
@@ -105,9 +106,9 @@ inline float weights_of(const float* scores, int lo, int hi, int padded, float m
 
 /// Largest score of keys [lo, hi).
 inline float max_of(const float* scores, int lo, int hi) {
-  V16 best = splat(kLowest);
+  Vec best = splat(kLowest);
   int j = lo;
-  for (; j + 16 <= hi; j += 16) best = max(best, load(scores + j));
+  for (; j + kLanes <= hi; j += kLanes) best = max(best, load(scores + j));
   float value = reduce_max(best);
   for (; j < hi; ++j) value = scores[j] > value ? scores[j] : value;
   return value;
@@ -216,11 +217,11 @@ class TileAttention {
     const float* scores = s_.scores + r * kTileKeys;
     const float block_max = max_of(scores, lo, hi);
     if (block_max > s_.max[f]) {
-      const float shrink = exp2_precise(splat(s_.max[f] - block_max))[0];
+      const float shrink = first_lane(exp2_precise(splat(s_.max[f] - block_max)));
       s_.max[f] = block_max;
       s_.sum[f] *= shrink;
       float* out = s_.out + static_cast<int64_t>(f) * dim_;
-      for (int t = 0; t < dim_; t += 16) store(out + t, load(out + t) * splat(shrink));
+      for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(shrink));
     }
     s_.sum[f] += weights_of(scores, lo, hi, padded, s_.max[f], s_.weights + r * kTileKeys);
   }

@@ -32,16 +32,22 @@ static inline const std::byte* value_row(const PagedRows& rows, int stride, int6
 }
 
 static inline float f16_scalar(const std::byte* p) {
-  uint16_t h[16] = {};
+#if defined(__F16C__)
+  uint16_t h;
+  std::memcpy(&h, p, 2);
+  return _cvtsh_ss(h);
+#else
+  uint16_t h[kLanes] = {};
   std::memcpy(h, p, 2);
-  return load_f16(h)[0];
+  return first_lane(load_f16(h));
+#endif
 }
 
-/// Elements [at, at + 16) of a stored row.
+/// Elements [at, at + kLanes) of a stored row.
 template <DType T>
-static inline V16 load_stored(const std::byte* row, int at) {
+static inline Vec load_stored(const std::byte* row, int at) {
   if constexpr (T == DType::F32) {
-    V16 v;
+    Vec v;
     std::memcpy(&v, row + 4 * at, sizeof v);
     return v;
   } else if constexpr (T == DType::F16) {
@@ -50,28 +56,21 @@ static inline V16 load_stored(const std::byte* row, int at) {
     return load_bf16(reinterpret_cast<const uint16_t*>(row) + at);
   } else {
     const std::byte* block = row + at / 32 * 34;
-    typedef int8_t B16 __attribute__((vector_size(16)));
-    typedef int32_t I16 __attribute__((vector_size(64)));
-    B16 q;
-    std::memcpy(&q, block + 2 + at % 32, sizeof q);
-    return __builtin_convertvector(__builtin_convertvector(q, I16), V16) * f16_scalar(block);
+    return load_i8(block + 2 + at % 32) * splat(f16_scalar(block));
   }
 }
 
 template <DType T>
 static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   int t = 0;
-  for (; t + 16 <= head_dim; t += 16) store(out + t, load_stored<T>(row, t));
+  for (; t + kLanes <= head_dim; t += kLanes) store(out + t, load_stored<T>(row, t));
   for (; t < head_dim; ++t) {  // head sizes such as 8 or 24, 16-bit and f32 types only
     if constexpr (T == DType::F32) {
       std::memcpy(out + t, row + 4 * t, 4);
     } else if constexpr (T == DType::F16) {
       out[t] = f16_scalar(row + 2 * t);
     } else if constexpr (T == DType::BF16) {
-      uint16_t h;
-      std::memcpy(&h, row + 2 * t, 2);
-      const uint32_t bits = static_cast<uint32_t>(h) << 16;
-      std::memcpy(out + t, &bits, 4);
+      out[t] = bf16_lane(reinterpret_cast<const uint16_t*>(row) + t);
     }
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Sixteen f32 lanes, in the registers of whichever ISA level this header is compiled for.
+// One register of f32 lanes (kLanes: 16, 8 or 4) of the ISA level this header is compiled for.
 // For *.isa.cc only; everything is inside the level's namespace.
 
 #include <cstdint>
@@ -15,155 +15,187 @@
 
 namespace longhaul::LH_ISA {
 
-typedef float V16 __attribute__((vector_size(64)));
-typedef uint32_t U16 __attribute__((vector_size(64)));
-typedef uint16_t H16 __attribute__((vector_size(32)));
-
-static inline V16 splat(float x) { return V16{} + x; }
-
-static inline V16 load(const float* p) {
-  V16 v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-static inline void store(float* p, V16 v) { std::memcpy(p, &v, sizeof v); }
-
-static inline V16 fma(V16 a, V16 b, V16 c) {
 #if defined(__AVX512F__)
-  return (V16)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+inline constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+inline constexpr int kLanes = 8;
+#else
+inline constexpr int kLanes = 4;
+#endif
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
+
+static inline Vec splat(float x) { return Vec{} + x; }
+
+static inline Vec fma(Vec a, Vec b, Vec c) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
-  __m256 r[2], x[2], y[2], z[2];
-  std::memcpy(x, &a, 64), std::memcpy(y, &b, 64), std::memcpy(z, &c, 64);
-  for (int i = 0; i < 2; ++i) r[i] = _mm256_fmadd_ps(x[i], y[i], z[i]);
-  V16 v;
-  std::memcpy(&v, r, 64);
-  return v;
+  return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #else
   return a * b + c;
 #endif
 }
 
-static inline V16 max(V16 a, V16 b) {
+static inline Vec max(Vec a, Vec b) {
 #if defined(__AVX512F__)
-  return (V16)_mm512_max_ps((__m512)a, (__m512)b);
+  return (Vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_max_ps((__m256)a, (__m256)b);
 #else
   return a > b ? a : b;
 #endif
 }
 
-static inline float reduce_max(V16 v) {
+static inline float reduce_max(Vec v) {
 #if defined(__AVX512F__)
   return _mm512_reduce_max_ps((__m512)v);
 #else
   float m = v[0];
-  for (int i = 1; i < 16; ++i) m = v[i] > m ? v[i] : m;
+  for (int i = 1; i < kLanes; ++i) m = v[i] > m ? v[i] : m;
   return m;
 #endif
 }
 
-static inline float reduce_add(V16 v) {
+static inline float reduce_add(Vec v) {
 #if defined(__AVX512F__)
   return _mm512_reduce_add_ps((__m512)v);
+#elif defined(__AVX2__)
+  const __m128 h = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+  const __m128 q = _mm_add_ps(h, _mm_movehl_ps(h, h));
+  return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
 #else
-  float s = 0;
-  for (int i = 0; i < 16; ++i) s += v[i];
-  return s;
+  return (v[0] + v[2]) + (v[1] + v[3]);
 #endif
 }
 
+static inline Vec load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
+
+static inline float first_lane(Vec v) {
+  float x;
+  std::memcpy(&x, &v, sizeof x);
+  return x;
+}
+
 /// 2^x for x <= 0 (or slightly above); relative error 3e-7, 0 below -126.
-static inline V16 exp2_precise(V16 x) {
+static inline Vec exp2_precise(Vec x) {
 #if defined(__AVX512F__)
-  const __m512 f = _mm512_reduce_ps((__m512)x, 0x08);  // x - round(x), in [-0.5, 0.5]
-  const __m512 n = _mm512_sub_ps((__m512)x, f);
+  const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x08);  // x - round(x), in [-0.5, 0.5]
+  const Vec n = x - f;
 #else
-  const V16 clamped = max(x, splat(-127.0f));
-  const V16 magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
-  const V16 n = (clamped + magic) - magic;
-  const V16 f = clamped - n;
+  const Vec magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
+  const Vec clamped = max(x, splat(-127.0f));
+  const Vec n = (clamped + magic) - magic;
+  const Vec f = clamped - n;
 #endif
-  V16 p = splat(1.5403530e-4f);
-  p = fma(p, (V16)f, splat(1.3333558e-3f));
-  p = fma(p, (V16)f, splat(9.6181291e-3f));
-  p = fma(p, (V16)f, splat(5.5504109e-2f));
-  p = fma(p, (V16)f, splat(2.4022651e-1f));
-  p = fma(p, (V16)f, splat(6.9314718e-1f));
-  p = fma(p, (V16)f, splat(1.0f));
+  Vec p = splat(1.5403530e-4f);
+  p = fma(p, f, splat(1.3333558e-3f));
+  p = fma(p, f, splat(9.6181291e-3f));
+  p = fma(p, f, splat(5.5504109e-2f));
+  p = fma(p, f, splat(2.4022651e-1f));
+  p = fma(p, f, splat(6.9314718e-1f));
+  p = fma(p, f, splat(1.0f));
 #if defined(__AVX512F__)
-  return (V16)_mm512_scalef_ps((__m512)p, n);
+  return (Vec)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
-  typedef int32_t I16 __attribute__((vector_size(64)));
-  const I16 exponent = (__builtin_convertvector(n, I16) + 127) << 23;
-  V16 power;
-  std::memcpy(&power, &exponent, 64);
-  return x < -126.0f ? splat(0.0f) : p * power;
+  const IntVec exponent = (__builtin_convertvector(n, IntVec) + 127) << 23;
+  return x < -126.0f ? Vec{} : p * (Vec)exponent;
 #endif
 }
 
 /// 2^x for x <= 0 with relative error 8e-5: enough where the result is rounded to bf16.
-static inline V16 exp2_for_bf16(V16 x) {
+static inline Vec exp2_for_bf16(Vec x) {
 #if defined(__AVX512F__)
-  const V16 f = (V16)_mm512_reduce_ps((__m512)x, 0x09);  // x - floor(x); scalef floors again
-  V16 p = splat(7.80245250e-2f);
+  const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x09);  // x - floor(x); scalef floors again
+  Vec p = splat(7.80245250e-2f);
   p = fma(p, f, splat(2.26067177e-1f));
   p = fma(p, f, splat(6.95833519e-1f));
   p = fma(p, f, splat(9.99925222e-1f));
-  return (V16)_mm512_scalef_ps((__m512)p, (__m512)x);
+  return (Vec)_mm512_scalef_ps((__m512)p, (__m512)x);
 #else
   return exp2_precise(x);
 #endif
 }
 
-static inline V16 load_bf16(const uint16_t* p) {
-  H16 h;
+static inline float bf16_lane(const uint16_t* p) {
+  uint16_t h;
   std::memcpy(&h, p, sizeof h);
-  const U16 u = __builtin_convertvector(h, U16) << 16;
-  V16 v;
-  std::memcpy(&v, &u, sizeof v);
-  return v;
+  const uint32_t bits = static_cast<uint32_t>(h) << 16;
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
 }
 
-static inline V16 load_f16(const uint16_t* p) {
+static inline Vec load_bf16(const uint16_t* p) {
 #if defined(__AVX512F__)
-  return (V16)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return (Vec)_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+#elif defined(__AVX2__)
+  const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return (Vec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16);
+#else
+  float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = bf16_lane(p + i);
+  return load(lanes);
+#endif
+}
+
+static inline Vec load_f16(const uint16_t* p) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 #elif defined(__F16C__)
-  __m256 r[2];
-  for (int i = 0; i < 2; ++i) {
-    r[i] = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + i));
-  }
-  V16 v;
-  std::memcpy(&v, r, 64);
-  return v;
+  return (Vec)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 #else
   // value = (exponent and mantissa moved into place) * 2^112, exact for subnormals too
-  H16 h;
-  std::memcpy(&h, p, sizeof h);
-  const U16 wide = __builtin_convertvector(h, U16);
-  const U16 magnitude = (wide & 0x7fffu) << 13;
-  V16 value;
-  std::memcpy(&value, &magnitude, 64);
-  value *= 0x1p112f;
-  U16 bits;
-  std::memcpy(&bits, &value, 64);
-  const U16 special = (U16)((wide & 0x7c00u) == 0x7c00u);
-  bits = ((special & (magnitude | 0x7f800000u)) | (~special & bits)) | ((wide & 0x8000u) << 16);
-  std::memcpy(&value, &bits, 64);
-  return value;
+  float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    uint16_t h;
+    std::memcpy(&h, p + i, sizeof h);
+    uint32_t bits = (h & 0x7fffu) << 13;
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    x *= 0x1p112f;
+    std::memcpy(&bits, &x, sizeof x);
+    if ((h & 0x7c00u) == 0x7c00u) bits = 0x7f800000u | ((h & 0x3ffu) << 13);
+    bits |= (h & 0x8000u) << 16;
+    std::memcpy(lanes + i, &bits, sizeof bits);
+  }
+  return load(lanes);
+#endif
+}
+
+/// kLanes signed bytes.
+static inline Vec load_i8(const void* p) {
+#if defined(__AVX512F__)
+  const __m128i q = _mm_loadu_si128(static_cast<const __m128i*>(p));
+  return (Vec)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q));
+#elif defined(__AVX2__)
+  const __m128i q = _mm_loadl_epi64(static_cast<const __m128i*>(p));
+  return (Vec)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q));
+#else
+  float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = static_cast<float>(static_cast<const int8_t*>(p)[i]);
+  return load(lanes);
 #endif
 }
 
 /// Round to nearest even; NaN is not expected here.
-static inline void store_bf16(uint16_t* p, V16 v) {
+static inline void store_bf16(uint16_t* p, Vec v) {
 #if defined(__AVX512BF16__)
   const __m256bh h = _mm512_cvtneps_pbh((__m512)v);
   std::memcpy(p, &h, 32);
 #else
-  U16 u;
-  std::memcpy(&u, &v, 64);
-  u = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-  const H16 h = __builtin_convertvector(u, H16);
-  std::memcpy(p, &h, 32);
+  uint32_t u[kLanes];
+  std::memcpy(u, &v, sizeof v);
+  for (int i = 0; i < kLanes; ++i) {
+    p[i] = static_cast<uint16_t>((u[i] + 0x7fffu + ((u[i] >> 16) & 1u)) >> 16);
+  }
 #endif
 }
 

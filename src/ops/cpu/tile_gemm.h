@@ -14,7 +14,7 @@ struct GemmF32 {
 #if defined(__AVX512F__)
   static constexpr int kRows = 6, kVectors = 2;
 #else
-  static constexpr int kRows = 4, kVectors = 1;
+  static constexpr int kRows = 4, kVectors = 2;
 #endif
   static void begin() {}
   static void end() {}
@@ -22,20 +22,20 @@ struct GemmF32 {
   template <int R, int C>
   static void block(int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
                     bool accumulate) {
-    V16 acc[R][C];
+    Vec acc[R][C];
     for (int r = 0; r < R; ++r) {
-      for (int j = 0; j < C; ++j) acc[r][j] = accumulate ? load(c + r * ldc + 16 * j) : V16{};
+      for (int j = 0; j < C; ++j) acc[r][j] = accumulate ? load(c + r * ldc + kLanes * j) : Vec{};
     }
     for (int t = 0; t < k; ++t) {
-      V16 row[C];
-      for (int j = 0; j < C; ++j) row[j] = load(b + t * ldb + 16 * j);
+      Vec row[C];
+      for (int j = 0; j < C; ++j) row[j] = load(b + t * ldb + kLanes * j);
       for (int r = 0; r < R; ++r) {
-        const V16 x = splat(a[r * lda + t]);
+        const Vec x = splat(a[r * lda + t]);
         for (int j = 0; j < C; ++j) acc[r][j] = fma(x, row[j], acc[r][j]);
       }
     }
     for (int r = 0; r < R; ++r) {
-      for (int j = 0; j < C; ++j) store(c + r * ldc + 16 * j, acc[r][j]);
+      for (int j = 0; j < C; ++j) store(c + r * ldc + kLanes * j, acc[r][j]);
     }
   }
 
@@ -52,10 +52,10 @@ struct GemmF32 {
   static void run(int m, int n, int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
                   int64_t ldc, bool accumulate) {
     int j = 0;
-    for (; j + 16 * kVectors <= n; j += 16 * kVectors) {
+    for (; j + kLanes * kVectors <= n; j += kLanes * kVectors) {
       columns<kVectors>(m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
     }
-    for (; j < n; j += 16) columns<1>(m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
+    for (; j < n; j += kLanes) columns<1>(m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
   }
 };
 
