@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "format/gguf_metadata.h"
+#include "format/printable.h"
 #include "tokenizer/load_parts.h"
 
 namespace longhaul {
@@ -168,9 +169,9 @@ void fill_special_ids(TokenizerModel& model, const GgufMetadata& metadata, bool 
   const size_t size = model.vocabulary.size();
   model.bos = token_id(metadata, "tokenizer.ggml.bos_token_id", size);
   model.eos = token_id(metadata, "tokenizer.ggml.eos_token_id", size);
-  if (const auto unknown = token_id(metadata, "tokenizer.ggml.unknown_token_id", size)) {
-    model.merges.unknown = *unknown;
-  }
+  const auto unknown = token_id(metadata, "tokenizer.ggml.unknown_token_id", size);
+  // Byte-level vocabularies have no use for it: a byte without a token is left out.
+  if (unknown && model.merges.byte_fallback) model.merges.unknown = *unknown;
   add_bos = metadata.find_bool("tokenizer.ggml.add_bos_token").value_or(add_bos);
   if (add_bos && model.bos) model.prefix = {*model.bos};
   const bool add_eos = metadata.find_bool("tokenizer.ggml.add_eos_token").value_or(false);
@@ -187,8 +188,8 @@ void fill_special_ids(TokenizerModel& model, const GgufMetadata& metadata, bool 
 std::shared_ptr<const TokenizerModel> load_gguf_tokenizer(const GgufMetadata& metadata) {
   const std::string_view kind = metadata.get_string("tokenizer.ggml.model");
   if (kind != "gpt2" && kind != "llama") {
-    user_error("{}: tokenizer.ggml.model '{}' is not supported; known are gpt2 and llama",
-               metadata.file(), kind);
+    user_error("{}: tokenizer.ggml.model {} is not supported; known are gpt2 and llama",
+               metadata.file(), printable(kind));
   }
   const bool sentencepiece = kind == "llama";
   const GgufVocabulary vocabulary = read_vocabulary(metadata);

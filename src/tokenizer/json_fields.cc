@@ -19,8 +19,12 @@ void JsonField::wrong(std::string_view wanted) const {
 JsonField JsonField::operator[](std::string_view key) const {
   if (!value_.is_object()) wrong("an object");
   const auto found = value_.find(key);
+  std::string shown_key(key);  // may come from the file
+  for (char& c : shown_key) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
   const std::string separator = where_.find(": ") == std::string::npos ? ": " : ".";
-  return {found == value_.end() ? kNull : *found, where_ + separator + std::string(key)};
+  return {found == value_.end() ? kNull : *found, where_ + separator + shown_key};
 }
 
 JsonField JsonField::at(size_t index) const {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "format/printable.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/utf8.h"
 
@@ -45,8 +46,8 @@ void add_merge_by_text(MergeTable& table, const TextIds& ids, const Vocabulary& 
   const auto id_of = [&](std::string_view text) {
     const auto found = ids.find(text);
     if (found == ids.end()) {
-      user_error("{}: merge {} ('{}' + '{}') names '{}', which is not in the vocabulary", where,
-                 rank, left, right, text);
+      user_error("{}: merge {} of {} and {} needs {}, which is not in the vocabulary", where, rank,
+                 printable(left), printable(right), printable(text));
     }
     return found->second;
   };
@@ -61,8 +62,8 @@ void add_merge_line(MergeTable& table, const TextIds& ids, const Vocabulary& voc
                     std::string_view line, int32_t rank, const std::string& where) {
   const size_t blank = line.find(' ', 1);
   if (blank == std::string_view::npos || blank + 1 == line.size()) {
-    user_error("{}: merge {} is '{}', not two texts with a blank between", where, rank,
-               line.substr(0, 80));
+    user_error("{}: merge {} is {}, not two texts with a blank between", where, rank,
+               printable(line));
   }
   add_merge_by_text(table, ids, vocabulary, line.substr(0, blank), line.substr(blank + 1), rank,
                     where);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "format/checkpoint.h"
+#include "format/printable.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
 
@@ -110,7 +111,7 @@ std::vector<AddedToken> added_tokens_decoder(const FolderConfig& files) {
   if (!table.value().is_object()) table.wrong("an object of ids and tokens");
   for (const auto& [id, token] : table.value().items()) {
     if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != std::string::npos) {
-      user_error("{}: '{}' is not a token id", table.where(), id.substr(0, 60));
+      user_error("{}: {} is not a token id", table.where(), printable(id));
     }
     const JsonField field(token, table.where() + "." + id);
     out.push_back({field["content"].text(), std::stoi(id), field["special"].flag(false),
@@ -131,9 +132,9 @@ const NamedPreTokenizer& pre_tokenizer_of_class(const FolderConfig& files) {
     return named_pre_tokenizer("gpt-2", where);
   }
   user_error(
-      "{}: tokenizer_class is '{}'; without tokenizer.json only Qwen2Tokenizer and "
+      "{}: tokenizer_class is {}; without tokenizer.json only Qwen2Tokenizer and "
       "GPT2Tokenizer can be read",
-      where, name.substr(0, 60));
+      where, printable(name));
 }
 
 std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const FolderConfig& files) {

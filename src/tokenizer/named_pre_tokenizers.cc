@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "format/printable.h"
 #include "tokenizer/pre_tokenizer.h"
 
 namespace longhaul {
@@ -51,7 +52,7 @@ const NamedPreTokenizer& named_pre_tokenizer(std::string_view name, std::string_
     known += known.empty() ? "" : " ";
     known += entry.names;
   }
-  user_error("{}: pre-tokenizer '{}' is not supported; known are: {}", where, name, known);
+  user_error("{}: pre-tokenizer {} is not supported; known are: {}", where, printable(name), known);
 }
 
 PreTokenizer make_pre_tokenizer(const NamedPreTokenizer& named) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "format/printable.h"
 #include "tokenizer/load_parts.h"
 #include "tokenizer/tokenizer_json_steps.h"
 
@@ -58,12 +59,11 @@ JsonVocabulary read_vocabulary(const JsonField& vocab, const std::vector<AddedTo
   };
   for (const auto& [text, id] : vocab.value().items()) {
     if (!id.is_number_integer() || (id.is_number_unsigned() && id.get<uint64_t>() > INT32_MAX)) {
-      user_error("{}: the id of '{}' is not a token id", vocab.where(), text.substr(0, 60));
+      user_error("{}: the id of {} is not a token id", vocab.where(), printable(text));
     }
     std::string& slot = out.texts[place(id.get<int64_t>())];
     if (!slot.empty()) {
-      user_error("{}: '{}' and '{}' have the same id", vocab.where(), slot.substr(0, 60),
-                 text.substr(0, 60));
+      user_error("{}: {} and {} have the same id", vocab.where(), printable(slot), printable(text));
     }
     slot = text;
   }
@@ -128,7 +128,7 @@ void read_merge_options(MergeModel& merges, const JsonField& json, const JsonVoc
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const JsonField affix = json[key];
     if (!affix.text_or("").empty()) {
-      user_error("{} is not supported, but is '{}'", affix.where(), affix.text().substr(0, 60));
+      user_error("{} is not supported, but is {}", affix.where(), printable(affix.text()));
     }
   }
   merges.start = style.byte_level ? MergeModel::Start::bytes : MergeModel::Start::characters;
@@ -139,7 +139,7 @@ void read_merge_options(MergeModel& merges, const JsonField& json, const JsonVoc
   if (unknown.is_null()) return;
   const auto found = std::find(source.texts.begin(), source.texts.end(), unknown.text());
   if (found == source.texts.end()) {
-    user_error("{} '{}' is not in the vocabulary", unknown.where(), unknown.text().substr(0, 60));
+    user_error("{} {} is not in the vocabulary", unknown.where(), printable(unknown.text()));
   }
   merges.unknown = static_cast<int32_t>(found - source.texts.begin());
 }
@@ -153,7 +153,7 @@ std::unique_ptr<TokenizerModel> parse_tokenizer_json(std::string_view text,
   const JsonField json = root["model"];
   // Old files of BPE models have no type.
   if (const std::string type = json["type"].text_or("BPE"); type != "BPE") {
-    user_error("{}: model type '{}' is not supported, only BPE is", where, type.substr(0, 60));
+    user_error("{}: model type {} is not supported, only BPE is", where, printable(type));
   }
   const TokenizerJsonStyle style = find_style(root);
   const JsonField vocab = json["vocab"];

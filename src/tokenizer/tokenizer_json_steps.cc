@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "format/printable.h"
 #include "tokenizer/load_parts.h"
 
 namespace longhaul {
@@ -29,7 +30,7 @@ void for_each_step(const JsonField& part, std::string_view list_key,
 }
 
 [[noreturn]] void unsupported(const JsonField& step) {
-  user_error("{}: '{}' is not supported", step.where(), step.type().substr(0, 60));
+  user_error("{}: {} is not supported", step.where(), printable(step.type()));
 }
 
 std::string blanks(std::string_view text, const TokenizerJsonStyle& style) {

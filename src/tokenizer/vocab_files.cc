@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "format/printable.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
 
@@ -31,7 +32,7 @@ void put_added(std::vector<Token>& tokens, const std::vector<AddedToken>& added,
   for (const AddedToken& token : added) {
     const auto id = static_cast<size_t>(token.id);
     if (token.id < 0 || id > tokens.size() * 2 + 65536) {
-      user_error("{}: added token '{}' has id {}", where, token.text.substr(0, 60), token.id);
+      user_error("{}: added token {} has id {}", where, printable(token.text), token.id);
     }
     if (id >= tokens.size()) tokens.resize(id + 1);
     tokens[id] = {token.text, token.special ? TokenKind::control : TokenKind::user_defined};
@@ -96,8 +97,8 @@ std::unique_ptr<TokenizerModel> load_vocab_and_merges(const std::filesystem::pat
   TextIds ids;
   for (const auto& [text, id] : vocab.items()) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= vocab.size()) {
-      user_error("{}: the id of '{}' is not below the number of tokens, {}", vocab_file,
-                 text.substr(0, 60), vocab.size());
+      user_error("{}: the id of {} is not below the number of tokens, {}", vocab_file,
+                 printable(text), vocab.size());
     }
     tokens[id.get<size_t>()] = byte_level_token(text);
     ids.emplace(text, id.get<int32_t>());

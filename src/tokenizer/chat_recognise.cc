@@ -1,0 +1,172 @@
+// Which known format a model's Jinja template is. Marks that only one format has decide; a
+// template with marks of something else is refused rather than rendered nearly right.
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "tokenizer/chat_formats.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/json_fields.h"
+#include "tokenizer/load_parts.h"
+
+namespace longhaul {
+
+namespace {
+
+/// The template with line breaks as such: literals write them as a backslash and n, or plainly.
+std::string with_line_breaks(std::string_view jinja) {
+  std::string out;
+  for (size_t i = 0; i < jinja.size(); ++i) {
+    const bool escaped = jinja[i] == '\\' && i + 1 < jinja.size() && jinja[i + 1] == 'n';
+    out += escaped ? '\n' : jinja[i];
+    if (escaped) ++i;
+  }
+  return out;
+}
+
+class TemplateText {
+ public:
+  explicit TemplateText(std::string_view jinja) : text_(with_line_breaks(jinja)) {}
+
+  template <class... Marks>
+  bool any(Marks... marks) const {
+    return ((text_.find(marks) != std::string::npos) || ...);
+  }
+
+  /// The text between `before` and `after`, if it is one literal: without quotes inside.
+  std::string literal_between(std::string_view before, std::string_view after) const {
+    for (size_t at = 0; (at = text_.find(before, at)) != std::string::npos;) {
+      at += before.size();
+      const std::string found = text_.substr(at, text_.find(after, at) - at);
+      if (!found.empty() && found.find_first_of("'\"") == std::string::npos) return found;
+    }
+    return {};
+  }
+
+ private:
+  std::string text_;
+};
+
+const ChatFormat* recognise_chatml(const TemplateText& jinja, std::string& default_system) {
+  if (jinja.any("<|im_sep|>", "|trim", "| trim", "strip()")) return nullptr;
+  if (jinja.any("<think>")) return find_chat_format(jinja.any("enable_thinking") ? "qwen3" : "");
+  default_system = jinja.literal_between("<|im_start|>system\n", "<|im_end|>");
+  if (default_system.empty()) default_system = jinja.literal_between("set system_message = '", "'");
+  for (const ChatFormat& format : chat_formats()) {
+    const bool same_kind = format.reply_end == "<|im_end|>" && !format.drops_thinking;
+    if (same_kind && format.default_system == default_system) return &format;
+  }
+  return find_chat_format("chatml");
+}
+
+const ChatFormat* recognise_instruct(const TemplateText& jinja) {
+  if (jinja.any("<<SYS>>")) {
+    const bool as_published =
+        jinja.any("bos_token + '[INST] '") && jinja.any("strip()") && !jinja.any("true == true");
+    return find_chat_format(as_published ? "llama2" : "");
+  }
+  const bool closes_tight = jinja.any("'[/INST]'", "\"[/INST]\"");
+  if (jinja.any("[SYSTEM_PROMPT]")) {
+    return find_chat_format(jinja.any("'[SYSTEM_PROMPT] '") && closes_tight ? "mistral-v7" : "");
+  }
+  const bool system_last = jinja.any("loop.last and system_message");
+  if (jinja.any("'[INST]' +", "\"[INST]\" +")) {
+    return find_chat_format(closes_tight && system_last ? "mistral-v3-tekken" : "");
+  }
+  if (closes_tight) return find_chat_format(system_last ? "mistral-v3" : "");
+  if (jinja.any("' [INST] '", "\" [INST] \"")) return find_chat_format("mistral-v1");
+  if (!jinja.any("' [/INST]'", "\" [/INST]\"") || jinja.any("system_message")) return nullptr;
+  return find_chat_format(jinja.any("eos_token + ' '", "eos_token+ ' '", "eos_token }} ")
+                              ? "mistral-v0.1"
+                              : "mistral-v0.2");
+}
+
+const ChatFormat* recognise_format(const TemplateText& jinja, std::string& default_system) {
+  if (jinja.any("<|im_start|>")) return recognise_chatml(jinja, default_system);
+  if (jinja.any("<|start_header_id|>")) {
+    if (!jinja.any("| trim", "|trim")) return nullptr;
+    return find_chat_format(jinja.any("Cutting Knowledge Date") ? "llama3.1" : "llama3");
+  }
+  if (jinja.any("[INST]")) return recognise_instruct(jinja);
+  if (jinja.any("<|user|>\n", "<|user|>' + '\n'") && jinja.any("<|end|>")) {
+    return find_chat_format(jinja.any("<|system|>") ? "phi3" : "phi3-no-system");
+  }
+  return nullptr;
+}
+
+[[noreturn]] void no_template(std::string_view problem) {
+  user_error("{}; choose a format with --chat-template NAME ({}) or give plain text with --raw",
+             problem, fmt::join(chat_template_names(), ", "));
+}
+
+/// HF: a text, or a list of {"name", "template"} of which `default` counts.
+std::string template_of_config(const nlohmann::json& config, const std::string& where) {
+  if (config.is_null()) return {};
+  const JsonField field = JsonField(config, where)["chat_template"];
+  if (!field.value().is_array()) return field.text_or("");
+  for (size_t i = 0; i < field.array_size(); ++i) {
+    const JsonField entry = field.at(i);
+    if (entry["name"].text() == "default") return entry["template"].text();
+  }
+  return {};
+}
+
+std::string token_text(const nlohmann::json& config, const std::string& where, const char* key) {
+  if (config.is_null()) return {};
+  const JsonField field = JsonField(config, where)[key];
+  return field.value().is_object() ? field["content"].text() : field.text_or("");
+}
+
+ChatTokens gguf_tokens(const GgufMetadata& metadata) {
+  const auto texts = metadata.find_strings("tokenizer.ggml.tokens");
+  const auto text_of = [&](const char* key) {
+    const std::optional<int64_t> id = metadata.find_i64(key);
+    const bool known = texts && id && *id >= 0 && static_cast<size_t>(*id) < texts->size();
+    return known ? std::string((*texts)[static_cast<size_t>(*id)]) : std::string();
+  };
+  return {text_of("tokenizer.ggml.bos_token_id"), text_of("tokenizer.ggml.eos_token_id")};
+}
+
+}  // namespace
+
+ChatTemplate ChatTemplate::named(std::string_view name, ChatTokens tokens) {
+  const ChatFormat* format = find_chat_format(name);
+  if (format == nullptr) {
+    user_error("--chat-template {}: there is no such format; known are {}", name,
+               fmt::join(chat_template_names(), ", "));
+  }
+  const bool writes_bos = !format->begin.empty() || format->name == "llama2";
+  return {*format, std::string(format->default_system), writes_bos, std::move(tokens)};
+}
+
+ChatTemplate ChatTemplate::recognise(std::string_view jinja, ChatTokens tokens) {
+  const TemplateText text(jinja);
+  std::string default_system;
+  const ChatFormat* format = recognise_format(text, default_system);
+  if (format == nullptr) no_template("the model's chat template is of no known format");
+  return {*format, std::move(default_system), text.any("bos_token"), std::move(tokens)};
+}
+
+ChatTemplate ChatTemplate::of(const Checkpoint& checkpoint) {
+  std::string jinja;
+  ChatTokens tokens;
+  if (checkpoint.format() == CheckpointFormat::kGguf) {
+    jinja = checkpoint.gguf().find_string("tokenizer.chat_template").value_or("");
+    tokens = gguf_tokens(checkpoint.gguf());
+  } else {
+    const HfDocuments& files = checkpoint.hf();
+    const std::string where = (files.folder / "tokenizer_config.json").string();
+    jinja = template_of_config(files.tokenizer_config, where);
+    const std::filesystem::path own_file = files.folder / "chat_template.jinja";
+    if (jinja.empty() && std::filesystem::exists(own_file)) jinja = read_text_file(own_file);
+    tokens = {token_text(files.tokenizer_config, where, "bos_token"),
+              token_text(files.tokenizer_config, where, "eos_token")};
+  }
+  if (jinja.empty()) {
+    no_template(fmt::format("{}: the model has no chat template", checkpoint.path().string()));
+  }
+  return recognise(jinja, std::move(tokens));
+}
+
+}  // namespace longhaul
