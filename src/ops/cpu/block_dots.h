@@ -28,10 +28,9 @@ void block_rows_of(const MatvecRows& a, int64_t first) {
     const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
     RowSums<Type, M> sums;
     for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
-      __builtin_prefetch(p + 1024);
-      __builtin_prefetch(p + 1024 + 64);
-      if (kBlocksPerGroup * Type::kBytes > 128) __builtin_prefetch(p + 1024 + 128);
-      if (kBlocksPerGroup * Type::kBytes > 192) __builtin_prefetch(p + 1024 + 192);
+      for (int line = 0; line < kBlocksPerGroup * Type::kBytes; line += 64) {
+        __builtin_prefetch(p + kPrefetchBytes + line);
+      }
       sums.add_group(p, x, g);
     }
     if (tail_blocks > 0) sums.add_tail(p, tail_blocks, x, groups);

@@ -23,7 +23,9 @@ template <class Type, int M>
 class RowSums {
  public:
   RowSums() {
-    for (int m = 0; m < M; ++m) sums_[m] = extra_[m] = _mm512_setzero_ps();
+    for (int m = 0; m < M; ++m) {
+      for (int c = 0; c < kChains; ++c) sums_[m][c] = _mm512_setzero_ps();
+    }
   }
 
   void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {
@@ -38,15 +40,26 @@ class RowSums {
     if constexpr (Type::kWeights == 32) {
       __m512 scales[M];
       start_group(p, blocks, x, g, scales);
-      for (int j = 0; j < blocks / 2; ++j) add_quarter(Type::quarter(p, j), j, x, g, scales);
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        if (2 * j + 1 < blocks) add_quarter(Type::quarter(p, j), j, x, g, scales);
+      }
       if (blocks % 2 == 1) {
         const uint8_t* last = p + (blocks - 1) * Type::kBytes;
-        add_quarter(Type::two_blocks(last, last), blocks / 2, x, g, scales);
+        const __m512i u = Type::two_blocks(last, last);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+          if (2 * j + 1 == blocks) add_quarter(u, j, x, g, scales);
+        }
       }
     }
   }
 
-  float total(int m) const { return _mm512_reduce_add_ps(_mm512_add_ps(sums_[m], extra_[m])); }
+  float total(int m) const {
+    __m512 sum = sums_[m][0];
+    for (int c = 1; c < kChains; ++c) sum = _mm512_add_ps(sum, sums_[m][c]);
+    return _mm512_reduce_add_ps(sum);
+  }
 
  private:
   void start_group(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g,
@@ -55,7 +68,7 @@ class RowSums {
     Type::scales(p, blocks, d, constant);
     for (int m = 0; m < M; ++m) {
       scales[m] = _mm512_mul_ps(d, _mm512_loadu_ps(x[m][g].scale));
-      extra_[m] = _mm512_fmadd_ps(constant, _mm512_loadu_ps(x[m][g].sum), extra_[m]);
+      sums_[m][0] = _mm512_fmadd_ps(constant, _mm512_loadu_ps(x[m][g].sum), sums_[m][0]);
     }
   }
 
@@ -68,11 +81,13 @@ class RowSums {
       const __m512i q = _mm512_loadu_si512(x[m][g].q + 64 * j);
       const __m512 dot = _mm512_cvtepi32_ps(_mm512_dpbusd_epi32(_mm512_setzero_si512(), u, q));
       const __m512 scale = _mm512_permutexvar_ps(lanes, scales[m]);
-      sums_[m] = _mm512_fmadd_ps(dot, scale, sums_[m]);
+      __m512& sum = sums_[m][j % kChains];
+      sum = _mm512_fmadd_ps(dot, scale, sum);
     }
   }
 
-  __m512 sums_[M], extra_[M];
+  static constexpr int kChains = M <= 4 ? 2 : 1;  // independent sums hide latency
+  __m512 sums_[M][kChains];
 };
 
 }  // namespace

@@ -24,6 +24,13 @@ struct MatvecRows {
   const float* bias;  // [rows] or null
 };
 
+/// How far ahead of their use weights are asked for. The hardware's own prefetch stops at each
+/// page; rows lie one after the other, so ours runs on across rows.
+#ifndef PFD
+#define PFD 1024
+#endif
+inline constexpr int64_t kPrefetchBytes = PFD;
+
 struct MatvecTable {
   void (*run[kDTypeCount])(const MatvecRows&);  ///< by DType
   void (*quantize)(const float* x, int64_t cols, ActivationGroup* groups);

@@ -10,29 +10,22 @@ namespace {
 
 struct F32Weights {
   static constexpr int kBytes = 4;
-  static V16 load16(const uint8_t* p) { return load(reinterpret_cast<const float*>(p)); }
-  static float load1(const uint8_t* p) { return float_from_bits(load_u32(p)); }
+  static Vec load_vec(const uint8_t* p) { return load(reinterpret_cast<const float*>(p)); }
+  static float load_one(const uint8_t* p) { return float_from_bits(load_u32(p)); }
 };
 
 struct F16Weights {
   static constexpr int kBytes = 2;
-  static V16 load16(const uint8_t* p) {
+  static Vec load_vec(const uint8_t* p) {
     return LH_ISA::load_f16(reinterpret_cast<const uint16_t*>(p));
   }
-  static float load1(const uint8_t* p) { return f16_value(load_u16(p)); }
+  static float load_one(const uint8_t* p) { return load_f16(p); }
 };
 
 struct BF16Weights {
   static constexpr int kBytes = 2;
-  static V16 load16(const uint8_t* p) {
-#if defined(__AVX512F__)
-    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return (V16)_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16);
-#else
-    return load_bf16(reinterpret_cast<const uint16_t*>(p));
-#endif
-  }
-  static float load1(const uint8_t* p) {
+  static Vec load_vec(const uint8_t* p) { return load_bf16(reinterpret_cast<const uint16_t*>(p)); }
+  static float load_one(const uint8_t* p) {
     return float_from_bits(static_cast<uint32_t>(load_u16(p)) << 16);
   }
 };
@@ -41,25 +34,27 @@ struct BF16Weights {
 template <class Type, int M>
 void plain_rows_of(const MatvecRows& a, int64_t first) {
   const int64_t n = a.cols;
+  constexpr int kStep = 2 * kLanes;
   const float* x[M];
   for (int m = 0; m < M; ++m) x[m] = a.x + (first + m) * n;
   for (int64_t r = 0; r < a.rows; ++r) {
     const uint8_t* w = a.weight + static_cast<size_t>(r) * a.row_bytes;
-    V16 even[M] = {}, odd[M] = {};
+    Vec even[M] = {}, odd[M] = {};
     int64_t i = 0;
-    for (; i + 32 <= n; i += 32) {
+    for (; i + kStep <= n; i += kStep) {
       const uint8_t* p = w + i * Type::kBytes;
-      __builtin_prefetch(p + 1024);
-      if (Type::kBytes == 4) __builtin_prefetch(p + 1024 + 64);
-      const V16 w0 = Type::load16(p), w1 = Type::load16(p + 16 * Type::kBytes);
+      for (int line = 0; line < kStep * Type::kBytes; line += 64) {
+        __builtin_prefetch(p + kPrefetchBytes + line);
+      }
+      const Vec w0 = Type::load_vec(p), w1 = Type::load_vec(p + kLanes * Type::kBytes);
       for (int m = 0; m < M; ++m) {
         even[m] = fma(w0, load(x[m] + i), even[m]);
-        odd[m] = fma(w1, load(x[m] + i + 16), odd[m]);
+        odd[m] = fma(w1, load(x[m] + i + kLanes), odd[m]);
       }
     }
     float rest[M] = {};
     for (; i < n; ++i) {
-      const float weight = Type::load1(w + i * Type::kBytes);
+      const float weight = Type::load_one(w + i * Type::kBytes);
       for (int m = 0; m < M; ++m) rest[m] += weight * x[m][i];
     }
     const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;

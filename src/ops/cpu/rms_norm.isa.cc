@@ -8,10 +8,10 @@ namespace longhaul::LH_ISA {
 namespace {
 
 float inverse_rms(const float* x, float eps, int64_t n) {
-  V16 even = {}, odd = {};
+  Vec even = {}, odd = {};
   int64_t i = 0;
-  for (; i + 32 <= n; i += 32) {
-    const V16 a = load(x + i), b = load(x + i + 16);
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Vec a = load(x + i), b = load(x + i + kLanes);
     even = fma(a, a, even);
     odd = fma(b, b, odd);
   }

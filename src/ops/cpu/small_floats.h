@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 namespace longhaul::LH_ISA {
 namespace {
 
@@ -35,11 +39,15 @@ inline uint32_t load_u32(const uint8_t* p) {
 /// The shifted bits are the value times 2^-112, subnormals too; infinities and NaNs keep their
 /// mark.
 inline float f16_value(uint32_t h) {
+#if defined(__F16C__)
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(h))));
+#else
   const uint32_t magnitude = h & 0x7fffu;
   const float scaled = float_from_bits(magnitude << 13) * 0x1p112f;
   const uint32_t bits =
       magnitude >= 0x7c00u ? 0x7f800000u | magnitude << 13 : bits_from_float(scaled);
   return float_from_bits(bits | (h & 0x8000u) << 16);
+#endif
 }
 
 inline float load_f16(const uint8_t* p) { return f16_value(load_u16(p)); }

@@ -1,0 +1,120 @@
+#pragma once
+// The contract of an attention method: append, select, attend, observe, retain. A method decides
+// which keys each query row sees, at which positions, and what stays in the KV store. It is a short
+// program over primitives (ops/, kv/) and never touches a pointer to stored keys.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kv/kv_store.h"
+#include "ops/attention.h"
+#include "ops/rope.h"
+
+namespace longhaul {
+
+/// What a method may know of the model.
+struct ModelShape {
+  int layers = 0;
+  int heads = 0;              ///< query heads
+  std::vector<int> kv_heads;  ///< per layer
+  int head_dim = 0;
+  float scale = 0;             ///< of the logits, usually 1 / sqrt(head_dim)
+  int64_t trained_context = 0;
+  std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
+  RopeTable rope;
+};
+
+/// A prompt before it is read.
+struct PromptFacts {
+  int64_t begin = 0;        ///< tokens that the context holds already
+  int64_t tokens = 0;       ///< new ones
+  int64_t instruction = 0;  ///< how many of them, at the end, are the instruction; 0: not known
+  int chunk = 0;            ///< cap on the rows of a pass
+};
+
+/// One forward pass over tokens [begin, begin + count) of the prompt. The last pass yields the
+/// logits of the next token.
+struct Pass {
+  int64_t begin = 0;
+  int64_t count = 0;
+};
+
+/// One layer of one pass, as a method sees it. Queries and keys are raw (not rotated).
+class LayerStep {
+ public:
+  int layer = 0;
+  int kv_heads = 0;
+  int64_t begin = 0;  ///< absolute position of row 0
+  int rows = 0;
+  bool decoding = false;       ///< one generated token, after the prompt
+  const float* q = nullptr;    ///< [rows, heads, head_dim]
+  const float* k = nullptr;    ///< [rows, kv_heads, head_dim]
+  const float* v = nullptr;    ///< [rows, kv_heads, head_dim]
+  float* out = nullptr;        ///< [rows, heads, head_dim]
+  const ModelShape* shape = nullptr;
+  KvStore* store = nullptr;
+  AttendCompute compute = AttendCompute::kBest;
+
+  int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
+
+  /// q and k rotated at their absolute positions. Computed once a layer, on demand.
+  const float* rotated_q();
+  const float* rotated_k();
+
+  /// Attention of all rows, KV head by KV head: `segments` holds `per_head` segments for each.
+  void attend(std::span<const float* const> queries, std::span<const KeySegment> segments,
+              int per_head, const Rotations* rotations = nullptr);
+  /// Attention by tasks of the method's own making.
+  void attend(std::span<const float* const> queries, std::span<const AttendTask> tasks,
+              const Rotations* rotations = nullptr);
+
+  /// Shared by the layers of a pass; owned by the decoder.
+  struct Workspace {
+    RotationBuffer rotations;  ///< of the pass's rows
+    std::vector<float> rotated_q, rotated_k;
+    int64_t pairs = 0;         ///< (row, query head, key) computed, all passes so far
+    int64_t dense_pairs = 0;   ///< what dense attention would have computed
+    double seconds = 0;        ///< spent in attend()
+  };
+  Workspace* workspace = nullptr;
+
+ private:
+  bool has_rotated_q_ = false, has_rotated_k_ = false;
+};
+
+class AttentionMethod {
+ public:
+  virtual ~AttentionMethod() = default;
+
+  /// How the store is laid out for this method; the default is one list per KV head.
+  virtual KvLayout layout(const ModelShape& shape, DType type) const;
+
+  /// Before a prompt: the passes that read it. May refuse with UserError (names the option). The
+  /// default cuts the prompt into equal passes of at most `chunk` rows.
+  virtual std::vector<Pass> prepare(const PromptFacts& prompt);
+
+  /// Fills step.out. Appending the new keys to the store is the method's business.
+  virtual void attend(LayerStep& step) = 0;
+
+  /// After each pass, all layers done: what leaves the store.
+  virtual void retain(KvStore& store, const Pass& pass, bool last_of_prompt) {
+    (void)store, (void)pass, (void)last_of_prompt;
+  }
+
+  /// True when rows [0, n) of the store can be used again for another continuation after
+  /// truncate(n): nothing was forgotten and nothing depends on what came later.
+  virtual bool can_rewind() const { return false; }
+
+  /// State beyond the store, for session files.
+  virtual void save(ByteWriter& out) const { (void)out; }
+  virtual void restore(ByteReader& in) { (void)in; }
+
+  /// Most tokens that the model answers sensibly with; 0 when there is no such bound.
+  virtual int64_t longest_context(const ModelShape& shape) const { return shape.trained_context; }
+};
+
+}  // namespace longhaul

@@ -1,0 +1,72 @@
+#pragma once
+// Every attention method by name: options, defaults, when to use it. Adding a method is one source
+// file and one line in registry.cc.
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/method.h"
+
+namespace longhaul {
+
+enum class OptionKind { kInteger, kReal, kBool, kChoice, kText };
+
+struct OptionInfo {
+  std::string_view key;
+  OptionKind kind;
+  std::string_view fallback;  ///< the default, as text
+  std::string_view unit;      ///< "tokens", "share", ...; empty for none
+  double least = 0, most = 0;  ///< inclusive range of numbers
+  std::string_view choices;    ///< "paper|repo"
+  std::string_view help;       ///< one line
+};
+
+class MethodOptions;
+
+struct MethodInfo {
+  std::string_view name;
+  std::string_view summary;  ///< one line: what it keeps
+  std::string_view when;     ///< one line: when it helps
+  std::string_view paper;
+  std::span<const OptionInfo> options;
+  std::unique_ptr<AttentionMethod> (*make)(const MethodOptions& options, const ModelShape& shape);
+};
+
+std::span<const MethodInfo> attention_methods();
+
+/// Values of a method's options, checked against their kinds and ranges; defaults filled in.
+class MethodOptions {
+ public:
+  int64_t integer(std::string_view key) const;
+  double real(std::string_view key) const;
+  bool flag(std::string_view key) const;
+  const std::string& text(std::string_view key) const;
+
+ private:
+  friend class MethodSpec;
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+/// A parsed `--attention NAME[:key=value,...]`.
+class MethodSpec {
+ public:
+  /// Throws UserError: an unknown name (with the list), an unknown key (with the method's keys), a
+  /// value that is no number or out of range (with the range).
+  static MethodSpec parse(std::string_view text);
+
+  const MethodInfo& info() const { return *info_; }
+  const MethodOptions& options() const { return options_; }
+  /// The canonical text: name and the options that differ from their defaults, sorted.
+  std::string text() const;
+  std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
+
+ private:
+  const MethodInfo* info_ = nullptr;
+  MethodOptions options_;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,81 @@
+#pragma once
+// Checksummed binary files: what a session saves and restores. Numbers are little-endian as in
+// memory; every file ends with the XXH3 hash of all that stands before it.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace longhaul {
+
+/// Writes to `path.part` and renames it in finish(), so that a full disk leaves nothing behind.
+/// Throws UserError naming the file.
+class ByteWriter {
+ public:
+  explicit ByteWriter(const std::filesystem::path& path);
+  ~ByteWriter();
+  ByteWriter(const ByteWriter&) = delete;
+  ByteWriter& operator=(const ByteWriter&) = delete;
+
+  void bytes(const void* data, size_t size);
+  template <class T>
+  void number(T value) {
+    static_assert(std::is_arithmetic_v<T>);
+    bytes(&value, sizeof value);
+  }
+  void text(const std::string& value);
+  template <class T>
+  void array(std::span<const T> values) {
+    static_assert(std::is_arithmetic_v<T>);
+    number<uint64_t>(values.size());
+    bytes(values.data(), values.size_bytes());
+  }
+  /// Adds the hash and puts the file in place.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Checks the hash of the whole file on opening. Every read past the end throws UserError.
+class ByteReader {
+ public:
+  explicit ByteReader(const std::filesystem::path& path);
+  ~ByteReader();
+  ByteReader(const ByteReader&) = delete;
+  ByteReader& operator=(const ByteReader&) = delete;
+
+  void bytes(void* data, size_t size);
+  template <class T>
+  T number() {
+    static_assert(std::is_arithmetic_v<T>);
+    T value;
+    bytes(&value, sizeof value);
+    return value;
+  }
+  std::string text();
+  template <class T>
+  std::vector<T> array() {
+    const uint64_t count = number<uint64_t>();
+    if (count > remaining() / sizeof(T)) too_short();
+    std::vector<T> values(count);
+    bytes(values.data(), count * sizeof(T));
+    return values;
+  }
+  uint64_t remaining() const;
+  const std::filesystem::path& path() const;
+  [[noreturn]] void too_short() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace longhaul

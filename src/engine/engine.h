@@ -1,0 +1,40 @@
+#pragma once
+// A model ready to run: mapped weights and tokenizer. Sessions (session.h) share it.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "format/checkpoint.h"
+#include "model/model.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/tokenizer.h"
+
+namespace longhaul {
+
+class Engine {
+ public:
+  /// A GGUF file or a Hugging Face folder. Throws UserError.
+  static std::shared_ptr<const Engine> open(const std::filesystem::path& path);
+
+  const Checkpoint& checkpoint() const { return checkpoint_; }
+  const Model& model() const { return model_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  /// From the model's template text; UserError when it has none or an unknown one.
+  ChatTemplate chat_template() const { return ChatTemplate::of(checkpoint_); }
+
+  double load_seconds() const { return load_seconds_; }
+  size_t weight_bytes() const { return checkpoint_.total_bytes(); }
+  /// Distinguishes models: a hash of shapes, types and a sample of the weights.
+  uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  explicit Engine(const std::filesystem::path& path);
+  Checkpoint checkpoint_;
+  Model model_;
+  Tokenizer tokenizer_;
+  double load_seconds_ = 0;
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,96 @@
+#pragma once
+// One context: the tokens read so far, their keys and values, and the method that chooses among
+// them.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attention/registry.h"
+#include "base/cancel.h"
+#include "engine/engine.h"
+#include "kv/kv_store.h"
+#include "model/decoder.h"
+
+namespace longhaul {
+
+struct SessionOptions {
+  MethodSpec attention = MethodSpec::parse("dense");
+  DType kv_type = DType::BF16;
+  Compute compute = Compute::kBest;
+  int chunk = 0;             ///< rows of a prefill pass; 0: chosen for the model
+  int64_t context = 0;       ///< most tokens a session may hold (`--ctx`); 0: no limit
+  size_t memory_limit = 0;   ///< bytes; 0: what the machine has free
+};
+
+struct PrefillHooks {
+  /// After every pass: tokens done of all tokens of this call.
+  std::function<void(int64_t done, int64_t total)> progress;
+  const CancelFlag* cancel = nullptr;
+  /// Logits of every row of a pass, [rows, vocab], first row's index in the call (perplexity).
+  std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
+  int64_t instruction = 0;  ///< how many tokens at the end are the instruction
+};
+
+/// What a prompt will need, before it is read.
+struct MemoryForecast {
+  size_t weights = 0;  ///< mapped; read from disk on demand
+  size_t kv = 0;
+  size_t working = 0;  ///< activations and expanded weights of one pass
+  size_t total() const { return weights + kv + working; }
+};
+
+struct SessionReport {
+  int64_t tokens = 0;
+  int64_t live_rows = 0;     ///< kept (token, layer, KV head) rows
+  size_t kv_bytes = 0;
+  double pairs_share = 1.0;  ///< attention pairs computed, of those of dense attention
+  double attention_seconds = 0;  ///< since the session began
+};
+
+class Session {
+ public:
+  Session(std::shared_ptr<const Engine> engine, const SessionOptions& options);
+  ~Session();
+  Session(Session&&) noexcept;
+
+  const Engine& engine() const;
+  const SessionOptions& options() const;
+  std::span<const int32_t> tokens() const;  ///< read so far
+
+  /// What reading `tokens` more will need in all.
+  MemoryForecast forecast(int64_t tokens) const;
+
+  /// Reads tokens. Returns false when it was cancelled between passes (what was read stays).
+  /// Throws UserError when they pass `context`, or the forecast passes the memory limit.
+  bool prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks = {});
+
+  /// Reads one generated token.
+  void decode(int32_t token);
+
+  /// Logits [vocab] after the last token read.
+  std::span<const float> logits() const;
+
+  /// Keeps the longest prefix that `tokens` and this context share, if the method can go back to
+  /// it, else forgets everything. Returns the tokens kept; the caller prefills the rest (at least
+  /// the last token is always left to read, so that there are logits).
+  int64_t reuse_prefix(std::span<const int32_t> tokens);
+
+  /// Tokens, store and method state, keyed by model, method and types. See session_file.cc.
+  void save(const std::filesystem::path& file) const;
+  /// Replaces this session's contents. Throws UserError naming what does not fit; the session is
+  /// unchanged then.
+  void load(const std::filesystem::path& file);
+
+  SessionReport report() const;
+  const KvStore& store() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,38 @@
+#pragma once
+// A decoder's shape as data, read from either kind of metadata. Families differ in values, not in
+// subclasses.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attention/method.h"
+#include "ops/rope.h"
+
+namespace longhaul {
+
+class Checkpoint;
+
+struct ModelConfig {
+  std::string architecture;  ///< llama, qwen2, qwen3, phi3 (mistral is llama with a window)
+  int layers = 0;
+  int hidden = 0;
+  int ffn = 0;
+  int vocab = 0;
+  int heads = 0;
+  std::vector<int> kv_heads;  ///< per layer
+  int head_dim = 0;
+  float norm_eps = 1e-5f;
+  int64_t trained_context = 0;
+  std::vector<int64_t> window;  ///< per layer; 0: none
+  RopeTable rope;
+  bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
+
+  ModelShape shape() const;
+};
+
+/// Throws UserError naming the file and the key: unknown architecture, missing key, a value out of
+/// range, a scaling or an activation that is not supported.
+ModelConfig read_config(const Checkpoint& checkpoint);
+
+}  // namespace longhaul
