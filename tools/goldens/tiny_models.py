@@ -1,0 +1,141 @@
+"""Tiny random models as Hugging Face folders and GGUF files, with the logits to expect."""
+
+import json
+import math
+import shutil
+import tempfile
+import pathlib
+
+import numpy
+import torch
+
+from . import common, gguf_export, llama_cpp_logits
+from .tiny_specs import SPECS
+
+MERGES = [("t", "h"), ("th", "e"), ("i", "n"), ("a", "n"), ("Ġ", "the")]
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+FEATURE_SHOWS = 0.5  # a model must differ by this much (some logit) from itself without its feature
+
+
+def write_tokenizer(folder):
+    """Byte-level BPE: the 256 bytes in GPT-2's order, five merges, three special tokens."""
+    from gguf.vocab import bytes_to_unicode
+
+    tokens = list(bytes_to_unicode().values()) + ["".join(pair) for pair in MERGES]
+    special = [{"id": len(tokens) + index, "content": content, "single_word": False, "lstrip": False,
+                "rstrip": False, "normalized": False, "special": True}
+               for index, content in enumerate(SPECIAL)]
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
+                  "use_regex": True}
+    tokenizer = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": special,
+        "normalizer": None, "pre_tokenizer": byte_level, "post_processor": None,
+        "decoder": byte_level,
+        "model": {"type": "BPE", "dropout": None, "unk_token": None,
+                  "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False,
+                  "byte_fallback": False, "ignore_merges": False,
+                  "vocab": {token: index for index, token in enumerate(tokens)},
+                  "merges": [" ".join(pair) for pair in MERGES]}}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False) + "\n",
+                                           encoding="utf-8")
+
+
+def fill(model, seed):
+    """Random weights lively enough that attention is neither flat nor on one key."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        noise = torch.randn(parameter.shape, generator=generator)
+        if "norm" in name:
+            value = 1 + 0.2 * noise
+        elif name.endswith("bias"):
+            value = 0.3 * noise
+        elif "embed" in name or "lm_head" in name:
+            value = 0.5 * noise
+        else:
+            gain = 1.6 if any(part in name for part in ("q_proj", "k_proj", "qkv")) else 1.0
+            value = gain * noise / math.sqrt(parameter.shape[1])
+        parameter.data = value.to(parameter.dtype)
+
+
+def write_folder(folder, config, seed):
+    import transformers
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    common.write_json(folder / "config.json", config)
+    write_tokenizer(folder)
+    model = transformers.AutoModelForCausalLM.from_config(
+        transformers.AutoConfig.from_pretrained(folder))
+    dtype = config.get("torch_dtype", config.get("dtype"))
+    model = model.to(getattr(torch, dtype))
+    fill(model, seed)
+    with tempfile.TemporaryDirectory() as scratch:  # save_pretrained rewrites config.json in its own way
+        model.save_pretrained(scratch)
+        shutil.copyfile(pathlib.Path(scratch) / "model.safetensors", folder / "model.safetensors")
+
+
+def hf_logits(folder, ids, weights=None, dtype="float32"):
+    model = common.load_causal_lm(folder, dtype)
+    if weights is not None:
+        loaded = model.load_state_dict({name: torch.from_numpy(numpy.ascontiguousarray(values))
+                                        for name, values in weights.items()}, strict=False)
+        assert not loaded.unexpected_keys and set(loaded.missing_keys) <= {"lm_head.weight"}
+        model.tie_weights()
+    return model(torch.tensor([ids])).logits[0].float().numpy()
+
+
+def check_feature(folder, config, switched_off, ids, logits):
+    """The golden must notice an engine that ignores the feature, else it tests nothing."""
+    with tempfile.TemporaryDirectory() as scratch:
+        other = pathlib.Path(scratch)
+        shutil.copy(folder / "model.safetensors", other)
+        common.write_json(other / "config.json", {**config, **switched_off})
+        difference = numpy.abs(hf_logits(other, ids) - logits).max(axis=1)
+    shown = round(float(difference[-1]), 3)
+    assert shown > FEATURE_SHOWS, (folder.name, shown)
+    return shown
+
+
+def golden_positions(ids):
+    return [len(ids) // 2, len(ids) - 1]
+
+
+def expected(ids, logits):
+    positions = golden_positions(ids)
+    return {"ids": ids, "positions": positions,
+            "logits": [common.rounded(logits[position]) for position in positions]}
+
+
+def make_gguf(name, folder, what, types, ids):
+    path = common.TINY_MODELS / "gguf" / f"{name}.gguf"
+    path.parent.mkdir(exist_ok=True)
+    logits = hf_logits(folder, ids, gguf_export.export(folder, path, types))
+    peer = llama_cpp_logits.Model(path).logits(ids)
+    apart = float(numpy.abs(peer - logits)[golden_positions(ids)].max())
+    common.write_json(path.with_suffix(".json"), {
+        "what": what, "tensor_types": types,
+        "computed": "transformers in f32 on the weights as dequantized from this file",
+        "largest_difference_of_llama_cpp": round(apart, 5),
+        **expected(ids, logits)})
+    return apart, path.stat().st_size
+
+
+def make():
+    for seed, (name, (what, config, length, switched_off, types)) in enumerate(SPECS.items()):
+        folder = common.TINY_MODELS / name
+        write_folder(folder, config, 1000 + seed)
+        ids = [(37 * index * index + 11 * index + 5 * seed) % 256 for index in range(length)]
+        logits = hf_logits(folder, ids)
+        facts = {"what": what, "computed": "transformers, f32, eager attention, whole prompt at once",
+                 "made_with": common.versions()}
+        in_bf16 = numpy.abs(hf_logits(folder, ids, dtype="bfloat16") - logits)[golden_positions(ids)]
+        facts["largest_difference_in_bf16"] = round(float(in_bf16.max()), 3)
+        if switched_off:
+            facts["largest_difference_without_it"] = check_feature(folder, config, switched_off, ids,
+                                                                   logits)
+        common.write_json(folder / "logits.json", {**facts, **expected(ids, logits)})
+        gguf_facts = make_gguf(name, folder, what, types, ids) if types else None
+        print(name, (folder / "model.safetensors").stat().st_size, "logits std", logits.std(),
+              
+              facts["largest_difference_in_bf16"], facts.get("largest_difference_without_it"),
+              gguf_facts)
