@@ -16,11 +16,22 @@ std::string_view trim_newlines(std::string_view text) {
   return text;
 }
 
-/// A reply without the thinking before it.
-std::string_view without_thinking(std::string_view reply) {
-  constexpr std::string_view kEnd = "</think>";
-  const size_t end = reply.rfind(kEnd);
-  return end == std::string_view::npos ? reply : trim_newlines(reply.substr(end + kEnd.size()));
+struct ThoughtReply {
+  std::string_view thought, answer;
+};
+
+/// A reply's thinking, which ends with `</think>`, and what follows it.
+ThoughtReply split_thinking(std::string_view reply) {
+  constexpr std::string_view kBegin = "<think>", kEnd = "</think>";
+  const size_t first_end = reply.find(kEnd);
+  if (first_end == std::string_view::npos) return {{}, reply};
+  std::string_view thought = reply.substr(0, first_end);
+  if (const size_t begin = thought.rfind(kBegin); begin != std::string_view::npos) {
+    thought.remove_prefix(begin + kBegin.size());
+  }
+  thought = trim_newlines(thought);
+  while (thought.ends_with('\n')) thought.remove_suffix(1);
+  return {thought, trim_newlines(reply.substr(reply.rfind(kEnd) + kEnd.size()))};
 }
 
 }  // namespace
@@ -60,9 +71,10 @@ class ChatRenderer {
     }
   }
 
-  void system_turn(std::string_view text) {
+  /// `own`: the text is the template's own.
+  void system_turn(std::string_view text, bool own) {
     fixed(format_.system_before);
-    content(format_.trim == Trim::all ? trim_front(trim_back(text)) : text);
+    add(format_.trim == Trim::all ? trim_front(trim_back(text)) : text, own);
     fixed(format_.system_after);
   }
 
@@ -82,11 +94,20 @@ class ChatRenderer {
     fixed(format_.user_after);
   }
 
-  void reply(std::string_view text) {
-    if (format_.drops_thinking) text = without_thinking(text);
-    if (format_.trim != Trim::none) text = trim_front(trim_back(text));
+  /// `last`: nothing comes after it.
+  void reply(std::string_view text, bool last) {
     fixed(format_.reply_before);
-    content(text);
+    if (format_.drops_thinking) {
+      const ThoughtReply parts = split_thinking(text);
+      text = parts.answer;
+      if (last) {
+        fixed("<think>\n");
+        content(parts.thought);
+        fixed("\n</think>\n\n");
+        text = trim_newlines(text);
+      }
+    }
+    content(format_.trim != Trim::none ? trim_front(trim_back(text)) : text);
     fixed(format_.reply_gap);
     fixed(format_.reply_end);
     fixed(format_.reply_tail);
@@ -153,12 +174,12 @@ std::vector<TextSegment> ChatTemplate::segments(std::span<const ChatMessage> mes
   ChatRenderer out(*this);
   out.begin();
   if (place == System::always || (place == System::own_turn && (has_system || !system.empty()))) {
-    out.system_turn(system);
+    out.system_turn(system, !has_system);
   }
   const std::span<const ChatMessage> turns = messages.subspan(has_system ? 1 : 0);
   for (size_t i = 0; i < turns.size(); ++i) {
     if (turns[i].role == ChatRole::assistant) {
-      out.reply(turns[i].content);
+      out.reply(turns[i].content, i + 1 == turns.size());
       continue;
     }
     const bool holds = has_system && ((place == System::first_user && i == 0) ||

@@ -79,14 +79,13 @@ TEST_P(Vectors, DecodeGivesTheTextBack) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Vectors,
-    testing::Values(
-        VectorCase{"gpt-2", "llama_cpp_vocab/ggml-vocab-gpt-2.gguf"},
-        VectorCase{"llama-bpe", "llama3"},
-        VectorCase{"llama-spm", "llama_cpp_vocab/ggml-vocab-llama-spm.gguf"},
-        VectorCase{"phi-3", "llama_cpp_vocab/ggml-vocab-phi-3.gguf"},
-        VectorCase{"qwen2", "qwen2"},
-        VectorCase{"refact", "llama_cpp_vocab/ggml-vocab-refact.gguf"},
-        VectorCase{"deepseek-coder", "llama_cpp_vocab/ggml-vocab-deepseek-coder.gguf"}),
+    testing::Values(VectorCase{"gpt-2", "llama_cpp_vocab/ggml-vocab-gpt-2.gguf"},
+                    VectorCase{"llama-bpe", "llama3"},
+                    VectorCase{"llama-spm", "llama_cpp_vocab/ggml-vocab-llama-spm.gguf"},
+                    VectorCase{"phi-3", "llama_cpp_vocab/ggml-vocab-phi-3.gguf"},
+                    VectorCase{"qwen2", "qwen2"},
+                    VectorCase{"refact", "llama_cpp_vocab/ggml-vocab-refact.gguf"},
+                    VectorCase{"deepseek-coder", "llama_cpp_vocab/ggml-vocab-deepseek-coder.gguf"}),
     [](const auto& test) {
       std::string name = test.param.name;
       std::replace(name.begin(), name.end(), '-', '_');
