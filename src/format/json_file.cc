@@ -24,6 +24,8 @@ nlohmann::json read_json_file(const std::filesystem::path& path) {
     return document;
   } catch (const nlohmann::json::parse_error& error) {
     user_error("{}: is no JSON (byte {})", path.string(), error.byte);
+  } catch (const nlohmann::json::out_of_range&) {
+    user_error("{}: has a number beyond f64", path.string());
   }
 }
 

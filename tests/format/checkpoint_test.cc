@@ -192,6 +192,8 @@ TEST(CheckpointHuggingFace, BrokenFolders) {
   EXPECT_TRUE(has(failure(folder.path()), {"config.json", "no JSON"}));
   folder.write("config.json", "[]");
   EXPECT_TRUE(has(failure(folder.path()), {"config.json", "no JSON object"}));
+  folder.write("config.json", R"({"a":1e999})");
+  EXPECT_TRUE(has(failure(folder.path()), {"config.json", "number"}));
   folder.write("config.json", R"({"a":)" + std::string(100'000, '['));
   EXPECT_TRUE(has(failure(folder.path()), {"config.json", "deeper"}));
   fs::remove(folder.path() / "config.json");
