@@ -9,6 +9,7 @@
 #include "ops/cpu/dequantize_kernels.h"
 #include "ops/cpu/quant_blocks.h"
 // Faster forms of expand_bf16, before the plain template that they take precedence over.
+#include "ops/cpu/dequantize_avx2.h"
 #include "ops/cpu/dequantize_avx512.h"
 
 namespace longhaul::LH_ISA {
@@ -18,6 +19,11 @@ const uint8_t* bytes(const std::byte* src) { return reinterpret_cast<const uint8
 
 /// f32 to bf16 without a branch, so that it vectorises; equals f32_to_bf16.
 void round_row(const float* src, int64_t count, bf16_t* dst) {
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+  for (; count >= 16; count -= 16, src += 16, dst += 16) {
+    store(dst, round_16(_mm256_loadu_ps(src), _mm256_loadu_ps(src + 8)));
+  }
+#endif
   for (int64_t i = 0; i < count; ++i) {
     const auto u = __builtin_bit_cast(uint32_t, src[i]);
     const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;

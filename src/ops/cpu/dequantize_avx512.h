@@ -174,6 +174,21 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
   scale_bytes(load_bytes(b + 2), d, d, out);
 }
 
+inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
+  const float d = load_half(b + 108);
+  __m256i high = load_bytes(b);
+  for (int row = 0; row < 8; ++row) {  // of 32 elements; bit `row` of the high bytes is theirs
+    const __m256i low = _mm256_srli_epi16(load_bytes(b + 32 + row / 4 * 32), row % 4 * 2);
+    const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));
+    const __m256i q =
+        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi8(3)), _mm256_slli_epi16(bit, 2));
+    scale_bytes(_mm256_sub_epi8(q, _mm256_set1_epi8(4)),
+                d * static_cast<float>(Q3_K::scale(b + 96, 2 * row)),
+                d * static_cast<float>(Q3_K::scale(b + 96, 2 * row + 1)), out + row * 32);
+    high = _mm256_srli_epi16(high, 1);  // bits that cross bytes are masked off above
+  }
+}
+
 inline void expand_bf16(Q6_K, const uint8_t* b, bf16_t* out) {
   alignas(64) float step[16];
   const __m128i scales = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + 192));
