@@ -7,17 +7,9 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kTurnEnds[] = {
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|end|>",
-    "<|end_of_text|>",
-    "<EOT>",
-    "<end_of_turn>",
-    "<|endoftext|>",
-    "_<EOT>",
-    "<|return|>",
-    "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
+    "</s>",          "<|im_end|>",      "<|eot_id|>", "<|eom_id|>",
+    "<|end|>",       "<|end_of_text|>", "<EOT>",      "<end_of_turn>",
+    "<|endoftext|>", "_<EOT>",          "<|return|>", "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
 };
 
 }  // namespace
