@@ -3,13 +3,14 @@
 // threads.
 
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "base/buffer.h"
+#include "base/error.h"
 #include "base/parallel.h"
 #include "ops/add.h"
 #include "ops/matvec.h"
@@ -19,18 +20,20 @@
 namespace longhaul {
 namespace {
 
-/// Memory that every benchmark shares: small finite numbers in whichever type it is read as.
-const std::byte* weights(size_t bytes) {
-  static Buffer<uint8_t> buffer;
-  if (buffer.size() < bytes) {
-    buffer.resize(bytes);
-    parallel_ranges(static_cast<int64_t>(bytes), 4096, [](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        buffer[static_cast<size_t>(i)] = static_cast<uint8_t>(i * 7 % 32);
-      }
-    });
-  }
-  return reinterpret_cast<const std::byte*>(buffer.data());
+constexpr size_t kMemory = size_t{1200} << 20;
+
+/// Memory that every benchmark shares, in small pages as a mapped file has them: numbers of
+/// moderate size in whichever type it is read as.
+const std::byte* weights() {
+  static const std::byte* const memory = [] {
+    void* p = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    LH_ASSERT(p != MAP_FAILED);
+    madvise(p, kMemory, MADV_NOHUGEPAGE);
+    auto* bytes = static_cast<uint8_t*>(p);
+    for (size_t i = 0; i < kMemory; ++i) bytes[i] = static_cast<uint8_t>(0x38 | (i * 7 % 8));
+    return static_cast<const std::byte*>(p);
+  }();
+  return memory;
 }
 
 TensorView matrix(DType type, int64_t rows, int64_t cols, size_t at = 0) {
@@ -38,7 +41,8 @@ TensorView matrix(DType type, int64_t rows, int64_t cols, size_t at = 0) {
   view.type = type;
   view.rank = 2;
   view.shape = {rows, cols, 1, 1};
-  view.data = weights(at + view.bytes()) + at;
+  LH_ASSERT(at + view.bytes() <= kMemory);
+  view.data = weights() + at;
   return view;
 }
 
@@ -49,7 +53,7 @@ void report(benchmark::State& state, size_t bytes) {
 void read_memory(benchmark::State& state) {
   const size_t bytes = static_cast<size_t>(state.range(0)) << 20;
   set_thread_count(static_cast<int>(state.range(1)));
-  const std::byte* data = weights(bytes);
+  const std::byte* data = weights();
   const int64_t chunk = 256 << 10;
   for (auto _ : state) {
     parallel_for(static_cast<int64_t>(bytes) / chunk, [&](int64_t i, int) {
@@ -57,6 +61,8 @@ void read_memory(benchmark::State& state) {
       for (const std::byte *p = data + i * chunk, *end = p + chunk; p < end; p += sizeof(sums)) {
         uint64_t values[32];
         std::memcpy(values, p, sizeof(values));
+        for (size_t line = 0; line < sizeof(values); line += 64)
+          __builtin_prefetch(p + 3072 + line);
         for (int k = 0; k < 32; ++k) sums[k] += values[k];
       }
       benchmark::DoNotOptimize(sums);
@@ -107,7 +113,6 @@ void small_model_token(benchmark::State& state, DType type) {
   struct Layer {
     TensorView q, k, v, o, gate, up, down;
   };
-  weights(160 << 20);
   const auto make = [&](DType t, int64_t rows, int64_t cols) {
     return matrix(t, rows, cols, next(t, rows, cols));
   };

@@ -26,10 +26,7 @@ struct MatvecRows {
 
 /// How far ahead of their use weights are asked for. The hardware's own prefetch stops at each
 /// page; rows lie one after the other, so ours runs on across rows.
-#ifndef PFD
-#define PFD 1024
-#endif
-inline constexpr int64_t kPrefetchBytes = PFD;
+inline constexpr int kPrefetchBytes = 3072;
 
 struct MatvecTable {
   void (*run[kDTypeCount])(const MatvecRows&);  ///< by DType

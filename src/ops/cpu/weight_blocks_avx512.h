@@ -98,18 +98,35 @@ inline __m128i words(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
                        static_cast<int>(a));
 }
 
-/// Q4_K, Q5_K: see unpack_k_scales.
+/// Q4_K, Q5_K: see unpack_k_scales. All 16 at once, factors in lanes 0-7 and minima in 8-15: each
+/// lane takes the byte with its low bits and, for the upper four, the byte whose top two bits it
+/// needs.
 inline void register_scales_with_minima(const uint8_t* p, __m512& d, __m512& m) {
-  const uint32_t a = load_u32(p + 4), b = load_u32(p + 8), c = load_u32(p + 12);
-  const __m128i factors =
-      words(a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 6 & 0x03030303u) << 4, 0, 0);
-  const __m128i minima =
-      words(b & 0x3f3f3f3fu, (c >> 4 & 0x0f0f0f0fu) | (b >> 6 & 0x03030303u) << 4, 0, 0);
-  const __m128 heads = _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(load_u32(p))));
-  d = _mm512_mul_ps(_mm512_broadcastss_ps(heads),
-                    floats_of_bytes(_mm_unpacklo_epi8(factors, factors)));
-  m = _mm512_mul_ps(_mm512_broadcastss_ps(_mm_xor_ps(_mm_movehdup_ps(heads), _mm_set1_ps(-0.0f))),
-                    floats_of_bytes(_mm_unpacklo_epi8(minima, minima)));
+  const __m128i header = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const auto lane = [](int low, int high) {
+    return static_cast<int>(0x80800000u | high << 8 | low);
+  };
+  const __m512i bytes = _mm512_shuffle_epi8(
+      _mm512_broadcast_i32x4(header),
+      _mm512_setr_epi32(lane(4, 128), lane(5, 128), lane(6, 128), lane(7, 128), lane(12, 4),
+                        lane(13, 5), lane(14, 6), lane(15, 7), lane(8, 128), lane(9, 128),
+                        lane(10, 128), lane(11, 128), lane(12, 8), lane(13, 9), lane(14, 10),
+                        lane(15, 11)));
+  const __m512i low = _mm512_and_si512(
+      _mm512_srlv_epi32(bytes, _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4)),
+      _mm512_setr_epi32(63, 63, 63, 63, 15, 15, 15, 15, 63, 63, 63, 63, 15, 15, 15, 15));
+  const __m512i six = _mm512_ternarylogic_epi32(low, _mm512_srli_epi32(bytes, 10),
+                                                _mm512_set1_epi32(48), 0xf8);  // low | (high & 48)
+  const __m256i heads =
+      _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(header),
+                          _mm256_setr_m128i(_mm_set1_epi16(0x0100), _mm_set1_epi16(0x0302)));
+  const __m256i minus = _mm256_setr_m128i(_mm_setzero_si128(), _mm_set1_epi16(-32768));
+  const __m512 values =
+      _mm512_mul_ps(_mm512_cvtepi32_ps(six), _mm512_cvtph_ps(_mm256_xor_si256(heads, minus)));
+  d = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
+                            values);
+  m = _mm512_permutexvar_ps(
+      _mm512_setr_epi32(8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15), values);
 }
 
 struct RegistersQ4_K : Q4_K {
