@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "format/checkpoint.h"
 #include "model/model.h"
 #include "tokenizer/chat_template.h"
@@ -30,6 +31,8 @@ class Engine {
 
  private:
   explicit Engine(const std::filesystem::path& path);
+
+  Stopwatch since_open_;  // first, so that it times the members below
   Checkpoint checkpoint_;
   Model model_;
   Tokenizer tokenizer_;

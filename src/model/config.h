@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention/method.h"
-#include "ops/rope.h"
+#include "model/rope_spec.h"
 
 namespace longhaul {
 
@@ -25,14 +25,19 @@ struct ModelConfig {
   float norm_eps = 1e-5f;
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer; 0: none
-  RopeTable rope;
+  RopeSpec rope;
   bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
 
-  ModelShape shape() const;
+  /// With the angles of a context of `length` tokens.
+  ModelShape shape(int64_t length = 0) const;
 };
 
 /// Throws UserError naming the file and the key: unknown architecture, missing key, a value out of
 /// range, a scaling or an activation that is not supported.
 ModelConfig read_config(const Checkpoint& checkpoint);
+
+// The two kinds of metadata.
+ModelConfig read_gguf_config(const Checkpoint& checkpoint);
+ModelConfig read_hf_config(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

@@ -14,8 +14,16 @@ namespace longhaul {
 
 class Decoder {
  public:
+  /// `model` must outlive the decoder.
   Decoder(const Model& model, Compute compute);
   ~Decoder();
+  Decoder(Decoder&&) noexcept;
+
+  /// The model as methods see it, with the angles in force.
+  const ModelShape& shape() const;
+  /// Angles for a context of `tokens` tokens, where the model's scaling depends on the length
+  /// (dynamic NTK, longrope). Before a prompt.
+  void set_context_length(int64_t tokens);
 
   /// Reads `tokens` at positions position, position + 1, ... Keys and values go where the method
   /// puts them. Returns the hidden states after the last layer, [rows, hidden] f32, valid until the

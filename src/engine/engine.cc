@@ -1,0 +1,40 @@
+#include "engine/engine.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "tokenizer/load_tokenizer.h"
+
+namespace longhaul {
+namespace {
+
+/// Names, types, shapes and the first bytes of every tensor: cheap, and different for every model
+/// and quantization.
+uint64_t hash_of(const Checkpoint& checkpoint) {
+  constexpr size_t kSample = 256;
+  XXH64_hash_t hash = 0;
+  for (const TensorView& t : checkpoint.tensors()) {
+    hash = XXH3_64bits_withSeed(t.name.data(), t.name.size(), hash);
+    hash = XXH3_64bits_withSeed(&t.type, sizeof t.type, hash);
+    hash = XXH3_64bits_withSeed(t.shape.data(), sizeof t.shape, hash);
+    hash = XXH3_64bits_withSeed(t.data, std::min(kSample, t.bytes()), hash);
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::shared_ptr<const Engine> Engine::open(const std::filesystem::path& path) {
+  return std::shared_ptr<const Engine>(new Engine(path));
+}
+
+Engine::Engine(const std::filesystem::path& path)
+    : checkpoint_(open_checkpoint(path)),
+      model_(load_model(checkpoint_)),
+      tokenizer_(load_tokenizer(checkpoint_)) {
+  fingerprint_ = hash_of(checkpoint_);
+  load_seconds_ = since_open_.seconds();
+}
+
+}  // namespace longhaul

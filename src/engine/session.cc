@@ -1,0 +1,164 @@
+#include "engine/session.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "engine/session_state.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kDefaultChunk = 1024;
+constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
+
+}  // namespace
+
+Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
+    : engine(std::move(e)),
+      options(o),
+      chunk(o.chunk > 0 ? o.chunk : kDefaultChunk),
+      decoder(engine->model(), o.compute) {
+  reset();
+}
+
+void Session::State::reset() {
+  method = options.attention.make(decoder.shape());
+  store = std::make_unique<KvStore>(make_store(*method));
+  tokens.clear();
+  logits.clear();
+}
+
+KvStore Session::State::make_store(const AttentionMethod& for_method) const {
+  return KvStore(for_method.layout(decoder.shape(), options.kv_type));
+}
+
+MemoryForecast Session::State::forecast(int64_t new_tokens) const {
+  const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
+  MemoryForecast f;
+  f.weights = engine->weight_bytes();
+  f.kv = store->layout().bytes_for(total);
+  f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
+                                     options.compute);
+  return f;
+}
+
+void Session::State::check_fits(int64_t new_tokens) const {
+  const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
+  if (options.context > 0 && total > options.context) {
+    user_error("--ctx {}: the context would hold {} tokens", options.context, total);
+  }
+  const MemoryForecast need = forecast(new_tokens);
+  // What this process holds already is counted in the forecast as well.
+  const size_t limit = options.memory_limit > 0
+                           ? options.memory_limit
+                           : available_memory_bytes() + anonymous_resident_bytes();
+  if (need.total() <= limit) return;
+  user_error(
+      "{} tokens need {} (weights {}, KV {}, working memory {}), more than {} {}; try a shorter "
+      "text, --kv-type q8_0, a smaller --chunk or an attention method that keeps less",
+      total, format_bytes(need.total()), format_bytes(need.weights), format_bytes(need.kv),
+      format_bytes(need.working),
+      options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,", format_bytes(limit));
+}
+
+void Session::State::run_pass(std::span<const int32_t> prompt, int64_t prompt_begin,
+                              const Pass& pass, bool last, const PrefillHooks& hooks) {
+  const auto part = prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
+  const float* hidden =
+      decoder.forward(part, prompt_begin + pass.begin, false, *method, *store);
+  const int64_t width = engine->model().config.hidden;
+  const int64_t vocab = engine->model().config.vocab;
+  if (hooks.all_logits) {
+    for (int64_t r = 0; r < pass.count; r += kLogitRows) {
+      const int64_t rows = std::min(kLogitRows, pass.count - r);
+      rows_of_logits.resize(static_cast<size_t>(rows * vocab));
+      decoder.logits(hidden + r * width, rows, rows_of_logits.data());
+      hooks.all_logits(pass.begin + r, rows, rows_of_logits.data());
+    }
+  }
+  if (last) {
+    logits.resize(static_cast<size_t>(vocab));
+    decoder.logits(hidden + (pass.count - 1) * width, 1, logits.data());
+  }
+  method->retain(*store, pass, last);
+  tokens.insert(tokens.end(), part.begin(), part.end());
+}
+
+Session::Session(std::shared_ptr<const Engine> engine, const SessionOptions& options)
+    : state_(std::make_unique<State>(std::move(engine), options)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+
+const Engine& Session::engine() const { return *state_->engine; }
+const SessionOptions& Session::options() const { return state_->options; }
+std::span<const int32_t> Session::tokens() const { return state_->tokens; }
+std::span<const float> Session::logits() const { return state_->logits; }
+const KvStore& Session::store() const { return *state_->store; }
+MemoryForecast Session::forecast(int64_t tokens) const { return state_->forecast(tokens); }
+
+bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
+  State& s = *state_;
+  if (tokens.empty()) user_error("the prompt is empty");
+  const int64_t begin = static_cast<int64_t>(s.tokens.size());
+  const int64_t count = static_cast<int64_t>(tokens.size());
+  s.check_fits(count);
+  s.decoder.set_context_length(begin + count);
+  const std::vector<Pass> passes = s.method->prepare({begin, count, hooks.instruction, s.chunk});
+  for (size_t i = 0; i < passes.size(); ++i) {
+    if (hooks.cancel != nullptr && hooks.cancel->requested()) return false;
+    s.run_pass(tokens, begin, passes[i], i + 1 == passes.size(), hooks);
+    if (hooks.progress) hooks.progress(passes[i].begin + passes[i].count, count);
+  }
+  return true;
+}
+
+void Session::decode(int32_t token) {
+  State& s = *state_;
+  const int64_t limit = s.options.context;
+  if (limit > 0 && static_cast<int64_t>(s.tokens.size()) >= limit) {
+    user_error("--ctx {}: the context is full", limit);
+  }
+  const int64_t position = static_cast<int64_t>(s.tokens.size());
+  const float* hidden = s.decoder.forward({&token, 1}, position, true, *s.method, *s.store);
+  s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
+  s.decoder.logits(hidden, 1, s.logits.data());
+  s.method->retain(*s.store, {position, 1}, true);
+  s.tokens.push_back(token);
+}
+
+int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {
+  State& s = *state_;
+  const auto [mine, theirs] =
+      std::mismatch(s.tokens.begin(), s.tokens.end(), tokens.begin(), tokens.end());
+  int64_t shared = mine - s.tokens.begin();
+  const int64_t held = static_cast<int64_t>(s.tokens.size());
+  const int64_t wanted = static_cast<int64_t>(tokens.size());
+  if (shared == held && shared < wanted) return shared;  // a pure continuation
+  shared = std::min(shared, wanted - 1);
+  if (shared <= 0 || !s.method->can_rewind()) {
+    s.reset();
+    return 0;
+  }
+  s.store->truncate(shared);
+  s.tokens.resize(static_cast<size_t>(shared));
+  s.logits.clear();
+  return shared;
+}
+
+SessionReport Session::report() const {
+  const State& s = *state_;
+  const LayerStep::Workspace& work = s.decoder.workspace();
+  SessionReport r;
+  r.tokens = static_cast<int64_t>(s.tokens.size());
+  r.live_rows = s.store->live_rows();
+  r.kv_bytes = s.store->bytes();
+  r.pairs_share = work.dense_pairs > 0 ? static_cast<double>(work.pairs) /
+                                             static_cast<double>(work.dense_pairs)
+                                       : 1.0;
+  r.attention_seconds = work.seconds;
+  return r;
+}
+
+}  // namespace longhaul

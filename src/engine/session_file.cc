@@ -1,0 +1,81 @@
+// A session on disk: the KV store after a prompt, keyed by what it was made with. Layout: magic,
+// version, model fingerprint, method, KV type, tokens, logits, method state, store, hash.
+
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "engine/session_state.h"
+
+namespace longhaul {
+namespace {
+
+constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
+constexpr uint32_t kVersion = 1;
+
+}  // namespace
+
+void Session::save(const std::filesystem::path& file) const {
+  const State& s = *state_;
+  if (s.tokens.empty()) user_error("{}: nothing to save: the session has read no tokens", file.string());
+  ByteWriter out(file);
+  out.number(kMagic);
+  out.number(kVersion);
+  out.number(s.engine->fingerprint());
+  out.text(s.options.attention.text());
+  out.text(std::string(name_of(s.options.kv_type)));
+  out.array(std::span<const int32_t>(s.tokens));
+  out.array(std::span<const float>(s.logits));
+  s.method->save(out);
+  s.store->save(out);
+  out.finish();
+}
+
+void Session::load(const std::filesystem::path& file) {
+  State& s = *state_;
+  ByteReader in(file);
+  const std::string name = file.string();
+  if (in.remaining() < sizeof kMagic || in.number<uint64_t>() != kMagic) {
+    user_error("{}: not a session file of longhaul", name);
+  }
+  const auto version = in.number<uint32_t>();
+  if (version != kVersion) {
+    user_error("{}: session file of version {}, this build reads version {}", name, version, kVersion);
+  }
+  if (in.number<uint64_t>() != s.engine->fingerprint()) {
+    user_error("{}: was saved with another model than {}", name,
+               s.engine->checkpoint().path().string());
+  }
+  const std::string method = in.text();
+  if (method != s.options.attention.text()) {
+    user_error("{}: was saved with --attention {}, this session uses {}", name, method,
+               s.options.attention.text());
+  }
+  const std::string type = in.text();
+  if (type != name_of(s.options.kv_type)) {
+    user_error("{}: was saved with --kv-type {}, this session uses {}", name, type,
+               name_of(s.options.kv_type));
+  }
+  std::vector<int32_t> tokens = in.array<int32_t>();
+  std::vector<float> logits = in.array<float>();
+  for (const int32_t token : tokens) {
+    if (token < 0 || token >= s.engine->model().config.vocab) {
+      user_error("{}: holds token {}, which the model does not have", name, token);
+    }
+  }
+  if (!logits.empty() && logits.size() != static_cast<size_t>(s.engine->model().config.vocab)) {
+    user_error("{}: holds {} logits, the model has {} tokens", name, logits.size(),
+               s.engine->model().config.vocab);
+  }
+  // Everything is read before anything of this session changes.
+  s.decoder.set_context_length(static_cast<int64_t>(tokens.size()));
+  std::unique_ptr<AttentionMethod> restored = s.options.attention.make(s.decoder.shape());
+  auto store = std::make_unique<KvStore>(s.make_store(*restored));
+  restored->restore(in);
+  store->restore(in);
+  if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
+  s.method = std::move(restored);
+  s.store = std::move(store);
+  s.tokens = std::move(tokens);
+  s.logits = std::move(logits);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,159 @@
+// GGUF metadata to ModelConfig. Keys: the GGUF specification; traps: engines.md 3.4.
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "model/config.h"
+#include "ops/dequantize.h"
+
+namespace longhaul {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const Checkpoint& checkpoint)
+      : checkpoint_(checkpoint),
+        data_(checkpoint.gguf()),
+        architecture_(data_.get_string("general.architecture")) {}
+
+  ModelConfig read() {
+    check_architecture();
+    ModelConfig c;
+    c.architecture = architecture_;
+    c.layers = size("block_count");
+    c.hidden = size("embedding_length");
+    c.ffn = uniform("feed_forward_length", c.layers);
+    c.heads = uniform("attention.head_count", c.layers);
+    c.kv_heads = kv_heads(c);
+    c.vocab = static_cast<int>(checkpoint_.get("token_embd.weight").rows());
+    c.head_dim = head_dim(c);
+    c.norm_eps = static_cast<float>(data_.get_f64(key("attention.layer_norm_rms_epsilon")));
+    c.trained_context = static_cast<int64_t>(data_.get_u64(key("context_length")));
+    const auto window = data_.find_u64(key("attention.sliding_window")).value_or(0);
+    c.window.assign(static_cast<size_t>(c.layers), static_cast<int64_t>(window));
+    c.interleaved_rope = architecture_ == "llama";
+    c.rope = rope(c);
+    return c;
+  }
+
+ private:
+  std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
+
+  int to_int(std::string_view name, uint64_t value) const {
+    if (value > (1u << 30)) user_error("{}: {} is {}", data_.file(), key(name), value);
+    return static_cast<int>(value);
+  }
+  int size(std::string_view name) const { return to_int(name, data_.get_u64(key(name))); }
+
+  void check_architecture() const {
+    constexpr std::string_view kKnown[] = {"llama", "qwen2", "qwen3", "phi3"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), architecture_) == std::end(kKnown)) {
+      user_error("{}: general.architecture is '{}'; supported: llama, qwen2, qwen3, phi3",
+                 data_.file(), architecture_);
+    }
+    if (data_.find_u64(key("expert_count")).value_or(0) > 0) {
+      user_error("{}: {} is {}: mixtures of experts are not supported", data_.file(),
+                 key("expert_count"), *data_.find_u64(key("expert_count")));
+    }
+  }
+
+  std::vector<uint64_t> per_layer(std::string_view name, int layers) const {
+    if (layers < 1 || layers > 1024) user_error("{}: {} is {}", data_.file(), key("block_count"), layers);
+    const auto values = data_.find_u64_per_layer(key(name), static_cast<uint64_t>(layers));
+    if (!values) data_.get_u64(key(name));  // throws: missing
+    return *values;
+  }
+
+  /// A setting that may be an array but must be the same in every layer.
+  int uniform(std::string_view name, int layers) const {
+    const std::vector<uint64_t> values = per_layer(name, layers);
+    for (const uint64_t v : values) {
+      if (v != values[0]) {
+        user_error("{}: {} differs between layers ({} and {}), which is not supported",
+                   data_.file(), key(name), values[0], v);
+      }
+    }
+    return to_int(name, values[0]);
+  }
+
+  std::vector<int> kv_heads(const ModelConfig& c) const {
+    if (!data_.contains(key("attention.head_count_kv"))) {
+      return std::vector<int>(static_cast<size_t>(c.layers), c.heads);
+    }
+    std::vector<int> heads;
+    for (const uint64_t v : per_layer("attention.head_count_kv", c.layers)) {
+      heads.push_back(to_int("attention.head_count_kv", v));
+    }
+    return heads;
+  }
+
+  int head_dim(const ModelConfig& c) const {
+    const auto key_length = data_.find_u64(key("attention.key_length"));
+    const auto value_length = data_.find_u64(key("attention.value_length"));
+    if (key_length && value_length && *key_length != *value_length) {
+      user_error("{}: keys of {} and values of {} elements: different sizes are not supported",
+                 data_.file(), *key_length, *value_length);
+    }
+    if (key_length) return to_int("attention.key_length", *key_length);
+    return c.heads > 0 ? c.hidden / c.heads : 0;
+  }
+
+  std::vector<float> factors(std::string_view name, int rotary_dim) const {
+    const TensorView* tensor = checkpoint_.find(name);
+    if (tensor == nullptr) return {};
+    if (tensor->elements() != rotary_dim / 2) {
+      user_error("{}: tensor {} has {} elements, expected {}", data_.file(), name,
+                 tensor->elements(), rotary_dim / 2);
+    }
+    std::vector<float> values(static_cast<size_t>(tensor->elements()));
+    dequantize_row(tensor->type, tensor->data, tensor->elements(), values.data());
+    for (const float v : values) {
+      if (!(v > 0)) user_error("{}: tensor {} holds {}, expected positive numbers", data_.file(), name, v);
+    }
+    return values;
+  }
+
+  RopeSpec rope(const ModelConfig& c) const {
+    RopeSpec r;
+    const auto rotary = data_.find_u64(key("rope.dimension_count"));
+    r.rotary_dim = rotary ? to_int("rope.dimension_count", *rotary) : c.head_dim;
+    r.base = data_.find_f64(key("rope.freq_base")).value_or(10000.0);
+    r.factor = data_.find_f64(key("rope.scaling.factor"))
+                   .value_or(data_.find_f64(key("rope.scale_linear")).value_or(1.0));
+    r.original_context = static_cast<int64_t>(
+        data_.find_u64(key("rope.scaling.original_context_length"))
+            .value_or(static_cast<uint64_t>(c.trained_context)));
+    r.attention_factor = data_.find_f64(key("rope.scaling.attn_factor")).value_or(0.0);
+    r.beta_fast = data_.find_f64(key("rope.scaling.yarn_beta_fast")).value_or(32.0);
+    r.beta_slow = data_.find_f64(key("rope.scaling.yarn_beta_slow")).value_or(1.0);
+    const auto type = data_.find_string(key("rope.scaling.type")).value_or("linear");
+    if (type == "yarn") {
+      r.scaling = RopeScaling::kYarn;
+    } else if (type == "linear") {
+      r.scaling = r.factor != 1.0 ? RopeScaling::kLinear : RopeScaling::kNone;
+    } else if (type != "none" && type != "longrope") {
+      user_error("{}: {} is '{}'; supported: none, linear, yarn, longrope", data_.file(),
+                 key("rope.scaling.type"), type);
+    }
+    r.divisors = factors("rope_freqs.weight", r.rotary_dim);
+    r.long_factors = factors("rope_factors_long.weight", r.rotary_dim);
+    r.short_factors = factors("rope_factors_short.weight", r.rotary_dim);
+    if (!r.long_factors.empty() && !r.short_factors.empty()) {
+      r.scaling = RopeScaling::kLongRope;
+      r.factor = static_cast<double>(c.trained_context) / static_cast<double>(r.original_context);
+    }
+    return r;
+  }
+
+  const Checkpoint& checkpoint_;
+  const GgufMetadata& data_;
+  std::string architecture_;
+};
+
+}  // namespace
+
+ModelConfig read_gguf_config(const Checkpoint& checkpoint) { return Reader(checkpoint).read(); }
+
+}  // namespace longhaul

@@ -1,0 +1,221 @@
+#include "model/decoder.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/add.h"
+#include "ops/dequantize.h"
+#include "ops/rms_norm.h"
+#include "ops/swiglu.h"
+
+namespace longhaul {
+namespace {
+
+/// Columns of the feed-forward part that are in flight at a time when there are many rows: bounds
+/// the f32 gate and up activations.
+constexpr int64_t kFfnPanel = 1024;
+
+int most_kv_heads(const ModelConfig& c) {
+  return *std::max_element(c.kv_heads.begin(), c.kv_heads.end());
+}
+
+/// (2t, 2t + 1) pairs to the half-split order, in place: GGUF's llama permutes Q and K rows.
+void split_halves(float* x, int64_t rows, int heads, int head_dim, int rotary_dim) {
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    thread_local Buffer<float> copy;
+    copy.resize(static_cast<size_t>(rotary_dim));
+    for (int64_t i = begin * heads; i < end * heads; ++i) {
+      float* head = x + i * head_dim;
+      std::copy_n(head, rotary_dim, copy.data());
+      for (int t = 0; t < rotary_dim / 2; ++t) {
+        head[t] = copy[static_cast<size_t>(2 * t)];
+        head[t + rotary_dim / 2] = copy[static_cast<size_t>(2 * t + 1)];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+struct Decoder::State {
+  State(const Model& m, Compute c) : model(m), compute(c), shape(m.shape) {}
+
+  void embed(std::span<const int32_t> tokens);
+  void project(const LayerWeights& w, int kv_heads);
+  void attention(int layer, int64_t position, bool decoding, AttentionMethod& method,
+                 KvStore& store);
+  void feed_forward(const LayerWeights& w);
+  void feed_forward_by_panels(const LayerWeights& w);
+
+  const Model& model;
+  Compute compute;
+  ModelShape shape;
+  LayerStep::Workspace workspace;
+  int64_t rows = 0;
+  Buffer<float> x;               // [rows, hidden] the residual stream
+  Buffer<float> normed;          // [rows, hidden]
+  Buffer<float> q, k, v, mixed;  // [rows, heads * head_dim], ...
+  Buffer<float> added;           // [rows, hidden] what a sublayer adds
+  Buffer<float> gate, up;        // [rows, ffn] or [rows, kFfnPanel]
+  Buffer<bf16_t> inner;          // [rows, ffn]
+  LinearInput input, inner_input;
+};
+
+Decoder::Decoder(const Model& model, Compute compute)
+    : state_(std::make_unique<State>(model, compute)) {}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+
+const ModelShape& Decoder::shape() const { return state_->shape; }
+const LayerStep::Workspace& Decoder::workspace() const { return state_->workspace; }
+
+void Decoder::set_context_length(int64_t tokens) {
+  if (!state_->model.config.rope.depends_on_length()) return;
+  state_->shape.rope = make_rope(state_->model.config.rope, tokens);
+  state_->workspace.rotations.clear();
+}
+
+void Decoder::State::embed(std::span<const int32_t> tokens) {
+  const int64_t hidden = model.config.hidden;
+  x.resize(static_cast<size_t>(rows * hidden));
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int32_t token = tokens[static_cast<size_t>(r)];
+      LH_ASSERT(token >= 0 && token < model.config.vocab);
+      dequantize_row(model.embedding.type, model.embedding.row(token), hidden, x.data() + r * hidden);
+    }
+  });
+}
+
+void Decoder::State::project(const LayerWeights& w, int kv_heads) {
+  const ModelConfig& c = model.config;
+  const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
+  q.resize(static_cast<size_t>(rows * q_width));
+  k.resize(static_cast<size_t>(rows * kv_width));
+  v.resize(static_cast<size_t>(rows * kv_width));
+  rms_norm(x.data(), w.attention_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
+  const auto bias = [](const std::vector<float>& b) { return b.empty() ? nullptr : b.data(); };
+  input.assign(normed.data(), rows, c.hidden);
+  const LinearJob jobs[] = {{w.q, q.data(), 0, bias(w.q_bias)},
+                            {w.k, k.data(), 0, bias(w.k_bias)},
+                            {w.v, v.data(), 0, bias(w.v_bias)}};
+  linear(input, jobs, compute);
+  if (!w.q_norm.empty()) {
+    rms_norm_heads(q.data(), w.q_norm.data(), c.norm_eps, rows, c.heads, c.head_dim, q_width);
+    rms_norm_heads(k.data(), w.k_norm.data(), c.norm_eps, rows, kv_heads, c.head_dim, kv_width);
+  }
+  if (c.interleaved_rope) {
+    split_halves(q.data(), rows, c.heads, c.head_dim, c.rope.rotary_dim);
+    split_halves(k.data(), rows, kv_heads, c.head_dim, c.rope.rotary_dim);
+  }
+}
+
+void Decoder::State::attention(int layer, int64_t position, bool decoding, AttentionMethod& method,
+                               KvStore& store) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
+  const int kv_heads = c.kv_heads[static_cast<size_t>(layer)];
+  project(w, kv_heads);
+  mixed.resize(static_cast<size_t>(rows * c.heads * c.head_dim));
+  LayerStep step;
+  step.layer = layer;
+  step.kv_heads = kv_heads;
+  step.begin = position;
+  step.rows = static_cast<int>(rows);
+  step.decoding = decoding;
+  step.q = q.data();
+  step.k = k.data();
+  step.v = v.data();
+  step.out = mixed.data();
+  step.shape = &shape;
+  step.store = &store;
+  step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
+  step.workspace = &workspace;
+  method.attend(step);
+  input.assign(mixed.data(), rows, int64_t{c.heads} * c.head_dim);
+  linear(input, {w.output, added.data()}, compute);
+  add(x.data(), added.data(), rows, c.hidden);
+}
+
+void Decoder::State::feed_forward(const LayerWeights& w) {
+  const ModelConfig& c = model.config;
+  rms_norm(x.data(), w.ffn_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
+  input.assign(normed.data(), rows, c.hidden);
+  if (rows > kMatvecMaxRows && multiplies_in_bf16(compute)) {
+    feed_forward_by_panels(w);
+  } else {
+    gate.resize(static_cast<size_t>(rows * c.ffn));
+    up.resize(static_cast<size_t>(rows * c.ffn));
+    const LinearJob jobs[] = {{w.gate, gate.data()}, {w.up, up.data()}};
+    linear(input, jobs, compute);
+    swiglu(gate.data(), up.data(), rows, c.ffn, c.ffn, gate.data());
+    inner_input.assign(gate.data(), rows, c.ffn);
+    linear(inner_input, {w.down, added.data()}, compute);
+  }
+  add(x.data(), added.data(), rows, c.hidden);
+}
+
+void Decoder::State::feed_forward_by_panels(const LayerWeights& w) {
+  const ModelConfig& c = model.config;
+  inner.resize(static_cast<size_t>(rows * c.ffn));
+  gate.resize(static_cast<size_t>(rows * kFfnPanel));
+  up.resize(static_cast<size_t>(rows * kFfnPanel));
+  for (int64_t begin = 0; begin < c.ffn; begin += kFfnPanel) {
+    const int64_t width = std::min<int64_t>(kFfnPanel, c.ffn - begin);
+    const LinearJob jobs[] = {{w.gate.slice_rows(begin, width), gate.data()},
+                              {w.up.slice_rows(begin, width), up.data()}};
+    linear(input, jobs, compute);
+    parallel_ranges(rows, 16, [&](int64_t first, int64_t last) {
+      for (int64_t r = first; r < last; ++r) {
+        swiglu(gate.data() + r * width, up.data() + r * width, 1, width, width,
+               inner.data() + r * c.ffn + begin);
+      }
+    });
+  }
+  inner_input.assign(inner.data(), rows, c.ffn);
+  linear(inner_input, {w.down, added.data()}, compute);
+}
+
+const float* Decoder::forward(std::span<const int32_t> tokens, int64_t position, bool decoding,
+                              AttentionMethod& method, KvStore& store) {
+  State& s = *state_;
+  s.rows = static_cast<int64_t>(tokens.size());
+  const size_t size = tokens.size() * static_cast<size_t>(s.model.config.hidden);
+  s.normed.resize(size);
+  s.added.resize(size);
+  s.embed(tokens);
+  for (int layer = 0; layer < s.model.config.layers; ++layer) {
+    s.attention(layer, position, decoding, method, store);
+    s.feed_forward(s.model.layers[static_cast<size_t>(layer)]);
+  }
+  return s.x.data();
+}
+
+void Decoder::logits(const float* hidden, int64_t rows, float* out) {
+  State& s = *state_;
+  const ModelConfig& c = s.model.config;
+  s.normed.resize(static_cast<size_t>(std::max(rows, s.rows) * c.hidden));
+  rms_norm(hidden, s.model.final_norm.data(), c.norm_eps, rows, c.hidden, s.normed.data());
+  s.input.assign(s.normed.data(), rows, c.hidden);
+  linear(s.input, {s.model.head, out}, s.compute);
+}
+
+size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute) {
+  const ModelConfig& c = model.config;
+  const bool panels = rows > kMatvecMaxRows && multiplies_in_bf16(compute);
+  const auto n = [](int64_t count) { return static_cast<size_t>(count); };
+  const int64_t q_width = int64_t{c.heads} * c.head_dim;
+  const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
+  const size_t stream = 3 * n(c.hidden) * sizeof(float);
+  const size_t projections = n(3 * q_width + 3 * kv_width) * sizeof(float);  // rotated copies too
+  const size_t inner = panels ? n(c.ffn) * sizeof(bf16_t) + 2 * n(kFfnPanel) * sizeof(float)
+                              : 2 * n(c.ffn) * sizeof(float);
+  const size_t converted = n(std::max<int64_t>(c.hidden, q_width)) * sizeof(bf16_t);
+  const size_t logits = n(c.vocab) * sizeof(float);
+  return n(rows) * (stream + projections + inner + converted) + logits +
+         (rows > kMatvecMaxRows ? linear_scratch_bytes() : 0);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,37 @@
+#pragma once
+// How a model turns positions into angles: its base and its own scaling rule.
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/rope.h"
+
+namespace longhaul {
+
+enum class RopeScaling { kNone, kLinear, kLlama3, kYarn, kDynamic, kLongRope };
+
+struct RopeSpec {
+  int rotary_dim = 0;
+  double base = 10000.0;
+  RopeScaling scaling = RopeScaling::kNone;
+  double factor = 1.0;
+  int64_t original_context = 0;   ///< llama3, yarn, dynamic, longrope: before scaling
+  double low_freq_factor = 1.0;   ///< llama3
+  double high_freq_factor = 4.0;  ///< llama3
+  double beta_fast = 32.0;        ///< yarn
+  double beta_slow = 1.0;         ///< yarn
+  double attention_factor = 0.0;  ///< yarn, longrope; 0: the rule's own
+  std::vector<float> divisors;    ///< [rotary_dim / 2] from a file (GGUF's rope_freqs), or empty
+  std::vector<float> short_factors, long_factors;  ///< longrope, [rotary_dim / 2]
+
+  /// Whether the angles depend on how long the context is.
+  bool depends_on_length() const {
+    return scaling == RopeScaling::kDynamic || scaling == RopeScaling::kLongRope;
+  }
+};
+
+/// Frequencies for a context of `length` tokens. Formulas: llama3 (methods.md 1.3), yarn (Peng et
+/// al. 2023, arXiv:2309.00071, 3.2-3.4), dynamic NTK (methods.md 2.3), longrope (arXiv:2402.13753).
+RopeTable make_rope(const RopeSpec& spec, int64_t length);
+
+}  // namespace longhaul
