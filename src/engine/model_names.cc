@@ -1,0 +1,114 @@
+#include "engine/model_names.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFoldersAboveProgram = 5;  // build/PRESET/src/cli/longhaul
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool is_model_folder(const fs::path& path) {
+  std::error_code ignored;
+  return is_folder(path) && fs::exists(path / "config.json", ignored);
+}
+
+void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
+  if (!is_folder(folder)) return;
+  if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+}
+
+/// Models directly in `folder`, by name.
+std::vector<NamedModel> models_in(const fs::path& folder) {
+  std::vector<NamedModel> models;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& path = it->path();
+    if (path.filename().string().starts_with(".")) continue;
+    if (is_model_folder(path)) {
+      models.push_back({path.filename().string(), path});
+    } else if (path.extension() == ".gguf") {
+      models.push_back({path.stem().string(), path});
+    }
+  }
+  std::sort(models.begin(), models.end(),
+            [](const NamedModel& a, const NamedModel& b) { return a.path < b.path; });
+  return models;
+}
+
+}  // namespace
+
+std::filesystem::path model_cache_folder() {
+  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) {
+    return fs::path(xdg) / "longhaul";
+  }
+  const std::string home = environment("HOME");
+  if (home.empty()) user_error("neither XDG_CACHE_HOME nor HOME is set: no cache folder is known");
+  return fs::path(home) / ".cache" / "longhaul";
+}
+
+std::vector<std::filesystem::path> model_folders() {
+  std::vector<fs::path> folders;
+  if (const std::string given = environment("LONGHAUL_MODELS"); !given.empty()) {
+    add_folder(folders, given);
+  }
+  std::error_code error;
+  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
+  if (!error) add_folder(folders, above.parent_path() / "share" / "longhaul" / "models");
+  for (int i = 0; !error && i < kFoldersAboveProgram; ++i, above = above.parent_path()) {
+    // Any folder may have a `models`; ours holds nano.
+    if (is_model_folder(above / "models" / "nano")) add_folder(folders, above / "models");
+  }
+  if (!environment("XDG_CACHE_HOME").empty() || !environment("HOME").empty()) {
+    add_folder(folders, model_cache_folder());
+  }
+  return folders;
+}
+
+std::vector<NamedModel> models_at_hand() {
+  std::vector<NamedModel> models;
+  for (const fs::path& folder : model_folders()) {
+    for (NamedModel& found : models_in(folder)) {
+      const bool known = std::any_of(models.begin(), models.end(),
+                                     [&](const NamedModel& m) { return m.name == found.name; });
+      if (!known) models.push_back(std::move(found));
+    }
+  }
+  return models;
+}
+
+std::filesystem::path find_model(const std::string& model) {
+  const std::vector<NamedModel> models = models_at_hand();
+  for (const NamedModel& m : models) {
+    if (m.name == model) return m.path;
+  }
+  std::error_code ignored;
+  if (fs::exists(model, ignored)) return model;
+  if (model == "smollm2") {
+    user_error("model 'smollm2' has not been fetched yet: run 'longhaul pull smollm2'");
+  }
+  std::vector<std::string> names;
+  for (const NamedModel& m : models) names.push_back(m.name);
+  user_error("model '{}': no such file or folder, and no model of that name (at hand: {})", model,
+             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+}  // namespace longhaul

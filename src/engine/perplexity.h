@@ -1,0 +1,53 @@
+#pragma once
+// How well a model predicts a text: mean negative log-likelihood per token.
+//
+// Windows begin at token 0, stride, 2 * stride, ... and cover at most `window` tokens; the last one
+// is the first that reaches the end. Each is a fresh context whose positions start at 0. A window
+// scores the tokens that no earlier one scored, except its own first, which nothing predicts. So
+// stride = window never scores a window's first token, and a smaller stride scores every token but
+// the text's first exactly once, with at most window - 1 tokens before it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "engine/session.h"
+
+namespace longhaul {
+
+struct PerplexityWindow {
+  int64_t begin = 0;         ///< first token read
+  int64_t first_scored = 0;  ///< first token scored
+  int64_t end = 0;           ///< one past the last, read and scored
+};
+
+/// window >= 2 and 1 <= stride <= window, else UserError; `tokens` >= 2, else UserError.
+std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride);
+
+struct PerplexityResult {
+  int64_t tokens_scored = 0;
+  double sum = 0;  ///< of -ln p
+  std::vector<double> window_sums;
+  double seconds = 0;
+  size_t kv_bytes = 0;  ///< of the largest window
+  bool finished = false;
+
+  double mean() const;  ///< per token
+  double perplexity() const;
+};
+
+struct PerplexityHooks {
+  /// Tokens read of all that will be read, and the result so far.
+  std::function<void(int64_t done, int64_t total, const PerplexityResult& so_far)> progress;
+  const CancelFlag* cancel = nullptr;
+};
+
+PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
+                                    const SessionOptions& session, std::span<const int32_t> tokens,
+                                    int64_t window, int64_t stride,
+                                    const PerplexityHooks& hooks = {});
+
+}  // namespace longhaul

@@ -1,0 +1,118 @@
+#include "engine/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr float kImpossible = -std::numeric_limits<float>::infinity();
+
+float penalised(float logit, float penalty) {
+  return logit > 0 ? logit / penalty : logit * penalty;
+}
+
+}  // namespace
+
+bool Sampler::better(const Candidate& a, const Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+Sampler::Sampler(const SamplerOptions& options) : options_(options), random_(options.seed) {}
+
+int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> history) {
+  collect(logits, history);
+  if (candidates_.empty()) {
+    user_error("the model gives no finite logit: its weights are damaged, or their type overflows");
+  }
+  if (options_.temperature <= 0) {
+    return std::min_element(candidates_.begin(), candidates_.end(), better)->id;
+  }
+  keep_top_k();
+  keep_top_p();
+  keep_min_p();
+  return draw();
+}
+
+void Sampler::collect(std::span<const float> logits, std::span<const int32_t> history) {
+  candidates_.clear();
+  candidates_.reserve(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    candidates_.push_back(
+        {std::isnan(logits[i]) ? kImpossible : logits[i], static_cast<int32_t>(i)});
+  }
+  if (options_.repeat_penalty != 1) {
+    const size_t recent = std::min(history.size(), static_cast<size_t>(options_.repeat_last));
+    std::vector<int32_t> ids(history.end() - static_cast<ptrdiff_t>(recent), history.end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    for (const int32_t id : ids) {
+      if (id < 0 || static_cast<size_t>(id) >= logits.size()) continue;
+      float& logit = candidates_[static_cast<size_t>(id)].logit;
+      logit = penalised(logit, options_.repeat_penalty);
+    }
+  }
+  std::erase_if(candidates_, [](const Candidate& c) { return c.logit == kImpossible; });
+  // One +inf would turn every share into NaN; as the largest number it is simply certain.
+  for (Candidate& c : candidates_) c.logit = std::min(c.logit, std::numeric_limits<float>::max());
+}
+
+void Sampler::keep_top_k() {
+  const size_t wanted = static_cast<size_t>(std::max(options_.top_k, 0));
+  const size_t k = wanted == 0 ? candidates_.size() : std::min(wanted, candidates_.size());
+  // Without a k only the best one is put first: keep_top_p sorts as far as it needs to.
+  const size_t sorted = wanted == 0 ? 1 : k;
+  std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(sorted),
+                    candidates_.end(), better);
+  candidates_.resize(k);
+}
+
+void Sampler::keep_top_p() {
+  if (options_.top_p >= 1) return;
+  const double best = candidates_.front().logit;
+  double total = 0;
+  for (const Candidate& c : candidates_) total += std::exp(c.logit - best);
+  double mass = 0;
+  size_t sorted = 0;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (i == sorted) {
+      const size_t next = std::min(candidates_.size(), std::max<size_t>(64, 4 * sorted));
+      std::partial_sort(candidates_.begin() + static_cast<ptrdiff_t>(sorted),
+                        candidates_.begin() + static_cast<ptrdiff_t>(next), candidates_.end(),
+                        better);
+      sorted = next;
+    }
+    mass += std::exp(candidates_[i].logit - best);
+    if (mass >= static_cast<double>(options_.top_p) * total) {
+      candidates_.resize(i + 1);
+      return;
+    }
+  }
+}
+
+void Sampler::keep_min_p() {
+  if (options_.min_p <= 0) return;
+  const double least = candidates_.front().logit + std::log(static_cast<double>(options_.min_p));
+  std::erase_if(candidates_, [least](const Candidate& c) { return c.logit < least; });
+}
+
+int32_t Sampler::draw() {
+  const double best = candidates_.front().logit;
+  const auto weight = [&](const Candidate& c) {
+    return std::exp((c.logit - best) / static_cast<double>(options_.temperature));
+  };
+  double total = 0;
+  for (const Candidate& c : candidates_) total += weight(c);
+  const double share = static_cast<double>(random_() >> 11) * 0x1p-53;  // [0, 1)
+  double left = share * total;
+  for (const Candidate& c : candidates_) {
+    left -= weight(c);
+    if (left < 0) return c.id;
+  }
+  return candidates_.back().id;
+}
+
+}  // namespace longhaul

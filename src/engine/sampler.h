@@ -1,0 +1,48 @@
+#pragma once
+// Which token comes next. The chain is the one users know from llama.cpp: repeat penalty, then
+// top-k, top-p and min-p on the probabilities at temperature 1, then temperature, then the draw.
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace longhaul {
+
+struct SamplerOptions {
+  float temperature = 0;     ///< 0: always the likeliest token; the three cuts do not matter then
+  int top_k = 40;            ///< keep the k likeliest; 0: all
+  float top_p = 0.95f;       ///< keep the fewest likeliest that hold this share; 1: all
+  float min_p = 0.05f;       ///< keep those with at least this share of the best one's; 0: all
+  float repeat_penalty = 1;  ///< divides positive logits of recent tokens, multiplies negative ones
+  int repeat_last = 64;      ///< how many recent tokens that concerns
+  uint64_t seed = 0;
+};
+
+/// Deterministic: equal options, logits and history give equal tokens.
+class Sampler {
+ public:
+  explicit Sampler(const SamplerOptions& options);
+
+  /// logits [vocab]; `history`: the tokens of the context, last one last. NaN counts as impossible.
+  /// Of equal logits the lowest id wins. Throws UserError when no logit is finite.
+  int32_t sample(std::span<const float> logits, std::span<const int32_t> history);
+
+ private:
+  struct Candidate {
+    float logit;
+    int32_t id;
+  };
+  static bool better(const Candidate& a, const Candidate& b);
+  void collect(std::span<const float> logits, std::span<const int32_t> history);
+  void keep_top_k();
+  void keep_top_p();
+  void keep_min_p();
+  int32_t draw();
+
+  SamplerOptions options_;
+  std::mt19937_64 random_;
+  std::vector<Candidate> candidates_;  // reused from call to call; best first once top_k has run
+};
+
+}  // namespace longhaul
