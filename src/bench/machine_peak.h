@@ -1,0 +1,38 @@
+#pragma once
+// What this machine can do at most, measured: products of the GEMM library and reading memory.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/model.h"
+
+namespace longhaul {
+
+/// C[m, n] = A[m, k] B[n, k]^T.
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+};
+
+struct GemmPeak {
+  GemmShape shape;
+  bool of_model = false;  ///< one of the model's own matrices, a chunk of rows at a time
+  double bf16 = 0;        ///< FLOP/s, the best of several runs
+  double f32 = 0;
+};
+
+struct MachinePeak {
+  std::vector<GemmPeak> gemms;
+  double read_bytes_per_second = 0;
+
+  double best_bf16() const;
+  double best_f32() const;
+};
+
+/// Large square-like products and the model's own, then memory. Takes two to four seconds and as
+/// much memory as `read_bytes` (which the caches must not hold).
+MachinePeak measure_machine(const Model& model, size_t read_bytes);
+
+/// A buffer size well beyond the last cache, but at most a quarter of the free memory.
+size_t read_test_bytes();
+
+}  // namespace longhaul

@@ -1,0 +1,17 @@
+#pragma once
+// A figure measured several times.
+
+#include <vector>
+
+namespace longhaul {
+
+struct Spread {
+  double median = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// All zero when there are no values.
+Spread spread_of(std::vector<double> values);
+
+}  // namespace longhaul
