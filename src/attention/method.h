@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
 #include "kv/kv_store.h"
 #include "ops/attention.h"
 #include "ops/rope.h"
@@ -22,7 +23,7 @@ struct ModelShape {
   int heads = 0;              ///< query heads
   std::vector<int> kv_heads;  ///< per layer
   int head_dim = 0;
-  float scale = 0;             ///< of the logits, usually 1 / sqrt(head_dim)
+  float scale = 0;  ///< of the logits, usually 1 / sqrt(head_dim)
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
@@ -36,10 +37,10 @@ struct PromptFacts {
   int chunk = 0;            ///< cap on the rows of a pass
 };
 
-/// One forward pass over tokens [begin, begin + count) of the prompt. The last pass yields the
-/// logits of the next token.
+/// One forward pass over `count` of the prompt's new tokens. The last pass yields the logits of the
+/// next token.
 struct Pass {
-  int64_t begin = 0;
+  int64_t begin = 0;  ///< 0 is the first new token, which stands at position PromptFacts::begin
   int64_t count = 0;
 };
 
@@ -50,22 +51,24 @@ class LayerStep {
   int kv_heads = 0;
   int64_t begin = 0;  ///< absolute position of row 0
   int rows = 0;
-  bool decoding = false;       ///< one generated token, after the prompt
-  const float* q = nullptr;    ///< [rows, heads, head_dim]
-  const float* k = nullptr;    ///< [rows, kv_heads, head_dim]
-  const float* v = nullptr;    ///< [rows, kv_heads, head_dim]
-  float* out = nullptr;        ///< [rows, heads, head_dim]
+  bool decoding = false;     ///< one generated token, after the prompt
+  const float* q = nullptr;  ///< [rows, heads, head_dim]
+  const float* k = nullptr;  ///< [rows, kv_heads, head_dim]
+  const float* v = nullptr;  ///< [rows, kv_heads, head_dim]
+  float* out = nullptr;      ///< [rows, heads, head_dim]
   const ModelShape* shape = nullptr;
   KvStore* store = nullptr;
   AttendCompute compute = AttendCompute::kBest;
 
   int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
 
-  /// q and k rotated at their absolute positions. Computed once a layer, on demand.
+  /// q and k rotated at their absolute positions, [rows, heads or kv_heads, head_dim]. Computed
+  /// once a layer, on demand.
   const float* rotated_q();
   const float* rotated_k();
 
-  /// Attention of all rows, KV head by KV head: `segments` holds `per_head` segments for each.
+  /// Attention of all rows: `segments` holds `per_head` segments for each KV head (or for each list
+  /// that the method's layout keeps: query heads are dealt to them in contiguous groups).
   void attend(std::span<const float* const> queries, std::span<const KeySegment> segments,
               int per_head, const Rotations* rotations = nullptr);
   /// Attention by tasks of the method's own making.
@@ -75,22 +78,26 @@ class LayerStep {
   /// Shared by the layers of a pass; owned by the decoder.
   struct Workspace {
     RotationBuffer rotations;  ///< of the pass's rows
-    std::vector<float> rotated_q, rotated_k;
-    int64_t pairs = 0;         ///< (row, query head, key) computed, all passes so far
-    int64_t dense_pairs = 0;   ///< what dense attention would have computed
-    double seconds = 0;        ///< spent in attend()
+    Buffer<float> rotated_q, rotated_k;
+    std::vector<AttendTask> tasks;
+    int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far
+    int64_t dense_pairs = 0;  ///< what full causal attention would have computed
+    double seconds = 0;       ///< spent in attend()
   };
   Workspace* workspace = nullptr;
 
  private:
+  const float* rotated(const float* x, int heads, Buffer<float>& into);
   bool has_rotated_q_ = false, has_rotated_k_ = false;
+  bool counted_ = false;  ///< dense_pairs holds this step
 };
 
 class AttentionMethod {
  public:
   virtual ~AttentionMethod() = default;
 
-  /// How the store is laid out for this method; the default is one list per KV head.
+  /// How the store is laid out for this method; the default is one list per KV head. Throws
+  /// UserError when rows cannot be kept as `type` (`--kv-type`).
   virtual KvLayout layout(const ModelShape& shape, DType type) const;
 
   /// Before a prompt: the passes that read it. May refuse with UserError (names the option). The

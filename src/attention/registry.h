@@ -13,14 +13,14 @@
 
 namespace longhaul {
 
-enum class OptionKind { kInteger, kReal, kBool, kChoice, kText };
+enum class OptionKind { kInteger, kReal, kBool, kChoice, kText };  ///< a text holds no comma
 
 struct OptionInfo {
   std::string_view key;
   OptionKind kind;
-  std::string_view fallback;  ///< the default, as text
-  std::string_view unit;      ///< "tokens", "share", ...; empty for none
-  double least = 0, most = 0;  ///< inclusive range of numbers
+  std::string_view fallback;   ///< the default, as text
+  std::string_view unit;       ///< "tokens", "share", ...; empty for none
+  double least = 0, most = 0;  ///< inclusive range of numbers; both 0: any
   std::string_view choices;    ///< "paper|repo"
   std::string_view help;       ///< one line
 };
@@ -36,6 +36,7 @@ struct MethodInfo {
   std::unique_ptr<AttentionMethod> (*make)(const MethodOptions& options, const ModelShape& shape);
 };
 
+/// All methods of this build, in the order in which they are listed.
 std::span<const MethodInfo> attention_methods();
 
 /// Values of a method's options, checked against their kinds and ranges; defaults filled in.
@@ -55,8 +56,10 @@ class MethodOptions {
 class MethodSpec {
  public:
   /// Throws UserError: an unknown name (with the list), an unknown key (with the method's keys), a
-  /// value that is no number or out of range (with the range).
-  static MethodSpec parse(std::string_view text);
+  /// key given twice, a value that is no number or out of range (with the range). `methods` must
+  /// outlive the result.
+  static MethodSpec parse(std::string_view text,
+                          std::span<const MethodInfo> methods = attention_methods());
 
   const MethodInfo& info() const { return *info_; }
   const MethodOptions& options() const { return options_; }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dtype.h"
+#include "kv/kv_layout.h"
 #include "kv/page_pool.h"
 #include "ops/attention.h"
 
@@ -20,26 +20,13 @@ namespace longhaul {
 class ByteReader;
 class ByteWriter;
 
-struct KvLayout {
-  std::vector<int> heads;  ///< per layer: KV heads, or what a method stores instead
-  int head_dim = 0;
-  DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
-  int page_rows = 64;        ///< tokens in a page
-
-  int layers() const { return static_cast<int>(heads.size()); }
-  size_t row_bytes() const { return bytes_of(type, head_dim); }
-  size_t page_bytes() const { return 2 * static_cast<size_t>(page_rows) * row_bytes(); }
-  /// Bytes that `tokens` tokens take in all layers and heads, whole pages.
-  size_t bytes_for(int64_t tokens) const;
-  bool operator==(const KvLayout&) const = default;
-};
-
+/// One store is used by one thread at a time; stores that share pages may be on several threads.
 class KvStore {
  public:
   explicit KvStore(KvLayout layout);
   ~KvStore();
-  KvStore(KvStore&&) noexcept;
-  KvStore& operator=(KvStore&&) noexcept;
+  KvStore(KvStore&& other) noexcept;
+  KvStore& operator=(KvStore&& other) noexcept;
   /// A second stream with the same contents. Pages are shared until one of the two writes.
   KvStore fork() const;
 
@@ -53,30 +40,34 @@ class KvStore {
   /// The same for one head; rows of k and v are `stride` floats apart.
   void append(int layer, int head, int64_t rows, const float* k, const float* v, int64_t stride);
 
-  /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good.
+  /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good. Where
+  /// what is dropped is a multiple of page_rows in a row, later pages move as a whole.
   void keep(int layer, int head, std::span<const int32_t> rows);
-  /// Forgets rows from `length` on.
+  /// Takes the rows from `length` on back: the next row appended has the token number of the first
+  /// of them again.
   void truncate(int layer, int head, int64_t length);
   void truncate(int64_t length);  ///< every head that is longer
-  void clear() { truncate(0); }
+  void clear();                   ///< as newly made
 
   /// The rows as attention reads them. Valid until the head changes.
   PagedRows rows(int layer, int head) const;
-  /// One row as f32.
+  /// One row as f32, [head_dim] each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
   /// Which token a row came from: its number among all tokens appended to this head.
   int64_t token_of(int layer, int head, int64_t row) const;
 
   /// A named number per row that moves, leaves, forks and is saved with the rows (accumulated
-  /// attention, counters). Created with zeros at first use; new rows start at zero.
+  /// attention, counters). Created with zeros at first use; new rows start at zero. Valid until
+  /// the head changes.
   std::span<float> column(int layer, int head, std::string_view name);
 
-  size_t bytes() const;       ///< pages held (shared ones count in full) and columns
-  size_t live_bytes() const;  ///< rows that live, without the unused ends of pages
+  size_t bytes() const;       ///< pages held (shared ones count in full), token lists and columns
+  size_t live_bytes() const;  ///< keys and values that live, without the unused ends of pages
   int64_t live_rows() const;  ///< over all layers and heads
 
-  /// Contents to and from a session file. restore() throws UserError when the layout differs.
+  /// Contents to and from a session file. restore() throws UserError when the layout differs or the
+  /// file makes no sense; the store is unchanged then.
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
 
@@ -93,15 +84,23 @@ class KvStore {
     std::vector<Column> columns;
   };
 
+  KvStore(KvLayout layout, std::shared_ptr<PagePool> pool);
   Head& at(int layer, int head) { return heads_[index(layer, head)]; }
   const Head& at(int layer, int head) const { return heads_[index(layer, head)]; }
   size_t index(int layer, int head) const;
   std::byte* key_at(const Head& h, int64_t row) const;
   std::byte* value_at(const Head& h, int64_t row) const;
+
   void reserve_rows(Head& h, int64_t rows);
+  void add_rows(Head& h, int64_t rows);
+  void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
+                  int64_t stride) const;
   void make_writable(Head& h, size_t page);
   void release_from(Head& h, size_t page);
-  void convert(const float* x, std::byte* row) const;
+  void release_all();
+  void move_rows(Head& h, std::span<const int32_t> rows, size_t first);
+  void save_head(const Head& h, ByteWriter& out) const;
+  void restore_head(Head& h, ByteReader& in);
 
   KvLayout layout_;
   std::shared_ptr<PagePool> pool_;

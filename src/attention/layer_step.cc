@@ -1,0 +1,68 @@
+#include "attention/method.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace longhaul {
+
+const float* LayerStep::rotated(const float* x, int heads, Buffer<float>& into) {
+  const int head_dim = shape->head_dim;
+  into.resize(static_cast<size_t>(rows) * static_cast<size_t>(heads * head_dim));
+  const Rotations& rotations = workspace->rotations.fill(shape->rope, begin, rows);
+  apply_rope(rotations, begin, x, rows, heads, head_dim, into.data());
+  return into.data();
+}
+
+const float* LayerStep::rotated_q() {
+  if (!has_rotated_q_) rotated(q, shape->heads, workspace->rotated_q);
+  has_rotated_q_ = true;
+  return workspace->rotated_q.data();
+}
+
+const float* LayerStep::rotated_k() {
+  if (!has_rotated_k_) rotated(k, kv_heads, workspace->rotated_k);
+  has_rotated_k_ = true;
+  return workspace->rotated_k.data();
+}
+
+void LayerStep::attend(std::span<const float* const> queries, std::span<const KeySegment> segments,
+                       int per_head, const Rotations* rotations) {
+  LH_ASSERT(per_head > 0 && segments.size() % static_cast<size_t>(per_head) == 0);
+  const int lists = static_cast<int>(segments.size()) / per_head;
+  LH_ASSERT(lists > 0 && shape->heads % lists == 0);
+  const int heads_per_list = shape->heads / lists;
+  std::vector<AttendTask>& tasks = workspace->tasks;
+  tasks.clear();
+  for (int list = 0; list < lists; ++list) {
+    AttendTask task;
+    task.head_begin = list * heads_per_list;
+    task.head_count = heads_per_list;
+    task.row_count = rows;
+    task.row_position = begin;
+    task.segments =
+        segments.subspan(static_cast<size_t>(list * per_head), static_cast<size_t>(per_head));
+    tasks.push_back(task);
+  }
+  attend(queries, tasks, rotations);
+}
+
+void LayerStep::attend(std::span<const float* const> queries, std::span<const AttendTask> tasks,
+                       const Rotations* rotations) {
+  const Stopwatch watch;
+  AttendCall call;
+  call.queries = queries;
+  call.heads = shape->heads;
+  call.head_dim = shape->head_dim;
+  call.scale = shape->scale;
+  call.rotations = rotations;
+  call.compute = compute;
+  call.out = out;
+  longhaul::attend(call, tasks);
+  workspace->seconds += watch.seconds();
+  workspace->pairs += visible_pairs(tasks);
+  if (counted_) return;
+  counted_ = true;
+  const int64_t n = rows;
+  workspace->dense_pairs += shape->heads * (n * begin + n * (n + 1) / 2);
+}
+
+}  // namespace longhaul

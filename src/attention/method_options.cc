@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <charconv>
+
+#include "attention/option_value.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "base/nearest_name.h"
+
+namespace longhaul {
+namespace {
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+  return text;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> known) {
+  const std::string_view nearest = nearest_name(name, known);
+  return nearest.empty() ? std::string() : fmt::format(" (did you mean '{}'?)", nearest);
+}
+
+const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo> methods) {
+  std::vector<std::string_view> names;
+  for (const MethodInfo& method : methods) {
+    if (method.name == name) return method;
+    names.push_back(method.name);
+  }
+  user_error("--attention: unknown method '{}'{}; methods: {}", name, did_you_mean(name, names),
+             joined(names));
+}
+
+const OptionInfo& find_option(std::string_view key, const MethodInfo& method) {
+  if (method.options.empty()) {
+    user_error("--attention {}: unknown option '{}'; this method has none", method.name, key);
+  }
+  std::vector<std::string_view> keys;
+  for (const OptionInfo& option : method.options) {
+    if (option.key == key) return option;
+    keys.push_back(option.key);
+  }
+  user_error("--attention {}: unknown option '{}'{}; options: {}", method.name, key,
+             did_you_mean(key, keys), joined(keys));
+}
+
+}  // namespace
+
+const std::string& MethodOptions::text(std::string_view key) const {
+  const auto found = values_.find(key);
+  LH_ASSERT(found != values_.end());
+  return found->second;
+}
+
+int64_t MethodOptions::integer(std::string_view key) const {
+  const std::string& value = text(key);
+  int64_t number = 0;
+  const auto result = std::from_chars(value.data(), value.data() + value.size(), number);
+  LH_ASSERT(result.ec == std::errc() && result.ptr == value.data() + value.size());
+  return number;
+}
+
+double MethodOptions::real(std::string_view key) const {
+  const std::string& value = text(key);
+  double number = 0;
+  const auto result = std::from_chars(value.data(), value.data() + value.size(), number);
+  LH_ASSERT(result.ec == std::errc() && result.ptr == value.data() + value.size());
+  return number;
+}
+
+bool MethodOptions::flag(std::string_view key) const {
+  const std::string& value = text(key);
+  LH_ASSERT(value == "true" || value == "false");
+  return value == "true";
+}
+
+MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> methods) {
+  MethodSpec spec;
+  const size_t colon = text.find(':');
+  spec.info_ = &find_method(text.substr(0, colon), methods);
+  const MethodInfo& info = *spec.info_;
+  auto& values = spec.options_.values_;
+  for (size_t at = colon; at != std::string_view::npos;) {  // at a ':' or ','
+    const size_t comma = text.find(',', at + 1);
+    const std::string_view item = text.substr(at + 1, comma - at - 1);
+    at = comma;
+    const size_t equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    const OptionInfo& option = find_option(key, info);
+    if (equals == std::string_view::npos) {
+      user_error("--attention {}: option '{}' has no value: write {}=VALUE", info.name, key, key);
+    }
+    std::string value = canonical_value(info.name, option, item.substr(equals + 1));
+    if (!values.emplace(key, std::move(value)).second) {
+      user_error("--attention {}: option '{}' is given twice", info.name, key);
+    }
+  }
+  for (const OptionInfo& option : info.options) {
+    values.emplace(option.key, canonical_value(info.name, option, option.fallback));
+  }
+  return spec;
+}
+
+std::string MethodSpec::text() const {
+  std::string text(info_->name);
+  char before = ':';
+  for (const auto& [key, value] : options_.values_) {
+    const OptionInfo& option = find_option(key, *info_);
+    if (value == canonical_value(info_->name, option, option.fallback)) continue;
+    text += fmt::format("{}{}={}", before, key, value);
+    before = ',';
+  }
+  return text;
+}
+
+std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {
+  return info_->make(options_, shape);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,92 @@
+#include "attention/option_value.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
+struct Site {
+  std::string_view method;
+  const OptionInfo& option;
+  std::string_view value;
+
+  [[noreturn]] void refuse(const std::string& want) const {
+    user_error("--attention {}: {}={}: must be {}", method, option.key, value, want);
+  }
+};
+
+void check_range(const Site& site, double value) {
+  const OptionInfo& option = site.option;
+  if (option.least == 0 && option.most == 0) return;
+  if (value >= option.least && value <= option.most) return;
+  site.refuse(fmt::format("from {} to {}{}{}", option.least, option.most,
+                          option.unit.empty() ? "" : " ", option.unit));
+}
+
+std::string integer(const Site& site) {
+  int64_t number = 0;
+  if (!parse_number(site.value, number)) site.refuse("a whole number");
+  check_range(site, static_cast<double>(number));
+  return fmt::format("{}", number);
+}
+
+std::string real(const Site& site) {
+  double number = 0;
+  if (!parse_number(site.value, number) || !std::isfinite(number)) site.refuse("a number");
+  check_range(site, number);
+  return fmt::format("{}", number);
+}
+
+std::string boolean(const Site& site) {
+  for (const std::string_view yes : {"true", "on", "yes", "1"}) {
+    if (site.value == yes) return "true";
+  }
+  for (const std::string_view no : {"false", "off", "no", "0"}) {
+    if (site.value == no) return "false";
+  }
+  site.refuse("true or false");
+}
+
+std::string choice(const Site& site) {
+  std::string all;
+  for (std::string_view rest = site.option.choices; !rest.empty();) {
+    const size_t bar = rest.find('|');
+    const std::string_view one = rest.substr(0, bar);
+    if (one == site.value) return std::string(one);
+    rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
+    all += fmt::format("{}{}", all.empty() ? "" : rest.empty() ? " or " : ", ", one);
+  }
+  site.refuse(all);
+}
+
+}  // namespace
+
+std::string canonical_value(std::string_view method, const OptionInfo& option,
+                            std::string_view value) {
+  const Site site{method, option, value};
+  switch (option.kind) {
+    case OptionKind::kInteger:
+      return integer(site);
+    case OptionKind::kReal:
+      return real(site);
+    case OptionKind::kBool:
+      return boolean(site);
+    case OptionKind::kChoice:
+      return choice(site);
+    case OptionKind::kText:
+      break;
+  }
+  return std::string(value);
+}
+
+}  // namespace longhaul

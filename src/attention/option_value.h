@@ -1,0 +1,16 @@
+#pragma once
+// One option's value: from what the user wrote to its canonical text.
+
+#include <string>
+#include <string_view>
+
+#include "attention/registry.h"
+
+namespace longhaul {
+
+/// Numbers without superfluous digits, booleans as true and false. Throws UserError naming
+/// `method`, the key, the value and what would be allowed.
+std::string canonical_value(std::string_view method, const OptionInfo& option,
+                            std::string_view value);
+
+}  // namespace longhaul

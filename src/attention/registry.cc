@@ -1,0 +1,19 @@
+#include "attention/registry.h"
+
+/// Every method, in the order in which they are listed: METHOD(x) is x_method() in x.cc.
+#define LONGHAUL_ATTENTION_METHODS(METHOD) METHOD(dense)
+
+namespace longhaul {
+
+#define LONGHAUL_DECLARE(name) MethodInfo name##_method();
+LONGHAUL_ATTENTION_METHODS(LONGHAUL_DECLARE)
+#undef LONGHAUL_DECLARE
+
+std::span<const MethodInfo> attention_methods() {
+#define LONGHAUL_ENTRY(name) name##_method(),
+  static const MethodInfo table[] = {LONGHAUL_ATTENTION_METHODS(LONGHAUL_ENTRY)};
+#undef LONGHAUL_ENTRY
+  return table;
+}
+
+}  // namespace longhaul

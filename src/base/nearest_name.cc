@@ -1,0 +1,39 @@
+#include "base/nearest_name.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace longhaul {
+namespace {
+
+/// Insertions, deletions and replacements that turn one into the other.
+size_t edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  constexpr size_t kLongestName = 64;
+  std::string_view nearest;
+  if (name.size() > kLongestName) return nearest;
+  size_t fewest = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const size_t n = edits(name, candidate);
+    if (n < fewest) fewest = n, nearest = candidate;
+  }
+  return nearest;
+}
+
+}  // namespace longhaul

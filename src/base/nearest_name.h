@@ -1,0 +1,13 @@
+#pragma once
+// "did you mean": the known name that is closest to what was typed.
+
+#include <span>
+#include <string_view>
+
+namespace longhaul {
+
+/// The candidate with the fewest edits from `name`, when these are few enough to be a slip (at most
+/// a third of the letters); else empty.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace longhaul

@@ -1,0 +1,117 @@
+// The store in a session file: its layout, then head by head the rows without the unused ends of
+// pages. Counts are checked against what the file still holds before anything is allocated.
+
+#include <algorithm>
+#include <limits>
+
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "kv/kv_store.h"
+
+namespace longhaul {
+namespace {
+
+constexpr uint32_t kMostColumns = 64;
+
+[[noreturn]] void damaged(const ByteReader& in, const char* what) {
+  user_error("{}: damaged: KV store with {}", in.path().string(), what);
+}
+
+void check_layout(ByteReader& in, const KvLayout& layout) {
+  const std::string type = in.text();
+  if (type != name_of(layout.type)) {
+    user_error("{}: keys and values are stored as {}, this session uses {}", in.path().string(),
+               dtype_from_name(type) ? type : "an unknown type", name_of(layout.type));
+  }
+  const int32_t head_dim = in.number<int32_t>();
+  if (head_dim != layout.head_dim) {
+    user_error("{}: head dimension {}, this session's is {}", in.path().string(), head_dim,
+               layout.head_dim);
+  }
+  const std::vector<int32_t> heads = in.array<int32_t>();
+  if (heads.size() != layout.heads.size()) {
+    user_error("{}: {} layers, this session has {}", in.path().string(), heads.size(),
+               layout.heads.size());
+  }
+  for (size_t i = 0; i < heads.size(); ++i) {
+    if (heads[i] != layout.heads[i]) {
+      user_error("{}: layer {} keeps {} heads, this session's keeps {}", in.path().string(), i,
+                 heads[i], layout.heads[i]);
+    }
+  }
+}
+
+void check_tokens(const ByteReader& in, std::span<const int32_t> tokens, int64_t length,
+                  int64_t appended) {
+  if (tokens.empty()) return;
+  if (static_cast<int64_t>(tokens.size()) != length) damaged(in, "a token list of wrong length");
+  int64_t previous = -1;
+  for (const int32_t token : tokens) {
+    if (token <= previous || token >= appended) damaged(in, "token numbers out of order");
+    previous = token;
+  }
+}
+
+}  // namespace
+
+void KvStore::save(ByteWriter& out) const {
+  out.text(std::string(name_of(layout_.type)));
+  out.number<int32_t>(layout_.head_dim);
+  out.array(std::span<const int32_t>(layout_.heads));
+  for (const Head& h : heads_) save_head(h, out);
+}
+
+void KvStore::save_head(const Head& h, ByteWriter& out) const {
+  out.number(h.length);
+  out.number(h.appended);
+  out.array(std::span<const int32_t>(h.tokens));
+  out.number(static_cast<uint32_t>(h.columns.size()));
+  for (const Column& column : h.columns) {
+    out.text(column.name);
+    out.array(std::span<const float>(column.values));
+  }
+  for (int64_t row = 0; row < h.length; row += layout_.page_rows) {
+    const int64_t count = std::min<int64_t>(layout_.page_rows, h.length - row);
+    const size_t bytes = static_cast<size_t>(count) * layout_.row_bytes();
+    out.bytes(key_at(h, row), bytes);
+    out.bytes(value_at(h, row), bytes);
+  }
+}
+
+void KvStore::restore(ByteReader& in) {
+  check_layout(in, layout_);
+  KvStore fresh(layout_, pool_);
+  for (Head& h : fresh.heads_) fresh.restore_head(h, in);
+  std::swap(heads_, fresh.heads_);
+}
+
+void KvStore::restore_head(Head& h, ByteReader& in) {
+  const int64_t length = in.number<int64_t>();
+  const int64_t appended = in.number<int64_t>();
+  if (length < 0 || appended < length || appended > std::numeric_limits<int32_t>::max()) {
+    damaged(in, "an impossible length");
+  }
+  h.tokens = in.array<int32_t>();
+  check_tokens(in, h.tokens, length, appended);
+  const uint32_t columns = in.number<uint32_t>();
+  if (columns > kMostColumns) damaged(in, "too many columns");
+  for (uint32_t i = 0; i < columns; ++i) {
+    Column column{in.text(), in.array<float>()};
+    if (static_cast<int64_t>(column.values.size()) != length) {
+      damaged(in, "a column of wrong length");
+    }
+    h.columns.push_back(std::move(column));
+  }
+  if (static_cast<uint64_t>(length) > in.remaining() / (2 * layout_.row_bytes())) in.too_short();
+  reserve_rows(h, length);
+  for (int64_t row = 0; row < length; row += layout_.page_rows) {
+    const int64_t count = std::min<int64_t>(layout_.page_rows, length - row);
+    const size_t bytes = static_cast<size_t>(count) * layout_.row_bytes();
+    in.bytes(key_at(h, row), bytes);
+    in.bytes(value_at(h, row), bytes);
+  }
+  h.length = length;
+  h.appended = appended;
+}
+
+}  // namespace longhaul

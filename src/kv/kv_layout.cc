@@ -1,0 +1,18 @@
+#include "kv/kv_layout.h"
+
+#include <numeric>
+
+namespace longhaul {
+
+int KvLayout::all_heads() const { return std::accumulate(heads.begin(), heads.end(), 0); }
+
+size_t KvLayout::bytes_for(int64_t tokens) const {
+  const size_t pages = static_cast<size_t>((tokens + page_rows - 1) / page_rows);
+  return static_cast<size_t>(all_heads()) * pages * page_bytes();
+}
+
+bool is_kv_type(DType type) {
+  return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::Q8_0;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,30 @@
+#pragma once
+// How a KV store is laid out: heads per layer, the form of a row, the size of a page.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace longhaul {
+
+struct KvLayout {
+  std::vector<int> heads;  ///< per layer: KV heads, or what a method stores instead
+  int head_dim = 0;
+  DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
+  int page_rows = 64;        ///< tokens in a page
+
+  int layers() const { return static_cast<int>(heads.size()); }
+  int all_heads() const;
+  size_t row_bytes() const { return bytes_of(type, head_dim); }  ///< of a key; a value is the same
+  size_t page_bytes() const { return 2 * static_cast<size_t>(page_rows) * row_bytes(); }
+  /// Bytes that `tokens` tokens take in all layers and heads, whole pages.
+  size_t bytes_for(int64_t tokens) const;
+  bool operator==(const KvLayout&) const = default;
+};
+
+/// The types that rows can be kept in.
+bool is_kv_type(DType type);
+
+}  // namespace longhaul

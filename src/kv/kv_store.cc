@@ -1,0 +1,240 @@
+#include "kv/kv_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/convert.h"
+
+namespace longhaul {
+namespace {
+
+/// Values that are worth a second thread.
+constexpr int64_t kValuesPerThread = 32 * 1024;
+
+void to_row(DType type, const float* x, int64_t count, std::byte* row) {
+  switch (type) {
+    case DType::F32:
+      std::memcpy(row, x, static_cast<size_t>(count) * sizeof(float));
+      break;
+    case DType::F16:
+      f32_to_f16(x, count, reinterpret_cast<f16_t*>(row));
+      break;
+    case DType::BF16:
+      f32_to_bf16(x, count, reinterpret_cast<bf16_t*>(row));
+      break;
+    default:
+      quantize_q8_0(x, count, row);
+      break;
+  }
+}
+
+void from_row(DType type, const std::byte* row, int64_t count, float* x) {
+  switch (type) {
+    case DType::F32:
+      std::memcpy(x, row, static_cast<size_t>(count) * sizeof(float));
+      break;
+    case DType::F16:
+      f16_to_f32(reinterpret_cast<const f16_t*>(row), count, x);
+      break;
+    case DType::BF16:
+      bf16_to_f32(reinterpret_cast<const bf16_t*>(row), count, x);
+      break;
+    default:
+      dequantize_q8_0(row, count, x);
+      break;
+  }
+}
+
+}  // namespace
+
+KvStore::KvStore(KvLayout layout)
+    : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
+
+KvStore::KvStore(KvLayout layout, std::shared_ptr<PagePool> pool)
+    : layout_(std::move(layout)), pool_(std::move(pool)) {
+  LH_ASSERT(is_kv_type(layout_.type) && layout_.head_dim > 0 && layout_.page_rows > 0);
+  LH_ASSERT(layout_.type != DType::Q8_0 || layout_.head_dim % 32 == 0);
+  size_t first = 0;
+  for (const int heads : layout_.heads) {
+    LH_ASSERT(heads >= 0);
+    first_head_.push_back(first);
+    first += static_cast<size_t>(heads);
+  }
+  heads_.resize(first);
+}
+
+KvStore::~KvStore() { release_all(); }
+
+KvStore::KvStore(KvStore&& other) noexcept = default;
+
+KvStore& KvStore::operator=(KvStore&& other) noexcept {
+  std::swap(layout_, other.layout_);
+  std::swap(pool_, other.pool_);
+  std::swap(first_head_, other.first_head_);
+  std::swap(heads_, other.heads_);
+  return *this;
+}
+
+KvStore KvStore::fork() const {
+  KvStore copy(layout_, pool_);
+  copy.heads_ = heads_;
+  for (const Head& h : heads_) {
+    for (std::byte* page : h.pages) pool_->share(page);
+  }
+  return copy;
+}
+
+size_t KvStore::index(int layer, int head) const {
+  LH_ASSERT(layer >= 0 && layer < layout_.layers() && head >= 0 &&
+            head < layout_.heads[static_cast<size_t>(layer)]);
+  return first_head_[static_cast<size_t>(layer)] + static_cast<size_t>(head);
+}
+
+int64_t KvStore::longest() const {
+  int64_t longest = 0;
+  for (const Head& h : heads_) longest = std::max(longest, h.length);
+  return longest;
+}
+
+std::byte* KvStore::key_at(const Head& h, int64_t row) const {
+  return h.pages[static_cast<size_t>(row / layout_.page_rows)] +
+         static_cast<size_t>(row % layout_.page_rows) * layout_.row_bytes();
+}
+
+std::byte* KvStore::value_at(const Head& h, int64_t row) const {
+  return key_at(h, row) + layout_.page_bytes() / 2;
+}
+
+void KvStore::append(int layer, int64_t rows, const float* k, const float* v) {
+  const int heads = layout_.heads[static_cast<size_t>(layer)];
+  const int64_t stride = static_cast<int64_t>(heads) * layout_.head_dim;
+  if (rows == 0 || heads == 0) return;
+  for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
+  const int64_t grain = std::max<int64_t>(1, kValuesPerThread / stride);
+  parallel_ranges(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int h = 0; h < heads; ++h) {
+      const Head& to = at(layer, h);
+      const int64_t from = begin * stride + h * layout_.head_dim;
+      write_rows(to, to.length + begin, end - begin, k + from, v + from, stride);
+    }
+  });
+  for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
+}
+
+void KvStore::append(int layer, int head, int64_t rows, const float* k, const float* v,
+                     int64_t stride) {
+  Head& h = at(layer, head);
+  if (rows == 0) return;
+  reserve_rows(h, rows);
+  write_rows(h, h.length, rows, k, v, stride);
+  add_rows(h, rows);
+}
+
+/// Pages for `rows` more rows; after this nothing stands in the way of writing them.
+void KvStore::reserve_rows(Head& h, int64_t rows) {
+  LH_ASSERT(rows >= 0 && h.appended + rows <= std::numeric_limits<int32_t>::max());
+  const int64_t per_page = layout_.page_rows;
+  for (size_t page = static_cast<size_t>(h.length / per_page); page < h.pages.size(); ++page) {
+    make_writable(h, page);
+  }
+  const size_t pages = static_cast<size_t>((h.length + rows + per_page - 1) / per_page);
+  if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
+  while (h.pages.size() < pages) h.pages.push_back(pool_->acquire());
+}
+
+void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
+                         int64_t stride) const {
+  for (int64_t r = 0; r < rows; ++r) {
+    to_row(layout_.type, k + r * stride, layout_.head_dim, key_at(h, first + r));
+    to_row(layout_.type, v + r * stride, layout_.head_dim, value_at(h, first + r));
+  }
+}
+
+/// Counts rows that were written: their tokens and columns.
+void KvStore::add_rows(Head& h, int64_t rows) {
+  if (h.tokens.empty() && h.appended != h.length) {
+    h.tokens.resize(static_cast<size_t>(h.length));
+    std::iota(h.tokens.begin(), h.tokens.end(), 0);
+  }
+  if (h.appended != h.length) {
+    for (int64_t r = 0; r < rows; ++r) h.tokens.push_back(static_cast<int32_t>(h.appended + r));
+  }
+  h.length += rows;
+  h.appended += rows;
+  for (Column& column : h.columns) column.values.resize(static_cast<size_t>(h.length));
+}
+
+void KvStore::make_writable(Head& h, size_t page) {
+  if (!pool_->shared(h.pages[page])) return;
+  std::byte* copy = pool_->acquire();
+  std::memcpy(copy, h.pages[page], layout_.page_bytes());
+  pool_->release(std::exchange(h.pages[page], copy));
+}
+
+void KvStore::release_from(Head& h, size_t page) {
+  while (h.pages.size() > page) {
+    pool_->release(h.pages.back());
+    h.pages.pop_back();
+  }
+}
+
+void KvStore::release_all() {
+  for (Head& h : heads_) release_from(h, 0);
+}
+
+void KvStore::clear() {
+  release_all();
+  std::fill(heads_.begin(), heads_.end(), Head{});
+}
+
+PagedRows KvStore::rows(int layer, int head) const {
+  return {at(layer, head).pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
+}
+
+void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
+  const Head& h = at(layer, head);
+  LH_ASSERT(row >= 0 && row < h.length);
+  from_row(layout_.type, key_at(h, row), layout_.head_dim, k);
+  from_row(layout_.type, value_at(h, row), layout_.head_dim, v);
+}
+
+int64_t KvStore::token_of(int layer, int head, int64_t row) const {
+  const Head& h = at(layer, head);
+  LH_ASSERT(row >= 0 && row < h.length);
+  return h.tokens.empty() ? row : h.tokens[static_cast<size_t>(row)];
+}
+
+std::span<float> KvStore::column(int layer, int head, std::string_view name) {
+  Head& h = at(layer, head);
+  for (Column& column : h.columns) {
+    if (column.name == name) return column.values;
+  }
+  h.columns.push_back({std::string(name), std::vector<float>(static_cast<size_t>(h.length))});
+  return h.columns.back().values;
+}
+
+size_t KvStore::bytes() const {
+  size_t bytes = 0;
+  for (const Head& h : heads_) {
+    bytes += h.pages.size() * layout_.page_bytes() + h.tokens.capacity() * sizeof(int32_t);
+    for (const Column& column : h.columns) bytes += column.values.capacity() * sizeof(float);
+  }
+  return bytes;
+}
+
+size_t KvStore::live_bytes() const {
+  return static_cast<size_t>(live_rows()) * 2 * layout_.row_bytes();
+}
+
+int64_t KvStore::live_rows() const {
+  int64_t rows = 0;
+  for (const Head& h : heads_) rows += h.length;
+  return rows;
+}
+
+}  // namespace longhaul

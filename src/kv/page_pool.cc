@@ -1,0 +1,194 @@
+#include "kv/page_pool.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr size_t kSlabBytes = size_t{2} << 20;
+constexpr size_t kWarmBytes = size_t{2} << 20;
+
+size_t round_up(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
+
+size_t os_page_bytes() {
+  static const size_t bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+std::byte* map_slab() {
+  // Twice the size, then cut to a multiple of the size: a page finds its slab by masking.
+  void* address = ::mmap(nullptr, 2 * kSlabBytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) throw std::bad_alloc();
+  std::byte* begin = static_cast<std::byte*>(address);
+  std::byte* slab =
+      reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(begin), kSlabBytes));
+  if (slab > begin) ::munmap(begin, static_cast<size_t>(slab - begin));
+  std::byte* end = slab + kSlabBytes;
+  if (end < begin + 2 * kSlabBytes) {
+    ::munmap(end, static_cast<size_t>(begin + 2 * kSlabBytes - end));
+  }
+  // Huge pages would fill a slab at the first touch and fill it again after pages are given back.
+  ::madvise(slab, kSlabBytes, MADV_NOHUGEPAGE);
+  return slab;
+}
+
+}  // namespace
+
+/// Stands at the start of its slab, followed by the count of owners of each page and the stack of
+/// free pages. Warm pages are not on that stack: the slab counts them as used.
+struct PagePool::Slab {
+  uint32_t free_count;
+  uint32_t open_at;  ///< place in open_
+  uint32_t pages;
+
+  uint32_t* owners() { return reinterpret_cast<uint32_t*>(this + 1); }
+  const uint32_t* owners() const { return reinterpret_cast<const uint32_t*>(this + 1); }
+  uint32_t* free_pages() { return owners() + pages; }
+};
+
+PagePool::PagePool(size_t page_bytes) : page_bytes_(page_bytes), stride_(round_up(page_bytes, 64)) {
+  LH_ASSERT(page_bytes > 0 && page_bytes <= size_t{1} << 20);
+  // OS-page aligned pages when they are whole OS pages, so that each can be given back alone.
+  const size_t align = stride_ % os_page_bytes() == 0 ? os_page_bytes() : 64;
+  pages_per_slab_ = kSlabBytes / stride_;
+  for (;; --pages_per_slab_) {
+    first_page_ = round_up(sizeof(Slab) + 2 * sizeof(uint32_t) * pages_per_slab_, align);
+    if (first_page_ + pages_per_slab_ * stride_ <= kSlabBytes) break;
+  }
+  warm_limit_ = std::max<size_t>(2, kWarmBytes / stride_);
+  warm_.reserve(warm_limit_ + 1);  // release() does not throw
+}
+
+PagePool::~PagePool() {
+  LH_ASSERT(in_use_ == 0);
+  for (std::byte* page : warm_) cool(page);
+}
+
+PagePool::Slab* PagePool::slab_of(const std::byte* page) {
+  return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(page) & ~uintptr_t{kSlabBytes - 1});
+}
+
+size_t PagePool::index_of(const Slab* slab, const std::byte* page) const {
+  const std::byte* first = reinterpret_cast<const std::byte*>(slab) + first_page_;
+  return static_cast<size_t>(page - first) / stride_;
+}
+
+std::byte* PagePool::page_of(Slab* slab, size_t index) const {
+  return reinterpret_cast<std::byte*>(slab) + first_page_ + index * stride_;
+}
+
+PagePool::Slab* PagePool::add_slab() {
+  open_.reserve(open_.size() + 1);
+  Slab* slab = new (map_slab()) Slab;
+  slab->pages = slab->free_count = static_cast<uint32_t>(pages_per_slab_);
+  for (uint32_t i = 0; i < slab->pages; ++i) slab->free_pages()[i] = slab->pages - 1 - i;
+  slab->open_at = static_cast<uint32_t>(open_.size());
+  open_.push_back(slab);
+  return slab;
+}
+
+void PagePool::close(Slab* slab) {
+  open_[slab->open_at] = open_.back();
+  open_[slab->open_at]->open_at = slab->open_at;
+  open_.pop_back();
+}
+
+std::byte* PagePool::acquire() {
+  const std::lock_guard lock(mutex_);
+  std::byte* page;
+  if (!warm_.empty()) {
+    page = warm_.back();
+    warm_.pop_back();
+  } else {
+    Slab* slab = open_.empty() ? add_slab() : open_.front();
+    page = page_of(slab, slab->free_pages()[--slab->free_count]);
+    if (slab->free_count == 0) close(slab);
+  }
+  Slab* slab = slab_of(page);
+  slab->owners()[index_of(slab, page)] = 1;
+  ++in_use_;
+  return page;
+}
+
+void PagePool::share(std::byte* page) {
+  const std::lock_guard lock(mutex_);
+  Slab* slab = slab_of(page);
+  uint32_t& owners = slab->owners()[index_of(slab, page)];
+  LH_ASSERT(owners > 0);
+  ++owners;
+}
+
+bool PagePool::shared(const std::byte* page) const {
+  const std::lock_guard lock(mutex_);
+  const Slab* slab = slab_of(page);
+  return slab->owners()[index_of(slab, page)] > 1;
+}
+
+size_t PagePool::pages_in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+void PagePool::release(std::byte* page) {
+  const std::lock_guard lock(mutex_);
+  Slab* slab = slab_of(page);
+  uint32_t& owners = slab->owners()[index_of(slab, page)];
+  LH_ASSERT(owners > 0);
+  if (--owners > 0) return;
+  --in_use_;
+  warm_.push_back(page);
+  if (warm_.size() <= warm_limit_) return;
+  const auto half = warm_.begin() + static_cast<std::ptrdiff_t>(warm_.size() / 2);
+  std::for_each(warm_.begin(), half, [&](std::byte* old) { cool(old); });
+  warm_.erase(warm_.begin(), half);
+}
+
+void PagePool::cool(std::byte* page) {
+  Slab* slab = slab_of(page);
+  const size_t index = index_of(slab, page);
+  slab->free_pages()[slab->free_count++] = static_cast<uint32_t>(index);
+  if (slab->free_count == 1) {
+    slab->open_at = static_cast<uint32_t>(open_.size());
+    open_.push_back(slab);
+  }
+  if (slab->free_count == slab->pages) {
+    close(slab);
+    ::munmap(slab, kSlabBytes);
+  } else {
+    return_memory(slab, index);
+  }
+}
+
+/// Gives the OS pages of a free page back; those that it shares with neighbours only when they are
+/// free too.
+void PagePool::return_memory(Slab* slab, size_t index) const {
+  const size_t unit = os_page_bytes();
+  const size_t offset = first_page_ + index * stride_;
+  size_t begin = offset / unit * unit;
+  size_t end = round_up(offset + stride_, unit);
+  std::byte* base = reinterpret_cast<std::byte*>(slab);
+  if (!all_free(slab, base + begin)) begin += unit;
+  if (begin < end && !all_free(slab, base + end - unit)) end -= unit;
+  if (begin < end) ::madvise(base + begin, end - begin, MADV_DONTNEED);
+}
+
+/// True when the OS page at `begin` holds free pages only (and none of the slab's header).
+bool PagePool::all_free(Slab* slab, const std::byte* begin) const {
+  const size_t offset = static_cast<size_t>(begin - reinterpret_cast<const std::byte*>(slab));
+  if (offset < first_page_) return false;
+  const size_t first = (offset - first_page_) / stride_;
+  const size_t last = (offset - first_page_ + os_page_bytes() - 1) / stride_;
+  for (size_t i = first; i <= last && i < slab->pages; ++i) {
+    if (slab->owners()[i] > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace longhaul

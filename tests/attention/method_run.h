@@ -1,0 +1,162 @@
+#pragma once
+// Runs an attention method through LayerStep on random queries, keys and values of one prompt, pass
+// by pass and then token by token, as the decoder does; and the definition to compare with.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "attention/registry.h"
+
+namespace longhaul::testing_support {
+
+inline ModelShape small_shape(int layers, int kv_heads, int group, int head_dim) {
+  ModelShape shape;
+  shape.layers = layers;
+  shape.heads = kv_heads * group;
+  shape.kv_heads.assign(static_cast<size_t>(layers), kv_heads);
+  shape.head_dim = head_dim;
+  shape.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  shape.trained_context = 4096;
+  shape.window.assign(static_cast<size_t>(layers), 0);
+  for (int t = 0; t < head_dim / 2; ++t) {
+    shape.rope.inverse_frequency.push_back(std::pow(1e4, -2.0 * t / head_dim));
+  }
+  return shape;
+}
+
+/// q [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim] of one layer, not rotated.
+struct LayerInputs {
+  LayerInputs(const ModelShape& shape, int layer, int64_t tokens) {
+    std::mt19937 random(static_cast<unsigned>(71 + layer));
+    std::normal_distribution<float> normal;
+    const int dim = shape.head_dim;
+    q.resize(static_cast<size_t>(tokens * shape.heads * dim));
+    k.resize(static_cast<size_t>(tokens * shape.kv_heads[static_cast<size_t>(layer)] * dim));
+    v.resize(k.size());
+    for (auto* x : {&q, &k, &v}) {
+      for (float& e : *x) e = normal(random);
+    }
+  }
+  std::vector<float> q, k, v;
+};
+
+struct MethodRun {
+  MethodRun(const ModelShape& model, AttentionMethod& attention, DType type, int64_t tokens)
+      : shape(model), method(attention), store(method.layout(shape, type)) {
+    for (int layer = 0; layer < shape.layers; ++layer) {
+      inputs.emplace_back(shape, layer, tokens);
+      out.emplace_back(inputs.back().q.size(), NAN);
+    }
+  }
+
+  /// Reads tokens [begin, begin + count) in one pass.
+  void pass(int64_t begin, int64_t count, bool decoding) {
+    for (int layer = 0; layer < shape.layers; ++layer) {
+      const size_t l = static_cast<size_t>(layer);
+      LayerStep step;
+      step.layer = layer;
+      step.kv_heads = shape.kv_heads[l];
+      step.begin = begin;
+      step.rows = static_cast<int>(count);
+      step.decoding = decoding;
+      step.q = inputs[l].q.data() + begin * shape.heads * shape.head_dim;
+      step.k = inputs[l].k.data() + begin * step.kv_heads * shape.head_dim;
+      step.v = inputs[l].v.data() + begin * step.kv_heads * shape.head_dim;
+      step.out = out[l].data() + begin * shape.heads * shape.head_dim;
+      step.shape = &shape;
+      step.store = &store;
+      step.compute = compute;
+      step.workspace = &workspace;
+      method.attend(step);
+    }
+  }
+
+  /// A prompt in passes of at most `chunk` rows, after what was read before.
+  void prompt(int64_t tokens, int chunk) {
+    const int64_t begin = done;
+    const std::vector<Pass> passes = method.prepare({begin, tokens, 0, chunk});
+    for (size_t i = 0; i < passes.size(); ++i) {
+      pass(begin + passes[i].begin, passes[i].count, false);
+      method.retain(store, passes[i], i + 1 == passes.size());
+      done += passes[i].count;
+    }
+    EXPECT_EQ(done, begin + tokens);
+  }
+
+  void decode(int64_t tokens) {
+    for (int64_t i = 0; i < tokens; ++i, ++done) {
+      pass(done, 1, true);
+      method.retain(store, {0, 1}, false);
+    }
+  }
+
+  ModelShape shape;
+  AttentionMethod& method;
+  KvStore store;
+  AttendCompute compute = AttendCompute::kF32;
+  LayerStep::Workspace workspace;
+  std::vector<LayerInputs> inputs;      ///< per layer
+  std::vector<std::vector<float>> out;  ///< per layer, as q
+  int64_t done = 0;
+};
+
+/// The definition of causal attention with rotary positions, in double precision, of one layer.
+/// `sees(row, key)` decides among the keys not after the row.
+template <class Sees>
+std::vector<double> attention_by_definition(const ModelShape& shape, int layer,
+                                            const LayerInputs& in, int64_t tokens, Sees&& sees) {
+  const int dim = shape.head_dim, half = dim / 2;
+  const int kv_heads = shape.kv_heads[static_cast<size_t>(layer)];
+  const int group = shape.heads / kv_heads;
+  const auto rotated = [&](const std::vector<float>& x, int64_t token, int heads, int head) {
+    const float* raw = x.data() + (token * heads + head) * dim;
+    std::vector<double> y(static_cast<size_t>(dim));
+    for (int t = 0; t < half; ++t) {
+      const double angle =
+          static_cast<double>(token) * shape.rope.inverse_frequency[static_cast<size_t>(t)];
+      y[static_cast<size_t>(t)] = raw[t] * std::cos(angle) - raw[t + half] * std::sin(angle);
+      y[static_cast<size_t>(t + half)] = raw[t + half] * std::cos(angle) + raw[t] * std::sin(angle);
+    }
+    return y;
+  };
+  std::vector<double> out(static_cast<size_t>(tokens * shape.heads * dim));
+  for (int head = 0; head < shape.heads; ++head) {
+    std::vector<std::vector<double>> keys;
+    for (int64_t j = 0; j < tokens; ++j) keys.push_back(rotated(in.k, j, kv_heads, head / group));
+    for (int64_t i = 0; i < tokens; ++i) {
+      const std::vector<double> query = rotated(in.q, i, shape.heads, head);
+      double* o = out.data() + (i * shape.heads + head) * dim;
+      double sum = 0;
+      for (int64_t j = 0; j <= i; ++j) {
+        if (!sees(i, j)) continue;
+        double dot = 0;
+        for (int t = 0; t < dim; ++t) {
+          dot +=
+              query[static_cast<size_t>(t)] * keys[static_cast<size_t>(j)][static_cast<size_t>(t)];
+        }
+        const double weight = std::exp(dot * shape.scale);
+        sum += weight;
+        const float* v = in.v.data() + (j * kv_heads + head / group) * dim;
+        for (int t = 0; t < dim; ++t) o[t] += weight * v[t];
+      }
+      for (int t = 0; t < dim; ++t) o[t] /= sum;
+    }
+  }
+  return out;
+}
+
+/// Largest difference over the first `tokens` tokens of a layer; NaN counts as infinite.
+inline double largest_difference(const std::vector<float>& got, const std::vector<double>& want) {
+  double largest = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    const double difference = std::abs(got[i] - want[i]);
+    largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
+  }
+  return largest;
+}
+
+}  // namespace longhaul::testing_support
