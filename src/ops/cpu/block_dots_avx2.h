@@ -1,29 +1,14 @@
 #pragma once
-// Sums of one weight row with AVX2: weights unpacked to bytes by the compiler's vectoriser, then
-// dot products of 32.
-
-#include <immintrin.h>
+// Sums of one weight row with AVX2: 32 weights a step.
 
 #include "ops/cpu/matvec_kernels.h"
-#include "ops/cpu/weight_blocks.h"
+#include "ops/cpu/weight_blocks_avx2.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-using BlocksQ4_0 = Q4_0;
-using BlocksQ4_1 = Q4_1;
-using BlocksQ5_0 = Q5_0;
-using BlocksQ5_1 = Q5_1;
-using BlocksQ8_0 = Q8_0;
-using BlocksIQ4_NL = IQ4_NL;
-using BlocksQ3_K = Q3_K;
-using BlocksQ4_K = Q4_K;
-using BlocksQ5_K = Q5_K;
-using BlocksQ6_K = Q6_K;
-using BlocksIQ4_XS = IQ4_XS;
-
 /// Unsigned by signed bytes, 8 sums of 4. Pairs are added in 16 bits, which two products with
-/// weights above 127 would overflow: those are taken below zero and above zero apart.
+/// weights above 127 would overflow: there the top bit's share is added apart.
 template <bool kAbove127>
 inline __m256i dot_lanes(__m256i u, __m256i q) {
   const __m256i ones = _mm256_set1_epi16(1);
@@ -32,9 +17,9 @@ inline __m256i dot_lanes(__m256i u, __m256i q) {
   } else {
     const __m256i low = _mm256_and_si256(u, _mm256_set1_epi8(127));
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(u, 7), _mm256_set1_epi8(1));
-    const __m256i high_sums = _mm256_slli_epi16(_mm256_maddubs_epi16(high, q), 7);
+    const __m256i high_sums = _mm256_maddubs_epi16(high, q);  // within 254: times 128 fits
     return _mm256_add_epi32(_mm256_madd_epi16(_mm256_maddubs_epi16(low, q), ones),
-                            _mm256_madd_epi16(high_sums, ones));
+                            _mm256_madd_epi16(high_sums, _mm256_set1_epi16(128)));
   }
 }
 
@@ -42,57 +27,74 @@ template <class Type, int M>
 class RowSums {
  public:
   RowSums() {
-    for (int m = 0; m < M; ++m) sums_[m] = _mm256_setzero_ps();
+    for (int m = 0; m < M; ++m) sums_[m][0] = sums_[m][1] = _mm256_setzero_ps();
   }
 
-  void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {
-    add_blocks(p, 256 / Type::kWeights, x, g);
+  [[gnu::always_inline]] void add_group(const uint8_t* p, const ActivationGroup* const* x,
+                                        int64_t g) {
+    alignas(32) float scale[M][16];
+    start_group(p, 256 / Type::kWeights, x, g, scale);
+#pragma GCC unroll 4
+    for (int j = 0; j < 8; j += 2) {
+      add_block<0>(Type::block(p, j), j, x, g, scale);
+      add_block<1>(Type::block(p, j + 1), j + 1, x, g, scale);
+    }
   }
-  void add_tail(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g) {
-    add_blocks(p, blocks, x, g);
+
+  /// Fewer than 8 blocks of 32.
+  [[gnu::always_inline]] void add_tail(const uint8_t* p, int blocks,
+                                       const ActivationGroup* const* x, int64_t g) {
+    if constexpr (Type::kWeights == 32) {
+      alignas(32) float scale[M][16];
+      start_group(p, blocks, x, g, scale);
+      for (int j = 0; j < blocks; ++j) add_block<0>(Type::block(p, j), j, x, g, scale);
+    }
   }
 
   float total(int m) const {
-    const __m128 four =
-        _mm_add_ps(_mm256_castps256_ps128(sums_[m]), _mm256_extractf128_ps(sums_[m], 1));
+    const __m256 sum = _mm256_add_ps(sums_[m][0], sums_[m][1]);
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
   }
 
  private:
-  void add_blocks(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g) {
+  [[gnu::always_inline]] void start_group(const uint8_t* p, int blocks,
+                                          const ActivationGroup* const* x, int64_t g,
+                                          float (*scale)[16]) {
     alignas(32) float d[16] = {}, constant[16] = {};
-    alignas(32) uint8_t u[256];
     Type::scales(p, blocks, d, constant);
-    Type::unpack(p, blocks, u);
-    const int count = blocks * Type::kWeights / 32;
     for (int m = 0; m < M; ++m) {
       const ActivationGroup& a = x[m][g];
-      alignas(32) float scale[16];
       for (int i = 0; i < 2; ++i) {
         const __m256 factors = _mm256_load_ps(d + 8 * i);
-        _mm256_store_ps(scale + 8 * i, _mm256_mul_ps(factors, _mm256_loadu_ps(a.scale + 8 * i)));
-        sums_[m] = _mm256_fmadd_ps(_mm256_load_ps(constant + 8 * i), _mm256_loadu_ps(a.sum + 8 * i),
-                                   sums_[m]);
+        _mm256_store_ps(scale[m] + 8 * i, _mm256_mul_ps(factors, _mm256_loadu_ps(a.scale + 8 * i)));
+        sums_[m][i] = _mm256_fmadd_ps(_mm256_load_ps(constant + 8 * i),
+                                      _mm256_loadu_ps(a.sum + 8 * i), sums_[m][i]);
       }
-      for (int b = 0; b < count; ++b) {
-        const __m256i weights = _mm256_load_si256(reinterpret_cast<const __m256i*>(u + 32 * b));
-        const __m256i q = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a.q + 32 * b));
-        const __m256 dot = _mm256_cvtepi32_ps(dot_lanes<Type::kAbove127>(weights, q));
-        sums_[m] = _mm256_fmadd_ps(dot, lane_scales(scale + 2 * b), sums_[m]);
-      }
+    }
+  }
+
+  template <int kChain>
+  [[gnu::always_inline]] void add_block(__m256i u, int j, const ActivationGroup* const* x,
+                                        int64_t g, const float (*scale)[16]) {
+    for (int m = 0; m < M; ++m) {
+      const __m256i q = bytes32(reinterpret_cast<const uint8_t*>(x[m][g].q) + 32 * j);
+      const __m256 dot = _mm256_cvtepi32_ps(dot_lanes<Type::kAbove127>(u, q));
+      __m256& sum = sums_[m][kChain];
+      sum = _mm256_fmadd_ps(dot, lane_scales(scale[m] + 2 * j), sum);
     }
   }
 
   static __m256 lane_scales(const float* scale) {
     if constexpr (Type::kScalePer16) {
-      return _mm256_setr_m128(_mm_broadcast_ss(scale), _mm_broadcast_ss(scale + 1));
+      return _mm256_set_m128(_mm_broadcast_ss(scale + 1), _mm_broadcast_ss(scale));
     } else {
       return _mm256_broadcast_ss(scale);
     }
   }
 
-  __m256 sums_[M];
+  __m256 sums_[M][2];
 };
 
 }  // namespace

@@ -22,12 +22,18 @@ inline float exp_of(float x) {
   return float_from_bits(bits_from_float(p) + (bits_from_float(shifted) << 23));
 }
 
+/// max(-87, min(x, 88.5)) on the bits, where negative floats are negative integers and, unsigned,
+/// grow with their magnitude. Comparisons of floats would be branches, and the compiler then
+/// divides by the constant e^88.5 in every lane: subnormal, so a hundred times slower.
+inline float clamped(float x) {
+  const auto bits = static_cast<int32_t>(bits_from_float(x));
+  const auto below = static_cast<uint32_t>(bits < 0x42b10000 ? bits : 0x42b10000);
+  return float_from_bits(below < 0xc2ae0000u ? below : 0xc2ae0000u);
+}
+
 /// For gates below -88.5 the exponential is held: what should vanish is under 1e-38 of the gate.
 inline float silu_times(float gate, float up) {
-  float x = -gate;
-  x = x < 88.5f ? x : 88.5f;
-  x = x > -87.0f ? x : -87.0f;
-  return gate / (1.0f + exp_of(x)) * up;
+  return gate / (1.0f + exp_of(clamped(-gate))) * up;
 }
 
 void to_f32(const float* gate, const float* up, int64_t n, float* y) {
