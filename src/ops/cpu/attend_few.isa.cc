@@ -13,40 +13,6 @@ constexpr int kGroup = 64;  // keys whose softmax is folded in at a time
 
 inline int padded_dim(const AttendCall& call) { return (call.head_dim + 15) / 16 * 16; }
 
-/// Sums the lanes of kLanes vectors: lane i of the result is the sum of in[i].
-inline Vec lane_sums(const Vec in[kLanes]) {
-#if defined(__AVX512F__)
-  __m512 t[8], u[4], w[2];
-  for (int i = 0; i < 8; ++i) {  // pairs (i, i + 8): lower and upper halves added
-    const __m512 a = (__m512)in[i], b = (__m512)in[i + 8];
-    t[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
-  }
-  for (int i = 0; i < 4; ++i) {  // (i, i + 4): quarters
-    u[i] = _mm512_add_ps(_mm512_shuffle_f32x4(t[i], t[i + 4], 0x88),
-                         _mm512_shuffle_f32x4(t[i], t[i + 4], 0xdd));
-  }
-  for (int i = 0; i < 2; ++i) {  // (i, i + 2): 128-bit lanes hold i, i+8, i+4, i+12
-    w[i] = _mm512_add_ps(_mm512_shuffle_ps(u[i], u[i + 2], 0x44),
-                         _mm512_shuffle_ps(u[i], u[i + 2], 0xee));
-  }
-  const __m512 sums = _mm512_add_ps(_mm512_shuffle_ps(w[0], w[1], 0x88),
-                                    _mm512_shuffle_ps(w[0], w[1], 0xdd));
-  // Each lane block now holds (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
-  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
-  return (Vec)_mm512_permutexvar_ps(order, sums);
-#elif defined(__AVX2__)
-  __m256 t[4];
-  for (int i = 0; i < 4; ++i) t[i] = _mm256_hadd_ps((__m256)in[2 * i], (__m256)in[2 * i + 1]);
-  const __m256 low = _mm256_hadd_ps(t[0], t[1]), high = _mm256_hadd_ps(t[2], t[3]);
-  return (Vec)_mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
-                            _mm256_permute2f128_ps(low, high, 0x31));
-#else
-  float sums[kLanes];
-  for (int i = 0; i < kLanes; ++i) sums[i] = reduce_add(in[i]);
-  return load(sums);
-#endif
-}
-
 struct Few {
   const AttendUnit& unit;
   const AttendCall& call;
@@ -75,7 +41,7 @@ void score_keys(Few& f, int count) {
       }
       for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
     }
-    for (int m = 0; m < M; ++m) store(f.weights + m * kGroup + g, lane_sums(partial[m]));
+    for (int m = 0; m < M; ++m) store(f.weights + m * kGroup + g, reduce_lanes<Add>(partial[m]));
   }
 }
 

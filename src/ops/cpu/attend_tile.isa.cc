@@ -19,10 +19,10 @@ struct Scratch {
   E* keys;        // packed block
   E* values;      // packed block
   E* weights;     // [kTileRows, kTileKeys]
-  float* scores;  // [kTileRows, kTileKeys]
+  float* scores;  // two of [kTileRows, kTileKeys]
   float* out;     // [rows, dim]
   float* max;     // [rows]
-  float* sum;     // [rows]
+  float* sum;     // [rows, kLanes], lane by lane until the end
   E* rows;        // pack_bf16's scratch
 };
 
@@ -40,10 +40,10 @@ size_t lay_out(const AttendCall& call, int flat_rows, std::byte* base, Scratch<E
   take(s->keys, kTileKeys * dim);
   take(s->values, kTileKeys * dim);
   take(s->weights, static_cast<size_t>(kTileRows) * kTileKeys);
-  take(s->scores, static_cast<size_t>(kTileRows) * kTileKeys);
+  take(s->scores, size_t{2} * kTileRows * kTileKeys);
   take(s->out, rows * dim);
   take(s->max, rows);
-  take(s->sum, rows);
+  take(s->sum, rows * kLanes);
   take(s->rows, 32 * dim);
   return at;
 }
@@ -61,57 +61,40 @@ inline void convert_row(const float* x, int n, int padded, float factor, uint16_
   }
 }
 
-/// Weights of one row for keys [lo, hi) of a block; zeros elsewhere in [0, padded). Returns their
-/// sum.
-inline float weights_of(const float* scores, int lo, int hi, int padded, float max, float* out) {
-  Vec total{};
-  for (int j = 0; j < padded; j += kLanes) {
-    Vec w = exp2_precise(load(scores + j) - splat(max));
-    store(out + j, w);
-    if (j < lo || j + kLanes > hi) {
-      for (int i = 0; i < kLanes; ++i) out[j + i] = j + i >= lo && j + i < hi ? out[j + i] : 0.0f;
-      w = load(out + j);
-    }
-    total += w;
+/// Largest of `count` scores (a multiple of 16), lane by lane.
+inline Vec lane_max(const float* scores, int count) {
+  Vec a = load(scores), b = load(scores + kLanes);
+  for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
+    a = max(a, load(scores + j));
+    b = max(b, load(scores + j + kLanes));
   }
-  return reduce_add(total);
+  return max(a, b);
 }
 
-inline float weights_of(const float* scores, int lo, int hi, int padded, float max, uint16_t* out) {
-  Vec total{};
+/// weights[j] = 2^(scores[j] - top) for `count` keys (a multiple of 32); adds them to `sum` lane by
+/// lane.
+inline Vec weights_of(const float* scores, int count, float top, Vec sum, float* weights) {
+  for (int j = 0; j < count; j += kLanes) {
+    const Vec w = exp2_precise(load(scores + j) - splat(top));
+    sum += w;
+    store(weights + j, w);
+  }
+  return sum;
+}
+
+inline Vec weights_of(const float* scores, int count, float top, Vec sum, uint16_t* weights) {
 #if defined(__AVX512BF16__)
-  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  for (int j = 0; j < padded; j += 32) {
-    Vec a = exp2_for_bf16(load(scores + j) - splat(max));
-    Vec b = exp2_for_bf16(load(scores + j + 16) - splat(max));
-    if (j < lo || j + 32 > hi) {
-      const __m512i at = _mm512_add_epi32(lanes, _mm512_set1_epi32(j));
-      const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(16));
-      const __m512i low = _mm512_set1_epi32(lo), high = _mm512_set1_epi32(hi);
-      a = (Vec)_mm512_maskz_mov_ps(
-          _mm512_cmpge_epi32_mask(at, low) & _mm512_cmplt_epi32_mask(at, high), (__m512)a);
-      b = (Vec)_mm512_maskz_mov_ps(
-          _mm512_cmpge_epi32_mask(next, low) & _mm512_cmplt_epi32_mask(next, high), (__m512)b);
-    }
-    total += a;
-    total += b;
+  for (int j = 0; j < count; j += 32) {
+    const Vec a = exp2_for_bf16(load(scores + j) - splat(top));
+    const Vec b = exp2_for_bf16(load(scores + j + 16) - splat(top));
+    sum += a + b;
     const __m512bh pair = _mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
-    std::memcpy(out + j, &pair, 64);
+    std::memcpy(weights + j, &pair, 64);
   }
 #else
-  (void)scores, (void)lo, (void)hi, (void)padded, (void)max, (void)out;
+  (void)scores, (void)count, (void)top, (void)weights;
 #endif
-  return reduce_add(total);
-}
-
-/// Largest score of keys [lo, hi).
-inline float max_of(const float* scores, int lo, int hi) {
-  Vec best = splat(kLowest);
-  int j = lo;
-  for (; j + kLanes <= hi; j += kLanes) best = max(best, load(scores + j));
-  float value = reduce_max(best);
-  for (; j < hi; ++j) value = scores[j] > value ? scores[j] : value;
-  return value;
+  return sum;
 }
 
 template <class Gemm>
@@ -130,7 +113,8 @@ class TileAttention {
 
   void run() {
     load_queries();
-    for (int i = 0; i < padded_rows_; ++i) s_.max[i] = kLowest, s_.sum[i] = 0.0f;
+    for (int i = 0; i < padded_rows_; ++i) s_.max[i] = kLowest;
+    std::memset(s_.sum, 0, sizeof(float) * static_cast<size_t>(padded_rows_) * kLanes);
     std::memset(s_.out, 0, sizeof(float) * static_cast<size_t>(padded_rows_) * dim_);
     Gemm::begin();
     for (int i = 0; i < unit_.segment_count; ++i) segment(unit_.segments[i]);
@@ -174,38 +158,85 @@ class TileAttention {
         pack_bf16(block, s_.keys, s_.values, s_.rows);
 #endif
       }
-      for (int f = 0; f < flat_rows_; f += kTileRows) tile(block, f);
+      tiles(block);
     }
   }
 
-  void tile(const KeyBlock& block, int f) {
-    const KeySegment& s = *block.segment;
-    const int rows = flat_rows_ - f < kTileRows ? flat_rows_ - f : kTileRows;
-    int lo[kTileRows], hi[kTileRows];
-    bool any = false;
-    for (int r = 0; r < rows; ++r) {
-      if (r > 0 && position(f + r) == position(f + r - 1)) {
-        lo[r] = lo[r - 1], hi[r] = hi[r - 1];
-      } else {
-        const KeyRange range = visible_keys(s, position(f + r));
-        lo[r] = clamp_to(block, range.begin);
-        hi[r] = clamp_to(block, range.end);
-      }
-      any = any || lo[r] < hi[r];
+  /// All tiles of rows against one block. The scores of the next tile are started before the
+  /// softmax of the present one, so that the matrix unit and the vector units work side by side.
+  void tiles(const KeyBlock& block) {
+    int f = next_tile(block, 0), buffer = 0;
+    if (f < flat_rows_) score(block, f, buffer);
+    while (f < flat_rows_) {
+      const int next = next_tile(block, f + kTileRows);
+      if (next < flat_rows_) score(block, next, 1 - buffer);
+      softmax(block, f, s_.scores + buffer * kTileRows * kTileKeys);
+      Gemm::run(kTileRows, dim_, block.padded_keys, s_.weights, kTileKeys, s_.values, dim_,
+                s_.out + static_cast<int64_t>(f) * dim_, dim_, true);
+      f = next;
+      buffer = 1 - buffer;
     }
-    if (!any) return;
-    const E* queries = s_.queries + (static_cast<int64_t>(s.query) * padded_rows_ + f) * dim_;
-    Gemm::run(kTileRows, block.padded_keys, dim_, queries, dim_, s_.keys, kTileKeys, s_.scores,
-              kTileKeys, false);
+  }
+
+  int last_row(int f) const { return (flat_rows_ - f < kTileRows ? flat_rows_ : f + kTileRows) - 1; }
+
+  /// The first tile from row f on that sees any key of the block.
+  int next_tile(const KeyBlock& block, int f) const {
+    for (; f < flat_rows_; f += kTileRows) {
+      const KeyRange first = visible_keys(*block.segment, position(f));
+      const KeyRange last = visible_keys(*block.segment, position(last_row(f)));
+      if (first.begin < block.begin + block.count && last.end > block.begin) return f;
+    }
+    return f;
+  }
+
+  void score(const KeyBlock& block, int f, int buffer) {
+    const E* queries =
+        s_.queries + (static_cast<int64_t>(block.segment->query) * padded_rows_ + f) * dim_;
+    Gemm::run(kTileRows, block.padded_keys, dim_, queries, dim_, s_.keys, kTileKeys,
+              s_.scores + buffer * kTileRows * kTileKeys, kTileKeys, false);
+  }
+
+  /// Turns a tile's scores into weights and folds it into the rows' running maxima and sums.
+  void softmax(const KeyBlock& block, int f, float* scores) {
+    const uint32_t blind = hide_unseen(block, f, scores);
+    const int padded = block.padded_keys;
     for (int r = 0; r < kTileRows; ++r) {
-      if (r < rows && lo[r] < hi[r]) {
-        softmax_row(f + r, r, lo[r], hi[r], block.padded_keys);
-      } else {
-        std::memset(s_.weights + r * kTileKeys, 0, sizeof(E) * static_cast<size_t>(block.padded_keys));
+      E* weights = s_.weights + r * kTileKeys;
+      if ((blind >> r & 1u) != 0) {
+        std::memset(weights, 0, sizeof(E) * static_cast<size_t>(padded));
+        continue;
       }
+      const float top = reduce_max(lane_max(scores + r * kTileKeys, padded));
+      if (top > s_.max[f + r]) raise_max(f + r, top);
+      float* sum = s_.sum + (f + r) * kLanes;
+      store(sum, weights_of(scores + r * kTileKeys, padded, s_.max[f + r], load(sum), weights));
     }
-    Gemm::run(kTileRows, dim_, block.padded_keys, s_.weights, kTileKeys, s_.values, dim_,
-              s_.out + static_cast<int64_t>(f) * dim_, dim_, true);
+  }
+
+  /// Sets the scores of keys that a row does not see to kLowest. Returns the rows that see none of
+  /// the block, as bits.
+  uint32_t hide_unseen(const KeyBlock& block, int f, float* scores) const {
+    const KeySegment& s = *block.segment;
+    const int last = last_row(f);
+    const KeyRange a = visible_keys(s, position(f)), b = visible_keys(s, position(last));
+    const int64_t end = block.begin + block.count;
+    const bool all_see_all = b.begin <= block.begin && a.end >= end;
+    uint32_t blind = last - f + 1 < kTileRows ? ~0u << (last - f + 1) : 0u;
+    if (all_see_all && block.count == block.padded_keys) return blind;
+    for (int r = 0; r <= last - f; ++r) {
+      const KeyRange seen = visible_keys(s, position(f + r));
+      const int lo = clamp_to(block, seen.begin), hi = clamp_to(block, seen.end);
+      if (lo >= hi) {
+        blind |= 1u << r;
+        for (int j = 0; j < block.padded_keys; ++j) scores[r * kTileKeys + j] = kLowest;
+        continue;
+      }
+      float* row = scores + r * kTileKeys;
+      for (int j = 0; j < lo; ++j) row[j] = kLowest;
+      for (int j = hi; j < block.padded_keys; ++j) row[j] = kLowest;
+    }
+    return blind;
   }
 
   static int clamp_to(const KeyBlock& block, int64_t key) {
@@ -213,28 +244,26 @@ class TileAttention {
     return at < 0 ? 0 : at > block.count ? block.count : static_cast<int>(at);
   }
 
-  void softmax_row(int f, int r, int lo, int hi, int padded) {
-    const float* scores = s_.scores + r * kTileKeys;
-    const float block_max = max_of(scores, lo, hi);
-    if (block_max > s_.max[f]) {
-      const float shrink = first_lane(exp2_precise(splat(s_.max[f] - block_max)));
-      s_.max[f] = block_max;
-      s_.sum[f] *= shrink;
-      float* out = s_.out + static_cast<int64_t>(f) * dim_;
-      for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(shrink));
-    }
-    s_.sum[f] += weights_of(scores, lo, hi, padded, s_.max[f], s_.weights + r * kTileKeys);
+  /// A row's larger maximum: its sum and output so far are scaled down.
+  void raise_max(int f, float top) {
+    const Vec shrink = splat(first_lane(exp2_precise(splat(s_.max[f] - top))));
+    s_.max[f] = top;
+    float* sum = s_.sum + f * kLanes;
+    store(sum, load(sum) * shrink);
+    float* out = s_.out + static_cast<int64_t>(f) * dim_;
+    for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * shrink);
   }
 
   void write_out() {
     for (int f = 0; f < flat_rows_; ++f) {
       float* out = call_.out + flat_offset(f) * call_.head_dim;
       const float* from = s_.out + static_cast<int64_t>(f) * dim_;
-      const float inverse = s_.sum[f] > 0 ? 1.0f / s_.sum[f] : 0.0f;
+      const float sum = reduce_add(load(s_.sum + f * kLanes));
+      const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
       for (int t = 0; t < call_.head_dim; ++t) out[t] = from[t] * inverse;
       if (call_.lse != nullptr) {
         call_.lse[flat_offset(f)] =
-            s_.sum[f] > 0 ? s_.max[f] / kLog2e + __builtin_logf(s_.sum[f]) : -__builtin_inff();
+            sum > 0 ? s_.max[f] / kLog2e + __builtin_logf(sum) : -__builtin_inff();
       }
     }
   }

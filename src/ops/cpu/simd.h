@@ -77,6 +77,64 @@ static inline Vec load(const float* p) {
 
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
+struct Add {
+  template <class T>
+  static T of(T a, T b) { return a + b; }
+};
+struct Max {
+  template <class T>
+  static T of(T a, T b) {
+    return (T)max((Vec)a, (Vec)b);
+  }
+  static float of(float a, float b) { return a > b ? a : b; }
+};
+
+/// Reduces kLanes vectors at once: lane i of the result is Op over the lanes of in[i].
+template <class Op>
+static inline Vec reduce_lanes(const Vec in[kLanes]) {
+#if defined(__AVX512F__)
+  __m512 t[8], u[4], w[2];
+  for (int i = 0; i < 8; ++i) {  // pairs (i, i + 8): halves folded
+    const __m512 a = (__m512)in[i], b = (__m512)in[i + 8];
+    t[i] = Op::of(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+  }
+  for (int i = 0; i < 4; ++i) {  // (i, i + 4): quarters
+    u[i] = Op::of(_mm512_shuffle_f32x4(t[i], t[i + 4], 0x88),
+                  _mm512_shuffle_f32x4(t[i], t[i + 4], 0xdd));
+  }
+  for (int i = 0; i < 2; ++i) {  // (i, i + 2): 128-bit lanes hold i, i+8, i+4, i+12
+    w[i] = Op::of(_mm512_shuffle_ps(u[i], u[i + 2], 0x44), _mm512_shuffle_ps(u[i], u[i + 2], 0xee));
+  }
+  const __m512 all =
+      Op::of(_mm512_shuffle_ps(w[0], w[1], 0x88), _mm512_shuffle_ps(w[0], w[1], 0xdd));
+  // Each 128-bit lane now holds (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
+  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+  return (Vec)_mm512_permutexvar_ps(order, all);
+#elif defined(__AVX2__)
+  __m256 t[4], u[4];
+  for (int i = 0; i < 4; ++i) {  // pairs (i, i + 4): halves folded
+    const __m256 a = (__m256)in[i], b = (__m256)in[i + 4];
+    t[i] = Op::of(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+  }
+  for (int i = 0; i < 2; ++i) {  // (i, i + 2)
+    u[i] = Op::of(_mm256_shuffle_ps(t[i], t[i + 2], 0x44), _mm256_shuffle_ps(t[i], t[i + 2], 0xee));
+  }
+  const __m256 all =
+      Op::of(_mm256_shuffle_ps(u[0], u[1], 0x88), _mm256_shuffle_ps(u[0], u[1], 0xdd));
+  // Each half holds (a, a+2, a+1, a+3) for a = 0, 4.
+  return (Vec)_mm256_permutevar8x32_ps(all, _mm256_setr_epi32(0, 2, 1, 3, 4, 6, 5, 7));
+#else
+  float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    lanes[i] = in[i][0];
+    for (int j = 1; j < kLanes; ++j) lanes[i] = Op::of(lanes[i], in[i][j]);
+  }
+  Vec v;
+  std::memcpy(&v, lanes, sizeof v);
+  return v;
+#endif
+}
+
 static inline float first_lane(Vec v) {
   float x;
   std::memcpy(&x, &v, sizeof x);

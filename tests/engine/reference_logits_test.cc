@@ -1,0 +1,208 @@
+// Logits of whole models against Hugging Face transformers: tiny models of every family and
+// scaling, and nano. Goldens: tests/data (README there), made by tools/make_goldens.py.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "base/parallel.h"
+#include "engine/session.h"
+#include "ops/cpu/isa.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json read(const fs::path& file) {
+  std::ifstream in(file);
+  return json::parse(in);
+}
+
+SessionOptions exact_options(int chunk) {
+  SessionOptions options;
+  options.compute = Compute::kF32;
+  options.kv_type = DType::F32;
+  options.chunk = chunk;
+  return options;
+}
+
+/// Logits of every row of a prompt, [rows, vocab].
+std::vector<float> all_logits(const std::shared_ptr<const Engine>& engine,
+                              const SessionOptions& options, const std::vector<int32_t>& ids) {
+  Session session(engine, options);
+  const size_t vocab = static_cast<size_t>(engine->model().config.vocab);
+  std::vector<float> logits(ids.size() * vocab);
+  PrefillHooks hooks;
+  hooks.all_logits = [&](int64_t first, int64_t rows, const float* values) {
+    std::copy_n(values, static_cast<size_t>(rows) * vocab,
+                logits.begin() + first * static_cast<int64_t>(vocab));
+  };
+  EXPECT_TRUE(session.prefill(ids, hooks));
+  return logits;
+}
+
+struct TinyModel {
+  std::string name;
+  fs::path model, golden;
+};
+
+std::vector<TinyModel> tiny_models() {
+  const fs::path root = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
+  std::vector<TinyModel> models;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    if (fs::exists(entry.path() / "logits.json")) {
+      models.push_back({"hf_" + entry.path().filename().string(), entry.path(),
+                        entry.path() / "logits.json"});
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(root / "gguf")) {
+    if (entry.path().extension() != ".gguf") continue;
+    fs::path golden = entry.path();
+    models.push_back({"gguf_" + entry.path().stem().string(), entry.path(),
+                      golden.replace_extension(".json")});
+  }
+  std::sort(models.begin(), models.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return models;
+}
+
+class TinyModelTest : public testing::TestWithParam<TinyModel> {};
+
+TEST_P(TinyModelTest, LogitsEqualTransformers) {
+  const json golden = read(GetParam().golden);
+  const auto engine = Engine::open(GetParam().model);
+  const auto ids = golden["ids"].get<std::vector<int32_t>>();
+  for (const int chunk : {1024, 7}) {
+    const std::vector<float> logits = all_logits(engine, exact_options(chunk), ids);
+    const size_t vocab = static_cast<size_t>(engine->model().config.vocab);
+    for (size_t p = 0; p < golden["positions"].size(); ++p) {
+      const auto want = golden["logits"][p].get<std::vector<float>>();
+      const float* got = logits.data() + golden["positions"][p].get<size_t>() * vocab;
+      for (size_t i = 0; i < vocab; ++i) {
+        ASSERT_NEAR(got[i], want[i], 1e-3 * std::max(1.0f, std::abs(want[i])))
+            << "position " << golden["positions"][p] << " token " << i << " chunk " << chunk;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TinyModelTest, testing::ValuesIn(tiny_models()),
+                         [](const auto& test) { return test.param.name; });
+
+class NanoTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    engine_ = Engine::open(fs::path(LONGHAUL_MODELS) / "nano");
+    goldens_ = read(fs::path(LONGHAUL_TEST_DATA) / "goldens/nano/prompts.json")["prompts"];
+    std::ifstream in(fs::path(LONGHAUL_TEST_DATA) / "goldens/nano/logits.bin", std::ios::binary);
+    in.seekg(0, std::ios::end);
+    logits_.resize(static_cast<size_t>(in.tellg()) / sizeof(float));
+    in.seekg(0);
+    in.read(reinterpret_cast<char*>(logits_.data()),
+            static_cast<std::streamsize>(logits_.size() * sizeof(float)));
+  }
+  void TearDown() override {
+    set_isa(best_isa());
+    set_thread_count(2);
+  }
+
+  static std::vector<int32_t> greedy(Session& session, size_t count) {
+    std::vector<int32_t> reply;
+    while (reply.size() < count) {
+      const auto logits = session.logits();
+      const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+      reply.push_back(static_cast<int32_t>(best));
+      session.decode(reply.back());
+    }
+    return reply;
+  }
+
+  /// Largest difference to the golden row, as a share of the golden's largest logit.
+  static double difference(const float* got, size_t offset) {
+    const float* want = logits_.data() + offset;
+    double most = 0, scale = 0;
+    for (size_t i = 0; i < 4096; ++i) {
+      most = std::max(most, std::abs(double{got[i]} - want[i]));
+      scale = std::max(scale, std::abs(double{want[i]}));
+    }
+    return most / scale;
+  }
+
+  inline static std::shared_ptr<const Engine> engine_;
+  inline static json goldens_;
+  inline static std::vector<float> logits_;
+};
+
+TEST_F(NanoTest, F32LogitsEqualTransformers) {
+  for (const json& prompt : goldens_) {
+    const auto ids = prompt["ids"].get<std::vector<int32_t>>();
+    const std::vector<float> logits = all_logits(engine_, exact_options(512), ids);
+    const json& f32 = prompt["float32"];
+    for (size_t p = 0; p < prompt["positions"].size(); ++p) {
+      const float* got = logits.data() + prompt["positions"][p].get<size_t>() * 4096;
+      EXPECT_LT(difference(got, f32["logits_offset"].get<size_t>() + p * 4096), 1e-3)
+          << prompt["name"];
+    }
+  }
+}
+
+TEST_F(NanoTest, Bf16LogitsAreWithinThreePercent) {
+  for (const json& prompt : goldens_) {
+    Session session(engine_, {});
+    session.prefill(prompt["ids"].get<std::vector<int32_t>>());
+    EXPECT_LT(difference(session.logits().data(), prompt["float32"]["logits_offset"].get<size_t>() +
+                                                      (prompt["positions"].size() - 1) * 4096),
+              3e-2)
+        << prompt["name"];
+  }
+}
+
+TEST_F(NanoTest, GreedyRepliesDoNotDependOnChunkThreadsOrIsa) {
+  for (const json& prompt : goldens_) {
+    ASSERT_TRUE(prompt["steady"].get<bool>());
+    const auto ids = prompt["ids"].get<std::vector<int32_t>>();
+    auto want = prompt["float32"]["continuation"].get<std::vector<int32_t>>();
+    want.resize(prompt["float32"]["reply_length"].get<size_t>());
+    const bool small = ids.size() < 400;
+    for (int isa = 0; isa <= static_cast<int>(best_isa()); ++isa) {
+      set_isa(static_cast<Isa>(isa));
+      for (const int threads : {1, 2}) {
+        set_thread_count(threads);
+        for (const int chunk : {37, 1024}) {
+          if (!small && (isa < static_cast<int>(best_isa()) || threads == 1)) continue;
+          SessionOptions options;
+          options.chunk = chunk;
+          Session session(engine_, options);
+          session.prefill(ids);
+          EXPECT_EQ(greedy(session, want.size()), want)
+              << prompt["name"] << " isa " << name_of(current_isa()) << " threads " << threads
+              << " chunk " << chunk;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(NanoTest, EveryKvTypeFindsTheAnswer) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+    for (const json& prompt : goldens_) {
+      auto want = prompt["float32"]["continuation"].get<std::vector<int32_t>>();
+      want.resize(prompt["float32"]["reply_length"].get<size_t>());
+      SessionOptions options;
+      options.kv_type = type;
+      Session session(engine_, options);
+      session.prefill(prompt["ids"].get<std::vector<int32_t>>());
+      EXPECT_EQ(greedy(session, want.size()), want) << prompt["name"] << " " << name_of(type);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,106 @@
+#include "ops/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "base/parallel.h"
+#include "ops/convert.h"
+#include "ops/cpu/isa.h"
+#include "ops/dequantize.h"
+
+namespace longhaul {
+namespace {
+
+struct Matrix {
+  std::vector<std::byte> bytes;
+  TensorView view;
+};
+
+/// Random weights stored as F32, BF16 or Q8_0; other types are compared in the tests of
+/// dequantize and matvec.
+Matrix make_weights(DType type, int64_t rows, int64_t cols, std::mt19937& random) {
+  Matrix m;
+  m.bytes.resize(static_cast<size_t>(rows) * bytes_of(type, cols));
+  std::normal_distribution<float> normal;
+  std::vector<float> row(static_cast<size_t>(cols));
+  for (int64_t r = 0; r < rows; ++r) {
+    for (float& x : row) x = normal(random);
+    std::byte* at = m.bytes.data() + static_cast<size_t>(r) * bytes_of(type, cols);
+    if (type == DType::F32) std::memcpy(at, row.data(), row.size() * 4);
+    if (type == DType::BF16) f32_to_bf16(row.data(), cols, reinterpret_cast<bf16_t*>(at));
+    if (type == DType::Q8_0) quantize_q8_0(row.data(), cols, at);
+  }
+  m.view.data = m.bytes.data();
+  m.view.type = type;
+  m.view.rank = 2;
+  m.view.shape = {rows, cols, 1, 1};
+  return m;
+}
+
+class LinearTest : public testing::TestWithParam<DType> {
+ protected:
+  void TearDown() override { set_isa(best_isa()); }
+};
+
+TEST_P(LinearTest, MatchesADoubleLoopForFewAndManyRows) {
+  std::mt19937 random(3);
+  const int64_t cols = 96, outputs = 200;
+  const Matrix w = make_weights(GetParam(), outputs, cols, random);
+  std::vector<float> weights(static_cast<size_t>(outputs * cols));
+  for (int64_t r = 0; r < outputs; ++r) {
+    dequantize_row(w.view.type, w.view.row(r), cols, weights.data() + r * cols);
+  }
+  std::normal_distribution<float> normal;
+  std::vector<float> bias(static_cast<size_t>(outputs));
+  for (float& b : bias) b = normal(random);
+  for (const int64_t rows : {1, 8, 9, 37, 130}) {
+    for (const Compute compute : {Compute::kBest, Compute::kF32}) {
+      std::vector<float> x(static_cast<size_t>(rows * cols));
+      for (float& e : x) e = normal(random);
+      std::vector<float> y(static_cast<size_t>(rows * (outputs + 3)), NAN);
+      LinearInput input;
+      input.assign(x.data(), rows, cols);
+      linear(input, {w.view, y.data(), outputs + 3, bias.data()}, compute);
+      // bf16 rounds x to 8 bits, int8 to 7: the error of a sum of `cols` such terms.
+      const double tolerance = compute == Compute::kF32 ? 1e-4 : 0.25;
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t n = 0; n < outputs; ++n) {
+          double want = bias[static_cast<size_t>(n)];
+          for (int64_t k = 0; k < cols; ++k) {
+            want += double{x[static_cast<size_t>(r * cols + k)]} *
+                    weights[static_cast<size_t>(n * cols + k)];
+          }
+          ASSERT_NEAR(y[static_cast<size_t>(r * (outputs + 3) + n)], want, tolerance)
+              << rows << " rows, row " << r << " output " << n;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, SeveralMatricesAndPanelsGiveWhatOneDoes) {
+  std::mt19937 random(4);
+  const int64_t cols = 64, outputs = 150, rows = 20;
+  const Matrix w = make_weights(GetParam(), outputs, cols, random);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(rows * cols));
+  for (float& e : x) e = normal(random);
+  std::vector<float> whole(static_cast<size_t>(rows * outputs)), parts(whole.size());
+  LinearInput input;
+  input.assign(x.data(), rows, cols);
+  linear(input, {w.view, whole.data()}, Compute::kBest);
+  const LinearJob jobs[] = {{w.view.slice_rows(0, 70), parts.data(), outputs},
+                            {w.view.slice_rows(70, 80), parts.data() + 70, outputs}};
+  linear(input, jobs, Compute::kBest);
+  for (size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LinearTest, testing::Values(DType::F32, DType::BF16, DType::Q8_0),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,93 @@
+#include "ops/rope.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace longhaul {
+namespace {
+
+RopeTable table_of(int rotary_dim) {
+  RopeTable table;
+  for (int t = 0; t < rotary_dim / 2; ++t) {
+    table.inverse_frequency.push_back(std::pow(5e5, -2.0 * t / rotary_dim));
+  }
+  return table;
+}
+
+std::vector<float> random_row(int n, int seed) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(n));
+  for (float& e : x) e = normal(random);
+  return x;
+}
+
+double dot_at(const Rotations& r, const std::vector<float>& q, int64_t m, const std::vector<float>& k,
+              int64_t n) {
+  std::vector<float> a(q.size()), b(k.size());
+  const int dim = static_cast<int>(q.size());
+  apply_rope(r, m, q.data(), 1, 1, dim, a.data());
+  apply_rope(r, n, k.data(), 1, 1, dim, b.data());
+  double dot = 0;
+  for (size_t i = 0; i < a.size(); ++i) dot += double{a[i]} * b[i];
+  return dot;
+}
+
+TEST(Rope, TheProductDependsOnTheDistanceAlone) {
+  const RopeTable table = table_of(64);
+  RotationBuffer buffer;
+  const Rotations& r = buffer.fill(table, 0, 20000);
+  const auto q = random_row(64, 1), k = random_row(64, 2);
+  const double want = dot_at(r, q, 17, k, 5);
+  for (const int64_t shift : {1, 100, 4000, 19000}) {
+    EXPECT_NEAR(dot_at(r, q, 17 + shift, k, 5 + shift), want, 2e-4);
+  }
+}
+
+TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
+  const RopeTable table = table_of(16);
+  RotationBuffer buffer;
+  const Rotations& r = buffer.fill(table, 90, 20);
+  const auto x = random_row(2 * 3 * 24, 3);  // 2 rows, 3 heads of 24
+  std::vector<float> y(x.size());
+  apply_rope(r, 100, x.data(), 2, 3, 24, y.data());
+  for (size_t row = 0; row < 2; ++row) {
+    for (size_t h = 0; h < 3; ++h) {
+      const float* in = x.data() + (row * 3 + h) * 24;
+      const float* out = y.data() + (row * 3 + h) * 24;
+      for (size_t t = 0; t < 8; ++t) {
+        const double angle = (100.0 + static_cast<double>(row)) * table.inverse_frequency[t];
+        EXPECT_NEAR(out[t], in[t] * std::cos(angle) - in[t + 8] * std::sin(angle), 1e-5);
+        EXPECT_NEAR(out[t + 8], in[t + 8] * std::cos(angle) + in[t] * std::sin(angle), 1e-5);
+      }
+      for (size_t t = 16; t < 24; ++t) EXPECT_EQ(out[t], in[t]);
+    }
+  }
+}
+
+TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
+  const RopeTable table = table_of(32);
+  RotationBuffer buffer;
+  const Rotations& r = buffer.fill(table, 0, 64);
+  const auto x = random_row(4 * 32, 5);
+  std::vector<float> all(x.size()), one(32);
+  apply_rope_constant(r, 63, x.data(), 4, 1, 32, all.data());
+  for (size_t row = 0; row < 4; ++row) {
+    apply_rope(r, 63, x.data() + row * 32, 1, 1, 32, one.data());
+    for (size_t t = 0; t < 32; ++t) EXPECT_EQ(all[row * 32 + t], one[t]);
+  }
+}
+
+TEST(Rope, ABufferThatCoversTheRangeIsKept) {
+  const RopeTable table = table_of(8);
+  RotationBuffer buffer;
+  const float* first = buffer.fill(table, 0, 100).cosine;
+  EXPECT_EQ(buffer.fill(table, 10, 50).cosine, first);
+  EXPECT_EQ(buffer.fill(table, 200, 10).first, 200);
+}
+
+}  // namespace
+}  // namespace longhaul
