@@ -11,14 +11,11 @@ Detokenizer::Detokenizer(Tokenizer tokenizer, DetokenizerOptions options)
 }
 
 std::string Detokenizer::push(int32_t id) {
-  const bool special = tokenizer_.is_special(id);
-  if (special && options_.skip_special) return {};
+  if (options_.skip_special && tokenizer_.is_special(id)) return {};
   std::string_view bytes = tokenizer_.piece(id);
   if (id < 0 || static_cast<size_t>(id) >= tokenizer_.vocab_size()) bytes = kReplacementCharacter;
-  if (strip_space_ && !special) {
-    if (bytes.starts_with(' ')) bytes.remove_prefix(1);
-    strip_space_ = false;
-  }
+  if (strip_space_ && bytes.starts_with(' ')) bytes.remove_prefix(1);
+  strip_space_ = false;
   held_ += bytes;
   return take_complete_utf8(held_);
 }

@@ -115,19 +115,16 @@ std::vector<int32_t> Tokenizer::encode(std::span<const TextSegment> segments, bo
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
   std::string raw;
-  bool first_text = true;
+  bool first = true;
   for (const int32_t id : ids) {
     if (!model_->vocabulary.contains(id)) {
       raw += kReplacementCharacter;
       continue;
     }
-    const bool special = is_special(id);
-    if (special && skip_special) continue;
+    if (skip_special && is_special(id)) continue;
     std::string_view bytes = piece(id);
-    if (first_text && !special) {
-      if (model_->drops_first_space && bytes.starts_with(' ')) bytes.remove_prefix(1);
-      first_text = false;
-    }
+    if (first && model_->drops_first_space && bytes.starts_with(' ')) bytes.remove_prefix(1);
+    first = false;
     raw += bytes;
   }
   std::string repaired;

@@ -1,0 +1,174 @@
+// Loading from checkpoints: which tokens end a reply, BOS, chat templates in all their places.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/load_tokenizer.h"
+#include "tokenizer/test_paths.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path nano() { return fs::path(LONGHAUL_MODELS) / "nano"; }
+
+/// nano's folder with files of its own in place of some.
+class FolderLikeNano {
+ public:
+  FolderLikeNano() {
+    std::string pattern = (fs::temp_directory_path() / "longhaul-test-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+    for (const auto& entry : fs::directory_iterator(nano())) {
+      fs::create_symlink(fs::absolute(entry.path()), path_ / entry.path().filename());
+    }
+  }
+  ~FolderLikeNano() { fs::remove_all(path_); }
+  FolderLikeNano(const FolderLikeNano&) = delete;
+  FolderLikeNano& operator=(const FolderLikeNano&) = delete;
+
+  void write(const char* name, const std::string& text) {
+    fs::remove(path_ / name);
+    std::ofstream(path_ / name) << text;
+  }
+  void remove(const char* name) { fs::remove(path_ / name); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+nlohmann::json nano_config() {
+  return nlohmann::json::parse(read_whole(nano() / "tokenizer_config.json"));
+}
+
+TEST(LoadTokenizer, SmolLm2) {
+  const Checkpoint checkpoint = open_checkpoint(tokenizer_data() / "smollm2-vocab.gguf");
+  const Tokenizer tokenizer = load_tokenizer(checkpoint);
+  EXPECT_EQ(tokenizer.vocab_size(), 49152u);
+  EXPECT_EQ(tokenizer.bos_id(), 1);
+  EXPECT_EQ(tokenizer.eos_id(), 2);
+  EXPECT_FALSE(tokenizer.adds_bos());
+  EXPECT_TRUE(tokenizer.end_of_generation(2));
+  EXPECT_TRUE(tokenizer.end_of_generation(*tokenizer.special_token("<|endoftext|>")));
+  EXPECT_FALSE(tokenizer.end_of_generation(1));
+  EXPECT_NE(tokenizer.description().find("smollm"), std::string::npos);
+  const ChatTemplate chat = ChatTemplate::of(checkpoint);
+  EXPECT_EQ(chat.name(), "smollm2");
+  const std::vector<int32_t> ids =
+      tokenizer.encode(chat.segments({{{ChatRole::user, "Hi"}}}, true), false);
+  EXPECT_EQ(tokenizer.decode(ids, false),
+            "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging "
+            "Face<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), 1), 3);
+}
+
+TEST(LoadTokenizer, Phi3) {
+  const Checkpoint checkpoint =
+      open_checkpoint(tokenizer_data() / "llama_cpp_vocab" / "ggml-vocab-phi-3.gguf");
+  const Tokenizer tokenizer = load_tokenizer(checkpoint);
+  for (const char* text : {"<|end|>", "<|endoftext|>", "</s>"}) {
+    EXPECT_TRUE(tokenizer.end_of_generation(*tokenizer.special_token(text))) << text;
+  }
+  EXPECT_TRUE(tokenizer.adds_bos());
+  const ChatTemplate chat = ChatTemplate::of(checkpoint);
+  EXPECT_EQ(chat.name(), "phi3-no-system");
+  EXPECT_EQ(chat.render({{{ChatRole::user, "Hi"}}}, true),
+            "<s><|user|>\nHi<|end|>\n<|assistant|>\n");
+  const std::vector<int32_t> ids =
+      tokenizer.encode(chat.segments({{{ChatRole::user, "Hi"}}}, true), false);
+  // The tokens swallow the line breaks behind them.
+  EXPECT_EQ(tokenizer.decode(ids, false), "<s><|user|> Hi<|end|><|assistant|>");
+}
+
+TEST(LoadTokenizer, NoChatTemplateNamesTheWayOut) {
+  const Checkpoint checkpoint =
+      open_checkpoint(tokenizer_data() / "llama_cpp_vocab" / "ggml-vocab-gpt-2.gguf");
+  try {
+    ChatTemplate::of(checkpoint);
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("has no chat template"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--chat-template NAME"), std::string::npos);
+  }
+}
+
+TEST(LoadTokenizer, Nano) {
+  const Checkpoint checkpoint = open_checkpoint(nano());
+  EXPECT_EQ(load_tokenizer(checkpoint).eos_id(), 2);
+  EXPECT_EQ(ChatTemplate::of(checkpoint).name(), "chatml");
+  EXPECT_EQ(ChatTemplate::of(checkpoint).default_system(), "");
+}
+
+TEST(LoadTokenizer, ChatTemplateFromAListOrAFileOfItsOwn) {
+  FolderLikeNano folder;
+  nlohmann::json config = nano_config();
+  const std::string phi = read_whole(tokenizer_data() / "chat" / "phi3.5.jinja");
+  config["chat_template"] = {{{"name", "tool_use"}, {"template", "?"}},
+                             {{"name", "default"}, {"template", phi}}};
+  folder.write("tokenizer_config.json", config.dump());
+  EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
+  config.erase("chat_template");
+  folder.write("tokenizer_config.json", config.dump());
+  EXPECT_THROW(ChatTemplate::of(open_checkpoint(folder.path())), UserError);
+  folder.write("chat_template.jinja", phi);
+  EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
+}
+
+TEST(LoadTokenizer, EndsOfGenerationFromEveryFile) {
+  FolderLikeNano folder;
+  folder.write("generation_config.json", R"({"eos_token_id": [7, 9, 99999]})");
+  nlohmann::json config = nano_config();
+  config["add_bos_token"] = true;
+  config["eos_token"] = {{"content", "<|im_end|>"}};
+  folder.write("tokenizer_config.json", config.dump());
+  const Tokenizer tokenizer = load_tokenizer(open_checkpoint(folder.path()));
+  for (const int32_t id : {0, 2, 7, 9}) EXPECT_TRUE(tokenizer.end_of_generation(id)) << id;
+  EXPECT_FALSE(tokenizer.end_of_generation(8));
+  EXPECT_TRUE(tokenizer.adds_bos());
+  EXPECT_EQ(tokenizer.encode("").size(), 1u);
+}
+
+TEST(LoadTokenizer, WrongValuesAreNamed) {
+  FolderLikeNano folder;
+  const auto error_of = [&] {
+    try {
+      load_tokenizer_folder(folder.path());
+      return std::string();
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(error_of(), "");
+  folder.write("generation_config.json", R"({"eos_token_id": "x"})");
+  EXPECT_NE(error_of().find("generation_config.json: eos_token_id"), std::string::npos);
+  folder.write("generation_config.json", "[1]");
+  EXPECT_NE(error_of().find("not a JSON object"), std::string::npos);
+  folder.remove("generation_config.json");
+  folder.write("tokenizer_config.json", R"({"bos_token": 5})");
+  EXPECT_NE(error_of().find("tokenizer_config.json: bos_token"), std::string::npos);
+  folder.remove("tokenizer_config.json");
+  folder.write("tokenizer.json", "{");
+  EXPECT_NE(error_of().find("not valid JSON"), std::string::npos);
+  folder.remove("tokenizer.json");
+  folder.write("tokenizer.model", std::string("\x0a\x0e\x0a\x05<unk>\x15", 10));
+  EXPECT_NE(error_of().find("not a tiktoken file"), std::string::npos);
+  folder.write("vocab.json", R"({"a": 7})");
+  folder.write("merges.txt", "#version: 0.2\n");
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})");
+  EXPECT_NE(error_of().find("id of 'a' is not below"), std::string::npos);
+  folder.write("vocab.json", R"({"a": 0})");
+  EXPECT_EQ(error_of(), "");
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "OtherTokenizer"})");
+  EXPECT_NE(error_of().find("'OtherTokenizer'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace longhaul
