@@ -61,6 +61,17 @@ void KvStore::save(ByteWriter& out) const {
   for (const Head& h : heads_) save_head(h, out);
 }
 
+/// All keys, then all values, page by page; what a file holds does not depend on the page size.
+template <class Visit>
+void KvStore::each_stretch(const Head& h, int64_t length, Visit&& visit) const {
+  for (const size_t half : {size_t{0}, layout_.page_bytes() / 2}) {
+    for (int64_t row = 0; row < length; row += layout_.page_rows) {
+      const int64_t count = std::min<int64_t>(layout_.page_rows, length - row);
+      visit(key_at(h, row) + half, static_cast<size_t>(count) * layout_.row_bytes());
+    }
+  }
+}
+
 void KvStore::save_head(const Head& h, ByteWriter& out) const {
   out.number(h.length);
   out.number(h.appended);
@@ -70,12 +81,7 @@ void KvStore::save_head(const Head& h, ByteWriter& out) const {
     out.text(column.name);
     out.array(std::span<const float>(column.values));
   }
-  for (int64_t row = 0; row < h.length; row += layout_.page_rows) {
-    const int64_t count = std::min<int64_t>(layout_.page_rows, h.length - row);
-    const size_t bytes = static_cast<size_t>(count) * layout_.row_bytes();
-    out.bytes(key_at(h, row), bytes);
-    out.bytes(value_at(h, row), bytes);
-  }
+  each_stretch(h, h.length, [&](std::byte* rows, size_t bytes) { out.bytes(rows, bytes); });
 }
 
 void KvStore::restore(ByteReader& in) {
@@ -104,12 +110,7 @@ void KvStore::restore_head(Head& h, ByteReader& in) {
   }
   if (static_cast<uint64_t>(length) > in.remaining() / (2 * layout_.row_bytes())) in.too_short();
   reserve_rows(h, length);
-  for (int64_t row = 0; row < length; row += layout_.page_rows) {
-    const int64_t count = std::min<int64_t>(layout_.page_rows, length - row);
-    const size_t bytes = static_cast<size_t>(count) * layout_.row_bytes();
-    in.bytes(key_at(h, row), bytes);
-    in.bytes(value_at(h, row), bytes);
-  }
+  each_stretch(h, length, [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
   h.length = length;
   h.appended = appended;
 }

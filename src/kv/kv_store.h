@@ -99,6 +99,8 @@ class KvStore {
   void release_from(Head& h, size_t page);
   void release_all();
   void move_rows(Head& h, std::span<const int32_t> rows, size_t first);
+  template <class Visit>
+  void each_stretch(const Head& h, int64_t length, Visit&& visit) const;
   void save_head(const Head& h, ByteWriter& out) const;
   void restore_head(Head& h, ByteReader& in);
 

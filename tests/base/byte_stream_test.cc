@@ -1,0 +1,141 @@
+#include "base/byte_stream.h"
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::TempFolder;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A file whose hash is right, whatever stands in it.
+std::filesystem::path sealed(const TempFolder& folder, std::string body) {
+  const uint64_t hash = XXH3_64bits(body.data(), body.size());
+  body.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+  return folder.write("sealed", body);
+}
+
+std::filesystem::path written(const TempFolder& folder) {
+  const auto path = folder.path() / "file";
+  ByteWriter out(path);
+  out.number<int32_t>(-7);
+  out.text("two words");
+  out.array(std::span<const float>(std::vector<float>{1.5f, -2.25f}));
+  out.array(std::span<const int32_t>());
+  out.number(0.1);
+  out.finish();
+  return path;
+}
+
+TEST(ByteStream, ReadsWhatWasWritten) {
+  TempFolder folder;
+  const auto path = written(folder);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.part"));
+  ByteReader in(path);
+  EXPECT_EQ(in.path(), path);
+  EXPECT_EQ(in.number<int32_t>(), -7);
+  EXPECT_EQ(in.text(), "two words");
+  EXPECT_EQ(in.array<float>(), (std::vector<float>{1.5f, -2.25f}));
+  EXPECT_TRUE(in.array<int32_t>().empty());
+  EXPECT_EQ(in.number<double>(), 0.1);
+  EXPECT_EQ(in.remaining(), 0u);
+  EXPECT_TRUE(has(error_of([&] { in.number<uint8_t>(); }), {path.string(), "ends too early"}));
+}
+
+TEST(ByteStream, TheHashIsXxh3OfAllBytesBeforeIt) {
+  TempFolder folder;
+  const std::string all = contents(written(folder));
+  uint64_t hash;
+  std::memcpy(&hash, all.data() + all.size() - sizeof hash, sizeof hash);
+  EXPECT_EQ(hash, XXH3_64bits(all.data(), all.size() - sizeof hash));
+}
+
+TEST(ByteStream, EveryChangedByteIsNoticed) {
+  TempFolder folder;
+  const std::string good = contents(written(folder));
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x10);
+    const auto path = folder.write("bad", bad);
+    EXPECT_EQ(error_of([&] { ByteReader in(path); }),
+              path.string() + ": damaged: checksum does not match");
+  }
+}
+
+TEST(ByteStream, EveryShortenedFileIsNoticed) {
+  TempFolder folder;
+  const std::string good = contents(written(folder));
+  for (size_t size = 0; size < good.size(); ++size) {
+    const auto path = folder.write("short", good.substr(0, size));
+    EXPECT_TRUE(has(error_of([&] { ByteReader in(path); }), {path.string(), "damaged"})) << size;
+  }
+}
+
+TEST(ByteStream, CountsBeyondTheFileAreRefusedBeforeAllocating) {
+  TempFolder folder;
+  for (const uint64_t count :
+       {uint64_t{3}, uint64_t{1} << 40, uint64_t{1} << 62, std::numeric_limits<uint64_t>::max()}) {
+    std::string body(reinterpret_cast<const char*>(&count), sizeof count);
+    body += "ab";
+    const auto path = sealed(folder, body);
+    ByteReader text(path), array(path);
+    EXPECT_TRUE(has(error_of([&] { text.text(); }), {"ends too early"}));
+    EXPECT_TRUE(has(error_of([&] { array.array<double>(); }), {"ends too early"}));
+  }
+}
+
+TEST(ByteStream, WithoutFinishNothingIsLeftAndAnOldFileStays) {
+  TempFolder folder;
+  const auto path = folder.write("file", "old");
+  {
+    ByteWriter out(path);
+    out.text("new");
+  }
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.part"));
+}
+
+TEST(ByteStream, AFullDiskIsNamedAndLeavesNothingBehind) {
+  TempFolder folder;
+  const auto path = folder.path() / "file", part = folder.path() / "file.part";
+  const std::string big(8 << 20, 'x');
+  for (const std::string& data : {big, std::string("small")}) {  // fails in bytes(), in finish()
+    std::filesystem::create_symlink("/dev/full", part);
+    EXPECT_EQ(error_of([&] {
+                ByteWriter out(path);
+                out.text(data);
+                out.finish();
+              }),
+              path.string() + ": cannot write: No space left on device");
+    EXPECT_FALSE(std::filesystem::is_symlink(part));
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+}
+
+TEST(ByteStream, AFolderThatIsMissingOrInTheWayIsNamed) {
+  TempFolder folder;
+  const auto missing = folder.path() / "no" / "file";
+  EXPECT_EQ(error_of([&] { ByteWriter out(missing); }),
+            missing.string() + ": cannot write: No such file or directory");
+  const auto taken = folder.path() / "taken";
+  std::filesystem::create_directory(taken);
+  EXPECT_TRUE(has(error_of([&] { ByteWriter(taken).finish(); }), {taken.string(), "directory"}));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "taken.part"));
+}
+
+}  // namespace
+}  // namespace longhaul

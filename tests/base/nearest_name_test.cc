@@ -1,0 +1,29 @@
+#include "base/nearest_name.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kNames[] = {"dense", "streamingllm", "snapkv", "duo"};
+
+TEST(NearestName, FindsSlipsOfTheFingers) {
+  EXPECT_EQ(nearest_name("dens", kNames), "dense");
+  EXPECT_EQ(nearest_name("dnese", kNames), "");  // two of five letters
+  EXPECT_EQ(nearest_name("streaming_llm", kNames), "streamingllm");
+  EXPECT_EQ(nearest_name("snapkw", kNames), "snapkv");
+  EXPECT_EQ(nearest_name("dua", kNames), "duo");
+  EXPECT_EQ(nearest_name("duo", kNames), "duo");
+}
+
+TEST(NearestName, SaysNothingRatherThanNonsense) {
+  EXPECT_EQ(nearest_name("transformer", kNames), "");
+  EXPECT_EQ(nearest_name("", kNames), "");
+  EXPECT_EQ(nearest_name(std::string(100000, 'd'), kNames), "");
+  EXPECT_EQ(nearest_name("dense", {}), "");
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,338 @@
+#include "kv/kv_store.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/parallel.h"
+#include "base/system_info.h"
+#include "kv/plain_store.h"
+
+namespace longhaul {
+namespace {
+
+using namespace testing_support;
+
+constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16, DType::Q8_0};
+
+/// A store beside its plain model; every change is made to both.
+struct Pair {
+  explicit Pair(const KvLayout& layout) : store(layout) { reset(); }
+  Pair(KvStore s, std::vector<std::vector<PlainHead>> p)
+      : store(std::move(s)), plain(std::move(p)) {}
+
+  void reset() {
+    plain.clear();
+    for (const int heads : store.layout().heads) plain.emplace_back(static_cast<size_t>(heads));
+  }
+  PlainHead& at(int layer, int head) {
+    return plain[static_cast<size_t>(layer)][static_cast<size_t>(head)];
+  }
+  int heads(int layer) const { return store.layout().heads[static_cast<size_t>(layer)]; }
+
+  void append_layer(int layer, int64_t rows, std::mt19937& random) {
+    const int dim = store.layout().head_dim;
+    const std::vector<float> k = random_row(static_cast<int>(rows) * heads(layer) * dim, random);
+    const std::vector<float> v = random_row(static_cast<int>(rows) * heads(layer) * dim, random);
+    store.append(layer, rows, k.data(), v.data());
+    for (int64_t i = 0; i < rows * heads(layer); ++i) {
+      add(at(layer, static_cast<int>(i % heads(layer))), k.data() + i * dim, v.data() + i * dim);
+    }
+  }
+  void append_head(int layer, int head, int64_t rows, int64_t stride, std::mt19937& random) {
+    const std::vector<float> k = random_row(static_cast<int>(rows * stride), random);
+    const std::vector<float> v = random_row(static_cast<int>(rows * stride), random);
+    store.append(layer, head, rows, k.data(), v.data(), stride);
+    for (int64_t i = 0; i < rows; ++i) {
+      add(at(layer, head), k.data() + i * stride, v.data() + i * stride);
+    }
+  }
+  void keep(int layer, int head, const std::vector<int32_t>& rows) {
+    store.keep(layer, head, rows);
+    at(layer, head).keep(rows);
+  }
+  void mark(int layer, int head, std::mt19937& random) {
+    const std::span<float> marks = store.column(layer, head, "mark");
+    for (size_t i = 0; i < marks.size(); ++i) {
+      marks[i] = at(layer, head).rows[i].mark = static_cast<float>(random() % 1000);
+    }
+  }
+  void check() {
+    for (int layer = 0; layer < store.layout().layers(); ++layer) {
+      for (int head = 0; head < heads(layer); ++head) {
+        expect_same(store, layer, head, at(layer, head));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+
+  KvStore store;
+  std::vector<std::vector<PlainHead>> plain;
+
+ private:
+  void add(PlainHead& to, const float* k, const float* v) const {
+    const int dim = store.layout().head_dim;
+    to.append(as_stored(store.layout().type, {k, k + dim}),
+              as_stored(store.layout().type, {v, v + dim}));
+  }
+};
+
+std::vector<int32_t> random_subset(int64_t length, unsigned percent, std::mt19937& random) {
+  std::vector<int32_t> rows;
+  for (int64_t i = 0; i < length; ++i) {
+    if (random() % 100 < percent) rows.push_back(static_cast<int32_t>(i));
+  }
+  return rows;
+}
+
+/// Sinks and the most recent rows: what streaming methods keep.
+std::vector<int32_t> sinks_and_recent(int64_t length, int64_t dropped) {
+  std::vector<int32_t> rows;
+  for (int64_t i = 0; i < length; ++i) {
+    if (i < 4 || i >= 4 + dropped) rows.push_back(static_cast<int32_t>(i));
+  }
+  return rows;
+}
+
+class RandomOperations : public testing::TestWithParam<DType> {};
+
+TEST_P(RandomOperations, EqualPlainVectors) {
+  const KvLayout layout{{2, 1, 3}, 32, GetParam(), 8};
+  std::mt19937 random(11);
+  for (int round = 0; round < 6; ++round) {
+    std::vector<Pair> streams;
+    streams.emplace_back(layout);
+    for (int step = 0; step < 250; ++step) {
+      Pair& s = streams[random() % streams.size()];
+      const int layer = static_cast<int>(random() % 3);
+      const int head = static_cast<int>(random() % static_cast<unsigned>(s.heads(layer)));
+      const int64_t length = s.store.length(layer, head);
+      switch (random() % 12) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+          s.append_layer(layer, static_cast<int64_t>(random() % 20), random);
+          break;
+        case 4:
+          s.append_head(layer, head, static_cast<int64_t>(random() % 20), 32 + 5, random);
+          break;
+        case 5:
+          s.keep(layer, head, random_subset(length, 80, random));
+          break;
+        case 6:
+          s.keep(layer, head, random_subset(length, random() % 101, random));
+          break;
+        case 7:
+          s.keep(layer, head, sinks_and_recent(length, 8 * (random() % 3)));
+          break;
+        case 8: {
+          const int64_t to = length == 0 ? 0 : static_cast<int64_t>(random()) % (length + 1);
+          s.store.truncate(layer, head, to);
+          s.at(layer, head).truncate(to);
+          break;
+        }
+        case 9:
+          s.mark(layer, head, random);
+          break;
+        case 10:
+          if (streams.size() < 4) streams.emplace_back(s.store.fork(), s.plain);
+          break;
+        default:
+          if (streams.size() > 1 && random() % 2 == 0) {
+            streams.erase(streams.begin() + static_cast<std::ptrdiff_t>(random() % streams.size()));
+          } else if (random() % 4 == 0) {
+            s.store.clear();
+            s.reset();
+          }
+      }
+      if (step % 10 == 0) {
+        for (Pair& stream : streams) stream.check();
+        if (HasFatalFailure()) FAIL() << "round " << round << " step " << step;
+      }
+    }
+    for (Pair& stream : streams) stream.check();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RandomOperations, testing::ValuesIn(kTypes),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+TEST(KvStore, LargeAppendsRunInParallelToTheSameRows) {
+  for (const DType type : kTypes) {
+    std::mt19937 random(5);
+    Pair pair(KvLayout{{3}, 64, type});
+    for (const int threads : {1, 2}) {
+      set_thread_count(threads);
+      pair.append_layer(0, 1000, random);
+    }
+    pair.check();
+  }
+}
+
+TEST(KvStore, PagesAreAsAttentionReadsThem) {
+  std::mt19937 random(5);
+  Pair pair(KvLayout{{2}, 64, DType::F32, 16});
+  pair.append_layer(0, 40, random);
+  const PagedRows rows = pair.store.rows(0, 1);
+  EXPECT_EQ(rows.page_rows, 16);
+  EXPECT_EQ(rows.head_dim, 64);
+  EXPECT_EQ(rows.type, DType::F32);
+  for (size_t i = 0; i < 40; ++i) {
+    const std::byte* key = rows.pages[i / 16] + i % 16 * 256;
+    const std::byte* value = key + 16 * 256;
+    EXPECT_EQ(std::memcmp(key, pair.at(0, 1).rows[i].k.data(), 256), 0);
+    EXPECT_EQ(std::memcmp(value, pair.at(0, 1).rows[i].v.data(), 256), 0);
+  }
+}
+
+TEST(KvStore, BytesFollowTheRowsThatLive) {
+  for (const DType type : kTypes) {
+    const KvLayout layout{{3, 3}, 64, type};
+    KvStore store(layout);
+    EXPECT_EQ(store.bytes(), 0u);
+    std::mt19937 random(5);
+    const std::vector<float> x = random_row(3 * 64 * 100, random);
+    for (int64_t tokens = 100; tokens <= 3000; tokens += 100) {
+      store.append(0, 100, x.data(), x.data());
+      store.append(1, 100, x.data(), x.data());
+      EXPECT_EQ(store.live_rows(), 6 * tokens);
+      EXPECT_EQ(store.live_bytes(), static_cast<size_t>(6 * tokens) * 2 * layout.row_bytes());
+      EXPECT_EQ(store.bytes(), layout.bytes_for(tokens));
+      if (tokens >= 1300) {
+        EXPECT_LE(static_cast<double>(store.bytes()),
+                  1.05 * static_cast<double>(store.live_bytes()));
+      }
+    }
+    EXPECT_EQ(store.longest(), 3000);
+    store.truncate(64);
+    EXPECT_EQ(store.bytes(), layout.bytes_for(64));
+    store.clear();
+    EXPECT_EQ(store.bytes(), 0u);
+  }
+}
+
+TEST(KvStore, ForgottenRowsLeaveTheProcess) {
+  KvStore store(KvLayout{{4}, 64, DType::BF16});
+  const std::vector<float> x(4 * 64 * 1024, 1.0f);
+  const size_t before = anonymous_resident_bytes();
+  for (int i = 0; i < 64; ++i) store.append(0, 1024, x.data(), x.data());  // 64 MiB
+  const size_t full = anonymous_resident_bytes();
+  EXPECT_GT(full, before + (60u << 20));
+  const std::vector<int32_t> kept = sinks_and_recent(65536, 65536 - 516);
+  for (int h = 0; h < 4; ++h) store.keep(0, h, kept);
+  EXPECT_LT(anonymous_resident_bytes(), before + (5u << 20));
+  EXPECT_LT(store.bytes(), 1u << 20);
+}
+
+TEST(KvStore, AForkSharesPagesUntilOneSideWrites) {
+  const KvLayout layout{{1}, 64, DType::F32, 16};
+  std::mt19937 random(5);
+  Pair first(layout);
+  first.append_layer(0, 40, random);
+  Pair second(first.store.fork(), first.plain);
+  const auto page = [](Pair& p, size_t i) { return p.store.rows(0, 0).pages[i]; };
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(page(first, i), page(second, i));
+
+  second.append_layer(0, 1, random);
+  EXPECT_EQ(page(first, 1), page(second, 1));
+  EXPECT_NE(page(first, 2), page(second, 2));
+  first.keep(0, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20});
+  EXPECT_EQ(page(first, 0), page(second, 0));
+  EXPECT_NE(page(first, 1), page(second, 1));
+  first.check();
+  second.check();
+  first.store.clear();
+  first.reset();
+  second.check();
+}
+
+TEST(KvStore, DroppingWholePagesInTheMiddleMovesPagesNotRows) {
+  std::mt19937 random(5);
+  Pair pair(KvLayout{{1}, 64, DType::BF16, 16});
+  pair.append_layer(0, 160, random);
+  const std::vector<const std::byte*> before(pair.store.rows(0, 0).pages,
+                                             pair.store.rows(0, 0).pages + 10);
+  pair.keep(0, 0, sinks_and_recent(160, 48));
+  const std::byte* const* after = pair.store.rows(0, 0).pages;
+  EXPECT_EQ(after[0], before[0]);
+  for (size_t i = 1; i < 7; ++i) EXPECT_EQ(after[i], before[i + 3]) << i;
+  pair.check();
+}
+
+TEST(KvStore, TokensAreNumberedOnAfterEvictionAndAgainAfterTruncation) {
+  std::mt19937 random(5);
+  Pair pair(KvLayout{{1}, 32, DType::F32, 16});
+  pair.append_layer(0, 10, random);
+  pair.keep(0, 0, {0, 1, 2});
+  pair.append_layer(0, 2, random);
+  EXPECT_EQ(pair.store.token_of(0, 0, 2), 2);
+  EXPECT_EQ(pair.store.token_of(0, 0, 3), 10);
+  pair.store.truncate(0, 0, 4);
+  pair.at(0, 0).truncate(4);
+  pair.append_layer(0, 1, random);
+  EXPECT_EQ(pair.store.token_of(0, 0, 4), 11);
+  pair.keep(0, 0, {});
+  pair.append_layer(0, 1, random);
+  EXPECT_EQ(pair.store.token_of(0, 0, 0), 12);
+  pair.store.clear();
+  pair.reset();
+  pair.append_layer(0, 1, random);
+  EXPECT_EQ(pair.store.token_of(0, 0, 0), 0);
+  pair.check();
+}
+
+TEST(KvStore, ColumnsAreSeparateByNameAndHead) {
+  const std::vector<float> x(2 * 32 * 3, 1.0f);
+  KvStore store(KvLayout{{2}, 32, DType::F32, 16});
+  store.append(0, 3, x.data(), x.data());
+  store.column(0, 0, "a")[1] = 5;
+  store.column(0, 0, "b")[1] = 6;
+  EXPECT_EQ(store.column(0, 0, "a")[1], 5);
+  EXPECT_EQ(store.column(0, 0, "b")[1], 6);
+  EXPECT_EQ(store.column(0, 1, "a")[1], 0);
+  store.append(0, 1, x.data(), x.data());
+  EXPECT_EQ(store.column(0, 0, "a").size(), 4u);
+  EXPECT_EQ(store.column(0, 0, "a")[3], 0);
+  KvStore other = store.fork();
+  other.column(0, 0, "a")[1] = 7;
+  EXPECT_EQ(store.column(0, 0, "a")[1], 5);
+  store.keep(0, 0, std::vector<int32_t>{1, 3});
+  EXPECT_EQ(store.column(0, 0, "a")[0], 5);
+  EXPECT_EQ(other.column(0, 0, "a")[1], 7);
+}
+
+TEST(KvStore, StoresThatSharePagesWorkOnTwoThreads) {
+  set_thread_count(1);
+  const KvLayout layout{{2}, 32, DType::BF16, 16};
+  std::mt19937 random(5);
+  Pair base(layout);
+  base.append_layer(0, 100, random);
+  const auto work = [](Pair& p, unsigned seed) {
+    std::mt19937 mine(seed);
+    for (int i = 0; i < 100; ++i) {
+      p.append_layer(0, 7, mine);
+      for (int h = 0; h < 2; ++h) p.keep(0, h, random_subset(p.store.length(0, h), 95, mine));
+    }
+  };
+  Pair first(base.store.fork(), base.plain), second(base.store.fork(), base.plain);
+  std::thread one([&] { work(first, 1); }), two([&] { work(second, 2); });
+  one.join();
+  two.join();
+  base.check();
+  first.check();
+  second.check();
+}
+
+TEST(KvLayout, CountsWholePagesOfEveryHead) {
+  const KvLayout layout{{3, 1}, 64, DType::BF16};
+  EXPECT_EQ(layout.row_bytes(), 128u);
+  EXPECT_EQ(layout.page_bytes(), 2u * 64 * 128);
+  EXPECT_EQ(layout.bytes_for(0), 0u);
+  EXPECT_EQ(layout.bytes_for(1), 4 * layout.page_bytes());
+  EXPECT_EQ(layout.bytes_for(64), 4 * layout.page_bytes());
+  EXPECT_EQ(layout.bytes_for(65), 8 * layout.page_bytes());
+}
+
+}  // namespace
+}  // namespace longhaul
