@@ -9,9 +9,17 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 # Run apart, so that conversion leaves no memory behind in the process that measures.
 TO_GGUF = "import sys, pathlib; from goldens import gguf_export; " \
           "gguf_export.export(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), {'': 'BF16'})"
-TO_FOLDER = "import sys, torch, transformers as t; " \
-            "t.AutoModelForCausalLM.from_pretrained(sys.argv[1], gguf_file=sys.argv[2], " \
-            "dtype=torch.bfloat16).save_pretrained(sys.argv[3])"
+# The weights go into a fresh model: one that was read from GGUF refuses to be saved.
+TO_FOLDER = """
+import sys, torch, transformers
+read = transformers.AutoModelForCausalLM.from_pretrained(
+    sys.argv[1], gguf_file=sys.argv[2], dtype=torch.bfloat16)
+config = read.config.to_dict()
+config.pop("quantization_config", None)
+plain = type(read)(type(read.config).from_dict(config)).to(torch.bfloat16)
+plain.load_state_dict(read.state_dict())
+plain.save_pretrained(sys.argv[3])
+"""
 
 
 def convert(program, *arguments):
