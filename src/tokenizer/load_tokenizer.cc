@@ -41,7 +41,8 @@ std::optional<int32_t> id_of_text(const TokenizerModel& model, const std::string
   if (text.empty()) return std::nullopt;
   if (const AddedToken* token = model.added.with_text(text)) return token->id;
   const int32_t id = model.vocabulary.find(text);
-  return id < 0 ? std::nullopt : std::optional(id);
+  if (id < 0) return std::nullopt;
+  return id;
 }
 
 /// `bos_token` or `eos_token` of tokenizer_config.json or special_tokens_map.json.

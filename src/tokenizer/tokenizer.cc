@@ -119,6 +119,7 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) c
   for (const int32_t id : ids) {
     if (!model_->vocabulary.contains(id)) {
       raw += kReplacementCharacter;
+      first = false;
       continue;
     }
     if (skip_special && is_special(id)) continue;
