@@ -1,0 +1,109 @@
+// longhaul bench: speed and memory, beside what the machine could do.
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "base/system_info.h"
+#include "cli/bench_report.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/json_output.h"
+#include "cli/model_flags.h"
+#include "cli/session_flags.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kLongest = int64_t{1} << 40;
+
+struct BenchFlags {
+  ModelFlags model;
+  SessionFlags session;
+  std::string attention = "dense";
+  std::vector<int64_t> prompts{512, 2048, 8192};
+  std::vector<int64_t> depths{0, 8192};
+  int64_t steps = 64;
+  int repeat = 3;
+  bool no_machine = false;
+  bool json = false;
+};
+
+void note(const BenchFlags& flags, const std::string& line) {
+  if (!flags.json) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const Engine>& engine,
+                          const SessionOptions& options, Interrupt& interrupt) {
+  MethodSpeeds speeds;
+  speeds.attention = options.attention.text();
+  for (const int64_t prompt : flags.prompts) {
+    if (interrupt.requested()) return speeds;
+    note(flags, fmt::format("{}: prefill of {} tokens ...", speeds.attention, prompt));
+    const PrefillSpeed speed =
+        bench_prefill(engine, options, prompt, flags.repeat, &interrupt.flag());
+    if (speed.tokens_per_second.median > 0) speeds.prefill.push_back(speed);
+  }
+  if (interrupt.requested() || flags.steps == 0) return speeds;
+  note(flags, fmt::format("{}: decode of {} tokens ...", speeds.attention, flags.steps));
+  speeds.decode =
+      bench_decode(engine, options, flags.depths, flags.steps, flags.repeat, &interrupt.flag());
+  return speeds;
+}
+
+int run(const BenchFlags& flags) {
+  std::vector<SessionOptions> methods;
+  for (const std::string& method : split_methods(flags.attention)) {
+    SessionFlags session = flags.session;
+    session.attention = method;
+    methods.push_back(session.options());
+  }
+  const auto engine = flags.model.open();
+  Interrupt interrupt;
+  BenchResults results;
+  results.engine = engine.get();
+  results.session = methods.front();
+  results.repeat = flags.repeat;
+  warm_up(engine, methods.front());
+  for (const SessionOptions& options : methods) {
+    results.methods.push_back(bench_method(flags, engine, options, interrupt));
+  }
+  results.peak_bytes = peak_resident_bytes();
+  results.cancelled = interrupt.requested();
+  if (!flags.no_machine && !results.cancelled) {
+    note(flags, "the machine itself ...");
+    results.machine = measure_machine(engine->model(), read_test_bytes());
+  }
+  if (flags.json) {
+    print_json(bench_json(results));
+  } else {
+    std::fputs(("\n" + bench_text(results)).c_str(), stdout);
+  }
+  return results.cancelled ? kExitCancelled : kExitOk;
+}
+
+}  // namespace
+
+Command add_bench_command(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("bench", "Speed and memory, beside the machine's own peak");
+  auto flags = std::make_shared<BenchFlags>();
+  flags->model.add_to(*app);
+  add_number_list(*app, "--prompt", flags->prompts, 1, kLongest, "Prompt lengths to read, tokens");
+  add_number_list(*app, "--depth", flags->depths, 0, kLongest,
+                  "Tokens in the context before decoding");
+  add_number<int64_t>(*app, "--gen", flags->steps, 0, kLongest, "Tokens to decode at each depth");
+  add_number(*app, "-r,--repeat", flags->repeat, 1, 1000, "Repetitions of each");
+  add_text(*app, "--attention", flags->attention, "METHOD,...",
+           "Attention methods, compared on the same tokens");
+  flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
+  app->add_flag("--no-machine", flags->no_machine, "Do not measure the machine's own peaks");
+  app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->footer(
+      "Example:\n"
+      "  longhaul bench -m smollm2 --prompt 512,2048,8192 --gen 64 --depth 0,8192");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace longhaul

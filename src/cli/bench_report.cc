@@ -1,0 +1,174 @@
+#include "cli/bench_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "cli/model_flags.h"
+#include "cli/progress_bar.h"
+#include "cli/table.h"
+#include "ops/cpu/isa.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// What the machine could do with the products in force; 0 when it was not measured.
+double gemm_peak(const BenchResults& r) {
+  if (!r.machine) return 0;
+  return multiplies_in_bf16(r.session.compute) ? r.machine->best_bf16() : r.machine->best_f32();
+}
+
+double read_peak(const BenchResults& r) { return r.machine ? r.machine->read_bytes_per_second : 0; }
+
+/// Operations (or bytes) a second as a share of the peak.
+double share(double each, double per_second, double peak) {
+  return peak > 0 ? each * per_second / peak : 0;
+}
+
+double prefill_share(const BenchResults& r, const PrefillSpeed& p) {
+  const double flops_per_token = p.flops / static_cast<double>(p.prompt);
+  return share(flops_per_token, p.tokens_per_second.median, gemm_peak(r));
+}
+
+double decode_share(const BenchResults& r, const DecodeSpeed& d) {
+  return share(static_cast<double>(d.bytes_per_token), d.tokens_per_second.median, read_peak(r));
+}
+
+std::string percent(double value) { return value > 0 ? fmt::format("{:.0f} %", 100 * value) : "-"; }
+
+std::string rate(const Spread& s) {
+  const int digits = s.median < 100 ? 1 : 0;
+  return fmt::format("{:.{}f}", s.median, digits);
+}
+
+std::string range(const Spread& s) {
+  const int digits = s.median < 100 ? 1 : 0;
+  return fmt::format("{:.{}f}-{:.{}f}", s.min, digits, s.max, digits);
+}
+
+std::string gflops(double value) { return fmt::format("{:.0f}", value / 1e9); }
+
+std::string speeds_table(const BenchResults& r) {
+  using enum Table::Align;
+  Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight});
+  table.add({"attention", "test", "tokens", "tokens/s", "spread", "first token", "KV", "of peak"});
+  for (const MethodSpeeds& m : r.methods) {
+    for (const PrefillSpeed& p : m.prefill) {
+      table.add({m.attention, "prefill", with_commas(p.prompt), rate(p.tokens_per_second),
+                 range(p.tokens_per_second), format_seconds(p.first_token_seconds.median),
+                 format_bytes(p.kv_bytes), percent(prefill_share(r, p))});
+    }
+    for (const DecodeSpeed& d : m.decode) {
+      table.add({m.attention, "decode at", with_commas(d.depth), rate(d.tokens_per_second),
+                 range(d.tokens_per_second), "", format_bytes(d.kv_bytes),
+                 percent(decode_share(r, d))});
+    }
+  }
+  return table.text();
+}
+
+std::string machine_table(const MachinePeak& machine) {
+  using enum Table::Align;
+  Table table({kLeft, kRight, kRight});
+  table.add({"GFLOP/s of the GEMM library", "bf16", "f32"});
+  for (const GemmPeak& g : machine.gemms) {
+    table.add({fmt::format("  {} x {} x {}{}", g.shape.m, g.shape.n, g.shape.k,
+                           g.of_model ? " (a matrix of the model)" : ""),
+               gflops(g.bf16), gflops(g.f32)});
+  }
+  return table.text() +
+         fmt::format("memory read: {:.1f} GB/s\n", machine.read_bytes_per_second / 1e9);
+}
+
+ordered_json spread_json(const Spread& s) {
+  return {{"median", s.median}, {"min", s.min}, {"max", s.max}};
+}
+
+ordered_json prefill_json(const BenchResults& r, const std::string& attention,
+                          const PrefillSpeed& p) {
+  ordered_json json = {{"attention", attention},
+                       {"test", "prefill"},
+                       {"prompt", p.prompt},
+                       {"tokens_per_second", spread_json(p.tokens_per_second)},
+                       {"first_token_seconds", spread_json(p.first_token_seconds)},
+                       {"kv_bytes", p.kv_bytes},
+                       {"dense_flops", p.flops},
+                       {"pairs_share", p.pairs_share},
+                       {"attention_time_share", p.attention_share}};
+  if (r.machine) json["share_of_gemm_peak"] = prefill_share(r, p);
+  return json;
+}
+
+ordered_json decode_json(const BenchResults& r, const std::string& attention,
+                         const DecodeSpeed& d) {
+  ordered_json json = {{"attention", attention},
+                       {"test", "decode"},
+                       {"depth", d.depth},
+                       {"steps", d.steps},
+                       {"tokens_per_second", spread_json(d.tokens_per_second)},
+                       {"kv_bytes", d.kv_bytes},
+                       {"bytes_per_token", d.bytes_per_token}};
+  if (r.machine) json["share_of_read_peak"] = decode_share(r, d);
+  return json;
+}
+
+ordered_json machine_json(const BenchResults& r) {
+  ordered_json json = {{"cpu", cpu_model_name()},
+                       {"threads", thread_count()},
+                       {"isa", name_of(current_isa())},
+                       {"bf16_products", multiplies_in_bf16(r.session.compute)}};
+  if (!r.machine) return json;
+  json["gemm"] = ordered_json::array();
+  for (const GemmPeak& g : r.machine->gemms) {
+    json["gemm"].push_back({{"m", g.shape.m},
+                            {"n", g.shape.n},
+                            {"k", g.shape.k},
+                            {"of_model", g.of_model},
+                            {"bf16_flops", g.bf16},
+                            {"f32_flops", g.f32}});
+  }
+  json["read_bytes_per_second"] = r.machine->read_bytes_per_second;
+  return json;
+}
+
+}  // namespace
+
+std::string bench_text(const BenchResults& r) {
+  std::string text = fmt::format(
+      "{}: {} of weights, loaded in {}\n{}, {}\nKV {}, {} repetition{}, median and spread\n\n",
+      r.engine->checkpoint().path().filename().string(), format_bytes(r.engine->weight_bytes()),
+      format_seconds(r.engine->load_seconds()), cpu_model_name(), kernels_line(r.session.compute),
+      name_of(r.session.kv_type), r.repeat, r.repeat == 1 ? "" : "s");
+  text += speeds_table(r);
+  text += fmt::format("\npeak memory: {} (weights are mapped)\n", format_bytes(r.peak_bytes));
+  if (r.machine) {
+    text += machine_table(*r.machine) +
+            "\nof peak: prefill, operations of dense attention and all weights against the best\n"
+            "product above; decode, bytes of weights and live keys and values against memory.\n";
+  }
+  return text;
+}
+
+nlohmann::ordered_json bench_json(const BenchResults& r) {
+  ordered_json results = ordered_json::array();
+  for (const MethodSpeeds& m : r.methods) {
+    for (const PrefillSpeed& p : m.prefill) results.push_back(prefill_json(r, m.attention, p));
+    for (const DecodeSpeed& d : m.decode) results.push_back(decode_json(r, m.attention, d));
+  }
+  return {{"model", r.engine->checkpoint().path().string()},
+          {"weight_bytes", r.engine->weight_bytes()},
+          {"load_seconds", r.engine->load_seconds()},
+          {"kv_type", name_of(r.session.kv_type)},
+          {"repeat", r.repeat},
+          {"cancelled", r.cancelled},
+          {"results", results},
+          {"peak_rss_bytes", r.peak_bytes},
+          {"machine", machine_json(r)}};
+}
+
+}  // namespace longhaul

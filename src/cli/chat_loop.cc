@@ -1,0 +1,123 @@
+#include "cli/chat_loop.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/documents.h"
+#include "cli/line_editor.h"
+#include "cli/session_flags.h"
+
+namespace longhaul {
+namespace {
+
+constexpr const char* kHelp =
+    "/clear forgets the conversation, /quit (or Ctrl-D) ends it, Ctrl-C stops a reply.\n";
+
+class Chat {
+ public:
+  Chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
+       const ChatOptions& options, Interrupt& interrupt)
+      : session_(session),
+        prompt_(prompt),
+        documents_(documents),
+        options_(options),
+        interrupt_(interrupt),
+        chat_(prompt.template_of(session.engine())) {}
+
+  int run() {
+    if (!prompt_.question.empty()) {
+      answer(prompt_.question);
+    } else if (!documents_.empty()) {
+      read_ahead();
+    }
+    for (;;) {
+      interrupt_.flag().clear();
+      const std::optional<std::string> line = read_line("> ");
+      if (!line) {
+        if (isatty(STDIN_FILENO) == 1) std::fputs("\n", stdout);
+        return interrupt_.requested() ? kExitCancelled : kExitOk;
+      }
+      if (*line == "/quit" || *line == "/exit") return kExitOk;
+      if (*line == "/help") {
+        std::fputs(kHelp, stderr);
+      } else if (*line == "/clear") {
+        context_.clear();
+      } else if (line->find_first_not_of(" \t") != std::string::npos) {
+        answer(*line);
+      }
+    }
+  }
+
+ private:
+  /// The documents are read before the first question is there; that costs the first token nothing
+  /// then. Only where the method can drop the placeholder again.
+  void read_ahead() {
+    const Engine& engine = session_.engine();
+    if (!session_.options().attention.make(engine.model().shape)->can_rewind()) return;
+    PromptFlags flags = prompt_;
+    flags.question = "?";
+    TurnOptions reading = options_.turn;
+    reading.generate.max_tokens = 0;
+    const Prompt prompt = compose_prompt(flags, documents_, engine);
+    run_turn(session_, prompt.tokens, prompt.instruction, reading, interrupt_);
+  }
+
+  void answer(const std::string& text) {
+    const std::vector<int32_t> before = context_;
+    try {
+      const int64_t instruction = append_user(text);
+      warn_beyond_training(session_, static_cast<int64_t>(context_.size()));
+      const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
+      if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
+        context_ = before;
+        return;
+      }
+      context_.insert(context_.end(), facts.reply.tokens.begin(), facts.reply.tokens.end());
+      reply_closed_ = facts.reply.stop == StopReason::kEndOfReply;
+      if (!options_.quiet) std::fputs(turn_report(facts, session_).c_str(), stderr);
+    } catch (const UserError& error) {  // too long, no memory: the conversation goes on without it
+      context_ = before;
+      std::fprintf(stderr, "error: %s\n", error.what());
+    }
+  }
+
+  /// Adds the turn to the context; returns how many tokens it has.
+  int64_t append_user(const std::string& text) {
+    const Engine& engine = session_.engine();
+    if (context_.empty()) {
+      PromptFlags flags = prompt_;
+      flags.question = text;
+      Prompt prompt = compose_prompt(flags, documents_, engine);
+      context_ = std::move(prompt.tokens);
+      return prompt.instruction;
+    }
+    size_t replaced = 0;
+    const auto turn =
+        engine.tokenizer().encode(chat_.further_turn(text, reply_closed_), false, &replaced);
+    warn_replaced(replaced);
+    context_.insert(context_.end(), turn.begin(), turn.end());
+    return static_cast<int64_t>(turn.size());
+  }
+
+  Session& session_;
+  const PromptFlags& prompt_;
+  const std::vector<std::string>& documents_;
+  const ChatOptions& options_;
+  Interrupt& interrupt_;
+  ChatTemplate chat_;
+  std::vector<int32_t> context_;  ///< the conversation; the session may hold less of it
+  bool reply_closed_ = true;
+};
+
+}  // namespace
+
+int run_chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
+             const ChatOptions& options, Interrupt& interrupt) {
+  return Chat(session, prompt, documents, options, interrupt).run();
+}
+
+}  // namespace longhaul

@@ -1,0 +1,27 @@
+#pragma once
+// The subcommands: each file adds one to the program and gives back what runs it.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace longhaul {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitUserError = 2;
+inline constexpr int kExitCancelled = 130;  ///< as a shell reports death by SIGINT
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;  ///< exit status; throws UserError
+};
+
+Command add_run_command(CLI::App& program);
+Command add_perplexity_command(CLI::App& program);
+Command add_bench_command(CLI::App& program);
+Command add_inspect_command(CLI::App& program);
+Command add_tokenize_command(CLI::App& program);
+Command add_methods_command(CLI::App& program);
+Command add_models_command(CLI::App& program);
+Command add_pull_command(CLI::App& program);
+
+}  // namespace longhaul

@@ -1,0 +1,22 @@
+#pragma once
+// Texts that the user hands over: files or standard input.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace longhaul {
+
+/// The text of `file`, "-" for standard input, without a byte-order mark. Throws UserError naming
+/// the file when it cannot be read or is a PDF; warns when it is empty or looks like no text at
+/// all. Broken UTF-8 is left as it is: the tokenizer replaces it.
+std::string read_document(const std::string& file);
+
+/// One warning for `count` broken UTF-8 sequences in a prompt, none for 0.
+void warn_replaced(size_t count);
+
+/// Documents, then the question, with blank lines between them; documents lose the newlines at
+/// their end. Empty ones are left out.
+std::string join_documents(const std::vector<std::string>& documents, const std::string& question);
+
+}  // namespace longhaul

@@ -1,0 +1,49 @@
+#pragma once
+// Flags whose bad values are refused in one line that names the flag, the value and what is wanted.
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace longhaul {
+
+/// "'abc' is no whole number from 1 to 8"; empty when `text` is a number in range.
+std::string integer_problem(const std::string& text, int64_t least, int64_t most);
+std::string real_problem(const std::string& text, double least, double most);
+
+/// The last of several wins, as elsewhere on command lines.
+template <class T>
+CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T least, T most,
+                        const std::string& help) {
+  const auto check = [least, most](const std::string& text) {
+    if constexpr (std::is_integral_v<T>) {
+      return integer_problem(text, static_cast<int64_t>(least), static_cast<int64_t>(most));
+    } else {
+      return real_problem(text, static_cast<double>(least), static_cast<double>(most));
+    }
+  };
+  return app.add_option(names, value, help)
+      ->check(check)
+      ->type_name(std::is_integral_v<T> ? "N" : "X")
+      ->take_last()
+      ->capture_default_str();
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& value,
+                      const std::string& type, const std::string& help);
+
+/// One of `choices`, whatever its case; stored in lower case.
+CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& value,
+                        std::vector<std::string> choices, const std::string& help);
+
+/// "512M", "2.5GiB"; stored as bytes.
+CLI::Option* add_size(CLI::App& app, const std::string& names, size_t& bytes,
+                      const std::string& help);
+
+/// "512,2048,8192": each number at least `least`.
+CLI::Option* add_number_list(CLI::App& app, const std::string& names, std::vector<int64_t>& values,
+                             int64_t least, int64_t most, const std::string& help);
+
+}  // namespace longhaul

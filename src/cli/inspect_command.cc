@@ -1,0 +1,167 @@
+// longhaul inspect: what a model file holds. Only headers are read.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/json_output.h"
+#include "cli/progress_bar.h"
+#include "cli/table.h"
+#include "engine/model_names.h"
+#include "format/checkpoint.h"
+#include "format/printable.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct TypeTotal {
+  size_t tensors = 0;
+  int64_t elements = 0;
+  size_t bytes = 0;
+};
+
+std::map<std::string, TypeTotal> totals_by_type(const Checkpoint& checkpoint) {
+  std::map<std::string, TypeTotal> totals;
+  for (const TensorView& t : checkpoint.tensors()) {
+    TypeTotal& total = totals[std::string(name_of(t.type))];
+    ++total.tensors;
+    total.elements += t.elements();
+    total.bytes += t.bytes();
+  }
+  return totals;
+}
+
+int64_t parameters(const Checkpoint& checkpoint) {
+  int64_t count = 0;
+  for (const TensorView& t : checkpoint.tensors()) count += t.elements();
+  return count;
+}
+
+/// Names come from the file; only plain ones are shown as they are.
+std::string shown_name(const std::string& name) {
+  const std::string quoted = printable(name);
+  return quoted == "'" + name + "'" ? name : quoted;
+}
+
+std::string shape_text(const TensorView& t) {
+  return fmt::format("{}", fmt::join(t.shape.begin(), t.shape.begin() + t.rank, " x "));
+}
+
+/// (key, value as text) of either format's metadata.
+std::vector<std::pair<std::string, std::string>> metadata(const Checkpoint& checkpoint) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  if (checkpoint.format() == CheckpointFormat::kGguf) {
+    for (const GgufEntry& entry : checkpoint.gguf().entries()) {
+      entries.emplace_back(shown_name(std::string(entry.key)), checkpoint.gguf().describe(entry));
+    }
+    return entries;
+  }
+  const HfDocuments& hf = checkpoint.hf();
+  for (const auto& [file, document] : {std::pair{"config.json", &hf.config},
+                                       {"generation_config.json", &hf.generation_config},
+                                       {"tokenizer_config.json", &hf.tokenizer_config}}) {
+    if (!document->is_object()) continue;
+    for (const auto& [key, value] : document->items()) {
+      const auto replace = nlohmann::json::error_handler_t::replace;
+      entries.emplace_back(fmt::format("{}: {}", file, shown_name(key)),
+                           value.dump(-1, ' ', true, replace));
+    }
+  }
+  return entries;
+}
+
+std::string cut(const std::string& text) {
+  constexpr size_t kLongest = 100;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
+}
+
+void print_text(const Checkpoint& checkpoint, bool brief) {
+  const bool gguf = checkpoint.format() == CheckpointFormat::kGguf;
+  fmt::print("{}: {}, {} file{}, {} tensors, {} parameters, {}\n\n", checkpoint.path().string(),
+             gguf ? "GGUF" : "Hugging Face folder", checkpoint.files().size(),
+             checkpoint.files().size() == 1 ? "" : "s", checkpoint.tensors().size(),
+             with_commas(parameters(checkpoint)), format_bytes(checkpoint.total_bytes()));
+  using enum Table::Align;
+  Table types({kLeft, kRight, kRight, kRight, kRight});
+  types.add({"type", "tensors", "elements", "bytes", "bits each"});
+  for (const auto& [name, total] : totals_by_type(checkpoint)) {
+    const double bits =
+        8.0 * static_cast<double>(total.bytes) / static_cast<double>(total.elements);
+    types.add({name, std::to_string(total.tensors), with_commas(total.elements),
+               format_bytes(total.bytes), fmt::format("{:.2f}", bits)});
+  }
+  std::fputs(types.text().c_str(), stdout);
+  for (const UnreadableTensor& t : checkpoint.unreadable()) {
+    fmt::print("not readable: {} {}\n", shown_name(t.name), t.reason);
+  }
+  Table entries;
+  for (const auto& [key, value] : metadata(checkpoint)) entries.add({key, cut(value)});
+  std::fputs(("\n" + entries.text()).c_str(), stdout);
+  if (brief) return;
+  Table tensors({kLeft, kLeft, kRight, kRight});
+  for (const TensorView& t : checkpoint.tensors()) {
+    tensors.add(
+        {shown_name(t.name), std::string(name_of(t.type)), shape_text(t), format_bytes(t.bytes())});
+  }
+  std::fputs(("\n" + tensors.text()).c_str(), stdout);
+}
+
+ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
+  ordered_json types, entries, tensors = ordered_json::array();
+  for (const auto& [name, total] : totals_by_type(checkpoint)) {
+    types[name] = {
+        {"tensors", total.tensors}, {"elements", total.elements}, {"bytes", total.bytes}};
+  }
+  for (const auto& [key, value] : metadata(checkpoint)) entries[key] = value;
+  for (const TensorView& t : checkpoint.tensors()) {
+    const std::vector<int64_t> shape(t.shape.begin(), t.shape.begin() + t.rank);
+    tensors.push_back(
+        {{"name", t.name}, {"type", name_of(t.type)}, {"shape", shape}, {"bytes", t.bytes()}});
+  }
+  ordered_json json = {
+      {"path", checkpoint.path().string()},
+      {"format", checkpoint.format() == CheckpointFormat::kGguf ? "gguf" : "huggingface"},
+      {"files", checkpoint.files().size()},
+      {"parameters", parameters(checkpoint)},
+      {"bytes", checkpoint.total_bytes()},
+      {"types", types},
+      {"metadata", entries}};
+  if (!brief) json["tensors"] = tensors;
+  return json;
+}
+
+}  // namespace
+
+Command add_inspect_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("inspect", "What a model holds: metadata, tensors, bytes");
+  struct Flags {
+    std::string model;
+    bool brief = false;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  app->add_option("model", flags->model, "GGUF file, Hugging Face folder or name")
+      ->required()
+      ->type_name("MODEL");
+  app->add_flag("--brief", flags->brief, "Leave the list of tensors out");
+  app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->footer("Example:\n  longhaul inspect smollm2 --brief");
+  return {app, [flags] {
+            const Checkpoint checkpoint = open_checkpoint(find_model(flags->model));
+            if (flags->json) {
+              print_json(json_of(checkpoint, flags->brief));
+            } else {
+              print_text(checkpoint, flags->brief);
+            }
+            return kExitOk;
+          }};
+}
+
+}  // namespace longhaul

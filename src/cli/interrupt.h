@@ -1,0 +1,20 @@
+#pragma once
+// Ctrl-C asks the running work to stop; a second one ends the program at once.
+
+#include "base/cancel.h"
+
+namespace longhaul {
+
+/// Installs the handler while it lives. One at a time.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  CancelFlag& flag();
+  bool requested() { return flag().requested(); }
+};
+
+}  // namespace longhaul

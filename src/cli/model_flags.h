@@ -1,0 +1,26 @@
+#pragma once
+// Which model, and what part of the machine works on it.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "ops/linear.h"
+
+namespace longhaul {
+
+struct ModelFlags {
+  std::string model = "nano";
+  int threads = 0;  ///< 0: every core this process may use
+  std::string isa;  ///< empty: the best the CPU has
+
+  void add_to(CLI::App& app);
+  /// Sets threads and kernels, then opens the model. Throws UserError.
+  std::shared_ptr<const Engine> open() const;
+};
+
+/// "amx, bf16 products, 2 threads": what ran.
+std::string kernels_line(Compute compute);
+
+}  // namespace longhaul

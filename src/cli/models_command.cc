@@ -1,0 +1,88 @@
+// longhaul models: what is at hand.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/json_output.h"
+#include "cli/table.h"
+#include "engine/model_names.h"
+#include "format/checkpoint.h"
+
+namespace longhaul {
+namespace {
+
+struct ListedModel {
+  NamedModel model;
+  size_t bytes = 0;
+  std::string problem;  ///< why it cannot be read
+};
+
+std::vector<ListedModel> list_models() {
+  std::vector<ListedModel> list;
+  for (const NamedModel& model : models_at_hand()) {
+    ListedModel listed{model, 0, ""};
+    try {
+      listed.bytes = open_checkpoint(model.path).total_bytes();
+    } catch (const UserError& error) {
+      listed.problem = error.what();
+    }
+    list.push_back(std::move(listed));
+  }
+  return list;
+}
+
+bool holds(const std::vector<ListedModel>& list, const std::string& name) {
+  for (const ListedModel& m : list) {
+    if (m.model.name == name) return true;
+  }
+  return false;
+}
+
+void print_models(const std::vector<ListedModel>& list) {
+  Table table({Table::Align::kLeft, Table::Align::kRight});
+  for (const ListedModel& m : list) {
+    table.add({m.model.name, m.problem.empty() ? format_bytes(m.bytes) : "unreadable",
+               m.problem.empty() ? m.model.path.string() : m.problem});
+  }
+  if (!holds(list, "smollm2"))
+    table.add({"smollm2", "-", "to be had with 'longhaul pull smollm2'"});
+  std::fputs(table.text().c_str(), stdout);
+  std::string places;
+  for (const auto& folder : model_folders()) places += "\n  " + folder.string();
+  fmt::print("\nNames are looked up in:{}\nSet LONGHAUL_MODELS to add a folder.\n", places);
+}
+
+void print_models_json(const std::vector<ListedModel>& list) {
+  auto json = nlohmann::ordered_json::array();
+  for (const ListedModel& m : list) {
+    json.push_back({{"name", m.model.name}, {"path", m.model.path.string()}, {"bytes", m.bytes}});
+    if (!m.problem.empty()) json.back()["problem"] = m.problem;
+  }
+  print_json(json);
+}
+
+}  // namespace
+
+Command add_models_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("models", "The models that are at hand by name");
+  auto json = std::make_shared<bool>(false);
+  app->add_flag("--json", *json, "A JSON array on standard output");
+  app->footer("Example:\n  longhaul models");
+  return {app, [json] {
+            const auto list = list_models();
+            if (*json) {
+              print_models_json(list);
+            } else {
+              print_models(list);
+            }
+            return kExitOk;
+          }};
+}
+
+}  // namespace longhaul

@@ -1,0 +1,139 @@
+// longhaul perplexity: how well a model predicts a text.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/documents.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/json_output.h"
+#include "cli/model_flags.h"
+#include "cli/progress_bar.h"
+#include "cli/session_flags.h"
+#include "cli/table.h"
+#include "engine/perplexity.h"
+
+namespace longhaul {
+namespace {
+
+struct PerplexityFlags {
+  ModelFlags model;
+  SessionFlags session;
+  std::string file;
+  int64_t window = 2048;
+  int64_t stride = 0;  ///< 0: the window
+  bool json = false;
+  bool quiet = false;
+};
+
+struct Figures {
+  const PerplexityFlags& flags;
+  const Engine& engine;
+  const SessionOptions& session;
+  const PerplexityResult& result;
+  int64_t tokens;
+
+  double tokens_per_second() const {
+    return static_cast<double>(result.tokens_scored) / result.seconds;
+  }
+};
+
+void print_figures(const Figures& f) {
+  Table table;
+  table.add({"perplexity", fmt::format("{:.4f}", f.result.perplexity())});
+  table.add({"mean -ln p", fmt::format("{:.6f} per token", f.result.mean())});
+  table.add({"tokens", fmt::format("{} scored of {}, {} windows of {} every {}",
+                                   with_commas(f.result.tokens_scored), with_commas(f.tokens),
+                                   f.result.window_sums.size(), with_commas(f.flags.window),
+                                   with_commas(f.flags.stride))});
+  std::fputs(table.text().c_str(), stdout);
+  if (f.flags.quiet) return;
+  Table cost;
+  cost.add({"time", fmt::format("{} ({:.0f} tokens/s)", format_seconds(f.result.seconds),
+                                f.tokens_per_second())});
+  cost.add({"KV", fmt::format("{}, {}, {} attention", format_bytes(f.result.kv_bytes),
+                              name_of(f.session.kv_type), f.session.attention.text())});
+  cost.add({"memory", format_bytes(peak_resident_bytes()) + " at most"});
+  cost.add({"kernels", kernels_line(f.session.compute)});
+  std::fputs(("\n" + cost.text()).c_str(), stderr);
+}
+
+void print_figures_json(const Figures& f) {
+  print_json({
+      {"perplexity", f.result.perplexity()},
+      {"mean_nll", f.result.mean()},
+      {"tokens_scored", f.result.tokens_scored},
+      {"tokens", f.tokens},
+      {"windows", f.result.window_sums.size()},
+      {"ctx", f.flags.window},
+      {"stride", f.flags.stride},
+      {"seconds", f.result.seconds},
+      {"tokens_per_second", f.tokens_per_second()},
+      {"kv_bytes", f.result.kv_bytes},
+      {"kv_type", name_of(f.session.kv_type)},
+      {"attention", f.session.attention.text()},
+      {"peak_rss_bytes", peak_resident_bytes()},
+  });
+}
+
+int run(PerplexityFlags flags) {
+  if (flags.stride == 0) flags.stride = flags.window;
+  const SessionOptions session = flags.session.options();
+  const std::string text = read_document(flags.file);
+  const auto engine = flags.model.open();
+  size_t replaced = 0;
+  const auto tokens = engine->tokenizer().encode(text, {}, &replaced);
+  warn_replaced(replaced);
+
+  Interrupt interrupt;
+  ProgressBar bar("reading", !flags.quiet && !flags.json);
+  PerplexityHooks hooks;
+  hooks.cancel = &interrupt.flag();
+  hooks.progress = [&bar](int64_t done, int64_t total, const PerplexityResult& so_far) {
+    bar.update(done, total,
+               so_far.tokens_scored > 0 ? fmt::format("{:.3f} so far", so_far.perplexity()) : "");
+  };
+  const PerplexityResult result =
+      measure_perplexity(engine, session, tokens, flags.window, flags.stride, hooks);
+  bar.clear();
+  const Figures figures{flags, *engine, session, result, static_cast<int64_t>(tokens.size())};
+  if (!result.finished && result.tokens_scored == 0) return kExitCancelled;
+  if (flags.json) {
+    print_figures_json(figures);
+  } else {
+    print_figures(figures);
+  }
+  return result.finished ? kExitOk : kExitCancelled;
+}
+
+}  // namespace
+
+Command add_perplexity_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("perplexity", "How well a model predicts a text");
+  auto flags = std::make_shared<PerplexityFlags>();
+  app->add_option("file", flags->file, "The text, '-' for standard input")
+      ->required()
+      ->type_name("FILE");
+  flags->model.add_to(*app);
+  add_number<int64_t>(*app, "-c,--ctx", flags->window, 2, int64_t{1} << 40,
+                      "Tokens of a window; each is a fresh context");
+  add_number<int64_t>(*app, "--stride", flags->stride, 0, int64_t{1} << 40,
+                      "Tokens from one window's begin to the next; 0: the window");
+  flags->session.add_to(*app, SessionFlags::Set::kWithoutContext);
+  app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->add_flag("-q,--quiet", flags->quiet, "No cost report, no progress bar");
+  app->footer(
+      "Every token is scored once, given at most ctx - 1 tokens before it; a smaller stride gives\n"
+      "each more context and takes longer.\n"
+      "Example:\n"
+      "  longhaul perplexity book.txt -m nano --ctx 4096 --stride 1024");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace longhaul

@@ -1,0 +1,35 @@
+#pragma once
+// One line on standard error that tells how far a long prompt is. Shown only on a terminal and only
+// when the work takes more than a second.
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+
+namespace longhaul {
+
+class ProgressBar {
+ public:
+  /// `verb`: "reading". Disabled bars draw nothing.
+  ProgressBar(std::string verb, bool enabled);
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  /// Tokens done of all; `note` stands at the end.
+  void update(int64_t done, int64_t total, const std::string& note = "");
+  /// Takes the line away.
+  void clear();
+
+ private:
+  std::string verb_;
+  bool enabled_;
+  bool shown_ = false;
+  Stopwatch watch_;
+};
+
+/// "12,345"
+std::string with_commas(int64_t number);
+
+}  // namespace longhaul

@@ -1,0 +1,97 @@
+#include "cli/prompt.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/documents.h"
+#include "cli/flags.h"
+
+namespace longhaul {
+namespace {
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+/// How many tokens at the end hold the last `bytes` bytes of the text.
+int64_t tokens_of_tail(const Tokenizer& tokenizer, const std::vector<int32_t>& tokens,
+                       size_t bytes) {
+  size_t covered = 0;
+  int64_t count = 0;
+  for (auto it = tokens.rbegin(); it != tokens.rend() && covered < bytes; ++it, ++count) {
+    covered += tokenizer.piece(*it).size();
+  }
+  return count;
+}
+
+Prompt compose_raw(const std::string& text, const Engine& engine, size_t* replaced) {
+  Prompt prompt;
+  prompt.tokens =
+      engine.tokenizer().encode(text, {.add_special = true, .parse_special = true}, replaced);
+  return prompt;
+}
+
+Prompt compose_chat(const PromptFlags& flags, const std::string& text, const Engine& engine,
+                    size_t* replaced) {
+  const ChatTemplate chat = flags.template_of(engine);
+  std::vector<ChatMessage> messages;
+  if (!flags.system.empty()) messages.push_back({ChatRole::system, flags.system});
+  messages.push_back({ChatRole::user, text});
+  Prompt prompt;
+  prompt.tokens = engine.tokenizer().encode(chat.segments(messages, true), false, replaced);
+  if (text.size() > flags.question.size() && !flags.question.empty()) {
+    const std::string rendered = chat.render(messages, true);
+    const size_t question = rendered.rfind(flags.question);
+    if (question != std::string::npos) {
+      prompt.instruction =
+          tokens_of_tail(engine.tokenizer(), prompt.tokens, rendered.size() - question);
+    }
+  }
+  return prompt;
+}
+
+}  // namespace
+
+void PromptFlags::add_to(CLI::App& app) {
+  app.add_option("-f,--file", files,
+                 "A text to read, '-' for standard input; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  add_text(app, "-p,--prompt", question, "TEXT", "The question; it follows the texts");
+  const std::string group = "Prompt form";
+  add_text(app, "--system", system, "TEXT", "System message")->group(group);
+  std::vector<std::string> names;
+  for (const std::string_view name : chat_template_names()) names.emplace_back(name);
+  add_choice(app, "--chat-template", chat_template, names, "Use this template, not the model's own")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_flag("--raw", raw, "No chat template: the model continues the bare text")->group(group);
+}
+
+ChatTemplate PromptFlags::template_of(const Engine& engine) const {
+  if (chat_template.empty()) return engine.chat_template();
+  ChatTokens tokens;
+  const Tokenizer& tokenizer = engine.tokenizer();
+  if (const auto id = tokenizer.bos_id()) tokens.bos = tokenizer.piece(*id);
+  if (const auto id = tokenizer.eos_id()) tokens.eos = tokenizer.piece(*id);
+  return ChatTemplate::named(chat_template, tokens);
+}
+
+Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,
+                      const Engine& engine) {
+  // A bare text is the user's business to the last byte; a message does not end in newlines.
+  const bool one_bare_text = flags.raw && flags.question.empty() && documents.size() == 1;
+  const std::string text =
+      one_bare_text ? documents.front() : join_documents(documents, flags.question);
+  if (is_blank(text)) {
+    user_error("the prompt is empty: give a text with -f FILE or a question with -p TEXT");
+  }
+  size_t replaced = 0;
+  Prompt prompt = flags.raw ? compose_raw(text, engine, &replaced)
+                            : compose_chat(flags, text, engine, &replaced);
+  warn_replaced(replaced);
+  if (prompt.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
+  return prompt;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,36 @@
+#pragma once
+// From documents and a question to the tokens that the model reads.
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace longhaul {
+
+struct PromptFlags {
+  std::vector<std::string> files;
+  std::string question;
+  std::string system;
+  std::string chat_template;
+  bool raw = false;
+
+  void add_to(CLI::App& app);
+  /// By name when the user gave one, else the model's own. Throws UserError.
+  ChatTemplate template_of(const Engine& engine) const;
+};
+
+struct Prompt {
+  std::vector<int32_t> tokens;
+  int64_t instruction = 0;  ///< how many at the end are the question and what follows it
+};
+
+/// The first turn: system message, documents and question in the model's template, or with --raw
+/// the bare text, in which control tokens are recognised. Warns about broken UTF-8; throws
+/// UserError when there is no text at all.
+Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,
+                      const Engine& engine);
+
+}  // namespace longhaul

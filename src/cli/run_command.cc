@@ -1,0 +1,119 @@
+// longhaul run: one answer, or a chat.
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/chat_loop.h"
+#include "cli/command.h"
+#include "cli/documents.h"
+#include "cli/flags.h"
+#include "cli/json_output.h"
+#include "cli/model_flags.h"
+#include "cli/prompt.h"
+#include "cli/sampling_flags.h"
+#include "cli/session_flags.h"
+#include "cli/turn.h"
+
+namespace longhaul {
+namespace {
+
+struct RunFlags {
+  ModelFlags model;
+  SessionFlags session;
+  PromptFlags prompt;
+  SamplingFlags sampling;
+  bool interactive = false;
+  bool json = false;
+  bool quiet = false;
+  std::string save, load;
+
+  void add_to(CLI::App& app);
+  void check() const;
+};
+
+void RunFlags::add_to(CLI::App& app) {
+  model.add_to(app);
+  prompt.add_to(app);
+  app.add_flag("-i,--interactive", interactive, "Chat: ask further questions, with line editing");
+  sampling.add_to(app);
+  session.add_to(app);
+  const std::string group = "Session files";
+  add_text(app, "--save", save, "FILE", "Keep what was read: keys and values after the prompt")
+      ->group(group);
+  add_text(app, "--load", load, "FILE", "Start from it: only what differs is read")->group(group);
+  app.add_flag("--json", json, "One JSON object on standard output instead of the text");
+  app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
+}
+
+void RunFlags::check() const {
+  if (interactive && json) user_error("--json: does not go with -i");
+  if (interactive && prompt.raw) user_error("--raw: does not go with -i, a chat needs a template");
+  size_t from_stdin = 0;
+  for (const std::string& file : prompt.files) from_stdin += file == "-" ? 1 : 0;
+  if (interactive && from_stdin > 0)
+    user_error("-f -: does not go with -i, which reads your lines");
+  if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
+  if (!interactive && prompt.files.empty() && prompt.question.empty()) {
+    user_error("the prompt is empty: give a text with -f FILE or a question with -p TEXT");
+  }
+}
+
+/// Exit status of a single answer.
+int finish(const RunFlags& flags, const RunFacts& facts, const Session& session) {
+  if (flags.json) {
+    print_json(run_json(facts, session));
+  } else if (!flags.quiet) {
+    std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
+  }
+  const bool cancelled =
+      !facts.reading.finished || (facts.replied && facts.reply.stop == StopReason::kCancelled);
+  return cancelled ? kExitCancelled : kExitOk;
+}
+
+int run(const RunFlags& flags) {
+  flags.check();
+  const SessionOptions session_options = flags.session.options();
+  std::vector<std::string> documents;
+  for (const std::string& file : flags.prompt.files) documents.push_back(read_document(file));
+
+  const auto engine = flags.model.open();
+  Session session(engine, session_options);
+  if (!flags.load.empty()) session.load(flags.load);
+  const size_t loaded = session.tokens().size();
+
+  Interrupt interrupt;
+  TurnOptions turn;
+  turn.generate = flags.sampling.options(&interrupt.flag());
+  turn.stream = !flags.json;
+  turn.progress = !flags.quiet && !flags.json;
+  if (flags.interactive) {
+    const int status = run_chat(session, flags.prompt, documents, {turn, flags.quiet}, interrupt);
+    if (!flags.save.empty()) session.save(flags.save);
+    return status;
+  }
+  turn.save = flags.save;
+  const Prompt prompt = compose_prompt(flags.prompt, documents, *engine);
+  warn_beyond_training(session, static_cast<int64_t>(prompt.tokens.size()));
+  RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
+  facts.loaded_tokens = loaded;
+  return finish(flags, facts, session);
+}
+
+}  // namespace
+
+Command add_run_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("run", "Answer a question about texts, or chat");
+  auto flags = std::make_shared<RunFlags>();
+  flags->add_to(*app);
+  app->footer(
+      "Examples:\n"
+      "  longhaul run -m smollm2 -f report.txt -p 'What does the report advise?'\n"
+      "  longhaul run -f book.txt --save book.session -n 0        # read once ...\n"
+      "  longhaul run -f book.txt --load book.session -p 'Who is Ellen?'   # ... ask often\n"
+      "  git log | longhaul run -m model.gguf -f - -p 'Summarise.' --json\n"
+      "  longhaul run -m model.gguf -f book.txt -i");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace longhaul

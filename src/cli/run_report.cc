@@ -1,0 +1,99 @@
+#include "cli/run_report.h"
+
+#include <fmt/format.h>
+
+#include "base/parallel.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "cli/model_flags.h"
+#include "cli/progress_bar.h"
+#include "cli/table.h"
+#include "ops/cpu/isa.h"
+
+namespace longhaul {
+namespace {
+
+std::string prompt_line(const PromptReading& r) {
+  const int64_t read = r.tokens - r.reused;
+  std::string line = with_commas(r.tokens) + " tokens";
+  if (r.reused > 0) line += fmt::format(", {} reused", with_commas(r.reused));
+  line += fmt::format(", {} read in {} ({:.0f} tokens/s)", with_commas(read),
+                      format_seconds(r.seconds), r.tokens_per_second());
+  return r.finished
+             ? line
+             : with_commas(r.tokens) + " tokens, cancelled after " + format_seconds(r.seconds);
+}
+
+std::string reply_line(const RunFacts& facts) {
+  std::string reason(name_of(facts.reply.stop));
+  for (char& c : reason) c = c == '_' ? ' ' : c;
+  return fmt::format("{} tokens, {:.1f} tokens/s, stopped by {}",
+                     with_commas(static_cast<int64_t>(facts.reply.tokens.size())),
+                     facts.reply.tokens_per_second(), reason);
+}
+
+std::string kv_line(const Session& session) {
+  const SessionReport report = session.report();
+  return fmt::format("{} for {} tokens, {}, {} attention{}", format_bytes(report.kv_bytes),
+                     with_commas(report.tokens), name_of(session.options().kv_type),
+                     session.options().attention.text(),
+                     report.pairs_share < 0.9995
+                         ? fmt::format(", {:.1f} % of dense pairs", 100 * report.pairs_share)
+                         : "");
+}
+
+}  // namespace
+
+std::string run_report(const RunFacts& facts, const Session& session) {
+  Table table;
+  table.add({"prompt", prompt_line(facts.reading)});
+  if (facts.replied) {
+    table.add({"first token", format_seconds(facts.first_token_seconds)});
+    table.add({"reply", reply_line(facts)});
+  }
+  table.add({"KV", kv_line(session)});
+  table.add({"memory", fmt::format("{} at most, weights ({}, mapped) included",
+                                   format_bytes(peak_resident_bytes()),
+                                   format_bytes(session.engine().weight_bytes()))});
+  table.add({"model load", format_seconds(session.engine().load_seconds())});
+  table.add({"kernels", kernels_line(session.options().compute)});
+  return table.text();
+}
+
+std::string turn_report(const RunFacts& facts, const Session& session) {
+  return fmt::format("[{} of {} tokens read, first token {}, {:.1f} tokens/s, KV {}]\n",
+                     with_commas(facts.reading.tokens - facts.reading.reused),
+                     with_commas(facts.reading.tokens), format_seconds(facts.first_token_seconds),
+                     facts.reply.tokens_per_second(), format_bytes(session.report().kv_bytes));
+}
+
+nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
+  const SessionReport report = session.report();
+  nlohmann::ordered_json json = {
+      {"text", facts.reply.text},
+      {"tokens", facts.reply.tokens},
+      {"stop_reason",
+       facts.replied ? name_of(facts.reply.stop) : (facts.reading.finished ? "none" : "cancelled")},
+      {"prompt_tokens", facts.reading.tokens},
+      {"reused_tokens", facts.reading.reused},
+      {"loaded_tokens", facts.loaded_tokens},
+      {"prefill_seconds", facts.reading.seconds},
+      {"prefill_tokens_per_second", facts.reading.tokens_per_second()},
+      {"first_token_seconds", facts.first_token_seconds},
+      {"decode_tokens_per_second", facts.reply.tokens_per_second()},
+      {"context_tokens", report.tokens},
+      {"kv_bytes", report.kv_bytes},
+      {"kv_type", name_of(session.options().kv_type)},
+      {"attention", session.options().attention.text()},
+      {"pairs_share", report.pairs_share},
+      {"peak_rss_bytes", peak_resident_bytes()},
+      {"weight_bytes", session.engine().weight_bytes()},
+      {"load_seconds", session.engine().load_seconds()},
+      {"isa", name_of(current_isa())},
+      {"bf16_products", multiplies_in_bf16(session.options().compute)},
+      {"threads", thread_count()},
+  };
+  return json;
+}
+
+}  // namespace longhaul

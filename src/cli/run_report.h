@@ -1,0 +1,28 @@
+#pragma once
+// What a reply cost: the lines after it, and the same as JSON.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/generate.h"
+#include "engine/session.h"
+
+namespace longhaul {
+
+struct RunFacts {
+  PromptReading reading;
+  Reply reply;
+  bool replied = false;  ///< false: cancelled before the first token, or -n 0
+  double first_token_seconds =
+      0;                     ///< from the first prompt token's reading to the first reply token
+  size_t loaded_tokens = 0;  ///< in the session file of --load
+};
+
+/// Aligned lines for standard error.
+std::string run_report(const RunFacts& facts, const Session& session);
+/// One line for a turn of a chat.
+std::string turn_report(const RunFacts& facts, const Session& session);
+nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session);
+
+}  // namespace longhaul

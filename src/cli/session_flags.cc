@@ -1,0 +1,103 @@
+#include "cli/session_flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "cli/flags.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kLargestChunk = 1 << 20;
+
+/// Methods that answer sensibly beyond `tokens` tokens, with their default options.
+std::vector<std::string> methods_for(const ModelShape& shape, int64_t tokens) {
+  std::vector<std::string> names;
+  for (const MethodInfo& info : attention_methods()) {
+    const int64_t longest = MethodSpec::parse(info.name).make(shape)->longest_context(shape);
+    if (longest == 0 || longest >= tokens) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void SessionFlags::add_to(CLI::App& app, Set set) {
+  const std::string group = "Context";
+  if (set != Set::kWithoutAttentionAndContext) {
+    add_text(app, "--attention", attention, "METHOD[:KEY=VALUE,...]",
+             "Attention method ('longhaul methods' lists them)")
+        ->group(group);
+  }
+  if (set == Set::kAll) {
+    add_number<int64_t>(app, "-c,--ctx", context, 0, std::numeric_limits<int64_t>::max() / 2,
+                        "Most tokens of prompt and reply; 0: no limit. Reserves nothing")
+        ->group(group);
+  }
+  add_choice(app, "--kv-type", kv_type, {"f32", "f16", "bf16", "q8_0"},
+             "Type of stored keys and values")
+      ->group(group);
+  add_number(app, "--chunk", chunk, 0, kLargestChunk,
+             "Tokens read at a time; 0: chosen for the model. Less takes less memory")
+      ->group(group);
+  add_choice(app, "--compute", compute, {"best", "f32"},
+             "best: bf16 products where the CPU has them; f32: for reference")
+      ->group("Machine");
+  add_size(app, "--memory-limit", memory_limit,
+           "Refuse what needs more, such as 2G; default: what is free")
+      ->group("Machine");
+}
+
+SessionOptions SessionFlags::options() const {
+  SessionOptions options;
+  options.attention = MethodSpec::parse(attention);
+  options.kv_type = *dtype_from_name(kv_type);
+  options.compute = compute == "f32" ? Compute::kF32 : Compute::kBest;
+  options.chunk = chunk;
+  options.context = context;
+  options.memory_limit = memory_limit;
+  return options;
+}
+
+std::vector<std::string> split_methods(const std::string& list) {
+  std::vector<std::string> methods;
+  std::string part;
+  const auto finish_part = [&] {
+    const size_t equals = part.find('=');
+    const bool further_option =
+        !methods.empty() && equals != std::string::npos && part.find(':') > equals;
+    if (further_option) {
+      methods.back() += "," + part;
+    } else {
+      methods.push_back(part);
+    }
+    part.clear();
+  };
+  for (const char c : list) {
+    if (c == ',') {
+      finish_part();
+    } else {
+      part += c;
+    }
+  }
+  finish_part();
+  return methods;
+}
+
+void warn_beyond_training(const Session& session, int64_t tokens) {
+  const ModelShape& shape = session.engine().model().shape;
+  const MethodSpec& method = session.options().attention;
+  const int64_t longest = method.make(shape)->longest_context(shape);
+  if (longest == 0 || tokens <= longest) return;
+  const auto able = methods_for(shape, tokens);
+  const std::string advice =
+      able.empty() ? "no attention method of this build goes further"
+                   : fmt::format("--attention {} goes further", fmt::join(able, " or "));
+  warn(
+      "{} tokens are more than the {} that this model was trained for: with {} attention expect "
+      "wrong answers; {}",
+      tokens, longest, method.info().name, advice);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,35 @@
+#pragma once
+// How a context is kept: attention method, KV type, chunk, limits.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/session.h"
+
+namespace longhaul {
+
+struct SessionFlags {
+  std::string attention = "dense";
+  std::string kv_type = "bf16";
+  std::string compute = "best";
+  int chunk = 0;
+  int64_t context = 0;
+  size_t memory_limit = 0;
+
+  /// `limits` leaves out --attention and --ctx, for commands that give them another meaning.
+  enum class Set { kAll, kWithoutContext, kWithoutAttentionAndContext };
+  void add_to(CLI::App& app, Set set = Set::kAll);
+  /// Throws UserError for an unknown method or option.
+  SessionOptions options() const;
+};
+
+/// "dense,window:size=512,sinks=4" -> "dense", "window:size=512,sinks=4": a comma starts a new
+/// method unless what follows is a further option of the one before.
+std::vector<std::string> split_methods(const std::string& list);
+
+/// Warns when `tokens` pass what the model was trained for and the method does nothing about it;
+/// names the methods that do.
+void warn_beyond_training(const Session& session, int64_t tokens);
+
+}  // namespace longhaul

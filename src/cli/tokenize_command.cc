@@ -1,0 +1,113 @@
+// longhaul tokenize: a text's tokens.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/documents.h"
+#include "cli/json_output.h"
+#include "cli/model_flags.h"
+#include "cli/table.h"
+#include "engine/model_names.h"
+#include "format/checkpoint.h"
+#include "tokenizer/load_tokenizer.h"
+#include "tokenizer/utf8.h"
+
+namespace longhaul {
+namespace {
+
+struct TokenizeFlags {
+  std::string model = "nano";
+  std::string text;
+  std::string file;
+  bool special = false;
+  bool bare = false;
+  bool count = false;
+  bool json = false;
+};
+
+/// Bytes that are no printable ASCII and no part of a whole UTF-8 text as \xNN, newlines as \n.
+std::string shown_piece(std::string_view piece) {
+  std::string repaired;
+  size_t broken = 0;
+  repair_utf8(piece, repaired, &broken);
+  std::string out;
+  for (const char c : piece) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && broken > 0)) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+int run(const TokenizeFlags& flags) {
+  if (!flags.file.empty() && !flags.text.empty()) {
+    user_error("longhaul tokenize: give TEXT or -f FILE, not both");
+  }
+  if (flags.file.empty() && flags.text.empty()) {
+    user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
+  }
+  const std::string text = flags.file.empty() ? flags.text : read_document(flags.file);
+  const Checkpoint checkpoint = open_checkpoint(find_model(flags.model));
+  const Tokenizer tokenizer = load_tokenizer(checkpoint);
+  size_t replaced = 0;
+  const auto ids = tokenizer.encode(
+      text, {.add_special = !flags.bare, .parse_special = flags.special}, &replaced);
+  warn_replaced(replaced);
+
+  if (flags.json) {
+    std::vector<std::string> pieces;
+    for (const int32_t id : ids) pieces.emplace_back(tokenizer.piece(id));
+    nlohmann::ordered_json json = {{"count", ids.size()}};
+    if (!flags.count) {
+      json["ids"] = ids;
+      json["pieces"] = pieces;
+    }
+    print_json(json);
+  } else if (flags.count) {
+    fmt::print("{}\n", ids.size());
+  } else {
+    Table table({Table::Align::kRight});
+    for (const int32_t id : ids) {
+      table.add({std::to_string(id), "'" + shown_piece(tokenizer.piece(id)) + "'"});
+    }
+    std::fputs(table.text().c_str(), stdout);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_tokenize_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("tokenize", "A text's token ids and pieces");
+  auto flags = std::make_shared<TokenizeFlags>();
+  app->add_option("text", flags->text, "The text")->type_name("TEXT");
+  app->add_option("-m,--model", flags->model, "GGUF file, Hugging Face folder or name")
+      ->type_name("MODEL")
+      ->take_last()
+      ->capture_default_str();
+  app->add_option("-f,--file", flags->file, "Take the text from a file, '-' for standard input")
+      ->type_name("FILE")
+      ->take_last();
+  app->add_flag("--special", flags->special, "Recognise control tokens such as <|im_end|>");
+  app->add_flag("--bare", flags->bare, "Add no BOS or EOS, whatever the model asks for");
+  app->add_flag("--count", flags->count, "Only say how many there are");
+  app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->footer(
+      "Examples:\n"
+      "  longhaul tokenize -m smollm2 'Hello, world'\n"
+      "  longhaul tokenize -m nano -f book.txt --count");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace longhaul
