@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <vector>
 
-#ifdef LONGHAUL_OPENMP
-#include <omp.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 namespace longhaul {
@@ -21,49 +22,130 @@ int available_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-std::atomic<int>& threads() {
-  static std::atomic<int> count{available_cores()};
-  return count;
+void pause_briefly() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
 }
 
 thread_local bool inside_parallel = false;
 
+/// Hands out the indices of one loop at a time. The caller works too and waits only for workers
+/// that have begun an index: one that another process keeps from its core is not missed. (An
+/// OpenMP region waits for every thread of its team, milliseconds on a busy machine.)
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool pool;
+    return pool;
+  }
+
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
+
+  void resize(int count) {
+    const std::lock_guard lock(busy_);
+    stop_workers();
+    threads_ = count;
+  }
+
+  /// False when another thread's loop has the pool.
+  bool run(int64_t count, detail::Body body, void* context) {
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    if (workers_.empty()) start_workers();
+    body_ = body;
+    context_ = context;
+    count_ = count;
+    next_.store(0, std::memory_order_relaxed);
+    open_.store(true);
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    drain(0);
+    open_.store(false);
+    while (working_.load() != 0) pause_briefly();
+    return true;
+  }
+
+ private:
+  // Decoding leaves gaps of some tens of microseconds between loops: a worker that slept through
+  // them would cost more than it gives.
+  static constexpr int kSpins = 2000;
+
+  Pool() : threads_(available_cores()) {}
+  ~Pool() { stop_workers(); }
+
+  void start_workers() {
+    stop_ = false;
+    for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
+  }
+
+  void stop_workers() {
+    stop_ = true;
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+  }
+
+  void work(int thread) {
+    uint32_t seen = 0;
+    while (!stop_) {
+      const uint32_t now = epoch_.load();
+      if (now == seen) {
+        wait_for_change(seen);
+        continue;
+      }
+      seen = now;
+      // `working_` first, `open_` second: run() closes first and then looks at `working_`.
+      working_.fetch_add(1);
+      if (open_.load()) drain(thread);
+      working_.fetch_sub(1);
+    }
+  }
+
+  void wait_for_change(uint32_t seen) const {
+    for (int i = 0; i < kSpins; ++i) {
+      if (epoch_.load(std::memory_order_relaxed) != seen) return;
+      pause_briefly();
+    }
+    epoch_.wait(seen);
+  }
+
+  void drain(int thread) {
+    inside_parallel = true;
+    for (int64_t i; (i = next_.fetch_add(1)) < count_;) body_(context_, i, thread);
+    inside_parallel = false;
+  }
+
+  std::mutex busy_;  // one loop at a time
+  std::vector<std::thread> workers_;
+  std::atomic<int> threads_;
+  std::atomic<bool> stop_{false}, open_{false};
+  std::atomic<uint32_t> epoch_{0};
+  std::atomic<int> working_{0};
+  std::atomic<int64_t> next_{0};
+  detail::Body body_ = nullptr;
+  void* context_ = nullptr;
+  int64_t count_ = 0;
+};
+
 }  // namespace
 
-int thread_count() { return threads().load(std::memory_order_relaxed); }
+int thread_count() { return Pool::instance().threads(); }
 
 void set_thread_count(int count) {
-  threads() = std::max(1, count);
-#ifdef LONGHAUL_OPENMP
-  omp_set_num_threads(std::max(1, count));
-#endif
+  const int wanted = std::max(1, count);
+  if (wanted != thread_count()) Pool::instance().resize(wanted);
 }
 
 namespace detail {
 
 void run_parallel(int64_t count, Body body, void* context) {
-  const int workers = static_cast<int>(std::min<int64_t>(thread_count(), count));
-  if (workers <= 1 || inside_parallel) {
-    for (int64_t i = 0; i < count; ++i) body(context, i, 0);
-    return;
-  }
-  std::atomic<int64_t> next{0};
-  const auto drain = [&](int thread) {
-    inside_parallel = true;
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-      body(context, i, thread);
-    }
-    inside_parallel = false;
-  };
-#ifdef LONGHAUL_OPENMP
-#pragma omp parallel num_threads(workers)
-  drain(omp_get_thread_num());
-#else
-  std::vector<std::thread> pool;
-  for (int t = 1; t < workers; ++t) pool.emplace_back(drain, t);
-  drain(0);
-  for (std::thread& thread : pool) thread.join();
-#endif
+  const bool alone = count <= 1 || inside_parallel || thread_count() == 1;
+  if (!alone && Pool::instance().run(count, body, context)) return;
+  for (int64_t i = 0; i < count; ++i) body(context, i, 0);
 }
 
 }  // namespace detail

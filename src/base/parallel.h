@@ -1,6 +1,5 @@
 #pragma once
-// The one place where work is spread over cores. OpenMP underneath (oneDNN uses the same pool);
-// std::thread where the build leaves OpenMP out (thread sanitizer, fuzzing).
+// The one place where work is spread over cores: one pool of threads for the whole process.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +18,8 @@ void run_parallel(int64_t count, Body body, void* context);
 
 /// Calls body(index, thread) once for each index in [0, count), handing out indices one by one in
 /// ascending order; thread is in [0, thread_count()). Returns when all are done. The body must not
-/// throw. Inside another parallel_for it runs on the calling thread alone (as thread 0).
+/// throw. Inside another parallel_for, or while another thread's loop runs, the calling thread does
+/// everything (as thread 0).
 template <class Body>
 void parallel_for(int64_t count, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
