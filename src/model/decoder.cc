@@ -59,8 +59,7 @@ struct Decoder::State {
   Buffer<float> q, k, v, mixed;  // [rows, heads * head_dim], ...
   Buffer<float> added;           // [rows, hidden] what a sublayer adds
   Buffer<float> gate, up;        // [rows, ffn] or [rows, kFfnPanel]
-  Buffer<bf16_t> inner;          // [rows, ffn]
-  LinearInput input, inner_input;
+  LinearInput input, inner;      // inner: [rows, ffn]
 };
 
 Decoder::Decoder(const Model& model, Compute compute)
@@ -151,31 +150,26 @@ void Decoder::State::feed_forward(const LayerWeights& w) {
     const LinearJob jobs[] = {{w.gate, gate.data()}, {w.up, up.data()}};
     linear(input, jobs, compute);
     swiglu(gate.data(), up.data(), rows, c.ffn, c.ffn, gate.data());
-    inner_input.assign(gate.data(), rows, c.ffn);
-    linear(inner_input, {w.down, added.data()}, compute);
+    inner.assign(gate.data(), rows, c.ffn);
+    linear(inner, {w.down, added.data()}, compute);
   }
   add(x.data(), added.data(), rows, c.hidden);
 }
 
 void Decoder::State::feed_forward_by_panels(const LayerWeights& w) {
   const ModelConfig& c = model.config;
-  inner.resize(static_cast<size_t>(rows * c.ffn));
   gate.resize(static_cast<size_t>(rows * kFfnPanel));
   up.resize(static_cast<size_t>(rows * kFfnPanel));
+  inner.begin_columns(rows, c.ffn);
   for (int64_t begin = 0; begin < c.ffn; begin += kFfnPanel) {
     const int64_t width = std::min<int64_t>(kFfnPanel, c.ffn - begin);
     const LinearJob jobs[] = {{w.gate.slice_rows(begin, width), gate.data()},
                               {w.up.slice_rows(begin, width), up.data()}};
     linear(input, jobs, compute);
-    parallel_ranges(rows, 16, [&](int64_t first, int64_t last) {
-      for (int64_t r = first; r < last; ++r) {
-        swiglu(gate.data() + r * width, up.data() + r * width, 1, width, width,
-               inner.data() + r * c.ffn + begin);
-      }
-    });
+    swiglu(gate.data(), up.data(), rows, width, width, gate.data());
+    inner.set_columns(begin, width, gate.data());
   }
-  inner_input.assign(inner.data(), rows, c.ffn);
-  linear(inner_input, {w.down, added.data()}, compute);
+  linear(inner, {w.down, added.data()}, compute);
 }
 
 const float* Decoder::forward(std::span<const int32_t> tokens, int64_t position, bool decoding,
@@ -215,7 +209,7 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const size_t converted = n(std::max<int64_t>(c.hidden, q_width)) * sizeof(bf16_t);
   const size_t logits = n(c.vocab) * sizeof(float);
   return n(rows) * (stream + projections + inner + converted) + logits +
-         (rows > kMatvecMaxRows ? linear_scratch_bytes() : 0);
+         (rows > kMatvecMaxRows ? linear_scratch_bytes(std::max(c.ffn, c.hidden)) : 0);
 }
 
 }  // namespace longhaul

@@ -1,57 +1,134 @@
 #include "ops/linear.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <vector>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/add.h"
-#include "ops/convert.h"
 #include "ops/cpu/isa.h"
+#include "ops/cpu/panel_gemm.h"
 #include "ops/dequantize.h"
 
 namespace longhaul {
 namespace {
 
-/// Elements of an expanded panel. Small enough that what one pass writes is still in the
-/// second-level caches when the GEMM reads it, large enough for the GEMM to reach its speed.
-constexpr int64_t kPanelElements = int64_t{4} << 20;
+/// Outputs of one panel: its expanded weights stay in the second-level cache for all rows of x.
+constexpr int64_t kPanelOutputs = 256;
+/// Elements of an expanded panel on the f32 path.
+constexpr int64_t kF32PanelElements = int64_t{1} << 20;
 
-int64_t panel_rows(int64_t cols) { return std::max<int64_t>(64, kPanelElements / cols / 64 * 64); }
-
-/// Rows [begin, begin + count) of a matrix as plain T: the mapped file itself where it holds T.
-template <class T>
-const T* expand(const TensorView& weight, int64_t begin, int64_t count, Buffer<T>& panel) {
-  constexpr DType kPlain = std::is_same_v<T, float> ? DType::F32 : DType::BF16;
-  const std::byte* stored = weight.row(begin);
-  if (weight.type == kPlain && reinterpret_cast<uintptr_t>(stored) % sizeof(T) == 0) {
-    return reinterpret_cast<const T*>(stored);
-  }
-  panel.resize(static_cast<size_t>(count * weight.cols()));
-  if constexpr (std::is_same_v<T, float>) {
-    dequantize_rows(weight, begin, count, panel.data());
-  } else {
-    dequantize_rows_bf16(weight, begin, count, panel.data());
-  }
-  return panel.data();
+int64_t tiles_of(int64_t n, int64_t side) { return (n + side - 1) / side; }
+int64_t round_up(int64_t n, int64_t to) { return tiles_of(n, to) * to; }
+int64_t stride_of(const LinearJob& job) {
+  return job.y_stride == 0 ? job.weight.rows() : job.y_stride;
 }
 
-template <class T>
-void by_panels(const T* x, int64_t rows, const LinearJob& job) {
-  thread_local Buffer<T> panel;
-  const int64_t outputs = job.weight.rows(), cols = job.weight.cols();
-  const int64_t stride = job.y_stride == 0 ? outputs : job.y_stride;
-  const int64_t step = panel_rows(cols);
-  for (int64_t n = 0; n < outputs; n += step) {
-    const int64_t count = std::min(step, outputs - n);
-    const T* weight = expand(job.weight, n, count, panel);
-    if constexpr (std::is_same_v<T, float>) {
-      gemm_f32(rows, count, cols, x, weight, job.y + n, stride);
-    } else {
-      gemm_bf16(rows, count, cols, x, weight, job.y + n, stride);
+/// A stretch of one job's outputs.
+struct Panel {
+  const LinearJob* job;
+  int64_t begin, count;
+};
+
+std::vector<Panel> cut(std::span<const LinearJob> jobs, int64_t most_outputs) {
+  int64_t outputs = 0;
+  for (const LinearJob& job : jobs) outputs += job.weight.rows();
+  // Several panels for each thread, so that the last one to finish is not far behind.
+  const int64_t share = round_up(outputs / (4 * thread_count()) + 1, 32);
+  const int64_t width = std::clamp<int64_t>(share, 32, most_outputs);
+  std::vector<Panel> panels;
+  for (const LinearJob& job : jobs) {
+    for (int64_t n = 0; n < job.weight.rows(); n += width) {
+      panels.push_back({&job, n, std::min(width, job.weight.rows() - n)});
     }
   }
-  if (job.bias != nullptr) add_bias(job.y, job.bias, rows, outputs, stride);
+  return panels;
+}
+
+/// Expands 16 weight rows at a time into tiles [outputs / 16, k_tiles].
+void expand_to_tiles(const PanelGemmKernels& kernels, const Panel& panel, int64_t k_tiles,
+                     bf16_t* tiles) {
+  thread_local Buffer<bf16_t> expanded;
+  const TensorView& weight = panel.job->weight;
+  const int64_t k = weight.cols();
+  expanded.resize(static_cast<size_t>(kTileSide * k));
+  for (int64_t n = 0; n < round_up(panel.count, 32); n += kTileSide) {
+    const int64_t live = std::clamp<int64_t>(panel.count - n, 0, kTileSide);
+    const bf16_t* rows[kTileSide] = {};
+    if (weight.type == DType::BF16) {
+      for (int64_t i = 0; i < live; ++i) {
+        rows[i] = reinterpret_cast<const bf16_t*>(weight.row(panel.begin + n + i));
+      }
+    } else if (live > 0) {
+      dequantize_row_bf16(weight.type, weight.row(panel.begin + n), live * k, expanded.data());
+      for (int64_t i = 0; i < live; ++i) rows[i] = expanded.data() + i * k;
+    }
+    kernels.pack_weights(rows, k, tiles + n / kTileSide * k_tiles * kTileElements);
+  }
+}
+
+/// One 32 x 32 block at the edge of y goes through a buffer.
+void edge_block(const PanelGemmKernels& kernels, int k_tiles, const bf16_t* a, const bf16_t* b,
+                int64_t tile_stride, float* y, int64_t y_stride, int64_t rows, int64_t outputs,
+                bool accumulate) {
+  alignas(64) float block[32 * 32] = {};
+  for (int64_t r = 0; accumulate && r < rows; ++r) {
+    std::copy_n(y + r * y_stride, outputs, block + r * 32);
+  }
+  kernels.block(k_tiles, a, tile_stride, b, tile_stride, block, 32, accumulate);
+  for (int64_t r = 0; r < rows; ++r) std::copy_n(block + r * 32, outputs, y + r * y_stride);
+}
+
+void multiply_panel(const PanelGemmKernels& kernels, const bf16_t* x, int64_t rows,
+                    const Panel& panel) {
+  thread_local Buffer<bf16_t> tiles;
+  const int64_t k_tiles = tiles_of(panel.job->weight.cols(), kTileDepth);
+  tiles.resize(static_cast<size_t>(round_up(panel.count, 32) / kTileSide * k_tiles * kTileElements));
+  expand_to_tiles(kernels, panel, k_tiles, tiles.data());
+  const int64_t stride = k_tiles * kTileElements;  // from one row of tiles to the next
+  const int64_t y_stride = stride_of(*panel.job);
+  kernels.begin();
+  for (int64_t k = 0; k < k_tiles; k += kDepthTiles) {
+    const int depth = static_cast<int>(std::min<int64_t>(kDepthTiles, k_tiles - k));
+    for (int64_t m = 0; m < rows; m += 32) {
+      const bf16_t* a = x + m / kTileSide * stride + k * kTileElements;
+      for (int64_t n = 0; n < panel.count; n += 32) {
+        const bf16_t* b = tiles.data() + n / kTileSide * stride + k * kTileElements;
+        float* y = panel.job->y + m * y_stride + panel.begin + n;
+        if (m + 32 <= rows && n + 32 <= panel.count) {
+          kernels.block(depth, a, stride, b, stride, y, y_stride, k > 0);
+        } else {
+          edge_block(kernels, depth, a, b, stride, y, y_stride, std::min<int64_t>(32, rows - m),
+                     std::min<int64_t>(32, panel.count - n), k > 0);
+        }
+      }
+    }
+  }
+  kernels.end();
+}
+
+void in_bf16(LinearInput& x, std::span<const LinearJob> jobs) {
+  const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
+  const bf16_t* tiles = x.tiles();
+  const std::vector<Panel> panels = cut(jobs, kPanelOutputs);
+  parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
+    multiply_panel(kernels, tiles, x.rows(), panels[static_cast<size_t>(i)]);
+  });
+}
+
+void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
+  const int64_t cols = x.cols();
+  const std::vector<Panel> panels =
+      cut(jobs, std::max<int64_t>(64, kF32PanelElements / cols / 64 * 64));
+  parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
+    const Panel& panel = panels[static_cast<size_t>(i)];
+    thread_local Buffer<float> expanded;
+    expanded.resize(static_cast<size_t>(panel.count * cols));
+    dequantize_row(panel.job->weight.type, panel.job->weight.row(panel.begin), panel.count * cols,
+                   expanded.data());
+    gemm_f32(x.rows(), panel.count, cols, x.f32(), expanded.data(), panel.job->y + panel.begin,
+             stride_of(*panel.job));
+  });
 }
 
 void few_rows(LinearInput& x, std::span<const LinearJob> jobs) {
@@ -68,27 +145,41 @@ void few_rows(LinearInput& x, std::span<const LinearJob> jobs) {
 
 void LinearInput::assign(const float* x, int64_t rows, int64_t cols) {
   f32_ = x;
-  bf16_ = nullptr;
+  has_tiles_ = false;
   rows_ = rows;
   cols_ = cols;
 }
 
-void LinearInput::assign(const bf16_t* x, int64_t rows, int64_t cols) {
-  f32_ = nullptr;
-  bf16_ = x;
-  rows_ = rows;
-  cols_ = cols;
+void LinearInput::begin_columns(int64_t rows, int64_t cols) {
+  assign(nullptr, rows, cols);
+  tiles_.resize(static_cast<size_t>(round_up(rows, 32) * round_up(cols, kTileDepth)));
+  has_tiles_ = true;
 }
 
-const bf16_t* LinearInput::bf16() {
-  if (bf16_ == nullptr) {
-    converted_.resize(static_cast<size_t>(rows_ * cols_));
-    parallel_ranges(rows_ * cols_, 4096, [&](int64_t begin, int64_t end) {
-      f32_to_bf16(f32_ + begin, end - begin, converted_.data() + begin);
-    });
-    bf16_ = converted_.data();
+void LinearInput::set_columns(int64_t begin, int64_t count, const float* x) {
+  LH_ASSERT(has_tiles_ && begin % kTileDepth == 0);
+  const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
+  const int64_t k_tiles = tiles_of(cols_, kTileDepth);
+  parallel_ranges(round_up(rows_, 32) / kTileSide, 1, [&](int64_t first, int64_t last) {
+    for (int64_t t = first; t < last; ++t) {
+      const float* rows[kTileSide] = {};
+      for (int64_t i = 0; i < kTileSide && t * kTileSide + i < rows_; ++i) {
+        rows[i] = x + (t * kTileSide + i) * count;
+      }
+      kernels.pack_rows(rows, count,
+                        tiles_.data() + (t * k_tiles + begin / kTileDepth) * kTileElements);
+    }
+  });
+}
+
+const bf16_t* LinearInput::tiles() {
+  if (!has_tiles_) {
+    const float* x = f32_;
+    begin_columns(rows_, cols_);
+    f32_ = x;
+    set_columns(0, cols_, x);
   }
-  return bf16_;
+  return tiles_.data();
 }
 
 ActivationRows& LinearInput::few() {
@@ -98,7 +189,7 @@ ActivationRows& LinearInput::few() {
 }
 
 bool multiplies_in_bf16(Compute compute) {
-  return compute == Compute::kBest && current_isa() >= Isa::kAvx512Bf16;
+  return compute == Compute::kBest && kPanelGemmKernels_for(current_isa()).block != nullptr;
 }
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
@@ -109,11 +200,14 @@ void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
     few_rows(x, jobs);
     return;
   }
+  if (multiplies_in_bf16(compute)) {
+    in_bf16(x, jobs);
+  } else {
+    in_f32(x, jobs);
+  }
   for (const LinearJob& job : jobs) {
-    if (multiplies_in_bf16(compute)) {
-      by_panels(x.bf16(), x.rows(), job);
-    } else {
-      by_panels(x.f32(), x.rows(), job);
+    if (job.bias != nullptr) {
+      add_bias(job.y, job.bias, x.rows(), job.weight.rows(), stride_of(job));
     }
   }
 }
@@ -122,6 +216,9 @@ void linear(LinearInput& x, const LinearJob& job, Compute compute) {
   linear(x, std::span<const LinearJob>(&job, 1), compute);
 }
 
-size_t linear_scratch_bytes() { return static_cast<size_t>(kPanelElements) * sizeof(float); }
+size_t linear_scratch_bytes(int64_t most_cols) {
+  const int64_t panel = std::max(kPanelOutputs * most_cols * 2, kF32PanelElements * 4);
+  return static_cast<size_t>(thread_count() * panel);
+}
 
 }  // namespace longhaul

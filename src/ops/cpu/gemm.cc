@@ -1,6 +1,7 @@
-// The GEMM library behind linear(): oneDNN, one cached primitive per shape.
+// The GEMM library behind linear() in f32: oneDNN, one cached primitive per shape.
 
 #include <dnnl.hpp>
+#include <omp.h>
 
 #include <map>
 #include <mutex>
@@ -45,12 +46,14 @@ class Products {
     return products;
   }
 
-  void run(int64_t m, int64_t n, int64_t k, memory::data_type type, const void* a, const void* b,
-           float* c, int64_t c_stride) {
-    const Product p = find(m, n, k, type, c_stride);
+  void run(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
+           int64_t c_stride) {
+    // The library's own threads would wait for each other on a busy machine: ours call it alone.
+    omp_set_num_threads(1);
+    const Product p = find(m, n, k, c_stride);
     dnnl::stream stream(engine_);
-    memory a_memory(p.a, engine_, const_cast<void*>(a));
-    memory b_memory(p.b, engine_, const_cast<void*>(b));
+    memory a_memory(p.a, engine_, const_cast<float*>(a));
+    memory b_memory(p.b, engine_, const_cast<float*>(b));
     memory c_memory(p.c, engine_, c);
     p.primitive.execute(stream, {{DNNL_ARG_SRC, a_memory},
                                  {DNNL_ARG_WEIGHTS, b_memory},
@@ -61,15 +64,16 @@ class Products {
  private:
   Products() : engine_((limit_library_isa(), dnnl::engine::kind::cpu), 0) {}
 
-  Product find(int64_t m, int64_t n, int64_t k, memory::data_type type, int64_t c_stride) {
+  Product find(int64_t m, int64_t n, int64_t k, int64_t c_stride) {
     const std::lock_guard lock(mutex_);
-    const auto key = std::make_tuple(m, n, k, type, c_stride);
+    const auto key = std::make_tuple(m, n, k, c_stride);
     const auto found = products_.find(key);
     if (found != products_.end()) return found->second;
     if (products_.size() >= kMostProducts) products_.clear();
+    const auto type = memory::data_type::f32;
     const memory::desc a({m, k}, type, memory::format_tag::ab);
     const memory::desc b({k, n}, type, memory::format_tag::ba);
-    const memory::desc c({m, n}, memory::data_type::f32, memory::dims{c_stride, 1});
+    const memory::desc c({m, n}, type, memory::dims{c_stride, 1});
     const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), engine_);
     return products_.emplace(key, Product{dnnl::matmul(description), a, b, c}).first->second;
   }
@@ -77,19 +81,14 @@ class Products {
   static constexpr size_t kMostProducts = 1024;
   dnnl::engine engine_;
   std::mutex mutex_;
-  std::map<std::tuple<int64_t, int64_t, int64_t, memory::data_type, int64_t>, Product> products_;
+  std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, Product> products_;
 };
 
 }  // namespace
 
-void gemm_bf16(int64_t m, int64_t n, int64_t k, const bf16_t* a, const bf16_t* b, float* c,
-               int64_t c_stride) {
-  Products::instance().run(m, n, k, memory::data_type::bf16, a, b, c, c_stride);
-}
-
 void gemm_f32(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
               int64_t c_stride) {
-  Products::instance().run(m, n, k, memory::data_type::f32, a, b, c, c_stride);
+  Products::instance().run(m, n, k, a, b, c, c_stride);
 }
 
 }  // namespace longhaul

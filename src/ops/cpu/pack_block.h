@@ -4,6 +4,7 @@
 
 #include "ops/cpu/attention_kernels.h"
 #include "ops/cpu/key_rows.h"
+#include "ops/cpu/transpose.h"
 
 namespace longhaul::LH_ISA {
 
@@ -41,31 +42,6 @@ static inline void pack_f32(const KeyBlock& b, float* keys, float* values) {
 }
 
 #if defined(__AVX512BF16__)
-/// 16 rows of 16 32-bit units, transposed.
-static inline void transpose_16x16(const __m512i in[16], uint32_t* out, int out_stride) {
-  __m512i t[16], u[16];
-  for (int i = 0; i < 8; ++i) {
-    t[2 * i] = _mm512_unpacklo_epi32(in[2 * i], in[2 * i + 1]);
-    t[2 * i + 1] = _mm512_unpackhi_epi32(in[2 * i], in[2 * i + 1]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    u[4 * i + 0] = _mm512_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
-    u[4 * i + 1] = _mm512_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
-    u[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
-    u[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
-  }
-  for (int i = 0; i < 4; ++i) {  // u[i], u[4+i], u[8+i], u[12+i] hold columns i, 4+i, 8+i, 12+i
-    const __m512i a = _mm512_shuffle_i32x4(u[i], u[4 + i], 0x88);
-    const __m512i b = _mm512_shuffle_i32x4(u[i], u[4 + i], 0xdd);
-    const __m512i c = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0x88);
-    const __m512i d = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0xdd);
-    _mm512_storeu_si512(out + (i + 0) * out_stride, _mm512_shuffle_i32x4(a, c, 0x88));
-    _mm512_storeu_si512(out + (i + 4) * out_stride, _mm512_shuffle_i32x4(b, d, 0x88));
-    _mm512_storeu_si512(out + (i + 8) * out_stride, _mm512_shuffle_i32x4(a, c, 0xdd));
-    _mm512_storeu_si512(out + (i + 12) * out_stride, _mm512_shuffle_i32x4(b, d, 0xdd));
-  }
-}
-
 /// Pairs two rows element by element: out[2 t + r] = row_r[t] for 32 elements.
 static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
   alignas(64) static constexpr uint16_t kLow[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,

@@ -3,6 +3,7 @@
 // tile. One struct per way of multiplying; all take row-major A, and B in the form named below.
 // For *.isa.cc only.
 
+#include "ops/cpu/amx_tiles.h"
 #include "ops/cpu/simd.h"
 
 namespace longhaul::LH_ISA {
@@ -127,15 +128,7 @@ struct GemmAmx {
   using Element = uint16_t;
   static constexpr int kDepth = 32;
 
-  static void begin() {
-    alignas(64) uint8_t config[64] = {};
-    config[0] = 1;  // palette 1: 8 tiles of 16 rows x 64 bytes
-    for (int t = 0; t < 8; ++t) {
-      config[16 + 2 * t] = 64;
-      config[48 + t] = 16;
-    }
-    _tile_loadconfig(config);
-  }
+  static void begin() { load_tile_config(); }
   static void end() { _tile_release(); }
 
   static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb,

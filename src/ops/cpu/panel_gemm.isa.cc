@@ -1,0 +1,127 @@
+#include "ops/cpu/panel_gemm.h"
+
+#include "ops/cpu/amx_tiles.h"
+#include "ops/cpu/transpose.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AVX512BF16__)
+namespace {
+
+void pack_rows(const float* const rows[16], int64_t k, bf16_t* tiles) {
+  const int64_t k_tiles = (k + kTileDepth - 1) / kTileDepth;
+  for (int64_t t = 0; t < k_tiles; ++t, tiles += kTileElements) {
+    const int64_t at = t * kTileDepth, left = k - at;
+    const __mmask16 low = left >= 16 ? 0xffff : static_cast<__mmask16>((1u << left) - 1);
+    const __mmask16 high = left >= 32   ? 0xffff
+                           : left <= 16 ? 0
+                                        : static_cast<__mmask16>((1u << (left - 16)) - 1);
+    for (int i = 0; i < 16; ++i) {
+      __m512i packed = _mm512_setzero_si512();
+      if (rows[i] != nullptr) {
+        const __m512 a = _mm512_maskz_loadu_ps(low, rows[i] + at);
+        const __m512 b = _mm512_maskz_loadu_ps(high, rows[i] + at + 16);
+        packed = (__m512i)_mm512_cvtne2ps_pbh(b, a);
+      }
+      _mm512_storeu_si512(tiles + i * kTileDepth, packed);
+    }
+  }
+}
+
+void pack_weights(const bf16_t* const rows[16], int64_t k, bf16_t* tiles) {
+  const int64_t k_tiles = (k + kTileDepth - 1) / kTileDepth;
+  for (int64_t t = 0; t < k_tiles; ++t, tiles += kTileElements) {
+    const int64_t at = t * kTileDepth, left = k - at;
+    const __mmask32 live = left >= 32 ? 0xffffffffu : (1u << left) - 1;
+    __m512i in[16];
+    for (int i = 0; i < 16; ++i) {
+      in[i] = rows[i] == nullptr ? _mm512_setzero_si512()
+                                 : _mm512_maskz_loadu_epi16(live, rows[i] + at);
+    }
+    transpose_16x16(in, reinterpret_cast<uint32_t*>(tiles), 16);
+  }
+}
+
+#if defined(__AMX_BF16__)
+void begin() { load_tile_config(); }
+
+void end() { _tile_release(); }
+
+void block(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
+           float* c, int64_t c_stride, bool accumulate) {
+  float* c1 = c + 16 * c_stride;
+  const int64_t c_bytes = 4 * c_stride;
+  if (accumulate) {
+    _tile_loadd(0, c, c_bytes);
+    _tile_loadd(1, c + 16, c_bytes);
+    _tile_loadd(2, c1, c_bytes);
+    _tile_loadd(3, c1 + 16, c_bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  for (int t = 0; t < k_tiles; ++t, a += kTileElements, b += kTileElements) {
+    _tile_loadd(4, a, 64);
+    _tile_loadd(6, b, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, b + b_stride, 64);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, a + a_stride, 64);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, c, c_bytes);
+  _tile_stored(1, c + 16, c_bytes);
+  _tile_stored(2, c1, c_bytes);
+  _tile_stored(3, c1 + 16, c_bytes);
+}
+#else
+void begin() {}
+void end() {}
+
+/// Eight rows by 32 outputs: 16 sums, two weight vectors and a broadcast pair.
+void eight_rows(int k_tiles, const bf16_t* a, const bf16_t* b, int64_t b_stride, float* c,
+                int64_t c_stride, bool accumulate) {
+  __m512 sum[8][2];
+  for (int r = 0; r < 8; ++r) {
+    for (int j = 0; j < 2; ++j) {
+      sum[r][j] = accumulate ? _mm512_loadu_ps(c + r * c_stride + 16 * j) : _mm512_setzero_ps();
+    }
+  }
+  for (int t = 0; t < k_tiles; ++t, a += kTileElements, b += kTileElements) {
+    for (int p = 0; p < 16; ++p) {
+      const __m512bh w0 = (__m512bh)_mm512_load_si512(b + 32 * p);
+      const __m512bh w1 = (__m512bh)_mm512_load_si512(b + b_stride + 32 * p);
+      for (int r = 0; r < 8; ++r) {
+        int32_t pair;
+        __builtin_memcpy(&pair, a + r * kTileDepth + 2 * p, 4);
+        const __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
+        sum[r][0] = _mm512_dpbf16_ps(sum[r][0], x, w0);
+        sum[r][1] = _mm512_dpbf16_ps(sum[r][1], x, w1);
+      }
+    }
+  }
+  for (int r = 0; r < 8; ++r) {
+    for (int j = 0; j < 2; ++j) _mm512_storeu_ps(c + r * c_stride + 16 * j, sum[r][j]);
+  }
+}
+
+void block(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
+           float* c, int64_t c_stride, bool accumulate) {
+  for (int r = 0; r < 32; r += 8) {
+    eight_rows(k_tiles, a + r / 16 * a_stride + r % 16 * kTileDepth, b, b_stride, c + r * c_stride,
+               c_stride, accumulate);
+  }
+}
+#endif
+
+}  // namespace
+
+extern const PanelGemmKernels kPanelGemmKernels = {pack_rows, pack_weights, block, begin, end};
+#else
+extern const PanelGemmKernels kPanelGemmKernels = {};
+#endif
+
+}  // namespace longhaul::LH_ISA
