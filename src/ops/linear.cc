@@ -67,40 +67,44 @@ void expand_to_tiles(const PanelGemmKernels& kernels, const Panel& panel, int64_
   }
 }
 
-/// One 32 x 32 block at the edge of y goes through a buffer.
-void edge_block(const PanelGemmKernels& kernels, int k_tiles, const bf16_t* a, const bf16_t* b,
-                int64_t tile_stride, float* y, int64_t y_stride, int64_t rows, int64_t outputs,
-                bool accumulate) {
-  alignas(64) float block[32 * 32] = {};
-  for (int64_t r = 0; accumulate && r < rows; ++r) {
-    std::copy_n(y + r * y_stride, outputs, block + r * 32);
+/// Block (m, n) of y, [32, 32] packed, to its place; adds the bias.
+void write_block(const float* block, const Panel& panel, int64_t m, int64_t rows, int64_t n) {
+  const LinearJob& job = *panel.job;
+  const int64_t outputs = std::min<int64_t>(32, panel.count - n);
+  const int64_t stride = stride_of(job);
+  float* y = job.y + m * stride + panel.begin + n;
+  const float* bias = job.bias == nullptr ? nullptr : job.bias + panel.begin + n;
+  for (int64_t r = 0; r < std::min<int64_t>(32, rows - m); ++r) {
+    for (int64_t i = 0; i < outputs; ++i) {
+      y[r * stride + i] = block[r * 32 + i] + (bias == nullptr ? 0.0f : bias[i]);
+    }
   }
-  kernels.block(k_tiles, a, tile_stride, b, tile_stride, block, 32, accumulate);
-  for (int64_t r = 0; r < rows; ++r) std::copy_n(block + r * 32, outputs, y + r * y_stride);
 }
 
+/// Sums stay in packed blocks until they are complete: rows of y may lie a multiple of 4 KiB apart,
+/// where the first-level cache holds only a few of them.
 void multiply_panel(const PanelGemmKernels& kernels, const bf16_t* x, int64_t rows,
                     const Panel& panel) {
   thread_local Buffer<bf16_t> tiles;
+  thread_local Buffer<float> sums;
   const int64_t k_tiles = tiles_of(panel.job->weight.cols(), kTileDepth);
-  tiles.resize(static_cast<size_t>(round_up(panel.count, 32) / kTileSide * k_tiles * kTileElements));
+  const int64_t n_blocks = tiles_of(panel.count, 32), m_blocks = tiles_of(rows, 32);
+  tiles.resize(static_cast<size_t>(2 * n_blocks * k_tiles * kTileElements));
   expand_to_tiles(kernels, panel, k_tiles, tiles.data());
+  const int64_t k_parts = tiles_of(k_tiles, kDepthTiles);
+  sums.resize(static_cast<size_t>(k_parts == 1 ? 1 : m_blocks * n_blocks) * 32 * 32);
   const int64_t stride = k_tiles * kTileElements;  // from one row of tiles to the next
-  const int64_t y_stride = stride_of(*panel.job);
   kernels.begin();
-  for (int64_t k = 0; k < k_tiles; k += kDepthTiles) {
-    const int depth = static_cast<int>(std::min<int64_t>(kDepthTiles, k_tiles - k));
-    for (int64_t m = 0; m < rows; m += 32) {
-      const bf16_t* a = x + m / kTileSide * stride + k * kTileElements;
-      for (int64_t n = 0; n < panel.count; n += 32) {
-        const bf16_t* b = tiles.data() + n / kTileSide * stride + k * kTileElements;
-        float* y = panel.job->y + m * y_stride + panel.begin + n;
-        if (m + 32 <= rows && n + 32 <= panel.count) {
-          kernels.block(depth, a, stride, b, stride, y, y_stride, k > 0);
-        } else {
-          edge_block(kernels, depth, a, b, stride, y, y_stride, std::min<int64_t>(32, rows - m),
-                     std::min<int64_t>(32, panel.count - n), k > 0);
-        }
+  for (int64_t part = 0; part < k_parts; ++part) {
+    const int64_t k = k_tiles * part / k_parts;
+    const int depth = static_cast<int>(k_tiles * (part + 1) / k_parts - k);
+    for (int64_t m = 0; m < m_blocks; ++m) {
+      const bf16_t* a = x + 2 * m * stride + k * kTileElements;
+      for (int64_t n = 0; n < n_blocks; ++n) {
+        const bf16_t* b = tiles.data() + 2 * n * stride + k * kTileElements;
+        float* sum = sums.data() + (k_parts == 1 ? 0 : m * n_blocks + n) * 32 * 32;
+        kernels.block(depth, a, stride, b, stride, sum, 32, part > 0);
+        if (part + 1 == k_parts) write_block(sum, panel, 32 * m, rows, 32 * n);
       }
     }
   }
@@ -202,9 +206,9 @@ void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
   }
   if (multiplies_in_bf16(compute)) {
     in_bf16(x, jobs);
-  } else {
-    in_f32(x, jobs);
+    return;
   }
+  in_f32(x, jobs);
   for (const LinearJob& job : jobs) {
     if (job.bias != nullptr) {
       add_bias(job.y, job.bias, x.rows(), job.weight.rows(), stride_of(job));

@@ -45,18 +45,35 @@ void score_keys(Few& f, int count) {
   }
 }
 
-/// out[m] += sum over keys of weights[m, key] * value[key].
+/// out[m] += sum over keys of weights[m, key] * value[key], for elements [t, t + N * kLanes): N * M
+/// sums, enough of them to hide the latency of an addition.
+template <DType T, int M, int N>
+void add_values_at(Few& f, int count, int t) {
+  Vec acc[M][N];
+  for (int m = 0; m < M; ++m) {
+    for (int n = 0; n < N; ++n) acc[m][n] = load(f.out + m * f.dim + t + n * kLanes);
+  }
+  for (int i = 0; i < count; ++i) {
+    Vec v[N];
+    for (int n = 0; n < N; ++n) v[n] = load_stored<T>(f.value[i], t + n * kLanes);
+    for (int m = 0; m < M; ++m) {
+      const Vec w = splat(f.weights[m * kGroup + i]);
+      for (int n = 0; n < N; ++n) acc[m][n] = fma(w, v[n], acc[m][n]);
+    }
+  }
+  for (int m = 0; m < M; ++m) {
+    for (int n = 0; n < N; ++n) store(f.out + m * f.dim + t + n * kLanes, acc[m][n]);
+  }
+}
+
 template <DType T, int M>
 void add_values(Few& f, int count) {
-  for (int t = 0; t < f.dim; t += kLanes) {
-    Vec acc[M];
-    for (int m = 0; m < M; ++m) acc[m] = load(f.out + m * f.dim + t);
-    for (int i = 0; i < count; ++i) {
-      const Vec v = load_stored<T>(f.value[i], t);
-      for (int m = 0; m < M; ++m) acc[m] = fma(splat(f.weights[m * kGroup + i]), v, acc[m]);
-    }
-    for (int m = 0; m < M; ++m) store(f.out + m * f.dim + t, acc[m]);
+  constexpr int kAtOnce = M <= 2 ? 4 : M <= 6 ? 2 : 1;
+  int t = 0;
+  for (; t + kAtOnce * kLanes <= f.dim; t += kAtOnce * kLanes) {
+    add_values_at<T, M, kAtOnce>(f, count, t);
   }
+  for (; t < f.dim; t += kLanes) add_values_at<T, M, 1>(f, count, t);
 }
 
 using Step = void (*)(Few&, int);

@@ -16,7 +16,7 @@ namespace longhaul {
 inline constexpr int kTileSide = 16;
 inline constexpr int kTileDepth = 32;
 inline constexpr int kTileElements = kTileSide * kTileDepth;
-inline constexpr int kDepthTiles = 16;  ///< k tiles multiplied before C goes back to memory
+inline constexpr int kDepthTiles = 20;  ///< k tiles multiplied at a time: 40 KiB of x, for L1
 
 struct PanelGemmKernels {
   /// 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [k_tiles].
