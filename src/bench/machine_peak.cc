@@ -9,56 +9,19 @@
 #include <tuple>
 
 #include "base/buffer.h"
-#include "base/clock.h"
-#include "base/float_types.h"
 #include "base/parallel.h"
 #include "base/system_info.h"
-#include "ops/linear.h"
+#include "bench/best_rate.h"
 
 namespace longhaul {
 namespace {
 
-constexpr double kSecondsPerGemm = 0.15;
-constexpr int kFewestRuns = 3;
 constexpr int kReadRuns = 5;
 constexpr int64_t kChunkRows = 512;
 
-/// Runs per second of the fastest of several runs; the first one only warms up.
-template <class Work>
-double best_rate(double seconds, int fewest, Work&& work) {
-  work();
-  double best = 0;
-  const Stopwatch total;
-  for (int run = 0; run < fewest || total.seconds() < seconds; ++run) {
-    const Stopwatch one;
-    work();
-    best = std::max(best, 1 / one.seconds());
-  }
-  return best;
-}
-
-GemmPeak measure_gemm(const GemmShape& s, bool of_model) {
-  const auto fill = [](auto& buffer, auto value) {
-    std::fill(buffer.data(), buffer.data() + buffer.size(), value);
-  };
-  const double flops =
-      2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  GemmPeak peak{s, of_model};
-  Buffer<float> c(static_cast<size_t>(s.m * s.n));
-  {
-    Buffer<bf16_t> a(static_cast<size_t>(s.m * s.k)), b(static_cast<size_t>(s.n * s.k));
-    fill(a, f32_to_bf16(0.5f));
-    fill(b, f32_to_bf16(0.25f));
-    peak.bf16 = flops * best_rate(kSecondsPerGemm, kFewestRuns, [&] {
-                  gemm_bf16(s.m, s.n, s.k, a.data(), b.data(), c.data(), s.n);
-                });
-  }
-  Buffer<float> a(static_cast<size_t>(s.m * s.k)), b(static_cast<size_t>(s.n * s.k));
-  fill(a, 0.5f);
-  fill(b, 0.25f);
-  peak.f32 = flops * best_rate(kSecondsPerGemm, kFewestRuns,
-                               [&] { gemm_f32(s.m, s.n, s.k, a.data(), b.data(), c.data(), s.n); });
-  return peak;
+GemmPeak measure_gemm(const GemmShape& shape, bool of_model) {
+  return {shape, of_model, library_gemm_flops(shape, GemmType::kBf16),
+          library_gemm_flops(shape, GemmType::kF32)};
 }
 
 /// The distinct matrix shapes of the model's first layer.

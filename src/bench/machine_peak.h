@@ -4,19 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/library_gemm.h"
 #include "model/model.h"
 
 namespace longhaul {
 
-/// C[m, n] = A[m, k] B[n, k]^T.
-struct GemmShape {
-  int64_t m = 0, n = 0, k = 0;
-};
-
 struct GemmPeak {
   GemmShape shape;
   bool of_model = false;  ///< one of the model's own matrices, a chunk of rows at a time
-  double bf16 = 0;        ///< FLOP/s, the best of several runs
+  double bf16 = 0;        ///< FLOP/s; 0: this machine's library has no such product
   double f32 = 0;
 };
 

@@ -1,0 +1,19 @@
+#pragma once
+// Matrix products of the GEMM library (oneDNN) alone: the yardstick for the engine's own.
+
+#include <cstdint>
+
+namespace longhaul {
+
+/// C[m, n] = A[m, k] B[k, n].
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+};
+
+enum class GemmType : uint8_t { kF32, kBf16 };
+
+/// FLOP/s of the fastest of several runs on all threads, B in the form that the library likes best
+/// (packed beforehand, not timed); C is f32. 0 when the library cannot multiply that type here.
+double library_gemm_flops(const GemmShape& shape, GemmType type);
+
+}  // namespace longhaul

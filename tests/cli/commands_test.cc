@@ -1,0 +1,124 @@
+// The other subcommands, end to end.
+
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+TEST(Commands, HelpShowsAnExample) {
+  for (const char* command :
+       {"run", "perplexity", "bench", "inspect", "tokenize", "methods", "models", "pull"}) {
+    const Outcome o = Program().run({command, "--help"});
+    EXPECT_EQ(o.status, 0);
+    EXPECT_TRUE(has(o.out, {"Example", std::string("longhaul ") + command})) << o.out;
+  }
+  EXPECT_TRUE(has(Program().run({"--help"}).out, {"run", "perplexity", "pull", "Example"}));
+  EXPECT_TRUE(has(Program().run({}).out, {"Subcommands"}));
+  EXPECT_TRUE(has(Program().run({"--version"}).out, {"longhaul 0."}));
+}
+
+TEST(Commands, PerplexityCountsEveryToken) {
+  Program program;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "The ship left the harbour and the town was quiet again. ";
+  const auto file = program.folder().write("text.txt", text);
+  const Outcome o = program.run({"perplexity", file, "--ctx", "128", "--stride", "32", "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto json = o.json();
+  EXPECT_EQ(json["tokens_scored"].get<int>(), json["tokens"].get<int>() - 1);
+  EXPECT_NEAR(json["perplexity"].get<double>(), std::exp(json["mean_nll"].get<double>()), 1e-6);
+  const Outcome plain = program.run({"perplexity", "-", "--ctx", "128"}, text);
+  EXPECT_TRUE(has(plain.out, {"perplexity", "mean -ln p", "scored"}));
+}
+
+TEST(Commands, BenchMeasures) {
+  const Outcome o = Program().run({"bench", "--prompt", "100,200", "--gen", "4", "--depth", "70,0",
+                                   "--repeat", "2", "--no-machine", "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto json = o.json();
+  ASSERT_EQ(json["results"].size(), 4);
+  EXPECT_EQ(json["results"][1]["test"], "prefill");
+  EXPECT_EQ(json["results"][1]["prompt"], 200);
+  EXPECT_EQ(json["results"][2]["depth"], 0);
+  EXPECT_EQ(json["results"][3]["depth"], 70);
+  for (const auto& result : json["results"]) {
+    const auto& rate = result["tokens_per_second"];
+    EXPECT_GT(rate["min"].get<double>(), 0);
+    EXPECT_LE(rate["min"].get<double>(), rate["median"].get<double>());
+    EXPECT_LE(rate["median"].get<double>(), rate["max"].get<double>());
+  }
+  EXPECT_GT(json["peak_rss_bytes"].get<int64_t>(), 0);
+}
+
+TEST(Commands, InspectSumsUp) {
+  const auto json = Program().run({"inspect", "nano", "--json"}).json();
+  EXPECT_EQ(json["format"], "huggingface");
+  EXPECT_EQ(json["parameters"], 21046656);
+  EXPECT_EQ(json["bytes"], 2 * 21046656);
+  EXPECT_EQ(json["tensors"].size(), json["types"]["BF16"]["tensors"].get<size_t>());
+  const Outcome gguf = Program().run({"inspect", LONGHAUL_TEST_DATA "/tiny_models/gguf/phi3.gguf"});
+  EXPECT_TRUE(has(gguf.out, {"GGUF", "general.architecture", "phi3", "Q8_0", "blk.0.attn_qkv"}));
+}
+
+TEST(Commands, TokenizeGivesIdsAndPieces) {
+  const auto json = Program().run({"tokenize", "Hello, world", "--json"}).json();
+  std::string joined;
+  for (const auto& piece : json["pieces"]) joined += piece.get<std::string>();
+  EXPECT_EQ(joined, "Hello, world");
+  EXPECT_EQ(json["ids"].size(), json["count"].get<size_t>());
+  EXPECT_EQ(Program().run({"tokenize", "<|im_end|>", "--special", "--count"}).out, "1\n");
+  EXPECT_TRUE(has(Program().run({"tokenize", "-f", "-"}, "a\nb\xff").out, {"'\\n'"}));
+}
+
+TEST(Commands, MethodsAndModelsList) {
+  EXPECT_TRUE(has(Program().run({"methods"}).out, {"dense", "use it for"}));
+  const auto methods = Program().run({"methods", "--json"}).json();
+  EXPECT_EQ(methods[0]["name"], "dense");
+  Program program;
+  program.folder().write("mine.gguf", "damaged");
+  program.set_environment("LONGHAUL_MODELS", program.folder().path());
+  EXPECT_TRUE(has(program.run({"models"}).out, {"nano", "mine", "unreadable"}));
+  const auto models = program.run({"models", "--json"}).json();
+  EXPECT_EQ(models[0]["name"], "mine");
+}
+
+TEST(Commands, PullWithoutPipLeavesNothing) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  program.set_environment("PATH", "/nowhere");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: ", "python3", "apt-get install"}));
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
+TEST(Commands, PullFailsCleanlyWithoutNetwork) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  // An index where nobody listens; what pip says last becomes the line.
+  program.set_environment("PIP_INDEX_URL", "http://127.0.0.1:9/simple");
+  program.set_environment("PIP_EXTRA_INDEX_URL", "");
+  program.set_environment("PIP_RETRIES", "0");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: "}));
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
+TEST(Commands, PullIntoAFolderThatCannotBe) {
+  Program program;
+  program.set_environment("XDG_CACHE_HOME", "/dev/null");
+  EXPECT_TRUE(refused(program.run({"pull", "smollm2"}), {"/dev/null/longhaul"}));
+}
+
+}  // namespace
+}  // namespace longhaul

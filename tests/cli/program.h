@@ -1,0 +1,108 @@
+#pragma once
+// Runs the real program and tells what it said.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "format/temp_folder.h"
+
+namespace longhaul::testing_support {
+
+struct Outcome {
+  int status = -1;  ///< exit status; 128 + signal when killed
+  std::string out, err;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+class Program {
+ public:
+  using Arguments = std::vector<std::string>;
+
+  /// Runs to the end; `input` comes on standard input.
+  Outcome run(const Arguments& arguments, const std::string& input = "") {
+    return finish(start(arguments, input));
+  }
+
+  /// Sends SIGINT once `ready()` says so (asked every few milliseconds), then waits.
+  template <class Ready>
+  Outcome run_and_interrupt(const Arguments& arguments, Ready&& ready) {
+    const pid_t child = start(arguments, "");
+    while (!ready()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    kill(child, SIGINT);
+    return finish(child);
+  }
+
+  /// Set in the child only.
+  void set_environment(const std::string& name, const std::string& value) {
+    environment_.emplace_back(name, value);
+  }
+
+  const TempFolder& folder() const { return folder_; }
+  std::string output_so_far() const { return read(folder_.path() / "out"); }
+  std::string errors_so_far() const { return read(folder_.path() / "err"); }
+
+ private:
+  static std::string read(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+  pid_t start(const Arguments& arguments, const std::string& input) {
+    const auto in = folder_.write("in", input), out = folder_.write("out", ""),
+               err = folder_.write("err", "");
+    const pid_t child = fork();
+    if (child != 0) return child;
+    for (const auto& [name, value] : environment_) setenv(name.c_str(), value.c_str(), 1);
+    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
+    dup2(open(out.c_str(), O_WRONLY | O_TRUNC), STDOUT_FILENO);
+    dup2(open(err.c_str(), O_WRONLY | O_TRUNC), STDERR_FILENO);
+    std::vector<char*> argv{const_cast<char*>(LONGHAUL_BINARY)};
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv(LONGHAUL_BINARY, argv.data());
+    _exit(127);
+  }
+
+  Outcome finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+            read(folder_.path() / "out"), read(folder_.path() / "err")};
+  }
+
+  TempFolder folder_;
+  std::vector<std::pair<std::string, std::string>> environment_;
+};
+
+/// Exit status 2, nothing on standard output, and one line `error: ...` that holds `parts`.
+inline ::testing::AssertionResult refused(const Outcome& outcome,
+                                          std::initializer_list<std::string_view> parts) {
+  const bool one_line = outcome.err.find('\n') + 1 == outcome.err.size();
+  if (outcome.status != 2 || !outcome.out.empty() || !one_line ||
+      !outcome.err.starts_with("error: ")) {
+    return ::testing::AssertionFailure()
+           << "status " << outcome.status << ", out: " << outcome.out << ", err: " << outcome.err;
+  }
+  return has(outcome.err, parts);
+}
+
+inline constexpr const char* kPassKeyQuestion =
+    "The pass key is 58213. Remember it. 58213 is the pass key. What is the pass key?";
+
+}  // namespace longhaul::testing_support

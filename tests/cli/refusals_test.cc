@@ -1,0 +1,123 @@
+// Every bad flag and every bad input gets one line and exit status 2.
+
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+struct BadCall {
+  Program::Arguments arguments;
+  std::string part, other_part;  ///< of the error line
+};
+
+void PrintTo(const BadCall& call, std::ostream* out) {
+  for (const std::string& argument : call.arguments) *out << argument << ' ';
+}
+
+class BadCalls : public ::testing::TestWithParam<BadCall> {};
+
+TEST_P(BadCalls, AreRefusedInOneLine) {
+  const BadCall& bad = GetParam();
+  EXPECT_TRUE(refused(Program().run(bad.arguments), {bad.part, bad.other_part}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, BadCalls,
+    ::testing::Values(
+        BadCall{{"rnu"}, "unknown command 'rnu'", "did you mean 'run'?"},
+        BadCall{{"--verion"}, "unknown flag '--verion'", "did you mean '--version'?"},
+        BadCall{{"run", "--tmep", "1"}, "unknown flag '--tmep'", "did you mean '--temp'?"},
+        BadCall{{"run", "--chat-tempalte=x"}, "'--chat-tempalte'", "'--chat-template'?"},
+        BadCall{{"run", "-z"}, "unknown flag '-z'", "longhaul run --help"},
+        BadCall{{"run", "What", "is"}, "unexpected argument 'What'", "-p"},
+        BadCall{{"run", "-p"}, "--prompt", "value is missing"},
+        BadCall{{"run", "-p", "x", "--temp", "hot"}, "--temp: 'hot' is no number", "0 to 100"},
+        BadCall{{"run", "-p", "x", "--temp", "-1"}, "--temp: '-1'", "0 to 100"},
+        BadCall{{"run", "-p", "x", "--temp", "nan"}, "--temp: 'nan'", "0 to 100"},
+        BadCall{{"run", "-p", "x", "--top-k", "1.5"}, "--top-k: '1.5' is no whole number", "0"},
+        BadCall{{"run", "-p", "x", "--top-p", "1.1"}, "--top-p: '1.1'", "0 to 1"},
+        BadCall{{"run", "-p", "x", "--min-p", "-0.1"}, "--min-p: '-0.1'", "0 to 1"},
+        BadCall{{"run", "-p", "x", "--repeat-penalty", "0"}, "--repeat-penalty: '0'", "0.01"},
+        BadCall{{"run", "-p", "x", "--repeat-last", "x"}, "--repeat-last: 'x'", "whole number"},
+        BadCall{{"run", "-p", "x", "--seed", "-3"}, "--seed: '-3'", "whole number"},
+        BadCall{{"run", "-p", "x", "-n", "-2"}, "--tokens: '-2'", "at least -1"},
+        BadCall{{"run", "-p", "x", "--chunk", "99999999999999999999"}, "--chunk:", "whole number"},
+        BadCall{{"run", "-p", "x", "--ctx", "12k"}, "--ctx: '12k'", "whole number"},
+        BadCall{{"run", "-p", "x", "--threads", "two"}, "--threads: 'two'", "whole number"},
+        BadCall{{"run", "-p", "x", "--isa", "avx"}, "--isa: 'avx'", "avx2"},
+        BadCall{{"run", "-p", "x", "--kv-type", "q4_0"}, "--kv-type: 'q4_0'", "q8_0"},
+        BadCall{{"run", "-p", "x", "--compute", "f16"}, "--compute: 'f16'", "best, f32"},
+        BadCall{{"run", "-p", "x", "--memory-limit", "lots"}, "--memory-limit: 'lots'", "512M"},
+        BadCall{{"run", "-p", "x", "--memory-limit", "1M"}, "--memory-limit", "1.0 MiB"},
+        BadCall{{"run", "-p", "x", "--chat-template", "foo"}, "--chat-template: 'foo'", "chatml"},
+        BadCall{{"run", "-p", "x", "--attention", "desne"}, "'desne'", "'dense'"},
+        BadCall{{"run", "-p", "x", "--attention", "dense:k=1"}, "--attention dense", "'k'"},
+        BadCall{{"run", "-p", "x", "--load", "/no/such"}, "/no/such", "No such file"},
+        BadCall{{"run", "-p", "x", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
+        BadCall{{"run", "-i", "--json"}, "--json", "-i"},
+        BadCall{{"run", "-i", "--raw"}, "--raw", "-i"},
+        BadCall{{"run", "-i", "-f", "-"}, "-f -", "-i"},
+        BadCall{{"run", "-f", "-", "-f", "-"}, "-f -", "once"},
+        BadCall{{"run", "-m", "nanoo", "-p", "x"}, "'nanoo'", "nano"},
+        BadCall{{"run", "-p", "one two three", "--ctx", "4"}, "--ctx 4", "tokens"},
+        BadCall{{"perplexity"}, "file", "longhaul perplexity --help"},
+        BadCall{{"perplexity", "/no/such"}, "/no/such", "No such file"},
+        BadCall{{"perplexity", "/etc/hostname", "--ctx", "1"}, "--ctx: '1'", "from 2"},
+        BadCall{{"perplexity", "/etc/passwd", "--ctx", "8", "--stride", "9"}, "--stride 9", "8"},
+        BadCall{{"bench", "--prompt", "512,x"}, "--prompt: 'x'", "whole number"},
+        BadCall{{"bench", "--prompt", "0"}, "--prompt: '0'", "from 1"},
+        BadCall{{"bench", "--depth", ""}, "--depth: ''", "whole number"},
+        BadCall{{"bench", "--repeat", "0"}, "--repeat: '0'", "from 1"},
+        BadCall{{"bench", "--attention", "dense,foo"}, "'foo'", "dense"},
+        BadCall{{"inspect"}, "model", "longhaul inspect --help"},
+        BadCall{{"inspect", "/etc/hostname"}, "/etc/hostname", ""},
+        BadCall{{"tokenize"}, "TEXT", "-f FILE"},
+        BadCall{{"tokenize", "a", "-f", "b"}, "TEXT", "not both"},
+        BadCall{{"methods", "--jsno"}, "'--jsno'", "'--json'?"},
+        BadCall{{"models", "extra"}, "unexpected argument 'extra'", "models"},
+        BadCall{{"pull", "gpt5"}, "'gpt5'", "smollm2"}));
+
+TEST(Refusals, EmptyPrompts) {
+  Program program;
+  const auto blank = program.folder().write("blank.txt", " \n\t\n");
+  EXPECT_TRUE(refused(program.run({"run"}), {"prompt is empty", "-f FILE", "-p TEXT"}));
+  EXPECT_TRUE(refused(program.run({"run", "-p", ""}), {"prompt is empty"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", blank}), {"prompt is empty"}));
+  EXPECT_TRUE(refused(program.run({"run", "--raw", "-f", blank}), {"prompt is empty"}));
+}
+
+TEST(Refusals, FilesThatAreNoText) {
+  Program program;
+  const auto pdf = program.folder().write("report.pdf", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n");
+  const auto wide = program.folder().write("wide.txt", std::string("\xff\xfeh\0i\0", 6));
+  EXPECT_TRUE(refused(program.run({"run", "-f", pdf, "-p", "x"}), {"report.pdf", "pdftotext"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", "-", "-p", "x"}, "%PDF-1.4"), {"pdftotext"}));
+  EXPECT_TRUE(refused(program.run({"perplexity", pdf}), {"report.pdf", "pdftotext"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", wide, "-p", "x"}), {"wide.txt", "UTF-16"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", "/tmp", "-p", "x"}), {"/tmp", "folder"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", "/no/such", "-p", "x"}), {"/no/such"}));
+}
+
+TEST(Refusals, DamagedModels) {
+  Program program;
+  const auto text = program.folder().write("text.gguf", "hello");
+  const auto cut = program.folder().write("cut.gguf", std::string("GGUF\3\0\0\0\xff\xff", 10));
+  EXPECT_TRUE(refused(program.run({"run", "-m", text, "-p", "x"}), {"text.gguf"}));
+  EXPECT_TRUE(refused(program.run({"inspect", cut}), {"cut.gguf"}));
+  EXPECT_TRUE(refused(program.run({"run", "-m", program.folder().path(), "-p", "x"}),
+                      {program.folder().path().string(), "config.json"}));
+}
+
+TEST(Refusals, NoMemory) {
+  const Outcome o = Program().run({"run", "-p", "x", "--memory-limit", "41M"});
+  EXPECT_TRUE(refused(o, {"--memory-limit", "weights", "KV"}));
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# build.sh PRESET [TARGET...]: configures and builds; shows the log only of what fails. On a terminal
+# ninja's own progress is shown.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+preset=$1
+shift
+targets=()
+for target in "$@"; do targets+=(--target "$target"); done
+
+mkdir -p build
+log=build/$preset.log
+if ! cmake --preset "$preset" >"$log" 2>&1; then
+  cat "$log" >&2
+  exit 1
+fi
+if [ -t 1 ]; then
+  cmake --build --preset "$preset" "${targets[@]}"
+elif ! cmake --build --preset "$preset" "${targets[@]}" >"$log" 2>&1; then
+  grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" >&2
+  exit 1
+fi

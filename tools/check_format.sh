@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Every C++ source is formatted as .clang-format says; names those that are not.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+sources() { find src tests bench fuzz \( -name '*.cc' -o -name '*.h' \) -print0; }
+wrong=$(sources | xargs -0 clang-format --dry-run 2>&1 | sed -n 's/^\([^:]*\):.*clang-format-violations.*/\1/p' | sort -u)
+[ -z "$wrong" ] && exit 0
+echo "error: not formatted; run clang-format -i on:" >&2
+echo "$wrong" >&2
+exit 1

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Rules that no compiler checks: which room may include which, names, sizes, left-over marks."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOMS = ["base", "format", "tokenizer", "ops", "kv", "attention", "model", "engine", "bench", "cli"]
+# A room may include the rooms before it, but these pairs are strangers all the same.
+STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),
+             ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer")}
+LONGEST_FILE = 400
+INCLUDE = re.compile(r'#include "([a-z_]+)/')
+LEFT_OVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+SKIPPED_TEST = re.compile(r"\b(GTEST_SKIP|DISABLED_)")
+
+
+def sources(*folders):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cc", ".h"):
+                yield path
+
+
+def check_includes(path, lines):
+    room = path.relative_to(ROOT / "src").parts[0]
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match or match[1] == room:
+            continue
+        other = match[1]
+        if other not in ROOMS:
+            yield number, f"includes {other}/, which is no room"
+        elif ROOMS.index(other) > ROOMS.index(room) or (room, other) in STRANGERS:
+            yield number, f"room {room} may not include {other}/"
+
+
+def check_text(path, lines):
+    if path.suffix == ".h" and "bench" not in path.parts and (not lines or lines[0] != "#pragma once"):
+        yield 1, "a header begins with #pragma once"
+    if len(lines) > LONGEST_FILE:
+        yield len(lines), f"has {len(lines)} lines; split it below {LONGEST_FILE}"
+    for number, line in enumerate(lines, 1):
+        if LEFT_OVER.search(line):
+            yield number, "left-over mark: finish it or open an issue"
+        if "tests" in path.parts and SKIPPED_TEST.search(line):
+            yield number, "a test that may not run proves nothing"
+
+
+def check_links(path, text):
+    """Relative links of a Markdown page lead to something."""
+    for match in re.finditer(r"\]\(([^)#:]+)(#[^)]*)?\)", text):
+        if not (path.parent / match[1]).exists():
+            yield text.count("\n", 0, match.start()) + 1, f"broken link: {match[1]}"
+
+
+def problems():
+    for path in sources("src", "tests", "fuzz", "bench"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, what in check_text(path, lines):
+            yield path, number, what
+        if "src" == path.relative_to(ROOT).parts[0]:
+            for number, what in check_includes(path, lines):
+                yield path, number, what
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
+    for path in pages:
+        for number, what in check_links(path, path.read_text(encoding="utf-8")):
+            yield path, number, what
+
+
+def main():
+    count = 0
+    for path, number, what in problems():
+        print(f"{path.relative_to(ROOT)}:{number}: {what}", file=sys.stderr)
+        count += 1
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+# The Debian packages that Longhaul needs, in one place. Sourced by ./try and ./check.
+# shellcheck shell=bash
+
+LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libcli11-dev libdnnl-dev
+  libedit-dev libfmt-dev libgtest-dev libpcre2-dev libutf8proc-dev libxxhash-dev
+  nlohmann-json3-dev ocl-icd-opencl-dev)
+LONGHAUL_CHECK_PACKAGES=(clang-format)
+LONGHAUL_LONG_PACKAGES=(clang clang-tidy libclang-rt-14-dev libbenchmark-dev)
+
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+      echo "$package"
+  done
+}
+
+# need_packages PACKAGE...: installs what is missing, as root or through sudo; where it may not, it
+# says what to run and stops.
+need_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    echo "note: no Debian system; the build needs the equivalents of: $*" >&2
+    return
+  fi
+  local missing as_root=()
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    # Without a terminal sudo could not ask for a password.
+    if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+      as_root=(sudo)
+    else
+      echo "Debian packages are missing, and this user may not install them. As root, run:" >&2
+      echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+      exit 1
+    fi
+  fi
+  echo "Installing Debian packages: ${missing[*]}"
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y
+    --no-install-recommends "${missing[@]}")
+  # A fresh system has no package lists, an old one has outdated lists.
+  if ! "${install[@]}" >/dev/null 2>&1; then
+    "${as_root[@]}" apt-get update -qq
+    "${install[@]}" >/dev/null
+  fi
+}
