@@ -5,17 +5,11 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/add.h"
 #include "ops/dequantize.h"
 #include "ops/rms_norm.h"
-#include "ops/swiglu.h"
 
 namespace longhaul {
 namespace {
-
-/// Columns of the feed-forward part that are in flight at a time when there are many rows: bounds
-/// the f32 gate and up activations.
-constexpr int64_t kFfnPanel = 1024;
 
 int most_kv_heads(const ModelConfig& c) {
   return *std::max_element(c.kv_heads.begin(), c.kv_heads.end());
@@ -47,7 +41,7 @@ struct Decoder::State {
   void attention(int layer, int64_t position, bool decoding, AttentionMethod& method,
                  KvStore& store);
   void feed_forward(const LayerWeights& w);
-  void feed_forward_by_panels(const LayerWeights& w);
+  void normalise(const std::vector<float>& weight);
 
   const Model& model;
   Compute compute;
@@ -55,11 +49,9 @@ struct Decoder::State {
   LayerStep::Workspace workspace;
   int64_t rows = 0;
   Buffer<float> x;               // [rows, hidden] the residual stream
-  Buffer<float> normed;          // [rows, hidden]
   Buffer<float> q, k, v, mixed;  // [rows, heads * head_dim], ...
-  Buffer<float> added;           // [rows, hidden] what a sublayer adds
-  Buffer<float> gate, up;        // [rows, ffn] or [rows, kFfnPanel]
-  LinearInput input, inner;      // inner: [rows, ffn]
+  LinearInput input;             // of a sublayer
+  LinearInput inner;             // [rows, ffn]
 };
 
 Decoder::Decoder(const Model& model, Compute compute)
@@ -94,9 +86,8 @@ void Decoder::State::project(const LayerWeights& w, int kv_heads) {
   q.resize(static_cast<size_t>(rows * q_width));
   k.resize(static_cast<size_t>(rows * kv_width));
   v.resize(static_cast<size_t>(rows * kv_width));
-  rms_norm(x.data(), w.attention_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
+  normalise(w.attention_norm);
   const auto bias = [](const std::vector<float>& b) { return b.empty() ? nullptr : b.data(); };
-  input.assign(normed.data(), rows, c.hidden);
   const LinearJob jobs[] = {{w.q, q.data(), 0, bias(w.q_bias)},
                             {w.k, k.data(), 0, bias(w.k_bias)},
                             {w.v, v.data(), 0, bias(w.v_bias)}};
@@ -134,51 +125,27 @@ void Decoder::State::attention(int layer, int64_t position, bool decoding, Atten
   step.workspace = &workspace;
   method.attend(step);
   input.assign(mixed.data(), rows, int64_t{c.heads} * c.head_dim);
-  linear(input, {w.output, added.data()}, compute);
-  add(x.data(), added.data(), rows, c.hidden);
+  linear(input, {.weight = w.output, .y = x.data(), .add = true}, compute);
 }
 
 void Decoder::State::feed_forward(const LayerWeights& w) {
-  const ModelConfig& c = model.config;
-  rms_norm(x.data(), w.ffn_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
-  input.assign(normed.data(), rows, c.hidden);
-  if (rows > kMatvecMaxRows && multiplies_in_bf16(compute)) {
-    feed_forward_by_panels(w);
-  } else {
-    gate.resize(static_cast<size_t>(rows * c.ffn));
-    up.resize(static_cast<size_t>(rows * c.ffn));
-    const LinearJob jobs[] = {{w.gate, gate.data()}, {w.up, up.data()}};
-    linear(input, jobs, compute);
-    swiglu(gate.data(), up.data(), rows, c.ffn, c.ffn, gate.data());
-    inner.assign(gate.data(), rows, c.ffn);
-    linear(inner, {w.down, added.data()}, compute);
-  }
-  add(x.data(), added.data(), rows, c.hidden);
+  normalise(w.ffn_norm);
+  linear_swiglu(input, w.gate, w.up, inner, compute);
+  linear(inner, {.weight = w.down, .y = x.data(), .add = true}, compute);
 }
 
-void Decoder::State::feed_forward_by_panels(const LayerWeights& w) {
-  const ModelConfig& c = model.config;
-  gate.resize(static_cast<size_t>(rows * kFfnPanel));
-  up.resize(static_cast<size_t>(rows * kFfnPanel));
-  inner.begin_columns(rows, c.ffn);
-  for (int64_t begin = 0; begin < c.ffn; begin += kFfnPanel) {
-    const int64_t width = std::min<int64_t>(kFfnPanel, c.ffn - begin);
-    const LinearJob jobs[] = {{w.gate.slice_rows(begin, width), gate.data()},
-                              {w.up.slice_rows(begin, width), up.data()}};
-    linear(input, jobs, compute);
-    swiglu(gate.data(), up.data(), rows, width, width, gate.data());
-    inner.set_columns(begin, width, gate.data());
-  }
-  linear(inner, {w.down, added.data()}, compute);
+/// The residual stream, normalised, as the next sublayer's input.
+void Decoder::State::normalise(const std::vector<float>& weight) {
+  const int64_t hidden = model.config.hidden;
+  input.fill(rows, hidden, compute, [&](int64_t begin, int64_t count, float* out) {
+    rms_norm(x.data() + begin * hidden, weight.data(), model.config.norm_eps, count, hidden, out);
+  });
 }
 
 const float* Decoder::forward(std::span<const int32_t> tokens, int64_t position, bool decoding,
                               AttentionMethod& method, KvStore& store) {
   State& s = *state_;
   s.rows = static_cast<int64_t>(tokens.size());
-  const size_t size = tokens.size() * static_cast<size_t>(s.model.config.hidden);
-  s.normed.resize(size);
-  s.added.resize(size);
   s.embed(tokens);
   for (int layer = 0; layer < s.model.config.layers; ++layer) {
     s.attention(layer, position, decoding, method, store);
@@ -190,25 +157,25 @@ const float* Decoder::forward(std::span<const int32_t> tokens, int64_t position,
 void Decoder::logits(const float* hidden, int64_t rows, float* out) {
   State& s = *state_;
   const ModelConfig& c = s.model.config;
-  s.normed.resize(static_cast<size_t>(std::max(rows, s.rows) * c.hidden));
-  rms_norm(hidden, s.model.final_norm.data(), c.norm_eps, rows, c.hidden, s.normed.data());
-  s.input.assign(s.normed.data(), rows, c.hidden);
-  linear(s.input, {s.model.head, out}, s.compute);
+  s.input.fill(rows, c.hidden, s.compute, [&](int64_t begin, int64_t count, float* normed) {
+    rms_norm(hidden + begin * c.hidden, s.model.final_norm.data(), c.norm_eps, count, c.hidden,
+             normed);
+  });
+  linear(s.input, {.weight = s.model.head, .y = out}, s.compute);
 }
 
 size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute) {
   const ModelConfig& c = model.config;
-  const bool panels = rows > kMatvecMaxRows && multiplies_in_bf16(compute);
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
-  const size_t stream = 3 * n(c.hidden) * sizeof(float);
-  const size_t projections = n(3 * q_width + 3 * kv_width) * sizeof(float);  // rotated copies too
-  const size_t inner = panels ? n(c.ffn) * sizeof(bf16_t) + 2 * n(kFfnPanel) * sizeof(float)
-                              : 2 * n(c.ffn) * sizeof(float);
-  const size_t converted = n(std::max<int64_t>(c.hidden, q_width)) * sizeof(bf16_t);
-  const size_t logits = n(c.vocab) * sizeof(float);
-  return n(rows) * (stream + projections + inner + converted) + logits +
+  const bool tiles = rows > kMatvecMaxRows && multiplies_in_bf16(compute);
+  const size_t element = tiles ? sizeof(bf16_t) : sizeof(float);
+  const size_t stream = n(c.hidden) * sizeof(float);
+  const size_t projections = n(3 * q_width + 2 * kv_width) * sizeof(float);  // one rotated copy
+  const size_t input = n(std::max<int64_t>(c.hidden, q_width)) * element;
+  const size_t inner = n(c.ffn) * (tiles ? element : 2 * element);
+  return n(rows) * (stream + projections + input + inner) + n(c.vocab) * sizeof(float) +
          (rows > kMatvecMaxRows ? linear_scratch_bytes(std::max(c.ffn, c.hidden)) : 0);
 }
 

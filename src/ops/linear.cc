@@ -9,12 +9,14 @@
 #include "ops/cpu/isa.h"
 #include "ops/cpu/panel_gemm.h"
 #include "ops/dequantize.h"
+#include "ops/swiglu.h"
 
 namespace longhaul {
 namespace {
 
 /// Outputs of one panel: its expanded weights stay in the second-level cache for all rows of x.
 constexpr int64_t kPanelOutputs = 256;
+constexpr int64_t kBlock = 32 * 32;
 /// Elements of an expanded panel on the f32 path.
 constexpr int64_t kF32PanelElements = int64_t{1} << 20;
 
@@ -45,78 +47,81 @@ std::vector<Panel> cut(std::span<const LinearJob> jobs, int64_t most_outputs) {
   return panels;
 }
 
-/// Expands 16 weight rows at a time into tiles [outputs / 16, k_tiles].
-void expand_to_tiles(const PanelGemmKernels& kernels, const Panel& panel, int64_t k_tiles,
-                     bf16_t* tiles) {
+/// Expands weight rows [begin, begin + count), 16 at a time, into tiles [outputs / 16, k_tiles];
+/// `count` is rounded up to 32 with zeros.
+void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, int64_t begin,
+                     int64_t count, bf16_t* tiles) {
   thread_local Buffer<bf16_t> expanded;
-  const TensorView& weight = panel.job->weight;
-  const int64_t k = weight.cols();
+  const int64_t k = weight.cols(), k_tiles = tiles_of(k, kTileDepth);
   expanded.resize(static_cast<size_t>(kTileSide * k));
-  for (int64_t n = 0; n < round_up(panel.count, 32); n += kTileSide) {
-    const int64_t live = std::clamp<int64_t>(panel.count - n, 0, kTileSide);
+  for (int64_t n = 0; n < round_up(count, 32); n += kTileSide) {
+    const int64_t live = std::clamp<int64_t>(count - n, 0, kTileSide);
     const bf16_t* rows[kTileSide] = {};
     if (weight.type == DType::BF16) {
       for (int64_t i = 0; i < live; ++i) {
-        rows[i] = reinterpret_cast<const bf16_t*>(weight.row(panel.begin + n + i));
+        rows[i] = reinterpret_cast<const bf16_t*>(weight.row(begin + n + i));
       }
     } else if (live > 0) {
-      dequantize_row_bf16(weight.type, weight.row(panel.begin + n), live * k, expanded.data());
+      dequantize_row_bf16(weight.type, weight.row(begin + n), live * k, expanded.data());
       for (int64_t i = 0; i < live; ++i) rows[i] = expanded.data() + i * k;
     }
     kernels.pack_weights(rows, k, tiles + n / kTileSide * k_tiles * kTileElements);
   }
 }
 
-/// Block (m, n) of y, [32, 32] packed, to its place; adds the bias.
-void write_block(const float* block, const Panel& panel, int64_t m, int64_t rows, int64_t n) {
-  const LinearJob& job = *panel.job;
-  const int64_t outputs = std::min<int64_t>(32, panel.count - n);
-  const int64_t stride = stride_of(job);
-  float* y = job.y + m * stride + panel.begin + n;
-  const float* bias = job.bias == nullptr ? nullptr : job.bias + panel.begin + n;
-  for (int64_t r = 0; r < std::min<int64_t>(32, rows - m); ++r) {
-    for (int64_t i = 0; i < outputs; ++i) {
-      y[r * stride + i] = block[r * 32 + i] + (bias == nullptr ? 0.0f : bias[i]);
-    }
-  }
-}
-
-/// Sums stay in packed blocks until they are complete: rows of y may lie a multiple of 4 KiB apart,
-/// where the first-level cache holds only a few of them.
-void multiply_panel(const PanelGemmKernels& kernels, const bf16_t* x, int64_t rows,
-                    const Panel& panel) {
-  thread_local Buffer<bf16_t> tiles;
+/// Products of all rows with the expanded weights of a panel, in blocks of 32 x 32:
+/// finish(block [32, 32], m, n) takes block (m, n) when its sum is complete. Sums stay in packed
+/// blocks: rows of a result may lie a multiple of 4 KiB apart, where the first-level cache holds
+/// only a few of them.
+template <class Finish>
+void multiply_tiles(const PanelGemmKernels& kernels, const bf16_t* x, int64_t m_blocks,
+                    const bf16_t* tiles, int64_t n_blocks, int64_t k_tiles, Finish&& finish) {
   thread_local Buffer<float> sums;
-  const int64_t k_tiles = tiles_of(panel.job->weight.cols(), kTileDepth);
-  const int64_t n_blocks = tiles_of(panel.count, 32), m_blocks = tiles_of(rows, 32);
-  tiles.resize(static_cast<size_t>(2 * n_blocks * k_tiles * kTileElements));
-  expand_to_tiles(kernels, panel, k_tiles, tiles.data());
-  const int64_t k_parts = tiles_of(k_tiles, kDepthTiles);
-  sums.resize(static_cast<size_t>(k_parts == 1 ? 1 : m_blocks * n_blocks) * 32 * 32);
+  const int64_t k_parts = k_tiles <= kWholeDepthTiles ? 1 : tiles_of(k_tiles, kDepthTiles);
   const int64_t stride = k_tiles * kTileElements;  // from one row of tiles to the next
+  sums.resize(static_cast<size_t>(k_parts == 1 ? n_blocks : m_blocks * n_blocks) * kBlock);
   kernels.begin();
   for (int64_t part = 0; part < k_parts; ++part) {
     const int64_t k = k_tiles * part / k_parts;
     const int depth = static_cast<int>(k_tiles * (part + 1) / k_parts - k);
     for (int64_t m = 0; m < m_blocks; ++m) {
       const bf16_t* a = x + 2 * m * stride + k * kTileElements;
-      for (int64_t n = 0; n < n_blocks; ++n) {
-        const bf16_t* b = tiles.data() + 2 * n * stride + k * kTileElements;
-        float* sum = sums.data() + (k_parts == 1 ? 0 : m * n_blocks + n) * 32 * 32;
-        kernels.block(depth, a, stride, b, stride, sum, 32, part > 0);
-        if (part + 1 == k_parts) write_block(sum, panel, 32 * m, rows, 32 * n);
+      float* sum = sums.data() + (k_parts == 1 ? 0 : m * n_blocks * kBlock);
+      for (int64_t n = 0; n < n_blocks; ++n, sum += kBlock) {
+        const bf16_t* b = tiles + 2 * n * stride + k * kTileElements;
+        kernels.block(depth, a, stride, b, stride, sum, part > 0);
+        if (part + 1 == k_parts) finish(sum, m, n);
       }
     }
   }
   kernels.end();
 }
 
+bf16_t* weight_tiles(int64_t n_blocks, int64_t k_tiles) {
+  thread_local Buffer<bf16_t> tiles;
+  tiles.resize(static_cast<size_t>(2 * n_blocks * k_tiles * kTileElements));
+  return tiles.data();
+}
+
 void in_bf16(LinearInput& x, std::span<const LinearJob> jobs) {
   const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
-  const bf16_t* tiles = x.tiles();
+  const bf16_t* rows = x.tiles();
+  const int64_t k_tiles = tiles_of(x.cols(), kTileDepth);
   const std::vector<Panel> panels = cut(jobs, kPanelOutputs);
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
-    multiply_panel(kernels, tiles, x.rows(), panels[static_cast<size_t>(i)]);
+    const Panel& p = panels[static_cast<size_t>(i)];
+    const LinearJob& job = *p.job;
+    const int64_t n_blocks = tiles_of(p.count, 32);
+    bf16_t* tiles = weight_tiles(n_blocks, k_tiles);
+    expand_to_tiles(kernels, job.weight, p.begin, p.count, tiles);
+    multiply_tiles(kernels, rows, tiles_of(x.rows(), 32), tiles, n_blocks, k_tiles,
+                   [&](const float* block, int64_t m, int64_t n) {
+                     const int64_t at = p.begin + 32 * n;
+                     kernels.write(block, static_cast<int>(std::min<int64_t>(32, x.rows() - 32 * m)),
+                                   static_cast<int>(std::min<int64_t>(32, p.count - 32 * n)),
+                                   job.bias == nullptr ? nullptr : job.bias + at, job.add,
+                                   job.y + 32 * m * stride_of(job) + at, stride_of(job));
+                   });
   });
 }
 
@@ -125,14 +130,17 @@ void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
   const std::vector<Panel> panels =
       cut(jobs, std::max<int64_t>(64, kF32PanelElements / cols / 64 * 64));
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
-    const Panel& panel = panels[static_cast<size_t>(i)];
+    const Panel& p = panels[static_cast<size_t>(i)];
     thread_local Buffer<float> expanded;
-    expanded.resize(static_cast<size_t>(panel.count * cols));
-    dequantize_row(panel.job->weight.type, panel.job->weight.row(panel.begin), panel.count * cols,
-                   expanded.data());
-    gemm_f32(x.rows(), panel.count, cols, x.f32(), expanded.data(), panel.job->y + panel.begin,
-             stride_of(*panel.job));
+    expanded.resize(static_cast<size_t>(p.count * cols));
+    dequantize_row(p.job->weight.type, p.job->weight.row(p.begin), p.count * cols, expanded.data());
+    gemm_f32(x.rows(), p.count, cols, x.f32(), expanded.data(), p.job->y + p.begin,
+             stride_of(*p.job));
   });
+  for (const LinearJob& job : jobs) {
+    if (job.bias == nullptr) continue;
+    add_bias(job.y, job.bias, x.rows(), job.weight.rows(), stride_of(job));
+  }
 }
 
 void few_rows(LinearInput& x, std::span<const LinearJob> jobs) {
@@ -145,6 +153,33 @@ void few_rows(LinearInput& x, std::span<const LinearJob> jobs) {
   matvec(std::span<const MatvecJob>(few, jobs.size()), x.few());
 }
 
+void run(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
+  // Reference arithmetic keeps the activations in f32 even for a few rows of quantized weights.
+  const bool few = x.rows() <= kMatvecMaxRows && x.f32() != nullptr;
+  if (few && (compute == Compute::kBest || !is_block_type(jobs[0].weight.type))) {
+    few_rows(x, jobs);
+  } else if (multiplies_in_bf16(compute)) {
+    in_bf16(x, jobs);
+  } else {
+    in_f32(x, jobs);
+  }
+}
+
+/// Only in_bf16 adds as it writes; the others get a buffer to write to.
+void run_and_add(LinearInput& x, const LinearJob& job, Compute compute) {
+  thread_local Buffer<float> product;
+  const int64_t outputs = job.weight.rows(), stride = stride_of(job);
+  product.resize(static_cast<size_t>(x.rows() * outputs));
+  run(x, {{{job.weight, product.data(), 0, job.bias}}}, compute);
+  if (stride == outputs) {
+    add(job.y, product.data(), x.rows(), outputs);
+    return;
+  }
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    add(job.y + r * stride, product.data() + r * outputs, 1, outputs);
+  }
+}
+
 }  // namespace
 
 void LinearInput::assign(const float* x, int64_t rows, int64_t cols) {
@@ -154,34 +189,31 @@ void LinearInput::assign(const float* x, int64_t rows, int64_t cols) {
   cols_ = cols;
 }
 
-void LinearInput::begin_columns(int64_t rows, int64_t cols) {
+void LinearInput::begin_tiles(int64_t rows, int64_t cols) {
   assign(nullptr, rows, cols);
   tiles_.resize(static_cast<size_t>(round_up(rows, 32) * round_up(cols, kTileDepth)));
   has_tiles_ = true;
 }
 
-void LinearInput::set_columns(int64_t begin, int64_t count, const float* x) {
-  LH_ASSERT(has_tiles_ && begin % kTileDepth == 0);
-  const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
-  const int64_t k_tiles = tiles_of(cols_, kTileDepth);
-  parallel_ranges(round_up(rows_, 32) / kTileSide, 1, [&](int64_t first, int64_t last) {
-    for (int64_t t = first; t < last; ++t) {
-      const float* rows[kTileSide] = {};
-      for (int64_t i = 0; i < kTileSide && t * kTileSide + i < rows_; ++i) {
-        rows[i] = x + (t * kTileSide + i) * count;
-      }
-      kernels.pack_rows(rows, count,
-                        tiles_.data() + (t * k_tiles + begin / kTileDepth) * kTileElements);
-    }
-  });
+void LinearInput::pack(int64_t row_tile, const float* x, int64_t count) {
+  const float* rows[kTileSide] = {};
+  for (int64_t i = 0; i < count; ++i) rows[i] = x + i * cols_;
+  kPanelGemmKernels_for(current_isa())
+      .pack_rows(rows, cols_,
+                 tiles_.data() + row_tile * tiles_of(cols_, kTileDepth) * kTileElements);
 }
 
 const bf16_t* LinearInput::tiles() {
   if (!has_tiles_) {
     const float* x = f32_;
-    begin_columns(rows_, cols_);
+    begin_tiles(rows_, cols_);
     f32_ = x;
-    set_columns(0, cols_, x);
+    parallel_ranges(round_up(rows_, 32) / kTileSide, 1, [&](int64_t first, int64_t last) {
+      for (int64_t tile = first; tile < last; ++tile) {
+        const int64_t begin = tile * kTileSide;
+        pack(tile, x + begin * cols_, std::clamp<int64_t>(rows_ - begin, 0, kTileSide));
+      }
+    });
   }
   return tiles_.data();
 }
@@ -197,27 +229,57 @@ bool multiplies_in_bf16(Compute compute) {
 }
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
-  for (const LinearJob& job : jobs) LH_ASSERT(job.weight.cols() == x.cols());
-  // Reference arithmetic keeps the activations in f32 even for a few rows of quantized weights.
-  const bool few = x.rows() <= kMatvecMaxRows && x.f32() != nullptr;
-  if (few && (compute == Compute::kBest || !is_block_type(jobs[0].weight.type))) {
-    few_rows(x, jobs);
-    return;
-  }
-  if (multiplies_in_bf16(compute)) {
-    in_bf16(x, jobs);
-    return;
-  }
-  in_f32(x, jobs);
-  for (const LinearJob& job : jobs) {
-    if (job.bias != nullptr) {
-      add_bias(job.y, job.bias, x.rows(), job.weight.rows(), stride_of(job));
-    }
-  }
+  for (const LinearJob& job : jobs) LH_ASSERT(job.weight.cols() == x.cols() && !job.add);
+  run(x, jobs, compute);
 }
 
 void linear(LinearInput& x, const LinearJob& job, Compute compute) {
-  linear(x, std::span<const LinearJob>(&job, 1), compute);
+  LH_ASSERT(job.weight.cols() == x.cols());
+  const bool adds_in_place = multiplies_in_bf16(compute) && x.rows() > kMatvecMaxRows;
+  if (job.add && !adds_in_place) {
+    run_and_add(x, job, compute);
+  } else {
+    run(x, {&job, 1}, compute);
+  }
+}
+
+void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up, LinearInput& inner,
+                   Compute compute) {
+  const int64_t ffn = gate.rows(), rows = x.rows();
+  LH_ASSERT(up.rows() == ffn && gate.cols() == x.cols() && up.cols() == x.cols());
+  if (rows <= kMatvecMaxRows || !multiplies_in_bf16(compute)) {
+    thread_local Buffer<float> second;
+    inner.own_.resize(static_cast<size_t>(rows * ffn));
+    second.resize(static_cast<size_t>(rows * ffn));
+    const LinearJob jobs[] = {{gate, inner.own_.data()}, {up, second.data()}};
+    run(x, jobs, compute);
+    swiglu(inner.own_.data(), second.data(), rows, ffn, ffn, inner.own_.data());
+    inner.assign(inner.own_.data(), rows, ffn);
+    return;
+  }
+  const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
+  const bf16_t* row_tiles = x.tiles();
+  inner.begin_tiles(rows, ffn);
+  const int64_t k_tiles = tiles_of(x.cols(), kTileDepth), inner_tiles = tiles_of(ffn, kTileDepth);
+  const LinearJob whole[] = {{gate}};
+  const std::vector<Panel> panels = cut(whole, kPanelOutputs / 2);
+  parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
+    const Panel& p = panels[static_cast<size_t>(i)];
+    const int64_t pairs = tiles_of(p.count, 32), block_tiles = 2 * k_tiles * kTileElements;
+    bf16_t* tiles = weight_tiles(2 * pairs, k_tiles);
+    for (int64_t n = 0; n < pairs; ++n) {  // blocks of gate and up take turns
+      const int64_t begin = p.begin + 32 * n, count = std::min<int64_t>(32, p.count - 32 * n);
+      expand_to_tiles(kernels, gate, begin, count, tiles + 2 * n * block_tiles);
+      expand_to_tiles(kernels, up, begin, count, tiles + (2 * n + 1) * block_tiles);
+    }
+    multiply_tiles(kernels, row_tiles, tiles_of(rows, 32), tiles, 2 * pairs, k_tiles,
+                   [&](const float* block, int64_t m, int64_t n) {
+                     if (n % 2 == 0) return;  // its up block comes next
+                     bf16_t* tile = inner.tiles_.data() +
+                                    (2 * m * inner_tiles + p.begin / 32 + n / 2) * kTileElements;
+                     kernels.swiglu(block - kBlock, block, tile, inner_tiles * kTileElements);
+                   });
+  });
 }
 
 size_t linear_scratch_bytes(int64_t most_cols) {

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/float_types.h"
+#include "base/parallel.h"
 #include "base/tensor_view.h"
 #include "ops/matvec.h"
 
@@ -18,29 +19,39 @@ enum class Compute : uint8_t {
   kF32,   ///< f32 products; for reference
 };
 
-/// Rows that several matrices are applied to; other forms (bf16, int8) are made once, on demand.
-/// x: [rows, cols] f32, packed; must stay in place and unchanged while this is in use.
+/// True when `compute` multiplies in bf16 for many rows at the ISA level in force.
+bool multiplies_in_bf16(Compute compute);
+
+/// Rows that several matrices are applied to; other forms (bf16 tiles, int8) are made once, on
+/// demand.
 class LinearInput {
  public:
+  /// x: [rows, cols] f32, packed; must stay in place and unchanged while this is in use.
   void assign(const float* x, int64_t rows, int64_t cols);
 
-  /// Rows that are made column block by column block and kept as bf16 only: begin_columns(), then
-  /// set_columns() for every column, each once. For multiplies_in_bf16() and many rows.
-  void begin_columns(int64_t rows, int64_t cols);
-  /// x: [rows, count] packed; begin and count are multiples of 32, but for the last columns.
-  void set_columns(int64_t begin, int64_t count, const float* x);
+  /// Rows that are computed on the way in and kept only in the form that `compute` multiplies:
+  /// fill(begin, count, out) writes rows [begin, begin + count) to out [count, cols]. Called in
+  /// parallel for stretches of rows.
+  template <class Fill>
+  void fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows);
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  const float* f32() const { return f32_; }
+  const float* f32() const { return f32_; }  ///< null when only tiles are kept
   const bf16_t* tiles();  ///< bf16, in tiles (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/32)]
   ActivationRows& few();  ///< rows() <= kMatvecMaxRows
 
  private:
+  friend void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
+                            LinearInput& inner, Compute compute);
+  void begin_tiles(int64_t rows, int64_t cols);
+  void pack(int64_t row_tile, const float* rows, int64_t count);
+
   const float* f32_ = nullptr;
   int64_t rows_ = 0, cols_ = 0;
   bool has_tiles_ = false;
   Buffer<bf16_t> tiles_;
+  Buffer<float> own_;
   ActivationRows few_;
 };
 
@@ -49,13 +60,16 @@ struct LinearJob {
   float* y = nullptr;           ///< [rows, outputs], rows y_stride floats apart
   int64_t y_stride = 0;         ///< 0: outputs
   const float* bias = nullptr;  ///< [outputs]; may be null
+  bool add = false;             ///< y += instead of y =
 };
-
-/// True when `compute` multiplies in bf16 for many rows at the ISA level in force.
-bool multiplies_in_bf16(Compute compute);
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
 void linear(LinearInput& x, const LinearJob& job, Compute compute);
+
+/// inner = silu(x gate^T) * (x up^T), ready to be multiplied by `down`. With many rows in bf16 the
+/// two products never reach memory.
+void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up, LinearInput& inner,
+                   Compute compute);
 
 /// Bytes that expanded panels of matrices with up to `most_cols` columns take on all threads: a
 /// part of the memory forecast.
@@ -65,5 +79,29 @@ size_t linear_scratch_bytes(int64_t most_cols);
 /// `c_stride` apart.
 void gemm_f32(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
               int64_t c_stride);
+
+template <class Fill>
+void LinearInput::fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows) {
+  constexpr int64_t kStretch = 16;  // rows of a tile
+  if (rows <= kMatvecMaxRows || !multiplies_in_bf16(compute)) {
+    own_.resize(static_cast<size_t>(rows * cols));
+    parallel_ranges(rows, kStretch, [&](int64_t begin, int64_t end) {
+      fill_rows(begin, end - begin, own_.data() + begin * cols);
+    });
+    assign(own_.data(), rows, cols);
+    return;
+  }
+  begin_tiles(rows, cols);
+  parallel_ranges((rows + 31) / 32 * 2, 1, [&](int64_t first, int64_t last) {
+    thread_local Buffer<float> stretch;
+    stretch.resize(static_cast<size_t>(kStretch * cols));
+    for (int64_t tile = first; tile < last; ++tile) {
+      const int64_t begin = tile * kStretch;
+      const int64_t count = begin >= rows ? 0 : rows - begin < kStretch ? rows - begin : kStretch;
+      if (count > 0) fill_rows(begin, count, stretch.data());
+      pack(tile, stretch.data(), count);
+    }
+  });
+}
 
 }  // namespace longhaul

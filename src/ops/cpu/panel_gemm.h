@@ -16,7 +16,10 @@ namespace longhaul {
 inline constexpr int kTileSide = 16;
 inline constexpr int kTileDepth = 32;
 inline constexpr int kTileElements = kTileSide * kTileDepth;
-inline constexpr int kDepthTiles = 20;  ///< k tiles multiplied at a time: 40 KiB of x, for L1
+// k tiles multiplied at a time. Two row tiles of 8 (16 KiB) stay in the first-level cache while the
+// panel passes by; up to 20 it is better to finish a sum than to put it aside.
+inline constexpr int kDepthTiles = 8;
+inline constexpr int kWholeDepthTiles = 20;
 
 struct PanelGemmKernels {
   /// 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [k_tiles].
@@ -24,9 +27,15 @@ struct PanelGemmKernels {
   /// 16 weight rows, each [k] bf16 at any alignment (missing ones null), to tiles [k_tiles].
   void (*pack_weights)(const bf16_t* const rows[16], int64_t k, bf16_t* tiles);
   /// C[32, 32] = A B over k_tiles, or += : two row tiles a (a_stride elements apart), two output
-  /// tiles b (b_stride apart); C has rows c_stride floats apart.
+  /// tiles b (b_stride apart).
   void (*block)(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
-                float* c, int64_t c_stride, bool accumulate);
+                float* c, bool accumulate);
+  /// The live part of a block to y, rows y_stride apart: y = C + bias, or y += C + bias. bias may be
+  /// null.
+  void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
+                int64_t y_stride);
+  /// silu(gate) * up of two blocks, to two row tiles `tile_stride` elements apart.
+  void (*swiglu)(const float* gate, const float* up, bf16_t* tile, int64_t tile_stride);
   /// Around a run of block() calls on one thread.
   void (*begin)();
   void (*end)();

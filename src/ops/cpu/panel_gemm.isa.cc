@@ -1,6 +1,7 @@
 #include "ops/cpu/panel_gemm.h"
 
 #include "ops/cpu/amx_tiles.h"
+#include "ops/cpu/simd.h"
 #include "ops/cpu/transpose.h"
 
 namespace longhaul::LH_ISA {
@@ -48,9 +49,9 @@ void begin() { load_tile_config(); }
 void end() { _tile_release(); }
 
 void block(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
-           float* c, int64_t c_stride, bool accumulate) {
-  float* c1 = c + 16 * c_stride;
-  const int64_t c_bytes = 4 * c_stride;
+           float* c, bool accumulate) {
+  constexpr int64_t c_bytes = 32 * sizeof(float);
+  float* c1 = c + 16 * 32;
   if (accumulate) {
     _tile_loadd(0, c, c_bytes);
     _tile_loadd(1, c + 16, c_bytes);
@@ -83,11 +84,11 @@ void end() {}
 
 /// Eight rows by 32 outputs: 16 sums, two weight vectors and a broadcast pair.
 void eight_rows(int k_tiles, const bf16_t* a, const bf16_t* b, int64_t b_stride, float* c,
-                int64_t c_stride, bool accumulate) {
+                bool accumulate) {
   __m512 sum[8][2];
   for (int r = 0; r < 8; ++r) {
     for (int j = 0; j < 2; ++j) {
-      sum[r][j] = accumulate ? _mm512_loadu_ps(c + r * c_stride + 16 * j) : _mm512_setzero_ps();
+      sum[r][j] = accumulate ? _mm512_loadu_ps(c + r * 32 + 16 * j) : _mm512_setzero_ps();
     }
   }
   for (int t = 0; t < k_tiles; ++t, a += kTileElements, b += kTileElements) {
@@ -104,22 +105,54 @@ void eight_rows(int k_tiles, const bf16_t* a, const bf16_t* b, int64_t b_stride,
     }
   }
   for (int r = 0; r < 8; ++r) {
-    for (int j = 0; j < 2; ++j) _mm512_storeu_ps(c + r * c_stride + 16 * j, sum[r][j]);
+    for (int j = 0; j < 2; ++j) _mm512_storeu_ps(c + r * 32 + 16 * j, sum[r][j]);
   }
 }
 
 void block(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
-           float* c, int64_t c_stride, bool accumulate) {
+           float* c, bool accumulate) {
   for (int r = 0; r < 32; r += 8) {
-    eight_rows(k_tiles, a + r / 16 * a_stride + r % 16 * kTileDepth, b, b_stride, c + r * c_stride,
-               c_stride, accumulate);
+    eight_rows(k_tiles, a + r / 16 * a_stride + r % 16 * kTileDepth, b, b_stride, c + r * 32,
+               accumulate);
   }
 }
 #endif
 
+void write(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
+           int64_t y_stride) {
+  for (int half = 0; half < outputs; half += 16) {
+    const int live = outputs - half < 16 ? outputs - half : 16;
+    const __mmask16 mask = static_cast<__mmask16>((1u << live) - 1);
+    const __m512 shift =
+        bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, bias + half);
+    for (int r = 0; r < rows; ++r) {
+      float* to = y + r * y_stride + half;
+      __m512 sum = _mm512_add_ps(_mm512_load_ps(c + r * 32 + half), shift);
+      if (add) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, to));
+      _mm512_mask_storeu_ps(to, mask, sum);
+    }
+  }
+}
+
+/// x / (1 + e^-x) * up
+Vec gated(Vec x, Vec up) {
+  const Vec clamped = max(x, splat(-80.0f));  // e^80 is finite and the quotient is 0 to f32
+  const Vec power = exp2_precise(clamped * splat(-1.44269504f));
+  return x * up / (splat(1.0f) + power);
+}
+
+void swiglu(const float* gate, const float* up, bf16_t* tile, int64_t tile_stride) {
+  for (int r = 0; r < 32; ++r, gate += 32, up += 32) {
+    const Vec a = gated(load(gate), load(up)), b = gated(load(gate + 16), load(up + 16));
+    const __m512bh pair = _mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
+    _mm512_storeu_si512(tile + r / 16 * tile_stride + r % 16 * kTileDepth, (__m512i)pair);
+  }
+}
+
 }  // namespace
 
-extern const PanelGemmKernels kPanelGemmKernels = {pack_rows, pack_weights, block, begin, end};
+extern const PanelGemmKernels kPanelGemmKernels = {pack_rows, pack_weights, block, write,
+                                                   swiglu,    begin,        end};
 #else
 extern const PanelGemmKernels kPanelGemmKernels = {};
 #endif
