@@ -9,19 +9,43 @@
 #include <tuple>
 
 #include "base/buffer.h"
+#include "base/float_types.h"
 #include "base/parallel.h"
 #include "base/system_info.h"
 #include "bench/best_rate.h"
+#include "bench/read_memory.h"
+#include "ops/linear.h"
 
 namespace longhaul {
 namespace {
 
 constexpr int kReadRuns = 5;
-constexpr int64_t kChunkRows = 512;
+constexpr int64_t kChunkRows = 1024;
+constexpr double kEngineSeconds = 0.15;
+constexpr int kEngineRuns = 3;
 
-GemmPeak measure_gemm(const GemmShape& shape, bool of_model) {
+/// linear() with weights in bf16, the packing of its input included.
+double engine_gemm_flops(const GemmShape& s, Compute compute) {
+  Buffer<float> x(static_cast<size_t>(s.m * s.k)), y(static_cast<size_t>(s.m * s.n));
+  Buffer<bf16_t> w(static_cast<size_t>(s.n * s.k));
+  std::fill(x.data(), x.data() + x.size(), 0.5f);
+  std::fill(w.data(), w.data() + w.size(), f32_to_bf16(0.25f));
+  TensorView weight;
+  weight.data = reinterpret_cast<const std::byte*>(w.data());
+  weight.type = DType::BF16;
+  weight.rank = 2;
+  weight.shape = {s.n, s.k, 1, 1};
+  const double runs = best_rate(kEngineSeconds, kEngineRuns, [&] {
+    LinearInput input;
+    input.assign(x.data(), s.m, s.k);
+    linear(input, LinearJob{weight, y.data()}, compute);
+  });
+  return runs * 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+}
+
+GemmPeak measure_gemm(const GemmShape& shape, Compute compute, bool of_model) {
   return {shape, of_model, library_gemm_flops(shape, GemmType::kBf16),
-          library_gemm_flops(shape, GemmType::kF32)};
+          library_gemm_flops(shape, GemmType::kF32), engine_gemm_flops(shape, compute)};
 }
 
 /// The distinct matrix shapes of the model's first layer.
@@ -37,17 +61,6 @@ std::vector<GemmShape> shapes_of(const Model& model) {
   return shapes;
 }
 
-/// Sums 64-bit words so that every cache line is read; eight sums keep the loads independent.
-uint64_t sum_words(const uint64_t* words, int64_t count) {
-  uint64_t sums[8] = {};
-  for (int64_t i = 0; i + 8 <= count; i += 8) {
-    for (int j = 0; j < 8; ++j) sums[j] += words[i + j];
-  }
-  uint64_t total = 0;
-  for (const uint64_t s : sums) total += s;
-  return total;
-}
-
 double measure_reading(size_t bytes) {
   const int64_t words = static_cast<int64_t>(bytes / sizeof(uint64_t));
   constexpr int64_t kGrain = 1 << 12;  // words: stretches are whole pages
@@ -56,24 +69,19 @@ double measure_reading(size_t bytes) {
     std::memset(buffer.data() + begin, 1, static_cast<size_t>(end - begin) * sizeof(uint64_t));
   });
   std::atomic<uint64_t> sink{0};
+  const auto sum = kReadMemory_for(current_isa()).sum;
   return static_cast<double>(bytes) * best_rate(0, kReadRuns, [&] {
            parallel_ranges(words, kGrain, [&](int64_t begin, int64_t end) {
-             sink += sum_words(buffer.data() + begin, end - begin);
+             sink += sum(buffer.data() + begin, end - begin);
            });
          });
 }
 
 }  // namespace
 
-double MachinePeak::best_bf16() const {
+double MachinePeak::best(bool bf16) const {
   double best = 0;
-  for (const GemmPeak& g : gemms) best = std::max(best, g.bf16);
-  return best;
-}
-
-double MachinePeak::best_f32() const {
-  double best = 0;
-  for (const GemmPeak& g : gemms) best = std::max(best, g.f32);
+  for (const GemmPeak& g : gemms) best = std::max({best, bf16 ? g.bf16 : g.f32, g.engine});
   return best;
 }
 
@@ -84,11 +92,14 @@ size_t read_test_bytes() {
   return std::min({wanted, size_t{1} << 30, available_memory_bytes() / 4});
 }
 
-MachinePeak measure_machine(const Model& model, size_t read_bytes) {
+MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes) {
   MachinePeak peak;
-  peak.gemms.push_back(measure_gemm({1024, 1024, 1024}, false));
-  peak.gemms.push_back(measure_gemm({kChunkRows, 4096, 2048}, false));
-  for (const GemmShape& shape : shapes_of(model)) peak.gemms.push_back(measure_gemm(shape, true));
+  for (const GemmShape& shape : {GemmShape{1024, 1024, 1024}, {1024, 4096, 4096}}) {
+    peak.gemms.push_back(measure_gemm(shape, compute, false));
+  }
+  for (const GemmShape& shape : shapes_of(model)) {
+    peak.gemms.push_back(measure_gemm(shape, compute, true));
+  }
   peak.read_bytes_per_second = measure_reading(read_bytes);
   return peak;
 }

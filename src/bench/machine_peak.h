@@ -6,27 +6,29 @@
 
 #include "bench/library_gemm.h"
 #include "model/model.h"
+#include "ops/linear.h"
 
 namespace longhaul {
 
 struct GemmPeak {
   GemmShape shape;
   bool of_model = false;  ///< one of the model's own matrices, a chunk of rows at a time
-  double bf16 = 0;        ///< FLOP/s; 0: this machine's library has no such product
+  double bf16 = 0;  ///< FLOP/s of the GEMM library; 0: this machine's library has no such product
   double f32 = 0;
+  double engine = 0;  ///< of the engine's own product at the compute type in force
 };
 
 struct MachinePeak {
   std::vector<GemmPeak> gemms;
   double read_bytes_per_second = 0;
 
-  double best_bf16() const;
-  double best_f32() const;
+  /// The fastest product of all, the engine's own included.
+  double best(bool bf16) const;
 };
 
 /// Large square-like products and the model's own, then memory. Takes two to four seconds and as
 /// much memory as `read_bytes` (which the caches must not hold).
-MachinePeak measure_machine(const Model& model, size_t read_bytes);
+MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes);
 
 /// A buffer size well beyond the last cache, but at most a quarter of the free memory.
 size_t read_test_bytes();

@@ -73,7 +73,7 @@ int run(const BenchFlags& flags) {
   results.cancelled = interrupt.requested();
   if (!flags.no_machine && !results.cancelled) {
     note(flags, "the machine itself ...");
-    results.machine = measure_machine(engine->model(), read_test_bytes());
+    results.machine = measure_machine(engine->model(), results.session.compute, read_test_bytes());
   }
   if (flags.json) {
     print_json(bench_json(results));

@@ -1,0 +1,16 @@
+#pragma once
+// The kernel that only reads: how fast memory is at best.
+
+#include <cstdint>
+
+#include "ops/cpu/per_isa.h"
+
+namespace longhaul {
+
+struct ReadMemoryTable {
+  /// Sums `count` words (a multiple of 64).
+  uint64_t (*sum)(const uint64_t* words, int64_t count);
+};
+LH_PER_ISA(ReadMemoryTable, kReadMemory)
+
+}  // namespace longhaul
