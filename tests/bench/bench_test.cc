@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include "bench/library_gemm.h"
+#include "bench/machine_peak.h"
+#include "bench/model_work.h"
+#include "bench/speed_bench.h"
+#include "bench/spread.h"
+
+namespace longhaul {
+namespace {
+
+TEST(Spread, MedianOfOddAndEvenCounts) {
+  EXPECT_EQ(spread_of({3, 1, 2}).median, 2);
+  EXPECT_EQ(spread_of({4, 1, 2, 3}).median, 2.5);
+  EXPECT_EQ(spread_of({4, 1, 2, 3}).min, 1);
+  EXPECT_EQ(spread_of({4, 1, 2, 3}).max, 4);
+  EXPECT_EQ(spread_of({}).median, 0);
+}
+
+TEST(ModelWork, CountsPairsAsALoopDoes) {
+  for (const int64_t window : {0, 1, 5, 100}) {
+    ModelShape shape;
+    shape.layers = 2;
+    shape.window = {0, window};
+    for (int64_t begin = 0; begin < 12; ++begin) {
+      for (int64_t rows = 0; rows < 12; ++rows) {
+        int64_t pairs = 0;
+        for (int64_t t = begin; t < begin + rows; ++t) {
+          pairs += t + 1 + (window > 0 ? std::min(t + 1, window) : t + 1);
+        }
+        EXPECT_EQ(causal_pairs(shape, begin, rows), pairs);
+      }
+    }
+  }
+}
+
+TEST(ModelWork, CountsNanosWeights) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const ModelWork work = work_of(engine->model());
+  // q and output: 384 x 384; k and v: 192 x 384; gate, up and down: 1024 x 384
+  const int64_t layer = 2 * 384 * 384 + 2 * 192 * 384 + 3 * 1024 * 384;
+  EXPECT_EQ(work.layer_weights, 12 * layer);
+  EXPECT_EQ(work.head_weights, 4096 * 384);
+  EXPECT_EQ(work.weight_bytes, static_cast<size_t>(2 * (12 * layer + 4096 * 384)));
+  EXPECT_EQ(prefill_flops(engine->model(), 0, 1),
+            2.0 * (12 * layer + 4096 * 384) + 4.0 * 64 * 6 * 12);
+}
+
+TEST(SpeedBench, DepthsAreReachedInAnyOrderAndBytesAdd) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const auto speeds = bench_decode(engine, SessionOptions{}, {130, 0, 64, 64}, 3, 2, nullptr);
+  ASSERT_EQ(speeds.size(), 3);
+  EXPECT_EQ(speeds[0].depth, 0);
+  EXPECT_EQ(speeds[2].depth, 130);
+  const size_t per_token = size_t{12} * 2 * 3 * 64 * 2;
+  for (const DecodeSpeed& s : speeds) {
+    EXPECT_GT(s.tokens_per_second.min, 0);
+    EXPECT_EQ(s.bytes_per_token, work_of(engine->model()).weight_bytes +
+                                     static_cast<size_t>(s.depth + s.steps) * per_token);
+  }
+}
+
+TEST(SpeedBench, CancelledRunsGiveNothing) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  CancelFlag cancel;
+  cancel.request();
+  EXPECT_EQ(bench_prefill(engine, SessionOptions{}, 100, 2, &cancel).tokens_per_second.max, 0);
+  EXPECT_TRUE(bench_decode(engine, SessionOptions{}, {0}, 3, 2, &cancel).empty());
+}
+
+TEST(MachinePeak, IsMeasured) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const MachinePeak peak = measure_machine(engine->model(), Compute::kBest, size_t{8} << 20);
+  ASSERT_FALSE(peak.gemms.empty());
+  for (const GemmPeak& g : peak.gemms) {
+    EXPECT_GT(g.f32, 1e8);
+    EXPECT_GT(g.engine, 1e8);
+    EXPECT_GE(peak.best(false), g.f32);
+  }
+  EXPECT_GT(peak.read_bytes_per_second, 1e8);
+}
+
+}  // namespace
+}  // namespace longhaul

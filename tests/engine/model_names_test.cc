@@ -1,0 +1,82 @@
+#include "engine/model_names.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::TempFolder;
+
+/// Sets an environment variable for one test.
+class WithVariable {
+ public:
+  WithVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) before_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~WithVariable() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(ModelNames, FoldersAndFilesOfTheGivenFolderComeFirst) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.path() / "nano");
+  folder.write("nano/config.json", "{}");
+  folder.write("other.gguf", "");
+  folder.write("notes.txt", "");
+  std::filesystem::create_directory(folder.path() / "empty");
+  const WithVariable models("LONGHAUL_MODELS", folder.path());
+  EXPECT_EQ(find_model("nano"), folder.path() / "nano");
+  EXPECT_EQ(find_model("other"), folder.path() / "other.gguf");
+  const auto list = models_at_hand();
+  EXPECT_EQ(std::count_if(list.begin(), list.end(), [](auto& m) { return m.name == "nano"; }), 1);
+  EXPECT_EQ(std::count_if(list.begin(), list.end(), [](auto& m) { return m.name == "empty"; }), 0);
+}
+
+TEST(ModelNames, TheSourceTreesModelIsFoundFromTheProgram) {
+  const WithVariable models("LONGHAUL_MODELS", "");
+  EXPECT_TRUE(std::filesystem::exists(find_model("nano") / "config.json"));
+}
+
+TEST(ModelNames, TheCacheFolderFollowsTheVariables) {
+  {
+    const WithVariable xdg("XDG_CACHE_HOME", "/tmp/xdg");
+    EXPECT_EQ(model_cache_folder(), "/tmp/xdg/longhaul");
+  }
+  const WithVariable xdg("XDG_CACHE_HOME", ""), home("HOME", "/tmp/home");
+  EXPECT_EQ(model_cache_folder(), "/tmp/home/.cache/longhaul");
+  const WithVariable no_home("HOME", "");
+  EXPECT_TRUE(has(error_of([] { model_cache_folder(); }), {"XDG_CACHE_HOME", "HOME"}));
+}
+
+TEST(ModelNames, PathsAreTakenAsTheyAre) {
+  const TempFolder folder;
+  const auto file = folder.write("model.gguf", "");
+  EXPECT_EQ(find_model(file), file);
+}
+
+TEST(ModelNames, UnknownNamesSayWhatIsAtHand) {
+  const WithVariable xdg("XDG_CACHE_HOME", "/nowhere");
+  EXPECT_TRUE(has(error_of([] { find_model("no-such"); }), {"'no-such'", "at hand", "nano"}));
+  EXPECT_TRUE(has(error_of([] { find_model("smollm2"); }), {"longhaul pull smollm2"}));
+}
+
+}  // namespace
+}  // namespace longhaul
