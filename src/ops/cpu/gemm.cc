@@ -7,6 +7,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "ops/cpu/isa.h"
 #include "ops/linear.h"
@@ -36,8 +37,15 @@ void limit_library_isa() {
 
 struct Product {
   dnnl::matmul primitive;
-  memory::desc a, b, c;
+  memory::desc a, b, c, scratchpad;
 };
+
+/// Ours and one per thread: the library would give every run of a primitive the same one.
+void* scratchpad_of_this_thread(size_t bytes) {
+  static thread_local Buffer<std::byte> buffer;
+  buffer.resize(bytes);
+  return buffer.data();
+}
 
 class Products {
  public:
@@ -55,9 +63,11 @@ class Products {
     memory a_memory(p.a, engine_, const_cast<float*>(a));
     memory b_memory(p.b, engine_, const_cast<float*>(b));
     memory c_memory(p.c, engine_, c);
+    memory scratchpad(p.scratchpad, engine_, scratchpad_of_this_thread(p.scratchpad.get_size()));
     p.primitive.execute(stream, {{DNNL_ARG_SRC, a_memory},
                                  {DNNL_ARG_WEIGHTS, b_memory},
-                                 {DNNL_ARG_DST, c_memory}});
+                                 {DNNL_ARG_DST, c_memory},
+                                 {DNNL_ARG_SCRATCHPAD, scratchpad}});
     stream.wait();
   }
 
@@ -74,8 +84,12 @@ class Products {
     const memory::desc a({m, k}, type, memory::format_tag::ab);
     const memory::desc b({k, n}, type, memory::format_tag::ba);
     const memory::desc c({m, n}, type, memory::dims{c_stride, 1});
-    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), engine_);
-    return products_.emplace(key, Product{dnnl::matmul(description), a, b, c}).first->second;
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes,
+                                                   engine_);
+    const Product product{dnnl::matmul(description), a, b, c, description.scratchpad_desc()};
+    return products_.emplace(key, product).first->second;
   }
 
   static constexpr size_t kMostProducts = 1024;
