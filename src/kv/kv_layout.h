@@ -13,7 +13,7 @@ struct KvLayout {
   std::vector<int> heads;  ///< per layer: KV heads, or what a method stores instead
   int head_dim = 0;
   DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
-  int page_rows = 64;        ///< tokens in a page
+  int page_rows = 64;        ///< tokens in a page; a power of two
 
   int layers() const { return static_cast<int>(heads.size()); }
   int all_heads() const;

@@ -25,6 +25,7 @@ void check(const AttendCall& call, std::span<const AttendTask> tasks) {
     for (const KeySegment& s : task.segments) {
       LH_ASSERT(s.rows.head_dim == call.head_dim && s.query >= 0 &&
                 static_cast<size_t>(s.query) < call.queries.size());
+      LH_ASSERT(s.rows.page_rows > 0 && (s.rows.page_rows & (s.rows.page_rows - 1)) == 0);
       LH_ASSERT(s.rows.type != DType::Q8_0 || call.head_dim % 32 == 0);
       LH_ASSERT(!s.rotate || call.rotations != nullptr);
     }

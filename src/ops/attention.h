@@ -17,7 +17,7 @@
 namespace longhaul {
 
 /// Rows of one KV head as the KV store keeps them: row i is in pages[i / page_rows]. A page holds
-/// `page_rows` key rows, then `page_rows` value rows, each `head_dim` elements of `type`
+/// `page_rows` (a power of two) key rows, then `page_rows` value rows, each `head_dim` elements of `type`
 /// (F32, F16, BF16 or Q8_0).
 struct PagedRows {
   const std::byte* const* pages = nullptr;

@@ -24,8 +24,15 @@ struct Few {
   float* fetched;  // [kGroup, dim] keys or values that needed converting first
   const std::byte* key[kGroup];
   const std::byte* value[kGroup];
+  const std::byte* next_key[kGroup];  // of the group after this one, to be fetched meanwhile
+  int row_bytes;
   float max[kFewRows], sum[kFewRows];
 };
+
+/// Rows are short and scattered over pages, which hides them from the hardware's prefetching.
+inline void prefetch_row(const std::byte* row, int bytes) {
+  for (int at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
+}
 
 /// Scores of `count` keys for M rows into weights[m, key].
 template <DType T, int M>
@@ -33,7 +40,10 @@ void score_keys(Few& f, int count) {
   for (int g = 0; g < count; g += kLanes) {
     Vec partial[M][kLanes];
     for (int i = 0; i < kLanes; ++i) {
-      const std::byte* row = f.key[g + i < count ? g + i : g];
+      const int at = g + i < count ? g + i : g;
+      const std::byte* row = f.key[at];
+      prefetch_row(f.value[at], f.row_bytes);
+      prefetch_row(f.next_key[at], f.row_bytes);
       Vec acc[M] = {};
       for (int t = 0; t < f.dim; t += kLanes) {
         const Vec k = load_stored<T>(row, t);
@@ -150,7 +160,7 @@ void softmax_row(Few& f, int m, int lo, int hi, int count) {
 /// Keys [begin, end) of a segment.
 void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   load_queries(f, s.query);
-  const int stride = row_stride(s.rows);
+  const int stride = f.row_bytes = row_stride(s.rows);
   const bool whole_vectors = f.call.head_dim % 16 == 0;
   const DType value_type = whole_vectors ? s.rows.type : DType::F32;
   const DType key_type = s.rotate ? DType::F32 : value_type;
@@ -166,6 +176,8 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
     const int count = end - at < kGroup ? static_cast<int>(end - at) : kGroup;
     for (int i = 0; i < count; ++i) {
       const int64_t row = row_of(s, at + i);
+      const int64_t later = at + i + kGroup < end ? row_of(s, at + i + kGroup) : row;
+      f.next_key[i] = key_row(s.rows, stride, later);
       f.key[i] = key_row(s.rows, stride, row);
       f.value[i] = value_row(s.rows, stride, row);
       if (key_type != s.rows.type) {
@@ -225,7 +237,7 @@ size_t few_scratch_bytes(const AttendCall& call) {
 
 void attend_few(const AttendUnit& unit, std::byte* scratch) {
   Few f{unit, *unit.call, padded_dim(*unit.call), unit.row_count * unit.head_count,
-        nullptr, nullptr, nullptr, nullptr, {}, {}, {}, {}};
+        nullptr, nullptr, nullptr, nullptr, {}, {}, {}, 0, {}, {}};
   float* at = reinterpret_cast<float*>(scratch);
   f.queries = at;
   f.out = f.queries + kFewRows * f.dim;

@@ -24,11 +24,12 @@ static inline int row_stride(const PagedRows& rows) {
 }
 
 static inline const std::byte* key_row(const PagedRows& rows, int stride, int64_t row) {
-  return rows.pages[row / rows.page_rows] + row % rows.page_rows * stride;
+  const int shift = __builtin_ctz(static_cast<unsigned>(rows.page_rows));
+  return rows.pages[row >> shift] + (row & (rows.page_rows - 1)) * stride;
 }
 
 static inline const std::byte* value_row(const PagedRows& rows, int stride, int64_t row) {
-  return rows.pages[row / rows.page_rows] + (rows.page_rows + row % rows.page_rows) * stride;
+  return key_row(rows, stride, row) + static_cast<int64_t>(rows.page_rows) * stride;
 }
 
 static inline float f16_scalar(const std::byte* p) {
