@@ -11,66 +11,14 @@
 #include "base/float_types.h"
 #include "base/parallel.h"
 #include "ops/cpu/isa.h"
+#include "ops/paged_head.h"
 
 namespace longhaul {
 namespace {
 
-constexpr int kPageRows = 32;
-
-/// Keys and values of one KV head in pages, beside the f32 numbers that the pages really hold.
-struct Head {
-  Head(DType dtype, int dim, int64_t rows, std::mt19937& random) : head_dim(dim), type(dtype) {
-    const size_t row_bytes = bytes_of(type, dim);
-    std::normal_distribution<float> normal;
-    for (int64_t r = 0; r < rows; ++r) {
-      if (r % kPageRows == 0) storage.emplace_back(2 * kPageRows * row_bytes);
-      for (const bool value : {false, true}) {
-        std::vector<float> x(static_cast<size_t>(dim));
-        for (float& e : x) e = normal(random);
-        std::byte* at = storage.back().data() +
-                        static_cast<size_t>(r % kPageRows + (value ? kPageRows : 0)) * row_bytes;
-        encode(x, at);
-        (value ? v : k).push_back(x);
-      }
-    }
-    for (const auto& page : storage) pages.push_back(page.data());
-  }
-
-  void encode(std::vector<float>& x, std::byte* at) const {
-    for (size_t t = 0; t < x.size(); ++t) {
-      const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
-      if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
-      if (type == DType::BF16) std::memcpy(at + 2 * t, &bf16, 2), x[t] = bf16_to_f32(bf16);
-      if (type == DType::F16) std::memcpy(at + 2 * t, &f16, 2), x[t] = f16_to_f32(f16);
-      if (type == DType::Q8_0) {
-        const uint16_t scale = f32_to_f16(0.02f);
-        const int8_t q = static_cast<int8_t>(std::lround(std::clamp(x[t] / 0.02f, -127.f, 127.f)));
-        std::memcpy(at + t / 32 * 34, &scale, 2);
-        std::memcpy(at + t / 32 * 34 + 2 + t % 32, &q, 1);
-        x[t] = static_cast<float>(q) * f16_to_f32(scale);
-      }
-    }
-  }
-
-  PagedRows view() const { return {pages.data(), kPageRows, head_dim, type}; }
-
-  int head_dim;
-  DType type;
-  std::vector<std::vector<std::byte>> storage;
-  std::vector<const std::byte*> pages;
-  std::vector<std::vector<float>> k, v;
-};
-
-std::vector<double> rotated(const std::vector<float>& x, const RopeTable& table, double position) {
-  const size_t half = table.inverse_frequency.size();
-  std::vector<double> y(x.begin(), x.end());
-  for (size_t t = 0; t < half; ++t) {
-    const double angle = position * table.inverse_frequency[t];
-    y[t] = x[t] * std::cos(angle) - x[t + half] * std::sin(angle);
-    y[t + half] = x[t + half] * std::cos(angle) + x[t] * std::sin(angle);
-  }
-  return y;
-}
+using testing_support::seen_keys;
+using testing_support::SeenKey;
+using Head = testing_support::PagedHead;
 
 struct Result {
   std::vector<double> out;
@@ -81,39 +29,18 @@ struct Result {
 Result reference(const AttendCall& call, const AttendTask& task, const std::vector<Head>& heads,
                  const RopeTable& table, int row, int head) {
   const Head& kv = heads[static_cast<size_t>(task.head_begin / task.head_count)];
-  const int64_t at = task.row_position + row - task.row_begin;
-  std::vector<double> logits;
-  std::vector<const std::vector<float>*> values;
-  for (const KeySegment& s : task.segments) {
-    const float* q = call.queries[static_cast<size_t>(s.query)] +
-                     (static_cast<int64_t>(row) * call.heads + head) * call.head_dim;
-    for (int64_t i = 0; i < s.count; ++i) {
-      const int64_t stored = s.index != nullptr ? s.index[i] : s.begin + i;
-      const int64_t p = s.indexed_positions ? s.position + s.index[i] : s.position + i;
-      bool sees = true;
-      if (s.visible == Visibility::kCausal) sees = p <= at;
-      if (s.visible == Visibility::kWindow) sees = p <= at && at - p < s.window;
-      if (s.visible == Visibility::kBeyond) sees = at - p >= s.window;
-      if (!sees) continue;
-      const auto& raw = kv.k[static_cast<size_t>(stored)];
-      const auto key = s.rotate ? rotated(raw, table, static_cast<double>(p))
-                                : std::vector<double>(raw.begin(), raw.end());
-      double dot = 0;
-      for (int t = 0; t < call.head_dim; ++t) dot += q[t] * key[static_cast<size_t>(t)];
-      logits.push_back(dot * call.scale);
-      values.push_back(&kv.v[static_cast<size_t>(stored)]);
-    }
-  }
+  const std::vector<SeenKey> seen = seen_keys(call, task, kv, table, row, head);
   Result result{std::vector<double>(static_cast<size_t>(call.head_dim)),
                 -std::numeric_limits<double>::infinity()};
-  if (logits.empty()) return result;
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const double x : logits) sum += std::exp(x - top);
+  if (seen.empty()) return result;
+  double top = seen.front().logit, sum = 0;
+  for (const SeenKey& key : seen) top = std::max(top, key.logit);
+  for (const SeenKey& key : seen) sum += std::exp(key.logit - top);
   result.lse = top + std::log(sum);
-  for (size_t j = 0; j < logits.size(); ++j) {
+  for (const SeenKey& key : seen) {
+    const auto& value = kv.v[static_cast<size_t>(key.row)];
     for (size_t t = 0; t < result.out.size(); ++t) {
-      result.out[t] += std::exp(logits[j] - result.lse) * (*values[j])[t];
+      result.out[t] += std::exp(key.logit - result.lse) * value[t];
     }
   }
   return result;
@@ -177,7 +104,8 @@ class AttentionTest : public testing::Test {
     const double tolerance = exact ? 2e-5 : 2e-2;
     for (int r = 0; r < c.rows; ++r) {
       for (int h = 0; h < q_heads; ++h) {
-        const Result want = reference(call, tasks[static_cast<size_t>(h / c.group)], heads, table, r, h);
+        const Result want =
+            reference(call, tasks[static_cast<size_t>(h / c.group)], heads, table, r, h);
         const size_t at = static_cast<size_t>(r * q_heads + h);
         if (std::isinf(want.lse)) {
           ASSERT_TRUE(std::isinf(lse[at])) << "row " << r;
@@ -187,7 +115,8 @@ class AttentionTest : public testing::Test {
         for (int t = 0; t < c.head_dim; ++t) {
           ASSERT_NEAR(out[at * static_cast<size_t>(c.head_dim) + static_cast<size_t>(t)],
                       want.out[static_cast<size_t>(t)], tolerance)
-              << "row " << r << " head " << h << " element " << t << " isa " << name_of(current_isa());
+              << "row " << r << " head " << h << " element " << t << " isa "
+              << name_of(current_isa());
         }
       }
     }

@@ -2,16 +2,10 @@
 // 32 rows at a time, its softmax folded into running sums. Flash attention's recurrence
 // (m, l, o) in base 2, with o rescaled only when a row's maximum has grown.
 
-#include "ops/cpu/pack_block.h"
-#include "ops/cpu/tile_gemm.h"
+#include "ops/cpu/flat_rows.h"
 
 namespace longhaul::LH_ISA {
 namespace {
-
-constexpr float kLowest = -1e30f;  // finite: a difference of two must not be NaN
-constexpr float kLog2e = 1.44269504f;
-
-inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
 template <class E>
 struct Scratch {
@@ -46,19 +40,6 @@ size_t lay_out(const AttendCall& call, int flat_rows, std::byte* base, Scratch<E
   take(s->sum, rows * kLanes);
   take(s->rows, 32 * dim);
   return at;
-}
-
-inline void convert_row(const float* x, int n, int padded, float factor, float* out) {
-  for (int t = 0; t < n; ++t) out[t] = x[t] * factor;
-  for (int t = n; t < padded; ++t) out[t] = 0.0f;
-}
-
-inline void convert_row(const float* x, int n, int padded, float factor, uint16_t* out) {
-  for (int t = 0; t < padded; t += kLanes) {
-    float lanes[kLanes] = {};
-    for (int i = 0; i < kLanes && t + i < n; ++i) lanes[i] = x[t + i] * factor;
-    store_bf16(out + t, load(lanes));
-  }
 }
 
 /// Largest of `count` scores (a multiple of 16), lane by lane.
@@ -105,9 +86,10 @@ class TileAttention {
   TileAttention(const AttendUnit& unit, std::byte* scratch)
       : unit_(unit),
         call_(*unit.call),
+        rows_(unit),
         dim_(round_up(call_.head_dim, 32)),
-        flat_rows_(unit.row_count * unit.head_count),
-        padded_rows_(round_up(flat_rows_, kTileRows)) {
+        flat_rows_(rows_.count),
+        padded_rows_(rows_.padded()) {
     lay_out(call_, flat_rows_, scratch, &s_);
   }
 
@@ -123,30 +105,18 @@ class TileAttention {
   }
 
  private:
-  int64_t flat_offset(int f) const {
-    const int64_t row = unit_.row_begin + f / unit_.head_count;
-    return row * call_.heads + unit_.head_begin + f % unit_.head_count;
-  }
-  int64_t position(int f) const { return unit_.row_position + f / unit_.head_count; }
-
   void load_queries() {
     E* out = s_.queries;
     for (const float* form : call_.queries) {
-      for (int f = 0; f < padded_rows_; ++f, out += dim_) {
-        if (f < flat_rows_) {
-          convert_row(form + flat_offset(f) * call_.head_dim, call_.head_dim, dim_,
-                      call_.scale * kLog2e, out);
-        } else {
-          std::memset(out, 0, sizeof(E) * static_cast<size_t>(dim_));
-        }
-      }
+      rows_.load_queries(form, 0, padded_rows_, dim_, out);
+      out += static_cast<int64_t>(padded_rows_) * dim_;
     }
   }
 
   void segment(const KeySegment& s) {
     // What a row sees moves one way with its position, so the first and last rows bound the unit.
-    const KeyRange first = visible_keys(s, position(0));
-    const KeyRange last = visible_keys(s, position(flat_rows_ - 1));
+    const KeyRange first = visible_keys(s, rows_.position(0));
+    const KeyRange last = visible_keys(s, rows_.position(flat_rows_ - 1));
     for (int64_t begin = first.begin; begin < last.end; begin += kTileKeys) {
       const int64_t left = last.end - begin;
       const int count = left < kTileKeys ? static_cast<int>(left) : kTileKeys;
@@ -178,14 +148,10 @@ class TileAttention {
     }
   }
 
-  int last_row(int f) const { return (flat_rows_ - f < kTileRows ? flat_rows_ : f + kTileRows) - 1; }
-
   /// The first tile from row f on that sees any key of the block.
   int next_tile(const KeyBlock& block, int f) const {
     for (; f < flat_rows_; f += kTileRows) {
-      const KeyRange first = visible_keys(*block.segment, position(f));
-      const KeyRange last = visible_keys(*block.segment, position(last_row(f)));
-      if (first.begin < block.begin + block.count && last.end > block.begin) return f;
+      if (rows_.tile_sees(block, f)) return f;
     }
     return f;
   }
@@ -199,7 +165,7 @@ class TileAttention {
 
   /// Turns a tile's scores into weights and folds it into the rows' running maxima and sums.
   void softmax(const KeyBlock& block, int f, float* scores) {
-    const uint32_t blind = hide_unseen(block, f, scores);
+    const uint32_t blind = rows_.hide_unseen(block, f, scores);
     const int padded = block.padded_keys;
     for (int r = 0; r < kTileRows; ++r) {
       E* weights = s_.weights + r * kTileKeys;
@@ -214,36 +180,6 @@ class TileAttention {
     }
   }
 
-  /// Sets the scores of keys that a row does not see to kLowest. Returns the rows that see none of
-  /// the block, as bits.
-  uint32_t hide_unseen(const KeyBlock& block, int f, float* scores) const {
-    const KeySegment& s = *block.segment;
-    const int last = last_row(f);
-    const KeyRange a = visible_keys(s, position(f)), b = visible_keys(s, position(last));
-    const int64_t end = block.begin + block.count;
-    const bool all_see_all = b.begin <= block.begin && a.end >= end;
-    uint32_t blind = last - f + 1 < kTileRows ? ~0u << (last - f + 1) : 0u;
-    if (all_see_all && block.count == block.padded_keys) return blind;
-    for (int r = 0; r <= last - f; ++r) {
-      const KeyRange seen = visible_keys(s, position(f + r));
-      const int lo = clamp_to(block, seen.begin), hi = clamp_to(block, seen.end);
-      if (lo >= hi) {
-        blind |= 1u << r;
-        for (int j = 0; j < block.padded_keys; ++j) scores[r * kTileKeys + j] = kLowest;
-        continue;
-      }
-      float* row = scores + r * kTileKeys;
-      for (int j = 0; j < lo; ++j) row[j] = kLowest;
-      for (int j = hi; j < block.padded_keys; ++j) row[j] = kLowest;
-    }
-    return blind;
-  }
-
-  static int clamp_to(const KeyBlock& block, int64_t key) {
-    const int64_t at = key - block.begin;
-    return at < 0 ? 0 : at > block.count ? block.count : static_cast<int>(at);
-  }
-
   /// A row's larger maximum: its sum and output so far are scaled down.
   void raise_max(int f, float top) {
     const Vec shrink = splat(first_lane(exp2_precise(splat(s_.max[f] - top))));
@@ -256,13 +192,13 @@ class TileAttention {
 
   void write_out() {
     for (int f = 0; f < flat_rows_; ++f) {
-      float* out = call_.out + flat_offset(f) * call_.head_dim;
+      float* out = call_.out + rows_.offset(f) * call_.head_dim;
       const float* from = s_.out + static_cast<int64_t>(f) * dim_;
       const float sum = reduce_add(load(s_.sum + f * kLanes));
       const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
       for (int t = 0; t < call_.head_dim; ++t) out[t] = from[t] * inverse;
       if (call_.lse != nullptr) {
-        call_.lse[flat_offset(f)] =
+        call_.lse[rows_.offset(f)] =
             sum > 0 ? s_.max[f] / kLog2e + __builtin_logf(sum) : -__builtin_inff();
       }
     }
@@ -270,17 +206,10 @@ class TileAttention {
 
   const AttendUnit& unit_;
   const AttendCall& call_;
+  const FlatRows rows_;
   int dim_, flat_rows_, padded_rows_;
   Scratch<E> s_;
 };
-
-#if defined(__AMX_BF16__)
-using BestGemm = GemmAmx;
-#elif defined(__AVX512BF16__)
-using BestGemm = GemmBf16;
-#else
-using BestGemm = GemmF32;
-#endif
 
 }  // namespace
 

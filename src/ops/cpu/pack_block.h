@@ -23,20 +23,20 @@ static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
   if (s.rotate) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
 }
 
-/// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim].
+/// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim] unless null.
 static inline void pack_f32(const KeyBlock& b, float* keys, float* values) {
   const PagedRows& rows = b.segment->rows;
   const int stride = row_stride(rows);
   float row[1024];
   for (int i = 0; i < b.padded_keys; ++i) {
-    float* value = values + static_cast<int64_t>(i) * b.padded_dim;
-    if (i < b.count) {
-      load_key(b, stride, i, row);
-      load_row(rows, value_row(rows, stride, row_of(*b.segment, b.begin + i)), value);
-    }
+    if (i < b.count) load_key(b, stride, i, row);
     const int live = i < b.count ? rows.head_dim : 0;
     for (int t = 0; t < live; ++t) keys[t * kTileKeys + i] = row[t];
     for (int t = live; t < b.padded_dim; ++t) keys[t * kTileKeys + i] = 0.0f;
+    if (values == nullptr) continue;
+    float* value = values + static_cast<int64_t>(i) * b.padded_dim;
+    if (i < b.count)
+      load_row(rows, value_row(rows, stride, row_of(*b.segment, b.begin + i)), value);
     for (int t = live; t < b.padded_dim; ++t) value[t] = 0.0f;
   }
 }
@@ -69,8 +69,10 @@ static inline const uint16_t* bf16_row(const PagedRows& rows, const std::byte* r
 }
 
 /// bf16 pairs: keys to [padded_dim / 2, kTileKeys] of (even, odd) elements, values to
-/// [padded_keys / 2, padded_dim] of (even, odd) keys. `rows` is scratch of 32 * padded_dim.
-static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values, uint16_t* scratch) {
+/// [padded_keys / 2, padded_dim] of (even, odd) keys unless null. `scratch` is scratch of 32 *
+/// padded_dim.
+static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values,
+                             uint16_t* scratch) {
   const KeySegment& s = *b.segment;
   const int stride = row_stride(s.rows), dim = b.padded_dim;
   uint16_t* zeros = scratch + 16 * dim;
@@ -93,6 +95,7 @@ static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values
       for (int i = 0; i < 16; ++i) in[i] = _mm512_loadu_si512(key[i] + t);
       transpose_16x16(in, reinterpret_cast<uint32_t*>(keys) + t / 2 * kTileKeys + g, kTileKeys);
     }
+    if (values == nullptr) continue;
     for (int i = 0; i < 16; ++i) {
       value[i] = g + i >= b.count
                      ? zeros

@@ -1,0 +1,29 @@
+#pragma once
+// Column sums of the softmax map of an attention that has run: how much probability every key got
+// from a block of query rows (methods.md 14.4, 14.5). A second pass over the keys with the known
+// softmax denominators; the map itself is never stored.
+//
+//   sums[h, j]    += sum over rows r that see key j of p,    p = exp(scale * q[r, h] . k[j] -
+//   lse[r, h]) squares[h, j] += sum over the same rows of p^2
+
+#include <span>
+
+#include "ops/attention.h"
+
+namespace longhaul {
+
+/// Where the sums of one task go. Keys count through the task's segments laid end to end.
+struct ColumnTarget {
+  float* sums = nullptr;     ///< [keys], or [head_count, keys] with `per_head`
+  float* squares = nullptr;  ///< as sums; may be null
+  bool per_head = false;     ///< one row per query head instead of their sum
+};
+
+/// Adds to targets[i] the columns of tasks[i]. `call.lse` [rows, heads] is read: what attend()
+/// wrote for these rows over all keys that they saw, which may be more than the tasks name;
+/// `call.out` is not used. Targets must not overlap. Rows with lse = -infinity add nothing.
+/// Accumulates in f32; the result does not depend on the number of threads.
+void column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                 std::span<const ColumnTarget> targets);
+
+}  // namespace longhaul

@@ -1,0 +1,105 @@
+#pragma once
+// The query rows of a unit as tile products see them: flat, padded to whole tiles, each with its
+// position; which of them see a block of keys. For *.isa.cc only.
+
+#include "ops/cpu/pack_block.h"
+#include "ops/cpu/tile_gemm.h"
+
+namespace longhaul::LH_ISA {
+
+static constexpr float kLowest = -1e30f;  // finite: a difference of two must not be NaN
+static constexpr float kLog2e = 1.44269504f;
+
+static inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
+
+/// out[t] = x[t] * factor for n elements, zeros up to `padded`.
+static inline void convert_row(const float* x, int n, int padded, float factor, float* out) {
+  for (int t = 0; t < n; ++t) out[t] = x[t] * factor;
+  for (int t = n; t < padded; ++t) out[t] = 0.0f;
+}
+
+static inline void convert_row(const float* x, int n, int padded, float factor, uint16_t* out) {
+  for (int t = 0; t < padded; t += kLanes) {
+    float lanes[kLanes] = {};
+    for (int i = 0; i < kLanes && t + i < n; ++i) lanes[i] = x[t + i] * factor;
+    store_bf16(out + t, load(lanes));
+  }
+}
+
+struct FlatRows {
+  const AttendUnit& unit;
+  int count;  ///< row_count * head_count
+
+  explicit FlatRows(const AttendUnit& u) : unit(u), count(u.row_count * u.head_count) {}
+
+  int padded() const { return round_up(count, kTileRows); }
+  int64_t position(int f) const { return unit.row_position + f / unit.head_count; }
+  /// Of flat row f in an array [rows, heads].
+  int64_t offset(int f) const {
+    const int64_t row = unit.row_begin + f / unit.head_count;
+    return row * unit.call->heads + unit.head_begin + f % unit.head_count;
+  }
+  int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
+
+  /// Query rows [f, end) of a form, times scale * log2(e), as [end - f, dim]; zeros past the count.
+  template <class E>
+  void load_queries(const float* form, int f, int end, int dim, E* out) const {
+    const AttendCall& call = *unit.call;
+    for (; f < end; ++f, out += dim) {
+      if (f < count) {
+        convert_row(form + offset(f) * call.head_dim, call.head_dim, dim, call.scale * kLog2e, out);
+      } else {
+        std::memset(out, 0, sizeof(E) * static_cast<size_t>(dim));
+      }
+    }
+  }
+
+  /// Whether any row of the tile at f sees any key of the block: what a row sees moves one way with
+  /// its position, so the first and last rows bound the tile.
+  bool tile_sees(const KeyBlock& block, int f) const {
+    const KeyRange first = visible_keys(*block.segment, position(f));
+    const KeyRange last = visible_keys(*block.segment, position(last_of_tile(f)));
+    return first.begin < block.begin + block.count && last.end > block.begin;
+  }
+
+  /// Sets the scores [kTileRows, kTileKeys] of keys that a row does not see to kLowest. Returns the
+  /// rows that see none of the block, as bits.
+  uint32_t hide_unseen(const KeyBlock& block, int f, float* scores) const {
+    const KeySegment& s = *block.segment;
+    const int last = last_of_tile(f);
+    const KeyRange a = visible_keys(s, position(f)), b = visible_keys(s, position(last));
+    const int64_t end = block.begin + block.count;
+    const bool all_see_all = b.begin <= block.begin && a.end >= end;
+    uint32_t blind = last - f + 1 < kTileRows ? ~0u << (last - f + 1) : 0u;
+    if (all_see_all && block.count == block.padded_keys) return blind;
+    for (int r = 0; r <= last - f; ++r) {
+      const KeyRange seen = visible_keys(s, position(f + r));
+      const int lo = clamp_to(block, seen.begin), hi = clamp_to(block, seen.end);
+      if (lo >= hi) {
+        blind |= 1u << r;
+        for (int j = 0; j < block.padded_keys; ++j) scores[r * kTileKeys + j] = kLowest;
+        continue;
+      }
+      float* row = scores + r * kTileKeys;
+      for (int j = 0; j < lo; ++j) row[j] = kLowest;
+      for (int j = hi; j < block.padded_keys; ++j) row[j] = kLowest;
+    }
+    return blind;
+  }
+
+ private:
+  static int clamp_to(const KeyBlock& block, int64_t key) {
+    const int64_t at = key - block.begin;
+    return at < 0 ? 0 : at > block.count ? block.count : static_cast<int>(at);
+  }
+};
+
+#if defined(__AMX_BF16__)
+using BestGemm = GemmAmx;
+#elif defined(__AVX512BF16__)
+using BestGemm = GemmBf16;
+#else
+using BestGemm = GemmF32;
+#endif
+
+}  // namespace longhaul::LH_ISA

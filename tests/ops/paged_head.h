@@ -1,0 +1,109 @@
+#pragma once
+// Keys and values of one KV head in pages, and what a row sees of them, one key at a time.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "base/float_types.h"
+#include "ops/attention.h"
+
+namespace longhaul::testing_support {
+
+inline constexpr int kPageRows = 32;
+
+/// Keys and values of one KV head in pages, beside the f32 numbers that the pages really hold.
+struct PagedHead {
+  PagedHead(DType dtype, int dim, int64_t rows, std::mt19937& random) : head_dim(dim), type(dtype) {
+    const size_t row_bytes = bytes_of(type, dim);
+    std::normal_distribution<float> normal;
+    for (int64_t r = 0; r < rows; ++r) {
+      if (r % kPageRows == 0) storage.emplace_back(2 * kPageRows * row_bytes);
+      for (const bool value : {false, true}) {
+        std::vector<float> x(static_cast<size_t>(dim));
+        for (float& e : x) e = normal(random);
+        std::byte* at = storage.back().data() +
+                        static_cast<size_t>(r % kPageRows + (value ? kPageRows : 0)) * row_bytes;
+        encode(x, at);
+        (value ? v : k).push_back(x);
+      }
+    }
+    for (const auto& page : storage) pages.push_back(page.data());
+  }
+
+  void encode(std::vector<float>& x, std::byte* at) const {
+    for (size_t t = 0; t < x.size(); ++t) {
+      const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
+      if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
+      if (type == DType::BF16) std::memcpy(at + 2 * t, &bf16, 2), x[t] = bf16_to_f32(bf16);
+      if (type == DType::F16) std::memcpy(at + 2 * t, &f16, 2), x[t] = f16_to_f32(f16);
+      if (type == DType::Q8_0) {
+        const uint16_t scale = f32_to_f16(0.02f);
+        const int8_t q = static_cast<int8_t>(std::lround(std::clamp(x[t] / 0.02f, -127.f, 127.f)));
+        std::memcpy(at + t / 32 * 34, &scale, 2);
+        std::memcpy(at + t / 32 * 34 + 2 + t % 32, &q, 1);
+        x[t] = static_cast<float>(q) * f16_to_f32(scale);
+      }
+    }
+  }
+
+  PagedRows view() const { return {pages.data(), kPageRows, head_dim, type}; }
+
+  int head_dim;
+  DType type;
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<const std::byte*> pages;
+  std::vector<std::vector<float>> k, v;
+};
+
+inline std::vector<double> rotated(const std::vector<float>& x, const RopeTable& table,
+                                   double position) {
+  const size_t half = table.inverse_frequency.size();
+  std::vector<double> y(x.begin(), x.end());
+  for (size_t t = 0; t < half; ++t) {
+    const double angle = position * table.inverse_frequency[t];
+    y[t] = x[t] * std::cos(angle) - x[t + half] * std::sin(angle);
+    y[t + half] = x[t + half] * std::cos(angle) + x[t] * std::sin(angle);
+  }
+  return y;
+}
+
+struct SeenKey {
+  size_t column;  ///< through the task's segments laid end to end
+  int64_t row;    ///< of the head
+  double logit;   ///< scale * q . k
+};
+
+/// The keys that query head `head` of row `row` sees, in double precision.
+inline std::vector<SeenKey> seen_keys(const AttendCall& call, const AttendTask& task,
+                                      const PagedHead& kv, const RopeTable& table, int row,
+                                      int head) {
+  const int64_t at = task.row_position + row - task.row_begin;
+  std::vector<SeenKey> seen;
+  size_t first = 0;
+  for (const KeySegment& s : task.segments) {
+    const float* q = call.queries[static_cast<size_t>(s.query)] +
+                     (static_cast<int64_t>(row) * call.heads + head) * call.head_dim;
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t stored = s.index != nullptr ? s.index[i] : s.begin + i;
+      const int64_t p = s.indexed_positions ? s.position + s.index[i] : s.position + i;
+      bool sees = true;
+      if (s.visible == Visibility::kCausal) sees = p <= at;
+      if (s.visible == Visibility::kWindow) sees = p <= at && at - p < s.window;
+      if (s.visible == Visibility::kBeyond) sees = at - p >= s.window;
+      if (!sees) continue;
+      const auto& raw = kv.k[static_cast<size_t>(stored)];
+      const auto key = s.rotate ? rotated(raw, table, static_cast<double>(p))
+                                : std::vector<double>(raw.begin(), raw.end());
+      double dot = 0;
+      for (int t = 0; t < call.head_dim; ++t) dot += q[t] * key[static_cast<size_t>(t)];
+      seen.push_back({first + static_cast<size_t>(i), stored, dot * call.scale});
+    }
+    first += static_cast<size_t>(s.count);
+  }
+  return seen;
+}
+
+}  // namespace longhaul::testing_support
