@@ -1,8 +1,6 @@
 // Full causal attention: every row sees every earlier token, within the model's own sliding window
 // where a layer has one. The oracle of all other methods.
 
-#include <algorithm>
-
 #include "attention/registry.h"
 
 namespace longhaul {
@@ -13,20 +11,8 @@ class Dense final : public AttentionMethod {
   void attend(LayerStep& step) override {
     const float* queries[] = {step.rotated_q()};
     step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
-
-    const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
     segments_.clear();
-    for (int head = 0; head < step.kv_heads; ++head) {
-      KeySegment keys;
-      keys.rows = step.store->rows(step.layer, head);
-      if (window > 0) {
-        keys.visible = Visibility::kWindow;
-        keys.window = window;
-        keys.begin = keys.position = std::max<int64_t>(0, step.begin - window + 1);
-      }
-      keys.count = step.store->length(step.layer, head) - keys.begin;
-      segments_.push_back(keys);
-    }
+    for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(step.all_keys(head));
     step.attend(queries, segments_, 1);
   }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "attention/method.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -24,8 +26,35 @@ const float* LayerStep::rotated_k() {
   return workspace->rotated_k.data();
 }
 
+const float* LayerStep::rotated(const float* x, int heads, const Rotations& rotations,
+                                int64_t position, Buffer<float>& into) const {
+  into.resize(static_cast<size_t>(rows) * static_cast<size_t>(heads * shape->head_dim));
+  apply_rope(rotations, position, x, rows, heads, shape->head_dim, into.data());
+  return into.data();
+}
+
+const float* LayerStep::rotated_constant(const float* x, int heads, const Rotations& rotations,
+                                         int64_t position, Buffer<float>& into) const {
+  into.resize(static_cast<size_t>(rows) * static_cast<size_t>(heads * shape->head_dim));
+  apply_rope_constant(rotations, position, x, rows, heads, shape->head_dim, into.data());
+  return into.data();
+}
+
+KeySegment LayerStep::all_keys(int head) const {
+  const int64_t window = shape->window[static_cast<size_t>(layer)];
+  KeySegment keys;
+  keys.rows = store->rows(layer, head);
+  if (window > 0) {
+    keys.visible = Visibility::kWindow;
+    keys.window = window;
+    keys.begin = keys.position = std::max<int64_t>(0, begin - window + 1);
+  }
+  keys.count = store->length(layer, head) - keys.begin;
+  return keys;
+}
+
 void LayerStep::attend(std::span<const float* const> queries, std::span<const KeySegment> segments,
-                       int per_head, const Rotations* rotations) {
+                       int per_head, const Rotations* rotations, std::optional<int64_t> position) {
   LH_ASSERT(per_head > 0 && segments.size() % static_cast<size_t>(per_head) == 0);
   const int lists = static_cast<int>(segments.size()) / per_head;
   LH_ASSERT(lists > 0 && shape->heads % lists == 0);
@@ -37,7 +66,7 @@ void LayerStep::attend(std::span<const float* const> queries, std::span<const Ke
     task.head_begin = list * heads_per_list;
     task.head_count = heads_per_list;
     task.row_count = rows;
-    task.row_position = begin;
+    task.row_position = position.value_or(begin);
     task.segments =
         segments.subspan(static_cast<size_t>(list * per_head), static_cast<size_t>(per_head));
     tasks.push_back(task);
@@ -56,6 +85,7 @@ void LayerStep::attend(std::span<const float* const> queries, std::span<const At
   call.rotations = rotations;
   call.compute = compute;
   call.out = out;
+  call.lse = lse;
   longhaul::attend(call, tasks);
   workspace->seconds += watch.seconds();
   workspace->pairs += visible_pairs(tasks);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ class LayerStep {
   const float* k = nullptr;  ///< [rows, kv_heads, head_dim]
   const float* v = nullptr;  ///< [rows, kv_heads, head_dim]
   float* out = nullptr;      ///< [rows, heads, head_dim]
+  float* lse = nullptr;      ///< [rows, heads], filled by attend() where a method sets it
   const ModelShape* shape = nullptr;
   KvStore* store = nullptr;
   AttendCompute compute = AttendCompute::kBest;
@@ -67,10 +69,23 @@ class LayerStep {
   const float* rotated_q();
   const float* rotated_k();
 
+  /// x [rows, heads, head_dim] rotated into `into`: row r at position + r, or all rows at one
+  /// position. For methods whose positions are not the absolute ones.
+  const float* rotated(const float* x, int heads, const Rotations& rotations, int64_t position,
+                       Buffer<float>& into) const;
+  const float* rotated_constant(const float* x, int heads, const Rotations& rotations,
+                                int64_t position, Buffer<float>& into) const;
+
+  /// All rows of a KV head (after the append), causal and within the model's own sliding window.
+  /// For lists that forget nothing: row i is token i.
+  KeySegment all_keys(int head) const;
+
   /// Attention of all rows: `segments` holds `per_head` segments for each KV head (or for each list
-  /// that the method's layout keeps: query heads are dealt to them in contiguous groups).
+  /// that the method's layout keeps: query heads are dealt to them in contiguous groups). Row 0
+  /// stands at `position` for visibility; without it, at `begin`.
   void attend(std::span<const float* const> queries, std::span<const KeySegment> segments,
-              int per_head, const Rotations* rotations = nullptr);
+              int per_head, const Rotations* rotations = nullptr,
+              std::optional<int64_t> position = {});
   /// Attention by tasks of the method's own making.
   void attend(std::span<const float* const> queries, std::span<const AttendTask> tasks,
               const Rotations* rotations = nullptr);
@@ -110,6 +125,13 @@ class AttentionMethod {
   /// After each pass, all layers done: what leaves the store.
   virtual void retain(KvStore& store, const Pass& pass, bool last_of_prompt) {
     (void)store, (void)pass, (void)last_of_prompt;
+  }
+
+  /// Most bytes that the store holds while the context grows to `tokens` in passes of at most
+  /// `chunk` rows; the default is for methods that keep everything.
+  virtual size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
+    (void)chunk;
+    return layout.bytes_for(tokens);
   }
 
   /// True when rows [0, n) of the store can be used again for another continuation after

@@ -1,7 +1,11 @@
 #include "attention/registry.h"
 
-/// Every method, in the order in which they are listed: METHOD(x) is x_method() in x.cc.
-#define LONGHAUL_ATTENTION_METHODS(METHOD) METHOD(dense)
+/// Every method, in the order in which they are listed: METHOD(x) is x_method().
+#define LONGHAUL_ATTENTION_METHODS(METHOD)                        \
+  METHOD(dense)                                                   \
+  METHOD(streamingllm) METHOD(lminfinite) METHOD(ntk)             \
+  METHOD(trianglemix) METHOD(triangle)                            \
+  METHOD(duo)
 
 namespace longhaul {
 

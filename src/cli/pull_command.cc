@@ -56,7 +56,7 @@ class WorkFolder {
 };
 
 fs::path make_cache_folder() {
-  const fs::path folder = model_cache_folder();
+  fs::path folder = model_cache_folder();
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) user_error("{}: {}", folder.string(), error.message());

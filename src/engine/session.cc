@@ -38,7 +38,7 @@ MemoryForecast Session::State::forecast(int64_t new_tokens) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   MemoryForecast f;
   f.weights = engine->weight_bytes();
-  f.kv = store->layout().bytes_for(total);
+  f.kv = method->most_kv_bytes(store->layout(), total, chunk);
   f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
                                      options.compute);
   return f;
@@ -60,14 +60,15 @@ void Session::State::check_fits(int64_t new_tokens) const {
       "text, --kv-type q8_0, a smaller --chunk or an attention method that keeps less",
       total, format_bytes(need.total()), format_bytes(need.weights), format_bytes(need.kv),
       format_bytes(need.working),
-      options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,", format_bytes(limit));
+      options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,",
+      format_bytes(limit));
 }
 
 void Session::State::run_pass(std::span<const int32_t> prompt, int64_t prompt_begin,
                               const Pass& pass, bool last, const PrefillHooks& hooks) {
-  const auto part = prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-  const float* hidden =
-      decoder.forward(part, prompt_begin + pass.begin, false, *method, *store);
+  const auto part =
+      prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
+  const float* hidden = decoder.forward(part, prompt_begin + pass.begin, false, *method, *store);
   const int64_t width = engine->model().config.hidden;
   const int64_t vocab = engine->model().config.vocab;
   if (hooks.all_logits) {
@@ -124,7 +125,7 @@ void Session::decode(int32_t token) {
   const float* hidden = s.decoder.forward({&token, 1}, position, true, *s.method, *s.store);
   s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
   s.decoder.logits(hidden, 1, s.logits.data());
-  s.method->retain(*s.store, {position, 1}, true);
+  s.method->retain(*s.store, {0, 1}, true);
   s.tokens.push_back(token);
 }
 
@@ -154,9 +155,9 @@ SessionReport Session::report() const {
   r.tokens = static_cast<int64_t>(s.tokens.size());
   r.live_rows = s.store->live_rows();
   r.kv_bytes = s.store->bytes();
-  r.pairs_share = work.dense_pairs > 0 ? static_cast<double>(work.pairs) /
-                                             static_cast<double>(work.dense_pairs)
-                                       : 1.0;
+  r.pairs_share = work.dense_pairs > 0
+                      ? static_cast<double>(work.pairs) / static_cast<double>(work.dense_pairs)
+                      : 1.0;
   r.attention_seconds = work.seconds;
   return r;
 }

@@ -15,7 +15,8 @@ constexpr uint32_t kVersion = 1;
 
 void Session::save(const std::filesystem::path& file) const {
   const State& s = *state_;
-  if (s.tokens.empty()) user_error("{}: nothing to save: the session has read no tokens", file.string());
+  if (s.tokens.empty())
+    user_error("{}: nothing to save: the session has read no tokens", file.string());
   ByteWriter out(file);
   out.number(kMagic);
   out.number(kVersion);
@@ -38,7 +39,8 @@ void Session::load(const std::filesystem::path& file) {
   }
   const auto version = in.number<uint32_t>();
   if (version != kVersion) {
-    user_error("{}: session file of version {}, this build reads version {}", name, version, kVersion);
+    user_error("{}: session file of version {}, this build reads version {}", name, version,
+               kVersion);
   }
   if (in.number<uint64_t>() != s.engine->fingerprint()) {
     user_error("{}: was saved with another model than {}", name,
@@ -66,12 +68,12 @@ void Session::load(const std::filesystem::path& file) {
                s.engine->model().config.vocab);
   }
   // Everything is read before anything of this session changes.
-  s.decoder.set_context_length(static_cast<int64_t>(tokens.size()));
   std::unique_ptr<AttentionMethod> restored = s.options.attention.make(s.decoder.shape());
   auto store = std::make_unique<KvStore>(s.make_store(*restored));
   restored->restore(in);
   store->restore(in);
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
+  s.decoder.set_context_length(static_cast<int64_t>(tokens.size()));
   s.method = std::move(restored);
   s.store = std::move(store);
   s.tokens = std::move(tokens);

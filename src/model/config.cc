@@ -36,11 +36,12 @@ void check(const ModelConfig& c, const std::string& file) {
   if (!(c.rope.factor > 0) || !std::isfinite(c.rope.factor)) {
     user_error("{}: the factor of the rotary scaling is {}", file, c.rope.factor);
   }
-  const bool needs_original =
-      c.rope.scaling == RopeScaling::kLlama3 || c.rope.scaling == RopeScaling::kYarn ||
-      c.rope.depends_on_length();
-  if (needs_original) in_range("original context of the rotary scaling", c.rope.original_context, 1 << 30);
-  if (!(c.norm_eps >= 0) || c.norm_eps > 1) user_error("{}: the norms' epsilon is {}", file, c.norm_eps);
+  const bool needs_original = c.rope.scaling == RopeScaling::kLlama3 ||
+                              c.rope.scaling == RopeScaling::kYarn || c.rope.depends_on_length();
+  if (needs_original)
+    in_range("original context of the rotary scaling", c.rope.original_context, 1 << 30);
+  if (!(c.norm_eps >= 0) || c.norm_eps > 1)
+    user_error("{}: the norms' epsilon is {}", file, c.norm_eps);
 }
 
 }  // namespace
@@ -59,9 +60,8 @@ ModelShape ModelConfig::shape(int64_t length) const {
 }
 
 ModelConfig read_config(const Checkpoint& checkpoint) {
-  ModelConfig config = checkpoint.format() == CheckpointFormat::kGguf
-                           ? read_gguf_config(checkpoint)
-                           : read_hf_config(checkpoint);
+  ModelConfig config = checkpoint.format() == CheckpointFormat::kGguf ? read_gguf_config(checkpoint)
+                                                                      : read_hf_config(checkpoint);
   check(config, checkpoint.path().string());
   return config;
 }

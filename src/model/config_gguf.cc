@@ -60,7 +60,8 @@ class Reader {
   }
 
   std::vector<uint64_t> per_layer(std::string_view name, int layers) const {
-    if (layers < 1 || layers > 1024) user_error("{}: {} is {}", data_.file(), key("block_count"), layers);
+    if (layers < 1 || layers > 1024)
+      user_error("{}: {} is {}", data_.file(), key("block_count"), layers);
     const auto values = data_.find_u64_per_layer(key(name), static_cast<uint64_t>(layers));
     if (!values) data_.get_u64(key(name));  // throws: missing
     return *values;
@@ -110,7 +111,8 @@ class Reader {
     std::vector<float> values(static_cast<size_t>(tensor->elements()));
     dequantize_row(tensor->type, tensor->data, tensor->elements(), values.data());
     for (const float v : values) {
-      if (!(v > 0)) user_error("{}: tensor {} holds {}, expected positive numbers", data_.file(), name, v);
+      if (!(v > 0))
+        user_error("{}: tensor {} holds {}, expected positive numbers", data_.file(), name, v);
     }
     return values;
   }
@@ -122,9 +124,9 @@ class Reader {
     r.base = data_.find_f64(key("rope.freq_base")).value_or(10000.0);
     r.factor = data_.find_f64(key("rope.scaling.factor"))
                    .value_or(data_.find_f64(key("rope.scale_linear")).value_or(1.0));
-    r.original_context = static_cast<int64_t>(
-        data_.find_u64(key("rope.scaling.original_context_length"))
-            .value_or(static_cast<uint64_t>(c.trained_context)));
+    r.original_context =
+        static_cast<int64_t>(data_.find_u64(key("rope.scaling.original_context_length"))
+                                 .value_or(static_cast<uint64_t>(c.trained_context)));
     r.attention_factor = data_.find_f64(key("rope.scaling.attn_factor")).value_or(0.0);
     r.beta_fast = data_.find_f64(key("rope.scaling.yarn_beta_fast")).value_or(32.0);
     r.beta_slow = data_.find_f64(key("rope.scaling.yarn_beta_slow")).value_or(1.0);

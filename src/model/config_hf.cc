@@ -1,9 +1,8 @@
 // Hugging Face's config.json to ModelConfig: llama, mistral, qwen2, qwen3, phi3.
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.h"
@@ -92,8 +91,9 @@ class Reader {
     }
     if (flag("mlp_bias")) user_error("{}: mlp_bias is true, which is not supported", file_);
     if (has(json_, "quantization_config")) {
-      user_error("{}: quantization_config: quantized safetensors are not supported; use a GGUF file",
-                 file_);
+      user_error(
+          "{}: quantization_config: quantized safetensors are not supported; use a GGUF file",
+          file_);
     }
   }
 
@@ -108,7 +108,8 @@ class Reader {
     if (has(json_, "layer_types")) {
       const json& types = json_.at("layer_types");
       if (!types.is_array() || types.size() != windows.size()) {
-        user_error("{}: 'layer_types' does not list one type for each of {} layers", file_, c.layers);
+        user_error("{}: 'layer_types' does not list one type for each of {} layers", file_,
+                   c.layers);
       }
       for (size_t l = 0; l < windows.size(); ++l) {
         if (types[l] == "sliding_attention") windows[l] = width;
@@ -139,7 +140,8 @@ class Reader {
     const json& scaling = has(json_, "rope_parameters") ? json_.at("rope_parameters")
                           : has(json_, "rope_scaling")  ? json_.at("rope_scaling")
                                                         : none;
-    if (!scaling.is_object()) user_error("{}: rope scaling is {}, expected an object", file_, scaling.dump());
+    if (!scaling.is_object())
+      user_error("{}: rope scaling is {}, expected an object", file_, scaling.dump());
     RopeSpec r;
     r.base = real(scaling, "rope_theta", real(json_, "rope_theta", 10000.0));
     const double partial =
@@ -151,9 +153,9 @@ class Reader {
     r.beta_slow = real(scaling, "beta_slow", 1.0);
     r.low_freq_factor = real(scaling, "low_freq_factor", 1.0);
     r.high_freq_factor = real(scaling, "high_freq_factor", 4.0);
-    r.original_context = static_cast<int64_t>(
-        real(scaling, "original_max_position_embeddings",
-             real(json_, "original_max_position_embeddings", static_cast<double>(c.trained_context))));
+    r.original_context = static_cast<int64_t>(real(
+        scaling, "original_max_position_embeddings",
+        real(json_, "original_max_position_embeddings", static_cast<double>(c.trained_context))));
     const std::string type = text(scaling, "rope_type", text(scaling, "type", "default").c_str());
     set_scaling(type, scaling, c, r);
     return r;
@@ -178,9 +180,10 @@ class Reader {
         r.factor = static_cast<double>(c.trained_context) / static_cast<double>(r.original_context);
       }
     } else if (type != "default") {
-      user_error("{}: rope scaling is '{}'; supported: default, linear, llama3, yarn, dynamic, "
-                 "longrope",
-                 file_, type);
+      user_error(
+          "{}: rope scaling is '{}'; supported: default, linear, llama3, yarn, dynamic, "
+          "longrope",
+          file_, type);
     }
   }
 

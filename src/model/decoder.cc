@@ -75,7 +75,8 @@ void Decoder::State::embed(std::span<const int32_t> tokens) {
     for (int64_t r = begin; r < end; ++r) {
       const int32_t token = tokens[static_cast<size_t>(r)];
       LH_ASSERT(token >= 0 && token < model.config.vocab);
-      dequantize_row(model.embedding.type, model.embedding.row(token), hidden, x.data() + r * hidden);
+      dequantize_row(model.embedding.type, model.embedding.row(token), hidden,
+                     x.data() + r * hidden);
     }
   });
 }

@@ -18,21 +18,31 @@ struct TensorNames {
   const char *gate, *up, *gate_up, *down;
 };
 
-constexpr TensorNames kGguf = {
-    "token_embd", "output", "output_norm", "blk.{}.attn_norm", "blk.{}.ffn_norm",
-    "blk.{}.attn_q", "blk.{}.attn_k", "blk.{}.attn_v", "blk.{}.attn_qkv", "blk.{}.attn_output",
-    "blk.{}.attn_q_norm", "blk.{}.attn_k_norm",
-    "blk.{}.ffn_gate", "blk.{}.ffn_up", "blk.{}.ffn_up", "blk.{}.ffn_down"};
+constexpr TensorNames kGguf = {"token_embd",         "output",
+                               "output_norm",        "blk.{}.attn_norm",
+                               "blk.{}.ffn_norm",    "blk.{}.attn_q",
+                               "blk.{}.attn_k",      "blk.{}.attn_v",
+                               "blk.{}.attn_qkv",    "blk.{}.attn_output",
+                               "blk.{}.attn_q_norm", "blk.{}.attn_k_norm",
+                               "blk.{}.ffn_gate",    "blk.{}.ffn_up",
+                               "blk.{}.ffn_up",      "blk.{}.ffn_down"};
 
-constexpr TensorNames kHuggingFace = {
-    "model.embed_tokens", "lm_head", "model.norm",
-    "model.layers.{}.input_layernorm", "model.layers.{}.post_attention_layernorm",
-    "model.layers.{}.self_attn.q_proj", "model.layers.{}.self_attn.k_proj",
-    "model.layers.{}.self_attn.v_proj", "model.layers.{}.self_attn.qkv_proj",
-    "model.layers.{}.self_attn.o_proj",
-    "model.layers.{}.self_attn.q_norm", "model.layers.{}.self_attn.k_norm",
-    "model.layers.{}.mlp.gate_proj", "model.layers.{}.mlp.up_proj",
-    "model.layers.{}.mlp.gate_up_proj", "model.layers.{}.mlp.down_proj"};
+constexpr TensorNames kHuggingFace = {"model.embed_tokens",
+                                      "lm_head",
+                                      "model.norm",
+                                      "model.layers.{}.input_layernorm",
+                                      "model.layers.{}.post_attention_layernorm",
+                                      "model.layers.{}.self_attn.q_proj",
+                                      "model.layers.{}.self_attn.k_proj",
+                                      "model.layers.{}.self_attn.v_proj",
+                                      "model.layers.{}.self_attn.qkv_proj",
+                                      "model.layers.{}.self_attn.o_proj",
+                                      "model.layers.{}.self_attn.q_norm",
+                                      "model.layers.{}.self_attn.k_norm",
+                                      "model.layers.{}.mlp.gate_proj",
+                                      "model.layers.{}.mlp.up_proj",
+                                      "model.layers.{}.mlp.gate_up_proj",
+                                      "model.layers.{}.mlp.down_proj"};
 
 std::string shape_text(const TensorView& t) {
   std::string text = "[";
@@ -83,14 +93,16 @@ class Loader {
   std::vector<float> vector(const std::string& name, const char* kind, int64_t size) const {
     const TensorView& t = checkpoint_.get(name + kind);
     if (t.elements() != size || t.rank != 1) {
-      user_error("{}: tensor {}{} has shape {}, expected [{}]", file_, name, kind, shape_text(t), size);
+      user_error("{}: tensor {}{} has shape {}, expected [{}]", file_, name, kind, shape_text(t),
+                 size);
     }
     std::vector<float> values(static_cast<size_t>(size));
     dequantize_row(t.type, t.data, size, values.data());
     return values;
   }
 
-  std::vector<float> optional_vector(const std::string& name, const char* kind, int64_t size) const {
+  std::vector<float> optional_vector(const std::string& name, const char* kind,
+                                     int64_t size) const {
     return find(name, kind) != nullptr ? vector(name, kind, size) : std::vector<float>{};
   }
 

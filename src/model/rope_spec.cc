@@ -42,8 +42,7 @@ double yarn_pair(const RopeSpec& spec, double rotations) {
 
 void scale_yarn(const RopeSpec& spec, RopeTable& table) {
   const double low = std::max(0.0, std::floor(yarn_pair(spec, spec.beta_fast)));
-  const double high =
-      std::min(spec.rotary_dim - 1.0, std::ceil(yarn_pair(spec, spec.beta_slow)));
+  const double high = std::min(spec.rotary_dim - 1.0, std::ceil(yarn_pair(spec, spec.beta_slow)));
   const double width = std::max(0.001, high - low);
   for (size_t t = 0; t < table.inverse_frequency.size(); ++t) {
     const double ramp = std::clamp((static_cast<double>(t) - low) / width, 0.0, 1.0);
@@ -61,19 +60,19 @@ void scale_longrope(const RopeSpec& spec, int64_t length, RopeTable& table) {
   for (size_t t = 0; t < divide.size(); ++t) {
     table.inverse_frequency[t] /= static_cast<double>(divide[t]);
   }
-  const double own = spec.factor > 1 ? std::sqrt(1 + std::log(spec.factor) /
-                                                         std::log(static_cast<double>(
-                                                             spec.original_context)))
-                                     : 1.0;
+  const double own = spec.factor > 1
+                         ? std::sqrt(1 + std::log(spec.factor) /
+                                             std::log(static_cast<double>(spec.original_context)))
+                         : 1.0;
   table.attention_factor =
       static_cast<float>(spec.attention_factor > 0 ? spec.attention_factor : own);
 }
 
 double dynamic_base(const RopeSpec& spec, int64_t length) {
   if (length <= spec.original_context) return spec.base;
-  const double stretch = spec.factor * static_cast<double>(length) /
-                             static_cast<double>(spec.original_context) -
-                         (spec.factor - 1);
+  const double stretch =
+      spec.factor * static_cast<double>(length) / static_cast<double>(spec.original_context) -
+      (spec.factor - 1);
   return spec.base * std::pow(stretch, spec.rotary_dim / (spec.rotary_dim - 2.0));
 }
 
@@ -88,11 +87,18 @@ RopeTable make_rope(const RopeSpec& spec, int64_t length) {
     case RopeScaling::kLinear:
       for (double& f : table.inverse_frequency) f /= spec.factor;
       break;
-    case RopeScaling::kLlama3: scale_llama3(spec, table.inverse_frequency); break;
-    case RopeScaling::kYarn: scale_yarn(spec, table); break;
-    case RopeScaling::kLongRope: scale_longrope(spec, length, table); break;
+    case RopeScaling::kLlama3:
+      scale_llama3(spec, table.inverse_frequency);
+      break;
+    case RopeScaling::kYarn:
+      scale_yarn(spec, table);
+      break;
+    case RopeScaling::kLongRope:
+      scale_longrope(spec, length, table);
+      break;
     case RopeScaling::kNone:
-    case RopeScaling::kDynamic: break;
+    case RopeScaling::kDynamic:
+      break;
   }
   for (size_t t = 0; t < spec.divisors.size() && t < table.inverse_frequency.size(); ++t) {
     table.inverse_frequency[t] /= static_cast<double>(spec.divisors[t]);

@@ -87,7 +87,8 @@ void add_few(const AttendCall& call, const AttendTask& task, int64_t all_keys, P
     unit.head_count = std::min(kFewRows, task.head_count - h);
     const int64_t keys = unit.key_count;
     const int64_t share = std::max(kLeastKeys, all_keys / (3 * thread_count()));
-    const int64_t parts = thread_count() == 1 ? 1 : std::max<int64_t>(1, (keys + share / 2) / share);
+    const int64_t parts =
+        thread_count() == 1 ? 1 : std::max<int64_t>(1, (keys + share / 2) / share);
     if (parts > 1) plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts)});
     for (int64_t p = 0; p < parts; ++p) {
       unit.key_begin = keys * p / parts;
@@ -120,9 +121,8 @@ Plan make_plan(const AttendCall& call, std::span<const AttendTask> tasks) {
     }
   }
   // The longest first (causal: the last rows), so that no thread is left with one at the end.
-  std::stable_sort(plan.tiles.begin(), plan.tiles.end(), [](const auto& a, const auto& b) {
-    return a.row_position > b.row_position;
-  });
+  std::stable_sort(plan.tiles.begin(), plan.tiles.end(),
+                   [](const auto& a, const auto& b) { return a.row_position > b.row_position; });
   return plan;
 }
 
@@ -202,7 +202,8 @@ int64_t visible_pairs(std::span<const AttendTask> tasks) {
       const auto before = [&](int64_t position) {
         if (!s.indexed_positions) return std::clamp<int64_t>(position - s.position, 0, s.count);
         const int32_t* end = s.index + s.count;
-        return static_cast<int64_t>(std::lower_bound(s.index, end, position - s.position) - s.index);
+        return static_cast<int64_t>(std::lower_bound(s.index, end, position - s.position) -
+                                    s.index);
       };
       for (int r = 0; r < task.row_count; ++r) {
         const int64_t at = task.row_position + r;

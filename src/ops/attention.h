@@ -17,8 +17,8 @@
 namespace longhaul {
 
 /// Rows of one KV head as the KV store keeps them: row i is in pages[i / page_rows]. A page holds
-/// `page_rows` (a power of two) key rows, then `page_rows` value rows, each `head_dim` elements of `type`
-/// (F32, F16, BF16 or Q8_0).
+/// `page_rows` (a power of two) key rows, then `page_rows` value rows, each `head_dim` elements of
+/// `type` (F32, F16, BF16 or Q8_0).
 struct PagedRows {
   const std::byte* const* pages = nullptr;
   int page_rows = 0;
@@ -56,7 +56,10 @@ struct AttendTask {
   std::span<const KeySegment> segments;
 };
 
-enum class AttendCompute : uint8_t { kBest, kF32 };  ///< kBest: bf16 products where the CPU has them
+enum class AttendCompute : uint8_t {
+  kBest,
+  kF32
+};  ///< kBest: bf16 products where the CPU has them
 
 struct AttendCall {
   std::span<const float* const> queries;  ///< forms of the queries, each [rows, heads, head_dim]

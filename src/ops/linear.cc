@@ -117,7 +117,8 @@ void in_bf16(LinearInput& x, std::span<const LinearJob> jobs) {
     multiply_tiles(kernels, rows, tiles_of(x.rows(), 32), tiles, n_blocks, k_tiles,
                    [&](const float* block, int64_t m, int64_t n) {
                      const int64_t at = p.begin + 32 * n;
-                     kernels.write(block, static_cast<int>(std::min<int64_t>(32, x.rows() - 32 * m)),
+                     kernels.write(block,
+                                   static_cast<int>(std::min<int64_t>(32, x.rows() - 32 * m)),
                                    static_cast<int>(std::min<int64_t>(32, p.count - 32 * n)),
                                    job.bias == nullptr ? nullptr : job.bias + at, job.add,
                                    job.y + 32 * m * stride_of(job) + at, stride_of(job));

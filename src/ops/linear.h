@@ -1,7 +1,7 @@
 #pragma once
 // y = x W^T for weights of any stored type: few rows stream the quantized weights (matvec.h), many
-// rows expand a panel of them at a time, to bf16 for the matrix unit (cpu/panel_gemm.h) or to f32 for
-// the GEMM library.
+// rows expand a panel of them at a time, to bf16 for the matrix unit (cpu/panel_gemm.h) or to f32
+// for the GEMM library.
 
 #include <cstdint>
 #include <span>

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
 #include "engine/session.h"
@@ -58,15 +57,15 @@ std::vector<TinyModel> tiny_models() {
   std::vector<TinyModel> models;
   for (const auto& entry : fs::directory_iterator(root)) {
     if (fs::exists(entry.path() / "logits.json")) {
-      models.push_back({"hf_" + entry.path().filename().string(), entry.path(),
-                        entry.path() / "logits.json"});
+      models.push_back(
+          {"hf_" + entry.path().filename().string(), entry.path(), entry.path() / "logits.json"});
     }
   }
   for (const auto& entry : fs::directory_iterator(root / "gguf")) {
     if (entry.path().extension() != ".gguf") continue;
     fs::path golden = entry.path();
-    models.push_back({"gguf_" + entry.path().stem().string(), entry.path(),
-                      golden.replace_extension(".json")});
+    models.push_back(
+        {"gguf_" + entry.path().stem().string(), entry.path(), golden.replace_extension(".json")});
   }
   std::sort(models.begin(), models.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

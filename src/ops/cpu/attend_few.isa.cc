@@ -91,24 +91,36 @@ using Step = void (*)(Few&, int);
 template <template <DType, int> class Kernel, DType T>
 Step pick_rows(int rows) {
   switch (rows) {
-    case 1: return Kernel<T, 1>::run;
-    case 2: return Kernel<T, 2>::run;
-    case 3: return Kernel<T, 3>::run;
-    case 4: return Kernel<T, 4>::run;
-    case 5: return Kernel<T, 5>::run;
-    case 6: return Kernel<T, 6>::run;
-    case 7: return Kernel<T, 7>::run;
-    default: return Kernel<T, 8>::run;
+    case 1:
+      return Kernel<T, 1>::run;
+    case 2:
+      return Kernel<T, 2>::run;
+    case 3:
+      return Kernel<T, 3>::run;
+    case 4:
+      return Kernel<T, 4>::run;
+    case 5:
+      return Kernel<T, 5>::run;
+    case 6:
+      return Kernel<T, 6>::run;
+    case 7:
+      return Kernel<T, 7>::run;
+    default:
+      return Kernel<T, 8>::run;
   }
 }
 
 template <template <DType, int> class Kernel>
 Step pick(DType type, int rows) {
   switch (type) {
-    case DType::F32: return pick_rows<Kernel, DType::F32>(rows);
-    case DType::F16: return pick_rows<Kernel, DType::F16>(rows);
-    case DType::BF16: return pick_rows<Kernel, DType::BF16>(rows);
-    default: return pick_rows<Kernel, DType::Q8_0>(rows);
+    case DType::F32:
+      return pick_rows<Kernel, DType::F32>(rows);
+    case DType::F16:
+      return pick_rows<Kernel, DType::F16>(rows);
+    case DType::BF16:
+      return pick_rows<Kernel, DType::BF16>(rows);
+    default:
+      return pick_rows<Kernel, DType::Q8_0>(rows);
   }
 }
 
@@ -220,7 +232,8 @@ void write_out(const Few& f) {
     }
     const int64_t offset = flat_offset(f.unit, m);
     const float inverse = f.sum[m] > 0 ? 1.0f / f.sum[m] : 0.0f;
-    for (int t = 0; t < f.call.head_dim; ++t) f.call.out[offset * f.call.head_dim + t] = from[t] * inverse;
+    for (int t = 0; t < f.call.head_dim; ++t)
+      f.call.out[offset * f.call.head_dim + t] = from[t] * inverse;
     if (f.call.lse != nullptr) {
       f.call.lse[offset] =
           f.sum[m] > 0 ? f.max[m] / kLog2e + __builtin_logf(f.sum[m]) : -__builtin_inff();
@@ -236,8 +249,20 @@ size_t few_scratch_bytes(const AttendCall& call) {
 }
 
 void attend_few(const AttendUnit& unit, std::byte* scratch) {
-  Few f{unit, *unit.call, padded_dim(*unit.call), unit.row_count * unit.head_count,
-        nullptr, nullptr, nullptr, nullptr, {}, {}, {}, 0, {}, {}};
+  Few f{unit,
+        *unit.call,
+        padded_dim(*unit.call),
+        unit.row_count * unit.head_count,
+        nullptr,
+        nullptr,
+        nullptr,
+        nullptr,
+        {},
+        {},
+        {},
+        0,
+        {},
+        {}};
   float* at = reinterpret_cast<float*>(scratch);
   f.queries = at;
   f.out = f.queries + kFewRows * f.dim;

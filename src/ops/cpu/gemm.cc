@@ -1,8 +1,8 @@
 // The GEMM library behind linear() in f32: oneDNN, one cached primitive per shape.
 
-#include <dnnl.hpp>
 #include <omp.h>
 
+#include <dnnl.hpp>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -23,11 +23,20 @@ void limit_library_isa() {
   static const bool done = [] {
     dnnl::cpu_isa isa = dnnl::cpu_isa::all;
     switch (current_isa()) {
-      case Isa::kGeneric: isa = dnnl::cpu_isa::sse41; break;
-      case Isa::kAvx2: isa = dnnl::cpu_isa::avx2; break;
-      case Isa::kAvx512: isa = dnnl::cpu_isa::avx512_core_vnni; break;
-      case Isa::kAvx512Bf16: isa = dnnl::cpu_isa::avx512_core_bf16; break;
-      case Isa::kAmx: break;
+      case Isa::kGeneric:
+        isa = dnnl::cpu_isa::sse41;
+        break;
+      case Isa::kAvx2:
+        isa = dnnl::cpu_isa::avx2;
+        break;
+      case Isa::kAvx512:
+        isa = dnnl::cpu_isa::avx512_core_vnni;
+        break;
+      case Isa::kAvx512Bf16:
+        isa = dnnl::cpu_isa::avx512_core_bf16;
+        break;
+      case Isa::kAmx:
+        break;
     }
     dnnl::set_max_cpu_isa(isa);
     return true;

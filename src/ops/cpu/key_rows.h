@@ -17,9 +17,12 @@ static inline int64_t position_of(const KeySegment& s, int64_t i) {
 
 static inline int row_stride(const PagedRows& rows) {
   switch (rows.type) {
-    case DType::F32: return 4 * rows.head_dim;
-    case DType::Q8_0: return rows.head_dim / 32 * 34;
-    default: return 2 * rows.head_dim;
+    case DType::F32:
+      return 4 * rows.head_dim;
+    case DType::Q8_0:
+      return rows.head_dim / 32 * 34;
+    default:
+      return 2 * rows.head_dim;
   }
 }
 
@@ -78,10 +81,14 @@ static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
 
 static inline void load_row(const PagedRows& rows, const std::byte* row, float* out) {
   switch (rows.type) {
-    case DType::F32: return load_row_as<DType::F32>(row, rows.head_dim, out);
-    case DType::F16: return load_row_as<DType::F16>(row, rows.head_dim, out);
-    case DType::BF16: return load_row_as<DType::BF16>(row, rows.head_dim, out);
-    default: return load_row_as<DType::Q8_0>(row, rows.head_dim, out);
+    case DType::F32:
+      return load_row_as<DType::F32>(row, rows.head_dim, out);
+    case DType::F16:
+      return load_row_as<DType::F16>(row, rows.head_dim, out);
+    case DType::BF16:
+      return load_row_as<DType::BF16>(row, rows.head_dim, out);
+    default:
+      return load_row_as<DType::Q8_0>(row, rows.head_dim, out);
   }
 }
 
@@ -121,11 +128,14 @@ struct KeyRange {
 /// The keys of the segment that a row at `position` sees: always one stretch.
 static inline KeyRange visible_keys(const KeySegment& s, int64_t position) {
   switch (s.visible) {
-    case Visibility::kCausal: return {0, keys_before(s, position + 1)};
+    case Visibility::kCausal:
+      return {0, keys_before(s, position + 1)};
     case Visibility::kWindow:
       return {keys_before(s, position - s.window + 1), keys_before(s, position + 1)};
-    case Visibility::kBeyond: return {0, keys_before(s, position - s.window + 1)};
-    default: return {0, s.count};
+    case Visibility::kBeyond:
+      return {0, keys_before(s, position - s.window + 1)};
+    default:
+      return {0, s.count};
   }
 }
 

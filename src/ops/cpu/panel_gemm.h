@@ -1,7 +1,8 @@
 #pragma once
 // The bf16 product behind linear() for many rows: y = x W^T with W expanded panel by panel straight
 // into the form that the matrix unit reads. A GEMM library would need the expanded matrix in memory
-// first and repack it on every call; here it goes from the quantized file to the second-level cache.
+// first and repack it on every call; here it goes from the quantized file to the second-level
+// cache.
 //
 // Both operands are cut into tiles of 16 x 32 elements, 1 KiB each and contiguous:
 //   x tile [16 rows][32 k]; W tile [16 k pairs][16 outputs][2], k fastest-but-one.
@@ -30,8 +31,8 @@ struct PanelGemmKernels {
   /// tiles b (b_stride apart).
   void (*block)(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
                 float* c, bool accumulate);
-  /// The live part of a block to y, rows y_stride apart: y = C + bias, or y += C + bias. bias may be
-  /// null.
+  /// The live part of a block to y, rows y_stride apart: y = C + bias, or y += C + bias. bias may
+  /// be null.
   void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
                 int64_t y_stride);
   /// silu(gate) * up of two blocks, to two row tiles `tile_stride` elements apart.

@@ -61,7 +61,8 @@ static inline float reduce_add(Vec v) {
 #if defined(__AVX512F__)
   return _mm512_reduce_add_ps((__m512)v);
 #elif defined(__AVX2__)
-  const __m128 h = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+  const __m128 h =
+      _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
   const __m128 q = _mm_add_ps(h, _mm_movehl_ps(h, h));
   return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
 #else
@@ -79,7 +80,9 @@ static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
 struct Add {
   template <class T>
-  static T of(T a, T b) { return a + b; }
+  static T of(T a, T b) {
+    return a + b;
+  }
 };
 struct Max {
   template <class T>

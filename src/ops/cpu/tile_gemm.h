@@ -1,7 +1,7 @@
 #pragma once
-// C[m, n] (+)= A[m, k] * B[k, n] on blocks that live in the caches: the two products of an attention
-// tile. One struct per way of multiplying; all take row-major A, and B in the form named below.
-// For *.isa.cc only.
+// C[m, n] (+)= A[m, k] * B[k, n] on blocks that live in the caches: the two products of an
+// attention tile. One struct per way of multiplying; all take row-major A, and B in the form named
+// below. For *.isa.cc only.
 
 #include "ops/cpu/amx_tiles.h"
 #include "ops/cpu/simd.h"
@@ -21,8 +21,8 @@ struct GemmF32 {
   static void end() {}
 
   template <int R, int C>
-  static void block(int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
-                    bool accumulate) {
+  static void block(int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+                    int64_t ldc, bool accumulate) {
     Vec acc[R][C];
     for (int r = 0; r < R; ++r) {
       for (int j = 0; j < C; ++j) acc[r][j] = accumulate ? load(c + r * ldc + kLanes * j) : Vec{};
@@ -41,8 +41,8 @@ struct GemmF32 {
   }
 
   template <int C>
-  static void columns(int m, int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
-                      int64_t ldc, bool accumulate) {
+  static void columns(int m, int k, const float* a, int64_t lda, const float* b, int64_t ldb,
+                      float* c, int64_t ldc, bool accumulate) {
     int r = 0;
     for (; r + kRows <= m; r += kRows) {
       block<kRows, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
@@ -50,8 +50,8 @@ struct GemmF32 {
     for (; r < m; ++r) block<1, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
   }
 
-  static void run(int m, int n, int k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
-                  int64_t ldc, bool accumulate) {
+  static void run(int m, int n, int k, const float* a, int64_t lda, const float* b, int64_t ldb,
+                  float* c, int64_t ldc, bool accumulate) {
     int j = 0;
     for (; j + kLanes * kVectors <= n; j += kLanes * kVectors) {
       columns<kVectors>(m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
@@ -110,8 +110,8 @@ struct GemmBf16 {
     for (; r < m; ++r) block<1, C>(k, a + r * lda, lda, b, ldb, c + r * ldc, ldc, accumulate);
   }
 
-  static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb,
-                  float* c, int64_t ldc, bool accumulate) {
+  static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b,
+                  int64_t ldb, float* c, int64_t ldc, bool accumulate) {
     int j = 0;
     for (; j + 64 <= n; j += 64) {
       columns<4>(m, k, a, lda, b + 2 * j, ldb, c + j, ldc, accumulate);
@@ -131,8 +131,8 @@ struct GemmAmx {
   static void begin() { load_tile_config(); }
   static void end() { _tile_release(); }
 
-  static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb,
-                  float* c, int64_t ldc, bool accumulate) {
+  static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b,
+                  int64_t ldb, float* c, int64_t ldc, bool accumulate) {
     const int64_t a_stride = 2 * lda, b_stride = 4 * ldb, c_stride = 4 * ldc;
     for (int j = 0; j < n; j += 32) {
       for (int i = 0; i < m; i += 32) {

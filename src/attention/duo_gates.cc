@@ -1,0 +1,108 @@
+#include "attention/duo_gates.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r";
+constexpr size_t kShown = 24;  // characters of a faulty field
+
+std::vector<double> read_line(std::string_view line, const std::string& file, size_t number) {
+  std::vector<double> gates;
+  for (size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(kBlank, at), line.size());
+    const std::string_view field = line.substr(at, end - at);
+    double gate = 0;
+    const auto result = std::from_chars(field.data(), field.data() + field.size(), gate);
+    if (result.ec != std::errc() || result.ptr != field.data() + field.size() ||
+        !std::isfinite(gate)) {
+      std::string shown(field.substr(0, kShown));
+      std::replace_if(
+          shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+      user_error("{}: line {}: '{}' is no gate; a gate file has a row of numbers per layer", file,
+                 number, shown);
+    }
+    gates.push_back(std::clamp(gate, 0.0, 1.0));
+    at = line.find_first_not_of(kBlank, end);
+  }
+  return gates;
+}
+
+}  // namespace
+
+HeadGates read_gates(const std::filesystem::path& path, std::span<const int> kv_heads) {
+  const MappedFile mapped(path);
+  const std::string file = path.string();
+  std::string_view rest(reinterpret_cast<const char*>(mapped.bytes().data()),
+                        mapped.bytes().size());
+  HeadGates gates;
+  size_t rows = 0;
+  for (size_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.find_first_not_of(kBlank) == std::string_view::npos) continue;
+    if (++rows > kv_heads.size()) continue;  // only counted
+    gates.push_back(read_line(line, file, number));
+    const size_t expected = static_cast<size_t>(kv_heads[rows - 1]);
+    if (gates.back().size() != expected) {
+      user_error("{}: line {} has {} columns, layer {} of the model has {} KV heads", file, number,
+                 gates.back().size(), rows - 1, expected);
+    }
+  }
+  if (rows != kv_heads.size()) {
+    user_error("{}: has {} rows, the model has {} layers", file, rows, kv_heads.size());
+  }
+  return gates;
+}
+
+FullHeads full_by_sparsity(const HeadGates& gates, double sparsity) {
+  struct Place {
+    double gate;
+    size_t layer, head;
+  };
+  std::vector<Place> places;
+  FullHeads full;
+  for (size_t layer = 0; layer < gates.size(); ++layer) {
+    full.emplace_back(gates[layer].size(), false);
+    for (size_t head = 0; head < gates[layer].size(); ++head) {
+      places.push_back({gates[layer][head], layer, head});
+    }
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const Place& a, const Place& b) { return a.gate > b.gate; });
+  size_t count = places.size();
+  if (sparsity >= 1) count = 0;
+  if (count > 0 && sparsity > 0) {
+    // Gates below the quantile at rank sparsity * (n - 1); 1e-9 forgives the product's rounding.
+    const double rank = sparsity * static_cast<double>(count - 1);
+    count -= static_cast<size_t>(std::ceil(rank - 1e-9));
+  }
+  for (size_t i = 0; i < count; ++i) full[places[i].layer][places[i].head] = true;
+  return full;
+}
+
+FullHeads full_by_threshold(const HeadGates& gates, double threshold) {
+  FullHeads full;
+  for (const auto& layer : gates) {
+    full.emplace_back();
+    for (const double gate : layer) full.back().push_back(gate >= threshold);
+  }
+  return full;
+}
+
+FullHeads all_heads(std::span<const int> kv_heads, bool full) {
+  FullHeads heads;
+  for (const int count : kv_heads) heads.emplace_back(static_cast<size_t>(count), full);
+  return heads;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,107 @@
+// LM-Infinite: a Λ-shaped mask with a cap on distance (methods.md 2.2). A row sees the last `local`
+// tokens at their distances, and the first `global` ones, once they are further away, all at the
+// distance `limit`.
+
+#include <algorithm>
+
+#include "attention/registry.h"
+#include "attention/sink_recent.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
+
+class LmInfinite final : public AttentionMethod {
+ public:
+  LmInfinite(int64_t global, int64_t local, int64_t limit)
+      : global_(global), local_(local), limit_(limit) {}
+
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    rotations_.clear();  // the model's frequencies may depend on the length of the context
+    limit_rotation_.clear();
+    return AttentionMethod::prepare(prompt);
+  }
+
+  void attend(LayerStep& step) override {
+    // Row i of a list is token i until tokens between global and local ones are dropped; then every
+    // global one is far for all rows to come, and row i is token i + dropped. Near keys need
+    // distances only, so they and the rows stand at row numbers, which stay small.
+    const int64_t before = step.store->length(step.layer, 0);
+    const int64_t dropped = step.begin - before;
+    step.store->append(step.layer, step.rows, step.k, step.v);
+    const int64_t after = before + step.rows;
+
+    const int64_t table = (after + kTableStep - 1) / kTableStep * kTableStep;
+    const Rotations& rotations = rotations_.fill(step.shape->rope, 0, table);
+    const int64_t far = std::min(limit_, step.begin + step.rows - 1);
+    const Rotations& limit = limit_rotation_.fill(step.shape->rope, far, 1);
+    const int heads = step.shape->heads;
+    const float* queries[] = {step.rotated(step.q, heads, rotations, before, near_q_),
+                              step.rotated_constant(step.q, heads, limit, far, far_q_)};
+
+    const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+    segments_.clear();
+    for (int head = 0; head < step.kv_heads; ++head) {
+      KeySegment near;
+      near.rows = step.store->rows(step.layer, head);
+      near.visible = Visibility::kWindow;
+      near.window = window > 0 ? std::min(window, local_) : local_;
+      near.begin = near.position = std::max<int64_t>(0, before - local_ + 1);
+      near.count = after - near.begin;
+      near.rotate = true;
+      segments_.push_back(near);
+
+      KeySegment first;
+      first.rows = near.rows;
+      first.count = window > 0 ? 0 : std::min(global_, after);
+      first.position = -dropped;
+      first.visible = Visibility::kBeyond;
+      first.window = local_;
+      first.query = 1;
+      segments_.push_back(first);
+    }
+    step.attend(queries, segments_, 2, &rotations, before);
+  }
+
+  void retain(KvStore& store, const Pass&, bool) override { drop_middle(store, global_, local_); }
+
+  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    return layout.bytes_for(std::min(tokens, most_rows(layout, global_, local_, chunk)));
+  }
+
+  int64_t longest_context(const ModelShape&) const override { return 0; }
+
+ private:
+  int64_t global_, local_, limit_;  // tokens
+  RotationBuffer rotations_, limit_rotation_;
+  Buffer<float> near_q_, far_q_;
+  std::vector<KeySegment> segments_;
+};
+
+constexpr OptionInfo kOptions[] = {
+    {"global", OptionKind::kInteger, "10", "tokens", 0, 1 << 20, "",
+     "first tokens of the context, kept for good"},
+    {"local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
+     "last tokens that a row sees, itself among them"},
+    {"limit", OptionKind::kInteger, "4096", "tokens", 0, 1 << 24, "",
+     "distance at which far first tokens seem to stand"},
+};
+
+}  // namespace
+
+MethodInfo lminfinite_method() {
+  MethodInfo info;
+  info.name = "lminfinite";
+  info.summary = "keeps the first tokens, at a capped distance, and the most recent ones";
+  info.when = "endless text at constant memory, when only the recent part matters";
+  info.paper = "Han et al. 2023, LM-Infinite: Zero-Shot Extreme Length Generalization for LLMs";
+  info.options = kOptions;
+  info.make = [](const MethodOptions& o, const ModelShape&) -> std::unique_ptr<AttentionMethod> {
+    return std::make_unique<LmInfinite>(o.integer("global"), o.integer("local"),
+                                        o.integer("limit"));
+  };
+  return info;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,93 @@
+#include "attention/prompt_compression.h"
+
+#include <utility>
+
+#include "attention/kept_rows.h"
+#include "attention/observed_rows.h"
+#include "base/byte_stream.h"
+
+namespace longhaul {
+namespace {
+
+class CompressedPrompt final : public AttentionMethod {
+ public:
+  CompressedPrompt(PromptCompression how, const ModelShape& shape)
+      : how_(std::move(how)), shape_(shape), observed_(shape_, how_.window) {}
+
+  KvLayout layout(const ModelShape& shape, DType type) const override {
+    KvLayout layout = AttentionMethod::layout(shape, type);
+    if (how_.per_query_head) layout.heads.assign(layout.heads.size(), shape.heads);
+    return layout;
+  }
+
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    observed_.clear();
+    reading_ = true;
+    return AttentionMethod::prepare(prompt);
+  }
+
+  void attend(LayerStep& step) override {
+    if (step.decoding) reading_ = false;
+    if (reading_) {
+      lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
+      step.lse = lse_.data();
+    }
+    attend_kept_rows(step, segments_);
+    if (reading_) observed_.add(step, lse_.data());
+    tokens_ = step.begin + step.rows;
+  }
+
+  void retain(KvStore& store, const Pass&, bool last_of_prompt) override {
+    if (!reading_ || !last_of_prompt) return;
+    reading_ = false;
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      if (shape_.window[static_cast<size_t>(layer)] == 0) compress(store, layer);
+    }
+    observed_.clear();
+  }
+
+  bool can_rewind() const override { return !compressed_; }
+  void save(ByteWriter& out) const override { out.number<uint8_t>(compressed_ ? 1 : 0); }
+  void restore(ByteReader& in) override { compressed_ = in.number<uint8_t>() != 0; }
+
+ private:
+  void compress(KvStore& store, int layer) {
+    const int64_t budget = how_.budget(layer, tokens_);
+    const int lists = store.layout().heads[static_cast<size_t>(layer)];
+    if (store.length(layer, 0) <= budget) return;  // the lists of a layer are equally long
+    const auto paid = observed_.attention_paid(store, layer);
+    for (int list = 0; list < lists; ++list) {
+      store.keep(layer, list,
+                 compressed_rows(paid[static_cast<size_t>(list)], budget, observed_.count(layer),
+                                 how_.kernel, how_.pooling));
+    }
+    compressed_ = true;
+  }
+
+  PromptCompression how_;
+  ModelShape shape_;
+  ObservedRows observed_;
+  bool reading_ = false;     ///< a prompt is being read
+  bool compressed_ = false;  ///< something was forgotten
+  int64_t tokens_ = 0;       ///< of the context so far
+  std::vector<float> lse_;   ///< [rows, heads] of the step
+  std::vector<KeySegment> segments_;
+};
+
+}  // namespace
+
+std::vector<int32_t> compressed_rows(std::span<const float> paid, int64_t budget, int64_t window,
+                                     int kernel, Pooling pooling) {
+  const size_t early = paid.size() - static_cast<size_t>(window);
+  const std::vector<float> scores = pooled(paid.first(early), kernel, pooling);
+  std::vector<int32_t> rows = top_indices(scores, budget - window);
+  for (size_t row = early; row < paid.size(); ++row) rows.push_back(static_cast<int32_t>(row));
+  return rows;
+}
+
+std::unique_ptr<AttentionMethod> make_prompt_compression(PromptCompression how,
+                                                         const ModelShape& shape) {
+  return std::make_unique<CompressedPrompt>(std::move(how), shape);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,96 @@
+// StreamingLLM: the first tokens of the context (attention sinks) and the most recent ones, at
+// positions within the kept list, so that no distance ever grows beyond it (methods.md 2.1).
+//
+// Rows of one pass see the list as it was kept before the pass and the pass's own rows up to
+// themselves; eviction follows the pass. Passes of one row are exact token-by-token streaming.
+
+#include <algorithm>
+
+#include "attention/registry.h"
+#include "attention/sink_recent.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
+
+class StreamingLlm final : public AttentionMethod {
+ public:
+  StreamingLlm(int64_t sink, int64_t recent) : sink_(sink), recent_(recent) {}
+
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    rotations_.clear();  // the model's frequencies may depend on the length of the context
+    return AttentionMethod::prepare(prompt);
+  }
+
+  void attend(LayerStep& step) override {
+    const int64_t before = step.store->length(step.layer, 0);
+    const int64_t recent_from = std::max(sink_, before - recent_);  // row of the store
+    step.store->append(step.layer, step.rows, step.k, step.v);
+    const int64_t after = before + step.rows;
+
+    const int64_t position = before - recent_from + sink_;  // of row 0: the length of the kept list
+    const int64_t table = (position + step.rows + kTableStep - 1) / kTableStep * kTableStep;
+    const Rotations& rotations = rotations_.fill(step.shape->rope, 0, table);
+    const float* queries[] = {
+        step.rotated(step.q, step.shape->heads, rotations, position, rotated_q_)};
+
+    segments_.clear();
+    for (int head = 0; head < step.kv_heads; ++head) {
+      add(step, head, 0, std::min(sink_, after), 0);
+      add(step, head, recent_from, after, sink_);
+    }
+    step.attend(queries, segments_, 2, &rotations, position);
+  }
+
+  void retain(KvStore& store, const Pass&, bool) override { drop_middle(store, sink_, recent_); }
+
+  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    return layout.bytes_for(std::min(tokens, most_rows(layout, sink_, recent_, chunk)));
+  }
+
+  int64_t longest_context(const ModelShape&) const override { return 0; }
+
+ private:
+  /// Rows [begin, end) of a head, the first of them at `position` of the kept list.
+  void add(const LayerStep& step, int head, int64_t begin, int64_t end, int64_t position) {
+    const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+    KeySegment keys;
+    keys.rows = step.store->rows(step.layer, head);
+    keys.begin = begin;
+    keys.count = std::max<int64_t>(0, end - begin);
+    keys.position = position;
+    keys.rotate = true;
+    keys.visible = window > 0 ? Visibility::kWindow : Visibility::kCausal;
+    keys.window = window;
+    segments_.push_back(keys);
+  }
+
+  int64_t sink_, recent_;  // tokens
+  RotationBuffer rotations_;
+  Buffer<float> rotated_q_;
+  std::vector<KeySegment> segments_;
+};
+
+constexpr OptionInfo kOptions[] = {
+    {"sink", OptionKind::kInteger, "4", "tokens", 0, 1 << 20, "",
+     "first tokens of the context, kept for good"},
+    {"recent", OptionKind::kInteger, "2000", "tokens", 1, 1 << 24, "", "last tokens, kept"},
+};
+
+}  // namespace
+
+MethodInfo streamingllm_method() {
+  MethodInfo info;
+  info.name = "streamingllm";
+  info.summary = "keeps the first tokens and the most recent ones; forgets what lies between";
+  info.when = "endless text at constant memory and speed, when only the recent part matters";
+  info.paper = "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks";
+  info.options = kOptions;
+  info.make = [](const MethodOptions& o, const ModelShape&) -> std::unique_ptr<AttentionMethod> {
+    return std::make_unique<StreamingLlm>(o.integer("sink"), o.integer("recent"));
+  };
+  return info;
+}
+
+}  // namespace longhaul

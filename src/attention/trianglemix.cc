@@ -1,0 +1,132 @@
+// TriangleMix: dense attention in the lower layers, triangle attention in the prefill of the upper
+// ones: a row sees sinks and a window, and only the last rows of the prompt see everything
+// (methods.md 7). The cache is that of dense attention, and so is decode.
+
+#include <algorithm>
+
+#include "attention/registry.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+class TriangleMix final : public AttentionMethod {
+ public:
+  TriangleMix(int64_t sink, int64_t window, int64_t last, int start_layer)
+      : sink_(sink), window_(window), last_(last), start_layer_(start_layer) {}
+
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    dense_from_ = prompt.begin + prompt.tokens - last_;
+    return AttentionMethod::prepare(prompt);
+  }
+
+  void attend(LayerStep& step) override {
+    const float* queries[] = {step.rotated_q()};
+    step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
+
+    const int sparse = sparse_rows(step);
+    segments_.clear();
+    for (int head = 0; head < step.kv_heads; ++head) {
+      const KeySegment all = step.all_keys(head);
+      KeySegment sink = all, near = all;
+      sink.count = std::min(sink_, step.begin + sparse);
+      sink.visible = Visibility::kBeyond;  // a sink within the window is counted there
+      near.visible = Visibility::kWindow;
+      sink.window = near.window = window_;
+      near.begin = near.position = std::max<int64_t>(0, step.begin - window_ + 1);
+      near.count = step.begin + sparse - near.begin;
+      segments_.insert(segments_.end(), {sink, near, all});
+    }
+
+    tasks_.clear();
+    const std::span<const KeySegment> segments(segments_);
+    for (int head = 0; head < step.kv_heads; ++head) {
+      const auto own = segments.subspan(static_cast<size_t>(3 * head), 3);
+      const int first = head * step.group(), heads = step.group();
+      if (sparse > 0) tasks_.push_back({first, heads, 0, sparse, step.begin, own.first(2)});
+      if (sparse == step.rows) continue;
+      tasks_.push_back(
+          {first, heads, sparse, step.rows - sparse, step.begin + sparse, own.last(1)});
+    }
+    step.attend(queries, tasks_);
+  }
+
+ private:
+  /// How many rows, from the first, attend by the triangle. A layer with a sliding window of the
+  /// model's own stays as it is.
+  int sparse_rows(const LayerStep& step) const {
+    const bool own_window = step.shape->window[static_cast<size_t>(step.layer)] > 0;
+    if (step.layer < start_layer_ || step.decoding || own_window) return 0;
+    return static_cast<int>(std::clamp<int64_t>(dense_from_ - step.begin, 0, step.rows));
+  }
+
+  int64_t sink_, window_, last_;  // tokens
+  int start_layer_;
+  int64_t dense_from_ = 0;  // absolute position of the first of the prompt's last rows
+  std::vector<KeySegment> segments_;
+  std::vector<AttendTask> tasks_;
+};
+
+constexpr OptionInfo kSink = {
+    "sink", OptionKind::kInteger, "8", "tokens", 0, 1 << 20, "", "first tokens, seen by every row"};
+constexpr OptionInfo kWindow = {"window", OptionKind::kInteger,
+                                "512",    "tokens",
+                                1,        1 << 24,
+                                "",       "last tokens that a row sees, itself among them"};
+constexpr OptionInfo kLast = {"last", OptionKind::kInteger,
+                              "128",  "tokens",
+                              0,      1 << 24,
+                              "",     "rows at the end of a prompt that see everything"};
+
+constexpr OptionInfo kMixOptions[] = {
+    kSink,
+    kWindow,
+    kLast,
+    {"start_layer", OptionKind::kInteger, "-1", "", -1, 1 << 16, "",
+     "first triangle layer, counted from 0; -1: half of the layers"}};
+constexpr OptionInfo kTriangleOptions[] = {kSink, kWindow, kLast};
+
+std::unique_ptr<AttentionMethod> make(const MethodOptions& o, int64_t start_layer) {
+  return std::make_unique<TriangleMix>(o.integer("sink"), o.integer("window"), o.integer("last"),
+                                       static_cast<int>(start_layer));
+}
+
+std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelShape& shape) {
+  const int64_t start = o.integer("start_layer");
+  if (start > shape.layers) {
+    user_error("--attention trianglemix: start_layer={}: must be from 0 to {}, the model's layers",
+               start, shape.layers);
+  }
+  return make(o, start < 0 ? shape.layers / 2 : start);
+}
+
+MethodInfo common() {
+  MethodInfo info;
+  info.paper =
+      "He et al. 2025, TriangleMix: Accelerating Prefilling via Decoding-time Contribution";
+  return info;
+}
+
+}  // namespace
+
+MethodInfo trianglemix_method() {
+  MethodInfo info = common();
+  info.name = "trianglemix";
+  info.summary = "keeps every key; in upper layers only a prompt's last rows see all of them";
+  info.when = "faster prefill of long prompts within the trained length, answers nearly as dense";
+  info.options = kMixOptions;
+  info.make = make_mix;
+  return info;
+}
+
+MethodInfo triangle_method() {
+  MethodInfo info = common();
+  info.name = "triangle";
+  info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
+  info.when = "fastest prefill; loses what must be combined from distant places";
+  info.options = kTriangleOptions;
+  info.make = [](const MethodOptions& o, const ModelShape&) { return make(o, 0); };
+  return info;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,21 @@
+#pragma once
+// Choosing keys by score: the best k, and 1-D pooling of scores along the keys (methods.md 14.8,
+// 12.1).
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace longhaul {
+
+/// The k highest scores (all, when there are fewer), as ascending indices. Of equal scores the lower
+/// index wins.
+std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k);
+
+enum class Pooling : uint8_t { kAverage, kMax };
+
+/// Each score becomes the average or the maximum of the `width` (odd) scores around it. The average
+/// counts places past the ends as zeros, the maximum ignores them.
+std::vector<float> pooled(std::span<const float> scores, int width, Pooling pooling);
+
+}  // namespace longhaul

@@ -1,0 +1,212 @@
+#include "engine/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SessionTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { nano_ = Engine::open(fs::path(LONGHAUL_MODELS) / "nano"); }
+
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              ("session_test_" +
+               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static std::vector<int32_t> prompt(int n, uint32_t seed = 1) {
+    std::vector<int32_t> ids;
+    for (int i = 0; i < n; ++i) {
+      seed = seed * 1664525u + 1013904223u;
+      ids.push_back(static_cast<int32_t>(3 + (seed >> 8) % 4000));
+    }
+    return ids;
+  }
+
+  static std::vector<float> logits(const Session& s) {
+    return {s.logits().begin(), s.logits().end()};
+  }
+
+  static std::string error_of(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  inline static std::shared_ptr<const Engine> nano_;
+  fs::path folder_;
+};
+
+TEST_F(SessionTest, OneChunkEqualsChunksOf37) {
+  SessionOptions options;
+  options.compute = Compute::kF32;
+  options.kv_type = DType::F32;
+  std::vector<std::vector<float>> results;
+  for (const int chunk : {512, 37, 1}) {
+    options.chunk = chunk;
+    Session s(nano_, options);
+    ASSERT_TRUE(s.prefill(prompt(130)));
+    results.push_back(logits(s));
+  }
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    ASSERT_NEAR(results[0][i], results[1][i], 2e-3);
+    ASSERT_NEAR(results[0][i], results[2][i], 2e-3);
+  }
+}
+
+TEST_F(SessionTest, DecodingATokenEqualsReadingIt) {
+  SessionOptions options;
+  options.compute = Compute::kF32;
+  options.kv_type = DType::F32;
+  auto ids = prompt(90);
+  Session whole(nano_, options);
+  whole.prefill(ids);
+  Session stepped(nano_, options);
+  stepped.prefill(std::span(ids).first(80));
+  for (size_t i = 80; i < ids.size(); ++i) stepped.decode(ids[i]);
+  for (size_t i = 0; i < 4096; ++i) ASSERT_NEAR(whole.logits()[i], stepped.logits()[i], 2e-3);
+  EXPECT_TRUE(std::equal(ids.begin(), ids.end(), stepped.tokens().begin()));
+}
+
+TEST_F(SessionTest, ASavedSessionGoesOnAsIfNothingHappened) {
+  const auto ids = prompt(200);
+  for (const DType type : {DType::BF16, DType::F16, DType::F32, DType::Q8_0}) {
+    SessionOptions options;
+    options.kv_type = type;
+    Session a(nano_, options);
+    a.prefill(ids);
+    a.save(folder_ / "s");
+    Session b(nano_, options);
+    b.load(folder_ / "s");
+    EXPECT_EQ(logits(a), logits(b));
+    a.decode(17);
+    b.decode(17);
+    EXPECT_EQ(logits(a), logits(b));
+    EXPECT_EQ(b.tokens().size(), 201u);
+    EXPECT_FALSE(fs::exists(folder_ / "s.part"));
+  }
+}
+
+TEST_F(SessionTest, AFileThatDoesNotFitIsRefusedAndNothingChanges) {
+  const auto ids = prompt(64);
+  Session a(nano_, {});
+  a.prefill(ids);
+  const fs::path file = folder_ / "s";
+  a.save(file);
+  SessionOptions f16;
+  f16.kv_type = DType::F16;
+  Session other(nano_, f16);
+  other.prefill(prompt(10, 9));
+  const auto before = logits(other);
+  EXPECT_NE(error_of([&] { other.load(file); }).find("--kv-type BF16"), std::string::npos);
+  EXPECT_EQ(logits(other), before);
+  EXPECT_EQ(other.tokens().size(), 10u);
+
+  const auto tiny = Engine::open(fs::path(LONGHAUL_TEST_DATA) / "tiny_models/qwen2");
+  Session wrong_model(tiny, {});
+  EXPECT_NE(error_of([&] { wrong_model.load(file); }).find("another model"), std::string::npos);
+
+  std::fstream damage(file, std::ios::in | std::ios::out | std::ios::binary);
+  damage.seekp(5000);
+  damage.put('x');
+  damage.close();
+  EXPECT_NE(error_of([&] { Session(nano_, {}).load(file); }).find("checksum"), std::string::npos);
+  std::ofstream(folder_ / "text") << "not a session, but long enough to look at";
+  EXPECT_NE(error_of([&] { Session(nano_, {}).load(folder_ / "text"); }), "");
+}
+
+TEST_F(SessionTest, AFullDiskLeavesNothing) {
+  Session a(nano_, {});
+  a.prefill(prompt(64));
+  EXPECT_NE(error_of([&] { a.save("/dev/full/none"); }), "");
+}
+
+TEST_F(SessionTest, ThePrefixIsReused) {
+  const auto ids = prompt(150);
+  Session s(nano_, {});
+  s.prefill(ids);
+  auto longer = ids;
+  longer.push_back(5);
+  EXPECT_EQ(s.reuse_prefix(longer), 150);
+  auto other = ids;
+  other[100] = other[100] == 9 ? 10 : 9;
+  EXPECT_EQ(s.reuse_prefix(other), 100);
+  EXPECT_EQ(s.tokens().size(), 100u);
+  s.prefill(std::span(other).subspan(100));
+  Session fresh(nano_, {});
+  fresh.prefill(other);
+  for (size_t i = 0; i < 4096; ++i) EXPECT_NEAR(s.logits()[i], fresh.logits()[i], 0.25);
+  EXPECT_EQ(s.reuse_prefix(other), 149) << "the last token is read again for its logits";
+  EXPECT_EQ(s.reuse_prefix(prompt(20, 77)), 0);
+  EXPECT_EQ(s.tokens().size(), 0u);
+}
+
+TEST_F(SessionTest, MemoryFollowsTheTokensAndIsForecast) {
+  set_thread_count(2);
+  Session s(nano_, {});
+  const MemoryForecast forecast = s.forecast(2048);
+  s.prefill(prompt(2048));
+  const SessionReport report = s.report();
+  const size_t exact = size_t{2048} * 12 * 2 * 3 * 64 * 2;
+  EXPECT_GE(report.kv_bytes, exact);
+  EXPECT_LE(report.kv_bytes, exact + exact / 20);
+  EXPECT_GE(forecast.kv, report.kv_bytes);
+  EXPECT_EQ(report.live_rows, 2048 * 36);
+  EXPECT_GT(forecast.working, 0u);
+}
+
+TEST_F(SessionTest, WhatCannotFitIsRefusedBeforeItStarts) {
+  SessionOptions options;
+  options.memory_limit = 80 << 20;
+  Session s(nano_, options);
+  const std::string error = error_of([&] { s.prefill(prompt(8000)); });
+  EXPECT_NE(error.find("--memory-limit 80.0 MiB"), std::string::npos) << error;
+  EXPECT_EQ(s.tokens().size(), 0u);
+  EXPECT_EQ(s.report().kv_bytes, 0u);
+
+  options = {};
+  options.context = 100;
+  Session limited(nano_, options);
+  EXPECT_NE(error_of([&] { limited.prefill(prompt(101)); }).find("--ctx 100"), std::string::npos);
+  limited.prefill(prompt(100));
+  EXPECT_NE(error_of([&] { limited.decode(4); }).find("--ctx 100"), std::string::npos);
+  EXPECT_NE(error_of([&] { limited.prefill({}); }).find("empty"), std::string::npos);
+}
+
+TEST_F(SessionTest, CancelStopsBetweenPassesAndKeepsWhatWasRead) {
+  SessionOptions options;
+  options.chunk = 32;
+  Session s(nano_, options);
+  CancelFlag cancel;
+  PrefillHooks hooks;
+  hooks.cancel = &cancel;
+  std::vector<int64_t> steps;
+  hooks.progress = [&](int64_t done, int64_t total) {
+    EXPECT_EQ(total, 128);
+    steps.push_back(done);
+    if (done >= 64) cancel.request();
+  };
+  EXPECT_FALSE(s.prefill(prompt(128), hooks));
+  EXPECT_EQ(steps, (std::vector<int64_t>{32, 64}));
+  EXPECT_EQ(s.tokens().size(), 64u);
+  EXPECT_EQ(s.store().length(0, 0), 64);
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,119 @@
+// What is wrong with a model is said in one line that names the file and the key or tensor.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "model/model.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class LoadModelTest : public testing::Test {
+ protected:
+  /// A copy of a tiny model whose config.json `edit` has changed.
+  fs::path edited(const std::string& name, const std::function<void(json&)>& edit) {
+    const fs::path from = fs::path(LONGHAUL_TEST_DATA) / "tiny_models" / name;
+    folder_ = fs::path(testing::TempDir()) /
+              ("load_model_" +
+               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    fs::copy(from / "model.safetensors", folder_ / "model.safetensors");
+    std::ifstream in(from / "config.json");
+    json config = json::parse(in);
+    edit(config);
+    std::ofstream(folder_ / "config.json") << config.dump();
+    return folder_;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string error_with(const std::string& name, const std::function<void(json&)>& edit) {
+    try {
+      const Checkpoint checkpoint = open_checkpoint(edited(name, edit));
+      load_model(checkpoint);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  static void expect_names(const std::string& error, std::initializer_list<const char*> parts) {
+    for (const char* part : parts) {
+      EXPECT_NE(error.find(part), std::string::npos) << part << " in: " << error;
+    }
+    EXPECT_EQ(error.find('\n'), std::string::npos);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(LoadModelTest, UnknownFamilyActivationAndScaling) {
+  expect_names(error_with("qwen2", [](json& c) { c["model_type"] = "gemma"; }),
+               {"config.json", "model_type", "gemma", "supported"});
+  expect_names(error_with("qwen2", [](json& c) { c["hidden_act"] = "gelu"; }),
+               {"hidden_act", "gelu"});
+  expect_names(
+      error_with("llama_llama3", [](json& c) { c["rope_scaling"]["rope_type"] = "magic"; }),
+      {"rope scaling", "magic"});
+}
+
+TEST_F(LoadModelTest, MissingWrongAndHugeNumbers) {
+  expect_names(error_with("qwen2", [](json& c) { c.erase("hidden_size"); }),
+               {"hidden_size", "missing"});
+  expect_names(error_with("qwen2", [](json& c) { c["num_hidden_layers"] = "two"; }),
+               {"num_hidden_layers", "two"});
+  expect_names(error_with("qwen2", [](json& c) { c["num_hidden_layers"] = 1e18; }),
+               {"num_hidden_layers"});
+  expect_names(error_with("qwen2", [](json& c) { c["num_hidden_layers"] = -1; }),
+               {"num_hidden_layers", "-1"});
+  expect_names(error_with("qwen2", [](json& c) { c["num_attention_heads"] = 0; }),
+               {"number of heads"});
+  expect_names(error_with("qwen2", [](json& c) { c["num_key_value_heads"] = 3; }),
+               {"4 query heads", "3 KV"});
+  expect_names(error_with("llama_linear", [](json& c) { c["rope_scaling"]["factor"] = 0; }),
+               {"factor", "0"});
+  expect_names(error_with("llama_linear", [](json& c) { c["rope_scaling"] = 3; }),
+               {"rope scaling"});
+}
+
+TEST_F(LoadModelTest, WrongShapesNameTheTensor) {
+  expect_names(error_with("qwen2", [](json& c) { c["intermediate_size"] = 48; }),
+               {"mlp.gate_proj.weight", "[32, 64]", "[48, 64]"});
+  expect_names(error_with("qwen2", [](json& c) { c["num_hidden_layers"] = 3; }),
+               {"model.layers.2", "input_layernorm"});
+  expect_names(error_with("qwen2", [](json& c) { c["vocab_size"] = 999; }),
+               {"model.embed_tokens.weight"});
+}
+
+TEST_F(LoadModelTest, SlidingWindowsFollowTheFamily) {
+  const auto windows = [&](const std::string& name, const std::function<void(json&)>& edit) {
+    const Checkpoint checkpoint = open_checkpoint(edited(name, edit));
+    return read_config(checkpoint).window;
+  };
+  EXPECT_EQ(windows("mistral", [](json&) {}), (std::vector<int64_t>{24, 24, 24}));
+  EXPECT_EQ(windows("qwen2", [](json&) {}), (std::vector<int64_t>{0, 0}));
+  EXPECT_EQ(windows("qwen2",
+                    [](json& c) {
+                      c["use_sliding_window"] = true;
+                      c["max_window_layers"] = 1;
+                      c["sliding_window"] = 99;
+                    }),
+            (std::vector<int64_t>{0, 99}));
+  EXPECT_EQ(windows("mistral",
+                    [](json& c) {
+                      c["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
+                    }),
+            (std::vector<int64_t>{0, 24, 0}));
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,59 @@
+#include "ops/ranking.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace longhaul {
+namespace {
+
+using Indices = std::vector<int32_t>;
+using Scores = std::vector<float>;
+
+TEST(TopIndices, AscendWithTheLowerIndexWinningTies) {
+  EXPECT_EQ(top_indices(Scores{1, 5, 3, 5, 4}, 3), (Indices{1, 3, 4}));
+  EXPECT_EQ(top_indices(Scores{2, 2, 2, 2}, 2), (Indices{0, 1}));
+  EXPECT_EQ(top_indices(Scores{1, 2, 2, 0, 2}, 2), (Indices{1, 2}));
+}
+
+TEST(TopIndices, TakeWhatThereIs) {
+  EXPECT_EQ(top_indices(Scores{3, 1}, 5), (Indices{0, 1}));
+  EXPECT_EQ(top_indices(Scores{3, 1}, 2), (Indices{0, 1}));
+  EXPECT_TRUE(top_indices(Scores{3, 1}, 0).empty());
+  EXPECT_TRUE(top_indices(Scores{}, 3).empty());
+}
+
+TEST(TopIndices, EqualChoosingTheBestOneByOne) {
+  std::mt19937 random(3);
+  Scores scores(200);
+  for (float& s : scores) s = static_cast<float>(random() % 20);
+  for (const int64_t k : {1, 7, 50, 199}) {
+    Scores left = scores;
+    Indices want;
+    for (int64_t i = 0; i < k; ++i) {
+      const auto best = std::max_element(left.begin(), left.end());  // the first of equals
+      want.push_back(static_cast<int32_t>(best - left.begin()));
+      *best = -1;
+    }
+    std::sort(want.begin(), want.end());
+    EXPECT_EQ(top_indices(scores, k), want) << k;
+  }
+}
+
+TEST(Pooled, AverageCountsTheEndsAsZerosAndMaxDoesNot) {
+  EXPECT_EQ(pooled(Scores{5, 0, 0, 0, 0}, 5, Pooling::kAverage), (Scores{1, 1, 1, 0, 0}));
+  EXPECT_EQ(pooled(Scores{5, 0, 0, 0, 0}, 5, Pooling::kMax), (Scores{5, 5, 5, 0, 0}));
+  EXPECT_EQ(pooled(Scores{-1, -2, -3}, 3, Pooling::kMax), (Scores{-1, -1, -2}));
+  EXPECT_EQ(pooled(Scores{3, 6}, 3, Pooling::kAverage), (Scores{3, 3}));
+}
+
+TEST(Pooled, WidthOneChangesNothing) {
+  const Scores scores{3, 1, 4, 1, 5};
+  EXPECT_EQ(pooled(scores, 1, Pooling::kAverage), scores);
+  EXPECT_EQ(pooled(scores, 1, Pooling::kMax), scores);
+  EXPECT_TRUE(pooled(Scores{}, 7, Pooling::kMax).empty());
+}
+
+}  // namespace
+}  // namespace longhaul
