@@ -1,0 +1,85 @@
+// SmolLM2-135M-Instruct Q4_1 against llama.cpp and exact arithmetic. The file has to be fetched
+// first ('longhaul pull smollm2'), so this runs in ./check --long only.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/model_names.h"
+#include "engine/perplexity.h"
+#include "engine/session.h"
+
+namespace longhaul {
+namespace {
+
+struct Predictions {
+  std::vector<int32_t> top;
+  double mean_nll = 0;
+};
+
+Predictions predict(const std::vector<int32_t>& ids, const SessionOptions& options) {
+  const auto engine = Engine::open(find_model("smollm2"));
+  const size_t vocab = static_cast<size_t>(engine->model().config.vocab);
+  Predictions result;
+  PrefillHooks hooks;
+  hooks.all_logits = [&](int64_t first, int64_t rows, const float* logits) {
+    for (int64_t r = 0; r < rows && first + r + 1 < static_cast<int64_t>(ids.size()); ++r) {
+      const float* row = logits + static_cast<size_t>(r) * vocab;
+      const float* best = std::max_element(row, row + vocab);
+      result.top.push_back(static_cast<int32_t>(best - row));
+      double total = 0;
+      for (size_t i = 0; i < vocab; ++i) total += std::exp(static_cast<double>(row[i] - *best));
+      const int32_t next = ids[static_cast<size_t>(first + r + 1)];
+      result.mean_nll += std::log(total) - static_cast<double>(row[next] - *best);
+    }
+  };
+  Session session(engine, options);
+  session.prefill(ids, hooks);
+  result.mean_nll /= static_cast<double>(result.top.size());
+  return result;
+}
+
+double share_equal(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  size_t equal = 0;
+  for (size_t i = 0; i < a.size(); ++i) equal += a[i] == b[i] ? 1 : 0;
+  return static_cast<double>(equal) / static_cast<double>(a.size());
+}
+
+class SmolLm2 : public ::testing::Test {
+ protected:
+  const nlohmann::json golden_ =
+      nlohmann::json::parse(std::ifstream(LONGHAUL_TEST_DATA "/goldens/smollm2/next_token.json"));
+  const std::vector<int32_t> ids_ = golden_["ids"].get<std::vector<int32_t>>();
+
+  void expect_close(const Predictions& p, const std::string& peer, double same, double perplexity) {
+    const auto top = golden_[peer + "_top"].get<std::vector<int32_t>>();
+    ASSERT_EQ(p.top.size(), top.size());
+    const double expected = golden_[peer + "_perplexity"];
+    const double found = std::exp(p.mean_nll);
+    std::printf("%s: same top token %.4f, perplexity %.4f of %.4f\n", peer.c_str(),
+                share_equal(p.top, top), found, expected);
+    EXPECT_GE(share_equal(p.top, top), same) << peer;
+    EXPECT_NEAR(found, expected, perplexity * expected) << peer;
+  }
+};
+
+TEST_F(SmolLm2, ExactArithmeticIsMetInF32) {
+  SessionOptions options;
+  options.compute = Compute::kF32;
+  options.kv_type = DType::F32;
+  const Predictions p = predict(ids_, options);
+  expect_close(p, "exact", 0.999, 0.001);
+  expect_close(p, "llama_cpp", 0.95, 0.01);
+}
+
+TEST_F(SmolLm2, TheDefaultIsAsCloseAsLlamaCpp) {
+  const Predictions p = predict(ids_, SessionOptions{});
+  expect_close(p, "exact", 0.97, 0.005);
+  expect_close(p, "llama_cpp", 0.95, 0.01);
+}
+
+}  // namespace
+}  // namespace longhaul
