@@ -29,9 +29,9 @@ std::vector<float> pooled(std::span<const float> scores, int width, Pooling pool
   for (int64_t i = 0; i < n; ++i) {
     const auto first = scores.begin() + std::max<int64_t>(0, i - reach);
     const auto last = scores.begin() + std::min(n, i + reach + 1);
-    out[static_cast<size_t>(i)] = pooling == Pooling::kMax
-                                      ? *std::max_element(first, last)
-                                      : std::accumulate(first, last, 0.0f) / static_cast<float>(width);
+    out[static_cast<size_t>(i)] =
+        pooling == Pooling::kMax ? *std::max_element(first, last)
+                                 : std::accumulate(first, last, 0.0f) / static_cast<float>(width);
   }
   return out;
 }

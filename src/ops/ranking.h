@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// The k highest scores (all, when there are fewer), as ascending indices. Of equal scores the lower
-/// index wins.
+/// The k highest scores (all, when there are fewer), as ascending indices. Of equal scores the
+/// lower index wins.
 std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k);
 
 enum class Pooling : uint8_t { kAverage, kMax };
