@@ -15,7 +15,7 @@ namespace longhaul {
 namespace {
 
 constexpr const char* kHelp =
-    "/clear forgets the conversation, /quit (or Ctrl-D) ends it, Ctrl-C stops a reply.\n";
+    "Ask away. /clear forgets the conversation, /quit or Ctrl-D ends it, Ctrl-C stops a reply.\n";
 
 class Chat {
  public:
@@ -29,6 +29,7 @@ class Chat {
         chat_(prompt.template_of(session.engine())) {}
 
   int run() {
+    if (isatty(STDIN_FILENO) == 1 && !options_.quiet) std::fputs(kHelp, stderr);
     if (!prompt_.question.empty()) {
       answer(prompt_.question);
     } else if (!documents_.empty()) {
