@@ -47,82 +47,88 @@ std::vector<Panel> cut(std::span<const LinearJob> jobs, int64_t most_outputs) {
   return panels;
 }
 
-/// Expands weight rows [begin, begin + count), 16 at a time, into tiles [outputs / 16, k_tiles];
-/// `count` is rounded up to 32 with zeros.
+/// Columns of a product that are multiplied before the next are expanded: with kPanelOutputs
+/// outputs, 1 MiB of bf16 tiles.
+struct Depth {
+  int64_t begin, count;  ///< in k tiles
+};
+
+/// Expands columns `depth` of weight rows [begin, begin + count), 16 rows at a time, to tiles
+/// [outputs / 16, depth.count]; `count` is rounded up to 32 with zeros.
 void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, int64_t begin,
-                     int64_t count, bf16_t* tiles) {
+                     int64_t count, Depth depth, bf16_t* tiles) {
   thread_local Buffer<bf16_t> expanded;
-  const int64_t k = weight.cols(), k_tiles = tiles_of(k, kTileDepth);
+  const int64_t first = depth.begin * kTileDepth;
+  const int64_t k = std::min(depth.count * kTileDepth, weight.cols() - first);
+  const size_t offset = bytes_of(weight.type, first);
   expanded.resize(static_cast<size_t>(kTileSide * k));
   for (int64_t n = 0; n < round_up(count, 32); n += kTileSide) {
     const int64_t live = std::clamp<int64_t>(count - n, 0, kTileSide);
     const bf16_t* rows[kTileSide] = {};
-    if (weight.type == DType::BF16) {
-      for (int64_t i = 0; i < live; ++i) {
-        rows[i] = reinterpret_cast<const bf16_t*>(weight.row(begin + n + i));
+    for (int64_t i = 0; i < live; ++i) {
+      const std::byte* stored = weight.row(begin + n + i) + offset;
+      if (weight.type == DType::BF16) {
+        rows[i] = reinterpret_cast<const bf16_t*>(stored);
+      } else {
+        bf16_t* row = expanded.data() + i * k;
+        dequantize_row_bf16(weight.type, stored, k, row);
+        rows[i] = row;
       }
-    } else if (live > 0) {
-      dequantize_row_bf16(weight.type, weight.row(begin + n), live * k, expanded.data());
-      for (int64_t i = 0; i < live; ++i) rows[i] = expanded.data() + i * k;
     }
-    kernels.pack_weights(rows, k, tiles + n / kTileSide * k_tiles * kTileElements);
+    kernels.pack_weights(rows, k, tiles + n / kTileSide * depth.count * kTileElements);
   }
 }
 
-/// Products of all rows with the expanded weights of a panel, in blocks of 32 x 32:
-/// finish(block [32, 32], m, n) takes block (m, n) when its sum is complete. Sums stay in packed
-/// blocks: rows of a result may lie a multiple of 4 KiB apart, where the first-level cache holds
-/// only a few of them.
-template <class Finish>
-void multiply_tiles(const PanelGemmKernels& kernels, const bf16_t* x, int64_t m_blocks,
-                    const bf16_t* tiles, int64_t n_blocks, int64_t k_tiles, Finish&& finish) {
-  thread_local Buffer<float> sums;
-  const int64_t k_parts = k_tiles <= kWholeDepthTiles ? 1 : tiles_of(k_tiles, kDepthTiles);
-  const int64_t stride = k_tiles * kTileElements;  // from one row of tiles to the next
-  sums.resize(static_cast<size_t>(k_parts == 1 ? n_blocks : m_blocks * n_blocks) * kBlock);
-  kernels.begin();
-  for (int64_t part = 0; part < k_parts; ++part) {
-    const int64_t k = k_tiles * part / k_parts;
-    const int depth = static_cast<int>(k_tiles * (part + 1) / k_parts - k);
-    for (int64_t m = 0; m < m_blocks; ++m) {
-      const bf16_t* a = x + 2 * m * stride + k * kTileElements;
-      float* sum = sums.data() + (k_parts == 1 ? 0 : m * n_blocks * kBlock);
-      for (int64_t n = 0; n < n_blocks; ++n, sum += kBlock) {
-        const bf16_t* b = tiles + 2 * n * stride + k * kTileElements;
-        kernels.block(depth, a, stride, b, stride, sum, part > 0);
-        if (part + 1 == k_parts) finish(sum, m, n);
-      }
-    }
-  }
-  kernels.end();
-}
-
-bf16_t* weight_tiles(int64_t n_blocks, int64_t k_tiles) {
+/// Products of all rows with `n_blocks` * 32 outputs, in blocks of 32 x 32. expand(depth, tiles)
+/// provides the weights; finish(block [32, 32], m, n) takes block (m, n) when its sum is complete.
+/// Sums stay in packed blocks: rows of a result may lie a multiple of 4 KiB apart, where the
+/// first-level cache holds only a few of them.
+template <class Expand, class Finish>
+void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks, Expand&& expand,
+              Finish&& finish) {
   thread_local Buffer<bf16_t> tiles;
-  tiles.resize(static_cast<size_t>(2 * n_blocks * k_tiles * kTileElements));
-  return tiles.data();
+  thread_local Buffer<float> sums;
+  const int64_t k_tiles = tiles_of(x.cols(), kTileDepth), m_blocks = tiles_of(x.rows(), 32);
+  const int64_t parts = tiles_of(k_tiles, kDepthTiles);
+  const int64_t stride = k_tiles * kTileElements;  // of x, from one row of tiles to the next
+  tiles.resize(static_cast<size_t>(2 * n_blocks * std::min(k_tiles, kDepthTiles) * kTileElements));
+  sums.resize(static_cast<size_t>(parts == 1 ? n_blocks : m_blocks * n_blocks) * kBlock);
+  for (int64_t part = 0; part < parts; ++part) {
+    const Depth depth{part * kDepthTiles, std::min(kDepthTiles, k_tiles - part * kDepthTiles)};
+    const int64_t depth_stride = depth.count * kTileElements;
+    expand(depth, tiles.data());
+    kernels.begin();
+    for (int64_t m = 0; m < m_blocks; ++m) {
+      const bf16_t* a = x.tiles() + 2 * m * stride + depth.begin * kTileElements;
+      float* sum = sums.data() + (parts == 1 ? 0 : m * n_blocks * kBlock);
+      for (int64_t n = 0; n < n_blocks; ++n, sum += kBlock) {
+        kernels.block(static_cast<int>(depth.count), a, stride, tiles.data() + 2 * n * depth_stride,
+                      depth_stride, sum, part > 0);
+        if (part + 1 == parts) finish(sum, m, n);
+      }
+    }
+    kernels.end();
+  }
 }
 
 void in_bf16(LinearInput& x, std::span<const LinearJob> jobs) {
   const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
-  const bf16_t* rows = x.tiles();
-  const int64_t k_tiles = tiles_of(x.cols(), kTileDepth);
+  x.tiles();  // made here, not by the first thread that asks
   const std::vector<Panel> panels = cut(jobs, kPanelOutputs);
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
     const Panel& p = panels[static_cast<size_t>(i)];
     const LinearJob& job = *p.job;
-    const int64_t n_blocks = tiles_of(p.count, 32);
-    bf16_t* tiles = weight_tiles(n_blocks, k_tiles);
-    expand_to_tiles(kernels, job.weight, p.begin, p.count, tiles);
-    multiply_tiles(kernels, rows, tiles_of(x.rows(), 32), tiles, n_blocks, k_tiles,
-                   [&](const float* block, int64_t m, int64_t n) {
-                     const int64_t at = p.begin + 32 * n;
-                     kernels.write(block,
-                                   static_cast<int>(std::min<int64_t>(32, x.rows() - 32 * m)),
-                                   static_cast<int>(std::min<int64_t>(32, p.count - 32 * n)),
-                                   job.bias == nullptr ? nullptr : job.bias + at, job.add,
-                                   job.y + 32 * m * stride_of(job) + at, stride_of(job));
-                   });
+    const auto expand = [&](Depth depth, bf16_t* tiles) {
+      expand_to_tiles(kernels, job.weight, p.begin, p.count, depth, tiles);
+    };
+    const auto write = [&](const float* block, int64_t m, int64_t n) {
+      const int64_t at = p.begin + 32 * n;
+      kernels.write(block, static_cast<int>(std::min<int64_t>(32, x.rows() - 32 * m)),
+                    static_cast<int>(std::min<int64_t>(32, p.count - 32 * n)),
+                    job.bias == nullptr ? nullptr : job.bias + at, job.add,
+                    job.y + 32 * m * stride_of(job) + at, stride_of(job));
+    };
+    multiply(kernels, x, tiles_of(p.count, 32), expand, write);
   });
 }
 
@@ -259,32 +265,35 @@ void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
     return;
   }
   const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
-  const bf16_t* row_tiles = x.tiles();
+  x.tiles();
   inner.begin_tiles(rows, ffn);
-  const int64_t k_tiles = tiles_of(x.cols(), kTileDepth), inner_tiles = tiles_of(ffn, kTileDepth);
+  const int64_t inner_tiles = tiles_of(ffn, kTileDepth);
   const LinearJob whole[] = {{gate}};
   const std::vector<Panel> panels = cut(whole, kPanelOutputs / 2);
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
     const Panel& p = panels[static_cast<size_t>(i)];
-    const int64_t pairs = tiles_of(p.count, 32), block_tiles = 2 * k_tiles * kTileElements;
-    bf16_t* tiles = weight_tiles(2 * pairs, k_tiles);
-    for (int64_t n = 0; n < pairs; ++n) {  // blocks of gate and up take turns
-      const int64_t begin = p.begin + 32 * n, count = std::min<int64_t>(32, p.count - 32 * n);
-      expand_to_tiles(kernels, gate, begin, count, tiles + 2 * n * block_tiles);
-      expand_to_tiles(kernels, up, begin, count, tiles + (2 * n + 1) * block_tiles);
-    }
-    multiply_tiles(kernels, row_tiles, tiles_of(rows, 32), tiles, 2 * pairs, k_tiles,
-                   [&](const float* block, int64_t m, int64_t n) {
-                     if (n % 2 == 0) return;  // its up block comes next
-                     bf16_t* tile = inner.tiles_.data() +
-                                    (2 * m * inner_tiles + p.begin / 32 + n / 2) * kTileElements;
-                     kernels.swiglu(block - kBlock, block, tile, inner_tiles * kTileElements);
-                   });
+    const int64_t pairs = tiles_of(p.count, 32);
+    const auto expand = [&](Depth depth, bf16_t* tiles) {  // blocks of gate and up take turns
+      const int64_t block_tiles = 2 * depth.count * kTileElements;
+      for (int64_t n = 0; n < pairs; ++n, tiles += 2 * block_tiles) {
+        const int64_t begin = p.begin + 32 * n, count = std::min<int64_t>(32, p.count - 32 * n);
+        expand_to_tiles(kernels, gate, begin, count, depth, tiles);
+        expand_to_tiles(kernels, up, begin, count, depth, tiles + block_tiles);
+      }
+    };
+    const auto activate = [&](const float* block, int64_t m, int64_t n) {
+      if (n % 2 == 0) return;  // its up block comes next
+      bf16_t* tile =
+          inner.tiles_.data() + (2 * m * inner_tiles + p.begin / 32 + n / 2) * kTileElements;
+      kernels.swiglu(block - kBlock, block, tile, inner_tiles * kTileElements);
+    };
+    multiply(kernels, x, 2 * pairs, expand, activate);
   });
 }
 
 size_t linear_scratch_bytes(int64_t most_cols) {
-  const int64_t panel = std::max(kPanelOutputs * most_cols * 2, kF32PanelElements * 4);
+  const int64_t depth = std::min(most_cols, kDepthTiles * kTileDepth);
+  const int64_t panel = std::max(kPanelOutputs * depth * 2, kF32PanelElements * 4);
   return static_cast<size_t>(thread_count() * panel);
 }
 

@@ -17,10 +17,7 @@ namespace longhaul {
 inline constexpr int kTileSide = 16;
 inline constexpr int kTileDepth = 32;
 inline constexpr int kTileElements = kTileSide * kTileDepth;
-// k tiles multiplied at a time. Two row tiles of 8 (16 KiB) stay in the first-level cache while the
-// panel passes by; up to 20 it is better to finish a sum than to put it aside.
-inline constexpr int kDepthTiles = 8;
-inline constexpr int kWholeDepthTiles = 20;
+inline constexpr int64_t kDepthTiles = 64;  ///< k tiles that are expanded and multiplied at a time
 
 struct PanelGemmKernels {
   /// 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [k_tiles].
