@@ -8,6 +8,7 @@
 #include "attention/registry.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
+#include "cli/progress_bar.h"
 #include "cli/table.h"
 
 namespace longhaul {
@@ -16,10 +17,13 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string kind_text(const OptionInfo& o) {
+  const std::string unit = o.unit.empty() ? "" : fmt::format(" {}", o.unit);
   switch (o.kind) {
     case OptionKind::kInteger:
+      return fmt::format("{} to {}{}", with_commas(static_cast<int64_t>(o.least)),
+                         with_commas(static_cast<int64_t>(o.most)), unit);
     case OptionKind::kReal:
-      return fmt::format("{:g} to {:g}{}{}", o.least, o.most, o.unit.empty() ? "" : " ", o.unit);
+      return fmt::format("{:g} to {:g}{}", o.least, o.most, unit);
     case OptionKind::kBool:
       return "true|false";
     case OptionKind::kChoice:

@@ -11,12 +11,20 @@ namespace {
 
 constexpr int kLargestChunk = 1 << 20;
 
-/// Methods that answer sensibly beyond `tokens` tokens, with their default options.
-std::vector<std::string> methods_for(const ModelShape& shape, int64_t tokens) {
-  std::vector<std::string> names;
-  for (const MethodInfo& info : attention_methods()) {
+/// Whether the method, with its default options, answers sensibly at `tokens` tokens.
+bool goes_to(const MethodInfo& info, const ModelShape& shape, int64_t tokens) {
+  try {
     const int64_t longest = MethodSpec::parse(info.name).make(shape)->longest_context(shape);
-    if (longest == 0 || longest >= tokens) names.emplace_back(info.name);
+    return longest == 0 || longest >= tokens;
+  } catch (const UserError&) {  // it needs options, or a model of another kind
+    return false;
+  }
+}
+
+std::vector<std::string_view> methods_for(const ModelShape& shape, int64_t tokens) {
+  std::vector<std::string_view> names;
+  for (const MethodInfo& info : attention_methods()) {
+    if (goes_to(info, shape, tokens)) names.push_back(info.name);
   }
   return names;
 }
