@@ -192,7 +192,7 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
       f.next_key[i] = key_row(s.rows, stride, later);
       f.key[i] = key_row(s.rows, stride, row);
       f.value[i] = value_row(s.rows, stride, row);
-      if (key_type != s.rows.type) {
+      if (s.rotate || key_type != s.rows.type) {
         float* to = f.fetched + i * f.dim;
         load_row(s.rows, f.key[i], to);
         if (s.rotate) rotate_in_place(*f.call.rotations, position_of(s, at + i), to);

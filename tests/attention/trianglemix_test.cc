@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include "attention/attention_by_distance.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::expect_by_distance;
+using testing_support::has;
+using testing_support::MethodRun;
+using testing_support::small_shape;
+
+std::unique_ptr<AttentionMethod> make(const std::string& text, const ModelShape& shape) {
+  return MethodSpec::parse(text).make(shape);
+}
+
+/// Row i sees j in a triangle layer of a prompt that ends at `end`.
+bool sees(int64_t i, int64_t j, int64_t sink, int64_t window, int64_t last, int64_t end) {
+  return i >= end - last || j < sink || i - j < window;
+}
+
+TEST(Triangle, TheSpecificationsSmallExample) {
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  for (const int chunk : {1, 3, 8}) {
+    const auto method = make("triangle:sink=1,window=2,last=2", shape);
+    MethodRun run(shape, *method, DType::F32, 8);
+    run.prompt(8, chunk);
+    const int64_t row_pairs[] = {1, 2, 3, 3, 3, 3, 7, 8};
+    for (int64_t i = 0; i < 8; ++i) {
+      int64_t count = 0;
+      for (int64_t j = 0; j <= i; ++j) count += sees(i, j, 1, 2, 2, 8);
+      EXPECT_EQ(count, row_pairs[i]);
+    }
+    EXPECT_EQ(run.workspace.pairs, 30) << "chunk " << chunk;
+    EXPECT_EQ(run.workspace.dense_pairs, 36);
+    expect_by_distance(run, [](int, int, int64_t i, int64_t j) {
+      return sees(i, j, 1, 2, 2, 8) ? std::optional(i - j) : std::nullopt;
+    });
+  }
+}
+
+TEST(Triangle, ChunksMayCutAnywhereAndEachPromptHasItsOwnLastRows) {
+  const ModelShape shape = small_shape(2, 2, 3, 32);
+  for (const int chunk : {1, 37, 64, 300}) {
+    const auto method = make("triangle:sink=5,window=20,last=30", shape);
+    MethodRun run(shape, *method, DType::F32, 320);
+    run.prompt(211, chunk);
+    run.decode(9);
+    run.prompt(95, chunk);
+    run.decode(5);
+    expect_by_distance(run, [](int, int, int64_t i, int64_t j) {
+      const bool dense = (i >= 211 && i < 220) || i >= 315;  // generated
+      const int64_t end = i < 220 ? 211 : 315;
+      return dense || sees(i, j, 5, 20, 30, end) ? std::optional(i - j) : std::nullopt;
+    });
+  }
+}
+
+TEST(TriangleMix, LayersBelowTheStartAreDense) {
+  ModelShape shape = small_shape(4, 1, 2, 32);
+  shape.window = {0, 0, 0, 6};  // a layer with a window of its own stays as it is
+  for (const char* options : {"", ",start_layer=2"}) {
+    const auto method = make(std::string("trianglemix:sink=3,window=11,last=7") + options, shape);
+    MethodRun run(shape, *method, DType::F32, 130);
+    run.prompt(125, 50);
+    run.decode(5);
+    expect_by_distance(run, [](int layer, int, int64_t i, int64_t j) {
+      bool seen = layer < 2 || i >= 125 || sees(i, j, 3, 11, 7, 125);
+      if (layer == 3) seen = i - j < 6;
+      return seen ? std::optional(i - j) : std::nullopt;
+    });
+  }
+}
+
+TEST(TriangleMix, NoTriangleLayersOrLastRowsThatAreAllRowsAreDense) {
+  const ModelShape shape = small_shape(2, 1, 2, 32);
+  for (const char* text : {"trianglemix:sink=0,window=1,last=0,start_layer=2",
+                           "triangle:sink=0,window=1,last=99", "triangle:window=100,last=0"}) {
+    const auto method = make(text, shape);
+    MethodRun run(shape, *method, DType::F32, 100);
+    run.prompt(100, 33);
+    expect_by_distance(run, [](int, int, int64_t i, int64_t j) { return std::optional(i - j); });
+    EXPECT_EQ(run.workspace.pairs, run.workspace.dense_pairs);
+  }
+}
+
+TEST(Triangle, RowsDoNotDependOnWhatTheyDoNotSee) {
+  const ModelShape shape = small_shape(1, 1, 2, 32);
+  const auto method = make("triangle:sink=2,window=10,last=4", shape);
+  MethodRun run(shape, *method, DType::F32, 60);
+  run.prompt(60, 60);
+  MethodRun other(shape, *method, DType::F32, 60);
+  for (int64_t e = 2 * 32; e < 30 * 32; ++e) {  // tokens 2..29
+    other.inputs[0].k[static_cast<size_t>(e)] += 1;
+    other.inputs[0].v[static_cast<size_t>(e)] -= 2;
+  }
+  other.prompt(60, 60);
+  const auto row_equal = [&](int64_t i) {
+    return std::equal(run.out[0].begin() + i * 64, run.out[0].begin() + (i + 1) * 64,
+                      other.out[0].begin() + i * 64);
+  };
+  for (int64_t i = 39; i < 56; ++i) EXPECT_TRUE(row_equal(i)) << i;
+  EXPECT_FALSE(row_equal(38));
+  for (int64_t i = 56; i < 60; ++i) EXPECT_FALSE(row_equal(i)) << i;
+}
+
+TEST(TriangleMix, RefusesALayerThatTheModelLacks) {
+  const ModelShape shape = small_shape(3, 1, 1, 32);
+  EXPECT_TRUE(has(error_of([&] { make("trianglemix:start_layer=4", shape); }),
+                  {"trianglemix", "start_layer=4", "0 to 3"}));
+}
+
+}  // namespace
+}  // namespace longhaul
