@@ -50,33 +50,8 @@ void end() { _tile_release(); }
 
 void block(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
            float* c, bool accumulate) {
-  constexpr int64_t c_bytes = 32 * sizeof(float);
-  float* c1 = c + 16 * 32;
-  if (accumulate) {
-    _tile_loadd(0, c, c_bytes);
-    _tile_loadd(1, c + 16, c_bytes);
-    _tile_loadd(2, c1, c_bytes);
-    _tile_loadd(3, c1 + 16, c_bytes);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  for (int t = 0; t < k_tiles; ++t, a += kTileElements, b += kTileElements) {
-    _tile_loadd(4, a, 64);
-    _tile_loadd(6, b, 64);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, b + b_stride, 64);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, a + a_stride, 64);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-  }
-  _tile_stored(0, c, c_bytes);
-  _tile_stored(1, c + 16, c_bytes);
-  _tile_stored(2, c1, c_bytes);
-  _tile_stored(3, c1 + 16, c_bytes);
+  multiply_tile_pairs(k_tiles, {a, a + a_stride, 64, kTileElements},
+                      {b, b + b_stride, 64, kTileElements}, c, 32 * sizeof(float), accumulate);
 }
 #else
 void begin() {}

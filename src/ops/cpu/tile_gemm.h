@@ -122,8 +122,7 @@ struct GemmBf16 {
 #endif
 
 #if defined(__AMX_BF16__)
-/// As GemmBf16, on the tile unit: m and n multiples of 32, k of 32. Two by two tiles of C, so that
-/// each loaded tile of A and B is used twice.
+/// As GemmBf16, on the tile unit: m and n multiples of 32, k of 32.
 struct GemmAmx {
   using Element = uint16_t;
   static constexpr int kDepth = 32;
@@ -133,37 +132,13 @@ struct GemmAmx {
 
   static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b,
                   int64_t ldb, float* c, int64_t ldc, bool accumulate) {
-    const int64_t a_stride = 2 * lda, b_stride = 4 * ldb, c_stride = 4 * ldc;
     for (int j = 0; j < n; j += 32) {
       for (int i = 0; i < m; i += 32) {
-        float* c0 = c + i * ldc + j;
-        float* c1 = c0 + 16 * ldc;
-        if (accumulate) {
-          _tile_loadd(0, c0, c_stride);
-          _tile_loadd(1, c0 + 16, c_stride);
-          _tile_loadd(2, c1, c_stride);
-          _tile_loadd(3, c1 + 16, c_stride);
-        } else {
-          _tile_zero(0);
-          _tile_zero(1);
-          _tile_zero(2);
-          _tile_zero(3);
-        }
-        for (int t = 0; t < k; t += 32) {
-          const uint16_t* bt = b + t * ldb + 2 * j;
-          _tile_loadd(6, bt, b_stride);
-          _tile_loadd(7, bt + 32, b_stride);
-          _tile_loadd(4, a + i * lda + t, a_stride);
-          _tile_dpbf16ps(0, 4, 6);
-          _tile_dpbf16ps(1, 4, 7);
-          _tile_loadd(5, a + (i + 16) * lda + t, a_stride);
-          _tile_dpbf16ps(2, 5, 6);
-          _tile_dpbf16ps(3, 5, 7);
-        }
-        _tile_stored(0, c0, c_stride);
-        _tile_stored(1, c0 + 16, c_stride);
-        _tile_stored(2, c1, c_stride);
-        _tile_stored(3, c1 + 16, c_stride);
+        const uint16_t* rows = a + i * lda;
+        const uint16_t* columns = b + 2 * j;
+        multiply_tile_pairs(k / 32, {rows, rows + 16 * lda, 2 * lda, 32},
+                            {columns, columns + 32, 4 * ldb, 32 * ldb}, c + i * ldc + j, 4 * ldc,
+                            accumulate);
       }
     }
   }
