@@ -26,6 +26,17 @@ std::string format_seconds(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string with_commas(int64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const size_t left = digits.size() - i;
+    if (i > 0 && left % 3 == 0 && out.back() != '-') out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
 std::optional<size_t> parse_bytes(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -37,7 +48,7 @@ std::optional<size_t> parse_bytes(std::string_view text) {
   if (!unit.empty() && unit != "B") {
     const size_t power = std::string_view("KMGT").find(unit[0]);
     const std::string_view rest = std::string_view(unit).substr(1);
-    if (power == std::string_view::npos || (rest != "" && rest != "B" && rest != "IB")) {
+    if (power == std::string_view::npos || (!rest.empty() && rest != "B" && rest != "IB")) {
       return std::nullopt;
     }
     scale = std::pow(1024.0, static_cast<double>(power + 1));

@@ -2,6 +2,7 @@
 // Numbers as people read them.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ std::string format_bytes(size_t bytes);
 
 /// "12 ms", "3.4 s", "2 min 05 s", "1 h 10 min".
 std::string format_seconds(double seconds);
+
+/// "12,345".
+std::string with_commas(int64_t number);
 
 /// "8192" or "8,192"-free forms with a suffix: "512M", "2.5GiB", "100KB" (powers of 1024 all).
 /// Empty when it is no size.

@@ -8,7 +8,6 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "cli/model_flags.h"
-#include "cli/progress_bar.h"
 #include "cli/table.h"
 #include "ops/cpu/isa.h"
 

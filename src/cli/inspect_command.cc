@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
-#include "cli/progress_bar.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"

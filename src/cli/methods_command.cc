@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "attention/registry.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
-#include "cli/progress_bar.h"
 #include "cli/table.h"
 
 namespace longhaul {

@@ -44,15 +44,4 @@ void ProgressBar::clear() {
   shown_ = false;
 }
 
-std::string with_commas(int64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    const size_t left = digits.size() - i;
-    if (i > 0 && left % 3 == 0 && out.back() != '-') out += ',';
-    out += digits[i];
-  }
-  return out;
-}
-
 }  // namespace longhaul

@@ -29,7 +29,4 @@ class ProgressBar {
   Stopwatch watch_;
 };
 
-/// "12,345"
-std::string with_commas(int64_t number);
-
 }  // namespace longhaul

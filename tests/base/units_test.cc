@@ -18,6 +18,15 @@ TEST(Units, SecondsArePrintedForPeople) {
   EXPECT_EQ(format_seconds(4200), "1 h 10 min");
 }
 
+TEST(Units, CountsAreGroupedByThousands) {
+  EXPECT_EQ(with_commas(0), "0");
+  EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(1000), "1,000");
+  EXPECT_EQ(with_commas(12345678), "12,345,678");
+  EXPECT_EQ(with_commas(-123), "-123");
+  EXPECT_EQ(with_commas(-1234), "-1,234");
+}
+
 TEST(Units, ParsesSizesAndRefusesOthers) {
   EXPECT_EQ(parse_bytes("512"), 512u);
   EXPECT_EQ(parse_bytes("1.5k"), 1536u);
