@@ -142,13 +142,6 @@ class AttentionMethod {
   virtual void save(ByteWriter& out) const { (void)out; }
   virtual void restore(ByteReader& in) { (void)in; }
 
-  /// Most bytes that the store holds while a prompt of `tokens` tokens is read in passes of `chunk`
-  /// rows: for the memory forecast. The default is a store that keeps everything.
-  virtual size_t store_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
-    (void)chunk;
-    return layout.bytes_for(tokens);
-  }
-
   /// Most tokens that the model answers sensibly with; 0 when there is no such bound.
   virtual int64_t longest_context(const ModelShape& shape) const { return shape.trained_context; }
 };
