@@ -1,0 +1,134 @@
+// Attention methods through sessions on a real model: a prompt that they cover is answered as by
+// dense attention; what they forget is gone; sessions go to disk and back.
+
+#include <gtest/gtest.h>
+
+#include "engine/generate.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+constexpr const char* kAnswer = "The pass key is 58213.";
+
+class Methods : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
+  static void TearDownTestSuite() { engine_.reset(); }
+
+  /// About 300 tokens with the pass key in the middle.
+  static std::vector<int32_t> prompt() {
+    std::string text;
+    for (int i = 0; i < 24; ++i) {
+      text += "The harbour was quiet and the boats lay still. ";
+      if (i == 12) text += "\nThe pass key is 58213. Remember it. 58213 is the pass key.\n";
+    }
+    const std::vector<ChatMessage> messages{{ChatRole::user, text + "\nWhat is the pass key?"}};
+    return engine_->tokenizer().encode(engine_->chat_template().segments(messages, true), false);
+  }
+
+  static Session session(const std::string& method, int chunk = 128) {
+    SessionOptions options;
+    options.attention = MethodSpec::parse(method);
+    options.chunk = chunk;
+    return Session(engine_, options);
+  }
+
+  static std::string answer(Session& session) {
+    GenerateOptions options;
+    options.max_tokens = 24;
+    return generate(session, options).text;
+  }
+
+  inline static std::shared_ptr<const Engine> engine_;
+};
+
+constexpr const char* kCovering[] = {
+    "streamingllm",
+    "lminfinite",
+    "ntk",
+    "ntk:mode=hf",
+    "ntk:mode=fixed",
+    "trianglemix",
+    "trianglemix:window=16,last=64",
+    "triangle:window=16,last=64",
+    "duo:sparsity=0",
+    "duo:sparsity=1,recent=1000",
+};
+
+TEST_F(Methods, AnswerAPromptThatTheyCover) {
+  const auto tokens = prompt();
+  EXPECT_GT(tokens.size(), 250u);
+  for (const char* method : kCovering) {
+    for (const int chunk : {96, 1024}) {
+      Session s = session(method, chunk);
+      ASSERT_TRUE(s.prefill(tokens)) << method;
+      EXPECT_EQ(answer(s), kAnswer) << method << " chunk " << chunk;
+    }
+  }
+}
+
+TEST_F(Methods, ForgetWhatLeftTheirWindow) {
+  const auto tokens = prompt();
+  for (const char* method : {"streamingllm:recent=64", "lminfinite:local=64,limit=64",
+                             "duo:sparsity=1,sink=4,recent=64"}) {
+    Session s = session(method, 32);
+    ASSERT_TRUE(s.prefill(tokens));
+    EXPECT_EQ(answer(s).find("58213"), std::string::npos) << method;
+    EXPECT_LE(s.store().longest(), 64 + 10 + 63);
+    EXPECT_LT(s.report().pairs_share, 0.7);
+  }
+}
+
+TEST_F(Methods, GatesDecideWhichHeadsRemember) {
+  // The retrieval heads that models/nano/README.md lists, and as many others.
+  const testing_support::TempFolder folder;
+  std::vector<std::vector<int>> gates(12, std::vector<int>(3, 0));
+  for (const auto& [layer, head] : std::vector<std::pair<size_t, size_t>>{
+           {8, 2}, {5, 0}, {5, 1}, {7, 2}, {10, 0}, {9, 0}, {9, 1}, {6, 1}, {8, 0}}) {
+    gates[layer][head] = 1;
+  }
+  std::string text;
+  for (const auto& row : gates) {
+    for (const int gate : row) text += std::to_string(gate) + "\t";
+    text += "\n";
+  }
+  const std::string file = folder.write("gates.tsv", text).string();
+  Session s = session("duo:threshold=0.5,sink=16,recent=64,gates=" + file, 32);
+  ASSERT_TRUE(s.prefill(prompt()));
+  const KvStore& store = s.store();
+  EXPECT_EQ(store.length(8, 2), static_cast<int64_t>(s.tokens().size()));
+  EXPECT_LT(store.length(8, 1), 16 + 64 + 64);
+  EXPECT_EQ(answer(s), kAnswer);
+}
+
+TEST_F(Methods, ASavedSessionGoesOnAsTheOriginal) {
+  const testing_support::TempFolder folder;
+  const auto tokens = prompt();
+  const std::span<const int32_t> all(tokens);
+  for (const char* method :
+       {"streamingllm:recent=64", "lminfinite:local=64,limit=64", "ntk:mode=hf",
+        "trianglemix:window=16,last=16", "duo:sparsity=1,sink=4,recent=64"}) {
+    Session s = session(method, 32);
+    ASSERT_TRUE(s.prefill(all.first(200)));
+    s.save(folder.path() / "session");
+    Session restored = session(method, 32);
+    restored.load(folder.path() / "session");
+    for (Session* each : {&s, &restored}) {
+      ASSERT_TRUE(each->prefill(all.subspan(200)));
+      each->decode(tokens[5]);
+    }
+    EXPECT_TRUE(std::equal(s.logits().begin(), s.logits().end(), restored.logits().begin(),
+                           restored.logits().end()))
+        << method;
+  }
+}
+
+TEST_F(Methods, TheForecastOfAMethodThatForgetsDoesNotGrowWithTheContext) {
+  Session bounded = session("streamingllm"), dense = session("dense");
+  EXPECT_EQ(bounded.forecast(1 << 20).kv, bounded.forecast(1 << 14).kv);
+  EXPECT_GT(dense.forecast(1 << 20).kv, 60 * dense.forecast(1 << 14).kv);
+}
+
+}  // namespace
+}  // namespace longhaul
