@@ -66,8 +66,9 @@ MethodInfo pyramidkv_method() {
   info.name = "pyramidkv";
   info.summary = "keeps what the last queries of the prompt attend to, more in low layers";
   info.when = "as snapkv, at small budgets";
-  info.paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, "
-               "arXiv 2406.02069";
+  info.paper =
+      "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, "
+      "arXiv 2406.02069";
   info.options = kOptions;
   info.make = make;
   return info;

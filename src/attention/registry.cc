@@ -5,7 +5,8 @@
   METHOD(dense)                                                   \
   METHOD(streamingllm) METHOD(lminfinite) METHOD(ntk)             \
   METHOD(trianglemix) METHOD(triangle)                            \
-  METHOD(duo)
+  METHOD(duo)                                                     \
+  METHOD(snapkv) METHOD(pyramidkv) METHOD(tova)
 
 namespace longhaul {
 

@@ -40,7 +40,8 @@ std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelS
 MethodInfo snapkv_method() {
   MethodInfo info;
   info.name = "snapkv";
-  info.summary = "keeps what the last queries of the prompt attend to, the same number in every head";
+  info.summary =
+      "keeps what the last queries of the prompt attend to, the same number in every head";
   info.when = "one question at the end of a long prompt, and short answers";
   info.paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv 2404.14469";
   info.options = kOptions;
