@@ -26,7 +26,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
     void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
     const int error = errno;
     ::close(fd);
-    if (address == MAP_FAILED) user_error("{}: cannot map: {}", path.string(), std::strerror(error));
+    if (address == MAP_FAILED)
+      user_error("{}: cannot map: {}", path.string(), std::strerror(error));
     data_ = static_cast<const std::byte*>(address);
   } else {
     ::close(fd);

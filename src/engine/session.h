@@ -21,9 +21,9 @@ struct SessionOptions {
   MethodSpec attention = MethodSpec::parse("dense");
   DType kv_type = DType::BF16;
   Compute compute = Compute::kBest;
-  int chunk = 0;             ///< rows of a prefill pass; 0: chosen for the model
-  int64_t context = 0;       ///< most tokens a session may hold (`--ctx`); 0: no limit
-  size_t memory_limit = 0;   ///< bytes; 0: what the machine has free
+  int chunk = 0;            ///< rows of a prefill pass; 0: chosen for the model
+  int64_t context = 0;      ///< most tokens a session may hold (`--ctx`); 0: no limit
+  size_t memory_limit = 0;  ///< bytes; 0: what the machine has free
 };
 
 struct PrefillHooks {
@@ -45,9 +45,9 @@ struct MemoryForecast {
 
 struct SessionReport {
   int64_t tokens = 0;
-  int64_t live_rows = 0;     ///< kept (token, layer, KV head) rows
+  int64_t live_rows = 0;  ///< kept (token, layer, KV head) rows
   size_t kv_bytes = 0;
-  double pairs_share = 1.0;  ///< attention pairs computed, of those of dense attention
+  double pairs_share = 1.0;      ///< attention pairs computed, of those of dense attention
   double attention_seconds = 0;  ///< since the session began
 };
 

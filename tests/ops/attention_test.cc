@@ -197,23 +197,22 @@ TEST_F(AttentionTest, RawKeysAreRotatedAtListOrAbsolutePositions) {
   index.clear();
   for (int32_t i = 0; i < 170; i += 1 + i % 3) index.push_back(i);
   for (const bool absolute : {false, true}) {
-    check_everywhere(
-        {{DType::BF16, 64, 3, 9, 161},
-         {DType::F16, 64, 1, 1, 169},
-         {DType::Q8_0, 64, 2, 10, 160},
-         {DType::F32, 64, 2, 1, 169},
-         {DType::F32, 64, 3, 9, 161}},
-        [&](const PagedRows& rows, int64_t total) {
-          KeySegment s;
-          s.rows = rows;
-          s.index = index.data();
-          s.count = static_cast<int64_t>(index.size());
-          s.rotate = true;
-          s.indexed_positions = absolute;
-          s.position = absolute ? 0 : total - s.count;
-          s.visible = Visibility::kCausal;
-          return std::vector<KeySegment>{s};
-        });
+    check_everywhere({{DType::BF16, 64, 3, 9, 161},
+                      {DType::F16, 64, 1, 1, 169},
+                      {DType::Q8_0, 64, 2, 10, 160},
+                      {DType::F32, 64, 2, 1, 169},
+                      {DType::F32, 64, 3, 9, 161}},
+                     [&](const PagedRows& rows, int64_t total) {
+                       KeySegment s;
+                       s.rows = rows;
+                       s.index = index.data();
+                       s.count = static_cast<int64_t>(index.size());
+                       s.rotate = true;
+                       s.indexed_positions = absolute;
+                       s.position = absolute ? 0 : total - s.count;
+                       s.visible = Visibility::kCausal;
+                       return std::vector<KeySegment>{s};
+                     });
   }
 }
 

@@ -25,8 +25,8 @@ std::vector<float> random_row(int n, int seed) {
   return x;
 }
 
-double dot_at(const Rotations& r, const std::vector<float>& q, int64_t m, const std::vector<float>& k,
-              int64_t n) {
+double dot_at(const Rotations& r, const std::vector<float>& q, int64_t m,
+              const std::vector<float>& k, int64_t n) {
   std::vector<float> a(q.size()), b(k.size());
   const int dim = static_cast<int>(q.size());
   apply_rope(r, m, q.data(), 1, 1, dim, a.data());

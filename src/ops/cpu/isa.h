@@ -10,7 +10,7 @@ namespace longhaul {
 enum class Isa { kGeneric, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 inline constexpr int kIsaCount = 5;
 
-std::string_view name_of(Isa isa);                     ///< "generic", "avx2", ..., "amx"
+std::string_view name_of(Isa isa);  ///< "generic", "avx2", ..., "amx"
 std::optional<Isa> isa_from_name(std::string_view name);
 
 Isa best_isa();     ///< what this CPU and kernel allow (asks Linux for the AMX tile state)

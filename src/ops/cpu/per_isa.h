@@ -4,19 +4,34 @@
 
 #include "ops/cpu/isa.h"
 
-#define LH_PER_ISA(Table, name)                                       \
-  namespace generic { extern const Table name; }                      \
-  namespace avx2 { extern const Table name; }                         \
-  namespace avx512 { extern const Table name; }                       \
-  namespace avx512_bf16 { extern const Table name; }                  \
-  namespace amx { extern const Table name; }                          \
-  inline const Table& name##_for(Isa isa) {                           \
-    switch (isa) {                                                    \
-      case Isa::kAvx2: return avx2::name;                             \
-      case Isa::kAvx512: return avx512::name;                         \
-      case Isa::kAvx512Bf16: return avx512_bf16::name;                \
-      case Isa::kAmx: return amx::name;                               \
-      case Isa::kGeneric: break;                                      \
-    }                                                                 \
-    return generic::name;                                             \
+#define LH_PER_ISA(Table, name)             \
+  namespace generic {                       \
+  extern const Table name;                  \
+  }                                         \
+  namespace avx2 {                          \
+  extern const Table name;                  \
+  }                                         \
+  namespace avx512 {                        \
+  extern const Table name;                  \
+  }                                         \
+  namespace avx512_bf16 {                   \
+  extern const Table name;                  \
+  }                                         \
+  namespace amx {                           \
+  extern const Table name;                  \
+  }                                         \
+  inline const Table& name##_for(Isa isa) { \
+    switch (isa) {                          \
+      case Isa::kAvx2:                      \
+        return avx2::name;                  \
+      case Isa::kAvx512:                    \
+        return avx512::name;                \
+      case Isa::kAvx512Bf16:                \
+        return avx512_bf16::name;           \
+      case Isa::kAmx:                       \
+        return amx::name;                   \
+      case Isa::kGeneric:                   \
+        break;                              \
+    }                                       \
+    return generic::name;                   \
   }
