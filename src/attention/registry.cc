@@ -1,12 +1,19 @@
 #include "attention/registry.h"
 
 /// Every method, in the order in which they are listed: METHOD(x) is x_method().
-#define LONGHAUL_ATTENTION_METHODS(METHOD)                        \
-  METHOD(dense)                                                   \
-  METHOD(streamingllm) METHOD(lminfinite) METHOD(ntk)             \
-  METHOD(trianglemix) METHOD(triangle)                            \
-  METHOD(duo)                                                     \
-  METHOD(snapkv) METHOD(pyramidkv) METHOD(tova)
+// clang-format off
+#define LONGHAUL_ATTENTION_METHODS(METHOD) \
+  METHOD(dense) \
+  METHOD(streamingllm) \
+  METHOD(lminfinite) \
+  METHOD(ntk) \
+  METHOD(trianglemix) \
+  METHOD(triangle) \
+  METHOD(duo) \
+  METHOD(snapkv) \
+  METHOD(pyramidkv) \
+  METHOD(tova)
+// clang-format on
 
 namespace longhaul {
 
