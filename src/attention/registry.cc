@@ -12,7 +12,8 @@
   METHOD(duo) \
   METHOD(snapkv) \
   METHOD(pyramidkv) \
-  METHOD(tova)
+  METHOD(tova) \
+  METHOD(h2o)
 // clang-format on
 
 namespace longhaul {

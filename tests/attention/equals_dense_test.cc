@@ -34,6 +34,7 @@ const std::map<std::string_view, std::vector<const char*>> kCovering = {
     {"snapkv", {"snapkv", "snapkv:per=query_head"}},
     {"pyramidkv", {"pyramidkv"}},
     {"tova", {"tova"}},
+    {"h2o", {"h2o", "h2o:mode=oneshot"}},
 };
 
 TEST(EqualsDense, EveryMethodOfTheRegistryHasARow) {

@@ -107,7 +107,8 @@ TEST_P(Eviction, ACancelledPromptCanBeFollowedByAnother) {
 INSTANTIATE_TEST_SUITE_P(Methods, Eviction,
                          ::testing::Values(Evicting{"snapkv", "snapkv:capacity=64,window=16", 64},
                                            Evicting{"pyramidkv", "pyramidkv:capacity=72", 72.5},
-                                           Evicting{"tova", "tova:capacity=64,stride=32", 64}),
+                                           Evicting{"tova", "tova:capacity=64,stride=32", 64},
+                                           Evicting{"h2o", "h2o:mode=oneshot,budget=64", 64}),
                          [](const auto& test) { return std::string(test.param.covering); });
 
 }  // namespace

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include "attention/eviction_oracle.h"
+#include "attention/registry.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+using namespace testing_support;
+
+/// methods.md 6.1 and 6.2 as a loop over rows, for one KV head and one prompt.
+std::vector<int64_t> streamed_by_definition(const MethodRun& run, int layer, int kv_head, int64_t n,
+                                            int64_t budget, int64_t stride, int64_t sink,
+                                            int64_t recent) {
+  int64_t size = std::min(n, budget + stride);
+  while ((n - size) % stride != 0) --size;
+  const int group = run.shape.heads / run.shape.kv_heads[static_cast<size_t>(layer)];
+  std::vector<PlacedToken> kept = tokens_in_place(size);
+  std::vector<double> sums(kept.size());
+  for (int64_t begin = size; begin < n; begin += stride) {
+    for (int64_t row = begin; row < begin + stride; ++row) {
+      kept.push_back({row, row});
+      sums.push_back(0);
+      for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        const auto p = probabilities(run.shape, layer, run.inputs[static_cast<size_t>(layer)], head,
+                                     {row, row}, kept);
+        for (size_t j = 0; j < p.size(); ++j) sums[j] += p[j];
+      }
+    }
+    for (int64_t i = 0; i < stride; ++i) {  // the lowest, of equals the last, leaves
+      int64_t worst = sink;
+      for (int64_t j = sink; j < size + stride - i - recent; ++j) {
+        if (sums[static_cast<size_t>(j)] <= sums[static_cast<size_t>(worst)]) worst = j;
+      }
+      kept.erase(kept.begin() + worst);
+      sums.erase(sums.begin() + worst);
+    }
+  }
+  std::vector<int64_t> tokens;
+  for (const PlacedToken& token : kept) tokens.push_back(token.token);
+  return tokens;
+}
+
+TEST(H2o, ACoveringBudgetIsDense) {
+  expect_dense_when_covering("h2o:budget=200");
+  expect_dense_when_covering("h2o:budget=200,stride=7");
+  expect_dense_when_covering("h2o:budget=200,mode=oneshot");
+}
+
+TEST(H2o, StreamKeepsWhatTheDefinitionKeepsWhateverTheChunk) {
+  for (const int group : {1, 2, 3, 8}) {
+    for (const int64_t stride : {1, 7, 16}) {
+      for (const int chunk : {1, 5, 200}) {
+        for (const int64_t n : {36, 90, 91}) {
+          SCOPED_TRACE(testing::Message() << "group " << group << " stride " << stride << " chunk "
+                                          << chunk << " tokens " << n);
+          const ModelShape shape = small_shape(2, 2, group, 32);
+          const auto h2o =
+              MethodSpec::parse(fmt::format("h2o:budget=30,stride={},recent=6", stride))
+                  .make(shape);
+          MethodRun run(shape, *h2o, DType::F32, n + 3);
+          run.prompt(n, chunk);
+          for (int layer = 0; layer < 2; ++layer) {
+            for (int head = 0; head < 2; ++head) {
+              EXPECT_EQ(tokens_of(run.store, layer, head),
+                        streamed_by_definition(run, layer, head, n, 30, stride, 4, 6));
+            }
+          }
+          const int64_t size = run.store.length(0, 0);
+          run.decode(3);
+          EXPECT_EQ(run.store.length(0, 0), size + 3);  // nothing leaves while generating
+        }
+      }
+    }
+  }
+}
+
+TEST(H2o, SumsHoldAllAttentionThatWasCounted) {
+  const ModelShape shape = small_shape(1, 2, 3, 32);
+  const auto h2o = MethodSpec::parse("h2o:mode=oneshot,budget=100").make(shape);
+  MethodRun run(shape, *h2o, DType::F32, 80);
+  run.prompt(80, 30);
+  for (int head = 0; head < 2; ++head) {
+    const auto sums = run.store.column(0, head, "attention");
+    EXPECT_NEAR(std::accumulate(sums.begin(), sums.end(), 0.0), 3 * 80, 1e-3);
+  }
+}
+
+TEST(H2o, OneshotKeepsTheLargestSumsAndTheEnd) {
+  for (const int group : {1, 2, 3, 8}) {
+    for (const int chunk : {1, 33, 200}) {
+      const ModelShape shape = small_shape(2, 2, group, 32);
+      const auto h2o = MethodSpec::parse("h2o:mode=oneshot,budget=30,recent=6").make(shape);
+      MethodRun run(shape, *h2o, DType::F32, 90);
+      run.prompt(90, chunk);
+      for (int head = 0; head < 2; ++head) {
+        std::vector<double> sums(90);
+        for (int64_t row = 0; row < 90; ++row) {
+          for (int h = head * group; h < (head + 1) * group; ++h) {
+            const auto p =
+                probabilities(shape, 1, run.inputs[1], h, {row, row}, tokens_in_place(row + 1));
+            for (size_t j = 0; j < p.size(); ++j) sums[j] += p[j];
+          }
+        }
+        sums.resize(84);
+        std::vector<int64_t> want = best_by_definition(sums, 24);
+        for (int64_t row = 84; row < 90; ++row) want.push_back(row);
+        EXPECT_EQ(tokens_of(run.store, 1, head), want);
+      }
+    }
+  }
+}
+
+TEST(H2o, SeveralTurnsStayWithinBudgetAndStride) {
+  const ModelShape shape = small_shape(2, 2, 2, 32);
+  const auto h2o = MethodSpec::parse("h2o:budget=30,stride=8,recent=6").make(shape);
+  MethodRun run(shape, *h2o, DType::F32, 300);
+  for (const int64_t tokens : {61, 3, 40, 2, 5, 17}) {
+    run.prompt(tokens, 16);
+    EXPECT_GE(run.store.length(0, 0), 30);
+    EXPECT_LE(run.store.length(0, 0), 30 + 8);
+    const auto kept = tokens_of(run.store, 1, 1);
+    EXPECT_EQ((std::vector<int64_t>(kept.begin(), kept.begin() + 4)),
+              (std::vector<int64_t>{0, 1, 2, 3}));
+    EXPECT_EQ(kept[kept.size() - 6], run.done - 6);
+    run.decode(5);
+  }
+}
+
+TEST(H2o, RefusesABudgetBelowSinkAndRecent) {
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  for (const char* spec :
+       {"h2o:budget=20,stride=200", "h2o:budget=9,recent=6", "h2o:mode=oneshot,budget=31"}) {
+    EXPECT_THROW(MethodSpec::parse(spec).make(shape), UserError) << spec;
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
