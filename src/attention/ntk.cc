@@ -114,7 +114,7 @@ MethodInfo ntk_method() {
   info.name = "ntk";
   info.summary = "keeps every key; the rotary base grows with the context";
   info.when = "contexts a few times the trained length, where memory holds all keys";
-  info.paper = "bloc97 2023, Dynamically Scaled RoPE (NTK-aware); baseline of ReAttention";
+  info.paper = "NTK-aware scaled RoPE (bloc97) made dynamic (emozilla), 2023";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
     return std::make_unique<Ntk>(o, s);

@@ -102,8 +102,7 @@ std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelSha
 
 MethodInfo common() {
   MethodInfo info;
-  info.paper =
-      "He et al. 2025, TriangleMix: Accelerating Prefilling via Decoding-time Contribution";
+  info.paper = "TriangleMix: Accelerating Prefilling via Decoding-time Contribution Sparsity, 2025";
   return info;
 }
 
