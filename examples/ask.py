@@ -47,14 +47,15 @@ def print_reading(text_path, facts):
     print(f"Kept          {mib(facts['kv_bytes'])} of keys and values "
           f"({facts['kv_type']}, {facts['attention']} attention)")
     print(f"Kernels       {facts['isa']}, {'bf16' if facts['bf16_products'] else 'f32'} products, "
-          f"{facts['threads']} threads\n", flush=True)
+          f"{facts['threads']} thread{'' if facts['threads'] == 1 else 's'}\n", flush=True)
 
 
-def print_answer(question, answer, right, depth, facts):
+def print_answer(question, right, depth, facts):
+    waited = facts["session_load_seconds"] + facts["first_token_seconds"]
     print(f"{'right' if right else 'WRONG'}  {question}")
     print(f"       {facts['text'].strip()}")
     print(f"       fact at {depth:.0f} % of the text; first token after "
-          f"{seconds(facts['first_token_seconds'])} ({facts['reused_tokens']:,} of "
+          f"{seconds(waited)} ({facts['reused_tokens']:,} of "
           f"{facts['prompt_tokens']:,} tokens reused), then "
           f"{facts['decode_tokens_per_second']:.0f} tokens/s", flush=True)
 
@@ -79,7 +80,7 @@ def main():
             right = answer.lower() in facts["text"].lower()
             right_answers += right
             peak = max(peak, facts["peak_rss_bytes"])
-            print_answer(question, answer, right, depth_of(answer, text), facts)
+            print_answer(question, right, depth_of(answer, text), facts)
     print(f"\n{right_answers} of {len(questions)} right; peak memory {mib(peak)}, "
           f"{mib(reading['weight_bytes'])} of it the model's weights")
     return 0 if right_answers == len(questions) else 1

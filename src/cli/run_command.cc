@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/chat_loop.h"
 #include "cli/command.h"
@@ -79,7 +80,9 @@ int run(const RunFlags& flags) {
 
   const auto engine = flags.model.open();
   Session session(engine, session_options);
+  const Stopwatch load_watch;
   if (!flags.load.empty()) session.load(flags.load);
+  const double load_seconds = load_watch.seconds();
   const size_t loaded = session.tokens().size();
 
   Interrupt interrupt;
@@ -97,6 +100,7 @@ int run(const RunFlags& flags) {
   warn_beyond_training(session, static_cast<int64_t>(prompt.tokens.size()));
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   facts.loaded_tokens = loaded;
+  facts.session_load_seconds = load_seconds;
   return finish(flags, facts, session);
 }
 

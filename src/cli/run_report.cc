@@ -26,7 +26,7 @@ std::string prompt_line(const PromptReading& r) {
 std::string reply_line(const RunFacts& facts) {
   std::string reason(name_of(facts.reply.stop));
   for (char& c : reason) c = c == '_' ? ' ' : c;
-  return fmt::format("{} tokens, {:.1f} tokens/s, stopped by {}",
+  return fmt::format("{} tokens, {:.1f} tokens/s, {}",
                      with_commas(static_cast<int64_t>(facts.reply.tokens.size())),
                      facts.reply.tokens_per_second(), reason);
 }
@@ -45,6 +45,11 @@ std::string kv_line(const Session& session) {
 
 std::string run_report(const RunFacts& facts, const Session& session) {
   Table table;
+  if (facts.loaded_tokens > 0) {
+    table.add({"session file", fmt::format("{} tokens loaded in {}",
+                                           with_commas(static_cast<int64_t>(facts.loaded_tokens)),
+                                           format_seconds(facts.session_load_seconds))});
+  }
   table.add({"prompt", prompt_line(facts.reading)});
   if (facts.replied) {
     table.add({"first token", format_seconds(facts.first_token_seconds)});
@@ -76,6 +81,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"prompt_tokens", facts.reading.tokens},
       {"reused_tokens", facts.reading.reused},
       {"loaded_tokens", facts.loaded_tokens},
+      {"session_load_seconds", facts.session_load_seconds},
       {"prefill_seconds", facts.reading.seconds},
       {"prefill_tokens_per_second", facts.reading.tokens_per_second()},
       {"first_token_seconds", facts.first_token_seconds},

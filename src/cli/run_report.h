@@ -15,8 +15,9 @@ struct RunFacts {
   Reply reply;
   bool replied = false;  ///< false: cancelled before the first token, or -n 0
   double first_token_seconds =
-      0;                     ///< from the first prompt token's reading to the first reply token
-  size_t loaded_tokens = 0;  ///< in the session file of --load
+      0;  ///< from the first prompt token's reading to the first reply token
+  double session_load_seconds = 0;  ///< of --load
+  size_t loaded_tokens = 0;         ///< in the session file of --load
 };
 
 /// Aligned lines for standard error.
