@@ -52,7 +52,7 @@ void from_row(DType type, const std::byte* row, int64_t count, float* x) {
 
 }  // namespace
 
-KvStore::KvStore(KvLayout layout)
+KvStore::KvStore(const KvLayout& layout)
     : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
 
 KvStore::KvStore(KvLayout layout, std::shared_ptr<PagePool> pool)

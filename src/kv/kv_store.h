@@ -23,7 +23,7 @@ class ByteWriter;
 /// One store is used by one thread at a time; stores that share pages may be on several threads.
 class KvStore {
  public:
-  explicit KvStore(KvLayout layout);
+  explicit KvStore(const KvLayout& layout);
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
   KvStore& operator=(KvStore&& other) noexcept;
