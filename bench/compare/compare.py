@@ -25,7 +25,7 @@ LLAMA_VARIANTS = [(flash, batch) for flash in (1, 0) for batch in (512, 2048)]
 
 def parse_options():
     parser = measure.parse_plan(__doc__)
-    parser.add_argument("--longhaul", default="build/release/longhaul", help="our binary")
+    parser.add_argument("--longhaul", default="build/release/src/cli/longhaul", help="our binary")
     parser.add_argument("--engines", default="longhaul,llama.cpp,transformers")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--attempts", type=int, default=4, help="runs of one test until undisturbed")
