@@ -125,7 +125,7 @@ void Session::decode(int32_t token) {
   const float* hidden = s.decoder.forward({&token, 1}, position, true, *s.method, *s.store);
   s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
   s.decoder.logits(hidden, 1, s.logits.data());
-  s.method->retain(*s.store, {0, 1}, true);
+  s.method->retain(*s.store, {0, 1}, false);
   s.tokens.push_back(token);
 }
 
