@@ -71,7 +71,9 @@ class Chat {
     const std::vector<int32_t> before = context_;
     try {
       const int64_t instruction = append_user(text);
-      warn_beyond_training(session_, static_cast<int64_t>(context_.size()));
+      if (!warned_) {
+        warned_ = warn_beyond_training(session_, static_cast<int64_t>(context_.size()));
+      }
       const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
       if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
         context_ = before;
@@ -112,6 +114,7 @@ class Chat {
   ChatTemplate chat_;
   std::vector<int32_t> context_;  ///< the conversation; the session may hold less of it
   bool reply_closed_ = true;
+  bool warned_ = false;  ///< of the trained length; once is enough
 };
 
 }  // namespace

@@ -93,11 +93,11 @@ std::vector<std::string> split_methods(const std::string& list) {
   return methods;
 }
 
-void warn_beyond_training(const Session& session, int64_t tokens) {
+bool warn_beyond_training(const Session& session, int64_t tokens) {
   const ModelShape& shape = session.engine().model().shape;
   const MethodSpec& method = session.options().attention;
   const int64_t longest = method.make(shape)->longest_context(shape);
-  if (longest == 0 || tokens <= longest) return;
+  if (longest == 0 || tokens <= longest) return false;
   const auto able = methods_for(shape, tokens);
   const std::string advice =
       able.empty() ? "no attention method of this build goes further"

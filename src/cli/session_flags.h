@@ -29,7 +29,7 @@ struct SessionFlags {
 std::vector<std::string> split_methods(const std::string& list);
 
 /// Warns when `tokens` pass what the model was trained for and the method does nothing about it;
-/// names the methods that do.
-void warn_beyond_training(const Session& session, int64_t tokens);
+/// names the methods that do. Returns whether it did.
+bool warn_beyond_training(const Session& session, int64_t tokens);
 
 }  // namespace longhaul
