@@ -106,6 +106,7 @@ bool warn_beyond_training(const Session& session, int64_t tokens) {
       "{} tokens are more than the {} that this model was trained for: with {} attention expect "
       "wrong answers; {}",
       tokens, longest, method.info().name, advice);
+  return true;
 }
 
 }  // namespace longhaul
