@@ -52,6 +52,12 @@ Prompt compose_chat(const PromptFlags& flags, const std::string& text, const Eng
 
 }  // namespace
 
+void refuse_empty_prompt() {
+  user_error(
+      "the prompt is empty: give a text with -f FILE (-: standard input) or a question with "
+      "-p TEXT");
+}
+
 void PromptFlags::add_to(CLI::App& app) {
   app.add_option("-f,--file", files,
                  "A text to read, '-' for standard input; may be given several times")
@@ -84,7 +90,7 @@ Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& 
   const std::string text =
       one_bare_text ? documents.front() : join_documents(documents, flags.question);
   if (is_blank(text)) {
-    user_error("the prompt is empty: give a text with -f FILE or a question with -p TEXT");
+    refuse_empty_prompt();
   }
   size_t replaced = 0;
   Prompt prompt = flags.raw ? compose_raw(text, engine, &replaced)

@@ -22,6 +22,9 @@ struct PromptFlags {
   ChatTemplate template_of(const Engine& engine) const;
 };
 
+/// Throws the UserError of a prompt without text.
+[[noreturn]] void refuse_empty_prompt();
+
 struct Prompt {
   std::vector<int32_t> tokens;
   int64_t instruction = 0;  ///< how many at the end are the question and what follows it

@@ -55,9 +55,7 @@ void RunFlags::check() const {
   if (interactive && from_stdin > 0)
     user_error("-f -: does not go with -i, which reads your lines");
   if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
-  if (!interactive && prompt.files.empty() && prompt.question.empty()) {
-    user_error("the prompt is empty: give a text with -f FILE or a question with -p TEXT");
-  }
+  if (!interactive && prompt.files.empty() && prompt.question.empty()) refuse_empty_prompt();
 }
 
 /// Exit status of a single answer.

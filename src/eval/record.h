@@ -1,0 +1,42 @@
+#pragma once
+// One answered sample: a line of DIR/samples.jsonl, written as soon as it is known. A run directory
+// is run.json (what was asked for, on which machine) and samples.jsonl.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace longhaul {
+
+struct Record {
+  // Which cell. (task, opening, length, id, method) is unique in a run.
+  std::string task;
+  bool opening = false;  ///< the prompt ended with the answer's opening words
+  int64_t length = 0;    ///< asked for; 0: the sample's own
+  std::string id;
+  std::string group;
+  std::optional<double> depth;
+  std::string method;  ///< canonical text, or "control:no-context", "control:middle-cut"
+  // What happened.
+  std::string prompt_hash;  ///< hex xxh3 of the prompt's token ids
+  int64_t prompt_tokens = 0;
+  std::string reply;
+  std::vector<std::string> expected;
+  double score = 0;  ///< 0..1; for metric "nll" the mean negative log-likelihood, nats per token
+  std::string metric = "score";  ///< "score" (higher is better) or "nll" (lower is better)
+  int64_t reply_tokens = 0;
+  double first_token_seconds = 0;
+  double prefill_seconds = 0;
+  double decode_tokens_per_second = 0;
+  int64_t kv_bytes = 0;    ///< after the prompt
+  double pairs_share = 1;  ///< attention pairs computed, of those of dense attention
+  double attention_seconds = 0;
+  std::string error;  ///< why there is no reply; empty when there is one (score 0 then)
+};
+
+/// One line of JSON without the newline, and back. from_json throws UserError (names the key).
+std::string to_json(const Record& record);
+Record record_from_json(const std::string& line);
+
+}  // namespace longhaul

@@ -1,0 +1,46 @@
+#pragma once
+// One question about one text, with what a right reply holds: what every task produces and the
+// runner asks.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace longhaul {
+
+/// How a reply becomes a score in 0..1 (methods.md 15; scorers.h has the rules).
+enum class Match : uint8_t {
+  kContainsAll,   ///< share of the answers that are in the reply, case ignored (RULER)
+  kContainsAny,   ///< one of the answers is in the reply, case ignored
+  kExact,         ///< the trimmed reply equals an answer
+  kRegex,         ///< an answer, as a pattern, is found in the reply
+  kFirstInteger,  ///< the first run of digits equals an answer (passkey)
+  kNumber,        ///< the last number equals an answer (GSM8K)
+  kTokenF1,       ///< word F1 after normalisation, best answer (SQuAD)
+  kRouge1,        ///< ROUGE-1 F
+  kRougeL,        ///< ROUGE-L F
+  kEdit,          ///< edit similarity (code)
+  kTaskRule,      ///< the task's own rule, named by Sample::rule
+};
+
+struct Sample {
+  std::string id;       ///< unique within (task, length): "7", the user's own id, ...
+  std::string group;    ///< what tables may split by; may be empty
+  std::string context;  ///< the document; empty for a bare question
+  std::string question;
+  /// The reply's first words, put behind the chat template's assistant mark when openings are on
+  /// ("The special magic number for K mentioned in the provided text is"). May be empty.
+  std::string opening;
+  std::string system;            ///< system message; may be empty
+  bool chat = true;              ///< false: the bare text, without a chat template
+  std::string separator = "\n";  ///< between context and question
+  std::vector<std::string> answers;
+  Match match = Match::kContainsAll;
+  std::string rule;     ///< with kTaskRule: a name of scorers.h
+  int max_tokens = 32;  ///< of the reply
+  std::vector<std::string> stop;
+  std::optional<double> depth;  ///< 0..1: where in the context the answer lies
+};
+
+}  // namespace longhaul
