@@ -1,0 +1,136 @@
+#include "eval/data.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFoldersAboveProgram = 5;  // build/PRESET/src/cli/longhaul
+constexpr size_t kLargest = size_t{1} << 30;
+constexpr std::string_view kPacked = ".gz";
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// Names come from our own tasks, but a test or a later caller must not walk out of the folder.
+bool stays_inside(std::string_view name) {
+  const fs::path path{std::string(name)};
+  if (path.empty() || path.is_absolute()) return false;
+  return std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+}
+
+struct CloseGzip {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+
+}  // namespace
+
+std::vector<std::filesystem::path> data_folders() {
+  std::vector<fs::path> folders;
+  const auto add = [&](const fs::path& folder) {
+    if (is_folder(folder / "books")) folders.push_back(folder);
+  };
+  if (const char* given = std::getenv("LONGHAUL_DATA"); given != nullptr && is_folder(given)) {
+    folders.emplace_back(given);
+  }
+  std::error_code error;
+  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
+  if (error) return folders;
+  add(above.parent_path() / "share" / "longhaul" / "data");
+  for (int i = 0; i < kFoldersAboveProgram; ++i, above = above.parent_path()) add(above / "data");
+  return folders;
+}
+
+std::string read_packed_file(const std::filesystem::path& path) {
+  // gzread hands plain files through.
+  const std::unique_ptr<gzFile_s, CloseGzip> file(gzopen(path.c_str(), "rb"));
+  if (!file || is_folder(path)) user_error("{}: cannot be read", path.string());
+  std::string text;
+  constexpr size_t kStep = 1 << 18;
+  for (;;) {
+    const size_t held = text.size();
+    text.resize(held + kStep);
+    const int got = gzread(file.get(), text.data() + held, kStep);
+    if (got < 0) {
+      int code = 0;
+      user_error("{}: damaged: {}", path.string(), gzerror(file.get(), &code));
+    }
+    text.resize(held + static_cast<size_t>(got));
+    if (text.size() > kLargest) user_error("{}: larger than 1 GiB", path.string());
+    if (static_cast<size_t>(got) < kStep) break;
+  }
+  int code = Z_OK;
+  gzerror(file.get(), &code);
+  if (code == Z_BUF_ERROR) user_error("{}: damaged: it ends too early", path.string());
+  return text;
+}
+
+EvalData::EvalData(const std::filesystem::path& extra) : folders_(data_folders()) {
+  if (extra.empty()) return;
+  if (!is_folder(extra)) user_error("--data {}: no such folder", extra.string());
+  folders_.insert(folders_.begin(), extra);
+}
+
+std::filesystem::path EvalData::find(std::string_view name) const {
+  if (!stays_inside(name)) return {};
+  for (const fs::path& folder : folders_) {
+    const fs::path plain = folder / name;
+    if (is_file(plain)) return plain;
+    const fs::path packed = plain.string() + std::string(kPacked);
+    if (is_file(packed)) return packed;
+  }
+  return {};
+}
+
+bool EvalData::has(std::string_view name) const { return !find(name).empty(); }
+
+const std::string& EvalData::text(std::string_view name) const {
+  if (const auto known = texts_.find(name); known != texts_.end()) return *known->second;
+  const fs::path path = find(name);
+  if (path.empty()) {
+    std::vector<std::string> looked;
+    for (const fs::path& folder : folders_) looked.push_back(folder.string());
+    user_error(
+        "data file {} is not there (looked in: {}); name the folder that holds it with "
+        "--data DIR",
+        name, looked.empty() ? "nowhere" : fmt::format("{}", fmt::join(looked, ", ")));
+  }
+  auto text = std::make_unique<std::string>(read_packed_file(path));
+  return *texts_.emplace(std::string(name), std::move(text)).first->second;
+}
+
+std::vector<std::string> EvalData::names(std::string_view folder) const {
+  std::set<std::string> found;
+  if (!stays_inside(folder)) return {};
+  for (const fs::path& root : folders_) {
+    std::error_code error;
+    for (fs::directory_iterator it(root / folder, error), end; !error && it != end;
+         it.increment(error)) {
+      std::string name = it->path().filename().string();
+      if (name.starts_with(".") || !is_file(it->path())) continue;
+      if (name.ends_with(kPacked)) name.resize(name.size() - kPacked.size());
+      found.insert(std::string(folder) + "/" + name);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace longhaul
