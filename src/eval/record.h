@@ -1,6 +1,13 @@
 #pragma once
 // One answered sample: a line of DIR/samples.jsonl, written as soon as it is known. A run directory
-// is run.json (what was asked for, on which machine) and samples.jsonl.
+// is run.json (what was asked for, on which machine) and samples.jsonl (record_file.h reads it).
+//
+// What `longhaul report` reads of run.json; it lists every other key as it stands:
+//   "version": "0.1.0"       "command": "longhaul eval ..."     "seed": 1     "started": "ISO 8601"
+//   "model": {"name": ..., "weight_bytes": ..., ...}
+//   "machine": {"cpu": ..., "threads": ..., ...}
+//   "tasks": [{"name": ..., "summary": ..., "rule": ..., "source": ...}, ...]
+//   "methods": ["dense", "control:no-context", ...]   in the order in which they are to be shown
 
 #include <cstdint>
 #include <optional>
@@ -25,6 +32,9 @@ struct Record {
   std::vector<std::string> expected;
   double score = 0;  ///< 0..1; for metric "nll" the mean negative log-likelihood, nats per token
   std::string metric = "score";  ///< "score" (higher is better) or "nll" (lower is better)
+  /// nll: tokens of the text before the stretch that this record is the mean of (`reply_tokens` of
+  /// them); stretches of one text share `group`. Each has an id of its own ("emma@4096").
+  std::optional<int64_t> position;
   int64_t reply_tokens = 0;
   double first_token_seconds = 0;
   double prefill_seconds = 0;

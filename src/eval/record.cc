@@ -1,0 +1,185 @@
+#include "eval/record.h"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr double kLargest = 1e300;
+constexpr int64_t kMostCount = int64_t{1} << 60;
+
+double finite(double value) { return std::isfinite(value) ? value : 0; }
+
+/// Typed access to the keys of one line; every refusal names the key.
+class Fields {
+ public:
+  explicit Fields(const json& object) : object_(object) {}
+
+  void text(const char* key, std::string& value, bool required = false) const {
+    if (const json* found = find(key, required)) {
+      if (!found->is_string()) refuse(key, "must be a text", *found);
+      value = found->get<std::string>();
+      if (required && value.empty()) user_error("key '{}' is empty", key);
+    }
+  }
+
+  void one_of(const char* key, std::string& value,
+              std::initializer_list<const char*> choices) const {
+    text(key, value);
+    for (const char* choice : choices) {
+      if (value == choice) return;
+    }
+    refuse(key, fmt::format("must be one of {}", fmt::join(choices, ", ")), value);
+  }
+
+  void flag(const char* key, bool& value) const {
+    if (const json* found = find(key, false)) {
+      if (!found->is_boolean()) refuse(key, "must be true or false", *found);
+      value = found->get<bool>();
+    }
+  }
+
+  void count(const char* key, int64_t& value, bool required = false) const {
+    if (const json* found = find(key, required)) {
+      const bool too_large =
+          found->is_number_unsigned() && found->get<uint64_t>() > static_cast<uint64_t>(kMostCount);
+      if (!found->is_number_integer() || too_large || found->get<int64_t>() < 0) {
+        refuse(key, "must be a whole number from 0 to 2^60", *found);
+      }
+      value = found->get<int64_t>();
+    }
+  }
+
+  void real(const char* key, double& value, double least, double most,
+            bool required = false) const {
+    if (const json* found = find(key, required)) {
+      if (!found->is_number()) refuse(key, "must be a number", *found);
+      value = found->get<double>();
+      if (!(value >= least && value <= most)) {
+        refuse(key, fmt::format("must be from {:g} to {:g}", least, most), *found);
+      }
+    }
+  }
+
+  void texts(const char* key, std::vector<std::string>& values) const {
+    if (const json* found = find(key, false)) {
+      if (!found->is_array()) refuse(key, "must be an array of texts", *found);
+      for (const json& item : *found) {
+        if (!item.is_string()) refuse(key, "must be an array of texts", item);
+        values.push_back(item.get<std::string>());
+      }
+    }
+  }
+
+  bool has(const char* key) const { return object_.contains(key); }
+
+ private:
+  const json* find(const char* key, bool required) const {
+    const auto it = object_.find(key);
+    if (it != object_.end()) return &*it;
+    if (required) user_error("key '{}' is missing", key);
+    return nullptr;
+  }
+
+  [[noreturn]] static void refuse(const char* key, const std::string& wanted, const json& found) {
+    std::string text = found.dump(-1, ' ', true, json::error_handler_t::replace);
+    if (text.size() > 40) text = text.substr(0, 37) + "...";
+    user_error("key '{}' {}: found {}", key, wanted, text);
+  }
+
+  const json& object_;
+};
+
+json parse_object(const std::string& line) {
+  constexpr int kDeepest = 4;
+  const auto check_depth = [&](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepest) user_error("nested deeper than {}", kDeepest);
+    return true;
+  };
+  try {
+    json object = json::parse(line, check_depth);
+    if (!object.is_object()) user_error("is no JSON object");
+    return object;
+  } catch (const json::parse_error& error) {
+    user_error("is no JSON (byte {})", error.byte);
+  } catch (const json::out_of_range&) {
+    user_error("has a number beyond f64");
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Record& r) {
+  const bool scored = std::isfinite(r.score);
+  ordered_json line = {
+      {"task", r.task}, {"opening", r.opening}, {"length", r.length}, {"id", r.id}};
+  if (!r.group.empty()) line["group"] = r.group;
+  if (r.depth) line["depth"] = finite(*r.depth);
+  line["method"] = r.method;
+  line["prompt_hash"] = r.prompt_hash;
+  line["prompt_tokens"] = r.prompt_tokens;
+  line["reply"] = r.reply;
+  line["expected"] = r.expected;
+  line["score"] = finite(r.score);
+  line["metric"] = r.metric;
+  if (r.position) line["position"] = *r.position;
+  line["reply_tokens"] = r.reply_tokens;
+  line["first_token_seconds"] = finite(r.first_token_seconds);
+  line["prefill_seconds"] = finite(r.prefill_seconds);
+  line["decode_tokens_per_second"] = finite(r.decode_tokens_per_second);
+  line["kv_bytes"] = r.kv_bytes;
+  line["pairs_share"] = finite(r.pairs_share);
+  line["attention_seconds"] = finite(r.attention_seconds);
+  if (!r.error.empty()) {
+    line["error"] = r.error;
+  } else if (!scored) {
+    line["error"] = "the score is no finite number";
+  }
+  return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+Record record_from_json(const std::string& line) {
+  const json object = parse_object(line);
+  const Fields fields(object);
+  Record r;
+  fields.text("task", r.task, true);
+  fields.flag("opening", r.opening);
+  fields.count("length", r.length, true);
+  fields.text("id", r.id, true);
+  fields.text("group", r.group);
+  if (fields.has("depth")) {
+    r.depth = 0;
+    fields.real("depth", *r.depth, 0, 1);
+  }
+  fields.text("method", r.method, true);
+  fields.text("prompt_hash", r.prompt_hash);
+  fields.count("prompt_tokens", r.prompt_tokens);
+  fields.text("reply", r.reply);
+  fields.texts("expected", r.expected);
+  fields.one_of("metric", r.metric, {"score", "nll"});
+  fields.real("score", r.score, 0, r.metric == "score" ? 1 : kLargest, true);
+  if (fields.has("position")) {
+    r.position = 0;
+    fields.count("position", *r.position);
+  }
+  fields.count("reply_tokens", r.reply_tokens);
+  fields.real("first_token_seconds", r.first_token_seconds, 0, kLargest);
+  fields.real("prefill_seconds", r.prefill_seconds, 0, kLargest);
+  fields.real("decode_tokens_per_second", r.decode_tokens_per_second, 0, kLargest);
+  fields.count("kv_bytes", r.kv_bytes);
+  fields.real("pairs_share", r.pairs_share, 0, kLargest);
+  fields.real("attention_seconds", r.attention_seconds, 0, kLargest);
+  fields.text("error", r.error);
+  return r;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,63 @@
+#include "eval/record_file.h"
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+
+namespace longhaul {
+namespace {
+
+/// Fields are parted by a control character, which names do not hold.
+std::string key_of(const Record& r) {
+  constexpr char kPart = '\x1f';
+  return r.task + kPart + (r.opening ? '1' : '0') + kPart + std::to_string(r.length) + kPart +
+         r.id + kPart + r.method;
+}
+
+bool blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+}  // namespace
+
+RecordFile read_records(const std::filesystem::path& path) {
+  RecordFile file;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) || std::filesystem::file_size(path, error) == 0) {
+    return file;
+  }
+  const MappedFile mapped(path);
+  const auto bytes = mapped.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::unordered_map<std::string, size_t> line_of_key;
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) {
+      file.torn = true;
+      break;
+    }
+    ++number;
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    file.whole_bytes = begin;
+    if (blank(line)) continue;
+    try {
+      file.records.push_back(record_from_json(std::string(line)));
+    } catch (const UserError& problem) {
+      user_error("{} line {}: {}", path.string(), number, problem.what());
+    }
+    const auto [first, is_new] = line_of_key.emplace(key_of(file.records.back()), number);
+    if (!is_new) {
+      user_error("{} line {}: the same task, length, id and method as line {}", path.string(),
+                 number, first->second);
+    }
+  }
+  return file;
+}
+
+}  // namespace longhaul
