@@ -36,6 +36,7 @@ struct Sample {
   bool chat = true;              ///< false: the bare text, without a chat template
   std::string separator = "\n";  ///< between context and question
   std::vector<std::string> answers;
+  std::vector<std::string> choices;  ///< what answers are chosen from, for rules that need it
   Match match = Match::kContainsAll;
   std::string rule;     ///< with kTaskRule: a name of scorers.h
   int max_tokens = 32;  ///< of the reply
