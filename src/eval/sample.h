@@ -42,6 +42,8 @@ struct Sample {
   int max_tokens = 32;  ///< of the reply
   std::vector<std::string> stop;
   std::optional<double> depth;  ///< 0..1: where in the context the answer lies
+  /// Nothing is asked: the context's own tokens are predicted, and scored by position (metric nll).
+  bool perplexity = false;
 };
 
 }  // namespace longhaul
