@@ -22,6 +22,27 @@ std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k) {
   return order;
 }
 
+std::vector<int32_t> most_voted(std::span<const int32_t> votes, int64_t k,
+                                std::vector<int32_t>& counters) {
+  std::vector<int32_t> numbers;
+  for (const int32_t vote : votes) {
+    if (vote < 0) continue;
+    const size_t at = static_cast<size_t>(vote);
+    if (at >= counters.size()) counters.resize(2 * at + 1);
+    if (counters[at]++ == 0) numbers.push_back(vote);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<float> counts;
+  for (const int32_t number : numbers) {
+    int32_t& count = counters[static_cast<size_t>(number)];
+    counts.push_back(static_cast<float>(count));
+    count = 0;
+  }
+  std::vector<int32_t> chosen = top_indices(counts, k);
+  for (int32_t& i : chosen) i = numbers[static_cast<size_t>(i)];
+  return chosen;
+}
+
 std::vector<float> pooled(std::span<const float> scores, int width, Pooling pooling) {
   LH_ASSERT(width > 0 && width % 2 == 1);
   const int64_t n = static_cast<int64_t>(scores.size()), reach = width / 2;

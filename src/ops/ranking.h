@@ -1,6 +1,6 @@
 #pragma once
 // Choosing keys by score: the best k, and 1-D pooling of scores along the keys (methods.md 14.8,
-// 12.1).
+// 14.9, 12.1).
 
 #include <cstdint>
 #include <span>
@@ -11,6 +11,11 @@ namespace longhaul {
 /// The k highest scores (all, when there are fewer), as ascending indices. Of equal scores the
 /// lower index wins.
 std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k);
+
+/// The k most frequent of `votes` (numbers >= 0; negative ones do not count), ascending, each once;
+/// of equal counts the lower number wins. `counters` is working memory: all zero, before and after.
+std::vector<int32_t> most_voted(std::span<const int32_t> votes, int64_t k,
+                                std::vector<int32_t>& counters);
 
 enum class Pooling : uint8_t { kAverage, kMax };
 

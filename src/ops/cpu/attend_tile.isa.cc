@@ -42,16 +42,6 @@ size_t lay_out(const AttendCall& call, int flat_rows, std::byte* base, Scratch<E
   return at;
 }
 
-/// Largest of `count` scores (a multiple of 16), lane by lane.
-inline Vec lane_max(const float* scores, int count) {
-  Vec a = load(scores), b = load(scores + kLanes);
-  for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
-    a = max(a, load(scores + j));
-    b = max(b, load(scores + j + kLanes));
-  }
-  return max(a, b);
-}
-
 /// weights[j] = 2^(scores[j] - top) for `count` keys (a multiple of 32); adds them to `sum` lane by
 /// lane.
 inline Vec weights_of(const float* scores, int count, float top, Vec sum, float* weights) {

@@ -44,10 +44,15 @@ struct FlatRows {
   /// Query rows [f, end) of a form, times scale * log2(e), as [end - f, dim]; zeros past the count.
   template <class E>
   void load_queries(const float* form, int f, int end, int dim, E* out) const {
-    const AttendCall& call = *unit.call;
+    load_queries(form, f, end, dim, unit.call->scale * kLog2e, out);
+  }
+
+  template <class E>
+  void load_queries(const float* form, int f, int end, int dim, float factor, E* out) const {
+    const int head_dim = unit.call->head_dim;
     for (; f < end; ++f, out += dim) {
       if (f < count) {
-        convert_row(form + offset(f) * call.head_dim, call.head_dim, dim, call.scale * kLog2e, out);
+        convert_row(form + offset(f) * head_dim, head_dim, dim, factor, out);
       } else {
         std::memset(out, 0, sizeof(E) * static_cast<size_t>(dim));
       }

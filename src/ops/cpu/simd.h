@@ -78,6 +78,16 @@ static inline Vec load(const float* p) {
 
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
+/// Largest of `count` numbers (a multiple of 2 * kLanes), lane by lane.
+static inline Vec lane_max(const float* x, int count) {
+  Vec a = load(x), b = load(x + kLanes);
+  for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
+    a = max(a, load(x + j));
+    b = max(b, load(x + j + kLanes));
+  }
+  return max(a, b);
+}
+
 struct Add {
   template <class T>
   static T of(T a, T b) {

@@ -1,0 +1,48 @@
+#pragma once
+// The k keys that each query row scores highest: a second, unscaled pass over keys that stores no
+// score beyond one tile (ReAttention's selection; methods.md 9.3).
+//
+//   score[r, h, j] = q[r, h] . key[j],   keys and queries as they are stored
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ops/attention.h"
+
+namespace longhaul {
+
+inline constexpr int kMostTopKeys = 8;
+inline constexpr int kTopTile = 128;  ///< keys of a tile of TopRule::kTile
+
+enum class TopRule : uint8_t {
+  kExact,  ///< the best k of all keys
+  kTile,   ///< the best k of the tiles' best: each kTopTile keys, from the first on, offer one
+};
+
+/// Query heads [head_begin, +head_count) of rows [row_begin, +row_count) score the stored rows
+/// [begin, +count); all of them, whatever their positions.
+struct TopKeysTask {
+  int head_begin = 0, head_count = 0;
+  int row_begin = 0, row_count = 0;
+  PagedRows keys;
+  int64_t begin = 0, count = 0;  ///< count below 2^31
+};
+
+struct TopKeysCall {
+  const float* queries = nullptr;  ///< [rows, heads, head_dim]
+  int heads = 0;
+  int head_dim = 0;
+  int k = 1;  ///< 1 .. kMostTopKeys
+  TopRule rule = TopRule::kExact;
+  AttendCompute compute = AttendCompute::kBest;
+  int32_t* keys = nullptr;  ///< [rows, heads, k] 0 .. count - 1, best first; -1 past the last one
+  float* scores = nullptr;  ///< [rows, heads, k] of them; may be null
+};
+
+/// Of equal scores the lower key wins. Tasks must not overlap in (row, head). Up to 8 rows times
+/// heads stream the keys once, in f32; more rows multiply packed tiles (kBest: bf16 products where
+/// the CPU has them, queries rounded to bf16).
+void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
+
+}  // namespace longhaul
