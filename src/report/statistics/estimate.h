@@ -1,0 +1,31 @@
+#pragma once
+// A mean with its 95 % interval.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace longhaul {
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// Wilson's score interval of a proportion (Wilson 1927), without continuity correction; n > 0. It
+/// stays within 0..1 and is honest where all or none succeed.
+Interval wilson_interval(int64_t successes, int64_t n);
+
+struct Estimate {
+  int64_t n = 0;
+  double mean = 0;
+  std::optional<Interval> interval;  ///< none: one value that is neither 0 nor 1, or no value
+};
+
+/// Only zeros and ones: Wilson's interval. Else Student's t interval of the mean; `share`: values
+/// are in 0..1, and the interval is cut there.
+Estimate estimate_mean(std::span<const double> values, bool share);
+
+double mean_of(std::span<const double> values);    ///< 0 for none
+double median_of(std::span<const double> values);  ///< 0 for none
+
+}  // namespace longhaul
