@@ -9,10 +9,11 @@
 
 namespace longhaul {
 
-inline constexpr int kTileRows = 32;   ///< flat rows (row x query head) of one product
-inline constexpr int kTileKeys = 128;  ///< keys packed at a time
-inline constexpr int kUnitRows = 384;  ///< flat rows that share a packed block of keys, at most
-inline constexpr int kFewRows = 8;     ///< flat rows up to which the memory-bound kernel serves
+inline constexpr int kTileRows = 32;       ///< flat rows (row x query head) of one product
+inline constexpr int kTileKeys = 128;      ///< keys packed at a time
+inline constexpr int kUnitRows = 384;      ///< flat rows that share a packed block of keys, at most
+inline constexpr int kFewRows = 8;         ///< flat rows up to which the memory-bound kernel serves
+inline constexpr int kMostHeadDim = 2048;  ///< elements of a key, several of them laid end to end
 
 /// A part of a task that one thread computes. Flat row f is row row_begin + f / head_count, query
 /// head head_begin + f % head_count, so that neighbours share keys.

@@ -27,7 +27,7 @@ static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
 static inline void pack_f32(const KeyBlock& b, float* keys, float* values) {
   const PagedRows& rows = b.segment->rows;
   const int stride = row_stride(rows);
-  float row[1024];
+  float row[kMostHeadDim];
   for (int i = 0; i < b.padded_keys; ++i) {
     if (i < b.count) load_key(b, stride, i, row);
     const int live = i < b.count ? rows.head_dim : 0;
@@ -60,7 +60,7 @@ static inline const uint16_t* bf16_row(const PagedRows& rows, const std::byte* r
   if (rows.type == DType::BF16 && rotations == nullptr && rows.head_dim == padded_dim) {
     return reinterpret_cast<const uint16_t*>(row);
   }
-  float wide[1024];
+  float wide[kMostHeadDim];
   load_row(rows, row, wide);
   if (rotations != nullptr) rotate_in_place(*rotations, position, wide);
   for (int t = rows.head_dim; t < padded_dim; ++t) wide[t] = 0.0f;

@@ -1,0 +1,131 @@
+#include "ops/block_mass.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/cpu/block_mass_kernels.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kUnitElements = int64_t{128} << 10;  // of a unit's query rows
+constexpr int64_t kUnitKeys = 32 * kTileKeys;
+
+/// One task's sums before they become shares.
+struct Unscaled {
+  const AttendTask* task;
+  float* sums;  ///< [flat rows, blocks]
+  float* tops;  ///< [flat rows, tiles]
+  int64_t blocks, tiles;
+};
+
+void check(const AttendCall& call, const AttendTask& task, int block) {
+  LH_ASSERT(block > 0 && kTileKeys % block == 0 && task.segments.size() == 1);
+  LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
+  const KeySegment& s = task.segments[0];
+  LH_ASSERT(s.rows.head_dim == call.head_dim && s.query >= 0 &&
+            static_cast<size_t>(s.query) < call.queries.size());
+  LH_ASSERT(!s.rotate || call.rotations != nullptr);
+}
+
+void add_units(const AttendCall& call, const Unscaled& whole, int block,
+               std::vector<BlockMassUnit>& units) {
+  const AttendTask& task = *whole.task;
+  const int64_t flat = std::clamp<int64_t>(kUnitElements / call.head_dim, kTileRows, kUnitRows);
+  const int step = static_cast<int>(std::max<int64_t>(1, flat / task.head_count));
+  for (int row = 0; row < task.row_count; row += step) {
+    BlockMassUnit unit{};
+    unit.rows.call = &call;
+    unit.rows.segments = task.segments.data();
+    unit.rows.segment_count = 1;
+    unit.rows.head_begin = task.head_begin;
+    unit.rows.head_count = task.head_count;
+    unit.rows.row_begin = task.row_begin + row;
+    unit.rows.row_count = std::min(step, task.row_count - row);
+    unit.rows.row_position = task.row_position + row;
+    unit.block = block;
+    unit.sums_stride = whole.blocks;
+    unit.tops_stride = whole.tiles;
+    const int64_t first = int64_t{row} * task.head_count;
+    for (int64_t key = 0; key < task.segments[0].count; key += kUnitKeys) {
+      unit.rows.key_begin = key;
+      unit.rows.key_count = std::min(kUnitKeys, task.segments[0].count - key);
+      unit.sums = whole.sums + first * whole.blocks + key / block;
+      unit.tops = whole.tops + first * whole.tiles + key / kTileKeys;
+      units.push_back(unit);
+    }
+  }
+}
+
+/// One row's sums become shares of their total; returns the log of the total, natural.
+float to_shares(float* sums, const float* tops, int64_t blocks, int64_t per_tile) {
+  const int64_t tiles = (blocks + per_tile - 1) / per_tile;
+  const float top = *std::max_element(tops, tops + tiles);
+  float total = 0.0f;
+  for (int64_t t = 0; t < tiles; ++t) {
+    const float weight = std::exp2(tops[t] - top);
+    for (int64_t b = t * per_tile; b < std::min(blocks, (t + 1) * per_tile); ++b) {
+      sums[b] *= weight;
+      total += sums[b];
+    }
+  }
+  if (total <= 0.0f) return -std::numeric_limits<float>::infinity();
+  for (int64_t b = 0; b < blocks; ++b) sums[b] /= total;
+  return top * 0.69314718f + std::log(total);
+}
+
+std::byte* thread_scratch(size_t bytes) {
+  thread_local Buffer<std::byte> buffer;
+  if (buffer.size() < bytes) buffer.resize(bytes);
+  return buffer.data();
+}
+
+}  // namespace
+
+void block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
+                std::span<float* const> masses) {
+  constexpr float kNothingSeen = -1e30f;
+  LH_ASSERT(tasks.size() == masses.size() && call.lse != nullptr);
+  LH_ASSERT(call.head_dim > 0 && call.head_dim <= kMostHeadDim);
+  std::vector<std::vector<float>> tops(tasks.size());
+  std::vector<Unscaled> wholes;
+  std::vector<BlockMassUnit> units;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    check(call, tasks[i], block);
+    const int64_t rows = int64_t{tasks[i].row_count} * tasks[i].head_count;
+    const int64_t keys = tasks[i].segments[0].count;
+    Unscaled whole{&tasks[i], masses[i], nullptr, block_count(keys, block),
+                   block_count(keys, kTileKeys)};
+    std::fill_n(whole.sums, rows * whole.blocks, 0.0f);
+    tops[i].assign(static_cast<size_t>(rows * whole.tiles), kNothingSeen);
+    whole.tops = tops[i].data();
+    wholes.push_back(whole);
+    if (rows > 0 && keys > 0) add_units(call, whole, block, units);
+  }
+  const BlockMassKernels& kernels = kBlockMassKernels_for(current_isa());
+  parallel_for(static_cast<int64_t>(units.size()), [&](int64_t i, int) {
+    const BlockMassUnit& unit = units[static_cast<size_t>(i)];
+    const int flat = unit.rows.row_count * unit.rows.head_count;
+    kernels.run(unit, thread_scratch(kernels.scratch_bytes(call, flat)));
+  });
+  for (const Unscaled& whole : wholes) {
+    const AttendTask& task = *whole.task;
+    parallel_ranges(task.row_count, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t f = begin * task.head_count; f < end * task.head_count; ++f) {
+        const int64_t row = task.row_begin + f / task.head_count;
+        float& lse = call.lse[row * call.heads + task.head_begin + f % task.head_count];
+        lse = whole.blocks == 0
+                  ? -std::numeric_limits<float>::infinity()
+                  : to_shares(whole.sums + f * whole.blocks, whole.tops + f * whole.tiles,
+                              whole.blocks, kTileKeys / block);
+      }
+    });
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,36 @@
+#include "ops/cpu/attention_kernels.h"
+#include "ops/cpu/key_rows.h"
+#include "ops/cpu/mean_kernels.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+void keys(const PagedRows& rows, int64_t begin, int64_t end, float* out) {
+  const int stride = row_stride(rows), dim = rows.head_dim;
+  float row[kMostHeadDim];
+  for (int t = 0; t < dim; ++t) out[t] = 0.0f;
+  for (int64_t i = begin; i < end; ++i) {
+    load_row(rows, key_row(rows, stride, i), row);
+    for (int t = 0; t < dim; ++t) out[t] += row[t];
+  }
+  const float inverse = 1.0f / static_cast<float>(end - begin);
+  for (int t = 0; t < dim; ++t) out[t] *= inverse;
+}
+
+void scores(const float* query, const float* means, int64_t blocks, int head_dim, float scale,
+            float* scores) {
+  for (int64_t b = 0; b < blocks; ++b, means += head_dim) {
+    Vec sum{};
+    int t = 0;
+    for (; t + kLanes <= head_dim; t += kLanes) sum = fma(load(query + t), load(means + t), sum);
+    float dot = reduce_add(sum);
+    for (; t < head_dim; ++t) dot += query[t] * means[t];
+    scores[b] = scale * dot;
+  }
+}
+
+}  // namespace
+
+extern const MeanKernels kMeanKernels = {keys, scores};
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,94 @@
+#include "ops/line_sums.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/cpu/line_kernels.h"
+
+namespace longhaul {
+namespace {
+
+LineUnit unit_of(const AttendCall& call, const AttendTask& task, const LineSums& sums) {
+  LH_ASSERT(task.segments.size() == 1);
+  LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
+  const KeySegment& s = task.segments[0];
+  LH_ASSERT(s.rows.head_dim == call.head_dim && s.index == nullptr && !s.rotate &&
+            s.visible == Visibility::kCausal && s.query >= 0 &&
+            static_cast<size_t>(s.query) < call.queries.size());
+  LH_ASSERT(s.position + s.count == task.row_position + task.row_count);
+  LineUnit unit{};
+  unit.rows.call = &call;
+  unit.rows.segments = task.segments.data();
+  unit.rows.segment_count = 1;
+  unit.rows.head_begin = task.head_begin;
+  unit.rows.head_count = task.head_count;
+  unit.rows.row_begin = task.row_begin;
+  unit.rows.row_count = task.row_count;
+  unit.rows.row_position = task.row_position;
+  unit.columns = sums.columns;
+  unit.columns_stride = s.count;
+  return unit;
+}
+
+/// Adds the units' pieces of the diagonals, in the order of their keys.
+void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t count,
+                      const LineSums& sums) {
+  const int64_t keys = task.segments[0].count, width = line_width(task.row_count);
+  parallel_for(task.head_count, [&](int64_t head, int) {
+    float* diagonals = sums.diagonals + head * keys;
+    std::fill_n(diagonals, keys, 0.0f);
+    for (size_t u = 0; u < count; ++u) {
+      const float* piece = units[u].diagonals + head * width;
+      // Entry e is keys that stand `offset - e` before the row.
+      const int64_t offset = keys - units[u].rows.key_begin - 1;
+      const int64_t end = std::min(width, offset + 1);
+      for (int64_t e = std::max<int64_t>(0, offset - keys + 1); e < end; ++e) {
+        diagonals[offset - e] += piece[e];
+      }
+    }
+  });
+}
+
+std::byte* thread_scratch(size_t bytes) {
+  thread_local Buffer<std::byte> buffer;
+  if (buffer.size() < bytes) buffer.resize(bytes);
+  return buffer.data();
+}
+
+}  // namespace
+
+void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+               std::span<const LineSums> sums) {
+  LH_ASSERT(call.head_dim > 0 && call.lse != nullptr && tasks.size() == sums.size());
+  std::vector<LineUnit> units;
+  std::vector<size_t> first;  // unit of each task, then the end
+  std::vector<std::vector<float>> diagonals(tasks.size());
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    first.push_back(units.size());
+    LineUnit unit = unit_of(call, tasks[i], sums[i]);
+    const int64_t keys = tasks[i].segments[0].count;
+    const int64_t piece = tasks[i].head_count * line_width(tasks[i].row_count);
+    std::fill_n(sums[i].columns, tasks[i].head_count * keys, 0.0f);
+    diagonals[i].resize(static_cast<size_t>((keys + kColumnKeys - 1) / kColumnKeys * piece));
+    for (int64_t key = 0; key < keys; key += kColumnKeys) {
+      unit.rows.key_begin = key;
+      unit.rows.key_count = std::min<int64_t>(kColumnKeys, keys - key);
+      unit.columns = sums[i].columns + key;
+      unit.diagonals = diagonals[i].data() + key / kColumnKeys * piece;
+      units.push_back(unit);
+    }
+  }
+  first.push_back(units.size());
+  const LineKernels& kernels = kLineKernels_for(current_isa());
+  parallel_for(static_cast<int64_t>(units.size()), [&](int64_t i, int) {
+    kernels.run(units[static_cast<size_t>(i)], thread_scratch(kernels.scratch_bytes(call)));
+  });
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    gather_diagonals(tasks[i], units.data() + first[i], first[i + 1] - first[i], sums[i]);
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,25 @@
+#pragma once
+// Column and diagonal sums of the softmax map of a prompt's last rows: which keys they look at, and
+// at which distances (methods.md 8.1, 8.2, 14.6). The map itself is never stored.
+//
+//   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
+//   diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
+
+#include <span>
+
+#include "ops/attention.h"
+
+namespace longhaul {
+
+struct LineSums {
+  float* columns = nullptr;    ///< [head_count, keys]
+  float* diagonals = nullptr;  ///< [head_count, keys]: offset 0 is a row's own key
+};
+
+/// Writes sums[i] for tasks[i]: rows against one causal stretch of keys, the last of which is the
+/// last row's own. `call.lse` [rows, heads] is read, `call.out` is not used. Accumulates in f32;
+/// the result does not depend on the number of threads.
+void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+               std::span<const LineSums> sums);
+
+}  // namespace longhaul

@@ -1,0 +1,45 @@
+#pragma once
+// Block-sparse attention: tiles of query rows of one head that each see their own list of keys
+// (methods.md 8, 14.10), as tasks of attend(). Cost follows the lists.
+
+#include <span>
+#include <vector>
+
+#include "ops/attention.h"
+
+namespace longhaul {
+
+/// The keys that a tile of consecutive rows sees: a list of those before its first row, and whether
+/// the rows see each other, causally.
+class TileKeys {
+ public:
+  /// Starts a tile whose first row stands at `position`.
+  void clear(int64_t position);
+
+  /// Adds keys [begin, end). Stretches come with ascending ends; what was added before or lies
+  /// behind the tile's first row is cut off, but any key from there on adds the tile's own rows.
+  void add(int64_t begin, int64_t end);
+
+  std::span<const int32_t> before() const { return before_; }
+  bool own() const { return own_; }
+
+ private:
+  int64_t position_ = 0, end_ = 0;
+  bool own_ = false;
+  std::vector<int32_t> before_;
+};
+
+/// Rows [row_begin, +row_count) of query head `head`, the first at `position`.
+struct RowTile {
+  int head = 0;
+  int row_begin = 0, row_count = 0;
+  int64_t position = 0;
+};
+
+/// Tasks of tiles[i] seeing keys[i] of `lists[head / group]` (row i of a list is token i). Segments
+/// point into `keys` and live in `segments`.
+std::vector<AttendTask> tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
+                                   std::span<const PagedRows> lists, int group,
+                                   std::vector<KeySegment>& segments);
+
+}  // namespace longhaul
