@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "eval/score_text.h"
+#include "eval/scorers.h"
+
+namespace longhaul {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The last number of a text without its thousands commas: "$1,234.50." -> "1234.50".
+std::string last_number(std::string_view text) {
+  size_t end = text.size();
+  while (end > 0 && !is_digit(text[end - 1])) --end;
+  size_t begin = end;
+  while (begin > 0 &&
+         (is_digit(text[begin - 1]) || ((text[begin - 1] == ',' || text[begin - 1] == '.') &&
+                                        begin > 1 && is_digit(text[begin - 2])))) {
+    --begin;
+  }
+  // A hyphen is a sign unless something stands before it ("10-20").
+  const bool negative = begin > 0 && text[begin - 1] == '-' &&
+                        (begin == 1 || !std::isalnum(static_cast<unsigned char>(text[begin - 2])));
+  std::string number(negative ? "-" : "");
+  for (const char c : text.substr(begin, end - begin)) {
+    if (c != ',') number.push_back(c);
+  }
+  return number;
+}
+
+bool parse_number(std::string_view text, double* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+double exact_score(std::string_view answer, std::string_view reply) {
+  return trim(reply) == trim(answer) ? 1 : 0;
+}
+
+double contains_score(std::string_view answer, std::string_view reply) {
+  return lower_case(reply).find(lower_case(answer)) != std::string::npos ? 1 : 0;
+}
+
+double first_integer_score(std::string_view answer, std::string_view reply) {
+  const size_t begin = reply.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return 0;
+  const size_t end = reply.find_first_not_of("0123456789", begin);
+  return reply.substr(begin, end == std::string_view::npos ? end : end - begin) == answer ? 1 : 0;
+}
+
+double last_number_score(std::string_view answer, std::string_view reply) {
+  double expected = 0;
+  double found = 0;
+  return parse_number(last_number(answer), &expected) && parse_number(last_number(reply), &found) &&
+                 expected == found
+             ? 1
+             : 0;
+}
+
+double bag_f1(std::span<const std::string> answer, std::span<const std::string> reply) {
+  std::map<std::string_view, int64_t> left;
+  for (const std::string& word : answer) ++left[word];
+  int64_t shared = 0;
+  for (const std::string& word : reply) {
+    const auto it = left.find(word);
+    if (it != left.end() && it->second-- > 0) ++shared;
+  }
+  if (shared == 0) return 0;
+  const double precision = static_cast<double>(shared) / static_cast<double>(reply.size());
+  const double recall = static_cast<double>(shared) / static_cast<double>(answer.size());
+  return 2 * precision * recall / (precision + recall);
+}
+
+double squad_f1(std::string_view answer, std::string_view reply) {
+  return bag_f1(squad_words(answer), squad_words(reply));
+}
+
+double chinese_f1(std::string_view answer, std::string_view reply) {
+  return bag_f1(chinese_characters(answer), chinese_characters(reply));
+}
+
+double integer_share(std::string_view answer, std::string_view reply) {
+  const std::vector<std::string> wanted = digit_runs(answer);
+  const std::vector<std::string> found = digit_runs(reply);
+  if (wanted.empty() || found.empty()) return 0;
+  return static_cast<double>(std::count(found.begin(), found.end(), wanted.front())) /
+         static_cast<double>(found.size());
+}
+
+double classification_score(std::string_view answer, std::span<const std::string> classes,
+                            std::string_view reply) {
+  std::vector<std::string_view> named;
+  for (const std::string& name : classes) {
+    if (reply.find(name) != std::string_view::npos) named.emplace_back(name);
+  }
+  // The reference removes from the list while it walks over it and so steps over the entry behind
+  // a removed one. Published scores have that in them.
+  for (size_t i = 0; i < named.size(); ++i) {
+    const std::string_view name = named[i];
+    if (name != answer && answer.find(name) != std::string_view::npos) {
+      named.erase(std::find(named.begin(), named.end(), name));
+    }
+  }
+  const bool right = std::find(named.begin(), named.end(), answer) != named.end();
+  return right ? 1.0 / static_cast<double>(named.size()) : 0;
+}
+
+double label_score(std::string_view answer, std::span<const std::string> labels,
+                   std::string_view question, std::string_view reply) {
+  std::string said = lower_case(reply);
+  for (const std::string_view end : {".", "<context>", "<example>"}) {
+    said = said.substr(0, said.find(end));
+  }
+  const std::string asked = lower_case(question);
+  std::set<std::string> named;
+  for (const std::string& label : labels) {
+    const std::string name = lower_case(label);
+    if (said.find(name) != std::string::npos && asked.find(name) == std::string::npos) {
+      named.insert(name);
+    }
+  }
+  // "apple,milk" is two labels; "n,w" of the path task is one.
+  std::set<std::string> wanted;
+  std::string target = lower_case(answer);
+  if (target.size() > 3) std::replace(target.begin(), target.end(), ',', '\n');
+  for (size_t at = 0; at <= target.size();) {
+    const size_t end = std::min(target.find('\n', at), target.size());
+    wanted.insert(target.substr(at, end - at));
+    at = end + 1;
+  }
+  return named == wanted ? 1 : 0;
+}
+
+}  // namespace longhaul

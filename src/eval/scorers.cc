@@ -1,0 +1,166 @@
+#include "eval/scorers.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "eval/score_choice.h"
+#include "tokenizer/regex.h"
+#include "tokenizer/utf8.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kFirstLine = "first-line+";
+
+using Pairwise = double (*)(std::string_view answer, std::string_view reply);
+
+template <class Score>
+double best(const Sample& sample, std::string_view reply, Score score) {
+  double highest = 0;
+  for (const std::string& answer : sample.answers) {
+    highest = std::max(highest, score(answer, reply));
+  }
+  return highest;
+}
+
+template <Pairwise score>
+double best_of(const Sample& sample, std::string_view reply) {
+  return best(sample, reply, score);
+}
+
+double share_contained(const Sample& sample, std::string_view reply) {
+  double contained = 0;
+  for (const std::string& answer : sample.answers) contained += contains_score(answer, reply);
+  return sample.answers.empty() ? 0 : contained / static_cast<double>(sample.answers.size());
+}
+
+double regex_score(const std::string& pattern, std::string_view reply) {
+  std::string storage;
+  size_t replaced = 0;
+  return Regex(pattern, "answer").find(repair_utf8(reply, storage, &replaced), 0) ? 1 : 0;
+}
+
+std::string_view first_line(std::string_view reply) {
+  reply.remove_prefix(std::min(reply.find_first_not_of('\n'), reply.size()));
+  return reply.substr(0, reply.find('\n'));
+}
+
+double classes(const Sample& sample, std::string_view reply) {
+  return best(sample, reply, [&](const std::string& answer, std::string_view text) {
+    return classification_score(answer, sample.choices, text);
+  });
+}
+
+double labels(const Sample& sample, std::string_view reply) {
+  return best(sample, reply, [&](const std::string& answer, std::string_view text) {
+    return label_score(answer, sample.choices, sample.question, text);
+  });
+}
+
+double needlebench(const Sample& sample, std::string_view reply) {
+  return sample.answers.empty()
+             ? 0
+             : needlebench_score(sample.answers.front(), sample.answers.back(), reply);
+}
+
+double running_values(const Sample& sample, std::string_view reply) {
+  return running_values_score(sample.answers, reply);
+}
+
+double function_choice(const Sample& sample, std::string_view reply) {
+  return function_choice_score(sample.answers, reply);
+}
+
+double option_choice(const Sample& sample, std::string_view reply) {
+  return option_choice_score(sample.answers, reply);
+}
+
+double rouge_1(std::string_view answer, std::string_view reply) {
+  return rouge_n(1, answer, reply);
+}
+double rouge_2(std::string_view answer, std::string_view reply) {
+  return rouge_n(2, answer, reply);
+}
+
+constexpr ScoreRule kRules[] = {
+    {"f1", "SQuAD's word F1", best_of<squad_f1>},
+    {"f1-chinese", "F1 with every Chinese character a word (no segmenter)", best_of<chinese_f1>},
+    {"rouge-2", "ROUGE-2 F", best_of<rouge_2>},
+    {"rouge-lsum", "ROUGE-Lsum F, sentences are lines", best_of<rouge_lsum>},
+    {"rouge-l-unique", "ROUGE-L F of LongBench's package: different words, once each",
+     best_of<rouge_l_unique>},
+    {"code-line", "edit similarity of the first line that is no comment", best_of<code_line_score>},
+    {"integer-share", "of the reply's integers, the share that is right", best_of<integer_share>},
+    {"classes", "1 / classes named, when the right one is among them", classes},
+    {"labels", "the right label is the only one in the first sentence", labels},
+    {"needlebench", "the keyword (last answer), else 0.2 x similarity to the first answer",
+     needlebench},
+    {"needle-words", "share of the needle's different words", best_of<needle_words_score>},
+    {"whole-word", "the answer is a word of the reply", best_of<whole_word_score>},
+    {"name", "the answer is a word of the reply in capitals", best_of<name_score>},
+    {"last-integer", "the last word is the integer", best_of<last_integer_score>},
+    {"first-number", "the first number is the answer", best_of<first_number_score>},
+    {"running-values", "share of the values repeated without a miss", running_values},
+    {"function-choice", "the letter or function that the reply settles on", function_choice},
+    {"option-choice", "the letter or option that the reply settles on", option_choice},
+    {"lone-letter", "the first lone letter A-D", best_of<lone_letter_score>},
+    {"true-false", "which of true and false comes first", best_of<true_false_score>},
+};
+
+const ScoreRule& find_rule(std::string_view name) {
+  if (name.starts_with(kFirstLine)) name.remove_prefix(kFirstLine.size());
+  for (const ScoreRule& rule : kRules) {
+    if (rule.name == name) return rule;
+  }
+  user_error("no score rule is named \"{}\"", name);
+}
+
+}  // namespace
+
+std::span<const ScoreRule> score_rules() { return kRules; }
+
+double score_reply(const Sample& sample, std::string_view reply) {
+  switch (sample.match) {
+    case Match::kContainsAll:
+      return share_contained(sample, reply);
+    case Match::kContainsAny:
+      return best(sample, reply, contains_score);
+    case Match::kExact:
+      return best(sample, reply, exact_score);
+    case Match::kRegex:
+      return best(sample, reply, regex_score);
+    case Match::kFirstInteger:
+      return best(sample, reply, first_integer_score);
+    case Match::kNumber:
+      return best(sample, reply, last_number_score);
+    case Match::kTokenF1:
+      return best(sample, reply, squad_f1);
+    case Match::kRouge1:
+      return best(sample, reply, rouge_1);
+    case Match::kRougeL:
+      return best(sample, reply, rouge_l);
+    case Match::kEdit:
+      return best(sample, reply, edit_similarity);
+    case Match::kTaskRule:
+      break;
+  }
+  const ScoreRule& rule = find_rule(sample.rule);
+  return rule.score(sample, sample.rule.starts_with(kFirstLine) ? first_line(reply) : reply);
+}
+
+void check_scorable(const Sample& sample) {
+  if (sample.answers.empty()) user_error("no answer is given");
+  for (const std::string& answer : sample.answers) {
+    if (sample.match == Match::kRegex) Regex(answer, "answer");
+    if (sample.match == Match::kNumber && last_number_score(answer, answer) == 0) {
+      user_error("answer \"{}\" holds no number", answer);
+    }
+    if (sample.match == Match::kFirstInteger &&
+        (answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)) {
+      user_error("answer \"{}\" is no run of digits", answer);
+    }
+  }
+  if (sample.match == Match::kTaskRule) find_rule(sample.rule);
+}
+
+}  // namespace longhaul
