@@ -13,7 +13,8 @@
   METHOD(snapkv) \
   METHOD(pyramidkv) \
   METHOD(tova) \
-  METHOD(h2o)
+  METHOD(h2o) \
+  METHOD(reattention)
 // clang-format on
 
 namespace longhaul {

@@ -35,6 +35,9 @@ const std::map<std::string_view, std::vector<const char*>> kCovering = {
     {"pyramidkv", {"pyramidkv"}},
     {"tova", {"tova"}},
     {"h2o", {"h2o", "h2o:mode=oneshot"}},
+    {"reattention",
+     {"reattention", "reattention:global=3,local=256,chunk=128,span=1400",
+      "reattention:fidelity=paper,global=2,local=30,chunk=16,span=1400,positions=original"}},
 };
 
 TEST(EqualsDense, EveryMethodOfTheRegistryHasARow) {
