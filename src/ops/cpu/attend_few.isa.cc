@@ -1,7 +1,9 @@
 // Attention of few rows (decode): bound by memory, so every key and value is read once, straight
-// from its page, for all rows that share it; arithmetic is f32.
+// from its page, for all rows that share it. Keys and values in bf16 go through the matrix unit
+// where there is one (few_tiles.h); other arithmetic is f32.
 
 #include "ops/cpu/attention_kernels.h"
+#include "ops/cpu/few_tiles.h"
 #include "ops/cpu/key_rows.h"
 
 namespace longhaul::LH_ISA {
@@ -16,16 +18,17 @@ inline int padded_dim(const AttendCall& call) { return (call.head_dim + 15) / 16
 struct Few {
   const AttendUnit& unit;
   const AttendCall& call;
-  int dim;         // head_dim rounded up to 16
-  int rows;        // flat rows
-  float* queries;  // [rows, dim] of the form in use, times scale * log2(e)
-  float* weights;  // [rows, kGroup]
-  float* out;      // [rows, dim]
-  float* fetched;  // [kGroup, dim] keys or values that needed converting first
+  int dim;                   // head_dim rounded up to 16
+  int rows;                  // flat rows
+  float* queries = nullptr;  // [rows, dim] of the form in use, times scale * log2(e)
+  float* weights = nullptr;  // [rows, kGroup]
+  float* out = nullptr;      // [rows, dim]
+  float* fetched = nullptr;  // [kGroup, dim] keys or values that needed converting first
   const std::byte* key[kGroup];
   const std::byte* value[kGroup];
   const std::byte* next_key[kGroup];  // of the group after this one, to be fetched meanwhile
-  int row_bytes;
+  int row_bytes = 0;
+  FewTiles* tiles = nullptr;  // null: vectors
   float max[kFewRows], sum[kFewRows];
 };
 
@@ -147,77 +150,148 @@ void load_queries(Few& f, int form) {
       to[t] = t < f.call.head_dim ? from[t] * (f.call.scale * kLog2e) : 0.0f;
     }
   }
+  if (f.tiles != nullptr) f.tiles->load_queries(f.queries);
+}
+
+void scale_row(Few& f, int m, float factor) {
+  if (f.tiles != nullptr) return f.tiles->scale_row(m, factor);
+  float* out = f.out + m * f.dim;
+  for (int t = 0; t < f.dim; t += kLanes) store(out + t, load(out + t) * splat(factor));
 }
 
 /// Folds scores of keys [lo, hi) into row m's running softmax; leaves weights for add_values.
 void softmax_row(Few& f, int m, int lo, int hi, int count) {
   float* w = f.weights + m * kGroup;
-  float block_max = kLowest;
-  for (int i = lo; i < hi; ++i) block_max = w[i] > block_max ? w[i] : block_max;
+  const int padded = f.tiles != nullptr ? kGroup : (count + kLanes - 1) / kLanes * kLanes;
+  for (int i = 0; i < lo; ++i) w[i] = kLowest;
+  for (int i = hi; i < padded; ++i) w[i] = kLowest;
+  Vec top = load(w);
+  for (int i = kLanes; i < padded; i += kLanes) top = max(top, load(w + i));
+  const float block_max = reduce_max(top);
   if (block_max > f.max[m]) {
     const float shrink = first_lane(exp2_precise(splat(f.max[m] - block_max)));
     f.max[m] = block_max;
     f.sum[m] *= shrink;
-    float* out = f.out + m * f.dim;
-    for (int t = 0; t < f.dim; t += kLanes) store(out + t, load(out + t) * splat(shrink));
+    scale_row(f, m, shrink);
   }
-  for (int i = 0; i < count; i += kLanes) {
-    store(w + i, exp2_precise(load(w + i) - splat(f.max[m])));
+  Vec sum = {};
+  for (int i = 0; i < padded; i += kLanes) {
+    const Vec weight = exp2_precise(load(w + i) - splat(f.max[m]));
+    store(w + i, weight);
+    sum += weight;
   }
-  for (int i = 0; i < lo; ++i) w[i] = 0.0f;
-  for (int i = hi; i < count; ++i) w[i] = 0.0f;
-  for (int i = lo; i < hi; ++i) f.sum[m] += w[i];
+  f.sum[m] += reduce_add(sum);
+}
+
+/// How the keys of a segment reach the products.
+struct Reading {
+  const KeySegment& segment;
+  DType key_type, value_type;  // as the products read them
+  int stride;                  // bytes of a stored row
+  int64_t value_offset;        // from a stored key to its value
+  int key_stride;              // of a key row that the products read
+
+  Reading(const Few& f, const KeySegment& s) : segment(s), stride(row_stride(s.rows)) {
+    value_offset = static_cast<int64_t>(s.rows.page_rows) * stride;
+    value_type = f.call.head_dim % 16 == 0 ? s.rows.type : DType::F32;
+    key_type = s.rotate && f.tiles == nullptr ? DType::F32 : value_type;
+    key_stride = s.rotate && f.tiles != nullptr ? 2 * f.dim : stride;
+  }
+};
+
+/// Brings key i of the group into f.fetched: rotated, as the type that the products read.
+const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
+  float* row = f.fetched + i * f.dim;
+  load_row(r.segment.rows, f.key[i], row);
+  if (r.segment.rotate) rotate_in_place(*f.call.rotations, position_of(r.segment, key), row);
+  if (r.key_type != DType::BF16) return reinterpret_cast<const std::byte*>(row);
+  // bf16 rows lie side by side, below the f32 row that is being read.
+  uint16_t* packed = reinterpret_cast<uint16_t*>(f.fetched) + i * f.dim;
+  for (int t = 0; t < f.dim; t += kLanes) store_bf16(packed + t, load(row + t));
+  return reinterpret_cast<const std::byte*>(packed);
+}
+
+/// Where keys [at, at + count) lie; a stretch without an index walks along its pages.
+void locate_keys(const Reading& r, int64_t at, int64_t count, const std::byte** keys) {
+  const KeySegment& s = r.segment;
+  while (count > 0) {
+    const int64_t row = row_of(s, at), page = s.rows.page_rows;
+    int64_t run = s.index != nullptr ? 1 : page - (row & (page - 1));
+    run = run < count ? run : count;
+    const std::byte* key = key_row(s.rows, r.stride, row);
+    for (int64_t i = 0; i < run; ++i) keys[i] = key + i * r.stride;
+    at += run, count -= run, keys += run;
+  }
+}
+
+/// Finds a group of keys, its values, and the keys of the next group (what is left of it).
+void locate(Few& f, const Reading& r, int64_t at, int count, int64_t end) {
+  const KeySegment& s = r.segment;
+  const int64_t left = end - at - kGroup, later = left < 0 ? 0 : left < count ? left : count;
+  locate_keys(r, at, count, f.key);
+  locate_keys(r, at + kGroup, later, f.next_key);
+  for (int64_t i = later; i < count; ++i) f.next_key[i] = f.key[i];
+  for (int i = 0; i < count; ++i) f.value[i] = f.key[i] + r.value_offset;
+  if (s.rotate || r.key_type != s.rows.type) {
+    for (int i = 0; i < count; ++i) f.key[i] = fetch_key(f, r, i, at + i);
+  }
+  if (r.value_type == s.rows.type) return;
+  for (int i = 0; i < count; ++i) {
+    float* to = f.fetched + (kGroup + i) * f.dim;
+    load_row(s.rows, f.value[i], to);
+    f.value[i] = reinterpret_cast<const std::byte*>(to);
+  }
+}
+
+/// Turns the scores of keys [at, at + count) into weights, row by row.
+void softmax_rows(Few& f, const KeySegment& s, int64_t at, int count) {
+  for (int m = 0; m < f.rows; ++m) {
+    const KeyRange range = visible_keys(s, f.unit.row_position + m / f.unit.head_count);
+    int64_t lo = range.begin - at, hi = range.end - at;
+    lo = lo < 0 ? 0 : lo > count ? count : lo;
+    hi = hi < lo ? lo : hi > count ? count : hi;
+    if (lo < hi) {
+      softmax_row(f, m, static_cast<int>(lo), static_cast<int>(hi), count);
+    } else {
+      for (int i = 0; i < kGroup; ++i) f.weights[m * kGroup + i] = 0.0f;
+    }
+  }
 }
 
 /// Keys [begin, end) of a segment.
 void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   load_queries(f, s.query);
-  const int stride = f.row_bytes = row_stride(s.rows);
-  const bool whole_vectors = f.call.head_dim % 16 == 0;
-  const DType value_type = whole_vectors ? s.rows.type : DType::F32;
-  const DType key_type = s.rotate ? DType::F32 : value_type;
-  const Step score = pick<ScoreKeys>(key_type, f.rows);
-  const Step add = pick<AddValues>(value_type, f.rows);
-  const size_t value_shift = static_cast<size_t>(kGroup) * f.dim;
-
+  const Reading r(f, s);
+  f.row_bytes = r.stride;
+  const Step score = pick<ScoreKeys>(r.key_type, f.rows);
+  const Step add = pick<AddValues>(r.value_type, f.rows);
   const KeyRange first = visible_keys(s, f.unit.row_position);
   const KeyRange last = visible_keys(s, f.unit.row_position + f.unit.row_count - 1);
   begin = begin > first.begin ? begin : first.begin;
   end = end < last.end ? end : last.end;
   for (int64_t at = begin; at < end; at += kGroup) {
     const int count = end - at < kGroup ? static_cast<int>(end - at) : kGroup;
-    for (int i = 0; i < count; ++i) {
-      const int64_t row = row_of(s, at + i);
-      const int64_t later = at + i + kGroup < end ? row_of(s, at + i + kGroup) : row;
-      f.next_key[i] = key_row(s.rows, stride, later);
-      f.key[i] = key_row(s.rows, stride, row);
-      f.value[i] = value_row(s.rows, stride, row);
-      if (s.rotate || key_type != s.rows.type) {
-        float* to = f.fetched + i * f.dim;
-        load_row(s.rows, f.key[i], to);
-        if (s.rotate) rotate_in_place(*f.call.rotations, position_of(s, at + i), to);
-        f.key[i] = reinterpret_cast<const std::byte*>(to);
-      }
-      if (value_type != s.rows.type) {
-        float* to = f.fetched + value_shift + i * f.dim;
-        load_row(s.rows, f.value[i], to);
-        f.value[i] = reinterpret_cast<const std::byte*>(to);
-      }
+    locate(f, r, at, count, end);
+    if (f.tiles != nullptr) {
+      f.tiles->score(f.key, r.key_stride, count, f.weights, f.next_key);
+    } else {
+      score(f, count);
     }
-    score(f, count);
-    for (int m = 0; m < f.rows; ++m) {
-      const KeyRange range = visible_keys(s, f.unit.row_position + m / f.unit.head_count);
-      int64_t lo = range.begin - at, hi = range.end - at;
-      lo = lo < 0 ? 0 : lo > count ? count : lo;
-      hi = hi < lo ? lo : hi > count ? count : hi;
-      if (lo < hi) {
-        softmax_row(f, m, static_cast<int>(lo), static_cast<int>(hi), count);
-      } else {
-        for (int i = 0; i < count; ++i) f.weights[m * kGroup + i] = 0.0f;
-      }
+    softmax_rows(f, s, at, count);
+    if (f.tiles != nullptr) {
+      f.tiles->add_values(f.value, count, f.weights, f.next_key, r.value_offset);
+    } else {
+      add(f, count);
     }
-    add(f, count);
   }
+}
+
+bool tiles_serve(const AttendUnit& unit) {
+  bool served = unit.call->compute == AttendCompute::kBest && FewTiles::serves(unit.call->head_dim);
+  for (int i = 0; i < unit.segment_count; ++i) {
+    served = served && unit.segments[i].rows.type == DType::BF16;
+  }
+  return served;
 }
 
 void write_out(const Few& f) {
@@ -245,33 +319,26 @@ void write_out(const Few& f) {
 
 size_t few_scratch_bytes(const AttendCall& call) {
   const size_t dim = static_cast<size_t>(padded_dim(call));
-  return sizeof(float) * (2 * kFewRows * dim + kFewRows * kGroup + 2 * kGroup * dim);
+  return sizeof(float) * (2 * kFewRows * dim + kFewRows * kGroup + 2 * kGroup * dim) +
+         FewTiles::scratch_bytes(padded_dim(call));
 }
 
 void attend_few(const AttendUnit& unit, std::byte* scratch) {
-  Few f{unit,
-        *unit.call,
-        padded_dim(*unit.call),
-        unit.row_count * unit.head_count,
-        nullptr,
-        nullptr,
-        nullptr,
-        nullptr,
-        {},
-        {},
-        {},
-        0,
-        {},
-        {}};
+  Few f{unit, *unit.call, padded_dim(*unit.call), unit.row_count * unit.head_count};
+  FewTiles tiles(f.dim, f.rows, scratch);
+  scratch += FewTiles::scratch_bytes(f.dim);
+  if (tiles_serve(unit)) f.tiles = &tiles;
   float* at = reinterpret_cast<float*>(scratch);
   f.queries = at;
   f.out = f.queries + kFewRows * f.dim;
   f.weights = f.out + kFewRows * f.dim;
   f.fetched = f.weights + kFewRows * kGroup;
   std::memset(f.out, 0, sizeof(float) * static_cast<size_t>(f.rows * f.dim));
-  std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * f.dim));
+  if (f.dim != f.call.head_dim)
+    std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * f.dim));
   for (int m = 0; m < f.rows; ++m) f.max[m] = kLowest, f.sum[m] = 0.0f;
 
+  if (f.tiles != nullptr) FewTiles::begin();
   int64_t start = 0;  // of the segment, in the keys laid end to end
   for (int i = 0; i < unit.segment_count; ++i) {
     const KeySegment& s = unit.segments[i];
@@ -279,6 +346,10 @@ void attend_few(const AttendUnit& unit, std::byte* scratch) {
     const int64_t end = unit.key_begin + unit.key_count - start;
     if (begin < s.count && end > begin) segment_part(f, s, begin, end < s.count ? end : s.count);
     start += s.count;
+  }
+  if (f.tiles != nullptr) {
+    f.tiles->read_sums(f.out);
+    FewTiles::end();
   }
   write_out(f);
 }

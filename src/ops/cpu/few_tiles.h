@@ -1,0 +1,254 @@
+#pragma once
+// Products of few query rows with 64 bf16 keys and values on the matrix unit, straight from rows as
+// they are stored. Queries and weights are split into two bf16 terms (value = high + low), so that
+// only stored keys and values carry bf16's rounding. For *.isa.cc only.
+
+#include <cstddef>
+#include <cstring>
+
+#include "ops/cpu/simd.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AMX_BF16__)
+class FewTiles {
+ public:
+  static constexpr int kKeys = 64;  ///< of a group
+  static constexpr int kRows = 8;   ///< query rows, at most
+
+  static bool serves(int dim) { return dim % 32 == 0; }
+
+  static size_t scratch_bytes(int dim) {
+    const size_t d = static_cast<size_t>(dim);
+    return sizeof(uint16_t) * (32 * d + 32 * d + 32 * d + 2 * kRows * kKeys) +
+           sizeof(float) * (16 * 16 + kRows * d);
+  }
+
+  /// `scratch` is aligned to 64 bytes.
+  FewTiles(int dim, int rows, std::byte* scratch) : dim_(dim), rows_(rows) {
+    const auto take = [&](auto*& pointer, size_t count) {
+      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(scratch);
+      scratch += count * sizeof *pointer;
+    };
+    const size_t d = static_cast<size_t>(dim);
+    take(queries_, 32 * d);
+    take(keys_, 32 * d);
+    take(values_, 32 * d);
+    take(weights_, 2 * kRows * kKeys);
+    take(scores_, 16 * 16);
+    take(out_, kRows * d);
+    std::memset(queries_, 0, sizeof(uint16_t) * 32 * d);
+    std::memset(weights_, 0, sizeof(uint16_t) * 2 * kRows * kKeys);
+    std::memset(out_, 0, sizeof(float) * kRows * d);
+  }
+
+  static void begin() {
+    // Tiles 0-4: 16 rows (scores of two blocks, keys, two of queries or values); 5-7: kRows rows
+    // (sums, high and low weights). 64 bytes a row.
+    alignas(64) static const uint8_t config[64] = {
+        1, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0,  0,  0,  0,  0,  0,     64,    0,    64,
+        0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0,  64, 0,  0,  0,  0,     0,     0,    0,
+        0, 0,  0, 0,  0, 0,  0, 0,  0, 0,  16, 16, 16, 16, 16, kRows, kRows, kRows};
+    _tile_loadconfig(config);
+  }
+  static void end() { _tile_release(); }
+
+  /// queries [rows, dim] f32 -> pairs along dim, one row a column.
+  void load_queries(const float* queries) {
+    for (int m = 0; m < rows_; ++m) {
+      for (int t = 0; t < dim_; t += 16) {
+        const Vec x = load(queries + m * dim_ + t);
+        uint16_t terms[2][16];
+        split(x, terms[0], terms[1]);
+        for (int term = 0; term < 2; ++term) {
+          for (int i = 0; i < 16; ++i) {
+            const int pair = t + i;  // [term][dim / 2 pairs][16 columns][2]
+            queries_[term * 16 * dim_ + pair / 2 * 32 + 2 * m + pair % 2] = terms[term][i];
+          }
+        }
+      }
+    }
+  }
+
+  /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
+  /// multiple of 32 is unspecified.
+  /// Meanwhile the rows `next` are fetched.
+  void score(const std::byte* const* key, int row_bytes, int count, float* weights,
+             const std::byte* const* next) {
+    for (int g = 0; g < count; g += 32) {
+      for (int i = g; i < g + 32 && i < count; ++i) prefetch(next[i]);
+      const std::byte* block[2];
+      int64_t stride[2];
+      for (int b = 0; b < 2; ++b)
+        block[b] = even_rows(key, g + 16 * b, row_bytes, count, &stride[b]);
+      const bool both = g + 16 < count;
+      _tile_zero(0);
+      _tile_zero(1);
+      for (int t = 0; t < dim_; t += 32) {
+        _tile_loadd(3, queries_ + 16 * t, 64);
+        _tile_loadd(4, queries_ + 16 * (dim_ + t), 64);
+        _tile_loadd(2, block[0] + 2 * t, stride[0]);
+        _tile_dpbf16ps(0, 2, 3);
+        _tile_dpbf16ps(0, 2, 4);
+        if (!both) continue;
+        _tile_loadd(2, block[1] + 2 * t, stride[1]);
+        _tile_dpbf16ps(1, 2, 3);
+        _tile_dpbf16ps(1, 2, 4);
+      }
+      _tile_stored(0, scores_, 64);
+      transpose(weights + g);
+      if (!both) continue;
+      _tile_stored(1, scores_, 64);
+      transpose(weights + g + 16);
+    }
+  }
+
+  /// Sums of row m so far times `factor`.
+  void scale_row(int m, float factor) {
+    for (int t = 0; t < dim_; t += 16) {
+      float* at = out_ + t * kRows + m * 16;
+      store(at, load(at) * splat(factor));
+    }
+  }
+
+  /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
+  /// Meanwhile the rows `offset` bytes from `next` are fetched.
+  void add_values(const std::byte* const* value, int count, const float* weights,
+                  const std::byte* const* next, int64_t offset) {
+    for (int m = 0; m < rows_; ++m) {
+      for (int i = 0; i < kKeys; i += 16) {
+        split(load(weights + m * kKeys + i), weights_ + m * kKeys + i,
+              weights_ + (kRows + m) * kKeys + i);
+      }
+    }
+    for (int g = 0; g < count; g += 32) {
+      pack_values(value, g, count, next, offset);
+      _tile_loadd(6, weights_ + g, 2 * kKeys);
+      _tile_loadd(7, weights_ + kRows * kKeys + g, 2 * kKeys);
+      for (int t = 0; t < dim_; t += 16) {
+        float* sums = out_ + t * kRows;
+        _tile_loadd(5, sums, 64);
+        _tile_loadd(3, values_ + 32 * t, 64);
+        _tile_dpbf16ps(5, 6, 3);
+        _tile_dpbf16ps(5, 7, 3);
+        _tile_stored(5, sums, 64);
+      }
+    }
+  }
+
+  /// The sums as [rows, dim].
+  void read_sums(float* out) const {
+    for (int m = 0; m < rows_; ++m) {
+      for (int t = 0; t < dim_; ++t)
+        out[m * dim_ + element(t)] = out_[t / 16 * 16 * kRows + m * 16 + t % 16];
+    }
+  }
+
+ private:
+  void prefetch(const std::byte* row) const {
+    for (int at = 0; at < 2 * dim_; at += 64) __builtin_prefetch(row + at);
+  }
+
+  /// Which element of a value stands in column t of the sums: pack_values interleaves quarters.
+  static int element(int t) {
+    const int half = t / 16 % 2, column = t % 16;
+    return t / 32 * 32 + column / 4 * 8 + half * 4 + column % 4;
+  }
+
+  /// x = high + low, both rounded to bf16.
+  static void split(Vec x, uint16_t* high, uint16_t* low) {
+    store_bf16(high, x);
+    store_bf16(low, x - load_bf16(high));
+  }
+
+  /// 16 keys from `at` on at one distance from each other, copied together where they are not.
+  const std::byte* even_rows(const std::byte* const* key, int at, int row_bytes, int count,
+                             int64_t* stride) {
+    *stride = row_bytes;
+    if (at >= count) return nullptr;
+    if (at + 16 <= count) {
+      const __m512i eight = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+      const __m512i step = _mm512_mullo_epi64(eight, _mm512_set1_epi64(row_bytes));
+      const __m512i first = _mm512_add_epi64(_mm512_set1_epi64((long long)key[at]), step);
+      const __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(8 * row_bytes));
+      if ((_mm512_cmpneq_epi64_mask(first, _mm512_loadu_si512(key + at)) |
+           _mm512_cmpneq_epi64_mask(second, _mm512_loadu_si512(key + at + 8))) == 0) {
+        return key[at];
+      }
+    }
+    uint16_t* to = keys_ + at / 16 % 2 * 16 * dim_;  // two blocks are in use at a time
+    for (int i = 0; i < 16; ++i) {
+      const std::byte* from = key[at + i < count ? at + i : at];
+      std::memcpy(to + i * dim_, from, 2 * static_cast<size_t>(dim_));
+    }
+    *stride = 2 * dim_;
+    return reinterpret_cast<const std::byte*>(to);
+  }
+
+  /// scores_ [16 keys, 16] -> weights[m * kKeys + key].
+  void transpose(float* weights) const {
+    for (int m = 0; m < rows_; m += 4) {
+      __m512 rows[4];
+      for (int j = 0; j < 4; ++j) {  // 128-bit lane l: key 4 l + j
+        const float* from = scores_ + j * 16 + m;
+        rows[j] = _mm512_castps128_ps512(_mm_load_ps(from));
+        rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 4 * 16), 1);
+        rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 8 * 16), 2);
+        rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 12 * 16), 3);
+      }
+      const __m512d a = (__m512d)_mm512_unpacklo_ps(rows[0], rows[1]);
+      const __m512d b = (__m512d)_mm512_unpackhi_ps(rows[0], rows[1]);
+      const __m512d c = (__m512d)_mm512_unpacklo_ps(rows[2], rows[3]);
+      const __m512d d = (__m512d)_mm512_unpackhi_ps(rows[2], rows[3]);
+      store(weights + m * kKeys, (Vec)_mm512_unpacklo_pd(a, c));
+      store(weights + (m + 1) * kKeys, (Vec)_mm512_unpackhi_pd(a, c));
+      store(weights + (m + 2) * kKeys, (Vec)_mm512_unpacklo_pd(b, d));
+      store(weights + (m + 3) * kKeys, (Vec)_mm512_unpackhi_pd(b, d));
+    }
+  }
+
+  /// 32 values as pairs of keys: [dim / 16][16 pairs][16 elements][2].
+  void pack_values(const std::byte* const* value, int at, int count, const std::byte* const* next,
+                   int64_t offset) {
+    for (int pair = 0; pair < 16; ++pair) {
+      const int i = at + 2 * pair;
+      const std::byte* first = value[i < count ? i : count - 1];
+      const std::byte* second = value[i + 1 < count ? i + 1 : count - 1];
+      prefetch(next[i < count ? i : count - 1] + offset);
+      prefetch(next[i + 1 < count ? i + 1 : count - 1] + offset);
+      for (int t = 0; t < dim_; t += 32) {
+        const __m512i a = _mm512_loadu_si512(first + 2 * t), b = _mm512_loadu_si512(second + 2 * t);
+        uint16_t* to = values_ + 32 * t + 32 * pair;
+        _mm512_store_si512(to, _mm512_unpacklo_epi16(a, b));
+        _mm512_store_si512(to + 16 * 32, _mm512_unpackhi_epi16(a, b));
+      }
+    }
+  }
+
+  int dim_, rows_;
+  uint16_t* queries_;  // [high, low][dim / 2 pairs][16 columns][2]
+  uint16_t* keys_;     // [2 blocks, 16, dim]
+  uint16_t* values_;   // [dim / 16][16 pairs][16][2]
+  uint16_t* weights_;  // [high, low][kRows][kKeys]
+  float* scores_;      // [16 keys, 16]
+  float* out_;         // [dim / 16][kRows][16]
+};
+
+#else
+/// Without a matrix unit.
+class FewTiles {
+ public:
+  static bool serves(int) { return false; }
+  static size_t scratch_bytes(int) { return 0; }
+  FewTiles(int, int, std::byte*) {}
+  static void begin() {}
+  static void end() {}
+  void load_queries(const float*) {}
+  void score(const std::byte* const*, int, int, float*, const std::byte* const*) {}
+  void scale_row(int, float) {}
+  void add_values(const std::byte* const*, int, const float*, const std::byte* const*, int64_t) {}
+  void read_sums(float*) const {}
+};
+#endif
+
+}  // namespace longhaul::LH_ISA
