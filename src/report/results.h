@@ -1,0 +1,92 @@
+#pragma once
+// Records put into cells: what every format of the report shows.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/run_folder.h"
+#include "report/statistics/estimate.h"
+
+namespace longhaul {
+
+/// One line of a table, one curve of a chart: a method of one run.
+struct Series {
+  size_t run = 0;
+  std::string method;  ///< canonical text
+  /// As short as it can be told apart: the bare name where a run has one setting of it, with the
+  /// run's name behind it where several runs have it.
+  std::string label;
+  bool control = false;
+};
+
+/// A task asked in one way: with the answer's opening words at the prompt's end, or without.
+struct TaskVariant {
+  std::string task;
+  bool opening = false;
+  std::string metric;  ///< of record.h
+  std::string label;   ///< "needle", "needle, opened"
+  std::string summary, rule, source;
+};
+
+struct Cell {
+  Estimate score;
+  int64_t failed = 0;  ///< records without an answer: scored 0; left out of nll and of controls
+  double first_token_seconds = 0;       ///< medians of what was answered; 0: unknown
+  double decode_tokens_per_second = 0;  ///< of replies of two tokens or more
+  double kv_bytes = 0;
+  double pairs_share = 0;
+  std::vector<const Record*> records;
+};
+
+struct CellKey {
+  size_t variant = 0;
+  int64_t length = 0;
+  size_t series = 0;
+  auto operator<=>(const CellKey&) const = default;
+};
+
+/// Everything in the order in which it is shown: methods as run.json lists them (dense first),
+/// controls last; tasks as run.json lists them; lengths ascending, 0 (the samples' own) first.
+class Results {
+ public:
+  /// Keeps pointers into `runs`, which must outlive it.
+  explicit Results(std::span<const RunFolder> runs);
+
+  std::span<const RunFolder> runs() const { return runs_; }
+  const std::vector<Series>& series() const { return series_; }
+  const std::vector<TaskVariant>& variants() const { return variants_; }
+  const std::vector<int64_t>& lengths() const { return lengths_; }
+  /// Lengths at which the variant has a record.
+  std::vector<int64_t> lengths_of(size_t variant) const;
+  const Cell* cell(size_t variant, int64_t length, size_t series) const;  ///< null: none
+  const std::map<CellKey, Cell>& cells() const { return cells_; }
+  int64_t records() const { return records_; }
+  /// Dense attention of the run; none where it was not asked.
+  std::optional<size_t> dense_of(size_t run) const;
+
+ private:
+  void find_series();
+  void find_variants();
+  void fill_cells();
+
+  std::span<const RunFolder> runs_;
+  std::vector<Series> series_;
+  std::vector<TaskVariant> variants_;
+  std::vector<int64_t> lengths_;
+  std::map<CellKey, Cell> cells_;
+  int64_t records_ = 0;
+};
+
+bool is_control(const std::string& method);
+
+/// One number per sample. Stretches of one text (metric nll: "emma@512", "emma@1024", ...) are one
+/// sample, their mean weighted by tokens: they are not independent of each other. An answer that
+/// was never given is 0; with nll, and where `drop_failed` says so, it is left out.
+std::map<std::string, double> scores_by_sample(std::span<const Record* const> records,
+                                               bool drop_failed);
+
+}  // namespace longhaul

@@ -1,0 +1,37 @@
+#pragma once
+// From values to places in a picture, and where the ticks stand.
+
+#include <string>
+#include <vector>
+
+#include "report/svg/svg.h"
+
+namespace longhaul {
+
+enum class Unit { kPlain, kPercent, kTokens, kSeconds, kBytes, kPerSecond };
+
+struct Axis {
+  double low = 0, high = 1;  ///< values at the two ends; above 0 when `log`
+  bool log = false;
+  Unit unit = Unit::kPlain;
+  double from = 0, to = 1;  ///< places of the two ends
+  std::vector<double> ticks;
+
+  double at(double value) const;
+};
+
+/// An axis over `values` (at least one; above 0 when `log`) with round ends and about `count`
+/// ticks. Percent axes stay within 0..1. Logarithmic ones get a factor of air at both ends.
+Axis make_axis(const std::vector<double>& values, Unit unit, bool log, int count);
+
+std::string tick_text(double value, Unit unit);
+
+/// A chart's frame: where the curves lie, grid lines, ticks and titles. x runs left to right, y
+/// bottom to top; ticks whose texts would touch are left out.
+struct Frame {
+  double left = 0, top = 0, right = 0, bottom = 0;
+};
+void draw_axes(Svg& svg, const Frame& frame, Axis& x, Axis& y, const std::string& x_title,
+               const std::string& y_title);
+
+}  // namespace longhaul

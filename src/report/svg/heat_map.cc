@@ -1,0 +1,54 @@
+#include "report/svg/heat_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "report/svg/chart_style.h"
+#include "report/text.h"
+
+namespace longhaul {
+
+Svg draw(const HeatMap& map) {
+  constexpr double kWidth = 330, kLeft = 48, kTop = 30, kRow = 19, kWidestCell = 64;
+  const size_t columns = map.x_labels.size(), rows = map.y_labels.size();
+  LH_ASSERT(columns > 0 && map.cells.size() == columns * rows);
+  const double cell = std::min(kWidestCell, (kWidth - kLeft - 4) / static_cast<double>(columns));
+  const double bottom = kTop + kRow * static_cast<double>(rows);
+  Svg svg(kWidth, bottom + 42,
+          fmt::format("{}: score by {} and {}", map.title, map.x_title, map.y_title));
+  svg.text({2, 15}, map.title, "head");
+  for (size_t row = 0; row < rows; ++row) {
+    const double y = kTop + kRow * static_cast<double>(row);
+    svg.text({kLeft - 6, y + kRow / 2 + 4}, map.y_labels[row], "tick", Anchor::kEnd);
+    for (size_t column = 0; column < columns; ++column) {
+      const double x = kLeft + cell * static_cast<double>(column);
+      const auto& value = map.cells[row * columns + column];
+      if (!value) {
+        svg.rect({x + 1, y + 1}, cell - 2, kRow - 2, "empty", {{"stroke-dasharray", "2 2"}});
+        continue;
+      }
+      const ScoreFill fill = score_fill(value->score);
+      svg.rect({x, y}, cell, kRow, std::string("cell ") + std::string(fill.classes),
+               {{"fill-opacity", fmt::format("{:.2f}", fill.opacity)}}, value->tooltip);
+      if (cell < 26) continue;
+      svg.text({x + cell / 2, y + kRow / 2 + 4}, percent_text(value->score),
+               fill.opacity > 0.6 ? "small strong" : "small", Anchor::kMiddle,
+               {{"pointer-events", "none"}});
+    }
+  }
+  double taken = -1e9;
+  for (size_t column = 0; column < columns; ++column) {
+    const double x = kLeft + cell * (static_cast<double>(column) + 0.5);
+    const double half = Svg::text_width(map.x_labels[column], 11.5) / 2;
+    if (x - half < taken + 4) continue;
+    svg.text({x, bottom + 15}, map.x_labels[column], "tick", Anchor::kMiddle);
+    taken = x + half;
+  }
+  svg.text({kLeft, bottom + 33}, map.x_title, "name");
+  svg.text({kLeft - 6, kTop - 4}, map.y_title, "name small", Anchor::kEnd);
+  return svg;
+}
+
+}  // namespace longhaul

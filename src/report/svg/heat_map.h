@@ -1,0 +1,26 @@
+#pragma once
+// Scores over two axes: context length by the depth of the needle.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/svg/svg.h"
+
+namespace longhaul {
+
+struct HeatCell {
+  double score = 0;  ///< 0..1
+  std::string tooltip;
+};
+
+struct HeatMap {
+  std::string title, x_title, y_title;
+  std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
+  /// [row * x_labels.size() + column]; none: nothing was asked there.
+  std::vector<std::optional<HeatCell>> cells;
+};
+
+Svg draw(const HeatMap& map);
+
+}  // namespace longhaul

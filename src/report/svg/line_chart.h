@@ -1,0 +1,34 @@
+#pragma once
+// Curves with their names at the right end.
+
+#include <string>
+#include <vector>
+
+#include "report/svg/axis.h"
+#include "report/svg/svg.h"
+
+namespace longhaul {
+
+struct LinePoint {
+  double x = 0, y = 0;  ///< above 0 on a logarithmic axis
+  std::string tooltip;
+};
+
+struct LineSeries {
+  std::string label;
+  size_t style = 0;               ///< chart_style.h
+  std::vector<LinePoint> points;  ///< ascending x, at least one
+};
+
+struct LineChart {
+  std::string title, x_title, y_title;
+  Unit x_unit = Unit::kTokens, y_unit = Unit::kPlain;
+  bool log_x = true, log_y = false;
+  std::vector<double> x_ticks;  ///< empty: chosen
+  std::vector<LineSeries> series;
+};
+
+/// At least one series.
+Svg draw(const LineChart& chart);
+
+}  // namespace longhaul

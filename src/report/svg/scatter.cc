@@ -1,0 +1,80 @@
+#include "report/svg/scatter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "report/svg/chart_style.h"
+#include "report/svg/label_places.h"
+
+namespace longhaul {
+namespace {
+
+constexpr double kWidth = 460, kHeight = 340;
+constexpr Frame kFrame{46, 52, kWidth - 12, kHeight - 44};
+
+void draw_frontier(Svg& svg, const Scatter& chart, const Axis& x, const Axis& y) {
+  std::string commands;
+  double right = 0;
+  for (const size_t i : pareto_frontier(chart.points)) {
+    const ScatterPoint& p = chart.points[i];
+    const std::string px = svg_number(x.at(p.x)), py = svg_number(y.at(p.y));
+    // At a cost between two of its points, the cheaper one's quality is what can be had.
+    commands += fmt::format(fmt::runtime(commands.empty() ? "M{} {}" : "H{}V{}"), px, py);
+    right = std::max(right, x.at(p.x));
+  }
+  if (right < kFrame.right) commands += fmt::format("H{}", svg_number(kFrame.right));
+  svg.path(commands, "front");
+}
+
+}  // namespace
+
+std::vector<size_t> pareto_frontier(const std::vector<ScatterPoint>& points) {
+  std::vector<size_t> order(points.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return points[a].x != points[b].x ? points[a].x < points[b].x : points[a].y > points[b].y;
+  });
+  std::vector<size_t> frontier;
+  for (const size_t i : order) {
+    if (frontier.empty() || points[i].y > points[frontier.back()].y) frontier.push_back(i);
+  }
+  return frontier;
+}
+
+Svg draw(const Scatter& chart) {
+  LH_ASSERT(!chart.points.empty());
+  std::vector<double> xs, ys;
+  for (const ScatterPoint& p : chart.points) {
+    xs.push_back(p.x);
+    ys.push_back(p.y);
+  }
+  Axis x = make_axis(xs, chart.x_unit, true, 5), y = make_axis(ys, chart.y_unit, false, 5);
+  Svg svg(kWidth, kHeight,
+          fmt::format("{}: {} against {}", chart.title, chart.y_title, chart.x_title));
+  svg.text({2, 15}, chart.title, "head");
+  draw_axes(svg, kFrame, x, y, chart.x_title, chart.y_title);
+  draw_frontier(svg, chart, x, y);
+  std::vector<Point> places;
+  std::vector<std::string> texts;
+  for (const ScatterPoint& p : chart.points) {
+    places.push_back({x.at(p.x), y.at(p.y)});
+    texts.push_back(p.label);
+  }
+  const auto labels =
+      place_labels(places, texts, {kFrame.left, kFrame.top - 12, kFrame.right + 10, kFrame.bottom});
+  for (size_t i = 0; i < places.size(); ++i) {
+    const ScatterPoint& p = chart.points[i];
+    const std::string colour = series_class(p.style);
+    if (labels[i].far) {
+      svg.line(places[i], {labels[i].at.x, labels[i].at.y - 4}, "lead " + colour);
+    }
+    svg.path(marker_path(p.style, places[i], 4.5), "mark " + colour, {}, p.tooltip);
+    svg.text(labels[i].at, p.label, "label " + colour, labels[i].anchor);
+  }
+  return svg;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,57 @@
+#pragma once
+// Writes one SVG picture: shapes whose colours come from classes (chart_style.h), so that one file
+// serves light and dark pages. Every text is escaped here.
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace longhaul {
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+enum class Anchor { kStart, kMiddle, kEnd };
+
+class Svg {
+ public:
+  using Attributes = std::initializer_list<std::pair<std::string_view, std::string>>;
+
+  /// `label`: what the picture shows, for those who do not see it. Units are about CSS pixels.
+  Svg(double width, double height, std::string_view label);
+
+  /// `classes` name a style of chart_style.h; `tooltip`: shown under the pointer, may be empty.
+  void line(Point from, Point to, std::string_view classes);
+  void rect(Point corner, double width, double height, std::string_view classes,
+            Attributes attributes = {}, std::string_view tooltip = "");
+  void path(std::string_view commands, std::string_view classes, Attributes attributes = {},
+            std::string_view tooltip = "");
+  void text(Point at, std::string_view text, std::string_view classes,
+            Anchor anchor = Anchor::kStart, Attributes attributes = {});
+
+  double width() const { return width_; }
+  double height() const { return height_; }
+  /// An element for an HTML page that holds chart_css() itself.
+  std::string element() const;
+  /// A file of its own: name space, style and a background.
+  std::string file() const;
+
+  /// About how wide a text is drawn, in the picture's units.
+  static double text_width(std::string_view text, double font_size);
+
+ private:
+  std::string head(std::string_view attributes) const;
+  void shape(std::string_view tag, std::string_view geometry, std::string_view classes,
+             Attributes attributes, std::string_view tooltip);
+
+  double width_, height_;
+  std::string label_;
+  std::string body_;
+};
+
+/// "12.5", without needless zeros.
+std::string svg_number(double value);
+
+}  // namespace longhaul

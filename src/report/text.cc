@@ -1,0 +1,168 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "base/units.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// Bytes of the well-formed UTF-8 character at the front; 0: there is none (Unicode, table 3-7).
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return static_cast<unsigned char>(i < text.size() ? text[i] : 0);
+  };
+  const auto trails = [&](size_t from, size_t count) {
+    for (size_t i = from; i < from + count; ++i) {
+      if ((byte(i) & 0xC0) != 0x80) return false;
+    }
+    return true;
+  };
+  const unsigned lead = byte(0), second = byte(1);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return trails(1, 1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const bool overlong = lead == 0xE0 && second < 0xA0, surrogate = lead == 0xED && second > 0x9F;
+    return !overlong && !surrogate && trails(1, 2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const bool overlong = lead == 0xF0 && second < 0x90, beyond = lead == 0xF4 && second > 0x8F;
+    return !overlong && !beyond && trails(1, 3) ? 4 : 0;
+  }
+  return 0;
+}
+
+bool xml_character(std::string_view character) {
+  if (character.size() == 1) {
+    const auto c = static_cast<unsigned char>(character[0]);
+    return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
+  }
+  return character != "\xEF\xBF\xBE" && character != "\xEF\xBF\xBF";  // U+FFFE, U+FFFF
+}
+
+std::string_view escaped(char c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      return "";
+  }
+}
+
+bool is_number(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  std::strtod(copy.c_str(), &end);
+  return !copy.empty() && *end == '\0';
+}
+
+}  // namespace
+
+std::string escape_xml(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
+    if (length == 0 || !xml_character(character)) {
+      out += kReplacement;
+    } else if (const std::string_view entity = escaped(character[0]); !entity.empty()) {
+      out += entity;
+    } else {
+      out += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
+
+std::string csv_field(std::string_view text) {
+  std::string field(text);
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != text.npos;
+  if (formula && !is_number(text)) field = fmt::format("'{}", text);
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string out;
+  for (const char c : escape_xml(text)) {
+    if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '[' || c == ']')
+      out += '\\';
+    out += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string shortened(std::string_view text, size_t most) {
+  std::string out;
+  for (size_t count = 0; !text.empty(); ++count) {
+    if (count == most) return out + "\xE2\x80\xA6";
+    const size_t length = std::max<size_t>(utf8_length(text), 1);
+    const char c = text[0];
+    if (c == '\n' || c == '\r' || c == '\t') {
+      out += ' ';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string tokens_text(int64_t tokens) {
+  constexpr int64_t kKilo = 1024, kMega = kKilo * kKilo;
+  if (tokens >= kMega && tokens % kMega == 0) return with_commas(tokens / kMega) + "M";
+  if (tokens >= kKilo && tokens % kKilo == 0) return with_commas(tokens / kKilo) + "K";
+  return with_commas(tokens);
+}
+
+std::string length_text(int64_t length) { return length == 0 ? "own" : tokens_text(length); }
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  const double rounded = std::round(percent);
+  // A decimal where it tells something: near the ends a rounded 0 or 100 would claim too much.
+  const bool near_end = (rounded == 0 && percent > 0.05) || (rounded == 100 && percent < 99.95);
+  return near_end ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+}
+
+std::string p_value_text(double p) {
+  if (p < 0.001) return "< 0.001";
+  return p < 0.1 ? fmt::format("{:.3f}", p) : fmt::format("{:.2f}", p);
+}
+
+std::string signed_points(double share) {
+  const double points = 100 * std::abs(share);
+  const std::string digits =
+      points < 0.95 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
+  if (digits == "0.0") return "0";
+  return fmt::format("{}{}", share < 0 ? "\xE2\x88\x92" : "+", digits);
+}
+
+std::string number_text(double value) {
+  const double size = std::abs(value);
+  if (size != 0 && (size < 1e-3 || size >= 1e7)) return fmt::format("{:.2e}", value);
+  if (size >= 1000) return with_commas(std::llround(value));
+  return fmt::format("{:.{}f}", value, size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
+}
+
+}  // namespace longhaul

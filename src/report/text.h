@@ -1,0 +1,33 @@
+#pragma once
+// Texts of the report: escaped, and numbers as its tables and axes print them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+/// For XML and HTML, in texts and between quotes: & < > " ' are escaped, what is no UTF-8 or no
+/// character of XML 1.0 becomes U+FFFD.
+std::string escape_xml(std::string_view text);
+
+/// One field of RFC 4180: between quotes when it must be. Formulas of spreadsheets (= + - @ at the
+/// start of a text that is no number) get an apostrophe in front, so that none is run.
+std::string csv_field(std::string_view text);
+
+/// A cell of a Markdown table: pipes and HTML escaped, line breaks made spaces.
+std::string markdown_cell(std::string_view text);
+
+/// At most `most` characters (code points), with "…" in place of the rest; line breaks become
+/// spaces.
+std::string shortened(std::string_view text, size_t most);
+
+std::string tokens_text(int64_t tokens);  ///< "4K" for 4096, "3,000", "1M"
+std::string length_text(int64_t length);  ///< tokens_text; "own" for 0: samples' own lengths
+std::string percent_text(double share);   ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"
+std::string p_value_text(double p);       ///< "0.013", "< 0.001"
+std::string signed_points(double share);  ///< -0.35: "−35" with a true minus sign; 0.004: "+0.4"
+std::string number_text(
+    double value);  ///< three significant digits, no exponent in the usual range
+
+}  // namespace longhaul
