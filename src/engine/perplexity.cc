@@ -10,14 +10,6 @@
 namespace longhaul {
 namespace {
 
-/// -ln of the share that softmax(logits[0..vocab)) gives `target`.
-double negative_log_likelihood(const float* logits, size_t vocab, int32_t target) {
-  const double best = *std::max_element(logits, logits + vocab);
-  double total = 0;
-  for (size_t i = 0; i < vocab; ++i) total += std::exp(logits[i] - best);
-  return best + std::log(total) - logits[static_cast<size_t>(target)];
-}
-
 /// Scores rows of logits against the tokens that follow them.
 struct WindowScorer {
   std::span<const int32_t> tokens;  ///< of the whole text
@@ -37,6 +29,13 @@ struct WindowScorer {
 };
 
 }  // namespace
+
+double negative_log_likelihood(const float* logits, size_t vocab, int32_t target) {
+  const double best = *std::max_element(logits, logits + vocab);
+  double total = 0;
+  for (size_t i = 0; i < vocab; ++i) total += std::exp(logits[i] - best);
+  return best + std::log(total) - logits[static_cast<size_t>(target)];
+}
 
 double PerplexityResult::mean() const {
   return tokens_scored > 0 ? sum / static_cast<double>(tokens_scored) : 0;

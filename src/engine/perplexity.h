@@ -27,6 +27,9 @@ struct PerplexityWindow {
 /// window >= 2 and 1 <= stride <= window, else UserError; `tokens` >= 2, else UserError.
 std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride);
 
+/// -ln of the share that softmax(logits[0..vocab)) gives `target`.
+double negative_log_likelihood(const float* logits, size_t vocab, int32_t target);
+
 struct PerplexityResult {
   int64_t tokens_scored = 0;
   double sum = 0;  ///< of -ln p

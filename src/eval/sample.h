@@ -24,6 +24,12 @@ enum class Match : uint8_t {
   kTaskRule,      ///< the task's own rule, named by Sample::rule
 };
 
+/// A message of a conversation before the question.
+struct SampleTurn {
+  bool assistant = false;  ///< else the user's
+  std::string content;
+};
+
 struct Sample {
   std::string id;       ///< unique within (task, length): "7", the user's own id, ...
   std::string group;    ///< what tables may split by; may be empty
@@ -33,6 +39,7 @@ struct Sample {
   /// ("The special magic number for K mentioned in the provided text is"). May be empty.
   std::string opening;
   std::string system;            ///< system message; may be empty
+  std::vector<SampleTurn> turns;   ///< between the system message and the question
   bool chat = true;              ///< false: the bare text, without a chat template
   std::string separator = "\n";  ///< between context and question
   std::vector<std::string> answers;

@@ -1,0 +1,137 @@
+#include "eval/ask.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <new>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "engine/generate.h"
+#include "engine/perplexity.h"
+#include "eval/scorers.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kFirstStretch = 1024;
+
+/// Runs `work`; what this sample cannot have is told in the record, and the run goes on.
+template <class Work>
+void note_errors(Record& record, Work&& work) {
+  try {
+    work();
+  } catch (const UserError& error) {
+    record.error = error.what();
+  } catch (const std::bad_alloc&) {
+    record.error = "out of memory";
+  }
+}
+
+void note_costs(Record& record, const SessionReport& report) {
+  record.pairs_share = report.pairs_share;
+  record.attention_seconds = report.attention_seconds;
+}
+
+}  // namespace
+
+Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
+          const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
+          const CancelFlag* cancel) {
+  Asked asked;
+  Record record = cell;
+  record.prompt_hash = prompt_hash(prompt.tokens);
+  record.prompt_tokens = static_cast<int64_t>(prompt.tokens.size());
+  record.expected = sample.answers;
+  bool cancelled = false;
+  note_errors(record, [&] {
+    Session session(engine, options);
+    PrefillHooks hooks;
+    hooks.instruction = prompt.instruction;
+    hooks.cancel = cancel;
+    const Stopwatch watch;
+    cancelled = !session.prefill(prompt.tokens, hooks);
+    record.prefill_seconds = watch.seconds();
+    asked.engine_seconds = record.prefill_seconds;
+    if (cancelled) return;
+    record.kv_bytes = static_cast<int64_t>(session.report().kv_bytes);
+    GenerateOptions generation;
+    generation.sampler.temperature = 0;
+    generation.max_tokens = sample.max_tokens;
+    generation.stop = sample.stop;
+    generation.cancel = cancel;
+    const Reply reply = generate(session, generation);
+    asked.engine_seconds += reply.first_token_seconds + reply.decode_seconds;
+    cancelled = reply.stop == StopReason::kCancelled;
+    record.reply = reply.text;
+    record.reply_tokens = static_cast<int64_t>(reply.tokens.size());
+    record.first_token_seconds = record.prefill_seconds + reply.first_token_seconds;
+    record.decode_tokens_per_second = reply.tokens_per_second();
+    note_costs(record, session.report());
+    record.score = score_reply(sample, reply.text);
+  });
+  if (!cancelled) asked.records.push_back(std::move(record));
+  return asked;
+}
+
+std::vector<int64_t> position_stretches(int64_t tokens) {
+  std::vector<int64_t> begins{0};
+  for (int64_t begin = kFirstStretch; begin < tokens; begin *= 2) begins.push_back(begin);
+  return begins;
+}
+
+std::string stretch_id(const std::string& sample, int64_t position) {
+  return sample + "@" + std::to_string(position);
+}
+
+Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
+              const ComposedPrompt& prompt, const Record& cell, const CancelFlag* cancel) {
+  const std::vector<int32_t>& tokens = prompt.tokens;
+  const auto count = static_cast<int64_t>(tokens.size());
+  const auto vocab = static_cast<size_t>(engine->model().config.vocab);
+  Asked asked;
+  Record record = cell;
+  record.metric = "nll";
+  record.prompt_hash = prompt_hash(tokens);
+  record.prompt_tokens = count;
+  std::vector<double> losses(tokens.size(), 0);  // of token i, given those before it
+  bool cancelled = false;
+  note_errors(record, [&] {
+    Session session(engine, options);
+    PrefillHooks hooks;
+    hooks.cancel = cancel;
+    hooks.all_logits = [&](int64_t first, int64_t rows, const float* logits) {
+      parallel_for(rows, [&](int64_t r, int) {
+        const auto next = static_cast<size_t>(first + r + 1);
+        if (next >= tokens.size()) return;
+        losses[next] =
+            negative_log_likelihood(logits + static_cast<size_t>(r) * vocab, vocab, tokens[next]);
+      });
+    };
+    const Stopwatch watch;
+    cancelled = !session.prefill(tokens, hooks);
+    record.prefill_seconds = record.first_token_seconds = watch.seconds();
+    asked.engine_seconds = record.prefill_seconds;
+    record.kv_bytes = static_cast<int64_t>(session.report().kv_bytes);
+    note_costs(record, session.report());
+  });
+  if (cancelled) return asked;
+  const std::vector<int64_t> begins = position_stretches(count);
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const int64_t end = i + 1 < begins.size() ? begins[i + 1] : count;
+    double sum = 0;
+    const int64_t first = std::max<int64_t>(begins[i], 1);  // nothing predicts the first token
+    for (int64_t t = first; t < end; ++t) sum += losses[static_cast<size_t>(t)];
+    Record stretch = record;
+    stretch.id = stretch_id(cell.id, begins[i]);
+    stretch.position = begins[i];
+    stretch.reply_tokens = end - first;
+    stretch.score =
+        record.error.empty() && end > first ? sum / static_cast<double>(end - first) : 0;
+    asked.records.push_back(std::move(stretch));
+  }
+  return asked;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,49 @@
+#pragma once
+// From a sample to the tokens that the model reads.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/sample.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/tokenizer.h"
+
+namespace longhaul {
+
+struct ComposedPrompt {
+  std::vector<int32_t> tokens;
+  int64_t instruction = 0;  ///< tokens at the end: the question and what follows it
+  int64_t context_begin = 0, context_end = 0;  ///< tokens that hold nothing but context
+};
+
+class PromptComposer {
+ public:
+  /// Without a template every prompt is bare text.
+  PromptComposer(const Tokenizer& tokenizer, std::optional<ChatTemplate> chat)
+      : tokenizer_(tokenizer), chat_(std::move(chat)) {}
+
+  /// System message, context, separator and question in the chat template, then, with `opening`,
+  /// the reply's first words behind the assistant mark. Text of a sample never becomes a control
+  /// token. UserError when it is empty.
+  ComposedPrompt compose(const Sample& sample, bool opening) const;
+
+ private:
+  std::vector<TextSegment> segments_of(const Sample& sample, bool opening) const;
+
+  const Tokenizer& tokenizer_;
+  std::optional<ChatTemplate> chat_;
+};
+
+/// The prompt with the middle of its context taken out, so that `tokens` are left (or, where the
+/// rest alone is longer, no context).
+ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
+
+/// The same question without any context.
+Sample without_context(const Sample& sample);
+
+/// Hex xxh3 of the ids.
+std::string prompt_hash(const std::vector<int32_t>& tokens);
+
+}  // namespace longhaul

@@ -1,0 +1,59 @@
+#pragma once
+// Long texts with something hidden in them: stretches of public-domain books and lines of noise,
+// cut so that the finished prompt fits the length asked for.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eval/random.h"
+#include "eval/task.h"
+
+namespace longhaul {
+
+/// "The grass is green. The sky is blue. ...": RULER's and the passkey prompts' noise.
+extern const std::string_view kNoiseLine;
+
+/// A place in the books of data/books, from which any amount of text can be read; goes on in the
+/// next book where one ends, and from the first again.
+class BookStretch {
+ public:
+  /// Begins at a sentence.
+  BookStretch(const EvalData& data, Random& random);
+  /// The next `bytes` bytes, cut back to the end of a word.
+  std::string text(size_t bytes) const;
+
+ private:
+  std::vector<const std::string*> books_;
+  size_t book_ = 0, offset_ = 0;
+};
+
+/// The beginning of the last sentence that begins at or before `at`.
+size_t sentence_start(std::string_view text, size_t at);
+
+struct Hidden {
+  std::string text;  ///< a sentence or more
+  double depth = 0;  ///< 0..1 of the haystack's characters
+};
+
+/// Puts every hidden text at the sentence border before its depth (1: at the end), set off by
+/// `before` and `after`.
+std::string hide(std::string_view haystack, std::vector<Hidden> hidden,
+                 std::string_view before = "", std::string_view after = " ");
+
+/// Depth of sample i: ten even points from 0 to 1, each once in any ten samples in a row.
+double grid_depth(int sample);
+
+/// Fills `sample` with `fill(sample, units)` (bytes of text, lines, pairs) so that prompt and reply
+/// come as close to request.length as units allow, without passing it. UserError when not even
+/// `least` units fit. `units_per_token`: a guess.
+void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_token,
+                   int64_t least, const std::function<void(Sample&, int64_t units)>& fill);
+
+/// The same for a context of book text: about four bytes a token.
+void fit_book_text(const TaskRequest& request, Sample& sample, const BookStretch& stretch,
+                   const std::function<std::string(std::string_view text)>& context);
+
+}  // namespace longhaul

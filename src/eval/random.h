@@ -1,0 +1,78 @@
+#pragma once
+// Random numbers that are the same on every machine: SplitMix64. A task draws a fresh sequence for
+// each sample, so that sample i does not depend on how many samples there are.
+
+#include <xxhash.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace longhaul {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  /// The sequence of one sample of a task.
+  Random(std::string_view task, uint64_t seed, int64_t length, int64_t sample)
+      : state_(XXH3_64bits_withSeed(task.data(), task.size(), seed)) {
+    state_ = mixed(state_ ^ mixed(static_cast<uint64_t>(length)));
+    state_ = mixed(state_ ^ mixed(static_cast<uint64_t>(sample) + (uint64_t{1} << 32)));
+  }
+
+  uint64_t bits() { return mixed(state_ += 0x9E3779B97F4A7C15ULL); }
+
+  /// From 0 to count - 1; the bias of the remainder is below 2^-32 for every count that is used.
+  uint64_t below(uint64_t count) {
+    LH_ASSERT(count > 0);
+    return bits() % count;
+  }
+  int64_t between(int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(below(static_cast<uint64_t>(most - least) + 1));
+  }
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  ///< [0, 1)
+
+  template <class List>
+  const auto& pick(const List& list) {
+    return list[static_cast<size_t>(below(std::size(list)))];
+  }
+
+  template <class T>
+  void shuffle(std::vector<T>& list) {
+    for (size_t i = list.size(); i > 1; --i) {
+      std::swap(list[i - 1], list[static_cast<size_t>(below(i))]);
+    }
+  }
+
+  /// "4082716": the first digit is not 0.
+  std::string digits(int count) {
+    std::string text(1, static_cast<char>('1' + below(9)));
+    while (static_cast<int>(text.size()) < count) text += static_cast<char>('0' + below(10));
+    return text;
+  }
+
+  /// Version 4, lower case.
+  std::string uuid() {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    std::string text;
+    for (int i = 0; i < 32; ++i) {
+      if (i == 8 || i == 12 || i == 16 || i == 20) text += '-';
+      text += i == 12 ? '4' : kHex[static_cast<size_t>(i == 16 ? 8 + below(4) : below(16))];
+    }
+    return text;
+  }
+
+ private:
+  static uint64_t mixed(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+
+  uint64_t state_;
+};
+
+}  // namespace longhaul

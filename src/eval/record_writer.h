@@ -1,0 +1,45 @@
+#pragma once
+// Appends records to DIR/samples.jsonl as they come, so that a kill loses at most the line that it
+// interrupts.
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "eval/record.h"
+
+namespace longhaul {
+
+class RecordWriter {
+ public:
+  /// Continues the file if there is one: reads its records, cuts off a torn last line, and locks it
+  /// against a second run. UserError when it is locked, damaged or cannot be written.
+  explicit RecordWriter(const std::filesystem::path& folder);
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+
+  /// Whether the record's (task, opening, length, id, method) is in the file.
+  bool has(const Record& record) const;
+  /// Records of one sample, those that the file has already left out; on disk when it returns.
+  /// For any thread.
+  void add(const std::vector<Record>& records);
+
+  /// Of this run and of those before it. Not while threads add.
+  const std::vector<Record>& records() const { return records_; }
+  size_t found() const { return found_; }  ///< of them, in the file when it was opened
+
+ private:
+  static std::string key_of(const Record& record);
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  mutable std::mutex mutex_;
+  std::vector<Record> records_;
+  std::unordered_set<std::string> keys_;
+  size_t found_ = 0;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,65 @@
+#pragma once
+// What a run was asked for: DIR/run.json. A run that continues must ask under the same conditions;
+// it may ask for more tasks, methods, lengths or samples.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/session.h"
+#include "eval/task.h"
+
+namespace longhaul {
+
+/// A task of this run: from the registry, or the user's own file.
+struct PlannedTask {
+  std::string name, summary, rule, source;
+  std::string contents;  ///< hash of the user's file; empty for tasks of the registry
+  bool scales = true;
+  std::function<std::vector<Sample>(const TaskRequest&)> make;
+};
+
+enum class Openings : uint8_t {
+  kOff,   ///< prompts end with the assistant mark
+  kOn,    ///< with the reply's opening words, where a task has them
+  kBoth,  ///< every such sample is asked both ways
+};
+
+struct EvalSettings {
+  std::vector<MethodSpec> methods;
+  std::vector<int64_t> lengths;
+  int samples = 20;
+  uint64_t seed = 1;
+  Openings openings = Openings::kBoth;
+  bool controls = false;      ///< control:no-context and control:middle-cut beside the methods
+  double kept_by_cut = 0.25;  ///< of the prompt's tokens, by control:middle-cut
+  bool raw = false;           ///< no chat template
+  std::string chat_template;  ///< by name; empty: the model's own
+  SessionOptions session;     ///< its `attention` is not looked at
+  int parallel = 1;
+  std::filesystem::path data;  ///< --data; may be empty
+  // For run.json only.
+  std::string model, version, command, isa;
+};
+
+inline constexpr std::string_view kNoContext = "control:no-context";
+inline constexpr std::string_view kMiddleCut = "control:middle-cut";
+
+/// Names under which records are kept, controls last.
+std::vector<std::string> method_names(const EvalSettings& settings);
+
+std::string_view name_of(Openings openings);  ///< "off", "on", "both"
+
+/// run.json's contents (record.h lists what reports read).
+nlohmann::ordered_json run_json(const EvalSettings& settings, const Engine& engine,
+                                std::span<const PlannedTask> tasks);
+
+/// Writes `folder`/run.json, or, where there is one, checks that it was made under the same
+/// conditions and adds what this run asks for beyond it. UserError names the setting that differs.
+void begin_run(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
+
+}  // namespace longhaul

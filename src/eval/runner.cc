@@ -1,0 +1,249 @@
+#include "eval/runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "eval/ask.h"
+#include "eval/record_writer.h"
+#include "eval/sample_queue.h"
+#include "eval/tasks/jsonl.h"
+
+namespace longhaul {
+namespace {
+
+/// A method, or dense attention on a changed prompt.
+struct Contender {
+  enum class Reads { kWhole, kNoContext, kMiddleCut };
+  std::string name;
+  SessionOptions options;
+  Reads reads = Reads::kWhole;
+};
+
+std::vector<Contender> contenders_of(const EvalSettings& settings) {
+  std::vector<Contender> contenders;
+  for (const MethodSpec& method : settings.methods) {
+    contenders.push_back({method.text(), settings.session, Contender::Reads::kWhole});
+    contenders.back().options.attention = method;
+  }
+  if (settings.controls) {
+    SessionOptions dense = settings.session;
+    dense.attention = MethodSpec::parse("dense");
+    contenders.push_back({std::string(kNoContext), dense, Contender::Reads::kNoContext});
+    contenders.push_back({std::string(kMiddleCut), dense, Contender::Reads::kMiddleCut});
+  }
+  return contenders;
+}
+
+PromptComposer composer_of(const EvalSettings& settings, const Engine& engine) {
+  if (settings.raw) return {engine.tokenizer(), std::nullopt};
+  if (settings.chat_template.empty()) return {engine.tokenizer(), engine.chat_template()};
+  ChatTokens tokens;
+  const Tokenizer& tokenizer = engine.tokenizer();
+  if (const auto id = tokenizer.bos_id()) tokens.bos = tokenizer.piece(*id);
+  if (const auto id = tokenizer.eos_id()) tokens.eos = tokenizer.piece(*id);
+  return {tokenizer, ChatTemplate::named(settings.chat_template, tokens)};
+}
+
+class Run {
+ public:
+  Run(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
+      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
+      const EvalHooks& hooks)
+      : engine_(engine),
+        settings_(settings),
+        hooks_(hooks),
+        contenders_(contenders_of(settings)),
+        composer_(composer_of(settings, *engine)),
+        data_(settings.data),
+        queue_(settings, tasks, composer_, data_),
+        writer_((begin_run(folder, run_json(settings, *engine, tasks)), folder)) {
+    progress_.total = queue_.answers();
+    for (const Contender& contender : contenders_) progress_.methods.push_back({contender.name});
+    for (const Record& record : writer_.records()) add_score(record);
+  }
+
+  /// Takes samples until there are none, or somebody stops the run.
+  void work();
+  EvalOutcome outcome(double seconds) const;
+
+ private:
+  bool stopped() const {
+    return failed_ || (hooks_.cancel != nullptr && hooks_.cancel->requested());
+  }
+  void ask_all(const QueuedSample& queued);
+  void ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
+               const ComposedPrompt& prompt);
+  ComposedPrompt prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
+                           const ComposedPrompt& whole) const;
+  void add_score(const Record& record);
+  bool answered(const QueuedSample& queued, const Record& cell, int64_t tokens) const;
+  void count(const QueuedSample& queued, const std::vector<Record>& records, double engine_seconds);
+
+  const std::shared_ptr<const Engine>& engine_;
+  const EvalSettings& settings_;
+  const EvalHooks& hooks_;
+  const std::vector<Contender> contenders_;
+  const PromptComposer composer_;
+  const EvalData data_;
+  SampleQueue queue_;
+  RecordWriter writer_;
+
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;  // of what follows
+  EvalProgress progress_;
+  double work_done_ = 0, engine_seconds_ = 0;
+  std::exception_ptr failure_;
+};
+
+ComposedPrompt Run::prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
+                              const ComposedPrompt& whole) const {
+  switch (contender.reads) {
+    case Contender::Reads::kNoContext:
+      return composer_.compose(without_context(*queued.sample), opening);
+    case Contender::Reads::kMiddleCut:
+      return cut_middle(whole, static_cast<int64_t>(settings_.kept_by_cut *
+                                                    static_cast<double>(whole.tokens.size())));
+    case Contender::Reads::kWhole:
+      break;
+  }
+  return whole;
+}
+
+bool Run::answered(const QueuedSample& queued, const Record& cell, int64_t tokens) const {
+  if (!queued.sample->perplexity) return writer_.has(cell);
+  const std::vector<int64_t> begins = position_stretches(tokens);
+  return std::all_of(begins.begin(), begins.end(), [&](int64_t begin) {
+    Record stretch = cell;
+    stretch.id = stretch_id(cell.id, begin);
+    return writer_.has(stretch);
+  });
+}
+
+void Run::add_score(const Record& record) {
+  if (record.metric != "score") return;
+  for (EvalProgress::Method& method : progress_.methods) {
+    if (method.name != record.method) continue;
+    method.sum += record.score;
+    method.scored += 1;
+  }
+}
+
+void Run::count(const QueuedSample& queued, const std::vector<Record>& records,
+                double engine_seconds) {
+  const std::lock_guard lock(mutex_);
+  progress_.done += 1;
+  work_done_ += queue_.work_of(queued);
+  engine_seconds_ += engine_seconds;
+  progress_.share = queue_.work() > 0 ? std::min(1.0, work_done_ / queue_.work()) : 1;
+  for (const Record& record : records) add_score(record);
+  if (hooks_.progress) hooks_.progress(progress_);
+}
+
+void Run::ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
+                  const ComposedPrompt& prompt) {
+  if (answered(queued, cell, static_cast<int64_t>(prompt.tokens.size()))) {
+    count(queued, {}, 0);
+    return;
+  }
+  const Asked asked =
+      queued.sample->perplexity
+          ? predict(engine_, contender.options, prompt, cell, hooks_.cancel)
+          : ask(engine_, contender.options, *queued.sample, prompt, cell, hooks_.cancel);
+  if (asked.records.empty()) return;  // cancelled
+  writer_.add(asked.records);
+  count(queued, asked.records, asked.engine_seconds);
+}
+
+void Run::ask_all(const QueuedSample& queued) {
+  const Sample& sample = *queued.sample;
+  for (const bool opening : openings_of(sample, settings_.openings)) {
+    Record cell;
+    cell.task = queued.task->name;
+    cell.opening = opening;
+    cell.length = queued.length;
+    cell.id = sample.id;
+    cell.group = sample.group;
+    cell.depth = sample.depth;
+    const ComposedPrompt whole = composer_.compose(sample, opening);
+    for (const Contender& contender : contenders_) {
+      if (stopped()) return;
+      if (sample.perplexity && contender.reads != Contender::Reads::kWhole) continue;
+      cell.method = contender.name;
+      if (sample.context.empty() && contender.reads != Contender::Reads::kWhole) {
+        Record refused = cell;
+        refused.error = "the sample has no context apart from its question";
+        writer_.add({refused});
+        count(queued, {refused}, 0);
+        continue;
+      }
+      ask_one(queued, contender, cell, prompt_of(queued, contender, opening, whole));
+    }
+  }
+}
+
+void Run::work() {
+  try {
+    while (!stopped()) {
+      const std::optional<QueuedSample> queued = queue_.next();
+      if (!queued) return;
+      ask_all(*queued);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    failed_ = true;
+  }
+}
+
+EvalOutcome Run::outcome(double seconds) const {
+  if (failure_) std::rethrow_exception(failure_);
+  EvalOutcome outcome;
+  outcome.records = writer_.records();
+  outcome.found = writer_.found();
+  outcome.finished = !stopped();
+  outcome.seconds = seconds;
+  outcome.engine_seconds = engine_seconds_;
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<PlannedTask> plan_tasks(std::span<const std::string> names) {
+  constexpr std::string_view kFile = "jsonl:";
+  std::vector<PlannedTask> tasks;
+  for (const std::string& name : names) {
+    if (name.starts_with(kFile)) {
+      tasks.push_back(jsonl_task(name.substr(kFile.size())));
+    } else {
+      const TaskInfo& info = eval_task(name);
+      tasks.push_back({std::string(info.name), std::string(info.summary), std::string(info.rule),
+                       std::string(info.source), "", info.scales, info.make});
+    }
+    for (size_t i = 0; i + 1 < tasks.size(); ++i) {
+      if (tasks[i].name == tasks.back().name) user_error("task {} is given twice", name);
+    }
+  }
+  return tasks;
+}
+
+EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
+                     std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
+                     const EvalHooks& hooks) {
+  const Stopwatch watch;
+  Run run(engine, settings, tasks, folder, hooks);
+  if (settings.parallel <= 1) {
+    run.work();
+  } else {
+    // Inside the pool's loop every kernel runs on its own thread alone: as many answers at a time
+    // as there are threads, and no two sessions that wait for each other's loops.
+    parallel_for(settings.parallel, [&](int64_t, int) { run.work(); });
+  }
+  return run.outcome(watch.seconds());
+}
+
+}  // namespace longhaul

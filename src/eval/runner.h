@@ -1,0 +1,54 @@
+#pragma once
+// A run of `longhaul eval`: every sample of every task put to every method, lengths ascending and
+// methods inmost, so that what is there after an early end can be compared. Continues where an
+// earlier run into the same folder stopped.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cancel.h"
+#include "eval/record.h"
+#include "eval/run_settings.h"
+
+namespace longhaul {
+
+struct EvalProgress {
+  struct Method {
+    std::string name;
+    double sum = 0;  ///< of scores (metric nll left out)
+    int64_t scored = 0;
+  };
+  int64_t done = 0, total = 0;  ///< answers: (sample, opening, method)
+  double share = 0;             ///< of the work, guessed from lengths
+  std::vector<Method> methods;
+};
+
+struct EvalHooks {
+  /// After every answer; may come from any thread, one at a time.
+  std::function<void(const EvalProgress& progress)> progress;
+  const CancelFlag* cancel = nullptr;
+};
+
+struct EvalOutcome {
+  std::vector<Record> records;  ///< all of the folder's
+  size_t found = 0;             ///< of them, there before
+  bool finished = false;
+  double seconds = 0;
+  double engine_seconds =
+      0;  ///< of them, reading prompts and writing replies; all threads together
+};
+
+/// The registry's tasks and "jsonl:FILE". UserError: an unknown name, a bad line of a file.
+std::vector<PlannedTask> plan_tasks(std::span<const std::string> names);
+
+/// UserError when the folder holds another run, when data are missing, or when a length is too
+/// short for a task.
+EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
+                     std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
+                     const EvalHooks& hooks = {});
+
+}  // namespace longhaul

@@ -1,0 +1,65 @@
+#pragma once
+// All samples of a run in the order in which they are asked, made when their turn comes.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "eval/compose.h"
+#include "eval/data.h"
+#include "eval/run_settings.h"
+
+namespace longhaul {
+
+struct QueuedSample {
+  const PlannedTask* task = nullptr;
+  int64_t length = 0;  ///< 0: the sample's own
+  std::shared_ptr<const Sample> sample;
+};
+
+class SampleQueue {
+ public:
+  /// Makes one sample of every task at its shortest length, so that what is missing is refused
+  /// before the run.
+  SampleQueue(const EvalSettings& settings, std::span<const PlannedTask> tasks,
+              const PromptComposer& composer, const EvalData& data);
+
+  /// The next one, for any thread; none after the last.
+  std::optional<QueuedSample> next();
+
+  /// Answers that a sample needs: methods times ways of asking.
+  int64_t answers_of(const Sample& sample) const;
+  /// Work of one answer, in tokens read.
+  double work_of(const QueuedSample& queued) const;
+  int64_t answers() const { return answers_; }  ///< of the whole run
+  double work() const { return work_; }
+
+ private:
+  struct Group {
+    const PlannedTask* task = nullptr;
+    int64_t length = 0;
+    bool made = false;
+    std::vector<std::shared_ptr<const Sample>> samples;
+  };
+
+  std::vector<Sample> make(const PlannedTask& task, int64_t length, int samples) const;
+  void plan(const PlannedTask& task);
+  void fill(Group& group) const;
+
+  const EvalSettings& settings_;
+  const PromptComposer& composer_;
+  const EvalData& data_;
+  std::mutex mutex_;
+  std::vector<Group> groups_;
+  size_t group_ = 0, sample_ = 0;  ///< the next one
+  int64_t answers_ = 0;
+  double work_ = 0;
+};
+
+/// The ways in which a sample is asked: without its opening words, with them, or both.
+std::vector<bool> openings_of(const Sample& sample, Openings openings);
+
+}  // namespace longhaul

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "eval/task.h"
+#include "eval/tasks/families.h"
+
+namespace longhaul {
+namespace {
+
+std::vector<TaskInfo> all_tasks() {
+  std::vector<TaskInfo> tasks;
+  for (const auto family : {
+           passkey_tasks(),
+           needle_tasks(),
+           magic_tasks(),
+           fact_tasks(),
+           key_value_tasks(),
+           tracing_tasks(),
+           repeat_tasks(),
+           book_tasks(),
+       }) {
+    tasks.insert(tasks.end(), family.begin(), family.end());
+  }
+  return tasks;
+}
+
+}  // namespace
+
+std::span<const TaskInfo> eval_tasks() {
+  static const std::vector<TaskInfo> tasks = all_tasks();
+  return tasks;
+}
+
+const TaskInfo& eval_task(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const TaskInfo& task : eval_tasks()) {
+    if (task.name == name) return task;
+    names.push_back(task.name);
+  }
+  const std::string_view nearest = nearest_name(name, names);
+  if (!nearest.empty()) user_error("task '{}' is not known; did you mean '{}'?", name, nearest);
+  user_error("task '{}' is not known; there are: {} (longhaul eval --list says more)", name,
+             fmt::join(names, ", "));
+}
+
+}  // namespace longhaul

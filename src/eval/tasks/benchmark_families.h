@@ -1,0 +1,22 @@
+#pragma once
+// The published benchmarks that task_registry.cc lists, a function for each file of tasks.
+
+#include <span>
+
+#include "eval/task.h"
+
+namespace longhaul {
+
+std::span<const TaskInfo> ruler_niah_tasks();      // ruler_niah.cc
+std::span<const TaskInfo> ruler_vt_tasks();        // ruler_vt.cc
+std::span<const TaskInfo> ruler_words_tasks();     // ruler_words.cc
+std::span<const TaskInfo> ruler_qa_tasks();        // ruler_qa.cc
+std::span<const TaskInfo> longbench_tasks();       // longbench.cc
+std::span<const TaskInfo> infinite_made_tasks();   // infinitebench_made.cc
+std::span<const TaskInfo> infinite_filed_tasks();  // infinitebench_filed.cc
+std::span<const TaskInfo> babilong_tasks();        // babilong.cc
+std::span<const TaskInfo> leval_tasks();           // leval.cc
+std::span<const TaskInfo> document_tasks();        // documents.cc
+std::span<const TaskInfo> few_shot_tasks();        // few_shot.cc
+
+}  // namespace longhaul

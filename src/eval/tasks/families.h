@@ -1,0 +1,19 @@
+#pragma once
+// What task_registry.cc lists, a function for each file of tasks.
+
+#include <span>
+
+#include "eval/task.h"
+
+namespace longhaul {
+
+std::span<const TaskInfo> passkey_tasks();    // passkey.cc
+std::span<const TaskInfo> needle_tasks();     // needle.cc
+std::span<const TaskInfo> magic_tasks();      // magic.cc
+std::span<const TaskInfo> fact_tasks();       // fact.cc
+std::span<const TaskInfo> key_value_tasks();  // key_value.cc
+std::span<const TaskInfo> tracing_tasks();    // tracing.cc
+std::span<const TaskInfo> repeat_tasks();     // repeat.cc
+std::span<const TaskInfo> book_tasks();       // book.cc
+
+}  // namespace longhaul

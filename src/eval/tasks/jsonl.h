@@ -1,0 +1,25 @@
+#pragma once
+// The user's own cases, one JSON object a line.
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "eval/run_settings.h"
+#include "eval/sample.h"
+
+namespace longhaul {
+
+/// Keys of a line: "id" (text or whole number, unique), what is asked ("prompt", or "messages" of
+/// "role" and "content" that end with the user's, or "context" and "question"), "answers" (a text
+/// or several), and, where wanted, "match" (contains, contains_all, exact, regex, f1, rouge,
+/// number), "max_tokens", "group", "system", "opening", "stop", "depth" (0..1). Empty lines are
+/// skipped. UserError "line N: key ..." for anything else.
+std::vector<Sample> parse_jsonl(std::string_view text);
+
+/// A task "jsonl:NAME" of all samples of a file, which may be gzipped. UserError names file and
+/// line.
+PlannedTask jsonl_task(const std::filesystem::path& file);
+
+}  // namespace longhaul

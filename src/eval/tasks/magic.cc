@@ -1,0 +1,58 @@
+// Magic numbers in a book: RULER's needle sentences and question (methods.md 15.1) without the
+// paragraph before the text, which is how small models such as nano were taught them.
+
+#include <set>
+
+#include "eval/haystack.h"
+#include "eval/tasks/families.h"
+#include "eval/tasks/make_samples.h"
+#include "eval/tasks/words.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kKeys = 8;
+
+std::vector<Sample> make(const TaskRequest& request, std::string_view task, int keys) {
+  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
+    const BookStretch stretch(*request.data, random);
+    sample.depth = grid_depth(i);
+    std::vector<Hidden> needles;
+    std::set<std::string> used;
+    while (static_cast<int>(needles.size()) < keys) {
+      const std::string key = random_key(random), value = random.digits(7);
+      if (!used.insert(key).second) continue;
+      const double depth = needles.empty() ? *sample.depth : random.unit();
+      needles.push_back(
+          {"One of the special magic numbers for " + key + " is: " + value + ".", depth});
+      if (needles.size() > 1) continue;
+      sample.question =
+          "What is the special magic number for " + key + " mentioned in the provided text?";
+      sample.opening = "The special magic number for " + key + " mentioned in the provided text is";
+      sample.answers = {value};
+    }
+    sample.max_tokens = 40;
+    fit_book_text(request, sample, stretch,
+                  [&](std::string_view text) { return hide(text, needles); });
+  });
+}
+
+std::vector<Sample> make_single(const TaskRequest& request) { return make(request, "magic", 1); }
+std::vector<Sample> make_multikey(const TaskRequest& request) {
+  return make(request, "multikey", kKeys);
+}
+
+constexpr std::string_view kRule = "the number is in the reply";
+
+constexpr TaskInfo kTasks[] = {
+    {"magic", "a magic number of seven digits in a book", kRule,
+     "RULER's sentence and question; public-domain books", true, make_single},
+    {"multikey", "one of eight magic numbers in a book", kRule,
+     "RULER's sentences and question; public-domain books", true, make_multikey},
+};
+
+}  // namespace
+
+std::span<const TaskInfo> magic_tasks() { return kTasks; }
+
+}  // namespace longhaul

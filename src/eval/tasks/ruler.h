@@ -1,0 +1,22 @@
+#pragma once
+// What the files of RULER's tasks share (Hsieh et al. 2024, arXiv:2404.06654): templates from
+// data/prompts/ruler.json.
+
+#include <string>
+#include <string_view>
+
+#include "eval/data.h"
+#include "eval/sample.h"
+
+namespace longhaul {
+
+struct RulerTemplate {
+  std::string text;           ///< with {context}
+  std::string answer_prefix;  ///< what the reply begins with
+  int max_tokens = 0;
+};
+
+/// "niah", "variable_tracking", "common_words_extraction", "freq_words_extraction" or "qa".
+RulerTemplate ruler_template(const EvalData& data, std::string_view base_task);
+
+}  // namespace longhaul

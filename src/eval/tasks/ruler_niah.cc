@@ -1,0 +1,248 @@
+// RULER's eight needle tasks: keys and values in noise, in a book, or among needles.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "eval/data_json.h"
+#include "eval/haystack.h"
+#include "eval/prompt_template.h"
+#include "eval/score_text.h"
+#include "eval/tasks/benchmark_families.h"
+#include "eval/tasks/make_samples.h"
+#include "eval/tasks/ruler.h"
+
+namespace longhaul {
+namespace {
+
+enum class Haystack { kNoise, kBook, kNeedles };
+
+struct Settings {
+  std::string_view name;
+  Haystack haystack;
+  std::string_view keys, values;  ///< "words", "numbers" or "uuids"
+  int key_count, value_count, query_count;
+};
+
+constexpr Settings kSettings[] = {
+    {"ruler/niah_single_1", Haystack::kNoise, "words", "numbers", 1, 1, 1},
+    {"ruler/niah_single_2", Haystack::kBook, "words", "numbers", 1, 1, 1},
+    {"ruler/niah_single_3", Haystack::kBook, "words", "uuids", 1, 1, 1},
+    {"ruler/niah_multikey_1", Haystack::kBook, "words", "numbers", 4, 1, 1},
+    {"ruler/niah_multikey_2", Haystack::kNeedles, "words", "numbers", 1, 1, 1},
+    {"ruler/niah_multikey_3", Haystack::kNeedles, "uuids", "uuids", 1, 1, 1},
+    {"ruler/niah_multivalue", Haystack::kBook, "words", "numbers", 1, 4, 1},
+    {"ruler/niah_multiquery", Haystack::kBook, "words", "numbers", 4, 1, 4},
+};
+
+constexpr int kDepths = 40;
+constexpr double kBytesPerToken = 3.6;  // of books; where the search begins
+constexpr int64_t kLeastBytes = 64;
+
+/// Draws keys and values of a kind.
+class Vocabulary {
+ public:
+  explicit Vocabulary(const EvalData& data)
+      : nouns_(data_lines(data, "words/nouns.txt")),
+        adjectives_(data_lines(data, "words/adjectives.txt")) {}
+
+  std::string draw(std::string_view kind, Random& random) const {
+    if (kind == "numbers") return random.digits(7);
+    if (kind == "uuids") return random.uuid();
+    const std::string adjective(random.pick(adjectives_));
+    return adjective + "-" + std::string(random.pick(nouns_));
+  }
+
+ private:
+  std::vector<std::string_view> nouns_, adjectives_;
+};
+
+std::string needle_sentence(const Settings& s, std::string_view key, std::string_view value) {
+  return fmt::format("One of the special magic {} for {} is: {}.", s.values, key, value);
+}
+
+/// Needles of one sample and what is asked about them.
+struct Needles {
+  std::vector<std::string> sentences;
+  std::string query;
+  std::vector<std::string> answers;
+};
+
+std::string joined(const std::vector<std::string>& keys) {
+  std::string text = keys.front();
+  for (size_t i = 1; i < keys.size(); ++i) {
+    text += (i + 1 == keys.size() ? ", and " : ", ") + keys[i];
+  }
+  return text;
+}
+
+Needles draw_needles(const Settings& s, const Vocabulary& vocabulary, Random& random) {
+  Needles needles;
+  std::set<std::string> keys;
+  while (static_cast<int>(keys.size()) < s.key_count) keys.insert(vocabulary.draw(s.keys, random));
+  std::vector<std::string> order(keys.begin(), keys.end());
+  random.shuffle(order);
+  for (size_t k = 0; k < order.size(); ++k) {
+    for (int v = 0; v < s.value_count; ++v) {
+      const std::string value = vocabulary.draw(s.values, random);
+      needles.sentences.push_back(needle_sentence(s, order[k], value));
+      if (static_cast<int>(k) < s.query_count) needles.answers.push_back(value);
+    }
+  }
+  random.shuffle(needles.sentences);
+  order.resize(static_cast<size_t>(s.query_count));
+  needles.query = joined(order);
+  return needles;
+}
+
+/// `count` different places of 0..places-1, ascending.
+std::vector<int64_t> draw_places(int64_t places, size_t count, Random& random) {
+  std::set<int64_t> drawn;
+  while (drawn.size() < count) drawn.insert(random.between(0, places - 1));
+  return {drawn.begin(), drawn.end()};
+}
+
+/// Ends of a text's sentences, the text's own end included.
+std::vector<size_t> sentence_ends(std::string_view text) {
+  std::vector<size_t> ends;
+  for (size_t at = text.size(); at > 0;) {
+    ends.push_back(at);
+    const size_t start = sentence_start(text, at - 1);
+    if (start == 0) break;
+    at = start - 1;  // the blank before it
+  }
+  std::reverse(ends.begin(), ends.end());
+  return ends;
+}
+
+/// Needles behind sentence n * depth / 100, all parted by single blanks.
+std::string in_book(std::string_view book, const Needles& needles,
+                    const std::vector<int64_t>& depths) {
+  const std::vector<size_t> ends = sentence_ends(book);
+  std::vector<std::string_view> parts;
+  size_t done = 0;
+  for (size_t i = 0; i < depths.size(); ++i) {
+    const double percent = std::nearbyint(static_cast<double>(depths[i]) * 100 / (kDepths - 1));
+    const auto sentences = static_cast<size_t>(static_cast<double>(ends.size()) * percent / 100);
+    const size_t end = sentences == 0 ? 0 : ends[sentences - 1];
+    if (end > done) {
+      parts.push_back(book.substr(done, end - done));
+      done = std::min(end + 1, book.size());  // over the blank
+    }
+    parts.emplace_back(needles.sentences[i]);
+  }
+  if (done < book.size()) parts.push_back(book.substr(done));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string in_lines(const Settings& s, const Vocabulary& vocabulary, const Needles& needles,
+                     int64_t lines, Random& random) {
+  const std::vector<int64_t> places = draw_places(lines, needles.sentences.size(), random);
+  std::string text;
+  size_t next = 0;
+  for (int64_t i = 0; i < lines; ++i) {
+    if (next < places.size() && places[next] == i) text += needles.sentences[next++] + "\n";
+    if (s.haystack == Haystack::kNoise) {
+      text += kNoiseLine;
+    } else {
+      const std::string key = vocabulary.draw(s.keys, random);
+      text += needle_sentence(s, key, vocabulary.draw(s.values, random));
+    }
+    if (i + 1 < lines) text += '\n';
+  }
+  return text;
+}
+
+std::string single_blanks(std::string_view text) {
+  return fmt::format("{}", fmt::join(split_words(text), " "));
+}
+
+/// One needle is asked for in the singular.
+void make_singular(std::string& text) {
+  replace_all(text, "Some", "A");
+  replace_all(text, "are all", "is");
+  replace_all(text, "are", "is");
+  replace_all(text, "answers", "answer");
+}
+
+std::vector<Sample> make(const TaskRequest& request, const Settings& s) {
+  RulerTemplate prompt = ruler_template(*request.data, "niah");
+  std::string kind(s.values);
+  if (s.query_count * s.value_count == 1) {
+    make_singular(prompt.text);
+    make_singular(prompt.answer_prefix);
+    kind.pop_back();
+  }
+  const Vocabulary vocabulary(*request.data);
+  return make_samples(request, s.name, [&](Sample& sample, Random& random, int) {
+    const Needles needles = draw_needles(s, vocabulary, random);
+    const PromptField fields[] = {{"type_needle_v", kind}, {"query", needles.query}};
+    sample.answers = needles.answers;
+    sample.opening = fill_in(prompt.answer_prefix, fields);
+    sample.max_tokens = prompt.max_tokens;
+    const auto depths = draw_places(kDepths, needles.sentences.size(), random);
+    if (s.haystack == Haystack::kBook) {
+      const BookStretch stretch(*request.data, random);
+      if (depths.size() == 1) sample.depth = static_cast<double>(depths[0]) / (kDepths - 1);
+      fit_to_length(request, sample, kBytesPerToken, kLeastBytes,
+                    [&](Sample& filled, int64_t bytes) {
+                      const auto book = single_blanks(stretch.text(static_cast<size_t>(bytes)));
+                      place_prompt(filled, prompt.text, in_book(book, needles, depths), fields);
+                    });
+      return;
+    }
+    const uint64_t seed = random.bits();
+    fit_to_length(request, sample, 1.0 / 25, static_cast<int64_t>(needles.sentences.size()),
+                  [&](Sample& filled, int64_t lines) {
+                    Random again(seed);
+                    const auto text = in_lines(s, vocabulary, needles, lines, again);
+                    place_prompt(filled, prompt.text, text, fields);
+                    if (needles.sentences.size() > 1) return;
+                    const size_t at = filled.context.find(needles.sentences[0]);
+                    filled.depth =
+                        static_cast<double>(at) / static_cast<double>(filled.context.size());
+                  });
+  });
+}
+
+template <size_t i>
+std::vector<Sample> make_setting(const TaskRequest& request) {
+  return make(request, kSettings[i]);
+}
+
+constexpr std::string_view kRule = "share of the values that are in the reply, case ignored";
+constexpr std::string_view kNoise = "RULER's prompt and noise";
+constexpr std::string_view kBook = "RULER's prompt; public-domain books for Graham's essays";
+constexpr std::string_view kAmong = "RULER's prompt and needles";
+
+constexpr TaskInfo kTasks[] = {
+    {kSettings[0].name, "a number in repeated noise", kRule, kNoise, true, make_setting<0>},
+    {kSettings[1].name, "a number in a book", kRule, kBook, true, make_setting<1>},
+    {kSettings[2].name, "a UUID in a book", kRule, kBook, true, make_setting<2>},
+    {kSettings[3].name, "one of four numbers in a book", kRule, kBook, true, make_setting<3>},
+    {kSettings[4].name, "one number among numbers", kRule, kAmong, true, make_setting<4>},
+    {kSettings[5].name, "one UUID among UUIDs", kRule, kAmong, true, make_setting<5>},
+    {kSettings[6].name, "four numbers of one key in a book", kRule, kBook, true, make_setting<6>},
+    {kSettings[7].name, "the numbers of four keys in a book", kRule, kBook, true, make_setting<7>},
+};
+
+}  // namespace
+
+RulerTemplate ruler_template(const EvalData& data, std::string_view base_task) {
+  const DataValue file = data_json(data, "prompts/ruler.json");
+  const DataValue bases{member(file, "base_tasks"), file.where};
+  const DataValue base{member(bases, base_task), file.where};
+  const nlohmann::json& tokens = member(base, "tokens_to_generate");
+  if (!tokens.is_number_integer()) {
+    user_error("{}: key \"tokens_to_generate\" is no whole number", file.where);
+  }
+  return {text_member(base, "template"), text_member(base, "answer_prefix"), tokens.get<int>()};
+}
+
+std::span<const TaskInfo> ruler_niah_tasks() { return kTasks; }
+
+}  // namespace longhaul
