@@ -1,0 +1,264 @@
+// longhaul eval: quality beside speed and memory, for any model and any set of methods.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/eval_progress.h"
+#include "cli/eval_report.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/json_output.h"
+#include "cli/model_flags.h"
+#include "cli/session_flags.h"
+#include "eval/runner.h"
+#include "ops/cpu/isa.h"
+#include "tokenizer/chat_template.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kLongest = int64_t{1} << 40;
+
+struct EvalFlags {
+  ModelFlags model;
+  SessionFlags session;
+  std::vector<std::string> tasks;
+  std::string attention = "dense";
+  std::vector<int64_t> lengths{4096};
+  int samples = 20;
+  uint64_t seed = 1;
+  std::string openings = "both";
+  bool controls = false;
+  double kept = 0.25;
+  int parallel = 1;
+  std::string out, data, chat_template;
+  bool raw = false, list = false, json = false, quiet = false;
+
+  void add_to(CLI::App& app);
+  EvalSettings settings() const;
+};
+
+void EvalFlags::add_to(CLI::App& app) {
+  app.add_option("task", tasks,
+                 "What to ask: names that --list explains, parted by commas, or 'jsonl FILE' for "
+                 "cases of your own")
+      ->type_name("TASK,...");
+  model.add_to(app);
+  add_text(app, "--attention", attention, "METHOD,...",
+           "Attention methods, compared on the same prompts");
+  add_number_list(app, "--lengths", lengths, 64, kLongest, "Tokens that prompt and reply may fill");
+  add_number(app, "-n,--samples", samples, 1, 1 << 20, "Samples of every task and length");
+  add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed, other samples");
+  add_text(app, "-o,--out", out, "DIR",
+           "Folder for run.json and samples.jsonl; a run that was stopped goes on there");
+  add_choice(app, "--opening", openings, {"off", "on", "both"},
+             "Whether prompts end with the reply's first words, where a task has them");
+  app.add_flag("--controls", controls,
+               "Ask dense attention without the context, and with its middle cut out");
+  add_number(app, "--kept", kept, 0.01, 0.99,
+             "Share of the prompt that the cut of --controls leaves");
+  add_number(app, "--parallel", parallel, 1, 1024,
+             "Answers at a time, one thread each; for models too small to fill the cores");
+  add_text(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
+  app.add_flag("--list", list, "List the tasks, with their rules and sources");
+  const std::string group = "Prompt form";
+  std::vector<std::string> names;
+  for (const std::string_view name : chat_template_names()) names.emplace_back(name);
+  add_choice(app, "--chat-template", chat_template, names, "Use this template, not the model's own")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_flag("--raw", raw, "No chat template")->group(group);
+  session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
+  app.add_flag("--json", json, "One JSON object on standard output");
+  app.add_flag("-q,--quiet", quiet, "No progress line");
+}
+
+/// As it was typed, without the program's folder.
+std::string command_line() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string text, word;
+  for (bool first = true; std::getline(in, word, '\0'); first = false) {
+    if (first) word = "longhaul";
+    const bool plain = word.find_first_of(" \t\n'\"\\$&;|<>*?()") == std::string::npos;
+    text += (first ? "" : " ") + (plain ? word : "'" + word + "'");
+  }
+  return text;
+}
+
+EvalSettings EvalFlags::settings() const {
+  EvalSettings s;
+  SessionFlags one = session;
+  for (const std::string& method : split_methods(attention)) {
+    one.attention = method;
+    s.methods.push_back(one.options().attention);
+    for (size_t i = 0; i + 1 < s.methods.size(); ++i) {
+      if (s.methods[i].text() == s.methods.back().text()) {
+        user_error("--attention: {} is given twice", method);
+      }
+    }
+  }
+  one.attention = "dense";
+  s.session = one.options();
+  s.lengths = lengths;
+  s.samples = samples;
+  s.seed = seed;
+  s.openings = openings == "off"  ? Openings::kOff
+               : openings == "on" ? Openings::kOn
+                                  : Openings::kBoth;
+  s.controls = controls;
+  s.kept_by_cut = kept;
+  s.raw = raw;
+  s.chat_template = chat_template;
+  s.parallel = parallel;
+  s.data = data;
+  s.model = model.model;
+  s.version = LONGHAUL_VERSION;
+  s.command = command_line();
+  return s;
+}
+
+/// "a,b" and "jsonl FILE" -> a, b, jsonl:FILE.
+std::vector<std::string> task_names(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "jsonl") {
+      if (i + 1 == words.size())
+        user_error("jsonl: the file is missing (longhaul eval jsonl FILE)");
+      names.push_back("jsonl:" + words[++i]);
+      continue;
+    }
+    if (words[i].starts_with("jsonl:")) {
+      names.push_back(words[i]);
+      continue;
+    }
+    for (size_t begin = 0; begin <= words[i].size();) {
+      const size_t end = std::min(words[i].find(',', begin), words[i].size());
+      if (end > begin) names.push_back(words[i].substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  if (names.empty()) user_error("no task is given ('longhaul eval --list' lists them)");
+  return names;
+}
+
+int list_tasks(bool json) {
+  if (json) {
+    nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
+    for (const TaskInfo& t : eval_tasks()) {
+      tasks.push_back({{"name", t.name},
+                       {"summary", t.summary},
+                       {"rule", t.rule},
+                       {"source", t.source},
+                       {"any_length", t.scales}});
+    }
+    print_json(tasks);
+    return kExitOk;
+  }
+  for (const TaskInfo& t : eval_tasks()) {
+    std::printf("%s", fmt::format("{}\n    {}\n    score: {}\n    from: {}\n", t.name, t.summary,
+                                  t.rule, t.source)
+                          .c_str());
+  }
+  std::puts("jsonl FILE\n    cases of your own, one JSON object a line (docs/eval.md)");
+  return kExitOk;
+}
+
+/// Where a run without --out keeps its records while it lasts.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "longhaul-eval-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) user_error("{}: cannot be made", name);
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
+                   const std::filesystem::path& folder) {
+  const std::vector<RunFolder> runs{read_run(folder)};
+  const Results results(runs);
+  if (flags.json) {
+    nlohmann::ordered_json json = eval_json(results);
+    json["finished"] = outcome.finished;
+    json["seconds"] = outcome.seconds;
+    json["engine_seconds"] = outcome.engine_seconds;
+    if (!flags.out.empty()) json["out"] = flags.out;
+    print_json(json);
+    return;
+  }
+  std::fputs(eval_text(results).c_str(), stdout);
+  std::fflush(stdout);
+  if (flags.quiet) return;
+  const size_t fresh = outcome.records.size() - outcome.found;
+  const double spent = outcome.seconds * flags.parallel;
+  const double overhead = spent > 0 ? 100 * (1 - outcome.engine_seconds / spent) : 0;
+  std::fprintf(
+      stderr, "%s",
+      fmt::format("\n{} answers in {} ({:.1f} % of it outside the engine){}{}\n",
+                  with_commas(static_cast<int64_t>(fresh)), format_seconds(outcome.seconds),
+                  overhead, outcome.found > 0 ? fmt::format(", {} were there", outcome.found) : "",
+                  flags.out.empty() ? "" : "; records in " + flags.out)
+          .c_str());
+}
+
+int run(const EvalFlags& flags) {
+  if (flags.list) return list_tasks(flags.json);
+  EvalSettings settings = flags.settings();
+  const std::vector<PlannedTask> tasks = plan_tasks(task_names(flags.tasks));
+  const auto engine = flags.model.open();
+  if (settings.parallel > thread_count()) {
+    user_error("--parallel {}: there are {} threads", settings.parallel, thread_count());
+  }
+  settings.isa = name_of(current_isa());
+  std::unique_ptr<ScratchFolder> scratch;
+  if (flags.out.empty()) scratch = std::make_unique<ScratchFolder>();
+  const std::filesystem::path folder = scratch ? scratch->path() : std::filesystem::path(flags.out);
+  Interrupt interrupt;
+  EvalBar bar(!flags.quiet && !flags.json);
+  EvalHooks hooks;
+  hooks.cancel = &interrupt.flag();
+  hooks.progress = [&bar](const EvalProgress& progress) { bar.update(progress); };
+  const EvalOutcome outcome = run_eval(engine, settings, tasks, folder, hooks);
+  bar.clear();
+  print_outcome(flags, outcome, folder);
+  if (!outcome.finished && !flags.out.empty()) {
+    std::fputs("stopped; the same command goes on from here\n", stderr);
+  }
+  return outcome.finished ? kExitOk : kExitCancelled;
+}
+
+}  // namespace
+
+Command add_eval_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "eval", "Quality beside speed and memory, for any set of attention methods");
+  auto flags = std::make_shared<EvalFlags>();
+  flags->add_to(*app);
+  app->footer(
+      "Examples:\n"
+      "  longhaul eval passkey,needle -m nano --attention dense,streamingllm,snapkv \\\n"
+      "      --lengths 2048,4096 --samples 10 --out results\n"
+      "  longhaul eval jsonl cases.jsonl -m model.gguf --attention dense,infllm --out mine\n"
+      "  longhaul eval --list");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace longhaul

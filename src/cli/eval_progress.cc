@@ -1,0 +1,66 @@
+#include "cli/eval_progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/units.h"
+
+namespace longhaul {
+namespace {
+
+constexpr double kBetweenLines = 0.1;  // seconds
+constexpr double kEnoughToGuess = 1.0;
+
+size_t terminal_width() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col : 100;
+}
+
+}  // namespace
+
+EvalBar::EvalBar(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) == 1) {}
+
+std::string progress_text(const EvalProgress& progress, double left) {
+  std::string text =
+      fmt::format("{} / {} answers", with_commas(progress.done), with_commas(progress.total));
+  if (left >= 0) text += fmt::format(", {} left", format_seconds(left));
+  const char* before = ": ";
+  for (const EvalProgress::Method& method : progress.methods) {
+    if (method.scored == 0) continue;
+    const std::string name =
+        method.name.substr(0, method.name.find(':', method.name.starts_with("control:") ? 8 : 0));
+    text += fmt::format("{}{} {:.0f} %", before, name,
+                        100 * method.sum / static_cast<double>(method.scored));
+    before = ", ";
+  }
+  return text;
+}
+
+void EvalBar::update(const EvalProgress& progress) {
+  if (!enabled_) return;
+  const double now = watch_.seconds();
+  if (first_share_ < 0) first_share_ = progress.share;
+  if (shown_ && now - drawn_ < kBetweenLines && progress.done < progress.total) return;
+  const double done = progress.share - first_share_;
+  const double left = now > kEnoughToGuess && done > 0 ? now / done * (1 - progress.share) : -1;
+  std::string line = progress_text(progress, left);
+  const size_t width = terminal_width() - 1;
+  if (line.size() > width) line = line.substr(0, width);
+  std::fputs(("\r" + line + "\x1b[K").c_str(), stderr);
+  std::fflush(stderr);
+  shown_ = true;
+  drawn_ = now;
+}
+
+void EvalBar::clear() {
+  if (!shown_) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,100 @@
+#include "cli/eval_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+#include "cli/table.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string score_text(const Cell& cell, bool nll) {
+  if (cell.score.n == 0) return "-";
+  return nll ? fmt::format("{:.4f}", cell.score.mean)
+             : fmt::format("{:.1f} %", 100 * cell.score.mean);
+}
+
+std::string interval_text(const Cell& cell, bool nll) {
+  if (!cell.score.interval) return "";
+  const Interval& interval = *cell.score.interval;
+  return nll ? fmt::format("{:.3f}-{:.3f}", interval.low, interval.high)
+             : fmt::format("{:.0f}-{:.0f}", 100 * interval.low, 100 * interval.high);
+}
+
+std::string failures_of(const Cell& cell) {
+  if (cell.failed == 0) return "";
+  for (const Record* record : cell.records) {
+    if (!record->error.empty()) return fmt::format("{} failed: {}", cell.failed, record->error);
+  }
+  return fmt::format("{} failed", cell.failed);
+}
+
+std::vector<std::string> row_of(const Cell& cell, const std::string& method, int64_t length,
+                                bool nll) {
+  const bool decoded = cell.decode_tokens_per_second > 0;
+  return {length > 0 ? with_commas(length) : "own",
+          method,
+          score_text(cell, nll),
+          interval_text(cell, nll),
+          fmt::format("{}", cell.score.n),
+          format_bytes(static_cast<size_t>(cell.kv_bytes)),
+          format_seconds(cell.first_token_seconds),
+          decoded ? fmt::format("{:.0f}", cell.decode_tokens_per_second) : "-",
+          failures_of(cell)};
+}
+
+}  // namespace
+
+std::string eval_text(const Results& results) {
+  using enum Table::Align;
+  std::string text;
+  for (size_t v = 0; v < results.variants().size(); ++v) {
+    const TaskVariant& variant = results.variants()[v];
+    const bool nll = variant.metric == "nll";
+    Table table({kRight, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kLeft});
+    table.add({"length", "attention", nll ? "nll" : "score", "95 %", "n", "KV", "first token",
+               "tokens/s", ""});
+    for (const int64_t length : results.lengths_of(v)) {
+      for (size_t s = 0; s < results.series().size(); ++s) {
+        const Cell* cell = results.cell(v, length, s);
+        if (cell == nullptr) continue;
+        table.add(row_of(*cell, results.series()[s].method, length, nll));
+      }
+    }
+    text += fmt::format("{}{} ({})\n{}", text.empty() ? "" : "\n", variant.label, variant.rule,
+                        table.text("  "));
+  }
+  return text;
+}
+
+nlohmann::ordered_json eval_json(const Results& results) {
+  ordered_json cells = ordered_json::array();
+  for (const auto& [key, cell] : results.cells()) {
+    const TaskVariant& variant = results.variants()[key.variant];
+    ordered_json item = {
+        {"task", variant.task},
+        {"opening", variant.opening},
+        {"length", key.length},
+        {"method", results.series()[key.series].method},
+        {"metric", variant.metric},
+        {"mean", cell.score.mean},
+        {"n", cell.score.n},
+        {"failed", cell.failed},
+        {"kv_bytes", std::llround(cell.kv_bytes)},
+        {"first_token_seconds", cell.first_token_seconds},
+        {"decode_tokens_per_second", cell.decode_tokens_per_second},
+        {"pairs_share", cell.pairs_share},
+    };
+    if (cell.score.interval)
+      item["interval"] = {cell.score.interval->low, cell.score.interval->high};
+    cells.push_back(std::move(item));
+  }
+  return {{"cells", std::move(cells)}, {"records", results.records()}};
+}
+
+}  // namespace longhaul
