@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "eval/task.h"
+#include "eval/tasks/benchmark_families.h"
 #include "eval/tasks/families.h"
 
 namespace longhaul {
@@ -20,6 +21,10 @@ std::vector<TaskInfo> all_tasks() {
            tracing_tasks(),
            repeat_tasks(),
            book_tasks(),
+           ruler_niah_tasks(),
+           ruler_vt_tasks(),
+           ruler_words_tasks(),
+           ruler_qa_tasks(),
        }) {
     tasks.insert(tasks.end(), family.begin(), family.end());
   }

@@ -1,0 +1,108 @@
+#include "eval/data_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kDeepest = 64;
+
+nlohmann::json parse(std::string_view text, const std::string& where) {
+  const auto check_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > kDeepest) user_error("{}: nested deeper than {}", where, kDeepest);
+    return true;
+  };
+  try {
+    return nlohmann::json::parse(text, check_depth);
+  } catch (const nlohmann::json::parse_error& error) {
+    user_error("{}: is no JSON (byte {})", where, error.byte);
+  } catch (const nlohmann::json::out_of_range&) {
+    user_error("{}: has a number beyond f64", where);
+  }
+}
+
+std::string as_text(const nlohmann::json& json, const std::string& where, std::string_view key) {
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_number() || json.is_boolean()) return json.dump();
+  user_error("{}: key \"{}\" is no text", where, key);
+}
+
+/// The next line, without its end; moves `rest` behind it.
+std::string_view take_line(std::string_view& rest) {
+  const size_t end = std::min(rest.find('\n'), rest.size());
+  std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+DataValue data_json(const EvalData& data, std::string_view name) {
+  const std::string where(name);
+  return {parse(data.text(name), where), where};
+}
+
+std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view name, int64_t count) {
+  std::vector<DataValue> values;
+  std::string_view rest = data.text(name);
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    if (count >= 0 && static_cast<int64_t>(values.size()) >= count) break;
+    const std::string_view line = take_line(rest);
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+    std::string where = fmt::format("{} line {}", name, number);
+    nlohmann::json json = parse(line, where);
+    if (!json.is_object()) user_error("{}: is no JSON object", where);
+    values.push_back({std::move(json), std::move(where)});
+  }
+  if (values.empty() && count != 0) user_error("{}: holds no entries", name);
+  return values;
+}
+
+std::vector<std::string_view> data_lines(const EvalData& data, std::string_view name) {
+  std::vector<std::string_view> lines;
+  for (std::string_view rest = data.text(name); !rest.empty();) {
+    const std::string_view line = take_line(rest);
+    if (!line.empty()) lines.push_back(line);
+  }
+  if (lines.empty()) user_error("{}: holds no lines", name);
+  return lines;
+}
+
+const nlohmann::json& member(const DataValue& value, std::string_view key) {
+  if (!value.json.is_object()) user_error("{}: is no JSON object", value.where);
+  const auto it = value.json.find(key);
+  if (it == value.json.end()) user_error("{}: key \"{}\" is missing", value.where, key);
+  return *it;
+}
+
+std::string text_member(const DataValue& value, std::string_view key) {
+  return as_text(member(value, key), value.where, key);
+}
+
+std::vector<std::string> texts_member(const DataValue& value, std::string_view key) {
+  const nlohmann::json& json = member(value, key);
+  if (!json.is_array()) return {as_text(json, value.where, key)};
+  std::vector<std::string> texts;
+  for (const nlohmann::json& element : json) texts.push_back(as_text(element, value.where, key));
+  return texts;
+}
+
+std::vector<DataValue> elements(const DataValue& list) {
+  if (!list.json.is_array()) user_error("{}: is no JSON list", list.where);
+  std::vector<DataValue> values;
+  for (const nlohmann::json& element : list.json) {
+    values.push_back({element, fmt::format("{} entry {}", list.where, values.size())});
+  }
+  return values;
+}
+
+std::vector<DataValue> elements(const DataValue& value, std::string_view key) {
+  return elements({member(value, key), fmt::format("{} key \"{}\"", value.where, key)});
+}
+
+}  // namespace longhaul
