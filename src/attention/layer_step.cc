@@ -89,7 +89,7 @@ void LayerStep::attend(std::span<const float* const> queries, std::span<const At
   longhaul::attend(call, tasks);
   workspace->seconds += watch.seconds();
   workspace->pairs += visible_pairs(tasks);
-  if (counted_) return;
+  if (counted_ || pass.discard) return;  // dense attention reads every token once
   counted_ = true;
   const int64_t n = rows;
   workspace->dense_pairs += shape->heads * (n * begin + n * (n + 1) / 2);

@@ -28,6 +28,7 @@ struct ModelShape {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
+  std::string profile_prefix;  ///< of the files of attention/profile.h; empty: none
 };
 
 /// A prompt before it is read.
@@ -38,11 +39,16 @@ struct PromptFacts {
   int chunk = 0;            ///< cap on the rows of a pass
 };
 
-/// One forward pass over `count` of the prompt's new tokens. The last pass yields the logits of the
-/// next token.
+/// One forward pass over `count` of the prompt's new tokens. The passes that keep what they read
+/// cover the new tokens once, in order; the last pass is one of them and yields the logits of the
+/// next token. A pass that discards reads tokens ahead of their turn or once more: its rows go into
+/// a copy of its stream, which is thrown away before retain(). Such passes in a row that read on
+/// where the one before ended share the copy.
 struct Pass {
   int64_t begin = 0;  ///< 0 is the first new token, which stands at position PromptFacts::begin
   int64_t count = 0;
+  int stream = 0;  ///< which of the session's KV stores it reads and writes
+  bool discard = false;
 };
 
 /// One layer of one pass, as a method sees it. Queries and keys are raw (not rotated).
@@ -59,7 +65,9 @@ class LayerStep {
   float* out = nullptr;      ///< [rows, heads, head_dim]
   float* lse = nullptr;      ///< [rows, heads], filled by attend() where a method sets it
   const ModelShape* shape = nullptr;
-  KvStore* store = nullptr;
+  Pass pass;
+  KvStore* store = nullptr;    ///< the pass's stream, or the copy of it that will be thrown away
+  std::span<KvStore> streams;  ///< all of them
   AttendCompute compute = AttendCompute::kBest;
 
   int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
@@ -119,6 +127,11 @@ class AttentionMethod {
   /// default cuts the prompt into equal passes of at most `chunk` rows.
   virtual std::vector<Pass> prepare(const PromptFacts& prompt);
 
+  /// How many KV stores it works with while it reads a prompt. Stream 0 is the session's: it is
+  /// what decoding reads, what is saved and what stays. The others begin every prompt as copies of
+  /// it and go when the prompt ends or is cancelled.
+  virtual int streams() const { return 1; }
+
   /// Fills step.out. Appending the new keys to the store is the method's business.
   virtual void attend(LayerStep& step) = 0;
 
@@ -126,8 +139,12 @@ class AttentionMethod {
   virtual void retain(KvStore& store, const Pass& pass, bool last_of_prompt) {
     (void)store, (void)pass, (void)last_of_prompt;
   }
+  /// The same for methods with several streams.
+  virtual void retain_streams(std::span<KvStore> streams, const Pass& pass, bool last_of_prompt) {
+    retain(streams[static_cast<size_t>(pass.stream)], pass, last_of_prompt);
+  }
 
-  /// Most bytes that the store holds while the context grows to `tokens` in passes of at most
+  /// Most bytes that all streams hold while the context grows to `tokens` in passes of at most
   /// `chunk` rows; the default is for methods that keep everything.
   virtual size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
     (void)chunk;

@@ -1,6 +1,7 @@
 #include "engine/session.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/system_info.h"
@@ -25,7 +26,8 @@ Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
 
 void Session::State::reset() {
   method = options.attention.make(decoder.shape());
-  store = std::make_unique<KvStore>(make_store(*method));
+  streams.clear();
+  streams.push_back(make_store(*method));
   tokens.clear();
   logits.clear();
 }
@@ -38,7 +40,7 @@ MemoryForecast Session::State::forecast(int64_t new_tokens) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   MemoryForecast f;
   f.weights = engine->weight_bytes();
-  f.kv = method->most_kv_bytes(store->layout(), total, chunk);
+  f.kv = method->most_kv_bytes(store().layout(), total, chunk);
   f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
                                      options.compute);
   return f;
@@ -64,14 +66,12 @@ void Session::State::check_fits(int64_t new_tokens) const {
       format_bytes(limit));
 }
 
-void Session::State::run_pass(std::span<const int32_t> prompt, int64_t prompt_begin,
-                              const Pass& pass, bool last, const PrefillHooks& hooks) {
-  const auto part =
-      prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-  const float* hidden = decoder.forward(part, prompt_begin + pass.begin, false, *method, *store);
+void Session::State::run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks) {
+  const Pass& pass = forward.pass;
+  const float* hidden = decoder.forward(forward, *method);
   const int64_t width = engine->model().config.hidden;
   const int64_t vocab = engine->model().config.vocab;
-  if (hooks.all_logits) {
+  if (hooks.all_logits && !pass.discard) {
     for (int64_t r = 0; r < pass.count; r += kLogitRows) {
       const int64_t rows = std::min(kLogitRows, pass.count - r);
       rows_of_logits.resize(static_cast<size_t>(rows * vocab));
@@ -83,8 +83,39 @@ void Session::State::run_pass(std::span<const int32_t> prompt, int64_t prompt_be
     logits.resize(static_cast<size_t>(vocab));
     decoder.logits(hidden + (pass.count - 1) * width, 1, logits.data());
   }
-  method->retain(*store, pass, last);
-  tokens.insert(tokens.end(), part.begin(), part.end());
+  method->retain_streams(streams, pass, last);
+  if (!pass.discard) tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
+}
+
+/// What a pass that discards leaves behind is of use only together with the pass that keeps what
+/// was read next: a prompt is not cancelled between the two.
+bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
+                                std::span<const Pass> passes, const PrefillHooks& hooks) {
+  std::optional<KvStore> copy;
+  Pass before;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const Pass& pass = passes[i];
+    const bool cancelled = hooks.cancel != nullptr && hooks.cancel->requested();
+    if (cancelled && !before.discard) return false;
+    const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
+                          before.begin + before.count == pass.begin;
+    if (!reads_on) copy.reset();
+    KvStore& stream = streams[static_cast<size_t>(pass.stream)];
+    if (pass.discard && !copy) copy = stream.fork();
+    const auto part =
+        prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
+    run_pass({.tokens = part,
+              .position = begin + pass.begin,
+              .pass = pass,
+              .store = pass.discard ? &*copy : &stream,
+              .streams = streams},
+             i + 1 == passes.size(), hooks);
+    if (hooks.progress && !pass.discard) {
+      hooks.progress(pass.begin + pass.count, static_cast<int64_t>(prompt.size()));
+    }
+    before = pass;
+  }
+  return true;
 }
 
 Session::Session(std::shared_ptr<const Engine> engine, const SessionOptions& options)
@@ -96,7 +127,7 @@ const Engine& Session::engine() const { return *state_->engine; }
 const SessionOptions& Session::options() const { return state_->options; }
 std::span<const int32_t> Session::tokens() const { return state_->tokens; }
 std::span<const float> Session::logits() const { return state_->logits; }
-const KvStore& Session::store() const { return *state_->store; }
+const KvStore& Session::store() const { return state_->store(); }
 MemoryForecast Session::forecast(int64_t tokens) const { return state_->forecast(tokens); }
 
 bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
@@ -106,13 +137,13 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   const int64_t count = static_cast<int64_t>(tokens.size());
   s.check_fits(count);
   s.decoder.set_context_length(begin + count);
-  const std::vector<Pass> passes = s.method->prepare({begin, count, hooks.instruction, s.chunk});
-  for (size_t i = 0; i < passes.size(); ++i) {
-    if (hooks.cancel != nullptr && hooks.cancel->requested()) return false;
-    s.run_pass(tokens, begin, passes[i], i + 1 == passes.size(), hooks);
-    if (hooks.progress) hooks.progress(passes[i].begin + passes[i].count, count);
-  }
-  return true;
+  const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
+  const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
+  s.drop_other_streams();
+  for (int i = 1; i < s.method->streams(); ++i) s.streams.push_back(s.store().fork());
+  const bool finished = s.run_passes(tokens, begin, passes, hooks);
+  s.drop_other_streams();
+  return finished;
 }
 
 void Session::decode(int32_t token) {
@@ -122,10 +153,17 @@ void Session::decode(int32_t token) {
     user_error("--ctx {}: the context is full", limit);
   }
   const int64_t position = static_cast<int64_t>(s.tokens.size());
-  const float* hidden = s.decoder.forward({&token, 1}, position, true, *s.method, *s.store);
+  const Pass pass{0, 1};
+  const float* hidden = s.decoder.forward({.tokens = {&token, 1},
+                                           .position = position,
+                                           .decoding = true,
+                                           .pass = pass,
+                                           .store = &s.store(),
+                                           .streams = s.streams},
+                                          *s.method);
   s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
   s.decoder.logits(hidden, 1, s.logits.data());
-  s.method->retain(*s.store, {0, 1}, false);
+  s.method->retain_streams(s.streams, pass, false);
   s.tokens.push_back(token);
 }
 
@@ -142,7 +180,7 @@ int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {
     s.reset();
     return 0;
   }
-  s.store->truncate(shared);
+  s.store().truncate(shared);
   s.tokens.resize(static_cast<size_t>(shared));
   s.logits.clear();
   return shared;
@@ -153,8 +191,8 @@ SessionReport Session::report() const {
   const LayerStep::Workspace& work = s.decoder.workspace();
   SessionReport r;
   r.tokens = static_cast<int64_t>(s.tokens.size());
-  r.live_rows = s.store->live_rows();
-  r.kv_bytes = s.store->bytes();
+  r.live_rows = s.store().live_rows();
+  r.kv_bytes = s.store().bytes();
   r.pairs_share = work.dense_pairs > 0
                       ? static_cast<double>(work.pairs) / static_cast<double>(work.dense_pairs)
                       : 1.0;

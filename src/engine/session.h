@@ -64,7 +64,7 @@ class Session {
   /// What reading `tokens` more will need in all.
   MemoryForecast forecast(int64_t tokens) const;
 
-  /// Reads tokens. Returns false when it was cancelled between passes (what was read stays).
+  /// Reads tokens. Returns false when it was cancelled between passes (what was kept stays).
   /// Throws UserError when they pass `context`, or the forecast passes the memory limit.
   bool prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks = {});
 

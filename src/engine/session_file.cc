@@ -9,7 +9,7 @@ namespace longhaul {
 namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void Session::save(const std::filesystem::path& file) const {
   out.array(std::span<const int32_t>(s.tokens));
   out.array(std::span<const float>(s.logits));
   s.method->save(out);
-  s.store->save(out);
+  s.store().save(out);
   out.finish();
 }
 
@@ -69,13 +69,13 @@ void Session::load(const std::filesystem::path& file) {
   }
   // Everything is read before anything of this session changes.
   std::unique_ptr<AttentionMethod> restored = s.options.attention.make(s.decoder.shape());
-  auto store = std::make_unique<KvStore>(s.make_store(*restored));
+  KvStore store = s.make_store(*restored);
   restored->restore(in);
-  store->restore(in);
+  store.restore(in);
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
   s.decoder.set_context_length(static_cast<int64_t>(tokens.size()));
   s.method = std::move(restored);
-  s.store = std::move(store);
+  s.store() = std::move(store);
   s.tokens = std::move(tokens);
   s.logits = std::move(logits);
 }

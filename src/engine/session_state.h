@@ -17,15 +17,20 @@ struct Session::State {
   KvStore make_store(const AttentionMethod& for_method) const;
   void check_fits(int64_t new_tokens) const;
   MemoryForecast forecast(int64_t new_tokens) const;
-  void run_pass(std::span<const int32_t> prompt, int64_t prompt_begin, const Pass& pass, bool last,
-                const PrefillHooks& hooks);
+  /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
+  bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
+                  const PrefillHooks& hooks);
+  void run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks);
+  KvStore& store() { return streams.front(); }
+  const KvStore& store() const { return streams.front(); }
+  void drop_other_streams() { streams.erase(streams.begin() + 1, streams.end()); }
 
   std::shared_ptr<const Engine> engine;
   SessionOptions options;
   int chunk;  ///< rows of a pass, decided
   Decoder decoder;
   std::unique_ptr<AttentionMethod> method;
-  std::unique_ptr<KvStore> store;
+  std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
   std::vector<int32_t> tokens;
   std::vector<float> logits;  ///< [vocab], empty before the first token
   Buffer<float> rows_of_logits;

@@ -38,8 +38,7 @@ struct Decoder::State {
 
   void embed(std::span<const int32_t> tokens);
   void project(const LayerWeights& w, int kv_heads);
-  void attention(int layer, int64_t position, bool decoding, AttentionMethod& method,
-                 KvStore& store);
+  void attention(int layer, const ForwardPass& pass, AttentionMethod& method);
   void feed_forward(const LayerWeights& w);
   void normalise(const std::vector<float>& weight);
 
@@ -103,8 +102,7 @@ void Decoder::State::project(const LayerWeights& w, int kv_heads) {
   }
 }
 
-void Decoder::State::attention(int layer, int64_t position, bool decoding, AttentionMethod& method,
-                               KvStore& store) {
+void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionMethod& method) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   const int kv_heads = c.kv_heads[static_cast<size_t>(layer)];
@@ -113,15 +111,17 @@ void Decoder::State::attention(int layer, int64_t position, bool decoding, Atten
   LayerStep step;
   step.layer = layer;
   step.kv_heads = kv_heads;
-  step.begin = position;
+  step.begin = pass.position;
   step.rows = static_cast<int>(rows);
-  step.decoding = decoding;
+  step.decoding = pass.decoding;
   step.q = q.data();
   step.k = k.data();
   step.v = v.data();
   step.out = mixed.data();
   step.shape = &shape;
-  step.store = &store;
+  step.pass = pass.pass;
+  step.store = pass.store;
+  step.streams = pass.streams;
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = &workspace;
   method.attend(step);
@@ -143,13 +143,12 @@ void Decoder::State::normalise(const std::vector<float>& weight) {
   });
 }
 
-const float* Decoder::forward(std::span<const int32_t> tokens, int64_t position, bool decoding,
-                              AttentionMethod& method, KvStore& store) {
+const float* Decoder::forward(const ForwardPass& pass, AttentionMethod& method) {
   State& s = *state_;
-  s.rows = static_cast<int64_t>(tokens.size());
-  s.embed(tokens);
+  s.rows = static_cast<int64_t>(pass.tokens.size());
+  s.embed(pass.tokens);
   for (int layer = 0; layer < s.model.config.layers; ++layer) {
-    s.attention(layer, position, decoding, method, store);
+    s.attention(layer, pass, method);
     s.feed_forward(s.model.layers[static_cast<size_t>(layer)]);
   }
   return s.x.data();

@@ -12,6 +12,16 @@
 
 namespace longhaul {
 
+/// What one forward pass reads, and where its rows go.
+struct ForwardPass {
+  std::span<const int32_t> tokens;
+  int64_t position = 0;  ///< of the first token
+  bool decoding = false;
+  Pass pass;
+  KvStore* store = nullptr;    ///< the pass's stream, or a copy of it
+  std::span<KvStore> streams;  ///< of the session
+};
+
 class Decoder {
  public:
   /// `model` must outlive the decoder.
@@ -25,11 +35,10 @@ class Decoder {
   /// (dynamic NTK, longrope). Before a prompt.
   void set_context_length(int64_t tokens);
 
-  /// Reads `tokens` at positions position, position + 1, ... Keys and values go where the method
-  /// puts them. Returns the hidden states after the last layer, [rows, hidden] f32, valid until the
-  /// next call.
-  const float* forward(std::span<const int32_t> tokens, int64_t position, bool decoding,
-                       AttentionMethod& method, KvStore& store);
+  /// Reads the pass's tokens at positions position, position + 1, ... Keys and values go where the
+  /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, valid
+  /// until the next call.
+  const float* forward(const ForwardPass& pass, AttentionMethod& method);
 
   /// Logits of hidden states: out [rows, vocab]. Applies the final norm.
   void logits(const float* hidden, int64_t rows, float* out);

@@ -161,10 +161,7 @@ TEST_P(EqualsDense, AfterAPromptThatWasCutShort) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make(shape);
   MethodRun run(shape, *method, DType::F32, 160);
-  const auto passes = method->prepare({0, 120, 0, 40});
-  run.pass(0, passes[0].count, false);
-  method->retain(run.store, passes[0], false);
-  run.done = passes[0].count;
+  run.prompt(120, 40, 1, 1);
   run.prompt(60, 32);
   run.decode(5);
   expect_dense(run);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -46,7 +47,7 @@ struct LayerInputs {
 
 struct MethodRun {
   MethodRun(const ModelShape& model, AttentionMethod& attention, DType type, int64_t tokens)
-      : shape(model), method(attention), store(method.layout(shape, type)) {
+      : shape(model), method(attention), streams(first_stream(type)), store(streams.front()) {
     for (int layer = 0; layer < shape.layers; ++layer) {
       inputs.emplace_back(shape, layer, tokens);
       out.emplace_back(inputs.back().q.size(), NAN);
@@ -55,6 +56,12 @@ struct MethodRun {
 
   /// Reads tokens [begin, begin + count) in one pass.
   void pass(int64_t begin, int64_t count, bool decoding) {
+    run(begin, {0, count}, decoding, store);
+  }
+
+  /// One pass whose first row is token `begin`, into `into`.
+  void run(int64_t begin, const Pass& pass, bool decoding, KvStore& into) {
+    const int64_t count = pass.count;
     for (int layer = 0; layer < shape.layers; ++layer) {
       const size_t l = static_cast<size_t>(layer);
       LayerStep step;
@@ -68,35 +75,60 @@ struct MethodRun {
       step.v = inputs[l].v.data() + begin * step.kv_heads * shape.head_dim;
       step.out = out[l].data() + begin * shape.heads * shape.head_dim;
       step.shape = &shape;
-      step.store = &store;
+      step.pass = pass;
+      step.store = &into;
+      step.streams = streams;
       step.compute = compute;
       step.workspace = &workspace;
       method.attend(step);
     }
   }
 
-  /// A prompt in passes of at most `chunk` rows, after what was read before.
-  void prompt(int64_t tokens, int chunk) {
+  /// A prompt in passes of at most `chunk` rows, after what was read before; of its tokens the last
+  /// `instruction` are the instruction. Returns after `most` passes that keep what they read.
+  void prompt(int64_t tokens, int chunk, int64_t instruction = 1, size_t most = SIZE_MAX) {
     const int64_t begin = done;
-    const std::vector<Pass> passes = method.prepare({begin, tokens, 0, chunk});
-    for (size_t i = 0; i < passes.size(); ++i) {
-      pass(begin + passes[i].begin, passes[i].count, false);
-      method.retain(store, passes[i], i + 1 == passes.size());
-      done += passes[i].count;
+    const std::vector<Pass> passes = method.prepare({begin, tokens, instruction, chunk});
+    while (static_cast<int>(streams.size()) < method.streams()) streams.push_back(store.fork());
+    std::optional<KvStore> copy;
+    for (size_t i = 0; i < passes.size() && most > 0; ++i) {
+      const Pass& pass = passes[i];
+      if (!pass.discard || !passes[i - 1].discard || passes[i - 1].begin >= pass.begin) {
+        copy.reset();
+      }
+      KvStore& stream = streams[static_cast<size_t>(pass.stream)];
+      if (pass.discard && !copy) copy = stream.fork();
+      run(begin + pass.begin, pass, false, copy ? *copy : stream);
+      method.retain_streams(streams, pass, i + 1 == passes.size());
+      if (pass.discard) continue;
+      done += pass.count;
+      --most;
     }
-    EXPECT_EQ(done, begin + tokens);
+    streams.erase(streams.begin() + 1, streams.end());
+    if (most > 0) {
+      EXPECT_EQ(done, begin + tokens);
+    }
   }
 
   void decode(int64_t tokens) {
     for (int64_t i = 0; i < tokens; ++i, ++done) {
       pass(done, 1, true);
-      method.retain(store, {0, 1}, false);
+      method.retain_streams(streams, {0, 1}, false);
     }
+  }
+
+  /// The context, with room for others: `store` refers to it.
+  std::vector<KvStore> first_stream(DType type) const {
+    std::vector<KvStore> all;
+    all.reserve(4);
+    all.emplace_back(method.layout(shape, type));
+    return all;
   }
 
   ModelShape shape;
   AttentionMethod& method;
-  KvStore store;
+  std::vector<KvStore> streams;
+  KvStore& store;  ///< the session's context: the first stream
   AttendCompute compute = AttendCompute::kF32;
   LayerStep::Workspace workspace;
   std::vector<LayerInputs> inputs;      ///< per layer

@@ -1,0 +1,184 @@
+// What a session does with the passes that a method asks for: repeated ones, streams, cancelling.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/byte_stream.h"
+#include "engine/session.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+/// What the method saw in one step of layer 0.
+struct Seen {
+  int64_t begin;
+  int rows;
+  int stream;
+  bool discard;
+  std::vector<int64_t> lengths;  ///< of the streams, before the step
+};
+
+std::vector<Pass> planned;
+std::vector<Seen> seen;
+PromptFacts asked;
+std::function<void()> on_pass;
+int retained = 0, last_of_prompts = 0;
+
+/// Dense attention over each of two streams, with the passes that a test plans. What stream 1 keeps
+/// goes to stream 0 as well.
+class Planned final : public AttentionMethod {
+ public:
+  int streams() const override { return 2; }
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    asked = prompt;
+    return planned;
+  }
+  void attend(LayerStep& step) override {
+    if (step.layer == 0) {
+      Seen now{step.begin, step.rows, step.pass.stream, step.pass.discard, {}};
+      for (const KvStore& stream : step.streams) now.lengths.push_back(stream.length(0, 0));
+      seen.push_back(now);
+      if (on_pass) on_pass();
+    }
+    step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
+    if (step.pass.stream == 1 && !step.pass.discard) {
+      step.streams[0].append(step.layer, step.rows, step.rotated_k(), step.v);
+    }
+    std::vector<KeySegment> keys;
+    for (int head = 0; head < step.kv_heads; ++head) keys.push_back(step.all_keys(head));
+    const float* queries[] = {step.rotated_q()};
+    step.attend(queries, keys, 1);
+  }
+  void retain_streams(std::span<KvStore> streams, const Pass& pass, bool last) override {
+    ++retained;
+    last_of_prompts += last ? 1 : 0;
+    EXPECT_EQ(streams[static_cast<size_t>(pass.stream)].longest(), streams[0].longest());
+  }
+};
+
+const MethodInfo kMethods[] = {
+    {.name = "planned",
+     .make = [](const MethodOptions&, const ModelShape&) -> std::unique_ptr<AttentionMethod> {
+       return std::make_unique<Planned>();
+     }}};
+
+class Passes : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
+  static void TearDownTestSuite() { engine_.reset(); }
+  void SetUp() override {
+    seen.clear();
+    on_pass = nullptr;
+    retained = last_of_prompts = 0;
+    for (int i = 0; i < 60; ++i) tokens_.push_back(100 + 37 * i);
+    // A chunk, the end ahead of its turn, a chunk, the end in two parts, the end.
+    planned = {{0, 20, 1},       {50, 10, 0, true}, {20, 30, 1},
+               {50, 4, 0, true}, {54, 6, 0, true},  {50, 10, 0}};
+  }
+
+  static SessionOptions options(const char* method) {
+    SessionOptions o;
+    o.attention = std::string_view(method) == "planned" ? MethodSpec::parse(method, kMethods)
+                                                        : MethodSpec::parse(method);
+    o.compute = Compute::kF32;
+    o.kv_type = DType::F32;
+    return o;
+  }
+
+  inline static std::shared_ptr<const Engine> engine_;
+  std::vector<int32_t> tokens_;
+};
+
+TEST_F(Passes, RepeatedOnesLeaveNothingBehind) {
+  Session dense(engine_, options("dense")), session(engine_, options("planned"));
+  ASSERT_TRUE(dense.prefill(tokens_));
+  PrefillHooks hooks;
+  hooks.instruction = 10;
+  std::vector<int64_t> progress, logit_rows;
+  hooks.progress = [&](int64_t done, int64_t total) {
+    EXPECT_EQ(total, 60);
+    progress.push_back(done);
+  };
+  hooks.all_logits = [&](int64_t first, int64_t rows, const float*) {
+    for (int64_t r = 0; r < rows; ++r) logit_rows.push_back(first + r);
+  };
+  ASSERT_TRUE(session.prefill(tokens_, hooks));
+  EXPECT_EQ(asked.instruction, 10);
+  EXPECT_EQ(progress, (std::vector<int64_t>{20, 50, 60}));
+  ASSERT_EQ(logit_rows.size(), 60u);
+  for (int64_t i = 0; i < 60; ++i) EXPECT_EQ(logit_rows[static_cast<size_t>(i)], i);
+  EXPECT_EQ(std::vector<int32_t>(session.tokens().begin(), session.tokens().end()), tokens_);
+  EXPECT_EQ(session.store().longest(), 60);
+  EXPECT_EQ(session.report().live_rows, dense.report().live_rows);
+  for (size_t i = 0; i < 4096; ++i) ASSERT_NEAR(session.logits()[i], dense.logits()[i], 2e-3);
+  EXPECT_EQ(retained, 6);
+  EXPECT_EQ(last_of_prompts, 1);
+}
+
+TEST_F(Passes, ReadTheStreamsThatTheyName) {
+  Session session(engine_, options("planned"));
+  ASSERT_TRUE(session.prefill(tokens_));
+  ASSERT_EQ(seen.size(), 6u);
+  const std::vector<int64_t> before{0, 20, 20, 50, 50, 50};
+  for (size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].begin, planned[i].begin);
+    EXPECT_EQ(seen[i].rows, planned[i].count);
+    EXPECT_EQ(seen[i].stream, planned[i].stream);
+    EXPECT_EQ(seen[i].discard, planned[i].discard);
+    EXPECT_EQ(seen[i].lengths, (std::vector<int64_t>{before[i], before[i]})) << i;
+  }
+}
+
+TEST_F(Passes, OtherStreamsEndWithThePromptAndBeginAsCopies) {
+  const testing_support::TempFolder folder;
+  Session session(engine_, options("planned"));
+  ASSERT_TRUE(session.prefill(tokens_));
+  seen.clear();
+  session.decode(5);
+  EXPECT_EQ(seen.front().lengths, (std::vector<int64_t>{60}));
+  session.save(folder.path() / "s");
+  Session loaded(engine_, options("planned"));
+  loaded.load(folder.path() / "s");
+  for (Session* each : {&session, &loaded}) {
+    seen.clear();
+    ASSERT_TRUE(each->prefill(tokens_));
+    EXPECT_EQ(seen.front().begin, 61);
+    EXPECT_EQ(seen.front().lengths, (std::vector<int64_t>{61, 61}));
+    EXPECT_EQ(each->store().longest(), 121);
+  }
+  EXPECT_TRUE(
+      std::equal(session.logits().begin(), session.logits().end(), loaded.logits().begin()));
+}
+
+TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
+  struct Expected {
+    size_t ran;  ///< passes
+    size_t read;
+    bool finished;
+  };
+  const Expected expected[] = {{1, 20, false}, {3, 50, false}, {3, 50, false},
+                               {6, 60, true},  {6, 60, true},  {6, 60, true}};
+  for (size_t pass = 0; pass < planned.size(); ++pass) {  // during which the user asks
+    SCOPED_TRACE(pass);
+    seen.clear();
+    Session session(engine_, options("planned"));
+    CancelFlag cancel;
+    on_pass = [&] {
+      if (seen.size() == pass + 1) cancel.request();
+    };
+    PrefillHooks hooks;
+    hooks.cancel = &cancel;
+    EXPECT_EQ(session.prefill(tokens_, hooks), expected[pass].finished);
+    EXPECT_EQ(seen.size(), expected[pass].ran);
+    EXPECT_EQ(session.tokens().size(), expected[pass].read);
+    EXPECT_EQ(session.store().longest(), static_cast<int64_t>(expected[pass].read));
+    seen.clear();
+    session.decode(5);
+    EXPECT_EQ(seen.front().lengths.size(), 1u) << "other streams are gone";
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
