@@ -60,7 +60,7 @@ std::vector<Sample> make_lines(const TaskRequest& request) {
     const Pair asked = pairs.at(0);
     sample.depth = grid_depth(i);
     sample.question = "Extract the value corresponding to this key:\nkey: " + asked.key;
-    sample.opening = asked.key + ":";
+    sample.opening = "value:";
     sample.answers = {asked.value};
     sample.max_tokens = 40;
     fit_to_length(request, sample, 1.0 / 16, 2, [&](Sample& s, int64_t count) {
