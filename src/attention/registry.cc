@@ -14,6 +14,7 @@
   METHOD(pyramidkv) \
   METHOD(tova) \
   METHOD(h2o) \
+  METHOD(citrus) \
   METHOD(reattention)
 // clang-format on
 
