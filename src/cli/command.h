@@ -19,6 +19,7 @@ Command add_run_command(CLI::App& program);
 Command add_perplexity_command(CLI::App& program);
 Command add_bench_command(CLI::App& program);
 Command add_eval_command(CLI::App& program);
+Command add_report_command(CLI::App& program);
 Command add_inspect_command(CLI::App& program);
 Command add_tokenize_command(CLI::App& program);
 Command add_methods_command(CLI::App& program);

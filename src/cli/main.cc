@@ -26,9 +26,10 @@ int run_program(int argc, char** argv) {
       "Example: longhaul run -m nano -f book.txt -p 'What is the pass key?'");
   program.get_formatter()->column_width(34);
   const std::array commands = {
-      add_run_command(program),     add_perplexity_command(program), add_bench_command(program),
-      add_eval_command(program),    add_inspect_command(program),    add_tokenize_command(program),
-      add_methods_command(program), add_models_command(program),     add_pull_command(program),
+      add_run_command(program),      add_perplexity_command(program), add_bench_command(program),
+      add_eval_command(program),     add_report_command(program),     add_inspect_command(program),
+      add_tokenize_command(program), add_methods_command(program),    add_models_command(program),
+      add_pull_command(program),
   };
   try {
     program.parse(argc, argv);

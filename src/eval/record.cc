@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr double kLargest = 1e300;
+constexpr double kLargest = 1e12;  // of seconds, rates and losses: no real one comes near
 constexpr int64_t kMostCount = int64_t{1} << 60;
 
 double finite(double value) { return std::isfinite(value) ? value : 0; }

@@ -80,6 +80,7 @@ std::string short_bytes(double bytes) {
 }  // namespace
 
 double Axis::at(double value) const {
+  if (log) value = std::max(value, low);
   const double share =
       log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
   return from + share * (to - from);
@@ -93,6 +94,7 @@ Axis make_axis(const std::vector<double>& values, Unit unit, bool log, int count
   axis.low = *std::min_element(values.begin(), values.end());
   axis.high = *std::max_element(values.begin(), values.end());
   LH_ASSERT(!log || axis.low > 0);
+  if (log) axis.low = std::max(axis.low, axis.high * 1e-12);
   log ? log_axis(axis, count) : linear_axis(axis, count);
   return axis;
 }

@@ -48,7 +48,12 @@ Svg draw(const LineChart& chart) {
   const Frame frame{left, 52, kWidth - std::clamp(widest + 26, 60.0, 190.0), height - 44};
   Axis x = make_axis(xs, chart.x_unit, chart.log_x, 6),
        y = make_axis(ys, chart.y_unit, chart.log_y, 5);
-  if (!chart.x_ticks.empty()) x.ticks = chart.x_ticks;
+  if (!chart.x_ticks.empty()) {
+    x.ticks.clear();
+    for (const double tick : chart.x_ticks) {
+      if (tick >= x.low && tick <= x.high) x.ticks.push_back(tick);
+    }
+  }
   Svg svg(kWidth, height, fmt::format("{}: {} by {}", chart.title, chart.y_title, chart.x_title));
   svg.text({2, 15}, chart.title, "head");
   draw_axes(svg, frame, x, y, chart.x_title, chart.y_title);

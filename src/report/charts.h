@@ -1,0 +1,31 @@
+#pragma once
+// The charts of a report, from its cells.
+
+#include <string>
+#include <vector>
+
+#include "report/results.h"
+#include "report/svg/svg.h"
+
+namespace longhaul {
+
+struct NamedChart {
+  std::string name;  ///< for a file: "needle-dense", "quality-against-kv-8192"
+  Svg svg;
+};
+
+/// Length by depth of the needle, one picture per method; none for tasks without depths.
+std::vector<NamedChart> heat_maps(const Results& results, size_t variant);
+
+/// Quality against time to the first token, and against KV bytes, a pair per length.
+std::vector<NamedChart> frontier_charts(const Results& results);
+
+/// Time to the first token, decoding speed and KV bytes by length; none for a single length.
+std::vector<NamedChart> cost_charts(const Results& results);
+
+/// Mean negative log-likelihood by position in the text, one picture per length.
+std::vector<NamedChart> nll_charts(const Results& results, size_t variant);
+
+std::vector<NamedChart> all_charts(const Results& results);
+
+}  // namespace longhaul

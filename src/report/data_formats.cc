@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include "report/text.h"
+#include "report/text_formats.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json cell_json(const Results& results, const CellKey& key, const Cell& cell) {
+  const TaskVariant& v = results.variants()[key.variant];
+  const Series& s = results.series()[key.series];
+  ordered_json json = {{"run", results.runs()[s.run].name},
+                       {"task", v.task},
+                       {"opening", v.opening},
+                       {"length", key.length},
+                       {"method", s.method},
+                       {"metric", v.metric},
+                       {"n", cell.score.n},
+                       {"failed", cell.failed},
+                       {"mean", cell.score.mean},
+                       {"low", nullptr},
+                       {"high", nullptr},
+                       {"first_token_seconds", cell.first_token_seconds},
+                       {"decode_tokens_per_second", cell.decode_tokens_per_second},
+                       {"kv_bytes", cell.kv_bytes},
+                       {"pairs_share", cell.pairs_share}};
+  if (cell.score.n == 0) json["mean"] = nullptr;
+  if (const auto& i = cell.score.interval) {
+    json["low"] = i->low;
+    json["high"] = i->high;
+  }
+  return json;
+}
+
+std::string csv_value(const ordered_json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return csv_field(value.get<std::string>());
+  return value.dump();
+}
+
+}  // namespace
+
+std::string csv_report(const Results& results) {
+  std::string out =
+      "run,task,opening,length,method,metric,n,failed,mean,low,high,first_token_seconds,"
+      "decode_tokens_per_second,kv_bytes,pairs_share\n";
+  for (const auto& [key, cell] : results.cells()) {
+    std::string line;
+    for (const auto& [name, value] : cell_json(results, key, cell).items()) {
+      if (name != "run") line += ',';
+      line += csv_value(value);
+    }
+    out += line + '\n';
+  }
+  return out;
+}
+
+ordered_json json_comparison(const Results& results, const Comparison& comparison) {
+  ordered_json rows = ordered_json::array();
+  for (const auto* list : {&comparison.over_lengths, &comparison.by_length}) {
+    for (const Difference& d : *list) {
+      const Series &a = results.series()[d.a], &b = results.series()[d.b];
+      const TaskVariant& v = results.variants()[d.variant];
+      rows.push_back({{"run_a", results.runs()[a.run].name},
+                      {"run_b", results.runs()[b.run].name},
+                      {"method_a", a.method},
+                      {"method_b", b.method},
+                      {"task", v.task},
+                      {"opening", v.opening},
+                      {"metric", v.metric},
+                      {"length", d.length ? ordered_json(*d.length) : ordered_json(nullptr)},
+                      {"n", d.paired.n},
+                      {"mean_a", d.paired.mean_a},
+                      {"mean_b", d.paired.mean_b},
+                      {"difference", d.paired.difference},
+                      {"low", d.paired.interval.low},
+                      {"high", d.paired.interval.high},
+                      {"p", d.paired.p},
+                      {"p_holm", d.p_holm},
+                      {"real", d.real()},
+                      {"b_higher", d.paired.higher},
+                      {"b_lower", d.paired.lower},
+                      {"test", d.paired.test},
+                      {"only_a", d.only_a},
+                      {"only_b", d.only_b},
+                      {"other_prompts", d.other_prompts}});
+    }
+  }
+  return rows;
+}
+
+ordered_json json_report(const Results& results) {
+  ordered_json runs = ordered_json::array(), cells = ordered_json::array();
+  for (const RunFolder& run : results.runs()) {
+    runs.push_back({{"name", run.name},
+                    {"answers", run.records.size()},
+                    {"torn", run.torn},
+                    {"run", run.info}});
+  }
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t run = 0; run < results.runs().size(); ++run) {
+    const auto dense = results.dense_of(run);
+    for (size_t i = 0; dense && i < results.series().size(); ++i) {
+      const Series& s = results.series()[i];
+      if (s.run == run && i != *dense && !s.control) pairs.emplace_back(*dense, i);
+    }
+  }
+  for (const auto& [key, cell] : results.cells()) cells.push_back(cell_json(results, key, cell));
+  return {{"runs", runs},
+          {"cells", cells},
+          {"differences", json_comparison(results, compare_series(results, pairs))}};
+}
+
+}  // namespace longhaul

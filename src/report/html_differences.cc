@@ -1,0 +1,93 @@
+// The section that says which differences from dense attention are real.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/html_page.h"
+#include "report/html_parts.h"
+#include "report/text.h"
+
+namespace longhaul {
+namespace {
+
+constexpr const char* kDash = "\xE2\x80\x93";
+
+std::string signed_difference(const Results& results, const Difference& d, double value) {
+  return results.variants()[d.variant].metric == "nll" ? fmt::format("{:+.3f}", value)
+                                                       : signed_points(value);
+}
+
+std::string difference_cell(const Results& results, const Difference& d, bool first) {
+  const PairedDifference& p = d.paired;
+  const bool nll = results.variants()[d.variant].metric == "nll";
+  const bool better = nll ? p.difference < 0 : p.difference > 0;
+  const std::string tooltip = fmt::format(
+      "{}: {} against {}: {} (95 % interval {} to {}), p {} after Holm's correction {}, n {} "
+      "pairs, {} better, {} "
+      "worse; {}",
+      results.variants()[d.variant].label, results.series()[d.b].method,
+      results.series()[d.a].method, signed_difference(results, d, p.difference),
+      signed_difference(results, d, p.interval.low), signed_difference(results, d, p.interval.high),
+      p_value_text(p.p), p_value_text(d.p_holm), p.n, nll ? p.lower : p.higher,
+      nll ? p.higher : p.lower, p.test);
+  std::string classes = d.real() ? (better ? "real good" : "real bad") : "unsure";
+  if (first) classes += " first";
+  const double tint = nll ? 30 : std::min(46.0, 12 + 60 * std::abs(p.difference));
+  return fmt::format(
+      "<td class=\"{}\" style=\"--a:{:.0f}\" title=\"{}\">{}<small>{}{}{}</small></td>", classes,
+      tint, escape_xml(tooltip), signed_difference(results, d, p.difference),
+      signed_difference(results, d, p.interval.low), " to ",
+      signed_difference(results, d, p.interval.high));
+}
+
+}  // namespace
+
+std::string html_differences(const Results& results) {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t run = 0; run < results.runs().size(); ++run) {
+    const auto dense = results.dense_of(run);
+    if (!dense) continue;
+    for (size_t i = 0; i < results.series().size(); ++i) {
+      const Series& s = results.series()[i];
+      if (s.run == run && i != *dense && !s.control) pairs.emplace_back(*dense, i);
+    }
+  }
+  const Comparison comparison = compare_series(results, pairs);
+  if (comparison.over_lengths.empty()) return "";
+  std::map<std::pair<size_t, size_t>, const Difference*> found;  // series, variant
+  std::vector<size_t> variants, rows;
+  for (const Difference& d : comparison.over_lengths) {
+    found[{d.b, d.variant}] = &d;
+    if (std::ranges::find(variants, d.variant) == variants.end()) variants.push_back(d.variant);
+    if (std::ranges::find(rows, d.b) == rows.end()) rows.push_back(d.b);
+  }
+  std::sort(variants.begin(), variants.end());
+  std::string head = "<tr><th>method</th>";
+  for (const size_t v : variants) {
+    head += fmt::format("<th class=\"num\">{}</th>", escape_xml(results.variants()[v].label));
+  }
+  std::string body;
+  for (const size_t series : rows) {
+    body += "<tr>" + html_row_head(results.series()[series]);
+    for (const size_t v : variants) {
+      const auto it = found.find({series, v});
+      body += it == found.end() ? fmt::format("<td class=\"none\">{}</td>", kDash)
+                                : difference_cell(results, *it->second, false);
+    }
+    body += "</tr>\n";
+  }
+  return html_section("differences", "Which differences from dense attention are real",
+                      fmt::format("Points of the score over all lengths that both read, on the "
+                                  "same samples, with the 95 % interval of the "
+                                  "difference (perplexity: nats). Coloured: p below 0.05 after "
+                                  "Holm\xE2\x80\x99s correction for all {} "
+                                  "comparisons of this table; grey: may be chance. The tests are "
+                                  "under the pointer; <code>longhaul report "
+                                  "--against dense</code> prints them by length.",
+                                  comparison.over_lengths.size()),
+                      html_table("tight", head + "</tr>", body, ""));
+}
+
+}  // namespace longhaul

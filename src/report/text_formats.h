@@ -1,0 +1,29 @@
+#pragma once
+// The report for other programs and for terminals.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/compare.h"
+#include "report/results.h"
+
+namespace longhaul {
+
+/// Tables only; readable as it stands.
+std::string markdown_report(const Results& results);
+
+/// RFC 4180, a line per cell (run, task, opening, length, method), with a header; \n at line ends.
+std::string csv_report(const Results& results);
+
+/// {"runs": [...], "cells": [...], "differences": [...] (methods against dense)}.
+nlohmann::ordered_json json_report(const Results& results);
+
+/// A comparison in words and tables, and as an array of rows. `what`: "A against B".
+std::string markdown_comparison(const Results& results, const Comparison& comparison,
+                                const std::string& what);
+nlohmann::ordered_json json_comparison(const Results& results, const Comparison& comparison);
+
+/// What was compared and what was not: samples that one side lacks, prompts that differ.
+std::vector<std::string> comparison_notes(const Comparison& comparison);
+
+}  // namespace longhaul
