@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "attention/option_value.h"
+#include "attention/profile.h"
 #include "attention/registry.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -94,6 +95,7 @@ MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> 
     if (!values.emplace(key, std::move(value)).second) {
       user_error("--attention {}: option '{}' is given twice", info.name, key);
     }
+    spec.given_.emplace_back(key);
   }
   for (const OptionInfo& option : info.options) {
     values.emplace(option.key, canonical_value(info.name, option, option.fallback));
@@ -114,7 +116,17 @@ std::string MethodSpec::text() const {
 }
 
 std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {
-  return info_->make(options_, shape);
+  MethodOptions options = options_;
+  for (const auto& [key, value] : read_profile(shape.profile_prefix, info_->name)) {
+    try {
+      const OptionInfo& option = find_option(key, *info_);
+      if (std::find(given_.begin(), given_.end(), key) != given_.end()) continue;
+      options.values_[key] = canonical_value(info_->name, option, value);
+    } catch (const UserError& error) {
+      user_error("{}{}.json: {}", shape.profile_prefix, info_->name, error.what());
+    }
+  }
+  return info_->make(options, shape);
 }
 
 }  // namespace longhaul

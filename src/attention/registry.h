@@ -65,11 +65,13 @@ class MethodSpec {
   const MethodOptions& options() const { return options_; }
   /// The canonical text: name and the options that differ from their defaults, sorted.
   std::string text() const;
+  /// The method for a model, with the model's profile (attention/profile.h) in place of defaults.
   std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
 
  private:
   const MethodInfo* info_ = nullptr;
   MethodOptions options_;
+  std::vector<std::string> given_;  ///< keys that the text names
 };
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 // The store in a session file: its layout, then head by head the rows without the unused ends of
-// pages. Counts are checked against what the file still holds before anything is allocated.
+// pages, and which of them were in the slower tier: reading them back does not fill the memory.
+// Counts are checked against what the file still holds before anything is allocated.
 
 #include <algorithm>
 #include <limits>
@@ -64,12 +65,26 @@ void KvStore::save(ByteWriter& out) const {
 /// All keys, then all values, page by page; what a file holds does not depend on the page size.
 template <class Visit>
 void KvStore::each_stretch(const Head& h, int64_t length, Visit&& visit) const {
+  std::vector<std::byte> spilled(layout_.page_bytes());
   for (const size_t half : {size_t{0}, layout_.page_bytes() / 2}) {
     for (int64_t row = 0; row < length; row += layout_.page_rows) {
       const int64_t count = std::min<int64_t>(layout_.page_rows, length - row);
-      visit(key_at(h, row) + half, static_cast<size_t>(count) * layout_.row_bytes());
+      const size_t index = static_cast<size_t>(row / layout_.page_rows);
+      std::byte* page = h.pages[index];
+      if (page == nullptr) file_->read(h.slots[index], page = spilled.data());
+      visit(page + half, static_cast<size_t>(count) * layout_.row_bytes());
     }
   }
+}
+
+/// The rows from the first page in the slower tier to the last one.
+std::pair<int64_t, int64_t> KvStore::spilled_rows(const Head& h) const {
+  const auto is_spilled = [](const std::byte* page) { return page == nullptr; };
+  const auto first = std::find_if(h.pages.begin(), h.pages.end(), is_spilled);
+  const auto last = std::find_if(h.pages.rbegin(), h.pages.rend(), is_spilled);
+  if (first == h.pages.end()) return {0, 0};
+  return {(first - h.pages.begin()) * layout_.page_rows,
+          (h.pages.rend() - last) * layout_.page_rows};
 }
 
 void KvStore::save_head(const Head& h, ByteWriter& out) const {
@@ -81,17 +96,26 @@ void KvStore::save_head(const Head& h, ByteWriter& out) const {
     out.text(column.name);
     out.array(std::span<const float>(column.values));
   }
+  const auto [spilled_begin, spilled_end] = spilled_rows(h);
+  out.number(spilled_begin);
+  out.number(spilled_end);
   each_stretch(h, h.length, [&](std::byte* rows, size_t bytes) { out.bytes(rows, bytes); });
 }
 
 void KvStore::restore(ByteReader& in) {
   check_layout(in, layout_);
-  KvStore fresh(layout_, pool_);
-  for (Head& h : fresh.heads_) fresh.restore_head(h, in);
+  KvStore fresh(layout_, pool_, file_);
+  for (int layer = 0; layer < layout_.layers(); ++layer) {
+    for (int head = 0; head < layout_.heads[static_cast<size_t>(layer)]; ++head) {
+      const auto [begin, end] = fresh.restore_head(fresh.at(layer, head), in);
+      fresh.spill(layer, head, begin, end);
+    }
+  }
   std::swap(heads_, fresh.heads_);
 }
 
-void KvStore::restore_head(Head& h, ByteReader& in) {
+/// Returns the rows that were spilled.
+std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   const int64_t length = in.number<int64_t>();
   const int64_t appended = in.number<int64_t>();
   if (length < 0 || appended < length || appended > std::numeric_limits<int32_t>::max()) {
@@ -108,11 +132,17 @@ void KvStore::restore_head(Head& h, ByteReader& in) {
     }
     h.columns.push_back(std::move(column));
   }
+  const int64_t spilled_begin = in.number<int64_t>();
+  const int64_t spilled_end = in.number<int64_t>();
+  if (spilled_begin < 0 || spilled_end < spilled_begin || spilled_end > length) {
+    damaged(in, "impossible rows in the slower tier");
+  }
   if (static_cast<uint64_t>(length) > in.remaining() / (2 * layout_.row_bytes())) in.too_short();
   reserve_rows(h, length);
   each_stretch(h, length, [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
   h.length = length;
   h.appended = appended;
+  return {spilled_begin, spilled_end};
 }
 
 }  // namespace longhaul

@@ -44,6 +44,11 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
   while (first < rows.size() && rows[first] == static_cast<int64_t>(first)) ++first;
   if (static_cast<int64_t>(first) == h.length) return;
 
+  for (size_t page = first / static_cast<size_t>(layout_.page_rows); page < h.pages.size();
+       ++page) {
+    load(h, page);
+    drop_slot(h, page);
+  }
   move_rows(h, rows, first);
   for (Column& column : h.columns) keep_values(column.values, rows, first);
   if (!h.tokens.empty()) {

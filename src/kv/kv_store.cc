@@ -53,10 +53,11 @@ void from_row(DType type, const std::byte* row, int64_t count, float* x) {
 }  // namespace
 
 KvStore::KvStore(const KvLayout& layout)
-    : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
+    : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes()),
+              std::make_shared<PageFile>(layout.page_bytes())) {}
 
-KvStore::KvStore(KvLayout layout, std::shared_ptr<PagePool> pool)
-    : layout_(std::move(layout)), pool_(std::move(pool)) {
+KvStore::KvStore(KvLayout layout, std::shared_ptr<PagePool> pool, std::shared_ptr<PageFile> file)
+    : layout_(std::move(layout)), pool_(std::move(pool)), file_(std::move(file)) {
   LH_ASSERT(is_kv_type(layout_.type) && layout_.head_dim > 0 && layout_.page_rows > 0);
   LH_ASSERT(layout_.type != DType::Q8_0 || layout_.head_dim % 32 == 0);
   size_t first = 0;
@@ -75,16 +76,22 @@ KvStore::KvStore(KvStore&& other) noexcept = default;
 KvStore& KvStore::operator=(KvStore&& other) noexcept {
   std::swap(layout_, other.layout_);
   std::swap(pool_, other.pool_);
+  std::swap(file_, other.file_);
   std::swap(first_head_, other.first_head_);
   std::swap(heads_, other.heads_);
   return *this;
 }
 
 KvStore KvStore::fork() const {
-  KvStore copy(layout_, pool_);
+  KvStore copy(layout_, pool_, file_);
   copy.heads_ = heads_;
   for (const Head& h : heads_) {
-    for (std::byte* page : h.pages) pool_->share(page);
+    for (std::byte* page : h.pages) {
+      if (page != nullptr) pool_->share(page);
+    }
+    for (const uint32_t slot : h.slots) {
+      if (slot != kNoSlot) file_->share(slot);
+    }
   }
   return copy;
 }
@@ -170,6 +177,8 @@ void KvStore::add_rows(Head& h, int64_t rows) {
 }
 
 void KvStore::make_writable(Head& h, size_t page) {
+  load(h, page);
+  drop_slot(h, page);
   if (!pool_->shared(h.pages[page])) return;
   std::byte* copy = pool_->acquire();
   std::memcpy(copy, h.pages[page], layout_.page_bytes());
@@ -177,9 +186,11 @@ void KvStore::make_writable(Head& h, size_t page) {
 }
 
 void KvStore::release_from(Head& h, size_t page) {
-  while (h.pages.size() > page) {
-    pool_->release(h.pages.back());
-    h.pages.pop_back();
+  for (; h.slots.size() > page; h.slots.pop_back()) {
+    if (h.slots.back() != kNoSlot) file_->release(h.slots.back());
+  }
+  for (; h.pages.size() > page; h.pages.pop_back()) {
+    if (h.pages.back() != nullptr) pool_->release(h.pages.back());
   }
 }
 
@@ -199,8 +210,13 @@ PagedRows KvStore::rows(int layer, int head) const {
 void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
   const Head& h = at(layer, head);
   LH_ASSERT(row >= 0 && row < h.length);
-  from_row(layout_.type, key_at(h, row), layout_.head_dim, k);
-  from_row(layout_.type, value_at(h, row), layout_.head_dim, v);
+  const size_t page = static_cast<size_t>(row / layout_.page_rows);
+  const size_t in_page = static_cast<size_t>(row % layout_.page_rows) * layout_.row_bytes();
+  std::vector<std::byte> spilled(h.pages[page] == nullptr ? layout_.page_bytes() : 0);
+  if (!spilled.empty()) file_->read(h.slots[page], spilled.data());
+  const std::byte* key = (spilled.empty() ? h.pages[page] : spilled.data()) + in_page;
+  from_row(layout_.type, key, layout_.head_dim, k);
+  from_row(layout_.type, key + layout_.page_bytes() / 2, layout_.head_dim, v);
 }
 
 int64_t KvStore::token_of(int layer, int head, int64_t row) const {
@@ -221,7 +237,9 @@ std::span<float> KvStore::column(int layer, int head, std::string_view name) {
 size_t KvStore::bytes() const {
   size_t bytes = 0;
   for (const Head& h : heads_) {
-    bytes += h.pages.size() * layout_.page_bytes() + h.tokens.capacity() * sizeof(int32_t);
+    const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
+    bytes += (h.pages.size() - static_cast<size_t>(spilled)) * layout_.page_bytes() +
+             h.tokens.capacity() * sizeof(int32_t);
     for (const Column& column : h.columns) bytes += column.values.capacity() * sizeof(float);
   }
   return bytes;

@@ -9,9 +9,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kv/kv_layout.h"
+#include "kv/page_file.h"
 #include "kv/page_pool.h"
 #include "ops/attention.h"
 
@@ -49,6 +51,13 @@ class KvStore {
   void truncate(int64_t length);  ///< every head that is longer
   void clear();                   ///< as newly made
 
+  /// Takes the pages that lie wholly within rows [begin, end) out of memory, into a temporary file
+  /// (kv/page_file.h). Such rows may be read() and kept, but attention needs them loaded. Throws
+  /// UserError when the file cannot be written; the page stays in memory then.
+  void spill(int layer, int head, int64_t begin, int64_t end);
+  /// Brings every page that holds one of rows [begin, end) back into memory.
+  void load(int layer, int head, int64_t begin, int64_t end);
+
   /// The rows as attention reads them. Valid until the head changes.
   PagedRows rows(int layer, int head) const;
   /// One row as f32, [head_dim] each.
@@ -62,9 +71,10 @@ class KvStore {
   /// the head changes.
   std::span<float> column(int layer, int head, std::string_view name);
 
-  size_t bytes() const;       ///< pages held (shared ones count in full), token lists and columns
-  size_t live_bytes() const;  ///< keys and values that live, without the unused ends of pages
-  int64_t live_rows() const;  ///< over all layers and heads
+  size_t bytes() const;  ///< pages in memory (shared ones count in full), token lists and columns
+  size_t spilled_bytes() const;  ///< pages in the slower tier only
+  size_t live_bytes() const;     ///< keys and values that live, without the unused ends of pages
+  int64_t live_rows() const;     ///< over all layers and heads
 
   /// Contents to and from a session file. restore() throws UserError when the layout differs or the
   /// file makes no sense; the store is unchanged then.
@@ -78,13 +88,16 @@ class KvStore {
   };
   struct Head {
     int64_t length = 0;
-    int64_t appended = 0;  ///< tokens ever appended
-    std::vector<std::byte*> pages;
-    std::vector<int32_t> tokens;  ///< token of each row; empty while rows are tokens 0, 1, ...
+    int64_t appended = 0;           ///< tokens ever appended
+    std::vector<std::byte*> pages;  ///< null: in the slower tier only
+    std::vector<uint32_t> slots;    ///< of pages in the slower tier; as long as it must be
+    std::vector<int32_t> tokens;    ///< token of each row; empty while rows are tokens 0, 1, ...
     std::vector<Column> columns;
   };
 
-  KvStore(KvLayout layout, std::shared_ptr<PagePool> pool);
+  static constexpr uint32_t kNoSlot = ~0u;
+
+  KvStore(KvLayout layout, std::shared_ptr<PagePool> pool, std::shared_ptr<PageFile> file);
   Head& at(int layer, int head) { return heads_[index(layer, head)]; }
   const Head& at(int layer, int head) const { return heads_[index(layer, head)]; }
   size_t index(int layer, int head) const;
@@ -96,16 +109,20 @@ class KvStore {
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
   void make_writable(Head& h, size_t page);
+  void load(Head& h, size_t page);
+  void drop_slot(Head& h, size_t page);
   void release_from(Head& h, size_t page);
   void release_all();
   void move_rows(Head& h, std::span<const int32_t> rows, size_t first);
   template <class Visit>
   void each_stretch(const Head& h, int64_t length, Visit&& visit) const;
   void save_head(const Head& h, ByteWriter& out) const;
-  void restore_head(Head& h, ByteReader& in);
+  std::pair<int64_t, int64_t> restore_head(Head& h, ByteReader& in);
+  std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
 
   KvLayout layout_;
   std::shared_ptr<PagePool> pool_;
+  std::shared_ptr<PageFile> file_;
   std::vector<size_t> first_head_;  ///< per layer, into heads_
   std::vector<Head> heads_;
 };

@@ -44,6 +44,12 @@ constexpr TensorNames kHuggingFace = {"model.embed_tokens",
                                       "model.layers.{}.mlp.gate_up_proj",
                                       "model.layers.{}.mlp.down_proj"};
 
+/// Where profiles of methods lie: in a model's folder, or beside its file and named after it.
+std::string profile_prefix(const std::filesystem::path& model) {
+  if (std::filesystem::is_directory(model)) return (model / "").string();
+  return (model.parent_path() / model.stem()).string() + ".";
+}
+
 std::string shape_text(const TensorView& t) {
   std::string text = "[";
   for (int i = 0; i < t.rank; ++i) {
@@ -64,6 +70,7 @@ class Loader {
     m.config = read_config(checkpoint_);
     config_ = &m.config;
     m.shape = m.config.shape();
+    m.shape.profile_prefix = profile_prefix(checkpoint_.path());
     m.embedding = matrix(names_.embedding, m.config.vocab, m.config.hidden);
     m.head = find(names_.head, ".weight") != nullptr
                  ? matrix(names_.head, m.config.vocab, m.config.hidden)

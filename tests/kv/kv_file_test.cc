@@ -93,6 +93,7 @@ struct Forged {
   std::vector<int32_t> tokens;
   uint32_t columns = 0;
   std::vector<float> values;
+  int64_t spilled_begin = 0, spilled_end = 0;
   size_t row_floats = 2 * 2 * 32;
 
   std::string error(const TempFolder& folder) const {
@@ -110,6 +111,8 @@ struct Forged {
         out.text("c");
         out.array(std::span<const float>(values));
       }
+      out.number(spilled_begin);
+      out.number(spilled_end);
       const std::vector<float> rows(row_floats, 2.0f);
       out.bytes(rows.data(), rows.size() * sizeof(float));
       out.finish();
@@ -156,6 +159,9 @@ TEST(KvFile, HostileNumbersAreRefusedAndChangeNothing) {
   EXPECT_TRUE(has(with([](Forged& f) { f.columns = UINT32_MAX; }), {"columns"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.columns = 1; }), {"column"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.row_floats = 100; }), {"ends too early"}));
+  EXPECT_TRUE(has(with([](Forged& f) { f.spilled_begin = -1; }), {"slower tier"}));
+  EXPECT_TRUE(has(with([](Forged& f) { f.spilled_begin = 1; }), {"slower tier"}));
+  EXPECT_TRUE(has(with([](Forged& f) { f.spilled_end = 3; }), {"slower tier"}));
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+#pragma once
+// What InfLLM and Ltri-LLM share (methods.md 3): a context of initial tokens, blocks, and a
+// remainder that holds the window. A row sees the window at its distances and, as if all stood at
+// one distance, the initial tokens, the blocks that its step has chosen, and remainder tokens that
+// are too old for its window. Blocks that are not in use lie in the slower tier of the KV store.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "attention/registry.h"
+
+namespace longhaul {
+
+struct BlockOptions {
+  int64_t init = 128;    ///< tokens that every row sees
+  int64_t local = 4096;  ///< window of a row, itself included
+  int64_t block = 128;   ///< tokens
+  int64_t topk = 16;     ///< blocks chosen by a step
+  int64_t chunk = 512;   ///< most rows of a step
+  int64_t cached = 32;   ///< blocks kept in memory, least recently used first out
+  int64_t angle = 4095;  ///< distance at which initial tokens, blocks and aged tokens stand
+};
+
+/// From the options n_init, n_local, block, topk, chunk, cached and fidelity. Throws UserError when
+/// the blocks of a step cannot be kept in memory together.
+BlockOptions block_options(std::string_view method, const MethodOptions& options);
+
+/// How a context is split: [0, init), then `blocks` blocks, then the remainder. It depends on the
+/// number of tokens only: the initial part fills first, from what is older than the window.
+struct ContextSplit {
+  int64_t init = 0, blocks = 0;
+  int64_t remainder = 0;  ///< first token of it
+};
+ContextSplit split_context(const BlockOptions& options, int64_t tokens);
+
+/// A block that has just left the remainder.
+struct AgedBlock {
+  int64_t number = 0;
+  int64_t first = 0;  ///< token, and row of the store
+  /// [block, heads]: probability that each of its tokens got within the windows of all rows so far.
+  std::span<const float> votes;
+};
+
+class ContextBlocks {
+ public:
+  ContextBlocks(const BlockOptions& options, const ModelShape& shape);
+
+  /// Before a prompt: the model's frequencies may depend on the length of the context.
+  void start_prompt();
+
+  /// Begins a layer of a step: appends its keys and lays out the window. Call it first.
+  void begin(LayerStep& step);
+
+  // Of the step that has begun:
+  const ContextSplit& split() const { return split_; }  ///< as the step's rows see it
+  bool retrieves() const { return retrieves_; }  ///< false where the model has a window of its own
+  const float* near_q() const { return near_q_.data(); }  ///< [rows, heads, head_dim], rotated
+  const Rotations& rotations() const { return *rotations_; }
+  int64_t near_position() const { return near_position_; }  ///< of row 0 among the near keys
+  int64_t near_begin() const { return near_begin_; }  ///< the row of the store at near position 0
+
+  /// Attention over window, initial and aged tokens and the blocks `chosen` (ascending); or the
+  /// two parts of it for themselves, to be merged (ops/merge_attention.h). `lse` [rows, heads].
+  void attend(LayerStep& step, std::span<const int32_t> chosen);
+  void attend_near(LayerStep& step);
+  void attend_far(LayerStep& step, std::span<const int32_t> chosen);
+  std::vector<float>& lse() { return lse_; }
+
+  /// Ends the layer: adds the step's attention (with the denominators in lse()) to the votes of the
+  /// remainder, lets tokens age, and calls `aged` for every new block.
+  void end(LayerStep& step, const std::function<void(const AgedBlock&)>& aged);
+
+  /// x [heads, head_dim], rotated to the constant angle in place.
+  void rotate_far(float* x) const;
+
+  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
+  void save(ByteWriter& out) const;
+  void restore(ByteReader& in);
+
+ private:
+  KeySegment near_keys(const LayerStep& step, int head) const;
+  void add_far_keys(const LayerStep& step, int head, std::span<const int32_t> chosen);
+  void run(LayerStep& step, int segments_per_head);
+  void make_resident(LayerStep& step, std::span<const int32_t> chosen);
+  void add_votes(const LayerStep& step);
+  void spill_aged(LayerStep& step, int64_t begin, int64_t end) const;
+
+  BlockOptions o_;
+  ModelShape shape_;
+  std::vector<std::vector<float>> votes_;       ///< per layer: [remainder tokens, heads]
+  std::vector<std::vector<int32_t>> resident_;  ///< per layer: pages of blocks, last used last
+
+  RotationBuffer rotation_table_, angle_table_;
+  const Rotations* rotations_ = nullptr;
+  ContextSplit split_;
+  bool retrieves_ = false;
+  int64_t near_begin_ = 0, near_position_ = 0;
+  Buffer<float> near_q_, far_q_;
+  std::vector<float> lse_, sums_;
+  std::vector<int32_t> far_rows_;
+  std::vector<KeySegment> segments_;
+};
+
+/// Passes of at most min(chunk, prompt.chunk) rows, then one of the last `last` rows.
+std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t chunk, int64_t last);
+
+}  // namespace longhaul

@@ -1,0 +1,185 @@
+// InfLLM (Xiao et al. 2024; methods.md 3): a window, the first tokens, and blocks of older tokens
+// that are looked up by the tokens of each block that got most attention while they were in the
+// window. Every step chooses anew, in every layer for itself.
+
+#include <algorithm>
+
+#include "attention/context_blocks.h"
+#include "attention/registry.h"
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "ops/matvec.h"
+#include "ops/ranking.h"
+
+namespace longhaul {
+namespace {
+
+struct InfLlmOptions {
+  BlockOptions blocks;
+  int64_t repr = 4;        ///< tokens that represent a block, of each query head's own choice
+  bool best_repr = false;  ///< they count by the best of them, not by their mean
+};
+
+class InfLlm final : public AttentionMethod {
+ public:
+  InfLlm(const InfLlmOptions& options, const ModelShape& shape)
+      : o_(options),
+        shape_(shape),
+        blocks_(options.blocks, shape),
+        index_(static_cast<size_t>(shape.layers)),
+        vectors_(options.best_repr ? std::min(options.repr, options.blocks.block) : 1) {}
+
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    blocks_.start_prompt();
+    return passes_with_last(prompt, o_.blocks.chunk, 1);
+  }
+
+  void attend(LayerStep& step) override {
+    blocks_.begin(step);
+    blocks_.attend(step, choose(step));
+    blocks_.end(step, [&](const AgedBlock& block) { represent(step, block); });
+  }
+
+  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    const int64_t floats = tokens / o_.blocks.block * block_floats() * shape_.layers;
+    return blocks_.most_kv_bytes(layout, tokens, chunk) +
+           static_cast<size_t>(floats) * sizeof(float);
+  }
+
+  void save(ByteWriter& out) const override {
+    blocks_.save(out);
+    for (const auto& layer : index_) out.array(std::span<const float>(layer));
+  }
+  void restore(ByteReader& in) override {
+    blocks_.restore(in);
+    for (auto& layer : index_) layer = in.array<float>();
+  }
+
+  int64_t longest_context(const ModelShape&) const override { return 0; }
+
+ private:
+  int64_t block_floats() const { return vectors_ * shape_.heads * shape_.head_dim; }
+
+  std::vector<int32_t> choose(const LayerStep& step) {
+    const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
+    const std::vector<float>& index = index_[static_cast<size_t>(step.layer)];
+    if (blocks_.retrieves() && index.size() != static_cast<size_t>(blocks * block_floats())) {
+      user_error("the session file is damaged: the index of blocks is of another context");
+    }
+    scores_.assign(static_cast<size_t>(blocks), 0.0f);
+    if (blocks > o_.blocks.topk) score(step, index);
+    return top_indices(scores_, o_.blocks.topk);
+  }
+
+  /// Sum over query heads of <mean query of the rows, representative>, or of the best of them.
+  void score(const LayerStep& step, const std::vector<float>& index) {
+    const int64_t width = shape_.heads * shape_.head_dim, dim = shape_.head_dim;
+    query_.assign(static_cast<size_t>(width), 0.0f);
+    for (int r = 0; r < step.rows; ++r) {
+      for (int64_t i = 0; i < width; ++i) query_[static_cast<size_t>(i)] += step.q[r * width + i];
+    }
+    for (float& x : query_) x /= static_cast<float>(step.rows);
+    blocks_.rotate_far(query_.data());
+
+    if (vectors_ == 1) return products(index.data(), width, query_.data(), scores_);
+    // index: [blocks, heads, vectors, head_dim]
+    std::vector<float> dots(scores_.size() * static_cast<size_t>(shape_.heads * vectors_));
+    for (int64_t h = 0; h < shape_.heads; ++h) {
+      products(index.data(), dim, query_.data() + h * dim, dots);
+      for (size_t b = 0; b < scores_.size(); ++b) {
+        const auto first =
+            dots.begin() +
+            static_cast<std::ptrdiff_t>((static_cast<int64_t>(b) * shape_.heads + h) * vectors_);
+        scores_[b] += *std::max_element(first, first + static_cast<std::ptrdiff_t>(vectors_));
+      }
+    }
+  }
+
+  /// out[i] = <row i of `rows`, x>, of `width` elements each.
+  void products(const float* rows, int64_t width, const float* x, std::vector<float>& out) {
+    TensorView view;
+    view.data = reinterpret_cast<const std::byte*>(rows);
+    view.rank = 2;
+    view.shape = {static_cast<int64_t>(out.size()), width, 1, 1};
+    activations_.assign(x, 1, width);
+    matvec(view, activations_, out.data());
+  }
+
+  /// Appends the block to the layer's index: per query head its tokens with most votes.
+  void represent(const LayerStep& step, const AgedBlock& block) {
+    std::vector<float>& index = index_[static_cast<size_t>(step.layer)];
+    const int64_t dim = shape_.head_dim, heads = shape_.heads;
+    std::vector<float> votes(static_cast<size_t>(o_.blocks.block));
+    std::vector<float> key(static_cast<size_t>(dim)), value(key.size());
+    for (int64_t h = 0; h < heads; ++h) {
+      for (size_t t = 0; t < votes.size(); ++t) {
+        votes[t] = block.votes[t * static_cast<size_t>(heads) + static_cast<size_t>(h)];
+      }
+      const std::vector<int32_t> chosen = top_indices(votes, o_.repr);
+      const size_t at = index.size();
+      index.resize(at + static_cast<size_t>(vectors_ * dim));
+      const float share = vectors_ == 1 ? 1.0f / static_cast<float>(chosen.size()) : 1.0f;
+      for (size_t i = 0; i < chosen.size(); ++i) {
+        step.store->read(step.layer, static_cast<int>(h) / step.group(), block.first + chosen[i],
+                         key.data(), value.data());
+        float* to = index.data() + at + (vectors_ == 1 ? 0 : i * key.size());
+        for (size_t t = 0; t < key.size(); ++t) to[t] += key[t] * share;
+      }
+    }
+  }
+
+  InfLlmOptions o_;
+  ModelShape shape_;
+  ContextBlocks blocks_;
+  std::vector<std::vector<float>> index_;  ///< per layer: [blocks, heads, vectors, head_dim], raw
+  int64_t vectors_;                        ///< of a block and query head
+  std::vector<float> query_, scores_;
+  ActivationRows activations_;
+};
+
+constexpr OptionInfo kOptions[] = {
+    {"n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
+     "first tokens of the context, seen by every row"},
+    {"n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
+     "last tokens that a row sees, itself among them"},
+    {"block", OptionKind::kInteger, "128", "tokens", 1, 1 << 16, "", "tokens of a block"},
+    {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
+    {"repr_topk", OptionKind::kInteger, "4", "tokens", 1, 1 << 10, "",
+     "tokens that represent a block, those that got most attention"},
+    {"repr_mode", OptionKind::kChoice, "mean", "", 0, 0, "mean|max",
+     "a block counts by the mean of its representatives (code) or by the best (paper)"},
+    {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
+     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
+    {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
+     "rows of a step, which look up the same blocks"},
+    {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
+     "blocks kept in memory; the others lie in a temporary file"},
+};
+
+std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelShape& shape) {
+  InfLlmOptions o;
+  o.blocks = block_options("infllm", options);
+  o.repr = options.integer("repr_topk");
+  o.best_repr = options.text("repr_mode") == "max";
+  if (o.repr > o.blocks.block) {
+    user_error("--attention infllm: repr_topk={}: a block has {} tokens", o.repr, o.blocks.block);
+  }
+  return std::make_unique<InfLlm>(o, shape);
+}
+
+}  // namespace
+
+MethodInfo infllm_method() {
+  MethodInfo info;
+  info.name = "infllm";
+  info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
+  info.when = "texts far beyond memory and trained length, at linear cost";
+  info.paper =
+      "Xiao et al. 2024, InfLLM: Training-Free Long-Context Extrapolation for LLMs with an "
+      "Efficient Context Memory";
+  info.options = kOptions;
+  info.make = make;
+  return info;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,38 @@
+#include "attention/profile.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "format/json_file.h"
+
+namespace longhaul {
+
+std::map<std::string, std::string> read_profile(const std::string& prefix,
+                                                std::string_view method) {
+  std::map<std::string, std::string> options;
+  if (prefix.empty()) return options;
+  const std::filesystem::path path = prefix + std::string(method) + ".json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return options;
+  const nlohmann::json profile = read_json_file(path);
+  const auto found = profile.find("options");
+  if (found == profile.end() || !found->is_object()) {
+    user_error("{}: has no object \"options\"", path.string());
+  }
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_string()) {
+      options[key] = value.get<std::string>();
+    } else if (value.is_number() || value.is_boolean()) {
+      options[key] = value.dump();
+    } else if (value.is_object() && value.size() == 1 && value.contains("file") &&
+               value["file"].is_string()) {
+      options[key] = (path.parent_path() / value["file"].get<std::string>()).string();
+    } else {
+      user_error("{}: options.{}: must be a text, a number, true, false or {{\"file\": NAME}}",
+                 path.string(), key);
+    }
+  }
+  return options;
+}
+
+}  // namespace longhaul

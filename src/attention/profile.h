@@ -1,0 +1,19 @@
+#pragma once
+// Settings of a method that were found for one model by a search or by training: a file
+// METHOD.json in the model's folder (beside a .gguf file: NAME.METHOD.json), as
+//
+//   {"options": {"theta": "0.9/0.8", "heads": "...", "gates": {"file": "gates.tsv"}}, ...}
+//
+// Its options replace the defaults; what `--attention` names replaces both.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+/// The options of the profile at `prefix` + `method` + ".json"; none when there is no such file.
+/// {"file": NAME} becomes a path beside the profile. Throws UserError naming file and key.
+std::map<std::string, std::string> read_profile(const std::string& prefix, std::string_view method);
+
+}  // namespace longhaul

@@ -1,0 +1,60 @@
+// Pages of a store that lie in its slower tier: spill() takes them out of memory, load() brings
+// them back. A page that has a slot in the file was not written since, so it leaves without a
+// write.
+
+#include <utility>
+
+#include "base/error.h"
+#include "kv/kv_store.h"
+
+namespace longhaul {
+
+void KvStore::spill(int layer, int head, int64_t begin, int64_t end) {
+  Head& h = at(layer, head);
+  LH_ASSERT(begin >= 0 && end <= h.length);
+  const int64_t per_page = layout_.page_rows;
+  const size_t last = static_cast<size_t>(end / per_page);
+  for (size_t page = static_cast<size_t>((begin + per_page - 1) / per_page); page < last; ++page) {
+    if (h.pages[page] == nullptr) continue;
+    if (h.slots.size() <= page) h.slots.resize(page + 1, kNoSlot);
+    if (h.slots[page] == kNoSlot) h.slots[page] = file_->write(h.pages[page]);
+    pool_->release(std::exchange(h.pages[page], nullptr));
+  }
+}
+
+void KvStore::load(int layer, int head, int64_t begin, int64_t end) {
+  Head& h = at(layer, head);
+  LH_ASSERT(begin >= 0 && end <= h.length);
+  const int64_t per_page = layout_.page_rows;
+  const size_t last = static_cast<size_t>((end + per_page - 1) / per_page);
+  for (size_t page = static_cast<size_t>(begin / per_page); page < last; ++page) load(h, page);
+}
+
+void KvStore::load(Head& h, size_t page) {
+  if (h.pages[page] != nullptr) return;
+  std::byte* memory = pool_->acquire();
+  try {
+    file_->read(h.slots[page], memory);
+  } catch (...) {
+    pool_->release(memory);
+    throw;
+  }
+  h.pages[page] = memory;
+}
+
+/// The page is about to change: what the file holds of it is no longer true.
+void KvStore::drop_slot(Head& h, size_t page) {
+  if (page >= h.slots.size() || h.slots[page] == kNoSlot) return;
+  LH_ASSERT(h.pages[page] != nullptr);
+  file_->release(std::exchange(h.slots[page], kNoSlot));
+}
+
+size_t KvStore::spilled_bytes() const {
+  size_t pages = 0;
+  for (const Head& h : heads_) {
+    for (const std::byte* page : h.pages) pages += page == nullptr ? 1 : 0;
+  }
+  return pages * layout_.page_bytes();
+}
+
+}  // namespace longhaul

@@ -1,0 +1,13 @@
+#pragma once
+// Attention over two disjoint sets of keys as one softmax over both (methods.md 1.5, 14.1).
+
+#include <cstdint>
+
+namespace longhaul {
+
+/// out [rows, heads, head_dim] and lse [rows, heads], of one set of keys, become those of both.
+/// A row that saw nothing of a set (lse = -infinity) gets the other's result.
+void merge_attention(const float* other_out, const float* other_lse, int64_t rows, int heads,
+                     int head_dim, float* out, float* lse);
+
+}  // namespace longhaul

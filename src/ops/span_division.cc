@@ -1,0 +1,95 @@
+#include "ops/span_division.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace longhaul {
+
+float map_quantile(const BlockMap& map, double level) {
+  LH_ASSERT(map.n > 0 && level >= 0 && level <= 1);
+  std::vector<float> entries;
+  entries.reserve(static_cast<size_t>(map.n * (map.n + 1) / 2));
+  for (int i = 0; i < map.n; ++i) {
+    entries.insert(entries.end(), map.map + i * map.stride, map.map + i * map.stride + i + 1);
+  }
+  const double rank = level * static_cast<double>(entries.size() - 1);
+  const auto below = entries.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(entries.begin(), below, entries.end());
+  const float low = *below;
+  if (below + 1 == entries.end()) return low;
+  const float high = *std::min_element(below + 1, entries.end());
+  return low + static_cast<float>(rank - std::floor(rank)) * (high - low);
+}
+
+std::vector<float> span_scores(const BlockMap& map, float threshold) {
+  // S[x, y] = S[x, y - 1] + sum of row y over columns [x, y]: nothing lies above the diagonal.
+  const int n = map.n;
+  std::vector<float> scores(static_cast<size_t>(n) * static_cast<size_t>(n));
+  std::vector<float> sums(static_cast<size_t>(n));  // S[x, y - 1] of every x
+  for (int y = 0; y < n; ++y) {
+    float row = 0;
+    for (int x = y; x >= 0; --x) {
+      row += map.at(y, x) - threshold;
+      float& sum = sums[static_cast<size_t>(x)];
+      sum += row;
+      scores[static_cast<size_t>(x * n + y)] = sum;
+    }
+  }
+  return scores;
+}
+
+float span_iou(const TokenSpan& a, const TokenSpan& b) {
+  const float both = static_cast<float>(std::min(a.end, b.end) - std::max(a.begin, b.begin));
+  if (both <= 0) return 0;
+  const float la = static_cast<float>(a.length()), lb = static_cast<float>(b.length());
+  return both * both / (la * la + lb * lb - both * both);
+}
+
+std::vector<TokenSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule) {
+  const std::vector<float> scores = span_scores(map, rule.threshold);
+  std::vector<TokenSpan> candidates;
+  for (int middle = 0; middle <= 2 * (map.n - 1); ++middle) {  // x + y
+    TokenSpan best;
+    for (int x = middle / 2; x >= std::max(0, middle - map.n + 1); --x) {
+      const int y = middle - x;
+      const float score = scores[static_cast<size_t>(x * map.n + y)];
+      if (best.end == 0 || score > best.score) best = {x, y + 1, score};
+    }
+    candidates.push_back(best);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const TokenSpan& a, const TokenSpan& b) { return a.score > b.score; });
+  std::vector<TokenSpan> kept;
+  for (const TokenSpan& span : candidates) {
+    if (static_cast<int>(kept.size()) >= rule.most) break;
+    const bool apart = std::all_of(kept.begin(), kept.end(), [&](const TokenSpan& other) {
+      return span_iou(span, other) <= rule.most_iou;
+    });
+    if (apart) kept.push_back(span);
+  }
+  return kept;
+}
+
+float span_ratio(const BlockMap& map, const TokenSpan& span, SpanNeighbours neighbours) {
+  double own = 0, before = 0, after = 0;
+  for (int i = span.begin; i < span.end; ++i) {
+    for (int j = 0; j < span.begin; ++j) before += map.at(i, j);
+    for (int j = span.begin; j <= i; ++j) own += map.at(i, j);
+  }
+  for (int i = span.end; i < map.n; ++i) {
+    for (int j = span.begin; j < span.end; ++j) after += map.at(i, j);
+  }
+  const double other = (neighbours != SpanNeighbours::kColumn ? before : 0) +
+                       (neighbours != SpanNeighbours::kRow ? after : 0);
+  return other > own ? static_cast<float>(own / other) : 1.0f;
+}
+
+int index_count(int length, float ratio, float lambda, int most) {
+  const float share = std::exp(-lambda * (1.0f - ratio));
+  const int count = static_cast<int>(std::ceil(static_cast<float>(length) * share));
+  return std::max(1, std::min({count, most, length}));
+}
+
+}  // namespace longhaul

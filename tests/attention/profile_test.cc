@@ -1,0 +1,76 @@
+#include "attention/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "attention/method_run.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::small_shape;
+using testing_support::TempFolder;
+
+std::unique_ptr<AttentionMethod> keep_options(const MethodOptions& options, const ModelShape&);
+
+constexpr OptionInfo kOptions[] = {
+    {"share", OptionKind::kReal, "0.5", "", 0, 1, "", "a number"},
+    {"gates", OptionKind::kText, "", "", 0, 0, "", "a file"},
+    {"deep", OptionKind::kBool, "false", "", 0, 0, "", "a flag"},
+};
+std::string share, gates;
+bool deep;
+
+std::unique_ptr<AttentionMethod> keep_options(const MethodOptions& options, const ModelShape&) {
+  share = options.text("share");
+  gates = options.text("gates");
+  deep = options.flag("deep");
+  return nullptr;
+}
+
+const MethodInfo kMethod[] = {{"probe", "", "", "", kOptions, keep_options}};
+
+struct Folder : TempFolder {
+  explicit Folder(std::string_view json) {
+    write("probe.json", json);
+    shape.profile_prefix = (path() / "").string();
+  }
+  void make(const char* text) const { MethodSpec::parse(text, kMethod).make(shape); }
+  ModelShape shape = small_shape(1, 1, 1, 32);
+};
+
+TEST(Profile, ReplacesDefaultsAndIsReplacedByTheCommandLine) {
+  const Folder folder(
+      R"({"made_with": "x", "options": {"share": 0.25, "gates": {"file": "g.tsv"}, "deep": true}})");
+  folder.make("probe");
+  EXPECT_EQ(share, "0.25");
+  EXPECT_EQ(gates, (folder.path() / "g.tsv").string());
+  EXPECT_TRUE(deep);
+  folder.make("probe:share=0.5,gates=other");
+  EXPECT_EQ(share, "0.5");
+  EXPECT_EQ(gates, "other");
+  EXPECT_TRUE(deep);
+}
+
+TEST(Profile, ThereNeedBeNone) {
+  const TempFolder folder;
+  EXPECT_TRUE(read_profile((folder.path() / "").string(), "probe").empty());
+  EXPECT_TRUE(read_profile("", "probe").empty());
+}
+
+TEST(Profile, NamesWhatIsWrongInIt) {
+  const auto refused = [](const char* json) {
+    const Folder folder(json);
+    return error_of([&] { folder.make("probe"); });
+  };
+  EXPECT_NE(refused("{}").find("\"options\""), std::string::npos);
+  EXPECT_NE(refused(R"({"options": {"shade": 1}})").find("did you mean 'share'"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"options": {"share": 7}})").find("share=7: must be"), std::string::npos);
+  EXPECT_NE(refused(R"({"options": {"share": 7}})").find("probe.json"), std::string::npos);
+  EXPECT_NE(refused(R"({"options": {"share": [1]}})").find("options.share"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace longhaul

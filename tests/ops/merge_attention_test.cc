@@ -1,0 +1,72 @@
+#include "ops/merge_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace longhaul {
+namespace {
+
+constexpr int kDim = 6, kKeys = 20;
+
+struct Rows {
+  std::vector<float> out, lse;
+};
+
+/// Attention of every row over keys [begin, end) of given logits and values.
+Rows attention(const std::vector<float>& logits, const std::vector<float>& values, int rows,
+               int begin, int end) {
+  Rows r{std::vector<float>(static_cast<size_t>(rows * kDim)),
+         std::vector<float>(static_cast<size_t>(rows))};
+  for (int i = 0; i < rows; ++i) {
+    double sum = 0;
+    std::vector<double> out(kDim);
+    for (int j = begin; j < end; ++j) {
+      const double weight =
+          std::exp(static_cast<double>(logits[static_cast<size_t>(i * kKeys + j)]));
+      sum += weight;
+      for (int t = 0; t < kDim; ++t)
+        out[static_cast<size_t>(t)] += weight * values[static_cast<size_t>(j * kDim + t)];
+    }
+    for (int t = 0; t < kDim; ++t) {
+      r.out[static_cast<size_t>(i * kDim + t)] =
+          sum > 0 ? static_cast<float>(out[static_cast<size_t>(t)] / sum) : 0.0f;
+    }
+    r.lse[static_cast<size_t>(i)] = static_cast<float>(std::log(sum));
+  }
+  return r;
+}
+
+TEST(MergeAttention, AnyPartitionOfTheKeysGivesTheWhole) {
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal(0, 3);
+  const int rows = 150;
+  std::vector<float> logits(rows * kKeys), values(kKeys * kDim);
+  for (float& x : logits) x = normal(random);
+  for (float& x : values) x = normal(random);
+  const Rows whole = attention(logits, values, rows, 0, kKeys);
+  for (const int cut : {0, 1, 7, kKeys}) {
+    Rows part = attention(logits, values, rows, 0, cut);
+    const Rows other = attention(logits, values, rows, cut, kKeys);
+    merge_attention(other.out.data(), other.lse.data(), rows / 3, 3, kDim, part.out.data(),
+                    part.lse.data());
+    for (size_t i = 0; i < whole.out.size(); ++i)
+      ASSERT_NEAR(part.out[i], whole.out[i], 2e-6) << cut;
+    for (size_t i = 0; i < whole.lse.size(); ++i) ASSERT_NEAR(part.lse[i], whole.lse[i], 2e-6);
+  }
+}
+
+TEST(MergeAttention, RowsThatSawNothingStayEmpty) {
+  const float nothing = -std::numeric_limits<float>::infinity();
+  std::vector<float> out(kDim), lse{nothing};
+  const std::vector<float> other(kDim, 7.0f);
+  merge_attention(other.data(), lse.data(), 1, 1, kDim, out.data(), lse.data());
+  EXPECT_EQ(out, std::vector<float>(kDim));
+  EXPECT_EQ(lse[0], nothing);
+}
+
+}  // namespace
+}  // namespace longhaul
