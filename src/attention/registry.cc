@@ -14,6 +14,7 @@
   METHOD(pyramidkv) \
   METHOD(tova) \
   METHOD(h2o) \
+  METHOD(infllm) \
   METHOD(citrus) \
   METHOD(reattention)
 // clang-format on

@@ -35,6 +35,7 @@ const std::map<std::string_view, std::vector<const char*>> kCovering = {
     {"pyramidkv", {"pyramidkv"}},
     {"tova", {"tova"}},
     {"h2o", {"h2o", "h2o:mode=oneshot"}},
+    {"infllm", {"infllm", "infllm:n_init=0,n_local=700,chunk=33"}},
     {"citrus",
      {"citrus", "citrus:cache=shared,chunk=16", "citrus:cache=standard,chunk=7",
       "citrus:chunk=50,fidelity=paper"}},
