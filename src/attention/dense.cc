@@ -17,6 +17,7 @@ class Dense final : public AttentionMethod {
   }
 
   bool can_rewind() const override { return true; }
+  int64_t dense_prefix(const PromptFacts& prompt) const override { return prompt.tokens - 1; }
 
  private:
   std::vector<KeySegment> segments_;

@@ -127,6 +127,14 @@ class AttentionMethod {
   /// default cuts the prompt into equal passes of at most `chunk` rows.
   virtual std::vector<Pass> prepare(const PromptFacts& prompt);
 
+  /// How many of a fresh prompt's first tokens it reads exactly as dense attention does, keeping
+  /// all of them and learning nothing from them: a harness reads these once for several methods
+  /// (Session::begin_with). At most prompt.tokens - 1.
+  virtual int64_t dense_prefix(const PromptFacts& prompt) const {
+    (void)prompt;
+    return 0;
+  }
+
   /// How many KV stores it works with while it reads a prompt. Stream 0 is the session's: it is
   /// what decoding reads, what is saved and what stays. The others begin every prompt as copies of
   /// it and go when the prompt ends or is cancelled.

@@ -1,5 +1,6 @@
 #include "attention/prompt_compression.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "attention/kept_rows.h"
@@ -24,6 +25,11 @@ class CompressedPrompt final : public AttentionMethod {
     observed_.clear();
     reading_ = true;
     return AttentionMethod::prepare(prompt);
+  }
+
+  /// The observed rows must be read by this method.
+  int64_t dense_prefix(const PromptFacts& prompt) const override {
+    return how_.per_query_head ? 0 : std::max<int64_t>(0, prompt.tokens - how_.window);
   }
 
   void attend(LayerStep& step) override {

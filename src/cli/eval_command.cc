@@ -40,7 +40,7 @@ struct EvalFlags {
   double kept = 0.25;
   int parallel = 1;
   std::string out, data, chat_template;
-  bool raw = false, list = false, json = false, quiet = false;
+  bool no_sharing = false, raw = false, list = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
   EvalSettings settings() const;
@@ -67,6 +67,8 @@ void EvalFlags::add_to(CLI::App& app) {
              "Share of the prompt that the cut of --controls leaves");
   add_number(app, "--parallel", parallel, 1, 1024,
              "Answers at a time, one thread each; for models too small to fill the cores");
+  app.add_flag("--no-sharing", no_sharing,
+               "Every method reads every prompt itself, also where a dense reading would do");
   add_text(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
   const std::string group = "Prompt form";
@@ -118,6 +120,7 @@ EvalSettings EvalFlags::settings() const {
   s.raw = raw;
   s.chat_template = chat_template;
   s.parallel = parallel;
+  s.share_reading = !no_sharing;
   s.data = data;
   s.model = model.model;
   s.version = LONGHAUL_VERSION;

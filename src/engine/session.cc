@@ -193,10 +193,11 @@ SessionReport Session::report() const {
   r.tokens = static_cast<int64_t>(s.tokens.size());
   r.live_rows = s.store().live_rows();
   r.kv_bytes = s.store().bytes();
-  r.pairs_share = work.dense_pairs > 0
-                      ? static_cast<double>(work.pairs) / static_cast<double>(work.dense_pairs)
-                      : 1.0;
-  r.attention_seconds = work.seconds;
+  const int64_t pairs = work.pairs + s.taken_pairs;
+  const int64_t dense_pairs = work.dense_pairs + s.taken_dense_pairs;
+  r.pairs_share =
+      dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;
+  r.attention_seconds = work.seconds + s.taken_seconds;
   return r;
 }
 

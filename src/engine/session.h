@@ -51,6 +51,14 @@ struct SessionReport {
   double attention_seconds = 0;  ///< since the session began
 };
 
+/// Tokens with their keys and values, and what computing them took.
+struct ContextCopy {
+  std::vector<int32_t> tokens;
+  KvStore store;
+  int64_t pairs = 0, dense_pairs = 0;  ///< of attention
+  double attention_seconds = 0;
+};
+
 class Session {
  public:
   Session(std::shared_ptr<const Engine> engine, const SessionOptions& options);
@@ -87,6 +95,15 @@ class Session {
 
   SessionReport report() const;
   const KvStore& store() const;
+
+  /// What has been read, as it is now; pages of keys and values are shared until one side writes.
+  ContextCopy copy_context() const;
+  /// In a session that has read nothing: takes from a dense session's copy what this session's
+  /// method would read of `prompt` in the same way (AttentionMethod::dense_prefix), as far as the
+  /// copy goes. Returns the tokens taken, at most prompt.size() - 1; the caller prefills the rest.
+  /// The copy must come from the same engine with the same KV type, compute and chunk.
+  int64_t begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
+                     int64_t instruction = 0);
 
  private:
   struct State;

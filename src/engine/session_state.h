@@ -34,6 +34,9 @@ struct Session::State {
   std::vector<int32_t> tokens;
   std::vector<float> logits;  ///< [vocab], empty before the first token
   Buffer<float> rows_of_logits;
+  // Attention of the tokens that begin_with() took over.
+  int64_t taken_pairs = 0, taken_dense_pairs = 0;
+  double taken_seconds = 0;
 };
 
 }  // namespace longhaul

@@ -29,6 +29,31 @@ void note_errors(Record& record, Work&& work) {
   }
 }
 
+struct Reading {
+  bool finished = false;
+  double spent = 0;    ///< here
+  double seconds = 0;  ///< by all who read a part of it
+};
+
+Reading read(Session& session, const ComposedPrompt& prompt, const CancelFlag* cancel,
+             const SharedReading* shared) {
+  const Stopwatch watch;
+  const bool goes_on = shared != nullptr && shared->copy.has_value();
+  const int64_t taken =
+      goes_on ? session.begin_with(*shared->copy, prompt.tokens, prompt.instruction) : 0;
+  PrefillHooks hooks;
+  hooks.instruction = prompt.instruction;
+  hooks.cancel = cancel;
+  Reading reading;
+  reading.finished = session.prefill(
+      std::span<const int32_t>(prompt.tokens).subspan(static_cast<size_t>(taken)), hooks);
+  reading.spent = watch.seconds();
+  reading.seconds = reading.spent + (taken > 0 ? shared->seconds : 0);
+  return reading;
+}
+
+bool is_dense(const SessionOptions& options) { return options.attention.info().name == "dense"; }
+
 void note_costs(Record& record, const SessionReport& report) {
   record.pairs_share = report.pairs_share;
   record.attention_seconds = report.attention_seconds;
@@ -36,9 +61,24 @@ void note_costs(Record& record, const SessionReport& report) {
 
 }  // namespace
 
+double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
+                   const ComposedPrompt& prompt, const CancelFlag* cancel, SharedReading& shared) {
+  const Stopwatch watch;
+  try {
+    Session session(engine, options);
+    const Reading reading = read(session, prompt, cancel, &shared);
+    if (reading.finished) {
+      shared.copy.emplace(session.copy_context());
+      shared.seconds = reading.seconds;
+    }
+  } catch (const UserError&) {  // each method will tell in its own record
+  }
+  return watch.seconds();
+}
+
 Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
           const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
-          const CancelFlag* cancel) {
+          const CancelFlag* cancel, SharedReading* shared) {
   Asked asked;
   Record record = cell;
   record.prompt_hash = prompt_hash(prompt.tokens);
@@ -47,14 +87,15 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
   bool cancelled = false;
   note_errors(record, [&] {
     Session session(engine, options);
-    PrefillHooks hooks;
-    hooks.instruction = prompt.instruction;
-    hooks.cancel = cancel;
-    const Stopwatch watch;
-    cancelled = !session.prefill(prompt.tokens, hooks);
-    record.prefill_seconds = watch.seconds();
-    asked.engine_seconds = record.prefill_seconds;
+    const Reading reading = read(session, prompt, cancel, shared);
+    asked.engine_seconds = reading.spent;
+    cancelled = !reading.finished;
     if (cancelled) return;
+    record.prefill_seconds = reading.seconds;
+    if (shared != nullptr && is_dense(options)) {
+      shared->copy.emplace(session.copy_context());
+      shared->seconds = reading.seconds;
+    }
     record.kv_bytes = static_cast<int64_t>(session.report().kv_bytes);
     GenerateOptions generation;
     generation.sampler.temperature = 0;

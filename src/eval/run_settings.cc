@@ -39,6 +39,7 @@ ordered_json conditions(const EvalSettings& s, const Engine& engine) {
       {"kernels", s.isa},
       {"threads", thread_count()},
       {"parallel", s.parallel},
+      {"shared readings", s.share_reading},
       {"version", s.version},
   };
   return conditions;

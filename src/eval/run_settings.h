@@ -41,6 +41,8 @@ struct EvalSettings {
   std::string chat_template;  ///< by name; empty: the model's own
   SessionOptions session;     ///< its `attention` is not looked at
   int parallel = 1;
+  /// Methods that read a prompt densely and act at its end go on from one dense reading.
+  bool share_reading = true;
   std::filesystem::path data;  ///< --data; may be empty
   // For run.json only.
   std::string model, version, command, isa;

@@ -22,14 +22,32 @@ struct Contender {
   std::string name;
   SessionOptions options;
   Reads reads = Reads::kWhole;
+  bool dense = false;
+  bool shares = false;  ///< begins like dense attention
 };
 
-std::vector<Contender> contenders_of(const EvalSettings& settings) {
+bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
+  constexpr PromptFacts kSomePrompt{
+      .begin = 0, .tokens = 1 << 20, .instruction = 16, .chunk = 1024};
+  try {
+    return method.make(shape)->dense_prefix(kSomePrompt) > 0;
+  } catch (const UserError&) {  // refused for this model: a record will tell
+    return false;
+  }
+}
+
+std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape) {
   std::vector<Contender> contenders;
   for (const MethodSpec& method : settings.methods) {
     contenders.push_back({method.text(), settings.session, Contender::Reads::kWhole});
-    contenders.back().options.attention = method;
+    Contender& contender = contenders.back();
+    contender.options.attention = method;
+    contender.dense = method.info().name == "dense";
+    contender.shares = settings.share_reading && begins_densely(method, shape);
   }
+  // Others go on from what dense attention has read.
+  std::stable_partition(contenders.begin(), contenders.end(),
+                        [](const Contender& contender) { return contender.dense; });
   if (settings.controls) {
     SessionOptions dense = settings.session;
     dense.attention = MethodSpec::parse("dense");
@@ -57,7 +75,7 @@ class Run {
       : engine_(engine),
         settings_(settings),
         hooks_(hooks),
-        contenders_(contenders_of(settings)),
+        contenders_(contenders_of(settings, engine->model().shape)),
         composer_(composer_of(settings, *engine)),
         data_(settings.data),
         queue_(settings, tasks, composer_, data_),
@@ -77,7 +95,8 @@ class Run {
   }
   void ask_all(const QueuedSample& queued);
   void ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
-               const ComposedPrompt& prompt);
+               const ComposedPrompt& prompt, SharedReading* shared);
+  bool worth_sharing(int ways) const;
   ComposedPrompt prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
                            const ComposedPrompt& whole) const;
   void add_score(const Record& record);
@@ -145,23 +164,43 @@ void Run::count(const QueuedSample& queued, const std::vector<Record>& records,
 }
 
 void Run::ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
-                  const ComposedPrompt& prompt) {
+                  const ComposedPrompt& prompt, SharedReading* shared) {
   if (answered(queued, cell, static_cast<int64_t>(prompt.tokens.size()))) {
     count(queued, {}, 0);
     return;
   }
+  double seconds = 0;
+  if (!contender.shares) shared = nullptr;
+  const bool read_already =
+      shared != nullptr && shared->copy && shared->copy->tokens == prompt.tokens;
+  if (shared != nullptr && !contender.dense && !read_already) {
+    SessionOptions dense = contender.options;
+    dense.attention = MethodSpec::parse("dense");
+    seconds = read_shared(engine_, dense, prompt, hooks_.cancel, *shared);
+  }
   const Asked asked =
       queued.sample->perplexity
           ? predict(engine_, contender.options, prompt, cell, hooks_.cancel)
-          : ask(engine_, contender.options, *queued.sample, prompt, cell, hooks_.cancel);
+          : ask(engine_, contender.options, *queued.sample, prompt, cell, hooks_.cancel, shared);
   if (asked.records.empty()) return;  // cancelled
   writer_.add(asked.records);
-  count(queued, asked.records, asked.engine_seconds);
+  count(queued, asked.records, seconds + asked.engine_seconds);
+}
+
+/// Whether several answers to a sample that is asked in so many ways begin with the same reading.
+bool Run::worth_sharing(int ways) const {
+  const auto sharing = std::count_if(contenders_.begin(), contenders_.end(),
+                                     [](const Contender& contender) { return contender.shares; });
+  return sharing * ways > 1;
 }
 
 void Run::ask_all(const QueuedSample& queued) {
   const Sample& sample = *queued.sample;
-  for (const bool opening : openings_of(sample, settings_.openings)) {
+  const std::vector<bool> ways = openings_of(sample, settings_.openings);
+  SharedReading reading;
+  SharedReading* const shared =
+      !sample.perplexity && worth_sharing(static_cast<int>(ways.size())) ? &reading : nullptr;
+  for (const bool opening : ways) {
     Record cell;
     cell.task = queued.task->name;
     cell.opening = opening;
@@ -181,7 +220,7 @@ void Run::ask_all(const QueuedSample& queued) {
         count(queued, {refused}, 0);
         continue;
       }
-      ask_one(queued, contender, cell, prompt_of(queued, contender, opening, whole));
+      ask_one(queued, contender, cell, prompt_of(queued, contender, opening, whole), shared);
     }
   }
 }

@@ -38,10 +38,10 @@ struct Sample {
   /// The reply's first words, put behind the chat template's assistant mark when openings are on
   /// ("The special magic number for K mentioned in the provided text is"). May be empty.
   std::string opening;
-  std::string system;            ///< system message; may be empty
-  std::vector<SampleTurn> turns;   ///< between the system message and the question
-  bool chat = true;              ///< false: the bare text, without a chat template
-  std::string separator = "\n";  ///< between context and question
+  std::string system;             ///< system message; may be empty
+  std::vector<SampleTurn> turns;  ///< between the system message and the question
+  bool chat = true;               ///< false: the bare text, without a chat template
+  std::string separator = "\n";   ///< between context and question
   std::vector<std::string> answers;
   std::vector<std::string> choices;  ///< what answers are chosen from, for rules that need it
   Match match = Match::kContainsAll;

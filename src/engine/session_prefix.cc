@@ -1,0 +1,41 @@
+// Reading the common beginning of a prompt once for several methods.
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "engine/session_state.h"
+
+namespace longhaul {
+
+ContextCopy Session::copy_context() const {
+  const State& s = *state_;
+  const LayerStep::Workspace& work = s.decoder.workspace();
+  return {s.tokens, s.store().fork(), work.pairs + s.taken_pairs,
+          work.dense_pairs + s.taken_dense_pairs, work.seconds + s.taken_seconds};
+}
+
+int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
+                            int64_t instruction) {
+  State& s = *state_;
+  LH_ASSERT(s.tokens.empty());
+  if (prompt.empty() || copy.store.layout() != s.store().layout()) return 0;
+  const bool other_angles =
+      s.engine->model().config.rope.depends_on_length() && copy.tokens.size() != prompt.size();
+  if (other_angles) return 0;
+  const auto [mine, theirs] =
+      std::mismatch(prompt.begin(), prompt.end(), copy.tokens.begin(), copy.tokens.end());
+  const auto total = static_cast<int64_t>(prompt.size());
+  const int64_t read_alike = s.method->dense_prefix({0, total, instruction, s.chunk});
+  const int64_t taken = std::min({int64_t{mine - prompt.begin()}, read_alike, total - 1});
+  if (taken <= 0) return 0;
+  KvStore store = copy.store.fork();
+  store.truncate(taken);
+  s.streams.front() = std::move(store);
+  s.tokens.assign(prompt.begin(), prompt.begin() + taken);
+  s.taken_pairs = copy.pairs;
+  s.taken_dense_pairs = copy.dense_pairs;
+  s.taken_seconds = copy.attention_seconds;
+  return taken;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,327 @@
+// Runs on the embedded model: what is written, resumed, refused and compared.
+
+#include "eval/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "eval/nano.h"
+#include "eval/record_file.h"
+#include "eval/record_writer.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::nano;
+using testing_support::TempFolder;
+
+EvalSettings small_settings() {
+  EvalSettings s;
+  s.methods = {MethodSpec::parse("dense"), MethodSpec::parse("streamingllm:recent=64")};
+  s.lengths = {400, 300};
+  s.samples = 2;
+  s.model = "nano";
+  s.version = "test";
+  return s;
+}
+
+EvalOutcome run(const EvalSettings& settings, const std::filesystem::path& folder,
+                const std::vector<std::string>& tasks = {"passkey", "magic"},
+                const EvalHooks& hooks = {}) {
+  return run_eval(nano(), settings, plan_tasks(tasks), folder, hooks);
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// What must not depend on when or how often a run was started.
+std::string told(const Record& r) {
+  std::ostringstream text;
+  text << r.task << r.opening << r.length << "/" << r.id << r.method << r.prompt_hash << r.reply
+       << r.score << r.error;
+  return text.str();
+}
+
+std::multiset<std::string> told(const std::vector<Record>& records) {
+  std::multiset<std::string> all;
+  for (const Record& r : records) all.insert(told(r));
+  return all;
+}
+
+TEST(Runner, AsksEveryMethodTheSamePrompts) {
+  TempFolder folder;
+  const EvalOutcome outcome = run(small_settings(), folder.path());
+  EXPECT_TRUE(outcome.finished);
+  // Two tasks, two lengths, two samples, both ways, two methods.
+  ASSERT_EQ(outcome.records.size(), 32u);
+  EXPECT_EQ(outcome.records.front().length, 300);
+  EXPECT_EQ(outcome.records.back().length, 400);
+  for (size_t i = 0; i < outcome.records.size(); i += 2) {
+    const Record &dense = outcome.records[i], &window = outcome.records[i + 1];
+    EXPECT_EQ(dense.method, "dense");
+    EXPECT_EQ(window.method, "streamingllm:recent=64");
+    EXPECT_EQ(dense.prompt_hash, window.prompt_hash);
+    EXPECT_EQ(dense.id, window.id);
+    EXPECT_EQ(dense.score, 1) << dense.task << ": " << dense.reply;
+    EXPECT_LT(window.pairs_share, 0.7);
+    EXPECT_LE(dense.prompt_tokens, dense.length - 32);
+    EXPECT_GT(dense.first_token_seconds, 0);
+    EXPECT_GT(dense.kv_bytes, 0);
+  }
+}
+
+TEST(Runner, RecordsOnDiskAreThoseOfTheOutcome) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  const EvalOutcome outcome = run(settings, folder.path(), {"passkey"});
+  EXPECT_EQ(told(read_records(folder.path() / "samples.jsonl").records), told(outcome.records));
+  const auto info = nlohmann::json::parse(read(folder.path() / "run.json"));
+  EXPECT_EQ(info["tasks"][0]["name"], "passkey");
+  EXPECT_EQ(info["methods"], (std::vector<std::string>{"dense", "streamingllm:recent=64"}));
+}
+
+TEST(Runner, GoesOnAfterACutAtAnyByte) {
+  TempFolder whole;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  settings.samples = 1;
+  const auto all = told(run(settings, whole.path(), {"passkey"}).records);
+  ASSERT_EQ(all.size(), 4u);
+  const std::string lines = read(whole.path() / "samples.jsonl");
+  // Every byte of the file would be hundreds of runs: the borders of lines and some between.
+  std::set<size_t> cuts{0, 1, lines.size() - 1, lines.size()};
+  const size_t first = lines.find('\n');
+  for (const size_t at : {first - 1, first, first + 1, first + 40, lines.size() / 2}) {
+    cuts.insert(at);
+  }
+  for (const size_t cut : cuts) {
+    TempFolder folder;
+    folder.write("run.json", read(whole.path() / "run.json"));
+    folder.write("samples.jsonl", lines.substr(0, cut));
+    const EvalOutcome outcome = run(settings, folder.path(), {"passkey"});
+    EXPECT_EQ(told(outcome.records), all) << "cut at " << cut;
+    EXPECT_EQ(told(read_records(folder.path() / "samples.jsonl").records), all) << cut;
+  }
+}
+
+TEST(Runner, SecondRunAddsMethodsSamplesAndTasks) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  settings.samples = 1;
+  settings.openings = Openings::kOff;
+  settings.methods.resize(1);
+  EXPECT_EQ(run(settings, folder.path(), {"passkey"}).records.size(), 1u);
+  settings = small_settings();
+  settings.openings = Openings::kOff;
+  settings.lengths = {300};
+  const EvalOutcome outcome = run(settings, folder.path());
+  EXPECT_EQ(outcome.found, 1u);
+  EXPECT_EQ(outcome.records.size(), 8u);
+  const auto info = nlohmann::json::parse(read(folder.path() / "run.json"));
+  EXPECT_EQ(info["samples"], 2);
+  EXPECT_EQ(info["tasks"].size(), 2u);
+  EXPECT_EQ(info["methods"].size(), 2u);
+}
+
+TEST(Runner, RefusesToMixConditions) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  settings.samples = 1;
+  run(settings, folder.path(), {"passkey"});
+  const std::string before = read(folder.path() / "samples.jsonl");
+  const auto refused = [&](const EvalSettings& other) {
+    return error_of([&] { run(other, folder.path(), {"passkey"}); });
+  };
+  EvalSettings other = settings;
+  other.seed = 2;
+  EXPECT_TRUE(has(refused(other), {"seed 1", "has 2", "--out"}));
+  other = settings;
+  other.session.kv_type = DType::F32;
+  EXPECT_TRUE(has(refused(other), {"kv type"}));
+  other = settings;
+  other.raw = true;
+  EXPECT_TRUE(has(refused(other), {"chat template"}));
+  EXPECT_EQ(read(folder.path() / "samples.jsonl"), before);
+}
+
+TEST(Runner, RefusesAnotherUserFileOfTheSameName) {
+  TempFolder folder, a, b;
+  const std::string line = R"({"id":1,"context":"c","question":"q","answers":["x"]})";
+  EvalSettings settings = small_settings();
+  settings.methods.resize(1);
+  run(settings, folder.path(), {"jsonl:" + a.write("cases.jsonl", line).string()});
+  EXPECT_TRUE(has(error_of([&] {
+                    run(settings, folder.path(),
+                        {"jsonl:" + b.write("cases.jsonl", line + " ").string()});
+                  }),
+                  {"jsonl:cases", "other contents"}));
+}
+
+TEST(Runner, ControlsReadLess) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {400};
+  settings.methods.resize(1);
+  settings.controls = true;
+  settings.openings = Openings::kOn;
+  const EvalOutcome outcome = run(settings, folder.path(), {"magic"});
+  std::map<std::string, const Record*> by_method;
+  for (const Record& r : outcome.records) {
+    if (r.id == "1") by_method[r.method] = &r;
+  }
+  ASSERT_EQ(by_method.size(), 3u);
+  const Record &dense = *by_method["dense"], &none = *by_method["control:no-context"],
+               &cut = *by_method["control:middle-cut"];
+  EXPECT_EQ(dense.score, 1);
+  EXPECT_EQ(none.score, 0);
+  EXPECT_LT(none.prompt_tokens, 100);
+  EXPECT_NEAR(static_cast<double>(cut.prompt_tokens),
+              0.25 * static_cast<double>(dense.prompt_tokens), 1);
+}
+
+TEST(Runner, ErrorsOfOneMethodAreRecords) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  settings.samples = 1;
+  settings.session.context = 100;  // shorter than the prompt
+  const EvalOutcome outcome = run(settings, folder.path(), {"passkey"});
+  EXPECT_TRUE(outcome.finished);
+  ASSERT_EQ(outcome.records.size(), 4u);
+  for (const Record& r : outcome.records) {
+    EXPECT_TRUE(has(r.error, {"--ctx 100"}));
+    EXPECT_EQ(r.score, 0);
+  }
+}
+
+TEST(Runner, CancelledRunKeepsWhatIsDoneAndGoesOn) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  CancelFlag cancel;
+  EvalHooks hooks;
+  hooks.cancel = &cancel;
+  hooks.progress = [&](const EvalProgress& progress) {
+    EXPECT_EQ(progress.total, 8);
+    if (progress.done == 3) cancel.request();
+  };
+  const EvalOutcome stopped = run(settings, folder.path(), {"passkey"}, hooks);
+  EXPECT_FALSE(stopped.finished);
+  EXPECT_EQ(stopped.records.size(), 3u);
+  const EvalOutcome rest = run(settings, folder.path(), {"passkey"});
+  EXPECT_EQ(rest.found, 3u);
+  EXPECT_EQ(rest.records.size(), 8u);
+}
+
+TEST(Runner, ParallelGivesTheSameAnswers) {
+  const int threads = thread_count();
+  set_thread_count(2);
+  TempFolder one, two;
+  EvalSettings settings = small_settings();
+  const auto alone = told(run(settings, one.path()).records);
+  settings.parallel = 2;
+  EXPECT_EQ(told(run(settings, two.path()).records), alone);
+  set_thread_count(threads);
+}
+
+TEST(Runner, SharedReadingsChangeNoAnswer) {
+  EvalSettings settings = small_settings();
+  settings.methods = {MethodSpec::parse("snapkv:capacity=128,window=16"),
+                      MethodSpec::parse("dense"),
+                      MethodSpec::parse("pyramidkv:capacity=128,window=16"),
+                      MethodSpec::parse("snapkv:capacity=128,window=16,per=query_head")};
+  TempFolder one, two;
+  const EvalOutcome shared = run(settings, one.path());
+  settings.share_reading = false;
+  const EvalOutcome alone = run(settings, two.path());
+  EXPECT_EQ(told(shared.records), told(alone.records));
+  std::map<std::string, const Record*> by_cell;
+  const auto cell = [](const Record& r) {
+    return r.task + (r.opening ? "+" : "-") + std::to_string(r.length) + "/" + r.id + r.method;
+  };
+  for (const Record& r : alone.records) by_cell[cell(r)] = &r;
+  for (const Record& r : shared.records) {
+    const Record& other = *by_cell.at(cell(r));
+    EXPECT_EQ(r.kv_bytes, other.kv_bytes) << cell(r);
+    EXPECT_NEAR(r.pairs_share, other.pairs_share, 0.02) << cell(r);
+  }
+}
+
+TEST(Runner, PredictsBooksByPosition) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {1300};
+  settings.samples = 1;
+  settings.controls = true;  // they do not concern it
+  const EvalOutcome outcome = run(settings, folder.path(), {"book"});
+  ASSERT_EQ(outcome.records.size(), 4u);
+  for (const Record& r : outcome.records) {
+    EXPECT_EQ(r.metric, "nll");
+    EXPECT_GT(r.score, 2);
+    EXPECT_LT(r.score, 8);
+  }
+  EXPECT_EQ(outcome.records[0].id, "0@0");
+  EXPECT_EQ(outcome.records[0].reply_tokens, 1023);
+  EXPECT_EQ(outcome.records[1].position, 1024);
+  EXPECT_EQ(run(settings, folder.path(), {"book"}).records.size(), 4u);
+}
+
+TEST(Runner, UnknownOrRepeatedTasksAreRefused) {
+  EXPECT_TRUE(has(error_of([] { plan_tasks(std::vector<std::string>{"needel"}); }), {"needle"}));
+  EXPECT_TRUE(has(error_of([] {
+                    plan_tasks(std::vector<std::string>{"passkey", "passkey"});
+                  }),
+                  {"given twice"}));
+}
+
+TEST(Runner, TooShortLengthIsRefusedBeforeTheRun) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {70, 300};
+  EXPECT_TRUE(has(error_of([&] { run(settings, folder.path() / "new"); }), {"--lengths 70"}));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "new"));
+}
+
+TEST(RecordWriter, SecondRunIntoTheSameFolderIsRefused) {
+  TempFolder folder;
+  const RecordWriter first(folder.path());
+  EXPECT_TRUE(has(error_of([&] { RecordWriter second(folder.path()); }), {"another run"}));
+}
+
+TEST(RecordWriter, LeavesOutWhatIsThere) {
+  TempFolder folder;
+  Record r;
+  r.task = "t";
+  r.id = "1";
+  r.method = "dense";
+  {
+    RecordWriter writer(folder.path());
+    writer.add({r});
+    EXPECT_TRUE(writer.has(r));
+  }
+  RecordWriter writer(folder.path());
+  EXPECT_EQ(writer.found(), 1u);
+  Record other = r;
+  other.opening = true;
+  writer.add({r, other});
+  EXPECT_EQ(read_records(folder.path() / "samples.jsonl").records.size(), 2u);
+}
+
+}  // namespace
+}  // namespace longhaul
