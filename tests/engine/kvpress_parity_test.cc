@@ -1,0 +1,148 @@
+// The same prompt, the same model: what this engine keeps and what kvpress 0.5.5 keeps
+// (tools/parity/kvpress_goldens.py made the goldens). Both in f32.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/session.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using Order = std::vector<std::vector<std::vector<int64_t>>>;  // [layer][KV head][rank]
+
+class KvpressTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    nano_ = Engine::open(fs::path(LONGHAUL_MODELS) / "nano");
+    std::ifstream in(fs::path(LONGHAUL_TEST_DATA) / "goldens/kvpress/kept.json");
+    golden_ = nlohmann::json::parse(in);
+    tokens_ = golden_.at("tokens").get<std::vector<int32_t>>();
+  }
+
+  static Session after_prompt(const std::string& method) {
+    SessionOptions options;
+    options.attention = MethodSpec::parse(method);
+    options.kv_type = DType::F32;
+    options.compute = Compute::kF32;
+    options.chunk = static_cast<int>(tokens_.size());
+    Session session(nano_, options);
+    session.prefill(tokens_);
+    return session;
+  }
+
+  static std::set<int64_t> kept(const Session& session, int layer, int head) {
+    std::set<int64_t> tokens;
+    for (int64_t row = 0; row < session.store().length(layer, head); ++row) {
+      tokens.insert(session.store().token_of(layer, head, row));
+    }
+    return tokens;
+  }
+
+  /// The store drops whole pages at once: up to a page of rows before `recent` may still be there,
+  /// which attention does not see.
+  static void expect_sink_and_recent(const std::set<int64_t>& mine,
+                                     const std::set<int64_t>& expected) {
+    EXPECT_TRUE(std::ranges::includes(mine, expected));
+    EXPECT_LT(mine.size(), expected.size() + 64);
+  }
+
+  /// Every list holds the first of kvpress's ranking. Two tokens whose scores differ by less than
+  /// rounding may change places at the edge: at most one such exchange in at most one list of 36.
+  static void expect_first_of(const Session& session, const Order& order) {
+    int exchanged = 0;
+    for (size_t layer = 0; layer < order.size(); ++layer) {
+      for (size_t head = 0; head < order[layer].size(); ++head) {
+        const std::set<int64_t> mine =
+            kept(session, static_cast<int>(layer), static_cast<int>(head));
+        const std::vector<int64_t>& ranking = order[layer][head];
+        ASSERT_LE(mine.size(), ranking.size());
+        const std::set<int64_t> theirs(ranking.begin(),
+                                       ranking.begin() + static_cast<std::ptrdiff_t>(mine.size()));
+        std::vector<int64_t> only_mine;
+        std::ranges::set_difference(mine, theirs, std::back_inserter(only_mine));
+        EXPECT_LE(only_mine.size(), 1u) << "layer " << layer << ", KV head " << head;
+        exchanged += only_mine.empty() ? 0 : 1;
+      }
+    }
+    EXPECT_LE(exchanged, 1);
+  }
+
+  static Order order(const char* name) { return golden_.at("kept").at(name).get<Order>(); }
+
+  static inline std::shared_ptr<const Engine> nano_;
+  static inline nlohmann::json golden_;
+  static inline std::vector<int32_t> tokens_;
+};
+
+TEST_F(KvpressTest, SnapKvKeepsTheSameTokens) {
+  const Session session = after_prompt("snapkv:capacity=120,window=32,kernel=5");
+  EXPECT_EQ(session.store().length(3, 1), 120);
+  expect_first_of(session, order("snapkv"));
+}
+
+TEST_F(KvpressTest, SnapKvWithAnotherWindowAndKernel) {
+  expect_first_of(after_prompt("snapkv:capacity=120,window=8,kernel=7"),
+                  order("snapkv_window8_kernel7"));
+}
+
+TEST_F(KvpressTest, PyramidKvKeepsTheFirstOfTheSameRankingInEveryLayer) {
+  // kvpress counts the window within a layer's budget, KVCache-Factory (and we) beside it; the
+  // ranking from which the budgets are cut is the same.
+  const Session session = after_prompt("pyramidkv:capacity=80,window=8,kernel=7,pooling=avg");
+  EXPECT_GT(session.store().length(0, 0), session.store().length(11, 0));
+  expect_first_of(session, order("snapkv_window8_kernel7"));
+}
+
+TEST_F(KvpressTest, TovaKeepsTheSameTokens) {
+  expect_first_of(after_prompt("tova:capacity=120,stride=400"), order("tova"));
+}
+
+TEST_F(KvpressTest, StreamingLlmKeepsTheSameTokens) {
+  const Session session = after_prompt("streamingllm:sink=4,recent=116");
+  const Order theirs = order("streamingllm");
+  for (size_t layer = 0; layer < theirs.size(); ++layer) {
+    for (size_t head = 0; head < theirs[layer].size(); ++head) {
+      const std::set<int64_t> expected(theirs[layer][head].begin(), theirs[layer][head].end());
+      expect_sink_and_recent(kept(session, static_cast<int>(layer), static_cast<int>(head)),
+                             expected);
+    }
+  }
+}
+
+TEST_F(KvpressTest, DuoStreamsTheSameHeads) {
+  const nlohmann::json& duo = golden_.at("duo");
+  const fs::path gates = fs::path(testing::TempDir()) / "kvpress_gates.tsv";
+  std::ofstream out(gates);
+  for (const auto& layer : duo.at("gates")) {
+    for (size_t head = 0; head < layer.size(); ++head) {
+      out << (head == 0 ? "" : "\t") << layer[head].get<double>();
+    }
+    out << '\n';
+  }
+  out.close();
+  const Session session =
+      after_prompt("duo:gates=" + gates.string() + ",sparsity=0.75,sink=64,recent=128");
+  const auto streams = duo.at("streams").get<std::vector<std::vector<bool>>>();
+  for (size_t layer = 0; layer < streams.size(); ++layer) {
+    for (size_t head = 0; head < streams[layer].size(); ++head) {
+      std::set<int64_t> expected;
+      for (int64_t token = 0; token < static_cast<int64_t>(tokens_.size()); ++token) {
+        const bool between = token >= 64 && token < static_cast<int64_t>(tokens_.size()) - 128;
+        if (!streams[layer][head] || !between) expected.insert(token);
+      }
+      const std::set<int64_t> mine = kept(session, static_cast<int>(layer), static_cast<int>(head));
+      expect_sink_and_recent(mine, expected);
+      EXPECT_EQ(mine.size() < tokens_.size(), streams[layer][head]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What kvpress keeps of one prompt on nano, as goldens of tests/engine/kvpress_parity_test.cc.
+
+Needs its own environment (kvpress asks for an older transformers):
+    python3 -m venv VENV && VENV/bin/pip install kvpress==0.5.5
+    VENV/bin/python tools/parity/kvpress_goldens.py
+
+Each press runs inside the model in f32. For presses that rank tokens the whole order is written, best
+first, cut to LISTED tokens: a budget of B rows keeps the first B. kvpress's own cut is compared with the
+first n_kept of that order, so the order is the press's and not this script's.
+"""
+import argparse
+import json
+import pathlib
+
+import torch
+from kvpress import DuoAttentionPress, SnapKVPress, StreamingLLMPress, TOVAPress
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOKENS = 400
+LISTED = 160
+RATIO = 0.7  # of the prompt that a press drops
+
+
+def order_of(press, model, tokens):
+    """Per layer and KV head: all positions, best first, as the press scores them."""
+    orders, score = [], press.score
+
+    def scored(module, hidden_states, keys, values, attentions, kwargs):
+        scores = score(module, hidden_states, keys, values, attentions, kwargs)
+        # Equal scores: the lower position first, as the engine decides.
+        orders.append(torch.sort(scores[0], dim=-1, descending=True, stable=True).indices.tolist())
+        return scores
+
+    press.score = scored
+    caches = {}
+    with torch.no_grad(), press(model):
+        caches["pressed"] = model(tokens).past_key_values
+    with torch.no_grad():
+        caches["dense"] = model(tokens).past_key_values
+    for layer, order in enumerate(orders):
+        pressed, dense = (caches[name].layers[layer].keys[0] for name in ("pressed", "dense"))
+        for head, ranking in enumerate(order):
+            kept = ranking[:pressed.shape[1]]
+            same = torch.cdist(pressed[head], dense[head]).argmin(dim=1).tolist()
+            assert sorted(kept) == sorted(same), (layer, head)
+    return [[ranking[:LISTED] for ranking in order] for order in orders]
+
+
+def duo(model, tokens, gates, sink, recent, ratio):
+    """Which heads stream: per layer and KV head."""
+    press = DuoAttentionPress(head_compression_ratio=ratio)
+    press.load_attention_pattern = lambda _: (sink, recent, gates)
+    press.post_init_from_model(model)
+    with torch.no_grad(), press(model):
+        model(tokens)
+    masked = []
+    for layer in model.model.layers:
+        _, heads, positions = layer.self_attn.masked_key_indices
+        masked.append([positions[heads == head].tolist() for head in range(gates.shape[1])])
+    for lists in masked:  # a streaming head hides what lies between sink and recent, others nothing
+        assert all(hidden in ([], list(range(sink, TOKENS - recent))) for hidden in lists)
+    return [[bool(hidden) for hidden in lists] for lists in masked]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=pathlib.Path, default=ROOT / "models/nano")
+    parser.add_argument("--text", type=pathlib.Path, default=ROOT / "tests/data/goldens/perplexity/war_of_the_worlds.txt")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "tests/data/goldens/kvpress/kept.json")
+    options = parser.parse_args()
+    model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(options.model)
+    ids = tokenizer(options.text.read_text(encoding="utf-8"))["input_ids"][:TOKENS]
+    assert len(ids) == TOKENS
+    tokens = torch.tensor([ids])
+    layers, heads = model.config.num_hidden_layers, model.config.num_key_value_heads
+    # Distinct gates without a pattern: multiples of a number that is prime to their count.
+    count = layers * heads
+    gates = torch.tensor([(17 * i + 5) % count / count for i in range(count)]).reshape(layers, heads).numpy()
+    presses = {
+        "snapkv": SnapKVPress(compression_ratio=RATIO, window_size=32, kernel_size=5),
+        "snapkv_window8_kernel7": SnapKVPress(compression_ratio=RATIO, window_size=8, kernel_size=7),
+        "tova": TOVAPress(compression_ratio=RATIO),
+        "streamingllm": StreamingLLMPress(compression_ratio=RATIO, n_sink=4),
+    }
+    golden = {"tokens": ids, "kept": {name: order_of(press, model, tokens) for name, press in presses.items()},
+              "duo": {"gates": gates.tolist(), "ratio": 0.75, "sink": 64, "recent": 128,
+                      "streams": duo(model, tokens, gates, 64, 128, 0.75)}}
+    golden["kept"]["streamingllm"] = [[sorted(ranking[:int(TOKENS * (1 - RATIO))]) for ranking in lists]
+                                      for lists in golden["kept"]["streamingllm"]]
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(golden, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(f"{options.out}: {options.out.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

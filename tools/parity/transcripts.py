@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Short transcripts of the methods in torch, written from the papers' formulas and independent of the engine's
+source: what each layer keeps or selects of one prompt on nano, and the logits that follow.
+Goldens of tests/engine/transcript_test.cc.
+
+    pip install torch safetensors tokenizers numpy
+    tools/parity/transcripts.py
+"""
+import argparse
+import json
+import pathlib
+
+import torch
+from tokenizers import Tokenizer
+
+from nano_torch import ROOT, Nano, causal
+
+
+class Kept:
+    """Raw keys and values of a list per layer, with the token of each row."""
+
+    def __init__(self, layers):
+        self.k, self.v, self.tokens = [None] * layers, [None] * layers, [[] for _ in range(layers)]
+
+    def add(self, layer, k, v, first):
+        self.k[layer] = k if self.k[layer] is None else torch.cat([self.k[layer], k])
+        self.v[layer] = v if self.v[layer] is None else torch.cat([self.v[layer], v])
+        self.tokens[layer] = self.tokens[layer] + list(range(first, first + len(k)))
+
+    def keep(self, layer, rows):
+        self.k[layer], self.v[layer] = self.k[layer][rows], self.v[layer][rows]
+        self.tokens[layer] = [self.tokens[layer][row] for row in rows]
+
+    def size(self, layer=0):
+        return len(self.tokens[layer])
+
+
+def top(scores, count):
+    """The highest, ties to the lower index, ascending."""
+    order = torch.sort(scores, descending=True, stable=True).indices[:count]
+    return sorted(order.tolist())
+
+
+def trianglemix(nano, tokens, instruction):
+    start, sink, window, last = 6, 8, 64, 32
+    n = len(tokens)
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    triangle = (j <= i) & ((j < sink) | (i - j < window) | (i >= n - last))
+
+    def attend(layer, q, k, v):
+        q, k = nano.rotate(q, i[:, 0]), nano.rotate(k, j)
+        return nano.mix(nano.probabilities(q, k, triangle if layer >= start else j <= i), v)
+
+    return {"method": f"trianglemix:start_layer={start},sink={sink},window={window},last={last}",
+            "logits": nano.forward(tokens, attend)}
+
+
+def duo(nano, tokens, instruction):
+    sink, recent, chunk, n = 16, 64, 200, len(tokens)
+    full = torch.tensor([[(layer * nano.kv_heads + head) % 3 == 0 for head in range(nano.kv_heads)]
+                         for layer in range(nano.layers)])
+    store = Kept(nano.layers)  # everything; streaming heads look at what they would still hold
+    logits = None
+    for first in range(0, n, chunk):
+        part = tokens[first:first + chunk]
+
+        def attend(layer, q, k, v):
+            store.add(layer, k, v, first)
+            i = torch.arange(first, first + len(part))[:, None]
+            j = torch.arange(first + len(part))
+            held = (j < sink) | (j >= first - recent)  # before this chunk: sinks and the last ones
+            stream = (j <= i) & held
+            visible = torch.stack([j <= i if full[layer][h // nano.group] else stream
+                                   for h in range(nano.heads)])
+            return nano.mix(nano.probabilities(nano.rotate(q, i[:, 0]), nano.rotate(store.k[layer], j),
+                                               visible), store.v[layer])
+
+        logits = nano.forward(part, attend)
+    short = [t for t in range(n) if t < sink or t >= n - recent]
+    return {"method": f"duo:gates={{gates}},sparsity=0.66,sink={sink},recent={recent}", "chunk": chunk,
+            "gates": full.float().tolist(), "logits": logits,
+            "kept": [[list(range(n)) if head else short for head in layer] for layer in full]}
+
+
+def reattention(nano, tokens, instruction):
+    sink, local, best, span, clip, chunk, tile = 16, 256, 4, 16, 12, 64, 128
+    n = len(tokens)
+    store = Kept(nano.layers)
+    selected = [[] for _ in range(nano.layers)]
+
+    def region(seen):
+        """How many of the last tokens are seen anyway: what is left between is whole tiles."""
+        return local - (tile - (seen - sink - local) % tile)
+
+    def select(layer, q, seen):
+        middle = seen - region(seen) - sink
+        keys = store.k[layer][sink:sink + middle].repeat_interleave(nano.group, dim=1)
+        scores = torch.einsum("rhd,khd->rhk", q, keys)
+        hits = torch.sort(scores, dim=-1, descending=True, stable=True).indices[..., :best]
+        votes = torch.bincount(hits.flatten(), minlength=middle)
+        voted = [index for index in top(votes.float(), clip) if votes[index] > 0]
+        return sorted({sink + t for index in voted
+                       for t in range(max(0, index - span // 2), min(middle, index + span // 2))})
+
+    head = sink + local - (tile - (n - 1 - sink + local) % tile)
+    cuts = [0, head, *range(head + chunk, n - 1, chunk), n - 1, n]
+    logits = None
+    for first, end in zip(cuts, cuts[1:]):
+        part = tokens[first:end]
+
+        def attend(layer, q, k, v):
+            store.add(layer, k, v, first)
+            if end <= sink + local:
+                rows = list(range(end))
+            else:
+                selected[layer] = select(layer, q, end)
+                rows = [*range(sink), *selected[layer], *range(end - region(end), end)]
+            keys, values = store.k[layer][rows], store.v[layer][rows]
+            count = len(rows)
+            q = nano.rotate(q, torch.arange(count - len(part), count))
+            keys = nano.rotate(keys, torch.arange(count))
+            return nano.mix(nano.probabilities(q, keys, causal(len(part), count)), values)
+
+        logits = nano.forward(part, attend)
+    return {"method": f"reattention:global={sink},local={local},k={best},span={span},clip={clip},"
+                      f"chunk={chunk},prefill_topk=exact", "chunk": 1024, "logits": logits,
+            "selected": selected}
+
+
+def citrus(cache):
+    def run(nano, tokens, instruction):
+        k, chunk = 96, 64
+        document, question = tokens[:-instruction], tokens[-instruction:]
+        context, other = Kept(nano.layers), Kept(nano.layers)
+
+        def read(part, store, first, keep):
+            """A pass over `part`: every layer's mean attention to the rows held before it, and the logits."""
+            importance, fresh = [], []
+
+            def attend(layer, q, key, v):
+                held = store.size(layer)
+                keys = key if held == 0 else torch.cat([store.k[layer], key])
+                values = v if held == 0 else torch.cat([store.v[layer], v])
+                count = held + len(part)
+                p = nano.probabilities(nano.rotate(q, torch.arange(held, count)),
+                                       nano.rotate(keys, torch.arange(count)), causal(len(part), count))
+                importance.append(p[:, :, :held].mean(dim=(0, 1)))
+                fresh.append((key, v))
+                return nano.mix(p, values)
+
+            logits = nano.forward(part, attend)
+            if keep:
+                for layer, (key, v) in enumerate(fresh):
+                    store.add(layer, key, v, first)
+            return importance, fresh, logits
+
+        def cut(store, importance):
+            for layer in range(nano.layers):
+                if store.size(layer) > k:
+                    store.keep(layer, top(importance[layer], k))
+
+        for first in range(0, len(document), chunk):
+            part = document[first:first + chunk]
+            by_chunk, fresh, _ = read(part, context, first, False)
+            if first > 0:
+                asked = other if cache == "individual" else context
+                by_question = read(question, asked, 0, False)[0] if cache != "standard" else None
+                cut(context, by_question if cache == "shared" else by_chunk)
+                if cache == "individual":
+                    cut(other, by_question)
+            for layer, (key, v) in enumerate(fresh):
+                context.add(layer, key, v, first)
+                if cache == "individual":
+                    other.add(layer, key, v, first)
+        final = other if cache == "individual" else context
+        cut(final, read(question, final, 0, False)[0])
+        kept = [list(rows) for rows in final.tokens]
+        _, _, logits = read(question, final, len(document), True)
+        return {"method": f"citrus:cache={cache},k={k},chunk={chunk}", "chunk": 1024,
+                "instruction": instruction, "logits": logits, "kept_of_document": kept}
+
+    return run
+
+
+METHODS = {"trianglemix": trianglemix, "duo": duo, "reattention": reattention,
+           "citrus_standard": citrus("standard"), "citrus_shared": citrus("shared"),
+           "citrus_individual": citrus("individual")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=METHODS, action="append")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "tests/data/goldens/transcripts")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    nano = Nano()
+    tokenizer = Tokenizer.from_file(str(ROOT / "models/nano/tokenizer.json"))
+    text = (ROOT / "tests/data/goldens/perplexity/war_of_the_worlds.txt").read_text(encoding="utf-8")
+    tokens = tokenizer.encode(text).ids[:700]
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.only or METHODS:
+        golden = {"tokens": tokens, **METHODS[name](nano, tokens, 24)}
+        golden["logits"] = [round(x, 4) for x in golden["logits"].tolist()]
+        file = options.out / f"{name}.json"
+        file.write_text(json.dumps(golden, separators=(",", ":")) + "\n", encoding="utf-8")
+        print(f"{file.name}: {file.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
