@@ -9,6 +9,9 @@
   METHOD(ntk) \
   METHOD(trianglemix) \
   METHOD(triangle) \
+  METHOD(minference) \
+  METHOD(flexprefill) \
+  METHOD(xattention) \
   METHOD(duo) \
   METHOD(snapkv) \
   METHOD(pyramidkv) \

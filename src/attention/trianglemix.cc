@@ -1,6 +1,7 @@
 // TriangleMix: dense attention in the lower layers, triangle attention in the prefill of the upper
 // ones: a row sees sinks and a window, and only the last rows of the prompt see everything
-// (methods.md 7). The cache is that of dense attention, and so is decode.
+// (methods.md 7). The cache is that of dense attention, and so is decode. The lower layers may read
+// the prompt by another method that keeps everything.
 
 #include <algorithm>
 
@@ -12,15 +13,20 @@ namespace {
 
 class TriangleMix final : public AttentionMethod {
  public:
-  TriangleMix(int64_t sink, int64_t window, int64_t last, int start_layer)
-      : sink_(sink), window_(window), last_(last), start_layer_(start_layer) {}
+  TriangleMix(const MethodOptions& o, int start_layer, std::unique_ptr<AttentionMethod> lower)
+      : sink_(o.integer("sink")),
+        window_(o.integer("window")),
+        last_(o.integer("last")),
+        start_layer_(start_layer),
+        lower_(std::move(lower)) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     dense_from_ = prompt.begin + prompt.tokens - last_;
-    return AttentionMethod::prepare(prompt);
+    return lower_->prepare(prompt);
   }
 
   void attend(LayerStep& step) override {
+    if (step.layer < start_layer_) return lower_->attend(step);
     const float* queries[] = {step.rotated_q()};
     step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
 
@@ -51,17 +57,24 @@ class TriangleMix final : public AttentionMethod {
     step.attend(queries, tasks_);
   }
 
+  void retain(KvStore& store, const Pass& pass, bool last_of_prompt) override {
+    lower_->retain(store, pass, last_of_prompt);
+  }
+  void save(ByteWriter& out) const override { lower_->save(out); }
+  void restore(ByteReader& in) override { lower_->restore(in); }
+
  private:
   /// How many rows, from the first, attend by the triangle. A layer with a sliding window of the
   /// model's own stays as it is.
   int sparse_rows(const LayerStep& step) const {
     const bool own_window = step.shape->window[static_cast<size_t>(step.layer)] > 0;
-    if (step.layer < start_layer_ || step.decoding || own_window) return 0;
+    if (step.decoding || own_window) return 0;
     return static_cast<int>(std::clamp<int64_t>(dense_from_ - step.begin, 0, step.rows));
   }
 
   int64_t sink_, window_, last_;  // tokens
   int start_layer_;
+  std::unique_ptr<AttentionMethod> lower_;  // of the layers below
   int64_t dense_from_ = 0;  // absolute position of the first of the prompt's last rows
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
@@ -83,12 +96,29 @@ constexpr OptionInfo kMixOptions[] = {
     kWindow,
     kLast,
     {"start_layer", OptionKind::kInteger, "-1", "", -1, 1 << 16, "",
-     "first triangle layer, counted from 0; -1: half of the layers"}};
+     "first triangle layer, counted from 0; -1: half of the layers"},
+    {"dense", OptionKind::kChoice, "full", "", 0, 0, "full|minference|flexprefill|xattention",
+     "how the layers below read a prompt"},
+    {"dense_options", OptionKind::kText, "", "", 0, 0, "",
+     "options of that method, joined by +: gamma=0.9+min_budget=1024"}};
 constexpr OptionInfo kTriangleOptions[] = {kSink, kWindow, kLast};
 
-std::unique_ptr<AttentionMethod> make(const MethodOptions& o, int64_t start_layer) {
-  return std::make_unique<TriangleMix>(o.integer("sink"), o.integer("window"), o.integer("last"),
-                                       static_cast<int>(start_layer));
+/// The method of the lower layers, with the paper's settings where the user has none.
+std::unique_ptr<AttentionMethod> make_lower(const MethodOptions& o, const ModelShape& shape) {
+  const std::string& name = o.text("dense");
+  std::string options = o.text("dense_options");
+  if (name == "full") {
+    if (options.empty()) return MethodSpec::parse("dense").make(shape);
+    user_error("--attention trianglemix: dense_options={}: needs dense=METHOD", options);
+  }
+  std::replace(options.begin(), options.end(), '+', ',');
+  const auto set = [&](std::string_view key, std::string_view value) {
+    if (options.find(fmt::format("{}=", key)) != std::string::npos) return;
+    options += fmt::format("{}{}={}", options.empty() ? "" : ",", key, value);
+  };
+  if (name == "flexprefill") set("gamma", "0.95");
+  if (name == "xattention") set("tau", "0.95");
+  return MethodSpec::parse(options.empty() ? name : name + ":" + options).make(shape);
 }
 
 std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelShape& shape) {
@@ -97,7 +127,8 @@ std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelSha
     user_error("--attention trianglemix: start_layer={}: must be from 0 to {}, the model's layers",
                start, shape.layers);
   }
-  return make(o, start < 0 ? shape.layers / 2 : start);
+  return std::make_unique<TriangleMix>(o, static_cast<int>(start < 0 ? shape.layers / 2 : start),
+                                       make_lower(o, shape));
 }
 
 MethodInfo common() {
@@ -124,7 +155,9 @@ MethodInfo triangle_method() {
   info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
   info.when = "fastest prefill; loses what must be combined from distant places";
   info.options = kTriangleOptions;
-  info.make = [](const MethodOptions& o, const ModelShape&) { return make(o, 0); };
+  info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
+    return std::make_unique<TriangleMix>(o, 0, MethodSpec::parse("dense").make(s));
+  };
   return info;
 }
 

@@ -4,8 +4,9 @@
 #include "base/mapped_file.h"
 
 namespace longhaul {
+namespace {
 
-nlohmann::json read_json_file(const std::filesystem::path& path) {
+nlohmann::json read_any(const std::filesystem::path& path) {
   constexpr size_t kLargest = 64 << 20;
   constexpr int kDeepest = 64;
   const MappedFile file(path);
@@ -19,14 +20,26 @@ nlohmann::json read_json_file(const std::filesystem::path& path) {
   };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   try {
-    nlohmann::json document = nlohmann::json::parse(text, check_depth);
-    if (!document.is_object()) user_error("{}: is no JSON object", path.string());
-    return document;
+    return nlohmann::json::parse(text, check_depth);
   } catch (const nlohmann::json::parse_error& error) {
     user_error("{}: is no JSON (byte {})", path.string(), error.byte);
   } catch (const nlohmann::json::out_of_range&) {
     user_error("{}: has a number beyond f64", path.string());
   }
+}
+
+}  // namespace
+
+nlohmann::json read_json_file(const std::filesystem::path& path) {
+  nlohmann::json document = read_any(path);
+  if (!document.is_object()) user_error("{}: is no JSON object", path.string());
+  return document;
+}
+
+nlohmann::json read_json_list(const std::filesystem::path& path) {
+  nlohmann::json document = read_any(path);
+  if (!document.is_array()) user_error("{}: is no JSON list", path.string());
+  return document;
 }
 
 }  // namespace longhaul

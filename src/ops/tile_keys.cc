@@ -9,9 +9,14 @@ namespace longhaul {
 
 void TileKeys::clear(int64_t position) {
   position_ = position;
-  end_ = 0;
+  end_ = sink_ = window_ = 0;
   own_ = false;
   before_.clear();
+}
+
+void TileKeys::set_a_shape(int64_t sink, int64_t window) {
+  sink_ = sink;
+  window_ = window;
 }
 
 void TileKeys::add(int64_t begin, int64_t end) {
@@ -26,6 +31,43 @@ void TileKeys::add(int64_t begin, int64_t end) {
   end_ = end;
 }
 
+namespace {
+
+void add_list(const RowTile& tile, const TileKeys& keys, const PagedRows& rows,
+              std::vector<KeySegment>& segments) {
+  if (!keys.before().empty()) {
+    KeySegment list;
+    list.rows = rows;
+    list.index = keys.before().data();
+    list.count = static_cast<int64_t>(keys.before().size());
+    list.visible = Visibility::kAll;
+    segments.push_back(list);
+  }
+  if (keys.own()) {
+    KeySegment own;
+    own.rows = rows;
+    own.begin = own.position = tile.position;
+    own.count = tile.row_count;
+    segments.push_back(own);
+  }
+}
+
+void add_a_shape(const RowTile& tile, const TileKeys& keys, const PagedRows& rows,
+                 std::vector<KeySegment>& segments) {
+  KeySegment sink, near;
+  sink.rows = near.rows = rows;
+  const int64_t end = tile.position + tile.row_count;
+  sink.count = std::min(keys.sink(), end);
+  sink.visible = Visibility::kBeyond;  // a sink within the window is counted there
+  near.visible = Visibility::kWindow;
+  sink.window = near.window = keys.window();
+  near.begin = near.position = std::max<int64_t>(0, tile.position - keys.window() + 1);
+  near.count = end - near.begin;
+  segments.insert(segments.end(), {sink, near});
+}
+
+}  // namespace
+
 std::vector<AttendTask> tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
                                    std::span<const PagedRows> lists, int group,
                                    std::vector<KeySegment>& segments) {
@@ -37,20 +79,11 @@ std::vector<AttendTask> tile_tasks(std::span<const RowTile> tiles, std::span<con
   for (size_t i = 0; i < tiles.size(); ++i) {
     const RowTile& tile = tiles[i];
     const size_t first = segments.size();
-    KeySegment list;
-    list.rows = lists[static_cast<size_t>(tile.head / group)];
-    if (!keys[i].before().empty()) {
-      list.index = keys[i].before().data();
-      list.count = static_cast<int64_t>(keys[i].before().size());
-      list.visible = Visibility::kAll;
-      segments.push_back(list);
-    }
-    if (keys[i].own()) {
-      KeySegment own;
-      own.rows = list.rows;
-      own.begin = own.position = tile.position;
-      own.count = tile.row_count;
-      segments.push_back(own);
+    const PagedRows& rows = lists[static_cast<size_t>(tile.head / group)];
+    if (keys[i].window() > 0) {
+      add_a_shape(tile, keys[i], rows, segments);
+    } else {
+      add_list(tile, keys[i], rows, segments);
     }
     AttendTask task;
     task.head_begin = tile.head;

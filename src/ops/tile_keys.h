@@ -20,11 +20,17 @@ class TileKeys {
   /// behind the tile's first row is cut off, but any key from there on adds the tile's own rows.
   void add(int64_t begin, int64_t end);
 
+  /// Instead of a list: every row sees keys before `sink` and the last `window`, itself among them.
+  void set_a_shape(int64_t sink, int64_t window);
+
   std::span<const int32_t> before() const { return before_; }
   bool own() const { return own_; }
+  int64_t sink() const { return sink_; }
+  int64_t window() const { return window_; }  ///< 0: by list
 
  private:
   int64_t position_ = 0, end_ = 0;
+  int64_t sink_ = 0, window_ = 0;
   bool own_ = false;
   std::vector<int32_t> before_;
 };

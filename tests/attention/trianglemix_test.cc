@@ -9,6 +9,7 @@ namespace {
 using testing_support::error_of;
 using testing_support::expect_by_distance;
 using testing_support::has;
+using testing_support::largest_difference;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
@@ -104,6 +105,47 @@ TEST(Triangle, RowsDoNotDependOnWhatTheyDoNotSee) {
   for (int64_t i = 39; i < 56; ++i) EXPECT_TRUE(row_equal(i)) << i;
   EXPECT_FALSE(row_equal(38));
   for (int64_t i = 56; i < 60; ++i) EXPECT_FALSE(row_equal(i)) << i;
+}
+
+TEST(TriangleMix, LowerLayersMayReadThePromptByAnotherMethod) {
+  const ModelShape shape = small_shape(4, 1, 2, 32);
+  const struct {
+    const char* mix;
+    const char* lower;
+  } cases[] = {
+      {"minference,dense_options=dense_below=0+vertical=0+slash=0",
+       "minference:dense_below=0,vertical=0,slash=0"},
+      {"flexprefill,dense_options=dense_below=0+min_budget=128",
+       "flexprefill:dense_below=0,min_budget=128,gamma=0.95"},
+      {"xattention,dense_options=tau=0.4+dense_below=0", "xattention:dense_below=0,tau=0.4"}};
+  for (const auto& c : cases) {
+    const std::string triangle = "sink=3,window=11,last=7";
+    const auto mix = make("trianglemix:" + triangle + ",dense=" + c.mix, shape);
+    const auto lower = make(c.lower, shape), upper = make("triangle:" + triangle, shape);
+    MethodRun run(shape, *mix, DType::F32, 560), low(shape, *lower, DType::F32, 560),
+        up(shape, *upper, DType::F32, 560);
+    for (MethodRun* r : {&run, &low, &up}) {
+      r->prompt(500, 256);
+      r->decode(4);
+      r->prompt(50, 256);
+      r->decode(6);
+    }
+    for (size_t layer = 0; layer < 4; ++layer) {
+      const std::vector<float>& want = layer < 2 ? low.out[layer] : up.out[layer];
+      EXPECT_LT(largest_difference(run.out[layer], {want.begin(), want.end()}), 2e-6) << c.mix;
+    }
+    EXPECT_EQ(2 * run.workspace.pairs, low.workspace.pairs + up.workspace.pairs);
+    EXPECT_LT(run.workspace.pairs, run.workspace.dense_pairs);
+  }
+}
+
+TEST(TriangleMix, RefusesOptionsOfALowerMethodThatItLacks) {
+  const ModelShape shape = small_shape(3, 1, 1, 32);
+  EXPECT_TRUE(
+      has(error_of([&] { make("trianglemix:dense=flexprefill,dense_options=stride=8", shape); }),
+          {"flexprefill", "'stride'"}));
+  EXPECT_TRUE(has(error_of([&] { make("trianglemix:dense_options=gamma=1", shape); }),
+                  {"trianglemix", "dense_options", "dense=METHOD"}));
 }
 
 TEST(TriangleMix, RefusesALayerThatTheModelLacks) {

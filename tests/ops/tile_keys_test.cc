@@ -47,5 +47,18 @@ TEST(TileKeys, TasksSeeTheirListAndThemselves) {
   EXPECT_EQ(visible_pairs(tasks), (4 * 3 + 10) + 2 * 3 + 0);
 }
 
+TEST(TileKeys, AnAShapeIsSinksAndAWindow) {
+  TileKeys keys[2];
+  const RowTile tiles[] = {{0, 0, 4, 0}, {0, 4, 4, 4}};
+  for (size_t i = 0; i < 2; ++i) {
+    keys[i].clear(tiles[i].position);
+    keys[i].set_a_shape(1, 2);
+  }
+  std::vector<KeySegment> segments;
+  const PagedRows lists[1] = {};
+  // Rows 0..7 see 1, 2, 3, 3, ... keys.
+  EXPECT_EQ(visible_pairs(tile_tasks(tiles, keys, lists, 1, segments)), 1 + 2 + 6 * 3);
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -1,0 +1,29 @@
+#pragma once
+// MInference's sparse pattern of every query head, as its authors' files hold them: a list of
+// layers, each {"head": [kind, vertical, slash, score], ...} (methods.md 8.1).
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace longhaul {
+
+enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
+
+struct HeadPattern {
+  PatternKind kind = PatternKind::kVerticalSlash;
+  int64_t vertical = 1000;  ///< columns; kAShape: sinks; kBlocks: key blocks of a row block
+  int64_t slash = 6096;     ///< diagonals; kAShape: window
+  double score = 0;         ///< share of the attention that it caught in the search
+};
+
+/// [layer][query head]
+using HeadPatterns = std::vector<std::vector<HeadPattern>>;
+
+/// Throws UserError naming the file, the layer and the head, and what was found there: another
+/// number of layers or heads than the model's, an unknown kind, a number out of range.
+HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int heads);
+
+void write_patterns(const std::filesystem::path& file, const HeadPatterns& patterns);
+
+}  // namespace longhaul

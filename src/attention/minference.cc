@@ -1,0 +1,256 @@
+// MInference (methods.md 8.1): every query head reads a prompt by one of three patterns. In tiles
+// of 64 rows it sees
+//   a_shape         the first keys and a window;
+//   vertical_slash  the columns and diagonals that its last 64 rows attend to most;
+//   blocks          the blocks of 64 keys whose mean is closest to the mean query.
+// Rows of one pass share the choice of its last rows. Patterns come from a file or from a search:
+// in one pass, whose rows see everything, each head takes the candidate that catches most of its
+// attention.
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/head_patterns.h"
+#include "attention/registry.h"
+#include "attention/sparse_prefill.h"
+#include "attention/vertical_slash.h"
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/mean_keys.h"
+#include "ops/ranking.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kTile = VerticalSlash::kTile;
+constexpr int64_t kFirstSearched = 2500;  // rows before see little that could be left out
+
+constexpr double kWorthMore = 1e-4;  // of the attention: less is noise between candidates
+
+constexpr HeadPattern kCandidates[] = {
+    {PatternKind::kAShape, 100, 800},         {PatternKind::kVerticalSlash, 30, 800},
+    {PatternKind::kVerticalSlash, 100, 750},  {PatternKind::kVerticalSlash, 500, 700},
+    {PatternKind::kVerticalSlash, 3500, 100}, {PatternKind::kBlocks, 8, 0}};
+
+HeadPattern one_for_all(const MethodOptions& options) {
+  constexpr HeadPattern kPublished[] = {{PatternKind::kAShape, 128, 3968},
+                                        {PatternKind::kVerticalSlash, 1000, 6096},
+                                        {PatternKind::kBlocks, 100, 0}};
+  const std::string& kind = options.text("pattern");
+  HeadPattern pattern = kPublished[kind == "a_shape" ? 0 : kind == "vertical_slash" ? 1 : 2];
+  const int64_t vertical = options.integer("vertical"), slash = options.integer("slash");
+  if (vertical >= 0) pattern.vertical = vertical;
+  if (slash >= 0) pattern.slash = slash;
+  if (pattern.kind == PatternKind::kAShape && pattern.slash == 0) {
+    user_error("--attention minference: slash=0: an a_shape needs a window of at least 1");
+  }
+  return pattern;
+}
+
+class MInference final : public SparsePrefill {
+ public:
+  MInference(const MethodOptions& options, const ModelShape& shape)
+      : SparsePrefill(kTile, options.integer("dense_below")),
+        shape_(shape),
+        last_rows_(static_cast<int>(options.integer("last"))),
+        search_at_(options.integer("search_at")),
+        save_(options.text("save")) {
+    const std::string& file = options.text("patterns");
+    searching_ = file == "search";
+    if (!file.empty() && !searching_) {
+      patterns_ = read_patterns(file, shape.layers, shape.heads);
+      return;
+    }
+    const size_t heads = static_cast<size_t>(shape.heads);
+    patterns_.assign(static_cast<size_t>(shape.layers),
+                     std::vector<HeadPattern>(heads, one_for_all(options)));
+  }
+
+  void attend(LayerStep& step) override {
+    SparsePrefill::attend(step);
+    if (!searching_ || step.decoding || step.begin + step.rows < search_at_) return;
+    found_ = true;
+    if (shape_.window[static_cast<size_t>(step.layer)] == 0) search(step);
+  }
+
+  void retain(KvStore&, const Pass&, bool) override {
+    if (!searching_ || !found_) return;
+    searching_ = false;
+    if (!save_.empty()) write_patterns(save_, patterns_);
+  }
+
+  void save(ByteWriter& out) const override {
+    out.number<uint8_t>(searching_ ? 1 : 0);
+    for (const auto& layer : patterns_) {
+      for (const HeadPattern& p : layer) {
+        out.number(static_cast<uint8_t>(p.kind));
+        out.number(p.vertical);
+        out.number(p.slash);
+      }
+    }
+  }
+
+  void restore(ByteReader& in) override {
+    searching_ = in.number<uint8_t>() != 0;
+    for (auto& layer : patterns_) {
+      for (HeadPattern& p : layer) {
+        p.kind = static_cast<PatternKind>(in.number<uint8_t>() % 3);
+        p.vertical = std::clamp<int64_t>(in.number<int64_t>(), 0, 1 << 24);
+        p.slash = std::clamp<int64_t>(in.number<int64_t>(), 1, 1 << 24);
+      }
+    }
+  }
+
+ private:
+  bool estimate(LayerStep& step) override {
+    const float* queries[] = {step.rotated_q()};
+    const auto& layer = patterns_[static_cast<size_t>(step.layer)];
+    const auto has = [&](PatternKind kind) {
+      return std::any_of(layer.begin(), layer.end(),
+                         [kind](const HeadPattern& p) { return p.kind == kind; });
+    };
+    if (has(PatternKind::kVerticalSlash)) {
+      lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
+      last_.look(step, look(step, queries, lse_.data()), last_rows_);
+      choose_lines(layer);
+    }
+    if (has(PatternKind::kBlocks)) average_keys(step);
+    return true;
+  }
+
+  void choose_lines(const std::vector<HeadPattern>& layer) {
+    lines_.resize(layer.size());
+    parallel_for(static_cast<int64_t>(layer.size()), [&](int64_t head, int) {
+      const HeadPattern& p = layer[static_cast<size_t>(head)];
+      if (p.kind != PatternKind::kVerticalSlash) return;
+      const int h = static_cast<int>(head);
+      lines_[static_cast<size_t>(head)].choose(last_.columns(h), p.vertical, last_.diagonals(h),
+                                               p.slash);
+    });
+  }
+
+  void average_keys(const LayerStep& step) {
+    const int64_t keys = step.begin + step.rows, blocks = (keys + kTile - 1) / kTile;
+    means_.resize(static_cast<size_t>(step.kv_heads));
+    for (int h = 0; h < step.kv_heads; ++h) {
+      auto& means = means_[static_cast<size_t>(h)];
+      means.resize(static_cast<size_t>(blocks * shape_.head_dim));
+      mean_keys(step.store->rows(step.layer, h), keys, kTile, means.data());
+    }
+  }
+
+  void choose(const LayerStep& step, const RowTile& tile, TileKeys& keys) const override {
+    const HeadPattern& p =
+        patterns_[static_cast<size_t>(step.layer)][static_cast<size_t>(tile.head)];
+    if (p.kind == PatternKind::kAShape) {
+      keys.set_a_shape(p.vertical, p.slash);
+    } else if (p.kind == PatternKind::kVerticalSlash) {
+      lines_[static_cast<size_t>(tile.head)].add_to(tile_end(tile.position), keys);
+    } else {
+      choose_blocks(step, tile, p.vertical, keys);
+    }
+  }
+
+  void choose_blocks(const LayerStep& step, const RowTile& tile, int64_t count,
+                     TileKeys& keys) const {
+    const int dim = shape_.head_dim;
+    const int64_t blocks = tile_end(tile.position) / kTile;
+    std::vector<float> query(static_cast<size_t>(dim)), scores(static_cast<size_t>(blocks));
+    mean_query(step.workspace->rotated_q.data(), shape_.heads, dim, tile.head, tile.row_begin,
+               tile.row_begin + tile.row_count, query.data());
+    mean_scores(query.data(), means_[static_cast<size_t>(tile.head / step.group())].data(), blocks,
+                dim, 1.0f, scores.data());
+    for (const int32_t block : top_indices(scores, count)) {
+      keys.add(int64_t{block} * kTile, int64_t{block + 1} * kTile);
+    }
+  }
+
+  /// Every candidate for all heads; a head keeps the one under which its rows lose least of their
+  /// softmax denominators. The step's result becomes that of dense attention.
+  void search(LayerStep& step) {
+    const size_t results = static_cast<size_t>(step.rows * shape_.heads);
+    std::vector<float> dense(results), sparse(results);
+    std::vector<float> out(results * static_cast<size_t>(shape_.head_dim));
+    auto& layer = patterns_[static_cast<size_t>(step.layer)];
+    step.lse = dense.data();
+    attend_dense(step, step.rows);
+    std::vector<HeadPattern> best = layer;
+    for (HeadPattern& b : best) b.score = -1;
+    float* const result = step.out;
+    step.out = out.data();
+    step.lse = sparse.data();
+    for (const HeadPattern& candidate : kCandidates) {
+      std::fill(layer.begin(), layer.end(), candidate);
+      estimate(step);
+      attend_tiles(step, 0);
+      for (size_t head = 0; head < layer.size(); ++head) {
+        const double caught = share_caught(step, head, dense, sparse);
+        if (caught < best[head].score + kWorthMore) continue;
+        best[head] = candidate;
+        best[head].score = caught;
+      }
+    }
+    layer = best;
+    step.out = result;
+    step.lse = nullptr;
+  }
+
+  double share_caught(const LayerStep& step, size_t head, const std::vector<float>& dense,
+                      const std::vector<float>& sparse) const {
+    const int64_t first = std::clamp<int64_t>(kFirstSearched - step.begin, 0, step.rows - 1);
+    double sum = 0;
+    for (int64_t r = first; r < step.rows; ++r) {
+      const size_t at = static_cast<size_t>(r * shape_.heads) + head;
+      sum += std::exp(static_cast<double>(sparse[at]) - dense[at]);
+    }
+    return sum / static_cast<double>(step.rows - first);
+  }
+
+  ModelShape shape_;
+  int last_rows_;
+  int64_t search_at_;
+  std::string save_;
+  bool searching_ = false;
+  bool found_ = false;  // in the pass that is being read
+  HeadPatterns patterns_;
+  LastRows last_;
+  std::vector<float> lse_;                 // [rows, heads]
+  std::vector<VerticalSlash> lines_;       // [heads]
+  std::vector<std::vector<float>> means_;  // [kv_heads][blocks, head_dim]
+};
+
+constexpr OptionInfo kOptions[] = {
+    {"patterns", OptionKind::kText, "", "", 0, 0, "",
+     "JSON file with a pattern for every head, or `search`; empty: one for all heads"},
+    {"pattern", OptionKind::kChoice, "vertical_slash", "", 0, 0, "vertical_slash|a_shape|blocks",
+     "without a file: the pattern of all heads (while searching: until then)"},
+    {"vertical", OptionKind::kInteger, "-1", "tokens", -1, 1 << 24, "",
+     "its columns, sinks or (blocks of 64) blocks; -1: as published, 1000, 128 or 100"},
+    {"slash", OptionKind::kInteger, "-1", "tokens", -1, 1 << 24, "",
+     "its diagonals or window; -1: as published, 6096 or 3968"},
+    {"last", OptionKind::kInteger, "64", "tokens", 1, 4096, "",
+     "rows at the end of a pass that score columns and diagonals for it"},
+    {"search_at", OptionKind::kInteger, "8192", "tokens", 1, 1 << 30, "",
+     "patterns=search: it is made in the pass that reaches this depth"},
+    {"save", OptionKind::kText, "", "", 0, 0, "", "patterns=search: file for what was found"},
+    {"dense_below", OptionKind::kInteger, "4096", "tokens", 0, 1 << 30, "",
+     "rows before this depth see everything"},
+};
+
+}  // namespace
+
+MethodInfo minference_method() {
+  MethodInfo info;
+  info.name = "minference";
+  info.summary = "keeps every key; heads read a prompt by fixed patterns, filled in as they look";
+  info.when = "faster prefill of long prompts within the trained length";
+  info.paper = "MInference 1.0: Accelerating Pre-filling for Long-Context LLMs, arXiv 2407.02490";
+  info.options = kOptions;
+  info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
+    return std::make_unique<MInference>(o, s);
+  };
+  return info;
+}
+
+}  // namespace longhaul
