@@ -40,6 +40,13 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
+const nlohmann::json& find(const DataValue& value, std::string_view key) {
+  if (!value.json.is_object()) user_error("{}: is no JSON object", value.where);
+  const auto it = value.json.find(key);
+  if (it == value.json.end()) user_error("{}: key \"{}\" is missing", value.where, key);
+  return *it;
+}
+
 }  // namespace
 
 DataValue data_json(const EvalData& data, std::string_view name) {
@@ -73,19 +80,24 @@ std::vector<std::string_view> data_lines(const EvalData& data, std::string_view 
   return lines;
 }
 
-const nlohmann::json& member(const DataValue& value, std::string_view key) {
-  if (!value.json.is_object()) user_error("{}: is no JSON object", value.where);
-  const auto it = value.json.find(key);
-  if (it == value.json.end()) user_error("{}: key \"{}\" is missing", value.where, key);
-  return *it;
+DataValue member(const DataValue& value, std::string_view key) {
+  return {find(value, key), fmt::format("{} key \"{}\"", value.where, key)};
 }
 
 std::string text_member(const DataValue& value, std::string_view key) {
-  return as_text(member(value, key), value.where, key);
+  return as_text(find(value, key), value.where, key);
+}
+
+int count_member(const DataValue& value, std::string_view key) {
+  const nlohmann::json& json = find(value, key);
+  if (!json.is_number_unsigned() || json.get<uint64_t>() < 1 || json.get<uint64_t>() > INT32_MAX) {
+    user_error("{}: key \"{}\" is no whole number from 1 to {}", value.where, key, INT32_MAX);
+  }
+  return json.get<int>();
 }
 
 std::vector<std::string> texts_member(const DataValue& value, std::string_view key) {
-  const nlohmann::json& json = member(value, key);
+  const nlohmann::json& json = find(value, key);
   if (!json.is_array()) return {as_text(json, value.where, key)};
   std::vector<std::string> texts;
   for (const nlohmann::json& element : json) texts.push_back(as_text(element, value.where, key));
@@ -102,7 +114,7 @@ std::vector<DataValue> elements(const DataValue& list) {
 }
 
 std::vector<DataValue> elements(const DataValue& value, std::string_view key) {
-  return elements({member(value, key), fmt::format("{} key \"{}\"", value.where, key)});
+  return elements(member(value, key));
 }
 
 }  // namespace longhaul

@@ -32,9 +32,11 @@ std::vector<std::string_view> data_lines(const EvalData& data, std::string_view 
 // UserError when the key is missing or of another kind.
 
 /// The value of a key of any kind.
-const nlohmann::json& member(const DataValue& value, std::string_view key);
+DataValue member(const DataValue& value, std::string_view key);
 /// A text, or a number as text.
 std::string text_member(const DataValue& value, std::string_view key);
+/// A whole number from 1 to 2^31 - 1.
+int count_member(const DataValue& value, std::string_view key);
 /// A text, a number, or a list of these.
 std::vector<std::string> texts_member(const DataValue& value, std::string_view key);
 /// A list's elements, or those of a member list.

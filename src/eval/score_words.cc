@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -78,6 +81,12 @@ double bag_f1(std::span<const std::string> answer, std::span<const std::string> 
 
 double squad_f1(std::string_view answer, std::string_view reply) {
   return bag_f1(squad_words(answer), squad_words(reply));
+}
+
+double squad_contains(std::string_view answer, std::string_view reply) {
+  const std::string wanted = fmt::format("{}", fmt::join(squad_words(answer), " "));
+  const std::string found = fmt::format("{}", fmt::join(squad_words(reply), " "));
+  return !found.empty() && found.find(wanted) != std::string::npos ? 1 : 0;
 }
 
 double chinese_f1(std::string_view answer, std::string_view reply) {

@@ -51,9 +51,17 @@ double classes(const Sample& sample, std::string_view reply) {
   });
 }
 
+/// What is asked, without the prompt's words before it.
+std::string_view bare_question(const Sample& sample) {
+  constexpr std::string_view kMark = "Question: ";
+  const std::string_view text = sample.question;
+  const size_t mark = text.rfind(kMark);
+  return mark == std::string_view::npos ? text : text.substr(mark + kMark.size());
+}
+
 double labels(const Sample& sample, std::string_view reply) {
   return best(sample, reply, [&](const std::string& answer, std::string_view text) {
-    return label_score(answer, sample.choices, sample.question, text);
+    return label_score(answer, sample.choices, bare_question(sample), text);
   });
 }
 
@@ -84,6 +92,7 @@ double rouge_2(std::string_view answer, std::string_view reply) {
 
 constexpr ScoreRule kRules[] = {
     {"f1", "SQuAD's word F1", best_of<squad_f1>},
+    {"subspan", "the answer is in the reply, both in SQuAD's normal form", best_of<squad_contains>},
     {"f1-chinese", "F1 with every Chinese character a word (no segmenter)", best_of<chinese_f1>},
     {"rouge-2", "ROUGE-2 F", best_of<rouge_2>},
     {"rouge-lsum", "ROUGE-Lsum F, sentences are lines", best_of<rouge_lsum>},

@@ -42,6 +42,8 @@ double last_number_score(std::string_view answer, std::string_view reply);
 double bag_f1(std::span<const std::string> answer, std::span<const std::string> reply);
 /// SQuAD's word F1; Chinese F1 with every character a word (InfiniteBench's rule).
 double squad_f1(std::string_view answer, std::string_view reply);
+/// The answer's words stand in the reply in this form (lost in the middle's best subspan match).
+double squad_contains(std::string_view answer, std::string_view reply);
 double chinese_f1(std::string_view answer, std::string_view reply);
 
 /// ROUGE as Google's rouge-score has it (no stemming): F of n-grams, of the longest common

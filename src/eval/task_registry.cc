@@ -25,6 +25,14 @@ std::vector<TaskInfo> all_tasks() {
            ruler_vt_tasks(),
            ruler_words_tasks(),
            ruler_qa_tasks(),
+           longbench_tasks(),
+           infinite_retrieval_tasks(),
+           infinite_computed_tasks(),
+           infinite_filed_tasks(),
+           babilong_tasks(),
+           leval_tasks(),
+           document_tasks(),
+           few_shot_tasks(),
        }) {
     tasks.insert(tasks.end(), family.begin(), family.end());
   }

@@ -234,13 +234,9 @@ constexpr TaskInfo kTasks[] = {
 
 RulerTemplate ruler_template(const EvalData& data, std::string_view base_task) {
   const DataValue file = data_json(data, "prompts/ruler.json");
-  const DataValue bases{member(file, "base_tasks"), file.where};
-  const DataValue base{member(bases, base_task), file.where};
-  const nlohmann::json& tokens = member(base, "tokens_to_generate");
-  if (!tokens.is_number_integer()) {
-    user_error("{}: key \"tokens_to_generate\" is no whole number", file.where);
-  }
-  return {text_member(base, "template"), text_member(base, "answer_prefix"), tokens.get<int>()};
+  const DataValue base = member(member(file, "base_tasks"), base_task);
+  return {text_member(base, "template"), text_member(base, "answer_prefix"),
+          count_member(base, "tokens_to_generate")};
 }
 
 std::span<const TaskInfo> ruler_niah_tasks() { return kTasks; }

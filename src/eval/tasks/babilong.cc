@@ -1,0 +1,173 @@
+// BABILong (Kuratov et al. 2024, arXiv:2406.10149): the facts of a bAbI story hidden in book text.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "eval/data_json.h"
+#include "eval/haystack.h"
+#include "eval/prompt_template.h"
+#include "eval/score_text.h"
+#include "eval/tasks/benchmark_families.h"
+#include "eval/tasks/make_samples.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kFamily = "babilong/";
+constexpr int kTasksOfBabi = 20;
+constexpr int kReplyTokens = 25;
+constexpr double kBytesPerToken = 3.6;
+constexpr int64_t kLeastBytes = 64;
+
+struct Story {
+  std::vector<std::string> facts;
+  std::string question, answer;
+};
+
+/// A line "3 Where is John? \thallway\t1" or, in some copies, with | for the tabs.
+bool parse_question(std::string_view line, Story* story) {
+  const char bar = line.find('\t') != std::string_view::npos ? '\t' : '|';
+  const size_t first = line.find(bar);
+  if (first == std::string_view::npos) return false;
+  const size_t second = std::min(line.find(bar, first + 1), line.size());
+  story->question = trim(line.substr(0, first));
+  story->answer = trim(line.substr(first + 1, second - first - 1));
+  return true;
+}
+
+/// One for each question, with all facts of its story before it.
+std::vector<Story> read_stories(const EvalData& data, const std::string& file) {
+  std::vector<Story> stories;
+  Story current;
+  for (const std::string_view line : data_lines(data, file)) {
+    const size_t blank = line.find(' ');
+    if (blank == std::string_view::npos ||
+        line.substr(0, blank).find_first_not_of("0123456789") != std::string_view::npos) {
+      user_error("{}: \"{}\" is no numbered line", file, line.substr(0, 40));
+    }
+    if (line.substr(0, blank) == "1") current.facts.clear();
+    const std::string_view text = line.substr(blank + 1);
+    if (parse_question(text, &current)) {
+      if (current.answer.empty()) user_error("{}: a question has no answer", file);
+      stories.push_back(current);
+    } else {
+      current.facts.emplace_back(trim(text));
+    }
+  }
+  return stories;
+}
+
+/// The stories of BABILong's published runs, in their order; the others follow.
+std::vector<size_t> story_order(const EvalData& data, const std::string& task, size_t count) {
+  std::vector<bool> used(count, false);
+  std::vector<size_t> order;
+  const DataValue file = data_json(data, "babi/test_100_idxs.json");
+  // The published runs chose questions of the first five tasks only.
+  if (!file.json.is_object()) user_error("{}: is no JSON object", file.where);
+  const bool chosen = file.json.contains(task);
+  for (const DataValue& index : chosen ? elements(file, task) : std::vector<DataValue>()) {
+    if (!index.json.is_number_unsigned()) user_error("{}: is no index", index.where);
+    const auto i = index.json.get<size_t>();
+    if (i >= count) user_error("{}: there are {} questions only", index.where, count);
+    if (!used[i]) order.push_back(i);
+    used[i] = true;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!used[i]) order.push_back(i);
+  }
+  return order;
+}
+
+struct Prompt {
+  std::string text;  ///< with {context} and {question}
+  std::vector<std::string> labels;
+};
+
+Prompt read_prompt(const EvalData& data, const std::string& task) {
+  const DataValue file = data_json(data, "prompts/babilong.json");
+  const DataValue own = member(member(file, "DEFAULT_PROMPTS"), task);
+  const std::string instruction = text_member(own, "instruction");
+  const std::string examples = text_member(own, "examples");
+  const std::string post = text_member(own, "post_prompt");
+  const PromptField fields[] = {
+      {"instruction", instruction}, {"examples", examples}, {"post_prompt", post}};
+  const std::string text = fill_in(text_member(file, "DEFAULT_TEMPLATE"), fields);
+  return {std::string(trim(text)), texts_member(member(file, "TASK_LABELS"), task)};
+}
+
+std::vector<Sample> make(const TaskRequest& request, int number) {
+  const std::string name = fmt::format("qa{}", number);
+  const std::vector<Story> stories = read_stories(*request.data, fmt::format("babi/{}.txt", name));
+  const std::vector<size_t> order = story_order(*request.data, name, stories.size());
+  const Prompt prompt = read_prompt(*request.data, name);
+  const std::string task = std::string(kFamily) + name;
+  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
+    const Story& story = stories[order[static_cast<size_t>(i) % order.size()]];
+    const BookStretch stretch(*request.data, random);
+    std::vector<double> depths;
+    for (size_t f = 0; f < story.facts.size(); ++f) depths.push_back(random.unit());
+    std::sort(depths.begin(), depths.end());
+    std::vector<Hidden> facts;
+    for (size_t f = 0; f < story.facts.size(); ++f) facts.push_back({story.facts[f], depths[f]});
+    const PromptField fields[] = {{"question", story.question}};
+    sample.answers = {story.answer};
+    sample.choices = prompt.labels;
+    sample.match = Match::kTaskRule;
+    sample.rule = "labels";
+    sample.max_tokens = kReplyTokens;
+    fit_to_length(request, sample, kBytesPerToken, kLeastBytes, [&](Sample& filled, int64_t bytes) {
+      const std::string book = stretch.text(static_cast<size_t>(bytes));
+      place_prompt(filled, prompt.text, hide(book, facts), fields);
+    });
+  });
+}
+
+template <size_t i>
+std::vector<Sample> make_task(const TaskRequest& request) {
+  return make(request, static_cast<int>(i) + 1);
+}
+
+constexpr std::string_view kSummaries[kTasksOfBabi] = {"where a person is",
+                                                       "where a thing is",
+                                                       "where a thing was before",
+                                                       "who or what stands where",
+                                                       "who gave what to whom",
+                                                       "is a person there, yes or no",
+                                                       "how many things one has",
+                                                       "which things one has",
+                                                       "is a person there, with negations",
+                                                       "is a person there, maybe",
+                                                       "where a person is (he, she)",
+                                                       "where one of two is",
+                                                       "where they are",
+                                                       "where a person was when",
+                                                       "what one is afraid of",
+                                                       "which colour one has",
+                                                       "what stands where, yes or no",
+                                                       "what fits where, yes or no",
+                                                       "the way between two places",
+                                                       "why a person went there"};
+
+constexpr std::string_view kNames[kTasksOfBabi] = {
+    "babilong/qa1",  "babilong/qa2",  "babilong/qa3",  "babilong/qa4",  "babilong/qa5",
+    "babilong/qa6",  "babilong/qa7",  "babilong/qa8",  "babilong/qa9",  "babilong/qa10",
+    "babilong/qa11", "babilong/qa12", "babilong/qa13", "babilong/qa14", "babilong/qa15",
+    "babilong/qa16", "babilong/qa17", "babilong/qa18", "babilong/qa19", "babilong/qa20"};
+
+template <size_t... i>
+std::vector<TaskInfo> infos(std::index_sequence<i...>) {
+  return {
+      {kNames[i], kSummaries[i], "the right label is the only one in the reply's first sentence",
+       "BABILong's prompt and questions; public-domain books for PG-19", true, make_task<i>}...};
+}
+
+}  // namespace
+
+std::span<const TaskInfo> babilong_tasks() {
+  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<kTasksOfBabi>());
+  return tasks;
+}
+
+}  // namespace longhaul

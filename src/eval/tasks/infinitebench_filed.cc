@@ -1,0 +1,106 @@
+// InfiniteBench's six tasks whose texts are given out by its authors: read from --data DIR.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "eval/data_json.h"
+#include "eval/prompt_template.h"
+#include "eval/tasks/benchmark_families.h"
+#include "eval/tasks/infinitebench.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kFamily = "infinitebench/";
+constexpr std::string_view kLetters = "ABCD";
+
+/// {answer's text, its letter}: both may be named in a reply.
+std::vector<std::string> answer_and_letter(const DataValue& record,
+                                           const std::vector<std::string>& options) {
+  const std::vector<std::string> given = texts_member(record, "answer");
+  if (given.size() == 2 && given[1].size() == 1 && kLetters.find(given[1]) != std::string::npos) {
+    return given;
+  }
+  const auto place =
+      given.empty() ? options.end() : std::find(options.begin(), options.end(), given.front());
+  if (place == options.end()) user_error("{}: the answer is none of the options", record.where);
+  return {given.front(), std::string(1, kLetters[static_cast<size_t>(place - options.begin())])};
+}
+
+Sample sample_of(const DataValue& record, std::string_view name, const InfinitePrompt& prompt,
+                 std::string_view rule) {
+  Sample sample;
+  use_prompt(sample, prompt, rule);
+  const std::string question = text_member(record, "input");
+  std::vector<std::string> options;
+  std::vector<PromptField> fields = {{"question", question}};
+  if (rule.ends_with("choice")) {
+    options = texts_member(record, "options");
+    if (options.size() != kLetters.size()) user_error("{}: has not four options", record.where);
+    for (size_t i = 0; i < options.size(); ++i) {
+      constexpr std::string_view kNames[] = {"OPTION_A", "OPTION_B", "OPTION_C", "OPTION_D"};
+      fields.emplace_back(kNames[i], options[i]);
+    }
+    sample.answers = answer_and_letter(record, options);
+  } else {
+    sample.answers = texts_member(record, "answer");
+    // Only the first name is the right one, whatever else is listed.
+    if (name == "longdialogue_qa_eng" && !sample.answers.empty()) sample.answers.resize(1);
+  }
+  place_prompt(sample, prompt.text, text_member(record, "context"), fields);
+  return sample;
+}
+
+std::vector<Sample> make(const TaskRequest& request, std::string_view task, std::string_view rule) {
+  const std::string_view name = task.substr(kFamily.size());
+  const InfinitePrompt prompt = infinite_prompt(*request.data, name);
+  std::vector<Sample> samples;
+  for (const DataValue& record :
+       data_json_lines(*request.data, fmt::format("{}.jsonl", task), request.samples)) {
+    Sample sample = sample_of(record, name, prompt, rule);
+    sample.id = std::to_string(samples.size());
+    cut_to_length(request, sample);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+struct DataSet {
+  std::string_view name, summary, rule, rule_in_words;
+};
+
+constexpr DataSet kSets[] = {
+    {"infinitebench/longbook_sum_eng", "a summary of a novel", "rouge-lsum", "ROUGE-Lsum F"},
+    {"infinitebench/longbook_choice_eng", "a question on a novel with four options",
+     "option-choice", "the letter or option that the reply settles on"},
+    {"infinitebench/longbook_qa_eng", "a question on a novel", "f1", "word F1 (SQuAD)"},
+    {"infinitebench/longbook_qa_chn", "a question on a Chinese novel", "f1-chinese",
+     "F1 of characters"},
+    {"infinitebench/longdialogue_qa_eng", "whose name is masked in a script", "name",
+     "the name is a word of the reply"},
+    {"infinitebench/code_debug", "which of four functions has an error", "function-choice",
+     "the letter or function that the reply settles on"},
+};
+
+template <size_t i>
+std::vector<Sample> make_set(const TaskRequest& request) {
+  return make(request, kSets[i].name, kSets[i].rule);
+}
+
+template <size_t... i>
+std::vector<TaskInfo> infos(std::index_sequence<i...>) {
+  return {{kSets[i].name, kSets[i].summary, kSets[i].rule_in_words,
+           "InfiniteBench's prompt; data from --data DIR (infinitebench/*.jsonl)", false,
+           make_set<i>}...};
+}
+
+}  // namespace
+
+std::span<const TaskInfo> infinite_filed_tasks() {
+  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<std::size(kSets)>());
+  return tasks;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,126 @@
+// InfiniteBench's three retrieval tasks, whose texts are generated at any length.
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "eval/data_json.h"
+#include "eval/haystack.h"
+#include "eval/prompt_template.h"
+#include "eval/tasks/benchmark_families.h"
+#include "eval/tasks/infinitebench.h"
+#include "eval/tasks/make_samples.h"
+
+namespace longhaul {
+namespace {
+
+constexpr double kLinesPerToken = 1.0 / 25;
+constexpr double kPairsPerToken = 1.0 / 80;
+
+/// A needle line at a depth among lines of noise.
+void fit_noise(const TaskRequest& request, Sample& sample, const InfinitePrompt& prompt,
+               std::string_view needle, std::string_view question) {
+  const PromptField fields[] = {{"input", question}};
+  fit_to_length(request, sample, kLinesPerToken, 1, [&](Sample& filled, int64_t lines) {
+    const int64_t place = std::llround(*filled.depth * static_cast<double>(lines));
+    std::string text;
+    for (int64_t i = 0; i <= lines; ++i) {
+      if (i == place) text += needle;
+      if (i < lines) text += std::string(kNoiseLine) + "\n";
+    }
+    place_prompt(filled, prompt.text, text, fields);
+  });
+}
+
+std::vector<Sample> make_passkey(const TaskRequest& request) {
+  const InfinitePrompt prompt = infinite_prompt(*request.data, "passkey");
+  return make_samples(request, "infinitebench/passkey", [&](Sample& sample, Random& random, int i) {
+    use_prompt(sample, prompt, "");
+    std::string key;
+    while (key.size() < 5) key += static_cast<char>('0' + random.below(10));
+    sample.answers = {key};
+    sample.opening = "The pass key is";
+    sample.depth = grid_depth(i);
+    fit_noise(request, sample, prompt,
+              fmt::format("The pass key is {0}. Remember it. {0} is the pass key.\n", key),
+              "What is the pass key?");
+  });
+}
+
+std::vector<Sample> make_number_string(const TaskRequest& request) {
+  const InfinitePrompt prompt = infinite_prompt(*request.data, "number_string");
+  constexpr std::string_view kTask = "infinitebench/number_string";
+  return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
+    use_prompt(sample, prompt, "");
+    std::string key = random.digits(5);
+    while (key.size() < 10) {  // a digit is repeated beside itself
+      const auto at = static_cast<size_t>(random.below(key.size()));
+      key.insert(at, 1, key[at]);
+    }
+    sample.answers = {key};
+    sample.opening = "The sequence of digits is";
+    sample.depth = grid_depth(i);
+    fit_noise(
+        request, sample, prompt,
+        fmt::format("The sequence of digits is {0}. Remember it. {0} is the sequence of digits.\n",
+                    key),
+        "What is the sequence of digits?");
+  });
+}
+
+std::vector<Sample> make_pairs(const TaskRequest& request) {
+  const InfinitePrompt prompt = infinite_prompt(*request.data, "kv_retrieval");
+  constexpr std::string_view kTask = "infinitebench/kv_retrieval";
+  return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
+    use_prompt(sample, prompt, "whole-word");
+    const std::string key = random.uuid();
+    sample.answers = {random.uuid()};
+    sample.depth = grid_depth(i);
+    const std::string question =
+        fmt::format("\nKey: \"{}\"\nThe value associated with the specified key is: ", key);
+    const PromptField fields[] = {{"input", question}};
+    const uint64_t seed = random.bits();
+    fit_to_length(request, sample, kPairsPerToken, 2, [&](Sample& filled, int64_t pairs) {
+      Random again(seed);
+      const int64_t place = std::llround(*filled.depth * static_cast<double>(pairs - 1));
+      std::string text = "JSON data:\n{";
+      for (int64_t p = 0; p < pairs; ++p) {
+        const std::string other_key = again.uuid(), other_value = again.uuid();
+        text += fmt::format("{}\"{}\": \"{}\"", p == 0 ? "" : ", ", p == place ? key : other_key,
+                            p == place ? filled.answers[0] : other_value);
+      }
+      place_prompt(filled, prompt.text, text + "}", fields);
+    });
+  });
+}
+
+constexpr std::string_view kSource = "InfiniteBench's prompt and generator, at any length";
+
+constexpr TaskInfo kTasks[] = {
+    {"infinitebench/passkey", "a key of five digits in noise", "the first integer is the key",
+     kSource, true, make_passkey},
+    {"infinitebench/number_string", "ten digits with runs in noise",
+     "the first integer is the sequence", kSource, true, make_number_string},
+    {"infinitebench/kv_retrieval", "the value of a UUID in a JSON object",
+     "the value is a word of the reply", kSource, true, make_pairs},
+};
+
+}  // namespace
+
+InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool base) {
+  const DataValue file = data_json(data, "prompts/infinitebench.json");
+  const DataValue sets = member(file, "templates");
+  const DataValue set = member(sets, base ? "yarn_mistral_templates" : "gpt4_templates");
+  return {text_member(set, name), count_member(member(file, "max_new_tokens"), name)};
+}
+
+void use_prompt(Sample& sample, const InfinitePrompt& prompt, std::string_view rule) {
+  sample.max_tokens = prompt.max_tokens;
+  sample.match = rule.empty() ? Match::kFirstInteger : Match::kTaskRule;
+  sample.rule = rule;
+}
+
+std::span<const TaskInfo> infinite_retrieval_tasks() { return kTasks; }
+
+}  // namespace longhaul

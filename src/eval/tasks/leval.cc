@@ -1,0 +1,95 @@
+// L-Eval's closed tasks (An et al. 2023, arXiv:2307.11088): documents with many questions each,
+// read from --data DIR. The instruction is our own: L-Eval's is GPL.
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "eval/data_json.h"
+#include "eval/prompt_template.h"
+#include "eval/tasks/benchmark_families.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kLetterSystem =
+    "Read the document and answer the question about it. Reply with the letter of the one right "
+    "option and nothing else.";
+constexpr std::string_view kTruthSystem =
+    "Read the story and say whether the statement is true in its world. Reply with True or False.";
+constexpr std::string_view kMathSystem =
+    "Solve the last problem the way the examples do. End with \"The answer is\" and the number.";
+
+struct DataSet {
+  std::string_view name, summary, system, rule, rule_in_words;
+  int max_tokens;
+};
+
+constexpr DataSet kSets[] = {
+    {"leval/quality", "a question on a story with four options", kLetterSystem, "lone-letter",
+     "the first lone letter A-D is right", 32},
+    {"leval/tpo", "a question on a lecture with four options", kLetterSystem, "lone-letter",
+     "the first lone letter A-D is right", 32},
+    {"leval/sci_fi", "true or false in the world of a story", kTruthSystem, "true-false",
+     "true or false, whichever comes first", 32},
+    {"leval/gsm100", "a word problem after 16 worked ones", kMathSystem, "",
+     "the last number is the answer", 512},
+};
+
+/// "(B) They escaped" and "B" are B; "True [fact: False]" is True: the story counts, not the world.
+std::string answer_of(const std::string& output, const DataSet& set, const std::string& where) {
+  if (set.rule == "true-false") return output.substr(0, output.find(' '));
+  if (set.rule.empty()) return output;
+  const size_t at = output.find_first_of("ABCD");
+  if (at == std::string::npos) user_error("{}: output \"{}\" has no letter A-D", where, output);
+  return output.substr(at, 1);
+}
+
+std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
+  std::vector<Sample> samples;
+  const auto enough = [&] { return static_cast<int>(samples.size()) >= request.samples; };
+  for (const DataValue& record :
+       data_json_lines(*request.data, fmt::format("{}.jsonl", set.name), request.samples)) {
+    const std::vector<std::string> questions = texts_member(record, "instructions");
+    const std::vector<std::string> outputs = texts_member(record, "outputs");
+    if (questions.size() != outputs.size()) {
+      user_error("{}: {} instructions, {} outputs", record.where, questions.size(), outputs.size());
+    }
+    const std::string document = text_member(record, "input");
+    for (size_t i = 0; i < questions.size() && !enough(); ++i) {
+      Sample sample;
+      sample.id = std::to_string(samples.size());
+      sample.system = set.system;
+      sample.context = document;
+      sample.separator = "\n\n";
+      sample.question = questions[i];
+      sample.answers = {answer_of(outputs[i], set, record.where)};
+      sample.match = set.rule.empty() ? Match::kNumber : Match::kTaskRule;
+      sample.rule = set.rule;
+      sample.max_tokens = set.max_tokens;
+      cut_to_length(request, sample);
+      samples.push_back(std::move(sample));
+    }
+  }
+  return samples;
+}
+
+template <size_t i>
+std::vector<Sample> make_set(const TaskRequest& request) {
+  return make(request, kSets[i]);
+}
+
+template <size_t... i>
+std::vector<TaskInfo> infos(std::index_sequence<i...>) {
+  return {{kSets[i].name, kSets[i].summary, kSets[i].rule_in_words,
+           "L-Eval's questions, our own instruction; data from --data DIR (leval/*.jsonl)", false,
+           make_set<i>}...};
+}
+
+}  // namespace
+
+std::span<const TaskInfo> leval_tasks() {
+  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<std::size(kSets)>());
+  return tasks;
+}
+
+}  // namespace longhaul

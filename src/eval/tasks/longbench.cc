@@ -1,0 +1,161 @@
+// LongBench's 21 tasks (Bai et al. 2023, arXiv:2308.14508): records in its public form, prompts and
+// reply lengths from data/prompts, scores after its metrics.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "eval/data_json.h"
+#include "eval/prompt_template.h"
+#include "eval/tasks/benchmark_families.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kFamily = "longbench/";
+
+/// LongBench's metric names and the rules of scorers.h; "" where a word segmenter is missing.
+const std::map<std::string, std::string_view>& rules_of_metrics() {
+  static const std::map<std::string, std::string_view> rules = {
+      {"qa_f1_score", "f1"},
+      {"qa_f1_zh_score", "f1-chinese"},
+      {"rouge_score", "rouge-l-unique"},
+      {"rouge_zh_score", ""},
+      {"classification_score", "classes"},
+      {"retrieval_score", "integer-share"},
+      {"retrieval_zh_score", "integer-share"},
+      {"count_score", "integer-share"},
+      {"code_sim_score", "code-line"},
+  };
+  return rules;
+}
+
+bool lists(const DataValue& rules, std::string_view key, const std::string& name) {
+  const std::vector<std::string> names = texts_member(rules, key);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What every sample of a data set shares.
+struct Settings {
+  std::string prompt, rule;
+  int max_tokens = 0;
+  bool chat = true;
+  std::vector<std::string> stop;
+};
+
+Settings settings_of(const EvalData& data, const std::string& name) {
+  const DataValue prompts = data_json(data, "prompts/longbench.json");
+  const DataValue rules = data_json(data, "prompts/longbench_rules.json");
+  const DataValue metrics = member(rules, "dataset2metric");
+  const auto known = rules_of_metrics().find(text_member(metrics, name));
+  if (known == rules_of_metrics().end()) {
+    user_error("{}: metric \"{}\" of {} is not known", rules.where, text_member(metrics, name),
+               name);
+  }
+  if (known->second.empty()) {
+    user_error(
+        "task longbench/{}: LongBench scores it by Chinese words, and this build has no word "
+        "segmenter",
+        name);
+  }
+  Settings s;
+  s.prompt = text_member(prompts, name);
+  s.rule =
+      (lists(rules, "first_line_only", name) ? "first-line+" : "") + std::string(known->second);
+  s.max_tokens = count_member(member(rules, "max_tokens"), name);
+  s.chat = !lists(rules, "no_chat_template", name);
+  if (name == "samsum") s.stop = {"\n"};
+  return s;
+}
+
+/// LongBench-E's buckets, by the words that a record counts.
+std::string bucket(const DataValue& record) {
+  const int words = count_member(record, "length");
+  return words < 4000 ? "0-4k" : words < 8000 ? "4-8k" : "8k+";
+}
+
+std::vector<Sample> make(const TaskRequest& request, std::string_view task) {
+  const std::string name(task.substr(kFamily.size()));
+  const Settings settings = settings_of(*request.data, name);
+  const auto records =
+      data_json_lines(*request.data, fmt::format("{}.jsonl", task), request.samples);
+  std::vector<Sample> samples;
+  for (const DataValue& record : records) {
+    Sample sample;
+    sample.id = std::to_string(samples.size());
+    sample.group = bucket(record);
+    const std::string input = text_member(record, "input");
+    const PromptField fields[] = {{"input", input}};
+    place_prompt(sample, settings.prompt, text_member(record, "context"), fields);
+    sample.answers = texts_member(record, "answers");
+    if (settings.rule.ends_with("classes")) sample.choices = texts_member(record, "all_classes");
+    sample.match = Match::kTaskRule;
+    sample.rule = settings.rule;
+    sample.max_tokens = settings.max_tokens;
+    sample.chat = settings.chat;
+    sample.stop = settings.stop;
+    cut_to_length(request, sample);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+constexpr std::string_view kF1 = "word F1 (SQuAD)";
+constexpr std::string_view kRouge = "ROUGE-L F (Python package rouge)";
+constexpr std::string_view kInteger = "share of the reply's integers that are right";
+constexpr std::string_view kClasses = "1 / classes named in the first line, if one is right";
+constexpr std::string_view kCode = "edit similarity of the first line of code";
+constexpr std::string_view kCharacters =
+    "F1 of characters (LongBench: of words; not comparable with its numbers)";
+constexpr std::string_view kNoWords = "not to be had: needs a Chinese word segmenter";
+constexpr std::string_view kHere = "LongBench's prompt and data";
+constexpr std::string_view kAsked = "LongBench's prompt; data from --data DIR (longbench/*.jsonl)";
+
+struct DataSet {
+  std::string_view name, summary, rule, source;
+};
+
+constexpr DataSet kSets[] = {
+    {"longbench/narrativeqa", "questions on a story", kF1, kAsked},
+    {"longbench/qasper", "questions on a paper", kF1, kAsked},
+    {"longbench/multifieldqa_en", "questions on one text", kF1, kAsked},
+    {"longbench/multifieldqa_zh", "questions on one Chinese text", kCharacters, kHere},
+    {"longbench/hotpotqa", "questions on two of several passages", kF1, kAsked},
+    {"longbench/2wikimqa", "questions on two or more passages", kF1, kAsked},
+    {"longbench/musique", "questions over up to four passages", kF1, kAsked},
+    {"longbench/dureader", "questions on Chinese passages", kNoWords, kAsked},
+    {"longbench/gov_report", "a summary of a report", kRouge, kAsked},
+    {"longbench/qmsum", "questions on a meeting", kRouge, kAsked},
+    {"longbench/multi_news", "a summary of several news texts", kRouge, kAsked},
+    {"longbench/vcsum", "a summary of a Chinese meeting", kNoWords, kAsked},
+    {"longbench/trec", "the class of a question, after examples", kClasses, kAsked},
+    {"longbench/triviaqa", "a question, after examples", kF1, kAsked},
+    {"longbench/samsum", "a summary of a dialogue, after examples", kRouge, kAsked},
+    {"longbench/lsht", "the class of Chinese news, after examples", kClasses, kAsked},
+    {"longbench/passage_count", "how many different passages there are", kInteger, kAsked},
+    {"longbench/passage_retrieval_en", "which passage a summary is of", kInteger, kAsked},
+    {"longbench/passage_retrieval_zh", "which Chinese passage a summary is of", kInteger, kHere},
+    {"longbench/lcc", "the next line of code", kCode, kAsked},
+    {"longbench/repobench-p", "the next line of code in a repository", kCode, kAsked},
+};
+
+template <size_t i>
+std::vector<Sample> make_set(const TaskRequest& request) {
+  return make(request, kSets[i].name);
+}
+
+template <size_t... i>
+std::vector<TaskInfo> infos(std::index_sequence<i...>) {
+  return {{kSets[i].name, kSets[i].summary, kSets[i].rule, kSets[i].source, false, make_set<i>}...};
+}
+
+}  // namespace
+
+std::span<const TaskInfo> longbench_tasks() {
+  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<std::size(kSets)>());
+  return tasks;
+}
+
+}  // namespace longhaul
