@@ -18,6 +18,9 @@
 
 namespace longhaul {
 
+/// What methods that look at the text itself may know of a token.
+enum class TokenClass : uint8_t { kOther, kSpecial, kPunctuation };
+
 /// What a method may know of the model.
 struct ModelShape {
   int layers = 0;
@@ -29,6 +32,7 @@ struct ModelShape {
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
   std::string profile_prefix;  ///< of the files of attention/profile.h; empty: none
+  std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
 };
 
 /// A prompt before it is read.
@@ -64,6 +68,7 @@ class LayerStep {
   const float* v = nullptr;  ///< [rows, kv_heads, head_dim]
   float* out = nullptr;      ///< [rows, heads, head_dim]
   float* lse = nullptr;      ///< [rows, heads], filled by attend() where a method sets it
+  std::span<const int32_t> tokens;  ///< ids of the rows; empty where nobody knows them
   const ModelShape* shape = nullptr;
   Pass pass;
   KvStore* store = nullptr;    ///< the pass's stream, or the copy of it that will be thrown away

@@ -19,7 +19,8 @@
   METHOD(h2o) \
   METHOD(infllm) \
   METHOD(citrus) \
-  METHOD(reattention)
+  METHOD(reattention) \
+  METHOD(fastgen)
 // clang-format on
 
 namespace longhaul {

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "tokenizer/load_tokenizer.h"
 
@@ -23,6 +24,19 @@ uint64_t hash_of(const Checkpoint& checkpoint) {
   return hash;
 }
 
+/// Punctuation: ASCII punctuation marks and nothing else but spaces.
+TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
+  if (tokenizer.is_special(id)) return TokenClass::kSpecial;
+  bool marks = false;
+  for (const char c : tokenizer.piece(id)) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    const bool mark = byte < 128 && std::ispunct(byte) != 0;
+    if (!mark && std::isspace(byte) == 0) return TokenClass::kOther;
+    marks = marks || mark;
+  }
+  return marks ? TokenClass::kPunctuation : TokenClass::kOther;
+}
+
 }  // namespace
 
 std::shared_ptr<const Engine> Engine::open(const std::filesystem::path& path) {
@@ -33,6 +47,9 @@ Engine::Engine(const std::filesystem::path& path)
     : checkpoint_(open_checkpoint(path)),
       model_(load_model(checkpoint_)),
       tokenizer_(load_tokenizer(checkpoint_)) {
+  for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
+    model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
+  }
   fingerprint_ = hash_of(checkpoint_);
   load_seconds_ = since_open_.seconds();
 }

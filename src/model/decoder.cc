@@ -118,6 +118,7 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionMeth
   step.k = k.data();
   step.v = v.data();
   step.out = mixed.data();
+  step.tokens = pass.tokens;
   step.shape = &shape;
   step.pass = pass.pass;
   step.store = pass.store;

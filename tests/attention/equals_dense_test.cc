@@ -50,6 +50,7 @@ const std::map<std::string_view, std::vector<const char*>> kCovering = {
     {"citrus",
      {"citrus", "citrus:cache=shared,chunk=16", "citrus:cache=standard,chunk=7",
       "citrus:chunk=50,fidelity=paper"}},
+    {"fastgen", {"fastgen:threshold=1.5", "fastgen:global=700", "fastgen:heavy=1,threshold=1"}},
     {"reattention",
      {"reattention", "reattention:global=3,local=256,chunk=128,span=1400",
       "reattention:fidelity=paper,global=2,local=30,chunk=16,span=1400,positions=original"}},

@@ -74,6 +74,10 @@ struct MethodRun {
       step.k = inputs[l].k.data() + begin * step.kv_heads * shape.head_dim;
       step.v = inputs[l].v.data() + begin * step.kv_heads * shape.head_dim;
       step.out = out[l].data() + begin * shape.heads * shape.head_dim;
+      if (!ids.empty()) {
+        step.tokens = std::span<const int32_t>(ids).subspan(static_cast<size_t>(begin),
+                                                            static_cast<size_t>(count));
+      }
       step.shape = &shape;
       step.pass = pass;
       step.store = &into;
@@ -131,6 +135,7 @@ struct MethodRun {
   KvStore& store;  ///< the session's context: the first stream
   AttendCompute compute = AttendCompute::kF32;
   LayerStep::Workspace workspace;
+  std::vector<int32_t> ids;             ///< of the tokens; empty: not known
   std::vector<LayerInputs> inputs;      ///< per layer
   std::vector<std::vector<float>> out;  ///< per layer, as q
   int64_t done = 0;

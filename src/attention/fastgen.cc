@@ -1,0 +1,239 @@
+// FastGen (Ge et al. 2023): once a prompt has been read, densely, every KV head keeps what the
+// cheapest rule names that still holds enough of the attention that the prompt's rows paid: special
+// tokens; punctuation too; the tokens with most attention too; a window of recent ones too; all. So
+// heads keep lists of very different lengths (methods.md 11).
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/kept_rows.h"
+#include "attention/registry.h"
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "ops/column_sums.h"
+#include "ops/ranking.h"
+
+namespace longhaul {
+namespace {
+
+/// What a KV head keeps; each rule adds to the one before.
+enum Rule : uint8_t { kSpecial, kPunctuation, kHeavy, kWindow, kFull };
+
+struct Settings {
+  double threshold = 0, heavy = 0, window = 0;  // shares
+  int64_t global = 0;                           // first tokens, in every rule
+
+  int64_t heavy_rows(int64_t tokens) const {
+    return static_cast<int64_t>(std::ceil(heavy * static_cast<double>(tokens)));
+  }
+  int64_t window_rows(int64_t tokens) const {
+    return std::max<int64_t>(1, static_cast<int64_t>(window * static_cast<double>(tokens)));
+  }
+};
+
+class FastGen final : public AttentionMethod {
+ public:
+  FastGen(const Settings& settings, const ModelShape& shape) : set_(settings), shape_(shape) {
+    size_t heads = 0;
+    for (const int in_layer : shape_.kv_heads) {
+      first_rule_.push_back(heads);
+      heads += static_cast<size_t>(in_layer);
+    }
+    rules_.assign(heads, kFull);
+  }
+
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    reading_ = true;
+    begin_ = prompt.begin;
+    tokens_ = prompt.begin + prompt.tokens;
+    return AttentionMethod::prepare(prompt);
+  }
+
+  void attend(LayerStep& step) override {
+    if (step.decoding) reading_ = false;
+    if (step.layer == 0) note_classes(step);
+    lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
+    step.lse = lse_.data();
+    attend_kept_rows(step, segments_);
+    if (forgets_in(step.layer)) count(step);
+  }
+
+  void retain(KvStore& store, const Pass&, bool last_of_prompt) override {
+    if (reading_ && !last_of_prompt) return;
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      if (!forgets_in(layer)) continue;
+      for (int head = 0; head < shape_.kv_heads[static_cast<size_t>(layer)]; ++head) {
+        if (reading_) rule(layer, head) = choose_rule(store, layer, head);
+        if (rule(layer, head) != kFull) forget(store, layer, head);
+      }
+    }
+    reading_ = false;
+  }
+
+  bool can_rewind() const override { return false; }  // sums hold what later rows paid
+
+  void save(ByteWriter& out) const override {
+    out.number<int64_t>(begin_);
+    out.array<uint8_t>(rules_);
+    out.array<uint8_t>(classes_);
+  }
+
+  void restore(ByteReader& in) override {
+    const int64_t begin = in.number<int64_t>();
+    const std::vector<uint8_t> rules = in.array<uint8_t>();
+    std::vector<uint8_t> classes = in.array<uint8_t>();
+    const bool known =
+        std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= kFull; });
+    if (begin < 0 || rules.size() != rules_.size() || !known) {
+      user_error("the session file does not hold fastgen's state of this model");
+    }
+    begin_ = begin;
+    rules_ = rules;
+    classes_ = std::move(classes);
+    tokens_ = static_cast<int64_t>(classes_.size());
+  }
+
+ private:
+  bool forgets_in(int layer) const { return shape_.window[static_cast<size_t>(layer)] == 0; }
+  uint8_t& rule(int layer, int head) {
+    return rules_[first_rule_[static_cast<size_t>(layer)] + static_cast<size_t>(head)];
+  }
+
+  void note_classes(const LayerStep& step) {
+    classes_.resize(static_cast<size_t>(step.begin + step.rows));
+    for (size_t r = 0; r < static_cast<size_t>(step.rows); ++r) {
+      const size_t id = step.tokens.empty() ? SIZE_MAX : static_cast<size_t>(step.tokens[r]);
+      const TokenClass known =
+          id < shape_.token_classes.size() ? shape_.token_classes[id] : TokenClass::kOther;
+      classes_[static_cast<size_t>(step.begin) + r] = static_cast<uint8_t>(known);
+    }
+    tokens_ = std::max(tokens_, step.begin + step.rows);
+  }
+
+  /// Adds the step's attention to the sums of the keys: all of it and, while a prompt is read, that
+  /// of the window alone.
+  void count(LayerStep& step) {
+    const float* queries[] = {step.rotated_q()};
+    AttendCall call;
+    call.queries = queries;
+    call.heads = shape_.heads;
+    call.head_dim = shape_.head_dim;
+    call.scale = shape_.scale;
+    call.compute = step.compute;
+    call.lse = lse_.data();
+    windows_ = segments_;
+    std::vector<AttendTask> tasks;
+    std::vector<ColumnTarget> targets;
+    for (int head = 0; head < step.kv_heads; ++head) {
+      const size_t h = static_cast<size_t>(head);
+      const uint8_t now = rule(step.layer, head);
+      if (!reading_ && now != kHeavy && now != kWindow) continue;
+      const std::span<float> all = step.store->column(step.layer, head, "attention");
+      const std::span<float> recent = step.store->column(step.layer, head, "recent");
+      if (reading_ && step.begin == begin_) {  // a new prompt is judged by its own rows
+        std::fill(all.begin(), all.end(), 0.0f);
+        std::fill(recent.begin(), recent.end(), 0.0f);
+      }
+      const AttendTask task{head * step.group(), step.group(), 0, step.rows, step.begin, {}};
+      tasks.push_back(task);
+      tasks.back().segments = {&segments_[h], 1};
+      targets.push_back({all.data()});
+      if (!reading_) continue;
+      windows_[h].visible = Visibility::kWindow;
+      windows_[h].window = set_.window_rows(tokens_);
+      tasks.push_back(task);
+      tasks.back().segments = {&windows_[h], 1};
+      targets.push_back({recent.data()});
+    }
+    column_sums(call, tasks, targets);
+  }
+
+  /// Rows that a rule names for what they are, the window not counted: flags [rows].
+  std::vector<uint8_t> named_rows(KvStore& store, int layer, int head, int by) const {
+    const std::span<const float> attention = store.column(layer, head, "attention");
+    std::vector<uint8_t> named(attention.size());
+    std::vector<float> average(attention.size());  // over the rows that could see the key
+    for (size_t i = 0; i < named.size(); ++i) {
+      const int64_t token = store.token_of(layer, head, static_cast<int64_t>(i));
+      const auto known = static_cast<TokenClass>(classes_[static_cast<size_t>(token)]);
+      named[i] = token < set_.global || known == TokenClass::kSpecial ||
+                 (by >= kPunctuation && known == TokenClass::kPunctuation);
+      average[i] =
+          named[i] ? -1.0f : attention[i] / static_cast<float>(tokens_ - std::max(token, begin_));
+    }
+    if (by < kHeavy) return named;
+    for (const int32_t i : top_indices(average, set_.heavy_rows(tokens_))) {
+      named[static_cast<size_t>(i)] = 1;
+    }
+    return named;
+  }
+
+  uint8_t choose_rule(KvStore& store, int layer, int head) const {
+    const std::span<const float> all = store.column(layer, head, "attention");
+    const std::span<const float> recent = store.column(layer, head, "recent");
+    const int group = shape_.heads / shape_.kv_heads[static_cast<size_t>(layer)];
+    const double paid = static_cast<double>((tokens_ - begin_) * group);  // every row pays 1
+    for (uint8_t by = kSpecial; by < kFull; ++by) {
+      const std::vector<uint8_t> named = named_rows(store, layer, head, by);
+      double mass = 0;
+      for (size_t i = 0; i < named.size(); ++i) {
+        mass += named[i] ? all[i] : by == kWindow ? recent[i] : 0.0f;
+      }
+      if (mass >= set_.threshold * paid) return by;
+    }
+    return kFull;
+  }
+
+  void forget(KvStore& store, int layer, int head) {
+    std::vector<uint8_t> named = named_rows(store, layer, head, rule(layer, head));
+    const int64_t rows = static_cast<int64_t>(named.size());
+    const int64_t window = rule(layer, head) == kWindow ? set_.window_rows(tokens_) : 0;
+    std::vector<int32_t> kept;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (named[static_cast<size_t>(i)] || i >= rows - window)
+        kept.push_back(static_cast<int32_t>(i));
+    }
+    if (static_cast<int64_t>(kept.size()) < rows) store.keep(layer, head, kept);
+  }
+
+  Settings set_;
+  ModelShape shape_;
+  std::vector<size_t> first_rule_;  ///< per layer, into rules_
+  std::vector<uint8_t> rules_;      ///< a Rule for every KV head
+  std::vector<uint8_t> classes_;    ///< TokenClass of every token so far
+  int64_t begin_ = 0;               ///< first token of the last prompt
+  int64_t tokens_ = 0;              ///< read by the end of the prompt, or so far
+  bool reading_ = false;            ///< a prompt
+  std::vector<float> lse_;          ///< [rows, heads] of the step
+  std::vector<KeySegment> segments_, windows_;
+};
+
+constexpr OptionInfo kOptions[] = {
+    {"threshold", OptionKind::kReal, "0.85", "share", 0, 2, "",
+     "attention that a head's rule must hold; 0: always the first rule, above 1: all heads full"},
+    {"heavy", OptionKind::kReal, "0.3", "share", 0, 1, "",
+     "tokens that the third rule keeps for the attention they got"},
+    {"window", OptionKind::kReal, "0.3", "share", 0, 1, "",
+     "last tokens that the fourth rule keeps too"},
+    {"global", OptionKind::kInteger, "4", "tokens", 0, 1 << 20, "",
+     "first tokens, kept by every rule"},
+};
+
+}  // namespace
+
+MethodInfo fastgen_method() {
+  MethodInfo info;
+  info.name = "fastgen";
+  info.summary = "every head keeps what the cheapest rule names that holds most of its attention";
+  info.when = "generation after a prompt that fits: less memory, by head and by prompt";
+  info.paper = "Ge et al. 2023, Model Tells You What to Discard: Adaptive KV Cache Compression";
+  info.options = kOptions;
+  info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
+    const Settings settings{o.real("threshold"), o.real("heavy"), o.real("window"),
+                            o.integer("global")};
+    return std::make_unique<FastGen>(settings, s);
+  };
+  return info;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,244 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "attention/eviction_oracle.h"
+#include "attention/registry.h"
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using namespace testing_support;
+
+constexpr double kHeavyShare = 0.2, kWindowShare = 0.25;
+constexpr int64_t kGlobal = 2;
+
+/// A model whose token 0 is special, 1 and 2 are punctuation.
+ModelShape shape_of(int group) {
+  ModelShape shape = small_shape(2, 2, group, 32);
+  shape.token_classes.assign(40, TokenClass::kOther);
+  shape.token_classes[0] = TokenClass::kSpecial;
+  shape.token_classes[1] = shape.token_classes[2] = TokenClass::kPunctuation;
+  return shape;
+}
+
+std::unique_ptr<AttentionMethod> make(const ModelShape& shape, double threshold) {
+  return MethodSpec::parse(
+             fmt::format("fastgen:heavy=0.2,window=0.25,global=2,threshold={}", threshold))
+      .make(shape);
+}
+
+void name_tokens(MethodRun& run) {
+  std::mt19937 random(5);
+  for (size_t i = 0; i < run.inputs[0].q.size(); ++i) {
+    run.ids.push_back(static_cast<int32_t>(random() % 20));
+  }
+}
+
+/// methods.md 11 as loops over one KV head, in double precision.
+struct HeadByDefinition {
+  const MethodRun& run;
+  int layer, head;
+  int64_t begin = 0;                    ///< of the prompt
+  std::vector<PlacedToken> held;        ///< in order
+  std::map<int64_t, double> paid = {};  ///< to a token, all rows and query heads since `begin`
+  int rule = 4;
+
+  TokenClass known(int64_t token) const {
+    return run.shape.token_classes[static_cast<size_t>(run.ids[static_cast<size_t>(token)])];
+  }
+
+  std::set<int64_t> named(int by, int64_t tokens) const {
+    std::set<int64_t> kept;
+    std::vector<std::pair<double, int64_t>> others;
+    for (const auto& [token, position] : held) {
+      const bool plain = token >= kGlobal && known(token) != TokenClass::kSpecial &&
+                         !(by >= 1 && known(token) == TokenClass::kPunctuation);
+      if (!plain) kept.insert(token);
+      const double rows = static_cast<double>(tokens - std::max(token, begin));
+      if (plain) others.push_back({-paid.at(token) / rows, token});
+    }
+    std::sort(others.begin(), others.end());
+    const size_t heavy = static_cast<size_t>(std::ceil(kHeavyShare * static_cast<double>(tokens)));
+    for (size_t i = 0; i < std::min(heavy, others.size()) && by >= 2; ++i) {
+      kept.insert(others[i].second);
+    }
+    return kept;
+  }
+
+  void keep(int64_t tokens) {
+    if (rule == 4) return;
+    const std::set<int64_t> kept = named(rule, tokens);
+    const size_t window = static_cast<size_t>(kWindowShare * static_cast<double>(tokens));
+    std::vector<PlacedToken> left;
+    for (size_t i = 0; i < held.size(); ++i) {
+      const bool recent = rule == 3 && i + window >= held.size();
+      if (recent || kept.count(held[i].token)) left.push_back(held[i]);
+    }
+    held = left;
+  }
+
+  /// Row `token` sees what is held and itself; returns what its heads paid, by place in the list.
+  std::vector<double> read(int64_t token) {
+    held.push_back({token, token});
+    paid[token] += 0;
+    std::vector<double> sum(held.size());
+    const int group = run.shape.heads / run.shape.kv_heads[0];
+    for (int g = 0; g < group; ++g) {
+      const auto p = probabilities(run.shape, layer, run.inputs[static_cast<size_t>(layer)],
+                                   head * group + g, {token, token}, held);
+      for (size_t i = 0; i < p.size(); ++i) {
+        sum[i] += p[i] / group;
+        paid[held[i].token] += p[i] / group;
+      }
+    }
+    return sum;
+  }
+
+  void prompt(int64_t count, double threshold) {
+    begin = held.empty() ? 0 : held.back().token + 1;
+    begin = std::max(begin, next);
+    for (auto& [token, sum] : paid) sum = 0;
+    const int64_t tokens = begin + count;
+    const size_t window = static_cast<size_t>(kWindowShare * static_cast<double>(tokens));
+    std::vector<std::vector<double>> maps;
+    for (int64_t i = begin; i < tokens; ++i) maps.push_back(read(i));
+    rule = 4;
+    for (int by = 3; by >= 0; --by) {
+      const std::set<int64_t> kept = named(by, tokens);
+      double mass = 0;
+      for (const auto& map : maps) {
+        for (size_t j = 0; j < map.size(); ++j) {
+          const bool recent = by == 3 && j + window >= map.size();
+          if (recent || kept.count(held[j].token)) mass += map[j];
+        }
+      }
+      if (mass / static_cast<double>(count) >= threshold) rule = by;
+    }
+    keep(tokens);
+    next = tokens;
+  }
+
+  void generate(int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      read(next++);
+      keep(next);
+    }
+  }
+
+  int64_t next = 0;
+
+  std::vector<int64_t> tokens() const {
+    std::vector<int64_t> all;
+    for (const PlacedToken& token : held) all.push_back(token.token);
+    return all;
+  }
+};
+
+TEST(FastGen, EveryHeadKeepsWhatTheDefinitionKeeps) {
+  std::set<int> rules;
+  for (const int group : {1, 2, 3, 8}) {
+    for (const double threshold : {0.0, 0.15, 0.35, 0.47, 0.56, 0.7, 1.5}) {
+      SCOPED_TRACE(testing::Message() << "group " << group << " threshold " << threshold);
+      const ModelShape shape = shape_of(group);
+      const auto method = make(shape, threshold);
+      MethodRun run(shape, *method, DType::F32, 130);
+      name_tokens(run);
+      run.prompt(80, 33);
+      std::vector<HeadByDefinition> want;
+      for (int layer = 0; layer < 2; ++layer) {
+        for (int head = 0; head < 2; ++head) {
+          want.push_back({run, layer, head, 0, {}});
+          want.back().prompt(80, threshold);
+          rules.insert(want.back().rule);
+          EXPECT_EQ(tokens_of(run.store, layer, head), want.back().tokens());
+        }
+      }
+      run.decode(12);
+      run.prompt(21, 8);
+      run.decode(3);
+      for (HeadByDefinition& head : want) {
+        head.generate(12);
+        head.prompt(21, threshold);
+        head.generate(3);
+        EXPECT_EQ(tokens_of(run.store, head.layer, head.head), head.tokens()) << head.rule;
+      }
+    }
+  }
+  EXPECT_EQ(rules, (std::set<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(FastGen, ThresholdZeroKeepsSpecialTokensAloneAndAboveOneKeepsAll) {
+  const ModelShape shape = shape_of(2);
+  for (const double threshold : {0.0, 1.01}) {
+    const auto method = make(shape, threshold);
+    MethodRun run(shape, *method, DType::BF16, 300);
+    name_tokens(run);
+    run.prompt(300, 128);
+    int64_t special = kGlobal;
+    for (int64_t i = kGlobal; i < 300; ++i) special += run.ids[static_cast<size_t>(i)] == 0;
+    for (int layer = 0; layer < 2; ++layer) {
+      for (int head = 0; head < 2; ++head) {
+        EXPECT_EQ(run.store.length(layer, head), threshold > 1 ? 300 : special);
+      }
+    }
+  }
+}
+
+TEST(FastGen, AHeadThatKeepsLessHoldsLessMemory) {
+  const ModelShape shape = shape_of(2);
+  const auto lean = make(shape, 0), full = make(shape, 2);
+  MethodRun few(shape, *lean, DType::BF16, 1000), all(shape, *full, DType::BF16, 1000);
+  name_tokens(few);
+  few.prompt(1000, 256);
+  all.prompt(1000, 256);
+  EXPECT_LT(few.store.bytes() * 4, all.store.bytes());
+}
+
+TEST(FastGen, GoesOnAfterSavingAndRestoring) {
+  const TempFolder folder;
+  const ModelShape shape = shape_of(3);
+  const auto method = make(shape, 0.5);
+  MethodRun run(shape, *method, DType::F32, 120);
+  name_tokens(run);
+  run.prompt(80, 40);
+  run.decode(2);
+  {
+    ByteWriter out(folder.path() / "s");
+    method->save(out);
+    run.store.save(out);
+    out.finish();
+  }
+  const auto restored = make(shape, 0.5);
+  MethodRun next(shape, *restored, DType::F32, 120);
+  next.ids = run.ids;
+  ByteReader in(folder.path() / "s");
+  restored->restore(in);
+  next.store.restore(in);
+  next.done = run.done;
+  for (MethodRun* each : {&run, &next}) {
+    each->decode(9);
+    each->prompt(20, 7);
+    each->decode(3);
+  }
+  for (int head = 0; head < 2; ++head) {
+    EXPECT_EQ(tokens_of(next.store, 1, head), tokens_of(run.store, 1, head));
+  }
+  const auto tail = [](const MethodRun& r) {
+    return std::vector<float>(r.out[1].begin() + 82 * r.shape.heads * 32,
+                              r.out[1].begin() + 114 * r.shape.heads * 32);
+  };
+  EXPECT_EQ(tail(next), tail(run));
+}
+
+TEST(FastGen, RefusesOptionsOutOfRange) {
+  for (const char* spec : {"fastgen:threshold=3", "fastgen:heavy=1.1", "fastgen:window=-0.1"}) {
+    EXPECT_THROW(MethodSpec::parse(spec), UserError) << spec;
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
