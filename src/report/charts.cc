@@ -257,6 +257,10 @@ std::vector<NamedChart> all_charts(const Results& results) {
     add(heat_maps(results, variant));
     add(nll_charts(results, variant));
   }
+  std::map<std::string, int> seen;  // names that differ only by signs that files do not take
+  for (NamedChart& chart : charts) {
+    if (const int copy = ++seen[chart.name]; copy > 1) chart.name += fmt::format("-{}", copy);
+  }
   return charts;
 }
 

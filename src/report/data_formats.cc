@@ -48,7 +48,8 @@ std::string csv_report(const Results& results) {
       "decode_tokens_per_second,kv_bytes,pairs_share\n";
   for (const auto& [key, cell] : results.cells()) {
     std::string line;
-    for (const auto& [name, value] : cell_json(results, key, cell).items()) {
+    const ordered_json fields = cell_json(results, key, cell);
+    for (const auto& [name, value] : fields.items()) {
       if (name != "run") line += ',';
       line += csv_value(value);
     }

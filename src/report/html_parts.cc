@@ -53,7 +53,12 @@ std::string html_table(const std::string& classes, const std::string& head,
 std::string html_row_head(const Series& series) {
   const std::string tooltip =
       series.label == series.method ? "" : fmt::format(" title=\"{}\"", escape_xml(series.method));
-  return fmt::format("<th scope=\"row\"{}>{}</th>", tooltip, escape_xml(series.label));
+  std::string label;  // may break behind the parts of a method's options
+  for (const char c : escape_xml(series.label)) {
+    label += c;
+    if (c == ':' || c == ',') label += "<wbr/>";
+  }
+  return fmt::format("<th scope=\"row\"{}>{}</th>", tooltip, label);
 }
 
 std::string html_tint(double score) {

@@ -81,19 +81,19 @@ std::string task_table(const Results& results, size_t variant) {
 
 std::string task_words(const TaskVariant& v) {
   std::string words;
-  if (!v.summary.empty()) words += escape_xml(v.summary) + ". ";
+  if (!v.summary.empty()) words += escape_xml(sentence(v.summary)) + " ";
   if (v.opening) words += "The prompt ends with the answer\xE2\x80\x99s opening words. ";
   words += v.metric == "nll"
-               ? "<b>Score:</b> mean \xE2\x88\x92ln p of a token, in nats; lower is better"
-               : "<b>Score:</b> " + (v.rule.empty() ? "rule not recorded" : escape_xml(v.rule));
-  words += ".";
-  if (!v.source.empty()) words += " <b>Source:</b> " + escape_xml(v.source) + ".";
+               ? "<b>Score:</b> mean \xE2\x88\x92ln p of a token, in nats; lower is better."
+               : "<b>Score:</b> " +
+                     escape_xml(v.rule.empty() ? "rule not recorded." : full_stop(v.rule));
+  if (!v.source.empty()) words += " <b>Source:</b> " + escape_xml(full_stop(v.source));
   return fmt::format("<p class=\"rule\">{}</p>\n", words);
 }
 
 constexpr const char* kRamp =
     "<div class=\"key\"><span>0</span><span class=\"ramp\"></span><span>100</span>"
-    "<span>per cent of the score; dashed: not asked</span></div>\n";
+    "<span>score, per cent; dashed: not asked</span></div>\n";
 
 }  // namespace
 

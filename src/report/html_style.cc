@@ -19,14 +19,15 @@ p{margin:6px 0 14px;max-width:74ch}
 nav{display:flex;flex-wrap:wrap;gap:6px 18px;font-size:15px}
 a{color:var(--c1);text-decoration-thickness:1px;text-underline-offset:3px}
 .warn{border-left:3px solid var(--bad);background:var(--panel);padding:8px 14px;margin:14px 0;font-size:15px;max-width:none}
-.scroll{overflow-x:auto;margin:10px -20px 6px;padding:0 20px;-webkit-overflow-scrolling:touch}
+.scroll{overflow-x:auto;margin:10px 0 6px;-webkit-overflow-scrolling:touch;
+background:linear-gradient(270deg,var(--paper) 40%,transparent) right/44px 100% no-repeat local,
+linear-gradient(270deg,rgba(90,100,114,.35),transparent) right/14px 100% no-repeat scroll}
 table{border-collapse:separate;border-spacing:0;font-size:14.5px;line-height:1.3}
 th{font-weight:600;text-align:left;vertical-align:bottom}
 th,td{padding:6px 10px;border-bottom:1px solid var(--grid);white-space:nowrap}
 thead th{border-bottom:1px solid var(--muted);color:var(--muted);font-size:13.5px}
-tbody th{position:sticky;left:-20px;background:var(--paper);font-weight:500;padding-left:20px;margin-left:-20px;z-index:1}
-thead th:first-child{position:sticky;left:-20px;background:var(--paper);padding-left:20px;z-index:1}
-.scroll>table{margin-left:-20px}
+tbody th{font-weight:500;vertical-align:middle}
+tr>th:first-child[scope],thead tr:first-child>th:first-child{position:sticky;left:0;background:var(--paper);z-index:1;padding-left:0!important}
 td{text-align:right}
 td.text{text-align:left}
 td.wrap{white-space:normal;min-width:220px;max-width:460px;overflow-wrap:anywhere}
@@ -54,10 +55,10 @@ details{margin:10px 0}
 summary{cursor:pointer;color:var(--c1)}
 .key{display:flex;flex-wrap:wrap;align-items:center;gap:6px 14px;font-size:14px;color:var(--muted);margin:8px 0}
 .ramp{display:inline-block;width:150px;height:12px;border-radius:2px;
-background:linear-gradient(90deg,var(--bad),var(--paper) 50%,var(--good));border:1px solid var(--rule)}
+background:linear-gradient(90deg,var(--bad),var(--mid) 50%,var(--good));border:1px solid var(--rule)}
 footer{margin-top:64px;padding-bottom:48px;color:var(--muted);font-size:14px}
 @media(max-width:560px){body{font-size:15.5px}.lede{font-size:16.5px}h2{margin-top:44px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:8px}
-tbody th{max-width:150px;white-space:normal;overflow-wrap:anywhere}}
+tbody th{max-width:150px;white-space:normal;overflow-wrap:break-word}}
 @media print{.scroll{overflow:visible}nav,details:not([open]){display:none}}
 )";
 }

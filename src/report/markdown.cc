@@ -120,7 +120,7 @@ std::string task(const Results& results, size_t variant) {
   std::string words =
       v.metric == "nll"
           ? "Score: mean \xE2\x88\x92ln p of a token, nats; lower is better."
-          : "Score: " + markdown_cell(v.rule.empty() ? "rule not recorded" : v.rule) + ".";
+          : "Score: " + markdown_cell(full_stop(v.rule.empty() ? "rule not recorded" : v.rule));
   if (v.opening) words += " The prompt ends with the answer's opening words.";
   return fmt::format("### {}\n\n{}\n\n{}", markdown_cell(v.label), words, table.text());
 }

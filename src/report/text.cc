@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 
@@ -125,6 +126,17 @@ std::string shortened(std::string_view text, size_t most) {
     }
     text.remove_prefix(length);
   }
+  return out;
+}
+
+std::string full_stop(std::string_view text) {
+  const bool ended = !text.empty() && std::string_view(".!?").find(text.back()) != text.npos;
+  return std::string(text) + (ended ? "" : ".");
+}
+
+std::string sentence(std::string_view text) {
+  std::string out = full_stop(text);
+  out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
   return out;
 }
 

@@ -22,6 +22,10 @@ std::string markdown_cell(std::string_view text);
 /// spaces.
 std::string shortened(std::string_view text, size_t most);
 
+/// With a full stop at the end, where there is none; sentence() also begins with a capital letter.
+std::string full_stop(std::string_view text);
+std::string sentence(std::string_view text);
+
 std::string tokens_text(int64_t tokens);  ///< "4K" for 4096, "3,000", "1M"
 std::string length_text(int64_t length);  ///< tokens_text; "own" for 0: samples' own lengths
 std::string percent_text(double share);   ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"

@@ -42,6 +42,17 @@ void linear_axis(Axis& axis, int count) {
   }
 }
 
+/// For a logarithmic axis that spans too little for powers: round values, evenly apart.
+void linear_ticks(Axis& axis, int count) {
+  double step = round_step((axis.high - axis.low) / count);
+  if (axis.unit == Unit::kBytes)
+    step = std::exp2(std::ceil(std::log2((axis.high - axis.low) / count)));
+  axis.ticks.clear();
+  for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high; tick += step) {
+    axis.ticks.push_back(tick);
+  }
+}
+
 void log_axis(Axis& axis, int count) {
   if (axis.high / axis.low < 1.5) {
     axis.low /= 1.3;
@@ -62,7 +73,8 @@ void log_axis(Axis& axis, int count) {
   for (const double tick : all) {
     if (tick >= axis.low * (1 - 1e-9) && tick <= axis.high * (1 + 1e-9)) axis.ticks.push_back(tick);
   }
-  const size_t most = static_cast<size_t>(count) + 1;
+  if (axis.ticks.size() < 3) linear_ticks(axis, count);
+  const size_t most = static_cast<size_t>(count) + 2;
   if (axis.ticks.size() > most) {
     const size_t stride = (axis.ticks.size() + most - 1) / most;
     std::vector<double> fewer;

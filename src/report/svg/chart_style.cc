@@ -15,11 +15,11 @@ constexpr size_t kColours = 8;
 std::string_view chart_css() {
   return R"(:root{color-scheme:light dark;
 --paper:#fff;--ink:#1a1f26;--muted:#5a6472;--rule:#d5dbe3;--grid:#e9edf2;--panel:#f5f7fa;
---good:#0067a8;--bad:#d2600a;
+--good:#0067a8;--bad:#d2600a;--mid:#e9ecf0;
 --c0:#1a1f26;--c1:#0067a8;--c2:#c04a00;--c3:#007a5a;--c4:#a83f86;--c5:#8a6500;--c6:#1f7f94;--c7:#6a4fc0;--c8:#a3352f}
 @media(prefers-color-scheme:dark){:root{
 --paper:#11161c;--ink:#e6eaef;--muted:#9ba6b4;--rule:#343e4a;--grid:#222a33;--panel:#181f27;
---good:#4aa8e8;--bad:#f0883e;
+--good:#4aa8e8;--bad:#f0883e;--mid:#2a333e;
 --c0:#e6eaef;--c1:#58b0f0;--c2:#ff9557;--c3:#3ecf9e;--c4:#e58cc6;--c5:#e3b341;--c6:#5fd0e6;--c7:#a99bf5;--c8:#f58a84}}
 .chart{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12.5px}
 .chart text{fill:var(--ink)}
@@ -33,9 +33,10 @@ std::string_view chart_css() {
 .chart .lead{stroke:var(--c);stroke-width:.8;opacity:.55}
 .chart .curve{stroke:var(--c);stroke-width:2;fill:none;stroke-linejoin:round}
 .chart .mark{fill:var(--c);stroke:var(--paper);stroke-width:1}
-.chart text.label{fill:var(--c)}
+.chart text.label{fill:var(--c);stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round;paint-order:stroke}
 .chart .front{stroke:var(--muted);stroke-width:1.5;fill:none;stroke-dasharray:5 3}
-.chart .empty{fill:none;stroke:var(--rule)}
+.chart .empty{fill:var(--paper);stroke:var(--rule)}
+.chart .mid{fill:var(--mid)}
 .chart .good{fill:var(--good)}
 .chart .bad{fill:var(--bad)}
 .chart .cell{stroke:var(--paper);stroke-width:1}

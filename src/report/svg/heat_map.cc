@@ -11,7 +11,7 @@
 namespace longhaul {
 
 Svg draw(const HeatMap& map) {
-  constexpr double kWidth = 330, kLeft = 48, kTop = 30, kRow = 19, kWidestCell = 64;
+  constexpr double kWidth = 330, kLeft = 48, kTop = 42, kRow = 19, kWidestCell = 64;
   const size_t columns = map.x_labels.size(), rows = map.y_labels.size();
   LH_ASSERT(columns > 0 && map.cells.size() == columns * rows);
   const double cell = std::min(kWidestCell, (kWidth - kLeft - 4) / static_cast<double>(columns));
@@ -19,6 +19,8 @@ Svg draw(const HeatMap& map) {
   Svg svg(kWidth, bottom + 42,
           fmt::format("{}: score by {} and {}", map.title, map.x_title, map.y_title));
   svg.text({2, 15}, map.title, "head");
+  // Scores are drawn over the middle's colour, the more of their own the further from one half.
+  svg.rect({kLeft, kTop}, cell * static_cast<double>(columns), bottom - kTop, "mid");
   for (size_t row = 0; row < rows; ++row) {
     const double y = kTop + kRow * static_cast<double>(row);
     svg.text({kLeft - 6, y + kRow / 2 + 4}, map.y_labels[row], "tick", Anchor::kEnd);
@@ -26,14 +28,14 @@ Svg draw(const HeatMap& map) {
       const double x = kLeft + cell * static_cast<double>(column);
       const auto& value = map.cells[row * columns + column];
       if (!value) {
-        svg.rect({x + 1, y + 1}, cell - 2, kRow - 2, "empty", {{"stroke-dasharray", "2 2"}});
+        svg.rect({x, y}, cell, kRow, "empty", {{"stroke-dasharray", "2 2"}});
         continue;
       }
       const ScoreFill fill = score_fill(value->score);
       svg.rect({x, y}, cell, kRow, std::string("cell ") + std::string(fill.classes),
                {{"fill-opacity", fmt::format("{:.2f}", fill.opacity)}}, value->tooltip);
       if (cell < 26) continue;
-      svg.text({x + cell / 2, y + kRow / 2 + 4}, percent_text(value->score),
+      svg.text({x + cell / 2, y + kRow / 2 + 4}, fmt::format("{:.0f}", 100 * value->score),
                fill.opacity > 0.6 ? "small strong" : "small", Anchor::kMiddle,
                {{"pointer-events", "none"}});
     }
@@ -47,7 +49,7 @@ Svg draw(const HeatMap& map) {
     taken = x + half;
   }
   svg.text({kLeft, bottom + 33}, map.x_title, "name");
-  svg.text({kLeft - 6, kTop - 4}, map.y_title, "name small", Anchor::kEnd);
+  svg.text({kLeft - 6, kTop - 6}, map.y_title, "name small", Anchor::kEnd);
   return svg;
 }
 

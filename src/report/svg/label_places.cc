@@ -53,11 +53,16 @@ std::vector<PlacedLabel> candidates(Point p) {
 }  // namespace
 
 std::vector<PlacedLabel> place_labels(const std::vector<Point>& points,
-                                      const std::vector<std::string>& texts, const Frame& frame) {
+                                      const std::vector<std::string>& texts, const Frame& frame,
+                                      const std::vector<std::pair<Point, Point>>& lines) {
   constexpr double kRadius = 6;
   std::vector<Box> taken;
   for (const Point& p : points) {
     taken.push_back({p.x - kRadius, p.y - kRadius, p.x + kRadius, p.y + kRadius});
+  }
+  for (const auto& [a, b] : lines) {
+    taken.push_back({std::min(a.x, b.x) - 0.7, std::min(a.y, b.y) - 0.7, std::max(a.x, b.x) + 0.7,
+                     std::max(a.y, b.y) + 0.7});
   }
   const auto crowd = [&](size_t i) {
     return std::count_if(points.begin(), points.end(), [&](const Point& p) {

@@ -15,9 +15,11 @@ struct PlacedLabel {
   bool far = false;  ///< a line from the point to the text is needed
 };
 
-/// One place per point, within the frame where there is room; greedy, crowded points first.
+/// One place per point, within the frame where there is room; greedy, lonely points first. `lines`:
+/// level and upright strokes that labels would rather not lie on.
 std::vector<PlacedLabel> place_labels(const std::vector<Point>& points,
-                                      const std::vector<std::string>& texts, const Frame& frame);
+                                      const std::vector<std::string>& texts, const Frame& frame,
+                                      const std::vector<std::pair<Point, Point>>& lines = {});
 
 /// Baselines of labels in a column, as near to `wanted` as `gap` between them and the two ends
 /// allow.

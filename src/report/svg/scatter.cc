@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "report/svg/chart_style.h"
@@ -15,18 +17,31 @@ namespace {
 constexpr double kWidth = 460, kHeight = 340;
 constexpr Frame kFrame{46, 52, kWidth - 12, kHeight - 44};
 
-void draw_frontier(Svg& svg, const Scatter& chart, const Axis& x, const Axis& y) {
-  std::string commands;
-  double right = 0;
+using Strokes = std::vector<std::pair<Point, Point>>;
+
+/// At a cost between two of the frontier's points, the cheaper one's quality is what can be had.
+Strokes frontier_strokes(const Scatter& chart, const Axis& x, const Axis& y) {
+  Strokes strokes;
+  std::optional<Point> last;
   for (const size_t i : pareto_frontier(chart.points)) {
-    const ScatterPoint& p = chart.points[i];
-    const std::string px = svg_number(x.at(p.x)), py = svg_number(y.at(p.y));
-    // At a cost between two of its points, the cheaper one's quality is what can be had.
-    commands += fmt::format(fmt::runtime(commands.empty() ? "M{} {}" : "H{}V{}"), px, py);
-    right = std::max(right, x.at(p.x));
+    const Point here{x.at(chart.points[i].x), y.at(chart.points[i].y)};
+    if (last) {
+      strokes.push_back({*last, {here.x, last->y}});
+      strokes.push_back({{here.x, last->y}, here});
+    }
+    last = here;
   }
-  if (right < kFrame.right) commands += fmt::format("H{}", svg_number(kFrame.right));
-  svg.path(commands, "front");
+  if (last && last->x < kFrame.right) strokes.push_back({*last, {kFrame.right, last->y}});
+  return strokes;
+}
+
+void draw_frontier(Svg& svg, const Strokes& strokes) {
+  std::string commands;
+  for (const auto& [from, to] : strokes) {
+    if (commands.empty()) commands = fmt::format("M{} {}", svg_number(from.x), svg_number(from.y));
+    commands += fmt::format("L{} {}", svg_number(to.x), svg_number(to.y));
+  }
+  if (!commands.empty()) svg.path(commands, "front");
 }
 
 }  // namespace
@@ -56,15 +71,16 @@ Svg draw(const Scatter& chart) {
           fmt::format("{}: {} against {}", chart.title, chart.y_title, chart.x_title));
   svg.text({2, 15}, chart.title, "head");
   draw_axes(svg, kFrame, x, y, chart.x_title, chart.y_title);
-  draw_frontier(svg, chart, x, y);
+  const Strokes strokes = frontier_strokes(chart, x, y);
+  draw_frontier(svg, strokes);
   std::vector<Point> places;
   std::vector<std::string> texts;
   for (const ScatterPoint& p : chart.points) {
     places.push_back({x.at(p.x), y.at(p.y)});
     texts.push_back(p.label);
   }
-  const auto labels =
-      place_labels(places, texts, {kFrame.left, kFrame.top - 12, kFrame.right + 10, kFrame.bottom});
+  const auto labels = place_labels(
+      places, texts, {kFrame.left, kFrame.top - 12, kFrame.right + 10, kFrame.bottom}, strokes);
   for (size_t i = 0; i < places.size(); ++i) {
     const ScatterPoint& p = chart.points[i];
     const std::string colour = series_class(p.style);

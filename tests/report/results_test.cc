@@ -1,0 +1,151 @@
+// Records in cells; comparisons.
+
+#include "report/results.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/compare.h"
+#include "report/costs.h"
+#include "report/run_maker.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::answer;
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::RunMaker;
+using testing_support::small_run;
+
+class ResultsTest : public ::testing::Test {
+ protected:
+  /// Runs named "0", "1", ...
+  const Results& results_of(const std::vector<std::vector<Record>>& runs) {
+    std::vector<std::filesystem::path> folders;
+    for (const auto& records : runs) {
+      folders.push_back(maker_.make(std::to_string(folders.size()), records));
+    }
+    runs_ = read_runs(folders);
+    results_ = std::make_unique<Results>(runs_);
+    return *results_;
+  }
+  RunMaker maker_;
+  std::vector<RunFolder> runs_;
+  std::unique_ptr<Results> results_;
+};
+
+TEST_F(ResultsTest, DenseFirstControlsLastAndShortNames) {
+  const Results& r = results_of({small_run()});
+  ASSERT_EQ(r.series().size(), 3);
+  EXPECT_EQ(r.series()[0].label, "dense");
+  EXPECT_EQ(r.series()[1].label, "snapkv");
+  EXPECT_EQ(r.series()[2].label, "no-context");
+  EXPECT_TRUE(r.series()[2].control);
+  ASSERT_EQ(r.variants().size(), 1);
+  EXPECT_EQ(r.variants()[0].rule, "the word is there");
+  EXPECT_EQ(r.lengths(), (std::vector<int64_t>{4096, 8192}));
+  EXPECT_EQ(r.records(), 60);
+  const Cell* cell = r.cell(0, 8192, 1);
+  ASSERT_NE(cell, nullptr);
+  EXPECT_EQ(cell->score.n, 10);
+  EXPECT_EQ(cell->score.mean, 0.5);
+  EXPECT_EQ(r.cell(0, 1024, 1), nullptr);
+  EXPECT_EQ(quality_at(r, 1, 8192), 0.5);
+  EXPECT_EQ(cost_at(r, 1, 8192).kv_bytes, 1 << 18);
+}
+
+TEST_F(ResultsTest, NamesTellSettingsAndRunsApart) {
+  const std::vector<Record> run = {answer("dense", "1", 1), answer("tova", "1", 1),
+                                   answer("tova:budget=64", "1", 1)};
+  const Results& r = results_of({run, {answer("dense", "1", 1), answer("h2o:budget=9", "1", 1)}});
+  std::vector<std::string> labels;
+  for (const Series& s : r.series()) labels.push_back(s.label);
+  EXPECT_EQ(labels,
+            (std::vector<std::string>{"dense (0)", "tova", "tova:budget=64", "dense (1)", "h2o"}));
+}
+
+TEST_F(ResultsTest, AnswersNeverGivenCountAsZeroButNotForControls) {
+  Record failed = answer("dense", "2", 0), control = answer("control:no-context", "1", 0);
+  failed.error = control.error = "no memory";
+  const Results& r = results_of({{answer("dense", "1", 1), failed, control}});
+  EXPECT_EQ(r.cell(0, 4096, 0)->score.mean, 0.5);
+  EXPECT_EQ(r.cell(0, 4096, 0)->failed, 1);
+  EXPECT_EQ(r.cell(0, 4096, 1)->score.n, 0);
+  EXPECT_EQ(quality_at(r, 1, 4096), std::nullopt);
+}
+
+TEST_F(ResultsTest, StretchesOfOneTextAreOneSampleWeightedByTokens) {
+  std::vector<Record> records;
+  for (const auto& [position, tokens, nll] : {std::tuple(0, 100, 4.0), std::tuple(100, 300, 2.0)}) {
+    Record r = answer("dense", "emma@" + std::to_string(position), 0, 4096, "perplexity");
+    r.metric = "nll";
+    r.position = position;
+    r.reply_tokens = tokens;
+    r.score = nll;
+    records.push_back(r);
+  }
+  const Results& r = results_of({records});
+  EXPECT_EQ(r.cell(0, 4096, 0)->score.n, 1);
+  EXPECT_DOUBLE_EQ(r.cell(0, 4096, 0)->score.mean, 2.5);
+  EXPECT_FALSE(r.cell(0, 4096, 0)->score.interval.has_value());
+  EXPECT_TRUE(scored_lengths(r).empty());
+}
+
+TEST_F(ResultsTest, ComparesMethodsOnTheSameSamples) {
+  const Results& r = results_of({small_run()});
+  const Comparison c = compare_series(r, pairs_against(r, "dense"));
+  ASSERT_EQ(c.over_lengths.size(), 1);
+  const Difference& all = c.over_lengths[0];
+  EXPECT_EQ(all.paired.n, 20);
+  EXPECT_EQ(all.paired.difference, -0.25);
+  EXPECT_EQ(all.paired.p, 0.0625);  // 2 * 0.5^5
+  EXPECT_EQ(all.p_holm, 0.0625);
+  EXPECT_FALSE(all.real());
+  ASSERT_EQ(c.by_length.size(), 2);
+  EXPECT_EQ(c.by_length[1].length, 8192);
+  EXPECT_EQ(c.by_length[1].paired.n, 10);
+  EXPECT_EQ(c.by_length[1].p_holm, 0.125);  // of two comparisons
+  EXPECT_EQ(pairs_of_methods(r, "dense", "snapkv").size(), 1);
+  EXPECT_TRUE(has(error_of([&] { pairs_against(r, "infllm"); }), {"infllm", "snapkv:capacity=64"}));
+}
+
+TEST_F(ResultsTest, RunsWithDifferentSamplesCountOnlyTheCommonOnes) {
+  std::vector<Record> a, b;
+  for (int i = 0; i < 8; ++i) a.push_back(answer("dense", std::to_string(i), 0));
+  for (int i = 5; i < 15; ++i) b.push_back(answer("dense", std::to_string(i), 1));
+  b.front().prompt_hash = "other";
+  a.push_back(answer("tova", "0", 1));
+  a.push_back(answer("dense", "0", 1, 8192));
+  const Results& r = results_of({a, b});
+  const auto pairs = pairs_of_runs(r);
+  ASSERT_EQ(pairs.size(), 1);
+  const Comparison c = compare_series(r, pairs);
+  ASSERT_EQ(c.over_lengths.size(), 1);
+  EXPECT_EQ(c.over_lengths[0].paired.n, 3);
+  EXPECT_EQ(c.over_lengths[0].paired.difference, 1);
+  EXPECT_EQ(c.over_lengths[0].only_a, 6);
+  EXPECT_EQ(c.over_lengths[0].only_b, 7);
+  EXPECT_EQ(c.over_lengths[0].other_prompts, 1);
+  EXPECT_EQ(c.by_length.size(), 1);
+}
+
+TEST_F(ResultsTest, HostileFoldersAreNamed) {
+  const auto refused = [&](const std::filesystem::path& p) {
+    return error_of([&] { read_run(p); });
+  };
+  const std::string good = to_json(answer("dense", "1", 1)) + "\n";
+  EXPECT_TRUE(has(refused(maker_.folder().path() / "nothing"), {"nothing", "no folder"}));
+  std::filesystem::create_directory(maker_.folder().path() / "bare");
+  EXPECT_TRUE(has(refused(maker_.folder().path() / "bare"), {"no run.json"}));
+  EXPECT_TRUE(has(refused(maker_.make_raw("a", good, "[]")), {"run.json", "object"}));
+  EXPECT_TRUE(
+      has(refused(maker_.make_raw("b", good + "{\"task\":1}\n", "{}")), {"line 2", "'task'"}));
+  EXPECT_TRUE(has(refused(maker_.make_raw("c", "\xff\xfe\n", "{}")), {"line 1", "JSON"}));
+  const auto twice = maker_.make("d", {});
+  EXPECT_TRUE(has(error_of([&] { read_runs({twice, twice / "."}); }), {"given twice"}));
+}
+
+}  // namespace
+}  // namespace longhaul
