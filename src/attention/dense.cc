@@ -30,6 +30,10 @@ MethodInfo dense_method() {
   info.name = "dense";
   info.summary = "keeps every key; every row sees all earlier tokens";
   info.when = "the reference; contexts that fit the trained length and the memory";
+  info.keeps = "every key and value; nothing is forgotten";
+  info.harms =
+      "memory and time per token grow with the text, time to read a prompt with its square; beyond "
+      "the trained length answers fall apart";
   info.make = [](const MethodOptions&, const ModelShape&) -> std::unique_ptr<AttentionMethod> {
     return std::make_unique<Dense>();
   };

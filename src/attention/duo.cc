@@ -143,6 +143,12 @@ MethodInfo duo_method() {
   info.name = "duo";
   info.summary = "retrieval heads keep every key, streaming heads the first and the recent ones";
   info.when = "half the memory and time of dense at its accuracy, where trained gates exist";
+  info.keeps =
+      "every key in retrieval heads; in streaming heads the first `sink` and the last `recent` "
+      "tokens, the rest is gone for good there";
+  info.harms =
+      "models without gates of their own, and gates with too few full heads: what only a streaming "
+      "head would have found is lost";
   info.paper =
       "Xiao et al. 2024, DuoAttention: Efficient Long-Context LLM Inference with Retrieval and "
       "Streaming Heads";

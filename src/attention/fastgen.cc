@@ -226,6 +226,12 @@ MethodInfo fastgen_method() {
   info.name = "fastgen";
   info.summary = "every head keeps what the cheapest rule names that holds most of its attention";
   info.when = "generation after a prompt that fits: less memory, by head and by prompt";
+  info.keeps =
+      "of each prompt what the cheapest rule names that holds most of a head's attention; the rest "
+      "is gone for good";
+  info.harms =
+      "a second question: what a head dropped is gone. Reading a prompt costs more time than dense "
+      "and all of its memory at the peak";
   info.paper = "Ge et al. 2023, Model Tells You What to Discard: Adaptive KV Cache Compression";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {

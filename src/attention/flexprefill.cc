@@ -193,6 +193,12 @@ MethodInfo flexprefill_method() {
   info.summary =
       "keeps every key; heads read a prompt by blocks that hold a share of the attention";
   info.when = "faster prefill of long prompts within the trained length, no calibration";
+  info.keeps =
+      "every key and value; while a prompt is read, each head computes only blocks that hold a "
+      "share of its attention";
+  info.harms =
+      "short prompts, where choosing blocks costs more than it saves, and heads whose needs the "
+      "last rows of the prompt do not show";
   info.paper =
       "Lai et al. 2025, FlexPrefill: A Context-Aware Sparse Attention Mechanism for Efficient "
       "Long-Sequence Inference, arXiv 2502.20766";

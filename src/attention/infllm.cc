@@ -174,6 +174,12 @@ MethodInfo infllm_method() {
   info.name = "infllm";
   info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
   info.when = "texts far beyond memory and trained length, at linear cost";
+  info.keeps =
+      "the first tokens and a window in fast memory, all older blocks in a slower tier; each step "
+      "looks a few of them up";
+  info.harms =
+      "what must be read from many places at once, and blocks whose few representative keys do not "
+      "show what they hold";
   info.paper =
       "Xiao et al. 2024, InfLLM: Training-Free Long-Context Extrapolation for LLMs with an "
       "Efficient Context Memory";

@@ -95,6 +95,10 @@ MethodInfo lminfinite_method() {
   info.name = "lminfinite";
   info.summary = "keeps the first tokens, at a capped distance, and the most recent ones";
   info.when = "endless text at constant memory, when only the recent part matters";
+  info.keeps =
+      "the first `global` tokens, seen at a distance of at most `limit`, and the last `local` "
+      "ones; the rest is gone for good";
+  info.harms = "any question whose answer lies between the first tokens and the last `local`";
   info.paper = "Han et al. 2023, LM-Infinite: Zero-Shot Extreme Length Generalization for LLMs";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape&) -> std::unique_ptr<AttentionMethod> {

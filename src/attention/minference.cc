@@ -245,6 +245,12 @@ MethodInfo minference_method() {
   info.name = "minference";
   info.summary = "keeps every key; heads read a prompt by fixed patterns, filled in as they look";
   info.when = "faster prefill of long prompts within the trained length";
+  info.keeps =
+      "every key and value; while a prompt is read, each head computes only the pairs of its "
+      "pattern";
+  info.harms =
+      "short prompts, where choosing pairs costs more than it saves, and heads whose needs the "
+      "last rows of the prompt do not show";
   info.paper = "MInference 1.0: Accelerating Pre-filling for Long-Context LLMs, arXiv 2407.02490";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {

@@ -114,6 +114,10 @@ MethodInfo ntk_method() {
   info.name = "ntk";
   info.summary = "keeps every key; the rotary base grows with the context";
   info.when = "contexts a few times the trained length, where memory holds all keys";
+  info.keeps = "every key and value; nothing is forgotten";
+  info.harms =
+      "precision beyond the trained length, more the further it goes; memory and time are dense "
+      "attention's";
   info.paper = "NTK-aware scaled RoPE (bloc97) made dynamic (emozilla), 2023";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {

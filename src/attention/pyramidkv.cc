@@ -66,6 +66,11 @@ MethodInfo pyramidkv_method() {
   info.name = "pyramidkv";
   info.summary = "keeps what the last queries of the prompt attend to, more in low layers";
   info.when = "as snapkv, at small budgets";
+  info.keeps =
+      "as snapkv, with more rows in low layers and fewer in high ones; the rest is gone for good";
+  info.harms =
+      "what snapkv harms, and models whose high layers need many keys. Reading costs as much as "
+      "dense";
   info.paper =
       "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, "
       "arXiv 2406.02069";

@@ -236,6 +236,11 @@ MethodInfo reattention_method() {
   info.summary =
       "sees the first and last tokens and spans chosen anew at every step; keeps all keys";
   info.when = "contexts far beyond the trained length, with bounded attention";
+  info.keeps =
+      "every key; a step sees the first and last tokens and a few spans, at positions within the "
+      "trained length";
+  info.harms =
+      "what needs more spans than a step sees; memory grows with the text as with dense attention";
   info.paper =
       "Liu et al. 2024, ReAttention: Training-Free Infinite Context with Finite Attention Scope";
   info.options = kOptions;

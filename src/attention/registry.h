@@ -34,6 +34,8 @@ struct MethodInfo {
   std::string_view paper;
   std::span<const OptionInfo> options;
   std::unique_ptr<AttentionMethod> (*make)(const MethodOptions& options, const ModelShape& shape);
+  std::string_view keeps = "";  ///< one sentence: what stays or is seen, what is gone for good
+  std::string_view harms = "";  ///< one sentence: what is answered worse with it
 };
 
 /// All methods of this build, in the order in which they are listed.

@@ -43,6 +43,12 @@ MethodInfo snapkv_method() {
   info.summary =
       "keeps what the last queries of the prompt attend to, the same number in every head";
   info.when = "one question at the end of a long prompt, and short answers";
+  info.keeps =
+      "of each prompt `capacity` rows a head, chosen by the prompt's last queries; the rest is "
+      "gone for good";
+  info.harms =
+      "a second question: what the first did not need is gone; answers spread over more than "
+      "`capacity` tokens. Reading costs as much as dense";
   info.paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv 2404.14469";
   info.options = kOptions;
   info.make = make;

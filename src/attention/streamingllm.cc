@@ -85,6 +85,8 @@ MethodInfo streamingllm_method() {
   info.name = "streamingllm";
   info.summary = "keeps the first tokens and the most recent ones; forgets what lies between";
   info.when = "endless text at constant memory and speed, when only the recent part matters";
+  info.keeps = "the first `sink` and the last `recent` tokens; what lies between is gone for good";
+  info.harms = "any question whose answer lies between the first tokens and the recent ones";
   info.paper = "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape&) -> std::unique_ptr<AttentionMethod> {

@@ -144,6 +144,12 @@ MethodInfo trianglemix_method() {
   info.name = "trianglemix";
   info.summary = "keeps every key; in upper layers only a prompt's last rows see all of them";
   info.when = "faster prefill of long prompts within the trained length, answers nearly as dense";
+  info.keeps =
+      "every key and value; in upper layers rows in the middle of a prompt see only the first and "
+      "the recent tokens";
+  info.harms =
+      "prompts whose middle must look far back in upper layers: chains of variables, repeated "
+      "passages";
   info.options = kMixOptions;
   info.make = make_mix;
   return info;
@@ -154,6 +160,11 @@ MethodInfo triangle_method() {
   info.name = "triangle";
   info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
   info.when = "fastest prefill; loses what must be combined from distant places";
+  info.keeps =
+      "every key and value; in all layers rows in the middle of a prompt see only the first and "
+      "the recent tokens";
+  info.harms =
+      "all that must be combined from distant places of the prompt; trianglemix loses far less";
   info.options = kTriangleOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
     return std::make_unique<TriangleMix>(o, 0, MethodSpec::parse("dense").make(s));

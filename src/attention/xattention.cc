@@ -183,6 +183,12 @@ MethodInfo xattention_method() {
   info.name = "xattention";
   info.summary = "keeps every key; rows of a prompt see the blocks with the heaviest antidiagonals";
   info.when = "faster prefill of long prompts within the trained length, no calibration";
+  info.keeps =
+      "every key and value; while a prompt is read, rows see only the blocks with the heaviest "
+      "antidiagonals";
+  info.harms =
+      "short prompts, where choosing blocks costs more than it saves, and single keys that a "
+      "block's sum hides";
   info.paper =
       "Xu et al. 2025, XAttention: Block Sparse Attention with Antidiagonal Scoring, "
       "arXiv 2503.16428";
