@@ -23,6 +23,13 @@ int32_t decoded_token(const Session& session) {
   return std::min<int32_t>(kDecodedToken, session.engine().model().config.vocab - 1);
 }
 
+PrefillHooks bench_hooks(int64_t tokens, const CancelFlag* cancel) {
+  PrefillHooks hooks;
+  hooks.instruction = std::min(tokens, kBenchInstruction);
+  hooks.cancel = cancel;
+  return hooks;
+}
+
 /// Brings the context to exactly the first `depth` bench tokens. False when cancelled.
 bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t depth,
                  const CancelFlag* cancel) {
@@ -30,10 +37,9 @@ bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t dept
   wanted.push_back(decoded_token(session));  // reuse_prefix leaves the last token to be read
   const int64_t kept = session.reuse_prefix(wanted);
   if (kept == depth) return true;
-  PrefillHooks hooks;
-  hooks.cancel = cancel;
   return session.prefill(
-      tokens.subspan(static_cast<size_t>(kept), static_cast<size_t>(depth - kept)), hooks);
+      tokens.subspan(static_cast<size_t>(kept), static_cast<size_t>(depth - kept)),
+      bench_hooks(depth - kept, cancel));
 }
 
 }  // namespace
@@ -48,7 +54,8 @@ std::vector<int32_t> bench_tokens(int64_t count, int64_t vocab) {
 
 void warm_up(const std::shared_ptr<const Engine>& engine, const SessionOptions& options) {
   Session session(engine, options);
-  session.prefill(bench_tokens(kWarmUpTokens, engine->model().config.vocab));
+  session.prefill(bench_tokens(kWarmUpTokens, engine->model().config.vocab),
+                  bench_hooks(kWarmUpTokens, nullptr));
   for (int i = 0; i < 2; ++i) session.decode(decoded_token(session));
 }
 
@@ -60,12 +67,10 @@ PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
   speed.flops = prefill_flops(engine->model(), 0, prompt);
   const auto tokens = bench_tokens(prompt, engine->model().config.vocab);
   std::vector<double> rates, firsts, attention;
-  PrefillHooks hooks;
-  hooks.cancel = cancel;
   for (int i = 0; i < repeat && !requested(cancel); ++i) {
     Session session(engine, options);
     const Stopwatch watch;
-    if (!session.prefill(tokens, hooks)) break;
+    if (!session.prefill(tokens, bench_hooks(prompt, cancel))) break;
     rates.push_back(static_cast<double>(prompt) / watch.seconds());
     greedy(session);
     firsts.push_back(watch.seconds());

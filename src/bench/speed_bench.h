@@ -1,6 +1,7 @@
 #pragma once
 // Speed of one model with one attention method. Tokens are synthetic (the sequence that the peers'
-// scripts under bench/compare use): dense attention does the same work on any text.
+// scripts under bench/compare use): dense attention does the same work on any text. For methods
+// that read a document by an instruction, the last kBenchInstruction tokens of a prompt are that.
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,8 @@
 #include "engine/session.h"
 
 namespace longhaul {
+
+constexpr int64_t kBenchInstruction = 32;
 
 struct PrefillSpeed {
   int64_t prompt = 0;  ///< tokens

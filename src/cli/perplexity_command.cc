@@ -27,7 +27,9 @@ struct PerplexityFlags {
   SessionFlags session;
   std::string file;
   int64_t window = 2048;
-  int64_t stride = 0;  ///< 0: the window
+  int64_t stride = 0;  ///< 0: what a window scores
+  int64_t prefill = 0;
+  std::string instruction;
   bool json = false;
   bool quiet = false;
 };
@@ -36,6 +38,7 @@ struct Figures {
   const PerplexityFlags& flags;
   const Engine& engine;
   const SessionOptions& session;
+  const PerplexityPlan& plan;
   const PerplexityResult& result;
   int64_t tokens;
 
@@ -50,8 +53,8 @@ void print_figures(const Figures& f) {
   table.add({"mean -ln p", fmt::format("{:.6f} per token", f.result.mean())});
   table.add({"tokens", fmt::format("{} scored of {}, {} windows of {} every {}",
                                    with_commas(f.result.tokens_scored), with_commas(f.tokens),
-                                   f.result.window_sums.size(), with_commas(f.flags.window),
-                                   with_commas(f.flags.stride))});
+                                   f.result.window_sums.size(), with_commas(f.plan.window),
+                                   with_commas(f.plan.stride))});
   std::fputs(table.text().c_str(), stdout);
   if (f.flags.quiet) return;
   Table cost;
@@ -71,8 +74,10 @@ void print_figures_json(const Figures& f) {
       {"tokens_scored", f.result.tokens_scored},
       {"tokens", f.tokens},
       {"windows", f.result.window_sums.size()},
-      {"ctx", f.flags.window},
-      {"stride", f.flags.stride},
+      {"ctx", f.plan.window},
+      {"stride", f.plan.stride},
+      {"prefill", f.plan.prefill},
+      {"instruction_tokens", f.plan.instruction.size()},
       {"seconds", f.result.seconds},
       {"tokens_per_second", f.tokens_per_second()},
       {"kv_bytes", f.result.kv_bytes},
@@ -82,14 +87,18 @@ void print_figures_json(const Figures& f) {
   });
 }
 
-int run(PerplexityFlags flags) {
-  if (flags.stride == 0) flags.stride = flags.window;
+int run(const PerplexityFlags& flags) {
+  PerplexityPlan plan;
+  plan.window = flags.window;
+  plan.prefill = flags.prefill;
+  plan.stride = flags.stride > 0 ? flags.stride : flags.window - flags.prefill;
   const SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file);
   const auto engine = flags.model.open();
   size_t replaced = 0;
   const auto tokens = engine->tokenizer().encode(text, {}, &replaced);
   warn_replaced(replaced);
+  plan.instruction = engine->tokenizer().encode(flags.instruction);
 
   Interrupt interrupt;
   ProgressBar bar("reading", !flags.quiet && !flags.json);
@@ -99,10 +108,9 @@ int run(PerplexityFlags flags) {
     bar.update(done, total,
                so_far.tokens_scored > 0 ? fmt::format("{:.3f} so far", so_far.perplexity()) : "");
   };
-  const PerplexityResult result =
-      measure_perplexity(engine, session, tokens, flags.window, flags.stride, hooks);
+  const PerplexityResult result = measure_perplexity(engine, session, tokens, plan, hooks);
   bar.clear();
-  const Figures figures{flags, *engine, session, result, static_cast<int64_t>(tokens.size())};
+  const Figures figures{flags, *engine, session, plan, result, static_cast<int64_t>(tokens.size())};
   if (!result.finished && result.tokens_scored == 0) return kExitCancelled;
   if (flags.json) {
     print_figures_json(figures);
@@ -124,13 +132,19 @@ Command add_perplexity_command(CLI::App& program) {
   add_number<int64_t>(*app, "-c,--ctx", flags->window, 2, int64_t{1} << 40,
                       "Tokens of a window; each is a fresh context");
   add_number<int64_t>(*app, "--stride", flags->stride, 0, int64_t{1} << 40,
-                      "Tokens from one window's begin to the next; 0: the window");
+                      "Tokens from one window's begin to the next; 0: --ctx less --prefill");
+  add_number<int64_t>(*app, "--prefill", flags->prefill, 0, int64_t{1} << 40,
+                      "Tokens of a window that are its prompt; those after it are scored, read one "
+                      "at a time");
+  add_text(*app, "--instruction", flags->instruction, "TEXT",
+           "Read after each window's prompt, not scored: for methods that read a text by it");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutContext);
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No cost report, no progress bar");
   app->footer(
       "Every token is scored once, given at most ctx - 1 tokens before it; a smaller stride gives\n"
-      "each more context and takes longer.\n"
+      "each more context and takes longer. Methods that act when a prompt ends (snapkv, ...) show\n"
+      "their effect with --prefill.\n"
       "Example:\n"
       "  longhaul perplexity book.txt -m nano --ctx 4096 --stride 1024");
   return {app, [flags] { return run(*flags); }};

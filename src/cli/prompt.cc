@@ -24,10 +24,13 @@ int64_t tokens_of_tail(const Tokenizer& tokenizer, const std::vector<int32_t>& t
   return count;
 }
 
-Prompt compose_raw(const std::string& text, const Engine& engine, size_t* replaced) {
+/// The text ends with the question, if there is one.
+Prompt compose_raw(const PromptFlags& flags, const std::string& text, const Engine& engine,
+                   size_t* replaced) {
   Prompt prompt;
   prompt.tokens =
       engine.tokenizer().encode(text, {.add_special = true, .parse_special = true}, replaced);
+  prompt.instruction = tokens_of_tail(engine.tokenizer(), prompt.tokens, flags.question.size());
   return prompt;
 }
 
@@ -39,7 +42,7 @@ Prompt compose_chat(const PromptFlags& flags, const std::string& text, const Eng
   messages.push_back({ChatRole::user, text});
   Prompt prompt;
   prompt.tokens = engine.tokenizer().encode(chat.segments(messages, true), false, replaced);
-  if (text.size() > flags.question.size() && !flags.question.empty()) {
+  if (!flags.question.empty()) {
     const std::string rendered = chat.render(messages, true);
     const size_t question = rendered.rfind(flags.question);
     if (question != std::string::npos) {
@@ -93,7 +96,7 @@ Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& 
     refuse_empty_prompt();
   }
   size_t replaced = 0;
-  Prompt prompt = flags.raw ? compose_raw(text, engine, &replaced)
+  Prompt prompt = flags.raw ? compose_raw(flags, text, engine, &replaced)
                             : compose_chat(flags, text, engine, &replaced);
   warn_replaced(replaced);
   if (prompt.tokens.empty()) user_error("the prompt is empty: it gives no tokens");

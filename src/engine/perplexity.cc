@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -28,6 +30,39 @@ struct WindowScorer {
   }
 };
 
+/// The sum over a window's scored tokens; nothing when it was cancelled.
+std::optional<double> score_window(Session& session, std::span<const int32_t> tokens,
+                                   const PerplexityWindow& window, const PerplexityPlan& plan,
+                                   const PerplexityHooks& hooks) {
+  WindowScorer scorer{
+      tokens, window, static_cast<size_t>(session.engine().model().config.vocab), {}};
+  scorer.scores.resize(static_cast<size_t>(window.end - window.first_scored));
+  // Nothing is asked of the last token's logits: it need not be read.
+  const int64_t length = window.end - 1 - window.begin;
+  const int64_t in_prompt = plan.prefill > 0 ? plan.prefill : length;
+  const auto text = tokens.subspan(static_cast<size_t>(window.begin));
+  std::vector<int32_t> prompt(text.begin(), text.begin() + in_prompt);
+  prompt.insert(prompt.end(), plan.instruction.begin(), plan.instruction.end());
+  const int64_t total = length + std::ssize(plan.instruction);
+
+  PrefillHooks pass;
+  pass.cancel = hooks.cancel;
+  pass.instruction = std::ssize(plan.instruction);
+  if (plan.prefill == 0) pass.all_logits = std::ref(scorer);
+  if (hooks.progress) {
+    pass.progress = [&](int64_t read, int64_t) { hooks.progress(read, total, {}); };
+  }
+  if (!session.prefill(prompt, pass)) return {};
+  for (int64_t read = in_prompt; plan.prefill > 0; ++read) {
+    scorer(read - 1, 1, session.logits().data());
+    if (read == length) break;
+    if (hooks.cancel != nullptr && hooks.cancel->requested()) return {};
+    session.decode(text[static_cast<size_t>(read)]);
+    if (hooks.progress) hooks.progress(read + 1 + std::ssize(plan.instruction), total, {});
+  }
+  return std::accumulate(scorer.scores.begin(), scorer.scores.end(), 0.0);
+}
+
 }  // namespace
 
 double negative_log_likelihood(const float* logits, size_t vocab, int32_t target) {
@@ -42,17 +77,23 @@ double PerplexityResult::mean() const {
 }
 double PerplexityResult::perplexity() const { return std::exp(mean()); }
 
-std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride) {
+std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride,
+                                                 int64_t prefill) {
   if (window < 2) user_error("--ctx {}: a window needs at least 2 tokens", window);
+  if (prefill < 0 || prefill >= window) {
+    user_error("--prefill {}: it must be less than --ctx {}", prefill, window);
+  }
   if (stride < 1 || stride > window) {
     user_error("--stride {}: it must lie between 1 and --ctx {}", stride, window);
   }
-  if (tokens < 2) user_error("the text has {} tokens; at least 2 are needed", tokens);
+  const int64_t least = std::max<int64_t>(2, prefill + 1);
+  if (tokens < least) user_error("the text has {} tokens; at least {} are needed", tokens, least);
   std::vector<PerplexityWindow> windows;
   int64_t scored_to = 0;
   for (int64_t begin = 0;; begin += stride) {
     const int64_t end = std::min(begin + window, tokens);
-    windows.push_back({begin, std::max(begin + 1, scored_to), end});
+    const int64_t first = begin + std::max<int64_t>(1, prefill);
+    windows.push_back({begin, std::max(first, scored_to), end});
     if (end == tokens) return windows;
     scored_to = end;
   }
@@ -60,35 +101,35 @@ std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window,
 
 PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
                                     const SessionOptions& options, std::span<const int32_t> tokens,
-                                    int64_t window, int64_t stride, const PerplexityHooks& hooks) {
+                                    const PerplexityPlan& plan, const PerplexityHooks& hooks) {
   const Stopwatch watch;
-  const auto windows = perplexity_windows(static_cast<int64_t>(tokens.size()), window, stride);
+  const auto windows = perplexity_windows(static_cast<int64_t>(tokens.size()), plan.window,
+                                          plan.stride, plan.prefill);
+  const auto to_read = [&](const PerplexityWindow& w) {
+    if (w.first_scored >= w.end) return int64_t{0};  // a last window with nothing new
+    return w.end - 1 - w.begin + std::ssize(plan.instruction);
+  };
   int64_t total = 0, done = 0;
-  for (const auto& w : windows) total += w.end - 1 - w.begin;
+  for (const auto& w : windows) total += to_read(w);
 
   PerplexityResult result;
   for (const PerplexityWindow& w : windows) {
-    if (w.first_scored >= w.end) {  // a last window of one token
+    if (to_read(w) == 0) {
       result.window_sums.push_back(0);
       continue;
     }
-    WindowScorer scorer{tokens, w, static_cast<size_t>(engine->model().config.vocab), {}};
-    scorer.scores.resize(static_cast<size_t>(w.end - w.first_scored));
-    PrefillHooks pass;
-    pass.cancel = hooks.cancel;
-    pass.all_logits = std::ref(scorer);
+    PerplexityHooks window_hooks = hooks;
     if (hooks.progress) {
-      pass.progress = [&](int64_t read, int64_t) { hooks.progress(done + read, total, result); };
+      window_hooks.progress = [&](int64_t read, int64_t, const PerplexityResult&) {
+        hooks.progress(done + read, total, result);
+      };
     }
     Session session(engine, options);
-    const int64_t length = w.end - 1 - w.begin;  // nothing is asked of the last token's logits
-    const auto prompt = tokens.subspan(static_cast<size_t>(w.begin), static_cast<size_t>(length));
-    if (!session.prefill(prompt, pass)) break;
-    done += length;
-    double sum = 0;
-    for (const double score : scorer.scores) sum += score;
-    result.window_sums.push_back(sum);
-    result.sum += sum;
+    const auto sum = score_window(session, tokens, w, plan, window_hooks);
+    if (!sum) break;
+    done += to_read(w);
+    result.window_sums.push_back(*sum);
+    result.sum += *sum;
     result.tokens_scored += w.end - w.first_scored;
     result.kv_bytes = std::max(result.kv_bytes, session.report().kv_bytes);
   }

@@ -6,6 +6,10 @@
 // scores the tokens that no earlier one scored, except its own first, which nothing predicts. So
 // stride = window never scores a window's first token, and a smaller stride scores every token but
 // the text's first exactly once, with at most window - 1 tokens before it.
+//
+// With a prefill of N tokens, those of every window are its prompt and are not scored; the tokens
+// after them are, read one at a time like generated ones. That is what tells of methods which act
+// when a prompt ends. An instruction follows each window's prompt and is not scored.
 
 #include <cstdint>
 #include <functional>
@@ -24,8 +28,17 @@ struct PerplexityWindow {
   int64_t end = 0;           ///< one past the last, read and scored
 };
 
-/// window >= 2 and 1 <= stride <= window, else UserError; `tokens` >= 2, else UserError.
-std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride);
+struct PerplexityPlan {
+  int64_t window = 2048;
+  int64_t stride = 2048;
+  int64_t prefill = 0;
+  std::vector<int32_t> instruction = {};
+};
+
+/// window >= 2, 1 <= stride <= window and prefill < window, else UserError; `tokens` >= 2 and
+/// > prefill, else UserError.
+std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride,
+                                                 int64_t prefill = 0);
 
 /// -ln of the share that softmax(logits[0..vocab)) gives `target`.
 double negative_log_likelihood(const float* logits, size_t vocab, int32_t target);
@@ -50,7 +63,6 @@ struct PerplexityHooks {
 
 PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
                                     const SessionOptions& session, std::span<const int32_t> tokens,
-                                    int64_t window, int64_t stride,
-                                    const PerplexityHooks& hooks = {});
+                                    const PerplexityPlan& plan, const PerplexityHooks& hooks = {});
 
 }  // namespace longhaul

@@ -65,6 +65,21 @@ TEST(PerplexityWindows, RefuseNonsense) {
   EXPECT_THROW(perplexity_windows(10, 4, 5), UserError);
   EXPECT_THROW(perplexity_windows(10, 4, 0), UserError);
   EXPECT_THROW(perplexity_windows(1, 4, 4), UserError);
+  EXPECT_THROW(perplexity_windows(10, 4, 4, 4), UserError);
+  EXPECT_THROW(perplexity_windows(10, 4, 4, -1), UserError);
+  EXPECT_THROW(perplexity_windows(3, 8, 4, 3), UserError);
+}
+
+TEST(PerplexityWindows, APromptIsNotScored) {
+  const auto windows = perplexity_windows(20, 8, 3, 5);
+  ASSERT_EQ(windows.size(), 5u);
+  int64_t next = 5;
+  for (const PerplexityWindow& w : windows) {
+    EXPECT_EQ(w.first_scored, next);
+    EXPECT_EQ(w.first_scored, w.begin + 5);
+    next = w.end;
+  }
+  EXPECT_EQ(next, 20);
 }
 
 TEST(Perplexity, EqualsTransformersInF32) {
@@ -76,8 +91,9 @@ TEST(Perplexity, EqualsTransformersInF32) {
   for (const auto& expected : golden.facts["results"]) {
     if (expected["ctx"] == 2048 && expected["stride"] == 256)
       continue;  // a minute on a slow machine
-    const auto result = measure_perplexity(golden.engine, options, golden.tokens, expected["ctx"],
-                                           expected["stride"]);
+    const auto result =
+        measure_perplexity(golden.engine, options, golden.tokens,
+                           {.window = expected["ctx"], .stride = expected["stride"]});
     ASSERT_TRUE(result.finished);
     EXPECT_EQ(result.tokens_scored, expected["tokens_scored"].get<int64_t>());
     EXPECT_NEAR(result.mean(), expected["mean_nll"].get<double>(), 1e-4);
@@ -93,9 +109,67 @@ TEST(Perplexity, StaysWithin3PermilleInBf16) {
   const Golden golden;
   const auto& expected = golden.facts["results"][1];
   const auto result = measure_perplexity(golden.engine, SessionOptions{}, golden.tokens,
-                                         expected["ctx"], expected["stride"]);
+                                         {.window = expected["ctx"], .stride = expected["stride"]});
   const double perplexity = expected["perplexity"];
   EXPECT_NEAR(result.perplexity(), perplexity, 0.003 * perplexity);
+}
+
+TEST(Perplexity, OfGeneratedTokensEqualsThatOfPromptsWhereNothingIsForgotten) {
+  const Golden golden;
+  SessionOptions options;
+  options.compute = Compute::kF32;
+  options.kv_type = DType::F32;
+  const std::span<const int32_t> text = std::span(golden.tokens).first(300);
+  // Windows of 128 tokens of which the last 28 are scored, once as a prompt and once as a reply.
+  const auto reply = measure_perplexity(golden.engine, options, text,
+                                        {.window = 128, .stride = 28, .prefill = 100});
+  ASSERT_TRUE(reply.finished);
+  EXPECT_EQ(reply.tokens_scored, 200);
+  double prompts = 0;
+  for (size_t window = 0; window < reply.window_sums.size(); ++window) {
+    Session session(golden.engine, options);
+    const auto part = text.subspan(28 * window, std::min<size_t>(128, 300 - 28 * window));
+    PrefillHooks hooks;
+    hooks.all_logits = [&](int64_t first, int64_t rows, const float* logits) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const auto next = static_cast<size_t>(first + r + 1);
+        if (next < 100 || next >= part.size()) continue;
+        prompts += negative_log_likelihood(logits + r * 4096, 4096, part[next]);
+      }
+    };
+    session.prefill(part, hooks);
+  }
+  EXPECT_NEAR(reply.sum, prompts, 1e-3 * prompts);
+}
+
+TEST(Perplexity, AnInstructionIsReadButNotScored) {
+  const Golden golden;
+  const std::span<const int32_t> text = std::span(golden.tokens).first(200);
+  SessionOptions options;
+  const PerplexityPlan plain{.window = 100, .stride = 100};
+  PerplexityPlan asked = plain;
+  asked.instruction = golden.engine->tokenizer().encode("Go on.");
+  const auto without = measure_perplexity(golden.engine, options, text, plain);
+  const auto dense = measure_perplexity(golden.engine, options, text, asked);
+  EXPECT_EQ(dense.tokens_scored, without.tokens_scored);
+  EXPECT_NEAR(dense.sum, without.sum, 1e-3 * without.sum);  // it follows what is scored
+  options.attention = MethodSpec::parse("citrus:k=200");
+  EXPECT_THROW(measure_perplexity(golden.engine, options, text, plain), UserError);
+  EXPECT_NEAR(measure_perplexity(golden.engine, options, text, asked).sum, without.sum,
+              0.01 * without.sum);
+  asked.prefill = 60;
+  asked.stride = 40;
+  int64_t done = 0, total = 0;
+  PerplexityHooks hooks;
+  hooks.progress = [&](int64_t d, int64_t t, const PerplexityResult&) {
+    EXPECT_GT(d, done);
+    done = d;
+    total = t;
+  };
+  const auto result = measure_perplexity(golden.engine, options, text, asked, hooks);
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(result.tokens_scored, 140);
+  EXPECT_EQ(done, total);
 }
 
 TEST(Perplexity, ReportsAndStops) {
@@ -110,8 +184,8 @@ TEST(Perplexity, ReportsAndStops) {
     expected_total = total;
     if (done > 1500) cancel.request();
   };
-  const auto result =
-      measure_perplexity(golden.engine, SessionOptions{}, golden.tokens, 512, 512, hooks);
+  const auto result = measure_perplexity(golden.engine, SessionOptions{}, golden.tokens,
+                                         {.window = 512, .stride = 512}, hooks);
   EXPECT_FALSE(result.finished);
   EXPECT_EQ(result.window_sums.size(), 3);
   EXPECT_EQ(expected_total, static_cast<int64_t>(golden.tokens.size()) - 13);
