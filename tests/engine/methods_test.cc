@@ -54,6 +54,9 @@ constexpr const char* kCovering[] = {
     "triangle:window=16,last=64",
     "duo:sparsity=0",
     "duo:sparsity=1,recent=1000",
+    "reattention",
+    "reattention:global=8,local=64,chunk=32,clip=12,fidelity=paper",
+    "fastgen",
 };
 
 TEST_F(Methods, AnswerAPromptThatTheyCover) {
@@ -108,7 +111,8 @@ TEST_F(Methods, ASavedSessionGoesOnAsTheOriginal) {
   const std::span<const int32_t> all(tokens);
   for (const char* method :
        {"streamingllm:recent=64", "lminfinite:local=64,limit=64", "ntk:mode=hf",
-        "trianglemix:window=16,last=16", "duo:sparsity=1,sink=4,recent=64"}) {
+        "trianglemix:window=16,last=16", "duo:sparsity=1,sink=4,recent=64",
+        "reattention:local=64,chunk=32,clip=4,fidelity=paper", "fastgen:threshold=0.5"}) {
     Session s = session(method, 32);
     ASSERT_TRUE(s.prefill(all.first(200)));
     s.save(folder.path() / "session");
@@ -121,6 +125,40 @@ TEST_F(Methods, ASavedSessionGoesOnAsTheOriginal) {
     EXPECT_TRUE(std::equal(s.logits().begin(), s.logits().end(), restored.logits().begin(),
                            restored.logits().end()))
         << method;
+  }
+}
+
+TEST_F(Methods, APromptThatWasCancelledHalfWayCanBeFollowedByAnother) {
+  const auto tokens = prompt();
+  for (const char* method :
+       {"reattention:local=128,chunk=64,clip=12,fidelity=paper", "fastgen:threshold=1.5"}) {
+    Session s = session(method, 64);
+    CancelFlag cancel;
+    PrefillHooks hooks;
+    hooks.cancel = &cancel;
+    hooks.progress = [&](int64_t done, int64_t total) {
+      if (2 * done >= total) cancel.request();
+    };
+    EXPECT_FALSE(s.prefill(tokens, hooks));
+    EXPECT_LT(s.tokens().size(), tokens.size());
+    ASSERT_TRUE(s.prefill(tokens));
+    EXPECT_EQ(answer(s), kAnswer) << method;
+  }
+}
+
+TEST_F(Methods, KnowWhichTokensAreSpecialOrPunctuation) {
+  const std::vector<TokenClass>& classes = engine_->model().shape.token_classes;
+  const Tokenizer& tokenizer = engine_->tokenizer();
+  ASSERT_EQ(classes.size(), tokenizer.vocab_size());
+  EXPECT_EQ(classes[static_cast<size_t>(*tokenizer.special_token("<|im_end|>"))],
+            TokenClass::kSpecial);
+  for (const char* text : {".", ",", " (", "\n", "a", "7"}) {
+    const auto ids = tokenizer.encode(text, {.add_special = false});
+    const bool marks = std::string_view(text).find_first_of(".,(") != std::string_view::npos;
+    ASSERT_EQ(ids.size(), 1u) << text;
+    EXPECT_EQ(classes[static_cast<size_t>(ids[0])],
+              marks ? TokenClass::kPunctuation : TokenClass::kOther)
+        << text;
   }
 }
 
