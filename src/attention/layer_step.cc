@@ -76,6 +76,7 @@ void LayerStep::attend(std::span<const float* const> queries, std::span<const Ke
 
 void LayerStep::attend(std::span<const float* const> queries, std::span<const AttendTask> tasks,
                        const Rotations* rotations) {
+  if (workspace->observer) workspace->observer(*this, tasks);
   const Stopwatch watch;
   AttendCall call;
   call.queries = queries;

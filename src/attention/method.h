@@ -4,6 +4,7 @@
 // program over primitives (ops/, kv/) and never touches a pointer to stored keys.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -111,6 +112,8 @@ class LayerStep {
     int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far
     int64_t dense_pairs = 0;  ///< what full causal attention would have computed
     double seconds = 0;       ///< spent in attend()
+    /// Sees the tasks of every attend() before they run (analyses, tests).
+    std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
   };
   Workspace* workspace = nullptr;
 

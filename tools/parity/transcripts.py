@@ -56,7 +56,7 @@ def trianglemix(nano, tokens, instruction):
 
 
 def duo(nano, tokens, instruction):
-    sink, recent, chunk, n = 16, 64, 200, len(tokens)
+    sink, recent, chunk, n = 16, 64, 100, len(tokens)
     full = torch.tensor([[(layer * nano.kv_heads + head) % 3 == 0 for head in range(nano.kv_heads)]
                          for layer in range(nano.layers)])
     store = Kept(nano.layers)  # everything; streaming heads look at what they would still hold
@@ -77,7 +77,7 @@ def duo(nano, tokens, instruction):
 
         logits = nano.forward(part, attend)
     short = [t for t in range(n) if t < sink or t >= n - recent]
-    return {"method": f"duo:gates={{gates}},sparsity=0.66,sink={sink},recent={recent}", "chunk": chunk,
+    return {"method": f"duo:gates={{gates}},threshold=0.5,sink={sink},recent={recent}", "chunk": chunk,
             "gates": full.float().tolist(), "logits": logits,
             "kept": [[list(range(n)) if head else short for head in layer] for layer in full]}
 
