@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Draws docs/methods/pictures/NAME.svg: which keys each query row sees, in a small example.
+
+40 tokens: a document of 28, a question of 4, a reply of 8. Every method is a short description below,
+a function that says what one row sees; sizes are small stand-ins for the options' defaults. Attention
+is a fixed toy: near keys, the first keys, and three facts to which the question points.
+"""
+
+import argparse
+import html
+import pathlib
+import random
+
+DOCUMENT, PROMPT, ALL = 28, 32, 40
+FACTS = (6, 13, 14)
+PICTURES = pathlib.Path(__file__).parents[1] / "docs/methods/pictures"
+
+SEEN, CHOSEN, MOVED, STORED = "seen", "chosen", "moved", "stored"
+WORDS = {
+    SEEN: "seen",
+    CHOSEN: "seen, because of what the tokens say",
+    MOVED: "seen at another position than its own",
+    STORED: "in memory, not seen",
+}
+
+
+def toy_attention():
+    """a[i][j]: how much row i looks at key j; rows sum to 1."""
+    draw = random.Random(5)
+    rows = []
+    for i in range(ALL):
+        row = []
+        for j in range(i + 1):
+            weight = 0.6 * draw.random() ** 3 + 2.0 / (1 + i - j) + (1.5 if j < 2 else 0)
+            if i >= DOCUMENT and j in FACTS:
+                weight += 2.5
+            elif j in (17, 18):
+                weight += 0.9  # a topic that the document keeps coming back to
+            row.append(weight)
+        total = sum(row)
+        rows.append([w / total for w in row])
+    return rows
+
+
+ATTENTION = toy_attention()
+
+
+def largest(scores, count):
+    return set(sorted(scores, key=lambda j: (-scores[j], j))[:count])
+
+
+def causal(i):
+    return {j: SEEN for j in range(i + 1)}
+
+
+def blocks_of(i, size):
+    return [range(b, min(b + size, i + 1)) for b in range(0, i + 1, size)]
+
+
+# Methods without memory of their own: a row's keys follow from its place.
+
+
+def dense(i):
+    return causal(i)
+
+
+def ntk(i):
+    return {j: SEEN if i < 20 else MOVED for j in range(i + 1)}
+
+
+def streamingllm(i, sink=2, recent=8, chunk=4):
+    start = i if i >= PROMPT else i - i % chunk  # what was kept before the pass, and the pass
+    kept = set(range(sink)) | set(range(max(0, start - recent), start))
+    moved = start > sink + recent
+    return {j: MOVED if moved and j < sink else SEEN for j in kept | set(range(start, i + 1))}
+
+
+def lminfinite(i, first=2, local=9, limit=12):
+    keys = set(range(min(first, i + 1))) | set(range(max(0, i - local + 1), i + 1))
+    return {j: MOVED if i - j > limit else SEEN for j in keys}
+
+
+def triangle(i, sink=2, window=7, last=4):
+    if i >= PROMPT - last:
+        return causal(i)
+    return {j: SEEN if j < sink or i - j < window else STORED for j in range(i + 1)}
+
+
+def retrieval_head(i):
+    return causal(i)
+
+
+def streaming_head(i, sink=2, recent=7, chunk=4):
+    start = i if i >= PROMPT else i - i % chunk
+    keys = set(range(sink)) | set(range(max(0, start - recent), i + 1))
+    return {j: SEEN for j in keys if j <= i}
+
+
+# Sparse reading of a prompt: tiles of 4 rows choose, replies are dense.
+
+
+def sparse(choose):
+    def row(i):
+        if i >= PROMPT:
+            return causal(i)
+        tile = range(i - i % 4, min(i - i % 4 + 4, PROMPT))
+        chosen = choose(tile)
+        return {j: chosen.get(j, STORED) if j < tile[0] else SEEN for j in range(i + 1)}
+
+    return row
+
+
+def a_shape(tile):
+    return {j: SEEN for j in range(tile[-1] + 1) if j < 2 or tile[0] - j < 7}
+
+
+def columns(count):
+    last = {j: sum(ATTENTION[i][j] for i in range(DOCUMENT, PROMPT)) for j in range(DOCUMENT)}
+    return largest(last, count)
+
+
+def vertical_slash(i):
+    if i >= PROMPT:
+        return causal(i)
+    seen = {j: STORED for j in range(i + 1)}
+    for j in range(i + 1):
+        if j in columns(6) or i - j in (0, 1, 2, 3, 11, 12):
+            seen[j] = CHOSEN
+    return seen
+
+
+def best_blocks(count, size=4):
+    def choose(tile):
+        scores = {b[0]: sum(ATTENTION[i][j] for i in tile for j in b if j <= i) for b in blocks_of(tile[-1], size)}
+        return {j: CHOSEN for b in largest(scores, count) for j in range(b, b + size)}
+
+    return choose
+
+
+def share_of_blocks(share, size=4):
+    """The best blocks until they hold `share` of the tile's attention."""
+
+    def choose(tile):
+        scores = {b[0]: sum(ATTENTION[i][j] for i in tile for j in b if j <= i) for b in blocks_of(tile[-1], size)}
+        taken, held = {}, 0.0
+        for b in sorted(scores, key=lambda b: -scores[b]):
+            if held >= share * sum(scores.values()):
+                break
+            held += scores[b]
+            taken.update({j: CHOSEN for j in range(b, b + size)})
+        return taken
+
+    return choose
+
+
+# Methods that forget: what is kept is computed row by row.
+
+
+def after_prompt(choose):
+    """Dense reading; when the prompt ends `choose` says what stays; the reply is added."""
+    kept = choose()
+
+    def row(i):
+        if i < PROMPT:
+            return causal(i)
+        return {j: CHOSEN if j in kept else SEEN for j in kept | set(range(PROMPT, i + 1))}
+
+    return row
+
+
+def snapkv_choice(capacity, window=4):
+    def choose():
+        votes = {j: sum(ATTENTION[i][j] for i in range(PROMPT - window, PROMPT)) for j in range(PROMPT - window)}
+        pooled = {j: sum(votes.get(k, 0) for k in (j - 1, j, j + 1)) for j in votes}
+        return largest(pooled, capacity - window) | set(range(PROMPT - window, PROMPT))
+
+    return choose
+
+
+def heavy_hitters(budget=12, recent=5):
+    def choose():
+        sums = {j: sum(ATTENTION[i][j] for i in range(j, PROMPT)) for j in range(PROMPT - recent)}
+        return largest(sums, budget - recent) | set(range(PROMPT - recent, PROMPT))
+
+    return choose
+
+
+def fast_rule(rule):
+    def choose():
+        keep = set(range(2)) | {9, 19, 27}  # the first tokens and punctuation
+        if rule != "punctuation":
+            keep |= largest({j: sum(ATTENTION[i][j] for i in range(j, PROMPT)) / (PROMPT - j) for j in range(PROMPT)}, 9)
+        if rule == "local":
+            keep |= set(range(PROMPT - 9, PROMPT))
+        return keep
+
+    return choose
+
+
+def streaming_eviction(capacity, score, stride=4, protect=lambda i: set()):
+    """Every `stride` tokens (each token of a reply) the best `capacity` rows by `score` stay."""
+    kept, rows = [], []
+    for i in range(ALL):
+        rows.append({j: CHOSEN if i - j > stride and i >= capacity else SEEN for j in kept + [i]})
+        kept.append(i)
+        if len(kept) > capacity and ((i + 1) % stride == 0 or i >= PROMPT):
+            safe = protect(i) & set(kept)
+            scores = {j: score(i, j, kept) for j in kept if j not in safe}
+            kept = sorted(safe | largest(scores, capacity - len(safe)))
+    return lambda i: rows[i]
+
+
+def newest_looks_at(i, j, kept):
+    return ATTENTION[i][j]
+
+
+def mean_and_spread(i, j, kept):
+    received = [ATTENTION[k][j] for k in range(j, i + 1)]
+    mean = sum(received) / len(received)
+    return mean + (sum((r - mean) ** 2 for r in received) / len(received)) ** 0.5
+
+
+def question_looks_at(i, j, kept):
+    """What the question would look at, had it been read behind this part."""
+    return (3.0 if j in FACTS else 0) + sum(ATTENTION[k][j] for k in range(DOCUMENT, PROMPT))
+
+
+def citrus():
+    kept, rows = [], []
+    for i in range(ALL):
+        part = i - i % 4
+        rows.append({j: CHOSEN if j < min(part, DOCUMENT) else SEEN for j in kept + list(range(part, i + 1))})
+        if (i + 1) % 4 == 0 and i < DOCUMENT:
+            scores = {j: question_looks_at(i, j, kept) for j in set(kept) | set(range(i - 3, i + 1))}
+            kept = sorted(largest(scores, 8))
+        elif i >= DOCUMENT:
+            kept = sorted(set(kept) | {i})
+    return lambda i: rows[i]
+
+
+# Methods that keep all and look up.
+
+
+def lookup(count, size=4, window=8, score=None):
+    def row(i):
+        step = i if i >= PROMPT else i - i % 4
+        seen = {j: STORED for j in range(i + 1)}
+        seen.update({j: SEEN for j in range(max(0, step - window), i + 1)})
+        older = [b for b in range(4, max(4, step - window), size) if b + size <= step - window]
+        scores = {b: sum(ATTENTION[k][j] for k in range(step, i + 1) for j in range(b, b + size)) for b in older}
+        for b in largest(scores, count):
+            seen.update({j: MOVED for j in range(b, b + size)})
+        seen.update({j: MOVED if i >= window + 4 else SEEN for j in range(min(2, i + 1))})
+        return seen
+
+    return row
+
+
+def reattention(i, sink=2, recent=7, count=3):
+    step = i if i >= PROMPT else i - i % 4
+    seen = {j: STORED for j in range(i + 1)}
+    seen.update({j: SEEN for j in range(max(0, step - recent), i + 1)})
+    middle = {j: max(ATTENTION[k][j] for k in range(step, i + 1)) for j in range(sink, max(sink, step - recent))}
+    for j in largest(middle, count):
+        for k in (j - 1, j, j + 1):
+            if sink <= k < step - recent:
+                seen[k] = MOVED
+    seen.update({j: MOVED if step > sink + recent else SEEN for j in range(min(sink, i + 1))})
+    return seen
+
+
+METHODS = {
+    "dense": [("every layer", dense)],
+    "streamingllm": [("every head", streamingllm)],
+    "lminfinite": [("every head", lminfinite)],
+    "ntk": [("every head; trained length 20", ntk)],
+    "trianglemix": [("lower layers", dense), ("upper layers", triangle)],
+    "triangle": [("every layer", triangle)],
+    "minference": [("a_shape", sparse(a_shape)), ("vertical_slash", vertical_slash), ("blocks", sparse(best_blocks(3)))],
+    "flexprefill": [("columns and diagonals", vertical_slash), ("blocks", sparse(share_of_blocks(0.7)))],
+    "xattention": [("every head, by its own blocks", sparse(share_of_blocks(0.75)))],
+    "duo": [("retrieval heads", retrieval_head), ("streaming heads", streaming_head)],
+    "snapkv": [("every head, by its own votes", after_prompt(snapkv_choice(14)))],
+    "pyramidkv": [("a low layer", after_prompt(snapkv_choice(20))), ("a high layer", after_prompt(snapkv_choice(8)))],
+    "tova": [("every layer, by its own votes", streaming_eviction(12, newest_looks_at))],
+    "h2o": [("every head, by its own sums", after_prompt(heavy_hitters()))],
+    "roco": [
+        ("every head, by its own sums", streaming_eviction(12, mean_and_spread, protect=lambda i: set(range(i - 3, i + 1))))
+    ],
+    "citrus": [("every layer, by the question", citrus())],
+    "infllm": [("every layer, by its own choice", lookup(2))],
+    "ltri": [("every layer, by its retrieval heads", lookup(2))],
+    "reattention": [("every layer, by its own votes", reattention)],
+    "fastgen": [("a head of punctuation", after_prompt(fast_rule("punctuation"))),
+                ("of frequent keys", after_prompt(fast_rule("frequent"))),
+                ("of near keys too", after_prompt(fast_rule("local")))],
+}
+
+STYLE = """:root{--paper:#fff;--ink:#1a1f26;--muted:#5a6472;--grid:#e3e8ee;--seen:#0067a8;--chosen:#c04a00;--moved:#007a5a;--stored:#cfd6de}
+@media(prefers-color-scheme:dark){:root{--paper:#11161c;--ink:#e6eaef;--muted:#9ba6b4;--grid:#222a33;--seen:#58b0f0;--chosen:#ff9557;--moved:#3ecf9e;--stored:#3d4957}}
+text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:var(--muted)}
+.head{fill:var(--ink);font-weight:600}.paper{fill:var(--paper)}.past{fill:var(--grid)}.line{stroke:var(--muted);stroke-width:1}
+.seen{fill:var(--seen)}.chosen{fill:var(--chosen)}.moved{fill:var(--moved)}.stored{fill:var(--stored)}"""
+
+CELL, LEFT, TOP, GAP = 6, 84, 44, 28
+
+
+def draw_panel(out, x, title, row, used):
+    side = CELL * ALL
+    out.append(f'<text class="head" x="{x}" y="16">{html.escape(title)}</text>')
+    out.append(f'<text x="{x}" y="{TOP - 8}">keys</text>')
+    steps = "".join(f"H{x + CELL * (i + 1)}V{TOP + CELL * (i + 1)}" for i in range(ALL))
+    out.append(f'<path class="past" d="M{x} {TOP}{steps}H{x}Z"/>')
+    for i in range(ALL):
+        seen = row(i)  # keys beyond i are never looked up: attention is causal
+        j = 0
+        while j <= i:
+            kind, start = seen.get(j), j
+            while j <= i and seen.get(j) == kind:
+                j += 1
+            if kind:
+                used.add(kind)
+                out.append(f'<rect class="{kind}" x="{x + CELL * start}" y="{TOP + CELL * i}" '
+                           f'width="{CELL * (j - start) - 0.8:g}" height="{CELL - 0.8:g}"/>')
+    for place in (DOCUMENT, PROMPT):
+        y = TOP + CELL * place - 0.4
+        out.append(f'<line class="line" x1="{x - 6}" y1="{y}" x2="{x + CELL * place}" y2="{y}" stroke-dasharray="2 2"/>')
+    return x + side
+
+
+def draw(name, panels):
+    out, used, x = [], set(), LEFT
+    for title, row in panels:
+        x = draw_panel(out, x, title, row, used) + GAP
+    for label, first, last in (("document", 0, DOCUMENT), ("question", DOCUMENT, PROMPT), ("reply", PROMPT, ALL)):
+        middle = TOP + CELL * (first + last) / 2 + 4
+        out.append(f'<text x="{LEFT - 12}" y="{middle:g}" text-anchor="end">{label}</text>')
+    y, width = TOP + CELL * ALL + 24, max(x, 420)
+    legend = [(kind, WORDS[kind]) for kind in (SEEN, CHOSEN, MOVED, STORED) if kind in used]
+    if name == "ntk":
+        legend = [(SEEN, "seen"), (MOVED, "seen, with a base that fits the longer context")]
+    if any(set(row(i)) != set(range(i + 1)) for _, row in panels for i in range(ALL)):
+        legend.append(("past", "forgotten" if STORED not in used else "not seen"))
+    for kind, words in legend:
+        out.append(f'<rect class="{kind}" x="{LEFT}" y="{y - 9}" width="11" height="11"/>')
+        out.append(f'<text x="{LEFT + 18}" y="{y}">{words}</text>')
+        y += 18
+    label = html.escape(f"{name}: which keys each query row sees")
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" height="{y}" role="img" '
+            f'aria-label="{label}">\n<style>\n{STYLE}\n</style>\n<rect class="paper" width="100%" height="100%"/>\n'
+            + "\n".join(out) + "\n</svg>\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="methods; all when none is given")
+    options = parser.parse_args()
+    PICTURES.mkdir(exist_ok=True)
+    for name in options.names or METHODS:
+        (PICTURES / f"{name}.svg").write_text(draw(name, METHODS[name]))
+
+
+if __name__ == "__main__":
+    main()
