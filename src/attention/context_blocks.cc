@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "ops/column_sums.h"
+#include "ops/merge_attention.h"
 
 namespace longhaul {
 namespace {
@@ -69,10 +71,6 @@ void ContextBlocks::begin(LayerStep& step) {
   const size_t layer = static_cast<size_t>(step.layer);
   split_ = split_context(o_, step.begin);
   retrieves_ = shape_.window[layer] == 0;
-  if (retrieves_ &&
-      votes_[layer].size() != static_cast<size_t>((step.begin - split_.remainder) * shape_.heads)) {
-    user_error("the session file is damaged: the method's state is of another context");
-  }
   step.store->append(step.layer, step.rows, step.k, step.v);
 
   near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
@@ -145,17 +143,23 @@ void ContextBlocks::attend(LayerStep& step, std::span<const int32_t> chosen) {
   run(step, 3);
 }
 
-void ContextBlocks::attend_near(LayerStep& step) {
+void ContextBlocks::attend(LayerStep& step, const std::function<std::vector<int32_t>()>& choose) {
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
   run(step, 1);
-}
-
-void ContextBlocks::attend_far(LayerStep& step, std::span<const int32_t> chosen) {
+  const std::vector<int32_t> chosen = choose();
   make_resident(step, chosen);
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head, chosen);
+  far_lse_.resize(lse_.size());
+  far_out_.resize(lse_.size() * static_cast<size_t>(shape_.head_dim));
+  float* const out = std::exchange(step.out, far_out_.data());
+  step.lse = far_lse_.data();
   run(step, 2);
+  step.out = out;
+  step.lse = lse_.data();
+  merge_attention(far_out_.data(), far_lse_.data(), step.rows, shape_.heads, shape_.head_dim, out,
+                  lse_.data());
 }
 
 /// Loads the pages of the chosen blocks, and spills those that were not used for longest. Pages
@@ -199,8 +203,11 @@ void ContextBlocks::make_resident(LayerStep& step, std::span<const int32_t> chos
 void ContextBlocks::end(LayerStep& step, const std::function<void(const AgedBlock&)>& aged) {
   const int64_t heads = shape_.heads;
   const ContextSplit next = split_context(o_, step.begin + step.rows);
-  if (retrieves_) {
+  if (retrieves_ && aged) {
     std::vector<float>& votes = votes_[static_cast<size_t>(step.layer)];
+    if (votes.size() != static_cast<size_t>((step.begin - split_.remainder) * heads)) {
+      user_error("the session file is damaged: the votes of its tokens are of another context");
+    }
     add_votes(step);
     const auto token = [&](int64_t t) { return votes.data() + (t - split_.remainder) * heads; };
     for (int64_t b = split_.blocks; b < next.blocks; ++b) {
@@ -213,6 +220,18 @@ void ContextBlocks::end(LayerStep& step, const std::function<void(const AgedBloc
   spill_aged(step, split_.remainder, next.remainder);
 }
 
+AttendCall ContextBlocks::near_call(const LayerStep& step, const float* const& queries) const {
+  AttendCall call;
+  call.queries = {&queries, 1};
+  call.heads = shape_.heads;
+  call.head_dim = shape_.head_dim;
+  call.scale = shape_.scale;
+  call.rotations = rotations_;
+  call.compute = step.compute;
+  call.lse = const_cast<float*>(lse_.data());  // read only
+  return call;
+}
+
 /// Adds the probability that remainder tokens got within the rows' windows.
 void ContextBlocks::add_votes(const LayerStep& step) {
   std::vector<float>& votes = votes_[static_cast<size_t>(step.layer)];
@@ -221,15 +240,8 @@ void ContextBlocks::add_votes(const LayerStep& step) {
   votes.resize(votes.size() + static_cast<size_t>(step.rows * heads));
   sums_.assign(static_cast<size_t>(keys * heads), 0.0f);  // [heads, keys]
 
-  const float* queries[] = {near_q_.data()};
-  AttendCall call;
-  call.queries = queries;
-  call.heads = shape_.heads;
-  call.head_dim = shape_.head_dim;
-  call.scale = shape_.scale;
-  call.rotations = rotations_;
-  call.compute = step.compute;
-  call.lse = lse_.data();
+  const float* queries = near_q_.data();
+  const AttendCall call = near_call(step, queries);
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;
   std::vector<ColumnTarget> targets;

@@ -57,19 +57,24 @@ class ContextBlocks {
   const ContextSplit& split() const { return split_; }  ///< as the step's rows see it
   bool retrieves() const { return retrieves_; }  ///< false where the model has a window of its own
   const float* near_q() const { return near_q_.data(); }  ///< [rows, heads, head_dim], rotated
-  const Rotations& rotations() const { return *rotations_; }
-  int64_t near_position() const { return near_position_; }  ///< of row 0 among the near keys
-  int64_t near_begin() const { return near_begin_; }  ///< the row of the store at near position 0
+  const float* far_q() const { return far_q_.data(); }    ///< the same at the constant angle
+  const std::vector<float>& lse() const { return lse_; }  ///< [rows, heads], after attend()
+  /// Row r stands at near_position() + r, row i of the store at i - near_begin().
+  int64_t near_position() const { return near_position_; }
+  int64_t near_begin() const { return near_begin_; }
+  KeySegment near_keys(const LayerStep& step, int head) const;
+  /// What reads the attention of the window again (ops/column_sums.h, ops/tile_map.h). `queries`
+  /// must outlive the call.
+  AttendCall near_call(const LayerStep& step, const float* const& queries) const;
 
-  /// Attention over window, initial and aged tokens and the blocks `chosen` (ascending); or the
-  /// two parts of it for themselves, to be merged (ops/merge_attention.h). `lse` [rows, heads].
+  /// Attention over window, initial and aged tokens and the blocks `chosen` (ascending).
   void attend(LayerStep& step, std::span<const int32_t> chosen);
-  void attend_near(LayerStep& step);
-  void attend_far(LayerStep& step, std::span<const int32_t> chosen);
-  std::vector<float>& lse() { return lse_; }
+  /// The same with blocks that are chosen when the window has been attended: `choose` finds the
+  /// window's own denominators in lse().
+  void attend(LayerStep& step, const std::function<std::vector<int32_t>()>& choose);
 
-  /// Ends the layer: adds the step's attention (with the denominators in lse()) to the votes of the
-  /// remainder, lets tokens age, and calls `aged` for every new block.
+  /// Ends the layer: adds the step's attention to the votes of the remainder, lets tokens age, and
+  /// calls `aged` for every new block. Layers that need no votes pass null, always.
   void end(LayerStep& step, const std::function<void(const AgedBlock&)>& aged);
 
   /// x [heads, head_dim], rotated to the constant angle in place.
@@ -80,7 +85,6 @@ class ContextBlocks {
   void restore(ByteReader& in);
 
  private:
-  KeySegment near_keys(const LayerStep& step, int head) const;
   void add_far_keys(const LayerStep& step, int head, std::span<const int32_t> chosen);
   void run(LayerStep& step, int segments_per_head);
   void make_resident(LayerStep& step, std::span<const int32_t> chosen);
@@ -98,7 +102,7 @@ class ContextBlocks {
   bool retrieves_ = false;
   int64_t near_begin_ = 0, near_position_ = 0;
   Buffer<float> near_q_, far_q_;
-  std::vector<float> lse_, sums_;
+  std::vector<float> lse_, sums_, far_out_, far_lse_;
   std::vector<int32_t> far_rows_;
   std::vector<KeySegment> segments_;
 };

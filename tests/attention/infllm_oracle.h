@@ -31,6 +31,8 @@ class BlockOracle {
     for (int64_t t = begin; t < begin + rows; ++t) remainder_.push_back(t);
     score_.resize(static_cast<size_t>(begin + rows),
                   std::vector<double>(static_cast<size_t>(shape_.heads)));
+    near_.resize(static_cast<size_t>(begin + rows),
+                 std::vector<double>(static_cast<size_t>(begin + rows)));
     chosen = choose(begin, rows);
     for (int64_t i = begin; i < begin + rows; ++i) {
       for (int h = 0; h < shape_.heads; ++h) row(i, h);
@@ -71,7 +73,7 @@ class BlockOracle {
     return sum;
   }
 
-  virtual std::vector<int32_t> choose(int64_t begin, int64_t rows) const {
+  virtual std::vector<int32_t> choose(int64_t begin, int64_t rows) {
     std::vector<std::pair<double, int32_t>> order;
     for (size_t b = 0; b < blocks.size(); ++b) {
       double score = 0;
@@ -97,7 +99,7 @@ class BlockOracle {
     return ids;
   }
 
-  virtual void index(Block& block) const {
+  virtual void index(Block& block) {
     for (int h = 0; h < shape_.heads; ++h) {
       std::vector<int64_t> order;
       for (int64_t t = 0; t < o_.block; ++t) order.push_back(block.first + t);
@@ -121,13 +123,14 @@ class BlockOracle {
   OracleOptions o_;
   int kv_heads_, group_;
   std::vector<std::vector<double>> score_;  ///< [token][head]
+  std::vector<std::vector<double>> near_;   ///< [row][token]: probability in windows, over heads
 
  private:
   void row(int64_t i, int h) {
     struct Seen {
       int64_t token;
       double weight;
-      bool voted;
+      bool near;
     };
     std::vector<Seen> seen;
     const auto far = query(i, h, o_.angle);
@@ -140,7 +143,7 @@ class BlockOracle {
     }
     for (int64_t t = std::max<int64_t>(0, i - o_.local + 1); t <= i; ++t) {
       const double weight = std::exp(dot(query(i, h, i - t), key(t, h)) * shape_.scale);
-      seen.push_back({t, weight, t >= remainder_.front()});
+      seen.push_back({t, weight, true});
     }
     for (const int64_t t : remainder_) {
       if (i - t >= o_.local) see_far(t);
@@ -152,7 +155,10 @@ class BlockOracle {
       const double p = s.weight / sum;
       const float* v = in_.v.data() + (s.token * kv_heads_ + h / group_) * shape_.head_dim;
       for (int t = 0; t < shape_.head_dim; ++t) o[t] += p * v[t];
-      if (s.voted) score_[static_cast<size_t>(s.token)][static_cast<size_t>(h)] += p;
+      if (s.near) near_[static_cast<size_t>(i)][static_cast<size_t>(s.token)] += p;
+      if (s.near && s.token >= remainder_.front()) {
+        score_[static_cast<size_t>(s.token)][static_cast<size_t>(h)] += p;
+      }
     }
   }
 

@@ -88,7 +88,7 @@ TEST(DivideIntoSpans, SpansThatStayDoNotOverlapMoreThanAllowed) {
       ASSERT_FALSE(spans.empty());
       ASSERT_LE(spans.size(), 6u);
       for (size_t a = 0; a < spans.size(); ++a) {
-        if (a > 0) EXPECT_LE(spans[a].score, spans[a - 1].score);
+        EXPECT_LE(spans[a].score, spans[a == 0 ? 0 : a - 1].score);
         for (size_t b = 0; b < a; ++b) EXPECT_LE(span_iou(spans[a], spans[b]), iou);
       }
     }

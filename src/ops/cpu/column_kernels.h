@@ -15,6 +15,10 @@ struct ColumnUnit {
   AttendUnit rows;
   float* sums;     ///< [key_count]
   float* squares;  ///< [key_count]; may be null
+  /// Row by row instead: probabilities summed over the unit's heads are added to
+  /// map[row * map_stride + key]. Null: columns are summed.
+  float* map;
+  int64_t map_stride;
 };
 
 struct ColumnKernels {

@@ -1,5 +1,6 @@
-// Column sums of probabilities: the scores of a tile as attention computes them, turned into
-// probabilities with the rows' known denominators and added up over the rows.
+// Column sums of probabilities, or the probabilities themselves: the scores of a tile as attention
+// computes them, turned into probabilities with the rows' known denominators and added up over the
+// rows.
 
 #include "ops/cpu/column_kernels.h"
 #include "ops/cpu/flat_rows.h"
@@ -82,7 +83,11 @@ class TileColumns {
       Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
                 s_.scores, kTileKeys, false);
       rows_.hide_unseen(blocks_[b], f, s_.scores);
-      add(blocks_[b], b * kTileKeys);
+      if (unit_.map != nullptr) {
+        add_rows(blocks_[b], f, b * kTileKeys);
+      } else {
+        add(blocks_[b], b * kTileKeys);
+      }
     }
   }
 
@@ -112,6 +117,18 @@ class TileColumns {
     for (int j = 0; j < block.count; ++j) unit_.sums[first + j] += sums[j];
     if (unit_.squares == nullptr) return;
     for (int j = 0; j < block.count; ++j) unit_.squares[first + j] += squares[j];
+  }
+
+  /// Adds the tile's probabilities to the map's rows, one head after the other.
+  void add_rows(const KeyBlock& block, int f, int first) {
+    alignas(64) float row[kTileKeys];
+    for (int r = 0; r < kTileRows && f + r < rows_.count; ++r) {
+      for (int j = 0; j < block.padded_keys; j += kLanes) {
+        store(row + j, exp2_precise(load(s_.scores + r * kTileKeys + j) - splat(lse2_[r])));
+      }
+      float* to = unit_.map + (f + r) / unit_.rows.head_count * unit_.map_stride + first;
+      for (int j = 0; j < block.count; ++j) to[j] += row[j];
+    }
   }
 
   const ColumnUnit& unit_;

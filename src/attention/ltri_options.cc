@@ -1,0 +1,179 @@
+#include "attention/ltri_options.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(at), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+template <class Number>
+bool parse(std::string_view text, Number& number) {
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+/// One number for all layers, or one per layer.
+std::vector<float> per_layer(const MethodOptions& options, std::string_view key, int layers,
+                             float least, float most) {
+  const std::string& text = options.text(key);
+  std::vector<float> values;
+  for (const std::string_view part : split(text, '/')) {
+    float value = 0;
+    if (!parse(part, value) || !(value >= least && value <= most)) {
+      user_error("--attention ltri: {}={}: '{}' must be a number from {} to {}", key, text, part,
+                 least, most);
+    }
+    values.push_back(value);
+  }
+  if (values.size() == 1) values.resize(static_cast<size_t>(layers), values[0]);
+  if (values.size() != static_cast<size_t>(layers)) {
+    user_error("--attention ltri: {}={}: has {} numbers, the model has {} layers", key, text,
+               values.size(), layers);
+  }
+  return values;
+}
+
+/// "LAYER.HEAD:WEIGHT/...", a query head each.
+void read_heads(const std::string& text, const ModelShape& shape, std::vector<LtriLayer>& layers) {
+  for (const std::string_view item : split(text, '/')) {
+    const size_t dot = item.find('.'), colon = std::min(item.find(':'), item.size());
+    int layer = -1, head = -1;
+    float weight = 1;
+    if (dot >= colon || !parse(item.substr(0, dot), layer) ||
+        !parse(item.substr(dot + 1, colon - dot - 1), head) ||
+        (colon < item.size() && (!parse(item.substr(colon + 1), weight) || !(weight > 0)))) {
+      user_error("--attention ltri: heads: '{}' must be LAYER.HEAD or LAYER.HEAD:WEIGHT", item);
+    }
+    if (layer < 0 || layer >= shape.layers || head < 0 || head >= shape.heads) {
+      user_error(
+          "--attention ltri: heads: {} does not exist: the model has layers 0 to {} and query "
+          "heads 0 to {}",
+          item, shape.layers - 1, shape.heads - 1);
+    }
+    LtriLayer& at = layers[static_cast<size_t>(layer)];
+    if (at.head >= 0) {
+      user_error("--attention ltri: heads: layer {} is named twice; a layer has one retrieval head",
+                 layer);
+    }
+    at.head = head;
+    at.weight = weight;
+  }
+}
+
+/// Which layers have an index: those with a retrieval head, and those before the first of them.
+void mark_lookups(bool early, std::vector<LtriLayer>& layers, const ModelShape& shape) {
+  bool before_first = true;
+  for (size_t l = 0; l < layers.size(); ++l) {
+    before_first = before_first && layers[l].head < 0;
+    layers[l].looks_up = shape.window[l] == 0 && (layers[l].head >= 0 || (early && before_first));
+  }
+}
+
+SpanNeighbours neighbours(const std::string& text) {
+  if (text == "row") return SpanNeighbours::kRow;
+  return text == "col" ? SpanNeighbours::kColumn : SpanNeighbours::kBoth;
+}
+
+std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelShape& shape) {
+  LtriOptions o;
+  o.blocks = block_options("ltri", options);
+  if (o.blocks.block > o.blocks.local) {
+    user_error("--attention ltri: block={}: must be at most n_local = {}", o.blocks.block,
+               o.blocks.local);
+  }
+  o.last = static_cast<int>(options.integer("last"));
+  o.spans = static_cast<int>(options.integer("spans"));
+  o.vectors = static_cast<int>(options.integer("vectors"));
+  o.ratio = neighbours(options.text("ratio"));
+  o.similarity = options.text("similarity") == "sum" ? SpanSimilarity::kSum : SpanSimilarity::kMax;
+  o.queries = options.text("queries") == "spans" ? LtriQueries::kSpans : LtriQueries::kRows;
+  o.query_rows = static_cast<int>(options.integer("query_rows"));
+  o.persistent = options.text("decode") == "persistent";
+  o.vote = options.flag("vote");
+  const auto theta = per_layer(options, "theta", shape.layers, 0, 1);
+  const auto phi = per_layer(options, "phi", shape.layers, 0, 1);
+  const auto lambda = per_layer(options, "lambda", shape.layers, 0, 1000);
+  const int first = options.text("lambda").find('/') == std::string::npos ? shape.layers / 8 : 0;
+  for (int l = 0; l < shape.layers; ++l) {
+    const size_t i = static_cast<size_t>(l);
+    LtriLayer& layer = o.layers.emplace_back();
+    layer.theta = theta[i];
+    layer.phi = phi[i];
+    layer.lambda = l < first ? static_cast<float>(options.real("lambda_first")) : lambda[i];
+  }
+  read_heads(options.text("heads"), shape, o.layers);
+  mark_lookups(options.text("early") == "average", o.layers, shape);
+  return make_ltri(o, shape);
+}
+
+constexpr OptionInfo kOptions[] = {
+    {"n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
+     "first tokens of the context, seen by every row"},
+    {"n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
+     "last tokens that a row sees, itself among them"},
+    {"block", OptionKind::kInteger, "128", "tokens", 1, 512, "", "tokens of a block"},
+    {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
+    {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
+     "rows of a step, which look up the same blocks"},
+    {"last", OptionKind::kInteger, "32", "tokens", 1, 1 << 16, "",
+     "rows of a prompt's last step: the question, and little more"},
+    {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
+     "blocks kept in memory; the others lie in a temporary file"},
+    {"heads", OptionKind::kText, "", "", 0, 0, "",
+     "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed"},
+    {"early", OptionKind::kChoice, "average", "", 0, 0, "average|window",
+     "layers before the first retrieval head: look up by all heads, or not at all"},
+    {"vote", OptionKind::kBool, "true", "", 0, 0, "",
+     "a layer takes what the retrieval heads up to it vote for"},
+    {"theta", OptionKind::kText, "0.9", "quantile", 0, 0, "",
+     "what a block's map must pass to count for a span; one number, or one per layer, with /"},
+    {"phi", OptionKind::kText, "0.1", "IoU", 0, 0, "",
+     "most overlap of two spans; one number, or one per layer, with /"},
+    {"spans", OptionKind::kInteger, "4", "spans", 1, 512, "", "most spans of a block"},
+    {"vectors", OptionKind::kInteger, "12", "vectors", 1, 512, "", "most index vectors of a block"},
+    {"lambda", OptionKind::kText, "3", "", 0, 0, "",
+     "how fast a span that its neighbours know gets fewer vectors; one, or one per layer, with /"},
+    {"lambda_first", OptionKind::kReal, "20", "", 0, 1000, "",
+     "the same in the first eighth of the layers"},
+    {"ratio", OptionKind::kChoice, "row", "", 0, 0, "row|col|rowcol",
+     "neighbours of a span: tokens before it, after it, or both"},
+    {"queries", OptionKind::kChoice, "spans", "", 0, 0, "spans|rows",
+     "what looks up: index tokens of the step's spans, or its last query_rows rows (ours)"},
+    {"query_rows", OptionKind::kInteger, "1", "tokens", 1, 1 << 16, "", "with queries=rows"},
+    {"similarity", OptionKind::kChoice, "sum", "", 0, 0, "sum|max",
+     "of two spans: the sum over pairs of vectors, or the best pair (ours)"},
+    {"decode", OptionKind::kChoice, "persistent", "", 0, 0, "persistent|refresh",
+     "generated tokens keep the last step's blocks, or look up again (ours)"},
+    {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
+     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
+};
+
+}  // namespace
+
+MethodInfo ltri_method() {
+  MethodInfo info;
+  info.name = "ltri";
+  info.summary =
+      "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
+  info.when = "finding facts in texts far beyond memory and trained length, at linear cost";
+  info.paper =
+      "Tang et al. 2024, Ltri-LLM: Streaming Long Context Inference for LLMs with Training-Free "
+      "Dynamic Triangular Attention Pattern";
+  info.options = kOptions;
+  info.make = make;
+  return info;
+}
+
+}  // namespace longhaul

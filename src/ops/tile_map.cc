@@ -1,0 +1,51 @@
+#include "ops/tile_map.h"
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/cpu/column_kernels.h"
+
+namespace longhaul {
+namespace {
+
+static_assert(kMostTileKeys <= kColumnKeys);
+
+void check(const AttendCall& call, const MapTile& tile) {
+  LH_ASSERT(!tile.keys.empty() && call.heads % static_cast<int>(tile.keys.size()) == 0);
+  for (const KeySegment& keys : tile.keys) {
+    LH_ASSERT(keys.rows.head_dim == call.head_dim && keys.count == tile.keys[0].count);
+    LH_ASSERT(keys.count <= kMostTileKeys && keys.count <= tile.stride);
+    LH_ASSERT(!keys.rotate || call.rotations != nullptr);
+  }
+}
+
+}  // namespace
+
+void tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
+  LH_ASSERT(call.lse != nullptr);
+  for (const MapTile& tile : tiles) check(call, tile);
+  const ColumnKernels& kernels = kColumnKernels_for(current_isa());
+  parallel_for(static_cast<int64_t>(tiles.size()), [&](int64_t i, int) {
+    thread_local Buffer<std::byte> scratch;
+    scratch.resize(kernels.scratch_bytes(call));
+    const MapTile& tile = tiles[static_cast<size_t>(i)];
+    const int group = call.heads / static_cast<int>(tile.keys.size());
+    for (size_t k = 0; k < tile.keys.size(); ++k) {  // one after the other: they add to one map
+      ColumnUnit unit{};
+      unit.rows.call = &call;
+      unit.rows.segments = &tile.keys[k];
+      unit.rows.segment_count = 1;
+      unit.rows.head_begin = static_cast<int>(k) * group;
+      unit.rows.head_count = group;
+      unit.rows.row_begin = tile.row_begin;
+      unit.rows.row_count = tile.row_count;
+      unit.rows.row_position = tile.row_position;
+      unit.rows.key_count = tile.keys[k].count;
+      unit.map = tile.map;
+      unit.map_stride = tile.stride;
+      kernels.run(unit, scratch.data());
+    }
+  });
+}
+
+}  // namespace longhaul
