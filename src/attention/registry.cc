@@ -18,6 +18,7 @@
   METHOD(tova) \
   METHOD(h2o) \
   METHOD(infllm) \
+  METHOD(ltri) \
   METHOD(citrus) \
   METHOD(reattention) \
   METHOD(fastgen)

@@ -47,6 +47,7 @@ const std::map<std::string_view, std::vector<const char*>> kCovering = {
     {"tova", {"tova"}},
     {"h2o", {"h2o", "h2o:mode=oneshot"}},
     {"infllm", {"infllm", "infllm:n_init=0,n_local=700,chunk=33"}},
+    {"ltri", {"ltri", "ltri:n_init=0,n_local=700,chunk=33,heads=0.0"}},
     {"citrus",
      {"citrus", "citrus:cache=shared,chunk=16", "citrus:cache=standard,chunk=7",
       "citrus:chunk=50,fidelity=paper"}},
