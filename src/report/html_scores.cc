@@ -83,10 +83,11 @@ std::string task_words(const TaskVariant& v) {
   std::string words;
   if (!v.summary.empty()) words += escape_xml(sentence(v.summary)) + " ";
   if (v.opening) words += "The prompt ends with the answer\xE2\x80\x99s opening words. ";
-  words += v.metric == "nll"
-               ? "<b>Score:</b> mean \xE2\x88\x92ln p of a token, in nats; lower is better."
-               : "<b>Score:</b> " +
-                     escape_xml(v.rule.empty() ? "rule not recorded." : full_stop(v.rule));
+  const std::string rule = !v.rule.empty() ? full_stop(v.rule)
+                           : v.metric == "nll"
+                               ? "mean \xE2\x88\x92ln p of a token, nats; lower is better."
+                               : "rule not recorded.";
+  words += "<b>Score:</b> " + escape_xml(rule);
   if (!v.source.empty()) words += " <b>Source:</b> " + escape_xml(full_stop(v.source));
   return fmt::format("<p class=\"rule\">{}</p>\n", words);
 }

@@ -35,8 +35,10 @@ std::string joined(std::span<const RunFolder> runs, Value&& value) {
 }  // namespace
 
 std::string run_title(std::span<const RunFolder> runs) {
-  const std::string models =
-      joined(runs, [](const ordered_json& info) { return member(info, "model", "name"); });
+  const std::string models = joined(runs, [](const ordered_json& info) {
+    const std::string name = member(info, "model", "name");  // a path is known by its last part
+    return name.substr(name.find_last_of('/') + 1);
+  });
   return models.empty() ? "Evaluation" : "Evaluation of " + models;
 }
 
