@@ -66,6 +66,11 @@ std::string warnings(const Results& results) {
                           escape_xml(run.name));
     }
   }
+  if (results.uneven()) {
+    text +=
+        "<p class=\"warn\">Some methods have answered fewer samples than others: the run is not "
+        "finished. The section on differences compares only samples that both answered.</p>\n";
+  }
   return text;
 }
 

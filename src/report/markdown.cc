@@ -178,6 +178,9 @@ std::string markdown_report(const Results& results) {
       out += markdown_cell(run.name) + ": the last line of samples.jsonl is cut off.\n\n";
   }
   if (results.records() == 0) return out + "No sample has been answered yet.\n";
+  if (results.uneven()) {
+    out += "Some methods have answered fewer samples than others: the run is not finished.\n\n";
+  }
   out += glance(results);
   out +=
       "## Task by task\n\nMean score in per cent (perplexity: nats) with its 95 % interval: "

@@ -193,6 +193,20 @@ std::vector<int64_t> Results::lengths_of(size_t variant) const {
   return found;
 }
 
+bool Results::uneven() const {
+  std::map<std::tuple<size_t, size_t, int64_t>, std::set<size_t>> sizes;  // run, variant, length
+  for (size_t variant = 0; variant < variants_.size(); ++variant) {
+    for (const int64_t length : lengths_of(variant)) {
+      for (size_t i = 0; i < series_.size(); ++i) {
+        const Cell* found = cell(variant, length, i);
+        if (found == nullptr || series_[i].control) continue;
+        sizes[{series_[i].run, variant, length}].insert(found->records.size());
+      }
+    }
+  }
+  return std::ranges::any_of(sizes, [](const auto& entry) { return entry.second.size() > 1; });
+}
+
 const Cell* Results::cell(size_t variant, int64_t length, size_t series) const {
   const auto it = cells_.find({variant, length, series});
   return it == cells_.end() ? nullptr : &it->second;

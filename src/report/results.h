@@ -64,6 +64,8 @@ class Results {
   std::vector<int64_t> lengths_of(size_t variant) const;
   const Cell* cell(size_t variant, int64_t length, size_t series) const;  ///< null: none
   const std::map<CellKey, Cell>& cells() const { return cells_; }
+  /// Some method lacks samples that another one of its run has: unfinished, or asked for later.
+  bool uneven() const;
   int64_t records() const { return records_; }
   /// Dense attention of the run; none where it was not asked.
   std::optional<size_t> dense_of(size_t run) const;

@@ -111,7 +111,7 @@ TEST(HtmlReport, MissingCellsAndFailuresAreShown) {
                failed, answer("h2o", "1", 1, 0)});
   expect_self_contained(page);
   EXPECT_TRUE(has(page, {"title=\"not asked\"", "1 answer was never given", "KV cache does not fit",
-                         "50*", "1 without an answer", ">own<"}));
+                         "50*", "1 without an answer", ">own<", "the run is not finished"}));
 }
 
 TEST(HtmlReport, ATornRunWarns) {

@@ -52,6 +52,7 @@ TEST_F(ResultsTest, DenseFirstControlsLastAndShortNames) {
   EXPECT_EQ(cell->score.n, 10);
   EXPECT_EQ(cell->score.mean, 0.5);
   EXPECT_EQ(r.cell(0, 1024, 1), nullptr);
+  EXPECT_FALSE(r.uneven());
   EXPECT_EQ(quality_at(r, 1, 8192), 0.5);
   EXPECT_EQ(cost_at(r, 1, 8192).kv_bytes, 1 << 18);
 }
