@@ -46,7 +46,7 @@ Svg draw(const LineChart& chart) {
   const double height = std::max(300.0, 96 + kGap * count);
   const bool wide_ticks = chart.y_unit == Unit::kSeconds || chart.y_unit == Unit::kBytes;
   const double left = wide_ticks ? 62 : 46;
-  const Frame frame{left, 52, kWidth - std::clamp(widest + 26, 60.0, 190.0), height - 44};
+  const Frame frame{left, 52, kWidth - std::clamp(widest + 26, 60.0, 215.0), height - 44};
   Axis x = make_axis(xs, chart.x_unit, chart.log_x, 6),
        y = make_axis(ys, chart.y_unit, chart.log_y, 5);
   if (!chart.x_ticks.empty()) {
