@@ -256,6 +256,11 @@ MethodInfo citrus_method() {
   info.name = "citrus";
   info.summary = "reads a document by its question: keeps what the instruction attends to";
   info.when = "a question about a text of any length, in constant memory";
+  info.keeps =
+      "the rows that the question attends to while the document is read part by part; the rest is "
+      "gone for good";
+  info.harms =
+      "a question that is not known before the document is read, and a second, different question";
   info.paper = "CItruS: Chunked Instruction-aware State Eviction for Long Sequence Modeling";
   info.options = kOptions;
   info.make = make;

@@ -147,6 +147,12 @@ MethodInfo h2o_method() {
   info.summary =
       "keeps the keys to which all queries together paid most attention, and recent ones";
   info.when = "long prompts in constant memory, where what matters is looked at all along";
+  info.keeps =
+      "the rows that got most attention from all queries so far, and recent ones; the rest is gone "
+      "for good";
+  info.harms =
+      "a fact that is mentioned once and asked for at the end: by then its sum is small. Counting "
+      "costs a second pass over the keys";
   info.paper =
       "H2O: Heavy-Hitter Oracle for Efficient Generative Inference of LLMs, "
       "arXiv 2306.14048";

@@ -90,6 +90,12 @@ MethodInfo tova_method() {
   info.summary =
       "keeps the tokens that the newest query attends to, the same in all heads of a layer";
   info.when = "long generation in constant memory";
+  info.keeps =
+      "the rows that the newest query attends to most, the same in all heads of a layer; the rest "
+      "is gone for good";
+  info.harms =
+      "what is needed again after one query in between did not look at it; a question at the end "
+      "of a long document";
   info.paper = "Transformers are Multi-State RNNs, arXiv 2401.06104";
   info.options = kOptions;
   info.make = [](const MethodOptions& options,
