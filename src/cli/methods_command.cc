@@ -1,4 +1,4 @@
-// longhaul methods: every attention method with its options.
+// longhaul methods: every attention method with its options, or all about one of them.
 
 #include <fmt/format.h>
 
@@ -6,10 +6,13 @@
 #include <memory>
 
 #include "attention/registry.h"
+#include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/table.h"
+#include "format/printable.h"
 
 namespace longhaul {
 namespace {
@@ -50,9 +53,62 @@ void print_methods() {
   }
 }
 
-ordered_json methods_json() {
-  ordered_json methods = ordered_json::array();
+/// "key: text" with the text wrapped behind the longest key.
+void print_paragraph(const std::string& key, std::string_view text) {
+  constexpr size_t kWidth = 84, kIndent = 10;
+  std::string line = fmt::format("{:<{}}", key, kIndent);
+  for (size_t i = 0; i < text.size();) {
+    const size_t end = std::min(text.find(' ', i), text.size());
+    const std::string_view word = text.substr(i, end - i);
+    if (line.size() > kIndent && line.size() + 1 + word.size() > kWidth) {
+      fmt::print("{}\n", line);
+      line.assign(kIndent, ' ');
+    }
+    if (line.size() > kIndent) line += ' ';
+    line += word;
+    i = end + 1;
+  }
+  fmt::print("{}\n", line);
+}
+
+void print_method(const MethodInfo& method) {
+  fmt::print("{}: {}\n\n", method.name, method.summary);
+  if (!method.keeps.empty()) print_paragraph("keeps", method.keeps);
+  print_paragraph("helps", method.when);
+  if (!method.harms.empty()) print_paragraph("harms", method.harms);
+  if (!method.paper.empty()) print_paragraph("paper", method.paper);
+  if (method.options.empty()) {
+    fmt::print("options   none\n");
+  } else {
+    fmt::print("\noptions, with their defaults:\n");
+    Table table;
+    for (const OptionInfo& o : method.options) {
+      table.add({fmt::format("{}={}", o.key, o.fallback), kind_text(o)});
+      table.add({"", std::string(o.help)});
+    }
+    std::fputs(table.text("  ").c_str(), stdout);
+  }
+  std::string example(method.name);
+  if (!method.options.empty()) {
+    example += fmt::format(":{}={}", method.options[0].key, method.options[0].fallback);
+  }
+  fmt::print("\n  longhaul run -m MODEL -f FILE -p QUESTION --attention {}\n", example);
+}
+
+const MethodInfo& method_named(const std::string& name) {
+  std::vector<std::string_view> names;
   for (const MethodInfo& method : attention_methods()) {
+    if (method.name == name) return method;
+    names.push_back(method.name);
+  }
+  const std::string_view near = nearest_name(name, names);
+  user_error("there is no attention method {}{}; 'longhaul methods' lists them", printable(name),
+             near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+}
+
+ordered_json methods_json(std::span<const MethodInfo> chosen) {
+  ordered_json methods = ordered_json::array();
+  for (const MethodInfo& method : chosen) {
     ordered_json options = ordered_json::array();
     for (const OptionInfo& o : method.options) {
       options.push_back({{"key", o.key},
@@ -64,6 +120,8 @@ ordered_json methods_json() {
     methods.push_back({{"name", method.name},
                        {"summary", method.summary},
                        {"when", method.when},
+                       {"keeps", method.keeps},
+                       {"harms", method.harms},
                        {"paper", method.paper},
                        {"options", options}});
   }
@@ -73,13 +131,21 @@ ordered_json methods_json() {
 }  // namespace
 
 Command add_methods_command(CLI::App& program) {
+  struct Flags {
+    std::string name;
+    bool json = false;
+  };
   CLI::App* app = program.add_subcommand("methods", "The attention methods and their options");
-  auto json = std::make_shared<bool>(false);
-  app->add_flag("--json", *json, "A JSON array on standard output");
-  app->footer("Example:\n  longhaul methods");
-  return {app, [json] {
-            if (*json) {
-              print_json(methods_json());
+  auto flags = std::make_shared<Flags>();
+  app->add_option("NAME", flags->name, "Explain this one")->type_name("");
+  app->add_flag("--json", flags->json, "A JSON array on standard output");
+  app->footer("Examples:\n  longhaul methods\n  longhaul methods snapkv");
+  return {app, [flags] {
+            const MethodInfo* one = flags->name.empty() ? nullptr : &method_named(flags->name);
+            if (flags->json) {
+              print_json(methods_json(one != nullptr ? std::span(one, 1) : attention_methods()));
+            } else if (one != nullptr) {
+              print_method(*one);
             } else {
               print_methods();
             }

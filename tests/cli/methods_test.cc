@@ -1,0 +1,50 @@
+// longhaul methods NAME: everything about one method.
+
+#include <gtest/gtest.h>
+
+#include "attention/registry.h"
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+TEST(MethodsCommand, ExplainsEveryMethod) {
+  for (const MethodInfo& method : attention_methods()) {
+    const std::string name(method.name);
+    const Outcome o = Program().run({"methods", name});
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(has(o.out, {name + ": " + std::string(method.summary), "\nkeeps  ", "\nhelps  ",
+                            "\nharms  ", "--attention " + name}))
+        << o.out;
+    for (const OptionInfo& option : method.options) {
+      EXPECT_TRUE(
+          has(o.out, {std::string(option.key) + "=" + std::string(option.fallback), option.help}));
+    }
+  }
+}
+
+TEST(MethodsCommand, ShowsRangesUnitsAndPaper) {
+  EXPECT_TRUE(has(Program().run({"methods", "snapkv"}).out,
+                  {"capacity=2048", "2 to 16,777,216 tokens", "avg|max", "paper     SnapKV"}));
+}
+
+TEST(MethodsCommand, OneInJson) {
+  const auto json = Program().run({"methods", "tova", "--json"}).json();
+  ASSERT_EQ(json.size(), 1);
+  EXPECT_EQ(json[0]["name"], "tova");
+  EXPECT_FALSE(json[0]["harms"].get<std::string>().empty());
+  EXPECT_FALSE(json[0]["keeps"].get<std::string>().empty());
+}
+
+TEST(MethodsCommand, AnUnknownNameGetsTheNearest) {
+  EXPECT_TRUE(refused(Program().run({"methods", "snapvk"}), {"snapvk", "did you mean 'snapkv'?"}));
+  EXPECT_TRUE(refused(Program().run({"methods", "qqqqqqqq"}), {"'longhaul methods' lists them"}));
+}
+
+}  // namespace
+}  // namespace longhaul
