@@ -8,20 +8,18 @@
 #include <algorithm>
 #include <limits>
 
+#include "attention/placed_rows.h"
 #include "attention/registry.h"
 #include "attention/sink_recent.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
-#include "ops/column_sums.h"
 #include "ops/ranking.h"
 
 namespace longhaul {
 namespace {
 
-constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
-
 struct CitrusOptions {
-  enum { kStandard, kShared, kIndividual } cache = kIndividual;
+  bool standard = false, individual = false;  ///< neither: shared
   bool paper = false;  ///< normalised over the list alone; a shared list is cut before the chunk
   int64_t k = 0, chunk = 0, sink = 0;
 };
@@ -33,7 +31,7 @@ class Citrus final : public AttentionMethod {
  public:
   Citrus(const CitrusOptions& options, const ModelShape& shape) : o_(options), shape_(shape) {}
 
-  int streams() const override { return individual() ? 2 : 1; }
+  int streams() const override { return o_.individual ? 2 : 1; }
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     if (prompt.instruction == 0) {
@@ -45,8 +43,9 @@ class Citrus final : public AttentionMethod {
     tokens_ = prompt.tokens;
     document_ = prompt.tokens - prompt.instruction;
     kept_ = 0;
-    forget_scores();
-    rotations_.clear();  // the model's frequencies may depend on the length of the context
+    by_chunk_.assign(static_cast<size_t>(shape_.layers), {});
+    by_instruction_ = by_chunk_;
+    rows_.begin_prompt();
     std::vector<Pass> passes;
     const auto read = [&](int64_t begin, int64_t end, int stream, bool discard) {
       for (; begin < end; begin += prompt.chunk) {
@@ -56,8 +55,8 @@ class Citrus final : public AttentionMethod {
     int64_t held = held_;
     for (int64_t begin = 0; begin < document_; begin += o_.chunk) {
       const int64_t end = std::min(begin + o_.chunk, document_);
-      if (held > o_.k && o_.cache != CitrusOptions::kStandard) read(document_, tokens_, 0, true);
-      read(begin, end, individual() ? 1 : 0, false);
+      if (held > o_.k && !o_.standard) read(document_, tokens_, 0, true);
+      read(begin, end, o_.individual ? 1 : 0, false);
       held = std::min(held, o_.k) + end - begin;
     }
     if (held > o_.k) read(document_, tokens_, 0, true);
@@ -68,27 +67,18 @@ class Citrus final : public AttentionMethod {
   void attend(LayerStep& step) override {
     if (step.decoding) reading_ = false;
     const int64_t before = step.store->length(step.layer, 0);
-    step.store->append(step.layer, step.rows, step.k, step.v);
-    if (individual() && reads_document(step.pass)) {
+    rows_.attend(step);
+    if (o_.individual && reads_document(step.pass)) {
       step.streams[0].append(step.layer, step.rows, step.k, step.v);
     }
-    const int64_t length = before + step.rows;
-    const int64_t table = (length + kTableStep - 1) / kTableStep * kTableStep;
-    const Rotations& rotations = rotations_.fill(shape_.rope, 0, table);
-    const float* queries[] = {step.rotated(step.q, shape_.heads, rotations, before, rotated_q_)};
-    lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
-    step.lse = lse_.data();
-    segments_.clear();
-    for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(rows_of(step, head));
-    step.attend(queries, segments_, 1, &rotations, before);
     if (window(step.layer) > 0) return;
-    if (!step.pass.discard) held_ = length;
+    if (!step.pass.discard) held_ = before + step.rows;
     if (step.pass.discard) {
       if (step.pass.begin == document_) begin_scores(by_instruction_, step.layer, before);
-      observe(step, queries, rotations, by_instruction_);
-    } else if (reads_document(step.pass) && o_.cache != CitrusOptions::kShared) {
+      observe(step, by_instruction_);
+    } else if (reads_document(step.pass) && (o_.standard || o_.individual)) {
       if (step.pass.begin % o_.chunk == 0) begin_scores(by_chunk_, step.layer, before);
-      observe(step, queries, rotations, by_chunk_);
+      observe(step, by_chunk_);
     }
   }
 
@@ -101,8 +91,8 @@ class Citrus final : public AttentionMethod {
       return;
     }
     if (reads_document(pass) && (read % o_.chunk == 0 || read == document_)) {
-      cut(streams[0], o_.cache == CitrusOptions::kStandard ? by_chunk_ : by_instruction_);
-      if (individual()) cut(streams[1], by_chunk_);
+      cut(streams[0], o_.standard ? by_chunk_ : by_instruction_);
+      if (o_.individual) cut(streams[1], by_chunk_);
     }
     kept_ = read;
     if (last_of_prompt) reading_ = false;
@@ -123,26 +113,9 @@ class Citrus final : public AttentionMethod {
   int64_t longest_context(const ModelShape&) const override { return 0; }
 
  private:
-  bool individual() const { return o_.cache == CitrusOptions::kIndividual; }
   int64_t window(int layer) const { return shape_.window[static_cast<size_t>(layer)]; }
   bool reads_document(const Pass& pass) const {
     return reading_ && !pass.discard && pass.begin < document_;
-  }
-
-  void forget_scores() {
-    by_chunk_.assign(static_cast<size_t>(shape_.layers), {});
-    by_instruction_.assign(static_cast<size_t>(shape_.layers), {});
-  }
-
-  /// All rows of the step's list, at their index in it.
-  KeySegment rows_of(const LayerStep& step, int head) const {
-    KeySegment keys;
-    keys.rows = step.store->rows(step.layer, head);
-    keys.count = step.store->length(step.layer, head);
-    keys.rotate = true;
-    keys.window = window(step.layer);
-    keys.visible = keys.window > 0 ? Visibility::kWindow : Visibility::kCausal;
-    return keys;
   }
 
   /// A chunk or an instruction begins: the rows that the list holds may leave after it.
@@ -151,34 +124,15 @@ class Citrus final : public AttentionMethod {
   }
 
   /// Adds the probability that the step's rows give to the rows that have scores, over all heads.
-  void observe(const LayerStep& step, std::span<const float* const> queries,
-               const Rotations& rotations, Importance& importance) {
+  void observe(const LayerStep& step, Importance& importance) {
     std::vector<float>& scores = importance[static_cast<size_t>(step.layer)];
     if (scores.empty()) return;
     columns_.assign(scores.size() * static_cast<size_t>(step.kv_heads), 0);
-    std::vector<AttendTask> tasks;
     std::vector<ColumnTarget> targets;
-    for (int head = 0; head < step.kv_heads; ++head) {
-      KeySegment& keys = segments_[static_cast<size_t>(head)];
-      keys.count = static_cast<int64_t>(scores.size());
-      keys.visible = Visibility::kAll;
-      tasks.push_back({head * step.group(), step.group(), 0, step.rows, 0, {&keys, 1}});
-      targets.push_back({columns_.data() + scores.size() * static_cast<size_t>(head)});
+    for (size_t at = 0; at < columns_.size(); at += scores.size()) {
+      targets.push_back({columns_.data() + at});
     }
-    AttendCall call;
-    call.queries = queries;
-    call.heads = shape_.heads;
-    call.head_dim = shape_.head_dim;
-    call.scale = shape_.scale;
-    call.rotations = &rotations;
-    call.compute = step.compute;
-    call.lse = lse_.data();
-    if (o_.paper) {  // the denominators without the chunk itself
-      unused_.resize(lse_.size() * static_cast<size_t>(shape_.head_dim));
-      call.out = unused_.data();
-      longhaul::attend(call, tasks);
-    }
-    column_sums(call, tasks, targets);
+    rows_.add_columns(step, 0, std::ssize(scores), targets, o_.paper);
     for (size_t i = 0; i < columns_.size(); ++i) scores[i % scores.size()] += columns_[i];
   }
 
@@ -212,11 +166,8 @@ class Citrus final : public AttentionMethod {
   int64_t kept_ = 0;                      ///< tokens of the prompt in the lists
   int64_t held_ = 0;                      ///< rows of a list
   Importance by_chunk_, by_instruction_;  ///< of the rows of the list that each of them reads
-  RotationBuffer rotations_;
-  Buffer<float> rotated_q_, unused_;
-  std::vector<float> lse_;      ///< [rows, heads] of the step
+  PlacedRows rows_{Placement::kList};
   std::vector<float> columns_;  ///< [KV heads, rows with scores]
-  std::vector<KeySegment> segments_;
 };
 
 constexpr OptionInfo kOptions[] = {
@@ -235,10 +186,8 @@ constexpr OptionInfo kOptions[] = {
 
 std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelShape& shape) {
   CitrusOptions o;
-  const std::string& cache = options.text("cache");
-  o.cache = cache == "standard" ? CitrusOptions::kStandard
-            : cache == "shared" ? CitrusOptions::kShared
-                                : CitrusOptions::kIndividual;
+  o.standard = options.text("cache") == "standard";
+  o.individual = options.text("cache") == "individual";
   o.k = options.integer("k");
   o.chunk = options.integer("chunk");
   o.sink = options.integer("sink");

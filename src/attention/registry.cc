@@ -17,6 +17,7 @@
   METHOD(pyramidkv) \
   METHOD(tova) \
   METHOD(h2o) \
+  METHOD(roco) \
   METHOD(infllm) \
   METHOD(ltri) \
   METHOD(citrus) \

@@ -1,13 +1,16 @@
 // TOVA (Oren et al. 2024): a layer holds a fixed number of tokens; those to which the newest query
 // pays least attention, on average over its heads, leave. All heads of a layer keep the same
-// tokens; nothing is protected, the newest token and the first ones neither.
+// tokens; nothing is protected, the newest token and the first ones neither. `easykv` is the form
+// of another published code: while a prompt is read only, with sinks and recent tokens protected.
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "attention/kept_rows.h"
 #include "attention/observed_rows.h"
 #include "attention/registry.h"
+#include "attention/stride_eviction.h"
 #include "attention/stride_passes.h"
 #include "base/byte_stream.h"
 #include "ops/ranking.h"
@@ -75,11 +78,52 @@ class Tova final : public AttentionMethod {
   std::vector<KeySegment> segments_;
 };
 
+class EasyKvTova final : public StrideEviction {
+ public:
+  EasyKvTova(const StrideBudget& budget, const ModelShape& model)
+      : StrideEviction(budget, model), paid_(static_cast<size_t>(model.layers)) {}
+
+ private:
+  void observe(LayerStep& step, PlacedRows& rows) override {
+    const auto length = static_cast<size_t>(step.store->length(step.layer, 0));
+    std::vector<float> columns(length * static_cast<size_t>(step.kv_heads));
+    std::vector<ColumnTarget> targets;
+    for (size_t at = 0; at < columns.size(); at += length) {
+      targets.push_back({columns.data() + at});
+    }
+    rows.add_columns(step, step.rows - 1, static_cast<int64_t>(length), targets);
+    std::vector<float>& paid = paid_[static_cast<size_t>(step.layer)];
+    paid.assign(length, 0);  // by the last row alone
+    for (size_t i = 0; i < columns.size(); ++i) paid[i % length] += columns[i];
+  }
+
+  void forget(KvStore& store, int layer, int64_t length) override {
+    std::vector<float>& paid = paid_[static_cast<size_t>(layer)];
+    const float most = std::numeric_limits<float>::infinity();
+    std::fill_n(paid.begin(), how().sink, most);
+    std::fill_n(paid.rbegin(), how().recent, most);
+    const std::vector<int32_t> kept = top_indices(paid, length);
+    for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
+      store.keep(layer, head, kept);
+    }
+  }
+
+  std::vector<std::vector<float>> paid_;  ///< per layer, by row of the list
+};
+
 constexpr OptionInfo kOptions[] = {
+    {"mode", OptionKind::kChoice, "official", "", 0, 0, "official|easykv",
+     "cut to the capacity also while generating; or only in prompts, protecting sink and recent"},
     {"capacity", OptionKind::kInteger, "2048", "tokens", 1, 1 << 24, "",
-     "rows that every head of a layer keeps"},
+     "rows that every head of a layer keeps; easykv: up to capacity + stride after a prompt"},
     {"stride", OptionKind::kInteger, "256", "tokens", 1, 1 << 20, "",
      "prompt tokens between two cuts; 1 is the published rule, generated tokens always use it"},
+    {"sink", OptionKind::kInteger, "4", "tokens", 0, 4096, "",
+     "easykv: first rows that never leave"},
+    {"recent", OptionKind::kInteger, "0", "tokens", 0, 1 << 20, "",
+     "easykv: last rows that never leave; 0: a tenth of capacity + stride"},
+    {"positions", OptionKind::kChoice, "absolute", "", 0, 0, "absolute|cache",
+     "easykv: where keys stand: at their place in the text, or in the kept list (no bound then)"},
 };
 
 }  // namespace
@@ -100,6 +144,9 @@ MethodInfo tova_method() {
   info.options = kOptions;
   info.make = [](const MethodOptions& options,
                  const ModelShape& shape) -> std::unique_ptr<AttentionMethod> {
+    if (options.text("mode") == "easykv") {
+      return std::make_unique<EasyKvTova>(StrideBudget::from(options, "tova", "capacity"), shape);
+    }
     return std::make_unique<Tova>(options.integer("capacity"), options.integer("stride"), shape);
   };
   return info;

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "attention/eviction_oracle.h"
+#include "attention/easykv_oracle.h"
 #include "attention/registry.h"
 #include "base/error.h"
 
@@ -9,43 +9,22 @@ namespace {
 
 using namespace testing_support;
 
-/// methods.md 6.1 and 6.2 as a loop over rows, for one KV head and one prompt.
+/// methods.md 6.1 and 6.2, for one KV head and one prompt.
 std::vector<int64_t> streamed_by_definition(const MethodRun& run, int layer, int kv_head, int64_t n,
-                                            int64_t budget, int64_t stride, int64_t sink,
-                                            int64_t recent) {
-  int64_t size = std::min(n, budget + stride);
-  while ((n - size) % stride != 0) --size;
+                                            const EasyKv& how) {
   const int group = run.shape.heads / run.shape.kv_heads[static_cast<size_t>(layer)];
-  std::vector<PlacedToken> kept = tokens_in_place(size);
-  std::vector<double> sums(kept.size());
-  for (int64_t begin = size; begin < n; begin += stride) {
-    for (int64_t row = begin; row < begin + stride; ++row) {
-      kept.push_back({row, row});
-      sums.push_back(0);
-      for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        const auto p = probabilities(run.shape, layer, run.inputs[static_cast<size_t>(layer)], head,
-                                     {row, row}, kept);
-        for (size_t j = 0; j < p.size(); ++j) sums[j] += p[j];
-      }
-    }
-    for (int64_t i = 0; i < stride; ++i) {  // the lowest, of equals the last, leaves
-      int64_t worst = sink;
-      for (int64_t j = sink; j < size + stride - i - recent; ++j) {
-        if (sums[static_cast<size_t>(j)] <= sums[static_cast<size_t>(worst)]) worst = j;
-      }
-      kept.erase(kept.begin() + worst);
-      sums.erase(sums.begin() + worst);
-    }
-  }
-  std::vector<int64_t> tokens;
-  for (const PlacedToken& token : kept) tokens.push_back(token.token);
-  return tokens;
+  return easykv_by_definition(run, layer, kv_head * group, (kv_head + 1) * group, n, how,
+                              [&](std::vector<CountedToken>& kept) {
+                                evict_lowest(kept, how.stride, how.sink, how.recent,
+                                             &CountedToken::sum);
+                              });
 }
 
 TEST(H2o, ACoveringBudgetIsDense) {
   expect_dense_when_covering("h2o:budget=200");
   expect_dense_when_covering("h2o:budget=200,stride=7");
   expect_dense_when_covering("h2o:budget=200,mode=oneshot");
+  expect_dense_when_covering("h2o:budget=200,positions=cache");
 }
 
 TEST(H2o, StreamKeepsWhatTheDefinitionKeepsWhateverTheChunk) {
@@ -64,7 +43,7 @@ TEST(H2o, StreamKeepsWhatTheDefinitionKeepsWhateverTheChunk) {
           for (int layer = 0; layer < 2; ++layer) {
             for (int head = 0; head < 2; ++head) {
               EXPECT_EQ(tokens_of(run.store, layer, head),
-                        streamed_by_definition(run, layer, head, n, 30, stride, 4, 6));
+                        streamed_by_definition(run, layer, head, n, {.stride = stride}));
             }
           }
           const int64_t size = run.store.length(0, 0);
@@ -74,6 +53,42 @@ TEST(H2o, StreamKeepsWhatTheDefinitionKeepsWhateverTheChunk) {
       }
     }
   }
+}
+
+TEST(H2o, PositionsInTheListKeepWhatTheDefinitionKeeps) {
+  for (const int chunk : {3, 200}) {
+    const ModelShape shape = small_shape(2, 2, 3, 32);
+    const auto h2o =
+        MethodSpec::parse("h2o:budget=30,stride=8,recent=6,positions=cache").make(shape);
+    MethodRun run(shape, *h2o, DType::F32, 90);
+    run.prompt(90, chunk);
+    for (int layer = 0; layer < 2; ++layer) {
+      const auto want = streamed_by_definition(run, layer, 1, 90, {.in_list = true});
+      EXPECT_EQ(tokens_of(run.store, layer, 1), want);
+      EXPECT_NE(want, streamed_by_definition(run, layer, 1, 90, {}));
+    }
+    EXPECT_EQ(h2o->longest_context(shape), 0);
+  }
+}
+
+TEST(H2o, TheForecastBoundsTheStreamedListsAtTheirPeak) {
+  const ModelShape shape = small_shape(1, 2, 2, 32);
+  const auto h2o = MethodSpec::parse("h2o:budget=100,stride=70").make(shape);
+  MethodRun run(shape, *h2o, DType::F32, 2000);
+  const size_t bound = h2o->most_kv_bytes(run.store.layout(), 2000, 64);
+  EXPECT_EQ(bound, h2o->most_kv_bytes(run.store.layout(), 1 << 20, 64));
+  EXPECT_LT(bound, run.store.layout().bytes_for(2000) / 4);
+  size_t most = 0;
+  for (const int64_t tokens : {900, 69, 69, 500, 1, 139, 300}) {
+    const int64_t begin = run.done;
+    for (const Pass& pass : h2o->prepare({begin, tokens, 0, 64})) {
+      run.pass(begin + pass.begin, pass.count, false);
+      most = std::max(most, run.store.layout().bytes_for(run.store.longest()));
+      h2o->retain(run.store, pass, pass.begin + pass.count == tokens);
+    }
+    run.done += tokens;
+  }
+  EXPECT_LE(most, bound);
 }
 
 TEST(H2o, SumsHoldAllAttentionThatWasCounted) {

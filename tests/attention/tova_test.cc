@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "attention/eviction_oracle.h"
+#include "attention/easykv_oracle.h"
 #include "attention/registry.h"
 #include "attention/stride_passes.h"
 #include "base/error.h"
@@ -46,6 +46,8 @@ std::vector<int64_t> cuts_of(int64_t prompt, int64_t stride, int64_t generated) 
 TEST(Tova, ACoveringBudgetIsDense) {
   expect_dense_when_covering("tova:capacity=200");
   expect_dense_when_covering("tova:capacity=200,stride=9");
+  expect_dense_when_covering("tova:mode=easykv,capacity=200");
+  expect_dense_when_covering("tova:mode=easykv,capacity=200,stride=9,positions=cache");
 }
 
 TEST(Tova, KeepsWhatTheDefinitionKeepsWhateverTheChunk) {
@@ -65,6 +67,37 @@ TEST(Tova, KeepsWhatTheDefinitionKeepsWhateverTheChunk) {
           EXPECT_EQ(tokens_of(run.store, layer, 0), want);
           EXPECT_EQ(tokens_of(run.store, layer, 1), want);
         }
+      }
+    }
+  }
+}
+
+TEST(Tova, TheEasyKvFormKeepsWhatItsDefinitionKeeps) {
+  for (const int group : {1, 2, 3, 8}) {
+    for (const int64_t n : {30, 38, 39, 90, 91}) {
+      for (const bool in_list : {false, true}) {
+        SCOPED_TRACE(testing::Message()
+                     << "group " << group << " tokens " << n << " in list " << in_list);
+        const ModelShape shape = small_shape(2, 2, group, 32);
+        const auto tova =
+            MethodSpec::parse(fmt::format("tova:mode=easykv,capacity=30,stride=8,recent=6,"
+                                          "positions={}",
+                                          in_list ? "cache" : "absolute"))
+                .make(shape);
+        MethodRun run(shape, *tova, DType::F32, n + 3);
+        run.prompt(n, group == 2 ? 5 : 200);
+        for (int layer = 0; layer < 2; ++layer) {
+          const EasyKv how{.in_list = in_list};
+          const auto want = easykv_by_definition(
+              run, layer, 0, shape.heads, n, how, [&](std::vector<CountedToken>& kept) {
+                evict_lowest(kept, how.stride, how.sink, how.recent, &CountedToken::last);
+              });
+          EXPECT_EQ(tokens_of(run.store, layer, 0), want);
+          EXPECT_EQ(tokens_of(run.store, layer, 1), want);
+        }
+        const int64_t size = run.store.length(0, 0);
+        run.decode(3);
+        EXPECT_EQ(run.store.length(0, 0), size + 3);  // nothing leaves while generating
       }
     }
   }
@@ -104,6 +137,9 @@ TEST(Tova, RefusesOptionsThatDoNotFit) {
   for (const char* spec : {"tova:capacity=0", "tova:stride=0", "tova:window=3"}) {
     EXPECT_THROW(MethodSpec::parse(spec), UserError) << spec;
   }
+  EXPECT_THROW(
+      MethodSpec::parse("tova:mode=easykv,capacity=9,recent=6").make(small_shape(1, 1, 1, 32)),
+      UserError);
 }
 
 TEST(StridePasses, TheChunkCutsStridesAndNothingElse) {

@@ -1,0 +1,69 @@
+#include "attention/placed_rows.h"
+
+#include "attention/kept_rows.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
+
+}  // namespace
+
+void PlacedRows::attend(LayerStep& step) {
+  lse_.resize(static_cast<size_t>(step.rows * step.shape->heads));
+  step.lse = lse_.data();
+  if (placement_ == Placement::kList) return attend_in_list(step);
+  attend_kept_rows(step, segments_);
+  queries_ = step.rotated_q();
+  position_ = step.begin;
+}
+
+void PlacedRows::attend_in_list(LayerStep& step) {
+  const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+  position_ = step.store->length(step.layer, 0);
+  step.store->append(step.layer, step.rows, step.k, step.v);
+  const int64_t table = (position_ + step.rows + kTableStep - 1) / kTableStep * kTableStep;
+  table_ = &rotations_.fill(step.shape->rope, 0, table);
+  queries_ = step.rotated(step.q, step.shape->heads, *table_, position_, rotated_q_);
+  segments_.clear();
+  for (int head = 0; head < step.kv_heads; ++head) {
+    KeySegment keys = all_rows(*step.store, step.layer, head);
+    keys.rotate = true;
+    keys.visible = window > 0 ? Visibility::kWindow : Visibility::kCausal;
+    keys.window = window;
+    segments_.push_back(keys);
+  }
+  step.attend({&queries_, 1}, segments_, 1, table_, position_);
+}
+
+void PlacedRows::add_columns(const LayerStep& step, int first_row, int64_t rows,
+                             std::span<const ColumnTarget> targets, bool alone) {
+  const int lists = static_cast<int>(segments_.size());
+  const int heads = step.shape->heads / lists;
+  LH_ASSERT(static_cast<int>(targets.size()) == lists);
+  std::vector<KeySegment> first(segments_);
+  std::vector<AttendTask> tasks;
+  for (int list = 0; list < lists; ++list) {
+    KeySegment& keys = first[static_cast<size_t>(list)];
+    keys.count = std::min(keys.count, rows);
+    tasks.push_back(
+        {list * heads, heads, first_row, step.rows - first_row, position_ + first_row, {&keys, 1}});
+  }
+  AttendCall call;
+  call.queries = {&queries_, 1};
+  call.heads = step.shape->heads;
+  call.head_dim = step.shape->head_dim;
+  call.scale = step.shape->scale;
+  call.rotations = table_;
+  call.compute = step.compute;
+  call.lse = lse_.data();
+  if (alone) {
+    unused_.resize(lse_.size() * static_cast<size_t>(call.head_dim));
+    call.out = unused_.data();
+    longhaul::attend(call, tasks);
+  }
+  column_sums(call, tasks, targets);
+}
+
+}  // namespace longhaul

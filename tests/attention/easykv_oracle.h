@@ -1,0 +1,70 @@
+#pragma once
+// methods.md 6.1 as a loop over rows, for the lists that one or all KV heads of a layer keep.
+
+#include <functional>
+
+#include "attention/eviction_oracle.h"
+
+namespace longhaul::testing_support {
+
+struct CountedToken {
+  PlacedToken at;
+  double sum = 0, squares = 0;  ///< of probabilities, since counting began
+  double seen = 0;              ///< how many
+  double last = 0;              ///< by the newest row
+};
+
+struct EasyKv {
+  int64_t budget = 30, stride = 8, sink = 4, recent = 6;
+  bool in_list = false;  ///< tokens stand at their index in the list
+};
+
+/// The tokens kept of a prompt of n, judged by query heads [first_head, last_head). `evict` takes
+/// `stride` tokens out of a list.
+inline std::vector<int64_t> easykv_by_definition(
+    const MethodRun& run, int layer, int first_head, int last_head, int64_t n, const EasyKv& how,
+    const std::function<void(std::vector<CountedToken>&)>& evict) {
+  int64_t size = std::min(n, how.budget + how.stride);
+  while ((n - size) % how.stride != 0) --size;
+  std::vector<CountedToken> kept;
+  for (int64_t token = 0; token < size; ++token) kept.push_back({{token, token}});
+  for (int64_t begin = size; begin < n; begin += how.stride) {
+    for (int64_t row = begin; row < begin + how.stride; ++row) {
+      kept.push_back({{row, row}});
+      std::vector<PlacedToken> keys;
+      for (CountedToken& token : kept) {
+        if (how.in_list) token.at.position = std::ssize(keys);
+        keys.push_back(token.at);
+        token.last = 0;
+      }
+      for (int head = first_head; head < last_head; ++head) {
+        const auto p = probabilities(run.shape, layer, run.inputs[static_cast<size_t>(layer)], head,
+                                     keys.back(), keys);
+        for (size_t j = 0; j < p.size(); ++j) {
+          kept[j].sum += p[j];
+          kept[j].squares += p[j] * p[j];
+          kept[j].last += p[j];
+          kept[j].seen += 1;
+        }
+      }
+    }
+    evict(kept);
+  }
+  std::vector<int64_t> tokens;
+  for (const CountedToken& token : kept) tokens.push_back(token.at.token);
+  return tokens;
+}
+
+/// `count` times, the lowest score of positions [begin, size - end) leaves, of equals the last.
+inline void evict_lowest(std::vector<CountedToken>& kept, int64_t count, int64_t begin, int64_t end,
+                         double CountedToken::*score) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto worst = kept.begin() + begin;
+    for (auto at = worst; at != kept.end() - end; ++at) {
+      if ((*at).*score <= (*worst).*score) worst = at;
+    }
+    kept.erase(worst);
+  }
+}
+
+}  // namespace longhaul::testing_support
