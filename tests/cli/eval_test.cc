@@ -1,0 +1,116 @@
+// longhaul eval, end to end on the embedded model.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+TEST(Eval, ListsTasksWithRuleAndSource) {
+  const Outcome o = Program().run({"eval", "--list"});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.out, {"passkey\n", "score: ", "from: ", "jsonl FILE"}));
+  EXPECT_TRUE(has(Program().run({"eval", "--help"}).out, {"Example", "--opening", "--controls"}));
+}
+
+TEST(Eval, TellsScoreIntervalAndCosts) {
+  Program program;
+  const std::string out = program.folder().path() / "run";
+  const std::vector<std::string> arguments{"eval",        "passkey,magic",
+                                           "--attention", "dense,streamingllm:recent=64",
+                                           "--lengths",   "300",
+                                           "-n",          "2",
+                                           "--out",       out};
+  const Outcome o = program.run(arguments);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.out, {"passkey", "magic", "first token", "100.0 %", "streamingllm:recent=64"}));
+  EXPECT_TRUE(has(o.err, {"16 answers", "records in " + out}));
+  std::vector<std::string> with_json = arguments;
+  with_json.push_back("--json");
+  const Outcome again = program.run(with_json);
+  ASSERT_EQ(again.status, 0) << again.err;
+  const auto json = again.json();
+  EXPECT_EQ(json["records"], 16);
+  EXPECT_EQ(json["finished"], true);
+  EXPECT_EQ(json["engine_seconds"], 0);  // everything was there
+  ASSERT_EQ(json["cells"].size(), 8u);
+  for (const auto& cell : json["cells"]) {
+    EXPECT_EQ(cell["n"], 2);
+    if (cell["method"] == "dense") {
+      EXPECT_EQ(cell["mean"], 1);
+    }
+  }
+}
+
+TEST(Eval, AsksTheUsersOwnCases) {
+  Program program;
+  const auto file = program.folder().write(
+      "cases.jsonl",
+      R"({"id":1,"context":"The pass key is 58213. Remember it. 58213 is the pass key.","question":"What is the pass key?","answers":["58213"]})"
+      "\n"
+      R"({"id":2,"context":"The pass key is 777. Remember it. 777 is the pass key.","question":"What is the pass key?","answers":["111"],"match":"exact"})"
+      "\n");
+  const Outcome o = program.run({"eval", "jsonl", file, "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto json = o.json();
+  ASSERT_EQ(json["cells"].size(), 1u);
+  EXPECT_EQ(json["cells"][0]["task"], "jsonl:cases");
+  EXPECT_EQ(json["cells"][0]["mean"], 0.5);
+}
+
+TEST(Eval, RefusesBeforeTheRun) {
+  Program program;
+  const std::string out = program.folder().path() / "run";
+  const auto bad = program.folder().write(
+      "bad.jsonl", "{\"id\":1,\"prompt\":\"p\",\"answers\":[\"x\"]}\n{\"id\":2}\n");
+  EXPECT_TRUE(refused(program.run({"eval", "jsonl", bad, "--out", out}),
+                      {"bad.jsonl line 2: ", "needs one of 'prompt'"}));
+  EXPECT_TRUE(refused(program.run({"eval", "pasckey", "--out", out}), {"did you mean 'passkey'"}));
+  EXPECT_TRUE(refused(program.run({"eval", "--out", out}), {"no task", "--list"}));
+  EXPECT_TRUE(refused(program.run({"eval", "jsonl"}), {"file is missing"}));
+  EXPECT_TRUE(refused(program.run({"eval", "passkey", "--attention", "dense,dense"}),
+                      {"--attention", "given twice"}));
+  EXPECT_TRUE(refused(program.run({"eval", "passkey", "--lengths", "80", "--out", out}),
+                      {"--lengths 80", "too short"}));
+  EXPECT_TRUE(
+      refused(program.run({"eval", "passkey", "-t", "1", "--parallel", "2"}), {"--parallel 2"}));
+  EXPECT_TRUE(refused(program.run({"eval", "passkey", "--data", "/nowhere"}), {"--data /nowhere"}));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Eval, InterruptedRunGoesOn) {
+  Program program;
+  const auto out = program.folder().path() / "run";
+  const std::vector<std::string> arguments{"eval", "passkey", "--lengths", "300",
+                                           "-n",   "40",      "--out",     out};
+  const auto lines = [&] {
+    std::ifstream in(out / "samples.jsonl");
+    return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+  };
+  const Outcome stopped = program.run_and_interrupt(arguments, [&] { return lines() >= 3; });
+  EXPECT_EQ(stopped.status, 130) << stopped.err;
+  EXPECT_TRUE(has(stopped.err, {"goes on from here"}));
+  const auto before = lines();
+  EXPECT_GE(before, 3);
+  EXPECT_LT(before, 80);
+  const Outcome rest = program.run(arguments);
+  EXPECT_EQ(rest.status, 0) << rest.err;
+  EXPECT_TRUE(has(rest.err, {std::to_string(80 - before) + " answers",
+                             std::to_string(before) + " were there"}));
+  EXPECT_EQ(lines(), 80);
+  EXPECT_TRUE(
+      refused(program.run({"eval", "passkey", "--lengths", "300", "--seed", "2", "--out", out}),
+              {"seed 1", "--out"}));
+}
+
+}  // namespace
+}  // namespace longhaul
