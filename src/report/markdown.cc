@@ -16,7 +16,10 @@ constexpr const char* kDash = "\xE2\x80\x93";
 /// Rows with columns aligned, so that the source reads as a table too.
 class MarkdownTable {
  public:
-  explicit MarkdownTable(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  /// The first `left` columns hold texts, the others numbers.
+  explicit MarkdownTable(std::vector<std::string> head, size_t left = 1) : left_(left) {
+    rows_.push_back(std::move(head));
+  }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
   std::string text() const {
@@ -28,13 +31,15 @@ class MarkdownTable {
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (size_t i = 0; i < widths.size(); ++i) {
         const std::string pad(widths[i] - width(rows_[r][i]), ' ');
-        out += i == 0 ? "| " + rows_[r][i] + pad + " |" : " " + pad + rows_[r][i] + " |";
+        out += i == 0 ? "|" : "";
+        out += i < left_ ? " " + rows_[r][i] + pad + " |" : " " + pad + rows_[r][i] + " |";
       }
       out += '\n';
       if (r > 0) continue;
       for (size_t i = 0; i < widths.size(); ++i) {
         const std::string rule(widths[i], '-');
-        out += i == 0 ? "|-" + rule + "-|" : "-" + rule + ":|";
+        out += i == 0 ? "|" : "";
+        out += i < left_ ? "-" + rule + "-|" : "-" + rule + ":|";
       }
       out += '\n';
     }
@@ -46,6 +51,7 @@ class MarkdownTable {
     return static_cast<size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
   }
+  size_t left_;
   std::vector<std::vector<std::string>> rows_;
 };
 
@@ -127,7 +133,7 @@ std::string task(const Results& results, size_t variant) {
 
 std::string failures(const Results& results) {
   constexpr size_t kMost = 50;
-  MarkdownTable table({"method", "task", "length", "sample", "why"});
+  MarkdownTable table({"method", "task", "length", "sample", "why"}, 5);
   size_t count = 0;
   for (const auto& [key, cell] : results.cells()) {
     for (const Record* r : cell.records) {
@@ -149,7 +155,8 @@ std::string difference_text(bool nll, double value) {
 
 std::string difference_table(const Results& results, const std::vector<Difference>& list) {
   MarkdownTable table({"b against a", "task", "length", "a", "b", "b \xE2\x88\x92 a",
-                       "95 % interval", "p", "p (Holm)", "n", "real"});
+                       "95 % interval", "p", "p (Holm)", "n", "real"},
+                      2);
   for (const Difference& d : list) {
     const bool nll = results.variants()[d.variant].metric == "nll";
     const std::string a = results.series()[d.a].label, b = results.series()[d.b].label;

@@ -105,10 +105,15 @@ std::string csv_field(std::string_view text) {
 
 std::string markdown_cell(std::string_view text) {
   std::string out;
-  for (const char c : escape_xml(text)) {
-    if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '[' || c == ']')
-      out += '\\';
-    out += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+  for (const char c : text) {
+    if (c == '&' || c == '<' || c == '>') {
+      out += escaped(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += ' ';
+    } else {
+      if (std::string_view("|\\`*_[]").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
   }
   return out;
 }
