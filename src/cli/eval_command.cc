@@ -48,7 +48,8 @@ struct EvalFlags {
 
 void EvalFlags::add_to(CLI::App& app) {
   app.add_option("task", tasks,
-                 "What to ask: names that --list explains, parted by commas, or 'jsonl FILE' for "
+                 "What to ask: tasks or families that --list explains, parted by commas, or 'jsonl "
+                 "FILE' for "
                  "cases of your own")
       ->type_name("TASK,...");
   model.add_to(app);
@@ -225,7 +226,7 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
 int run(const EvalFlags& flags) {
   if (flags.list) return list_tasks(flags.json);
   EvalSettings settings = flags.settings();
-  const std::vector<PlannedTask> tasks = plan_tasks(task_names(flags.tasks));
+  const std::vector<PlannedTask> tasks = plan_tasks(task_names(flags.tasks), flags.data);
   const auto engine = flags.model.open();
   if (settings.parallel > thread_count()) {
     user_error("--parallel {}: there are {} threads", settings.parallel, thread_count());

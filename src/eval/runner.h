@@ -43,7 +43,10 @@ struct EvalOutcome {
 };
 
 /// The registry's tasks and "jsonl:FILE". UserError: an unknown name, a bad line of a file.
-std::vector<PlannedTask> plan_tasks(std::span<const std::string> names);
+/// A family's name ("ruler") stands for its tasks; those whose data is not there are left out with
+/// a warning, unless none is left. `data`: the folder of --data.
+std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
+                                    const std::filesystem::path& data = {});
 
 /// UserError when the folder holds another run, when data are missing, or when a length is too
 /// short for a task.

@@ -38,5 +38,7 @@ struct TaskInfo {
 std::span<const TaskInfo> eval_tasks();
 /// UserError lists the names nearest to it.
 const TaskInfo& eval_task(std::string_view name);
+/// The task of that name, or all of a family: "ruler" means every "ruler/...".
+std::vector<const TaskInfo*> eval_tasks_named(std::string_view name);
 
 }  // namespace longhaul

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "eval/task.h"
@@ -51,11 +53,25 @@ const TaskInfo& eval_task(std::string_view name) {
   for (const TaskInfo& task : eval_tasks()) {
     if (task.name == name) return task;
     names.push_back(task.name);
+    names.push_back(task.name.substr(0, task.name.find('/')));
   }
   const std::string_view nearest = nearest_name(name, names);
   if (!nearest.empty()) user_error("task '{}' is not known; did you mean '{}'?", name, nearest);
+  for (std::string_view& task : names) task = task.substr(0, task.find('/'));
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   user_error("task '{}' is not known; there are: {} (longhaul eval --list says more)", name,
              fmt::join(names, ", "));
+}
+
+std::vector<const TaskInfo*> eval_tasks_named(std::string_view name) {
+  std::vector<const TaskInfo*> family;
+  for (const TaskInfo& task : eval_tasks()) {
+    if (task.name.starts_with(name) && task.name.substr(name.size()).starts_with('/')) {
+      family.push_back(&task);
+    }
+  }
+  if (family.empty()) family.push_back(&eval_task(name));
+  return family;
 }
 
 }  // namespace longhaul

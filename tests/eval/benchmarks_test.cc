@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "eval/prompt_template.h"
+#include "eval/runner.h"
 #include "eval/score_text.h"
 #include "eval/task_run.h"
 #include "eval/tasks/benchmark_families.h"
@@ -302,6 +303,24 @@ TEST(FewShot, ExamplesAndQuestionsDiffer) {
   EXPECT_GT(subjects.size(), 15u) << "drawn over all subjects";
   const auto sums = samples_of("gsm8k", data(), 0, 50);
   for (const Sample& s : sums) EXPECT_EQ(s.context.find(s.question), std::string::npos);
+}
+
+TEST(Families, StandForTheirTasks) {
+  EXPECT_EQ(eval_tasks_named("ruler").size(), 13u);
+  EXPECT_EQ(eval_tasks_named("longbench").size(), 21u);
+  EXPECT_EQ(eval_tasks_named("infinitebench").size(), 12u);
+  EXPECT_EQ(eval_tasks_named("babilong").size(), 20u);
+  EXPECT_EQ(eval_tasks_named("ruler/vt").size(), 1u);
+  EXPECT_EQ(error_of([] { eval_tasks_named("rule"); }),
+            "task 'rule' is not known; did you mean 'ruler'?");
+}
+
+TEST(Families, LeaveOutWhatHasNoData) {
+  const auto planned = plan_tasks(std::vector<std::string>{"longbench", "gsm8k"});
+  ASSERT_EQ(planned.size(), 3u);
+  EXPECT_EQ(planned[0].name, "longbench/multifieldqa_zh");
+  EXPECT_EQ(planned[1].name, "longbench/passage_retrieval_zh");
+  EXPECT_TRUE(has(error_of([] { plan_tasks(std::vector<std::string>{"leval"}); }), {"--data"}));
 }
 
 TEST(Benchmarks, MissingFilesAreNamed) {
