@@ -86,6 +86,13 @@ MethodInfo roco_method() {
   info.name = "roco";
   info.summary = "keeps keys that get much attention, and those whose attention varies";
   info.when = "as h2o, where what matters is needed by few queries";
+  info.keeps =
+      "the rows that get much attention on average, those whose attention varies, sinks and the "
+      "newest; the rest is gone for good";
+  info.harms =
+      "a fact that is mentioned once and asked for at the end. Counting costs a second pass over "
+      "the "
+      "keys";
   info.paper =
       "On the Efficacy of Eviction Policy for Key-Value Constrained Generative Language "
       "Model Inference, arXiv 2402.06262";
