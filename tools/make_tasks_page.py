@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/tasks.md from what `longhaul eval --list --json` says.
+
+  tools/make_tasks_page.py LONGHAUL [--check]
+--check changes nothing and fails when the page is out of date.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/tasks.md"
+BEGIN, END = "<!-- tables: tools/make_tasks_page.py -->\n", "<!-- end of tables -->\n"
+TITLES = {"ruler": "RULER", "longbench": "LongBench", "infinitebench": "InfiniteBench", "babilong": "BABILong",
+          "leval": "L-Eval", "multidoc": "Many documents", "multihop": "Many documents, two that answer"}
+
+
+def family(name):
+    return name.split("/")[0] if "/" in name else ""
+
+
+def tables(tasks):
+    out, last = [], None
+    for task in tasks:
+        if family(task["name"]) != last or last is None:
+            last = family(task["name"])
+            out.append(f"\n### {TITLES.get(last, 'Our own, and single ones')}\n\n"
+                       "| task | what is asked | score | prompt and data | length |\n|---|---|---|---|---|\n")
+        length = "any" if task["any_length"] else "its own"
+        cells = [f"`{task['name']}`", task["summary"], task["rule"], task["source"], length]
+        out.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+    return "".join(out) + "\n"
+
+
+def main():
+    listed = subprocess.run([sys.argv[1], "eval", "--list", "--json"], check=True, capture_output=True)
+    # Tasks without a family first, then each family once.
+    tasks = json.loads(listed.stdout)
+    order = list(dict.fromkeys(family(t["name"]) for t in tasks))
+    tasks.sort(key=lambda t: (family(t["name"]) != "", order.index(family(t["name"]))))
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    text = before + BEGIN + tables(tasks) + END + rest.split(END)[1]
+    if "--check" in sys.argv:
+        sys.exit(text != PAGE.read_text(encoding="utf-8") and f"{PAGE}: out of date")
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
