@@ -61,7 +61,8 @@ class Ltri final : public AttentionMethod {
     int64_t floats = 0;
     for (size_t l = 0; l < layers_.size(); ++l) {
       if (!o_.layers[l].looks_up) continue;
-      floats += tokens / o_.blocks.block * o_.vectors * width(static_cast<int>(l));
+      const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, o_.blocks.block);
+      floats += tokens / o_.blocks.block * vectors * width(static_cast<int>(l));
       floats += (o_.blocks.local + o_.blocks.chunk + o_.blocks.block) * o_.blocks.block;
     }
     return blocks_.most_kv_bytes(layout, tokens, chunk) +
