@@ -41,7 +41,7 @@ def main():
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     text = before + BEGIN + tables(tasks) + END + rest.split(END)[1]
     if "--check" in sys.argv:
-        sys.exit(text != PAGE.read_text(encoding="utf-8") and f"{PAGE}: out of date")
+        sys.exit(text != PAGE.read_text(encoding="utf-8") and f"docs/tasks.md is out of date: {sys.argv[0]} {sys.argv[1]}")
     PAGE.write_text(text, encoding="utf-8")
 
 
