@@ -41,8 +41,8 @@ struct TopKeysCall {
 };
 
 /// Of equal scores the lower key wins. Tasks must not overlap in (row, head). Up to 8 rows times
-/// heads stream the keys once, in f32; more rows multiply packed tiles (kBest: bf16 products where
-/// the CPU has them, queries rounded to bf16).
+/// heads stream the keys once; more rows multiply packed tiles. Sums are f32; kBest: queries are
+/// rounded to bf16 where the CPU has bf16 products.
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 
 }  // namespace longhaul

@@ -3,6 +3,7 @@
 // where there is one (few_tiles.h); other arithmetic is f32.
 
 #include "ops/cpu/attention_kernels.h"
+#include "ops/cpu/few_rows.h"
 #include "ops/cpu/few_tiles.h"
 #include "ops/cpu/key_rows.h"
 
@@ -89,44 +90,6 @@ void add_values(Few& f, int count) {
   for (; t < f.dim; t += kLanes) add_values_at<T, M, 1>(f, count, t);
 }
 
-using Step = void (*)(Few&, int);
-
-template <template <DType, int> class Kernel, DType T>
-Step pick_rows(int rows) {
-  switch (rows) {
-    case 1:
-      return Kernel<T, 1>::run;
-    case 2:
-      return Kernel<T, 2>::run;
-    case 3:
-      return Kernel<T, 3>::run;
-    case 4:
-      return Kernel<T, 4>::run;
-    case 5:
-      return Kernel<T, 5>::run;
-    case 6:
-      return Kernel<T, 6>::run;
-    case 7:
-      return Kernel<T, 7>::run;
-    default:
-      return Kernel<T, 8>::run;
-  }
-}
-
-template <template <DType, int> class Kernel>
-Step pick(DType type, int rows) {
-  switch (type) {
-    case DType::F32:
-      return pick_rows<Kernel, DType::F32>(rows);
-    case DType::F16:
-      return pick_rows<Kernel, DType::F16>(rows);
-    case DType::BF16:
-      return pick_rows<Kernel, DType::BF16>(rows);
-    default:
-      return pick_rows<Kernel, DType::Q8_0>(rows);
-  }
-}
-
 template <DType T, int M>
 struct ScoreKeys {
   static void run(Few& f, int count) { score_keys<T, M>(f, count); }
@@ -211,25 +174,12 @@ const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
   return reinterpret_cast<const std::byte*>(packed);
 }
 
-/// Where keys [at, at + count) lie; a stretch without an index walks along its pages.
-void locate_keys(const Reading& r, int64_t at, int64_t count, const std::byte** keys) {
-  const KeySegment& s = r.segment;
-  while (count > 0) {
-    const int64_t row = row_of(s, at), page = s.rows.page_rows;
-    int64_t run = s.index != nullptr ? 1 : page - (row & (page - 1));
-    run = run < count ? run : count;
-    const std::byte* key = key_row(s.rows, r.stride, row);
-    for (int64_t i = 0; i < run; ++i) keys[i] = key + i * r.stride;
-    at += run, count -= run, keys += run;
-  }
-}
-
 /// Finds a group of keys, its values, and the keys of the next group (what is left of it).
 void locate(Few& f, const Reading& r, int64_t at, int count, int64_t end) {
   const KeySegment& s = r.segment;
   const int64_t left = end - at - kGroup, later = left < 0 ? 0 : left < count ? left : count;
-  locate_keys(r, at, count, f.key);
-  locate_keys(r, at + kGroup, later, f.next_key);
+  locate_keys(s, r.stride, at, count, f.key);
+  locate_keys(s, r.stride, at + kGroup, later, f.next_key);
   for (int64_t i = later; i < count; ++i) f.next_key[i] = f.key[i];
   for (int i = 0; i < count; ++i) f.value[i] = f.key[i] + r.value_offset;
   if (s.rotate || r.key_type != s.rows.type) {
@@ -263,8 +213,8 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   load_queries(f, s.query);
   const Reading r(f, s);
   f.row_bytes = r.stride;
-  const Step score = pick<ScoreKeys>(r.key_type, f.rows);
-  const Step add = pick<AddValues>(r.value_type, f.rows);
+  const auto score = pick<ScoreKeys>(r.key_type, f.rows);
+  const auto add = pick<AddValues>(r.value_type, f.rows);
   const KeyRange first = visible_keys(s, f.unit.row_position);
   const KeyRange last = visible_keys(s, f.unit.row_position + f.unit.row_count - 1);
   begin = begin > first.begin ? begin : first.begin;

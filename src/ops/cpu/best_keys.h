@@ -24,6 +24,9 @@ struct BestKeys {
     for (int i = 0; i < flat_rows * unit.k; ++i) unit.scores[i] = kNoScore, unit.keys[i] = -1;
   }
 
+  /// What a score must be above to enter the list of row f.
+  float worst(int f) const { return unit.scores[f * unit.k + unit.k - 1]; }
+
   /// Scores of keys first, first + 1, ... for row f; `padded` of them, a multiple of 32, of which
   /// those that are no keys hold kNoScore.
   void offer(int f, const float* scores, int padded, int64_t first) const {

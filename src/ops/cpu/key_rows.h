@@ -35,6 +35,19 @@ static inline const std::byte* value_row(const PagedRows& rows, int stride, int6
   return key_row(rows, stride, row) + static_cast<int64_t>(rows.page_rows) * stride;
 }
 
+/// Where keys [at, at + count) of a segment lie; a stretch without an index walks along its pages.
+static inline void locate_keys(const KeySegment& s, int stride, int64_t at, int64_t count,
+                               const std::byte** keys) {
+  while (count > 0) {
+    const int64_t row = row_of(s, at), page = s.rows.page_rows;
+    int64_t run = s.index != nullptr ? 1 : page - (row & (page - 1));
+    run = run < count ? run : count;
+    const std::byte* key = key_row(s.rows, stride, row);
+    for (int64_t i = 0; i < run; ++i) keys[i] = key + i * stride;
+    at += run, count -= run, keys += run;
+  }
+}
+
 static inline float f16_scalar(const std::byte* p) {
 #if defined(__F16C__)
   uint16_t h;
@@ -96,7 +109,13 @@ static inline void rotate_in_place(const Rotations& r, int64_t position, float* 
   const int half = r.rotary_dim / 2;
   const float* cosine = r.cosine + (position - r.first) * half;
   const float* sine = r.sine + (position - r.first) * half;
-  for (int t = 0; t < half; ++t) {
+  int t = 0;
+  for (; t + kLanes <= half; t += kLanes) {
+    const Vec a = load(x + t), b = load(x + t + half), c = load(cosine + t), w = load(sine + t);
+    store(x + t, a * c - b * w);
+    store(x + t + half, b * c + a * w);
+  }
+  for (; t < half; ++t) {
     const float a = x[t], b = x[t + half];
     x[t] = a * cosine[t] - b * sine[t];
     x[t + half] = b * cosine[t] + a * sine[t];

@@ -1,9 +1,10 @@
 // Best keys of few rows (decode): bound by memory, so every key is read once, straight from its
-// page, for all rows that share it; arithmetic is f32.
+// page, for all rows that share it. On the matrix unit, where there is one, else in f32.
 
 #include "ops/cpu/best_keys.h"
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/flat_rows.h"
+#include "ops/cpu/key_scores.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -50,17 +51,43 @@ struct ScoreKeys {
   }
 };
 
+/// Where a tile's keys lie, and those of the next tile.
 void find_keys(Few& f, const KeySegment& s, int64_t begin, int count, int64_t end, bool convert) {
-  for (int i = 0; i < count; ++i) {
-    const int64_t at = begin + i, later = at + kTopTile < end ? at + kTopTile : at;
-    f.key[i] = key_row(s.rows, f.row_bytes, row_of(s, at));
-    f.ahead[i] = key_row(s.rows, f.row_bytes, row_of(s, later));
-    if (!convert) continue;
+  const int64_t left = end - begin - kTopTile, later = left < 0 ? 0 : left < count ? left : count;
+  locate_keys(s, f.row_bytes, begin, count, f.key);
+  locate_keys(s, f.row_bytes, begin + kTopTile, later, f.ahead);
+  for (int64_t i = later; i < count; ++i) f.ahead[i] = f.key[i];
+  for (int i = 0; i < count && convert; ++i) {
     float* to = f.fetched + i * f.dim;
     load_row(s.rows, f.key[i], to);
     f.key[i] = reinterpret_cast<const std::byte*>(to);
   }
 }
+
+#if defined(__AMX_BF16__)
+void on_matrix_unit(const TopKeysUnit& unit, const FlatRows& rows, const BestKeys& best, Few& f) {
+  const KeySegment& s = *unit.rows.segments;
+  KeyScores scores;
+  KeyScores::begin();
+  scores.load_queries(f.queries, rows.count, f.dim);
+  const int64_t end = unit.rows.key_begin + unit.rows.key_count;
+  alignas(64) float worst[16];  // score that a query's list must be beaten with
+  for (int m = 0; m < 16; ++m) worst[m] = m < rows.count ? kNoScore : -kNoScore;
+  for (int64_t begin = unit.rows.key_begin; begin < end; begin += kTopTile) {
+    const int count = end - begin < kTopTile ? static_cast<int>(end - begin) : kTopTile;
+    const __m512 top = scores.score(s, f.row_bytes, begin, count);
+    unsigned beaten = _mm512_cmp_ps_mask(top, _mm512_load_ps(worst), _CMP_GT_OQ);
+    for (; beaten != 0; beaten &= beaten - 1) {
+      const int m = __builtin_ctz(beaten), padded = round_up(count, 32);
+      scores.column(m, count, f.scores);
+      for (int j = count; j < padded; ++j) f.scores[j] = kNoScore;
+      best.offer(m, f.scores, padded, begin);
+      worst[m] = best.worst(m);
+    }
+  }
+  KeyScores::end();
+}
+#endif
 
 }  // namespace
 
@@ -78,11 +105,13 @@ void top_keys_few(const TopKeysUnit& unit, std::byte* scratch) {
   lay_out(call, scratch, f);
   f.row_bytes = row_stride(s.rows);
   rows.load_queries(call.queries[0], 0, rows.count, f.dim, call.scale, f.queries);
+  best.clear(rows.count);
+#if defined(__AMX_BF16__)
+  if (KeyScores::serves(call, s.rows)) return on_matrix_unit(unit, rows, best, f);
+#endif
   const bool convert = call.head_dim % 16 != 0;  // not whole vectors
   if (convert) std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(kTopTile * f.dim));
   const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type, rows.count);
-
-  best.clear(rows.count);
   const int64_t end = unit.rows.key_begin + unit.rows.key_count;
   for (int64_t begin = unit.rows.key_begin; begin < end; begin += kTopTile) {
     const int count = end - begin < kTopTile ? static_cast<int>(end - begin) : kTopTile;
