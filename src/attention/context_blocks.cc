@@ -60,7 +60,7 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
     : o_(options),
       shape_(shape),
       votes_(static_cast<size_t>(shape.layers)),
-      resident_(static_cast<size_t>(shape.layers)) {}
+      cached_(static_cast<size_t>(shape.layers)) {}
 
 void ContextBlocks::start_prompt() {
   rotation_table_.clear();
@@ -162,42 +162,15 @@ void ContextBlocks::attend(LayerStep& step, const std::function<std::vector<int3
                   lse_.data());
 }
 
-/// Loads the pages of the chosen blocks, and spills those that were not used for longest. Pages
-/// that initial tokens or the remainder share with a block always stay.
 void ContextBlocks::make_resident(LayerStep& step, std::span<const int32_t> chosen) {
+  BlockCache& cache = cached_[static_cast<size_t>(step.layer)];
   const int64_t per_page = step.store->layout().page_rows;
-  std::vector<int32_t>& used = resident_[static_cast<size_t>(step.layer)];
-  const auto each_head = [&](auto&& move, int32_t page) {
-    for (int head = 0; head < step.kv_heads; ++head) {
-      ((*step.store).*move)(step.layer, head, page * per_page, (page + 1) * per_page);
-    }
-  };
-  using Move = void (KvStore::*)(int, int, int64_t, int64_t);
-  const Move load = &KvStore::load, spill = &KvStore::spill;
-  size_t now = 0;
+  cache.begin_step(static_cast<size_t>(o_.cached * ((o_.block + per_page - 1) / per_page)));
   for (const int32_t block : chosen) {
     const int64_t first = split_.init + block * o_.block;
-    const int64_t begin = std::max(first / per_page, (split_.init + per_page - 1) / per_page);
-    const int64_t end =
-        std::min((first + o_.block + per_page - 1) / per_page, split_.remainder / per_page);
-    for (int64_t page = begin; page < end; ++page) {
-      const auto found = std::find(used.begin(), used.end(), narrow(page));
-      if (found != used.end()) {
-        now += found < used.end() - static_cast<std::ptrdiff_t>(now) ? 1 : 0;
-        std::rotate(found, found + 1, used.end());
-      } else {
-        each_head(load, narrow(page));
-        used.push_back(narrow(page));
-        ++now;
-      }
-    }
+    cache.use(*step.store, step.layer, first, first + o_.block, split_.init, split_.remainder);
   }
-  const int64_t limit = o_.cached * ((o_.block + per_page - 1) / per_page);
-  const size_t keep = std::max(now, static_cast<size_t>(limit));
-  if (used.size() <= keep) return;
-  const auto victims = used.end() - static_cast<std::ptrdiff_t>(keep);
-  for (auto page = used.begin(); page != victims; ++page) each_head(spill, *page);
-  used.erase(used.begin(), victims);
+  cache.end_step(*step.store, step.layer);
 }
 
 void ContextBlocks::end(LayerStep& step, const std::function<void(const AgedBlock&)>& aged) {

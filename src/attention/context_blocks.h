@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/block_cache.h"
 #include "attention/registry.h"
 
 namespace longhaul {
@@ -93,8 +94,8 @@ class ContextBlocks {
 
   BlockOptions o_;
   ModelShape shape_;
-  std::vector<std::vector<float>> votes_;       ///< per layer: [remainder tokens, heads]
-  std::vector<std::vector<int32_t>> resident_;  ///< per layer: pages of blocks, last used last
+  std::vector<std::vector<float>> votes_;  ///< per layer: [remainder tokens, heads]
+  std::vector<BlockCache> cached_;         ///< per layer
 
   RotationBuffer rotation_table_, angle_table_;
   const Rotations* rotations_ = nullptr;

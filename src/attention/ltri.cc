@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "attention/block_maps.h"
 #include "attention/context_blocks.h"
 #include "attention/ltri_options.h"
 #include "attention/span_index.h"
@@ -13,7 +14,6 @@
 #include "base/error.h"
 #include "ops/ranking.h"
 #include "ops/span_division.h"
-#include "ops/tile_map.h"
 
 namespace longhaul {
 namespace {
@@ -24,6 +24,7 @@ class Ltri final : public AttentionMethod {
       : o_(options),
         shape_(shape),
         blocks_(options.blocks, shape),
+        maps_(options.blocks, shape.layers),
         layers_(options.layers.size()) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
@@ -36,7 +37,8 @@ class Ltri final : public AttentionMethod {
     blocks_.begin(step);
     Layer& layer = at(step);
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
-    if (looks_up(step) && layer.index.blocks() != blocks) {
+    const bool strays = !layer.chosen.empty() && layer.chosen.back() >= blocks;
+    if ((looks_up(step) && layer.index.blocks() != blocks) || strays) {
       user_error("the session file is damaged: its index is of another context");
     }
     if (blocks <= o_.blocks.topk) {
@@ -52,9 +54,9 @@ class Ltri final : public AttentionMethod {
       blocks_.attend(step, layer.chosen);
     }
     if (!looks_up(step)) return blocks_.end(step, nullptr);
-    add_map_rows(step);
+    maps_.add(step, blocks_);
     blocks_.end(step, [&](const AgedBlock& block) { represent(step, block); });
-    drop_map_rows(step);
+    maps_.drop(step);
   }
 
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
@@ -71,17 +73,17 @@ class Ltri final : public AttentionMethod {
 
   void save(ByteWriter& out) const override {
     blocks_.save(out);
+    maps_.save(out);
     for (const Layer& layer : layers_) {
       layer.index.save(out);
-      out.array(std::span<const float>(layer.map));
       out.array(std::span<const int32_t>(layer.chosen));
     }
   }
   void restore(ByteReader& in) override {
     blocks_.restore(in);
+    maps_.restore(in);
     for (size_t l = 0; l < layers_.size(); ++l) {
       layers_[l].index.restore(in, width(static_cast<int>(l)));
-      layers_[l].map = in.array<float>();
       layers_[l].chosen = in.array<int32_t>();
       const auto& chosen = layers_[l].chosen;
       if (!std::is_sorted(chosen.begin(), chosen.end()) || (!chosen.empty() && chosen[0] < 0)) {
@@ -95,7 +97,6 @@ class Ltri final : public AttentionMethod {
  private:
   struct Layer {
     SpanIndex index;
-    std::vector<float> map;       ///< [tokens from first_mapped() on, block]: see ops/tile_map.h
     std::vector<int32_t> chosen;  ///< blocks, by the last step that looked up
   };
 
@@ -107,11 +108,6 @@ class Ltri final : public AttentionMethod {
     const int heads = rule(layer).head >= 0 ? 1 : shape_.kv_heads[static_cast<size_t>(layer)];
     return int64_t{heads} * shape_.head_dim;
   }
-  /// The first token that is or will be in a block, but has not left the remainder.
-  int64_t first_mapped(int64_t tokens) const {
-    return std::max(split_context(o_.blocks, tokens).remainder, o_.blocks.init);
-  }
-
   std::vector<int32_t> look_up(const LayerStep& step) {
     std::vector<float> scores =
         at(step).index.scores(query_vectors(step), width(step.layer), o_.similarity);
@@ -170,9 +166,7 @@ class Ltri final : public AttentionMethod {
     const int block = static_cast<int>(o_.blocks.block);
     for (int first = 0; first < step.rows; first += block) {
       const int rows = std::min(block, step.rows - first);
-      map_.assign(static_cast<size_t>(rows) * static_cast<size_t>(rows), 0.0f);
-      add_tile(step, first, rows, step.begin + first, rows, map_.data(), rows);
-      const BlockMap map{map_.data(), rows, rows};
+      const BlockMap map = maps_.of_rows(step, blocks_, first, rows);
       std::vector<float> votes(static_cast<size_t>(rows));
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; j <= i; ++j) votes[static_cast<size_t>(j)] += map.at(i, j);
@@ -210,52 +204,11 @@ class Ltri final : public AttentionMethod {
     vectors.resize(begin + one);
   }
 
-  /// Adds the map of `rows` rows of the step, from `first` on, against `keys` tokens from `token`
-  /// on.
-  void add_tile(const LayerStep& step, int first, int rows, int64_t token, int64_t keys, float* map,
-                int64_t stride) {
-    segments_.clear();
-    for (int head = 0; head < step.kv_heads; ++head) {
-      KeySegment& s = segments_.emplace_back(blocks_.near_keys(step, head));
-      s.begin = token;
-      s.position = token - blocks_.near_begin();
-      s.count = keys;
-    }
-    const float* queries = blocks_.near_q();
-    const MapTile tile{first, rows, blocks_.near_position() + first, segments_, map, stride};
-    tile_maps(blocks_.near_call(step, queries), {&tile, 1});
-  }
-
-  /// Every row's probabilities within its own block, for the time when the block is divided.
-  void add_map_rows(const LayerStep& step) {
-    std::vector<float>& map = at(step).map;
-    const int64_t block = o_.blocks.block, base = first_mapped(step.begin);
-    const int64_t end = step.begin + step.rows;
-    if (map.size() != static_cast<size_t>(std::max<int64_t>(0, step.begin - base) * block)) {
-      user_error("the session file is damaged: its attention maps are of another context");
-    }
-    map.resize(static_cast<size_t>(std::max<int64_t>(0, end - base) * block));
-    for (int64_t t = std::max(step.begin, base); t < end;) {
-      const int64_t start = o_.blocks.init + (t - o_.blocks.init) / block * block;
-      const int64_t stop = std::min(start + block, end);
-      add_tile(step, static_cast<int>(t - step.begin), static_cast<int>(stop - t), start,
-               stop - start, map.data() + (t - base) * block, block);
-      t = stop;
-    }
-  }
-
-  void drop_map_rows(const LayerStep& step) {
-    std::vector<float>& map = at(step).map;
-    const int64_t gone = first_mapped(step.begin + step.rows) - first_mapped(step.begin);
-    map.erase(map.begin(), map.begin() + static_cast<std::ptrdiff_t>(gone * o_.blocks.block));
-  }
-
   /// Divides a block into spans and adds their index vectors to the layer's index.
   void represent(const LayerStep& step, const AgedBlock& block) {
     const int64_t n = o_.blocks.block, dim = shape_.head_dim, heads = shape_.heads;
     const int head = rule(step.layer).head;
-    const BlockMap map{at(step).map.data() + (block.first - first_mapped(step.begin)) * n,
-                       static_cast<int>(n), static_cast<int>(n)};
+    const BlockMap map = maps_.of(step, block);
     std::vector<float> votes(static_cast<size_t>(n)), vectors, value(static_cast<size_t>(dim));
     for (size_t i = 0; i < block.votes.size(); ++i)
       votes[i / static_cast<size_t>(heads)] += block.votes[i];
@@ -278,11 +231,10 @@ class Ltri final : public AttentionMethod {
   LtriOptions o_;
   ModelShape shape_;
   ContextBlocks blocks_;
+  BlockMaps maps_;
   std::vector<Layer> layers_;
   std::vector<float> weights_;  ///< per block: of the retrieval heads of this pass that chose it
   std::vector<float> latest_;   ///< per block: score by the last of them
-  std::vector<float> map_;
-  std::vector<KeySegment> segments_;
 };
 
 }  // namespace

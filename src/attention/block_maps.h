@@ -1,0 +1,43 @@
+#pragma once
+// The attention maps of blocks (Ltri-LLM, methods.md 4.2): what every token paid the earlier tokens
+// of its own block, kept row by row until the block leaves the remainder and is divided into spans.
+
+#include <vector>
+
+#include "attention/context_blocks.h"
+#include "ops/span_division.h"
+
+namespace longhaul {
+
+class BlockMaps {
+ public:
+  BlockMaps(const BlockOptions& options, int layers)
+      : o_(options), maps_(static_cast<size_t>(layers)) {}
+
+  /// Adds the rows of a layer of a step. Throws UserError when a session file has brought other
+  /// rows than the context has.
+  void add(const LayerStep& step, const ContextBlocks& blocks);
+  /// The map of a block that has just aged in the step. Valid until drop().
+  BlockMap of(const LayerStep& step, const AgedBlock& block) const;
+  /// Forgets the rows of blocks that have aged in the step.
+  void drop(const LayerStep& step);
+
+  /// The map of `rows` rows of the step, from `first` on, among themselves. Valid until the next.
+  BlockMap of_rows(const LayerStep& step, const ContextBlocks& blocks, int first, int rows);
+
+  void save(ByteWriter& out) const;
+  void restore(ByteReader& in);
+
+ private:
+  int64_t first_token(int64_t tokens) const;
+  void add_tile(const LayerStep& step, const ContextBlocks& blocks, int first, int rows,
+                int64_t token, int64_t keys, float* map, int64_t stride);
+  std::vector<float>& at(const LayerStep& step) { return maps_[static_cast<size_t>(step.layer)]; }
+
+  BlockOptions o_;
+  std::vector<std::vector<float>> maps_;  ///< per layer: [tokens from first_token() on, block]
+  std::vector<float> rows_;
+  std::vector<KeySegment> segments_;
+};
+
+}  // namespace longhaul
