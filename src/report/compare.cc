@@ -1,6 +1,7 @@
 #include "report/compare.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/error.h"
@@ -86,15 +87,23 @@ Comparison compare_series(const Results& results,
   Comparison comparison;
   for (const auto& [a, b] : pairs) {
     for (size_t variant = 0; variant < results.variants().size(); ++variant) {
+      const bool nll = results.variants()[variant].metric == "nll";
       Pairs all;
+      Cell texts_a, texts_b;  // of nll: a text read at several lengths is one sample
       for (const int64_t length : results.lengths_of(variant)) {
         const Cell* cell_a = results.cell(variant, length, a);
         const Cell* cell_b = results.cell(variant, length, b);
         Pairs here;
         add_pairs(cell_a, cell_b, here);
-        add_pairs(cell_a, cell_b, all);
+        if (!nll) {
+          add_pairs(cell_a, cell_b, all);
+        } else if (cell_a != nullptr && cell_b != nullptr) {
+          std::ranges::copy(cell_a->records, std::back_inserter(texts_a.records));
+          std::ranges::copy(cell_b->records, std::back_inserter(texts_b.records));
+        }
         add_difference(comparison.by_length, {a, b, variant, length, {}, 1, 0, 0, 0}, here);
       }
+      if (nll) add_pairs(&texts_a, &texts_b, all);
       add_difference(comparison.over_lengths, {a, b, variant, std::nullopt, {}, 1, 0, 0, 0}, all);
     }
   }

@@ -132,6 +132,29 @@ TEST_F(ResultsTest, RunsWithDifferentSamplesCountOnlyTheCommonOnes) {
   EXPECT_EQ(c.by_length.size(), 1);
 }
 
+TEST_F(ResultsTest, ATextReadAtSeveralLengthsIsOnePair) {
+  std::vector<Record> records;
+  for (const char* method : {"dense", "tova"}) {
+    for (const int64_t length : {2048, 4096}) {
+      for (const char* text : {"emma", "frankenstein"}) {
+        Record r = answer(method, std::string(text) + "@0", 0, length, "book");
+        r.metric = "nll";
+        r.position = 0;
+        r.reply_tokens = length;
+        r.score = method[0] == 'd' ? 3 : length == 2048 ? 3.5 : 5;
+        records.push_back(r);
+      }
+    }
+  }
+  const Results& r = results_of({records});
+  const Comparison c = compare_series(r, pairs_against(r, "dense"));
+  ASSERT_EQ(c.over_lengths.size(), 1);
+  EXPECT_EQ(c.over_lengths[0].paired.n, 2);
+  EXPECT_NEAR(c.over_lengths[0].paired.difference, (0.5 * 2048 + 2.0 * 4096) / 6144, 1e-12);
+  ASSERT_EQ(c.by_length.size(), 2);
+  EXPECT_EQ(c.by_length[0].paired.n, 2);
+}
+
 TEST_F(ResultsTest, HostileFoldersAreNamed) {
   const auto refused = [&](const std::filesystem::path& p) {
     return error_of([&] { read_run(p); });
