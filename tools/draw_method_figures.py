@@ -10,6 +10,7 @@ import argparse
 import html
 import pathlib
 import random
+import sys
 
 DOCUMENT, PROMPT, ALL = 28, 32, 40
 FACTS = (6, 13, 14)
@@ -354,10 +355,19 @@ def draw(name, panels):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="methods; all when none is given")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a picture is not as drawn")
     options = parser.parse_args()
     PICTURES.mkdir(exist_ok=True)
     for name in options.names or METHODS:
-        (PICTURES / f"{name}.svg").write_text(draw(name, METHODS[name]))
+        picture, path = draw(name, METHODS[name]), PICTURES / f"{name}.svg"
+        if not options.check:
+            path.write_text(picture)
+        elif not path.exists() or path.read_text() != picture:
+            sys.exit(f"error: {path} is not what tools/draw_method_figures.py draws: run it")
+    if options.check:
+        for page in PICTURES.parent.glob("*.md"):
+            if page.stem in METHODS and f"pictures/{page.stem}.svg" not in page.read_text():
+                sys.exit(f"error: {page} does not show pictures/{page.stem}.svg")
 
 
 if __name__ == "__main__":
