@@ -131,6 +131,8 @@ TEST(TopKeys, AreThoseOfAPlainLoopForEveryTypeAndSize) {
       {DType::Q8_0, 32, 8, 1, 64, 500, 2}, {DType::F32, 8, 3, 1, 2, 5, 8},
       {DType::BF16, 128, 1, 50, 0, 1, 4},  {DType::BF16, 40, 10, 1, 9, 2000, 4},
       {DType::F32, 40, 1, 400, 0, 260, 2}, {DType::BF16, 64, 2, 5, 0, 0, 4},
+      {DType::BF16, 128, 2, 2, 7, 500, 4}, {DType::BF16, 96, 5, 1, 1, 150, 4},
+      {DType::BF16, 160, 1, 3, 0, 200, 4},
   };
   at_every_isa([&] {
     for (const Case& c : cases) {
