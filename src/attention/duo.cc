@@ -25,10 +25,6 @@ class Duo final : public AttentionMethod {
         strict_(options.text("prefill_mode") == "strict_streaming") {
     const std::string& file = options.text("gates");
     const double sparsity = options.real("sparsity"), threshold = options.real("threshold");
-    if (threshold >= 0 && sparsity != 0.5) {
-      user_error("--attention duo: sparsity={} and threshold={}: give one of the two", sparsity,
-                 threshold);
-    }
     if (!file.empty()) {
       const HeadGates gates = read_gates(file, shape.kv_heads);
       full_ =
@@ -126,7 +122,7 @@ constexpr OptionInfo kOptions[] = {
     {"sparsity", OptionKind::kReal, "0.5", "", 0, 1, "",
      "share of KV heads that stream, those with the lowest gates"},
     {"threshold", OptionKind::kReal, "-1", "", -1, 1, "",
-     "instead: heads with at least this gate keep everything; -1: by sparsity"},
+     "heads with at least this gate keep everything; -1: by sparsity"},
     {"sink", OptionKind::kInteger, "64", "tokens", 0, 1 << 20, "",
      "first tokens that streaming heads keep"},
     {"recent", OptionKind::kInteger, "256", "tokens", 1, 1 << 24, "",

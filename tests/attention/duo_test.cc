@@ -183,8 +183,6 @@ TEST_F(Duo, RefusesWhatItCannotDecide) {
                     undecided->prepare({0, 5, 0, 64});
                   }),
                   {"--attention duo", "gates=FILE is needed"}));
-  EXPECT_TRUE(has(error_of([&] { make(",sparsity=0.25,threshold=0.5"); }),
-                  {"sparsity=0.25", "threshold=0.5", "one of the two"}));
   const ModelShape other = small_shape(4, 2, 2, 32);
   EXPECT_TRUE(has(error_of([&] { MethodSpec::parse("duo:gates=" + file_.string()).make(other); }),
                   {"g.tsv", "3 rows", "4 layers"}));
