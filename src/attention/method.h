@@ -143,6 +143,9 @@ class AttentionMethod {
     return 0;
   }
 
+  /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
+  virtual int preferred_chunk() const { return 0; }
+
   /// How many KV stores it works with while it reads a prompt. Stream 0 is the session's: it is
   /// what decoding reads, what is saved and what stays. The others begin every prompt as copies of
   /// it and go when the prompt ends or is cancelled.

@@ -58,7 +58,8 @@ class MInference final : public SparsePrefill {
         save_(options.text("save")) {
     const std::string& file = options.text("patterns");
     searching_ = file == "search";
-    if (!file.empty() && !searching_) {
+    const bool one = options.integer("vertical") >= 0 || options.integer("slash") >= 0;
+    if (!file.empty() && !searching_ && !one) {
       patterns_ = read_patterns(file, shape.layers, shape.heads);
       return;
     }
@@ -224,11 +225,11 @@ constexpr OptionInfo kOptions[] = {
     {"patterns", OptionKind::kText, "", "", 0, 0, "",
      "JSON file with a pattern for every head, or `search`; empty: one for all heads"},
     {"pattern", OptionKind::kChoice, "vertical_slash", "", 0, 0, "vertical_slash|a_shape|blocks",
-     "without a file: the pattern of all heads (while searching: until then)"},
+     "the pattern of all heads without a file (while searching: until then)"},
     {"vertical", OptionKind::kInteger, "-1", "tokens", -1, 1 << 24, "",
-     "its columns, sinks or (blocks of 64) blocks; -1: as published, 1000, 128 or 100"},
+     "its columns, sinks or blocks, of all heads even with a file; -1: published, 1000, 128, 100"},
     {"slash", OptionKind::kInteger, "-1", "tokens", -1, 1 << 24, "",
-     "its diagonals or window; -1: as published, 6096 or 3968"},
+     "its diagonals or window, likewise; -1: published, 6096, 3968"},
     {"last", OptionKind::kInteger, "64", "tokens", 1, 4096, "",
      "rows at the end of a pass that score columns and diagonals for it"},
     {"search_at", OptionKind::kInteger, "8192", "tokens", 1, 1 << 30, "",

@@ -15,6 +15,8 @@ class SparsePrefill : public AttentionMethod {
   /// Passes end where tiles of `tile` tokens do, as far as the cap on a pass allows.
   std::vector<Pass> prepare(const PromptFacts& prompt) override;
   void attend(LayerStep& step) override;
+  /// Looking at the last rows of a pass costs the same whatever its length.
+  int preferred_chunk() const override { return 4096; }
 
  protected:
   /// Tiles are cut at multiples of `tile` tokens of the context. Rows before `dense_below` tokens

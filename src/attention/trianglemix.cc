@@ -25,6 +25,8 @@ class TriangleMix final : public AttentionMethod {
     return lower_->prepare(prompt);
   }
 
+  int preferred_chunk() const override { return lower_->preferred_chunk(); }
+
   void attend(LayerStep& step) override {
     if (step.layer < start_layer_) return lower_->attend(step);
     const float* queries[] = {step.rotated_q()};

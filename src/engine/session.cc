@@ -17,15 +17,13 @@ constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
 }  // namespace
 
 Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
-    : engine(std::move(e)),
-      options(o),
-      chunk(o.chunk > 0 ? o.chunk : kDefaultChunk),
-      decoder(engine->model(), o.compute) {
+    : engine(std::move(e)), options(o), decoder(engine->model(), o.compute) {
   reset();
 }
 
 void Session::State::reset() {
   method = options.attention.make(decoder.shape());
+  chunk = options.chunk > 0 ? options.chunk : std::max(kDefaultChunk, method->preferred_chunk());
   streams.clear();
   streams.push_back(make_store(*method));
   tokens.clear();

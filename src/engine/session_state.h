@@ -27,7 +27,7 @@ struct Session::State {
 
   std::shared_ptr<const Engine> engine;
   SessionOptions options;
-  int chunk;  ///< rows of a pass, decided
+  int chunk = 0;  ///< rows of a pass, decided
   Decoder decoder;
   std::unique_ptr<AttentionMethod> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read

@@ -43,7 +43,7 @@ void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t coun
     for (size_t u = 0; u < count; ++u) {
       const float* piece = units[u].diagonals + head * width;
       // Entry e is keys that stand `offset - e` before the row.
-      const int64_t offset = keys - units[u].rows.key_begin - 1;
+      const int64_t offset = keys - units[u].rows.key_begin - 1 + kLinePadding;
       const int64_t end = std::min(width, offset + 1);
       for (int64_t e = std::max<int64_t>(0, offset - keys + 1); e < end; ++e) {
         diagonals[offset - e] += piece[e];

@@ -163,6 +163,14 @@ TEST(MInference, PatternsComeFromAFile) {
     return head == 0 ? j < 4 || i - j < 60 : mask.sees(head, i, j);
   });
   second.expect(run, 1, [](int head, int64_t i, int64_t j) { return head == 0 || i - j < 30; });
+
+  const std::string numbers = "minference:dense_below=0,pattern=a_shape,vertical=3,slash=20";
+  const auto plain = make(numbers, shape),
+             both = make(numbers + ",patterns=" + file.string(), shape);
+  MethodRun one(shape, *plain, DType::F32, 333), other(shape, *both, DType::F32, 333);
+  one.prompt(333, 400);
+  other.prompt(333, 400);
+  EXPECT_EQ(one.out, other.out);  // numbers go before the file
 }
 
 TEST(MInference, ThePublishedFileOfLlama31) {

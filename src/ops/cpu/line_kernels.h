@@ -10,12 +10,14 @@ struct LineUnit {
   AttendUnit rows;
   float* columns;  ///< [head_count, ...] of the unit's keys; heads are `columns_stride` apart
   int64_t columns_stride;
-  /// [head_count, line_width(row_count)]: entry key - row + row_count - 1, key and row counted
-  /// within the unit. Starts as zeros.
+  /// [head_count, line_width(row_count)]: entry key - row + row_count - 1 + kLinePadding, key and
+  /// row counted within the unit. Starts as zeros.
   float* diagonals;
 };
 
-inline int64_t line_width(int row_count) { return kColumnKeys + row_count - 1; }
+/// Whole tiles of rows may write zeros this far before the first diagonal.
+inline constexpr int kLinePadding = kTileRows - 1;
+inline int64_t line_width(int row_count) { return kColumnKeys + row_count + kTileRows; }
 
 struct LineKernels {
   size_t (*scratch_bytes)(const AttendCall& call);

@@ -1,5 +1,5 @@
 // Column and diagonal sums of probabilities: a tile's scores become probabilities with the rows'
-// known denominators; every row of them is then added where its diagonals begin.
+// known denominators; laid out with zeros around them, both sums run over rows in registers.
 
 #include "ops/cpu/flat_rows.h"
 #include "ops/cpu/line_kernels.h"
@@ -7,12 +7,15 @@
 namespace longhaul::LH_ISA {
 namespace {
 
+constexpr int kMapWidth = kTileRows + kTileKeys + kTileRows;
+
 template <class E>
 struct Scratch {
-  E* queries;  // [kTileRows, dim]
-  E* keys;     // packed blocks, [kColumnBlocks][dim, kTileKeys]
-  E* rows;     // pack_bf16's scratch
-  float* map;  // [kTileRows, kTileKeys]
+  E* queries;     // [kTileRows, dim]
+  E* keys;        // packed blocks, [kColumnBlocks][dim, kTileKeys]
+  E* rows;        // pack_bf16's scratch
+  float* scores;  // [kTileRows, kTileKeys]
+  float* map;     // [kTileRows, kMapWidth], keys from kTileRows on, zeros around them
 };
 
 template <class E>
@@ -27,7 +30,8 @@ size_t lay_out(const AttendCall& call, std::byte* base, Scratch<E>* s) {
   take(s->queries, kTileRows * dim);
   take(s->keys, kColumnKeys * dim);
   take(s->rows, 32 * dim);
-  take(s->map, static_cast<size_t>(kTileRows) * kTileKeys);
+  take(s->scores, static_cast<size_t>(kTileRows) * kTileKeys);
+  take(s->map, static_cast<size_t>(kTileRows) * kMapWidth);
   return at;
 }
 
@@ -46,6 +50,7 @@ class TileLines {
 
   void run() {
     pack();
+    std::memset(s_.map, 0, sizeof(float) * kTileRows * kMapWidth);
     Gemm::begin();
     for (int h = 0; h < unit_.rows.head_count; ++h) {
       AttendUnit one = unit_.rows;
@@ -81,36 +86,61 @@ class TileLines {
     const float* form = call_.queries[static_cast<size_t>(segment_.query)];
     for (int f = 0; f < rows.count; f += kTileRows) {
       rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
-      const int live = rows.last_of_tile(f) - f + 1;
       for (int b = 0; b < block_count_; ++b) {
         if (!rows.tile_sees(blocks_[b], f)) continue;
         Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
-                  s_.map, kTileKeys, false);
-        rows.hide_unseen(blocks_[b], f, s_.map);
+                  s_.scores, kTileKeys, false);
+        rows.hide_unseen(blocks_[b], f, s_.scores);
+        to_probabilities(rows, f, blocks_[b].padded_keys);
         const int first = b * kTileKeys;
-        for (int r = 0; r < live; ++r) {
-          const float lse = call_.lse[rows.offset(f + r)];
-          float* row = s_.map + r * kTileKeys;
-          to_probabilities(row, blocks_[b].padded_keys, lse);
-          add(row, blocks_[b].count, columns + first);
-          add(row, blocks_[b].count, diagonals + first + rows.count - 1 - (f + r));
-        }
+        add_columns(blocks_[b].count, columns + first);
+        add_diagonals(diagonals + first + rows.count - 1 - f);
       }
     }
   }
 
-  /// A row without a denominator saw nothing: all zeros.
-  static void to_probabilities(float* scores, int count, float lse) {
-    const Vec lse2 = splat(lse > kLowest ? lse * kLog2e : -kLowest);
-    for (int j = 0; j < count; j += kLanes) {
-      store(scores + j, exp2_precise(load(scores + j) - lse2));
+  /// Scores to the map; rows that only pad the tile and those without a denominator are zeros.
+  void to_probabilities(const FlatRows& rows, int f, int count) {
+    for (int r = 0; r < kTileRows; ++r) {
+      const float lse = f + r < rows.count ? call_.lse[rows.offset(f + r)] : kLowest;
+      const Vec lse2 = splat(lse > kLowest ? lse * kLog2e : -kLowest);
+      const float* scores = s_.scores + r * kTileKeys;
+      float* map = s_.map + r * kMapWidth + kTileRows;
+      for (int j = 0; j < count; j += kLanes) {
+        store(map + j, exp2_precise(load(scores + j) - lse2));
+      }
+      for (int j = count; j < kTileKeys; j += kLanes) store(map + j, Vec{});
     }
   }
 
-  static void add(const float* x, int count, float* sums) {
-    int j = 0;
-    for (; j + kLanes <= count; j += kLanes) store(sums + j, load(sums + j) + load(x + j));
-    for (; j < count; ++j) sums[j] += x[j];
+  void add_columns(int count, float* columns) const {
+    for (int j = 0; j < count; j += kLanes) {
+      const Vec sum = over_rows(s_.map + kTileRows + j, kMapWidth);
+      if (j + kLanes <= count) {
+        store(columns + j, load(columns + j) + sum);
+      } else {
+        float lanes[kLanes];
+        store(lanes, sum);
+        for (int i = 0; j + i < count; ++i) columns[j + i] += lanes[i];
+      }
+    }
+  }
+
+  /// Entry e of `diagonals` is key e - (kTileRows - 1) of row 0, one key further in every next row.
+  void add_diagonals(float* diagonals) const {
+    for (int e = 0; e < kTileRows + kTileKeys; e += kLanes) {
+      const Vec sum = over_rows(s_.map + 1 + e, kMapWidth + 1);
+      store(diagonals + e, load(diagonals + e) + sum);
+    }
+  }
+
+  static Vec over_rows(const float* x, int stride) {
+    Vec even = load(x), odd = load(x + stride);
+    for (int r = 2; r < kTileRows; r += 2) {
+      even += load(x + r * stride);
+      odd += load(x + (r + 1) * stride);
+    }
+    return even + odd;
   }
 
   const LineUnit& unit_;
