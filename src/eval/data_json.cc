@@ -10,8 +10,10 @@ namespace longhaul {
 namespace {
 
 constexpr int kDeepest = 64;
+constexpr size_t kLargest = size_t{64} << 20;  // a value takes many times its text in memory
 
 nlohmann::json parse(std::string_view text, const std::string& where) {
+  if (text.size() > kLargest) user_error("{}: {} bytes of JSON: too large", where, text.size());
   const auto check_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > kDeepest) user_error("{}: nested deeper than {}", where, kDeepest);
     return true;

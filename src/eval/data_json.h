@@ -18,11 +18,11 @@ struct DataValue {
   std::string where;
 };
 
-/// A whole file. UserError: missing, no JSON, nested deeper than 64.
+/// A whole file. UserError: missing, no JSON, nested deeper than 64, more than 64 MiB.
 DataValue data_json(const EvalData& data, std::string_view name);
 
 /// The objects of a file of JSON lines; at most the first `count` (-1: all). Empty lines are
-/// skipped.
+/// skipped. The bounds hold for every line.
 std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view name,
                                        int64_t count = -1);
 

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "eval/data_json.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -26,7 +27,7 @@ std::string random_text(size_t bytes) {
 std::filesystem::path write_packed(const TempFolder& folder, const std::string& name,
                                    const std::string& text) {
   const std::filesystem::path path = folder.path() / name;
-  gzFile file = gzopen(path.c_str(), "wb");
+  gzFile file = gzopen(path.c_str(), "wb1");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
   return path;
@@ -88,6 +89,13 @@ TEST(EvalData, DamagedFilesAreRefused) {
     EXPECT_TRUE(has(error_of([&] { read_packed_file(path); }), {"bad.gz: damaged"}));
   }
   EXPECT_TRUE(has(error_of([&] { read_packed_file(folder.path()); }), {"cannot be read"}));
+}
+
+TEST(EvalData, HugeJsonIsNotParsed) {
+  const TempFolder folder;
+  write_packed(folder, "big.json.gz", "[" + std::string(size_t{65} << 20, ' ') + "]");
+  const EvalData data(folder.path());
+  EXPECT_TRUE(has(error_of([&] { data_json(data, "big.json"); }), {"big.json", "too large"}));
 }
 
 }  // namespace
