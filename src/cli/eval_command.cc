@@ -60,7 +60,7 @@ void EvalFlags::add_to(CLI::App& app) {
   add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed, other samples");
   add_text(app, "-o,--out", out, "DIR",
            "Folder for run.json and samples.jsonl; a run that was stopped goes on there");
-  add_choice(app, "--opening", openings, {"off", "on", "both"},
+  add_choice(app, "--opening,--openings", openings, {"off", "on", "both"},
              "Whether prompts end with the reply's first words, where a task has them");
   app.add_flag("--controls", controls,
                "Ask dense attention without the context, and with its middle cut out");

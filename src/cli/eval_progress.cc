@@ -4,7 +4,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "base/units.h"
 
@@ -20,6 +22,20 @@ size_t terminal_width() {
   return known ? size.ws_col : 100;
 }
 
+std::string_view without_options(std::string_view method) {
+  constexpr std::string_view kControl = "control:";
+  return method.substr(0, method.find(':', method.starts_with(kControl) ? kControl.size() : 0));
+}
+
+/// Without its options, unless another method differs in nothing else.
+std::string_view short_name(std::string_view method, const EvalProgress& progress) {
+  const std::string_view name = without_options(method);
+  const auto alike = std::count_if(
+      progress.methods.begin(), progress.methods.end(),
+      [&](const EvalProgress::Method& other) { return without_options(other.name) == name; });
+  return alike > 1 ? method : name;
+}
+
 }  // namespace
 
 EvalBar::EvalBar(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) == 1) {}
@@ -31,9 +47,7 @@ std::string progress_text(const EvalProgress& progress, double left) {
   const char* before = ": ";
   for (const EvalProgress::Method& method : progress.methods) {
     if (method.scored == 0) continue;
-    const std::string name =
-        method.name.substr(0, method.name.find(':', method.name.starts_with("control:") ? 8 : 0));
-    text += fmt::format("{}{} {:.0f} %", before, name,
+    text += fmt::format("{}{} {:.0f} %", before, short_name(method.name, progress),
                         100 * method.sum / static_cast<double>(method.scored));
     before = ", ";
   }

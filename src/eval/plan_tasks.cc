@@ -1,0 +1,67 @@
+// From the names that a user gave to the tasks of a run.
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "eval/data.h"
+#include "eval/runner.h"
+#include "eval/tasks/jsonl.h"
+
+namespace longhaul {
+namespace {
+
+/// A task, or those of a family that can be made from the data that is there.
+std::vector<const TaskInfo*> tasks_at_hand(std::string_view name,
+                                           const std::filesystem::path& folder) {
+  const std::vector<const TaskInfo*> tasks = eval_tasks_named(name);
+  if (tasks.size() == 1) return tasks;
+  const EvalData data(folder);
+  TaskRequest nothing;
+  nothing.data = &data;
+  nothing.prompt_tokens = [](const Sample&) { return int64_t{0}; };
+  std::vector<const TaskInfo*> made;
+  std::vector<std::string_view> missing;
+  std::string reason;
+  for (const TaskInfo* task : tasks) {
+    try {
+      task->make(nothing);
+      made.push_back(task);
+    } catch (const UserError& error) {
+      if (reason.empty()) reason = error.what();
+      missing.push_back(task->name);
+    }
+  }
+  if (made.empty()) throw UserError(reason);
+  if (!missing.empty()) {
+    warn("left out: {}; the first because: {}", fmt::join(missing, ", "), reason);
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
+                                    const std::filesystem::path& data) {
+  constexpr std::string_view kFile = "jsonl:";
+  std::vector<PlannedTask> tasks;
+  for (const std::string& name : names) {
+    if (name.starts_with(kFile)) {
+      tasks.push_back(jsonl_task(name.substr(kFile.size())));
+    } else {
+      for (const TaskInfo* info : tasks_at_hand(name, data)) {
+        tasks.push_back({std::string(info->name), std::string(info->summary),
+                         std::string(info->rule), std::string(info->source), "", info->scales,
+                         info->make});
+      }
+    }
+  }
+  std::set<std::string_view> known;
+  for (const PlannedTask& task : tasks) {
+    if (!known.insert(task.name).second) user_error("task {} is given twice", task.name);
+  }
+  return tasks;
+}
+
+}  // namespace longhaul
