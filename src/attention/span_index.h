@@ -34,6 +34,10 @@ class SpanIndex {
   void restore(ByteReader& in, int64_t width);
 
  private:
+  int64_t vectors_before(size_t block) const;
+  void raise(const float* dot, size_t first, size_t last, SpanSimilarity rule,
+             std::vector<float>& scores) const;
+
   std::vector<float> vectors_;       ///< [vectors, width]
   std::vector<int32_t> span_ends_;   ///< per span: vectors up to its end
   std::vector<int32_t> block_ends_;  ///< per block: spans up to its end

@@ -48,6 +48,45 @@ TEST(SpanIndex, WithOneVectorEachAScoreIsTheLargestProduct) {
   EXPECT_EQ(index.scores(query, 1, SpanSimilarity::kMax), (std::vector<float>{7}));
 }
 
+TEST(SpanIndex, ManyBlocksScoreAsEachForItself) {
+  constexpr int64_t kWidth = 3;
+  SpanIndex index;
+  std::vector<std::vector<std::vector<float>>> blocks;  // [block][span] of vectors end to end
+  unsigned state = 1;
+  const auto next = [&] {
+    return static_cast<float>((state = state * 1103515245 + 12345) >> 20 & 63);
+  };
+  for (int b = 0; b < 150; ++b) {
+    auto& spans = blocks.emplace_back();
+    for (int s = 0; s <= b % 3; ++s) {
+      auto& vectors = spans.emplace_back();
+      for (int i = 0; i < (1 + (b + s) % 4) * 3; ++i) vectors.push_back(next() - 32);
+      index.add_span(vectors, kWidth);
+    }
+    index.end_block();
+  }
+  std::vector<float> queries;
+  for (int i = 0; i < 11 * 3; ++i) queries.push_back(next() - 32);
+  for (const SpanSimilarity rule : {SpanSimilarity::kSum, SpanSimilarity::kMax}) {
+    const std::vector<float> got = index.scores(queries, kWidth, rule);
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      float best = -1e30f;
+      for (size_t q = 0; q < queries.size(); q += 3) {
+        for (const auto& vectors : blocks[b]) {
+          float total = rule == SpanSimilarity::kSum ? 0 : -1e30f;
+          for (size_t v = 0; v < vectors.size(); v += 3) {
+            float dot = 0;
+            for (size_t t = 0; t < 3; ++t) dot += queries[q + t] * vectors[v + t];
+            total = rule == SpanSimilarity::kSum ? total + dot : std::max(total, dot);
+          }
+          best = std::max(best, total);
+        }
+      }
+      ASSERT_EQ(got[b], best) << "block " << b;  // whole numbers
+    }
+  }
+}
+
 TEST(SpanIndex, IsSavedAndRestored) {
   const TempFolder folder;
   const auto write = [&](auto&& put) {
