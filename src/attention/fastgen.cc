@@ -110,6 +110,11 @@ class FastGen final : public AttentionMethod {
     tokens_ = std::max(tokens_, step.begin + step.rows);
   }
 
+  TokenClass class_of(int64_t token) const {
+    const size_t at = static_cast<size_t>(token);
+    return at < classes_.size() ? static_cast<TokenClass>(classes_[at]) : TokenClass::kOther;
+  }
+
   /// Adds the step's attention to the sums of the keys: all of it and, while a prompt is read, that
   /// of the window alone.
   void count(LayerStep& step) {
@@ -155,7 +160,7 @@ class FastGen final : public AttentionMethod {
     std::vector<float> average(attention.size());  // over the rows that could see the key
     for (size_t i = 0; i < named.size(); ++i) {
       const int64_t token = store.token_of(layer, head, static_cast<int64_t>(i));
-      const auto known = static_cast<TokenClass>(classes_[static_cast<size_t>(token)]);
+      const auto known = class_of(token);
       named[i] = token < set_.global || known == TokenClass::kSpecial ||
                  (by >= kPunctuation && known == TokenClass::kPunctuation);
       average[i] =
