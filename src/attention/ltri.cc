@@ -37,7 +37,7 @@ class Ltri final : public AttentionMethod {
     blocks_.begin(step);
     Layer& layer = at(step);
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
-    const bool strays = !layer.chosen.empty() && layer.chosen.back() >= blocks;
+    const bool strays = layer.known > blocks;
     if ((looks_up(step) && layer.index.blocks() != blocks) || strays) {
       user_error("the session file is damaged: its index is of another context");
     }
@@ -46,12 +46,15 @@ class Ltri final : public AttentionMethod {
       std::iota(layer.chosen.begin(), layer.chosen.end(), 0);
       blocks_.attend(step, layer.chosen);
     } else if (step.decoding && o_.persistent) {
-      blocks_.attend(step, layer.chosen);
+      blocks_.attend(step, with_new_blocks(layer, blocks));
     } else if (looks_up(step)) {
       blocks_.attend(step, [&] { return layer.chosen = look_up(step); });
     } else {
       layer.chosen = latest_.empty() ? std::vector<int32_t>() : voted();
       blocks_.attend(step, layer.chosen);
+    }
+    if (blocks <= o_.blocks.topk || !step.decoding || !o_.persistent) {
+      layer.known = static_cast<int32_t>(blocks);
     }
     if (!looks_up(step)) return blocks_.end(step, nullptr);
     maps_.add(step, blocks_);
@@ -77,6 +80,7 @@ class Ltri final : public AttentionMethod {
     for (const Layer& layer : layers_) {
       layer.index.save(out);
       out.array(std::span<const int32_t>(layer.chosen));
+      out.number(layer.known);
     }
   }
   void restore(ByteReader& in) override {
@@ -85,8 +89,11 @@ class Ltri final : public AttentionMethod {
     for (size_t l = 0; l < layers_.size(); ++l) {
       layers_[l].index.restore(in, width(static_cast<int>(l)));
       layers_[l].chosen = in.array<int32_t>();
+      layers_[l].known = in.number<int32_t>();
       const auto& chosen = layers_[l].chosen;
-      if (!std::is_sorted(chosen.begin(), chosen.end()) || (!chosen.empty() && chosen[0] < 0)) {
+      const int32_t before = chosen.empty() ? -1 : chosen.back();
+      if (!std::is_sorted(chosen.begin(), chosen.end()) || before >= layers_[l].known ||
+          (!chosen.empty() && chosen[0] < 0)) {
         user_error("{}: damaged: blocks out of order", in.path().string());
       }
     }
@@ -98,6 +105,7 @@ class Ltri final : public AttentionMethod {
   struct Layer {
     SpanIndex index;
     std::vector<int32_t> chosen;  ///< blocks, by the last step that looked up
+    int32_t known = 0;            ///< blocks that there were then
   };
 
   Layer& at(const LayerStep& step) { return layers_[static_cast<size_t>(step.layer)]; }
@@ -108,6 +116,17 @@ class Ltri final : public AttentionMethod {
     const int heads = rule(layer).head >= 0 ? 1 : shape_.kv_heads[static_cast<size_t>(layer)];
     return int64_t{heads} * shape_.head_dim;
   }
+  /// What the last look-up chose, and the newest of the blocks that it saw as part of the
+  /// remainder: the end of the text must not vanish while the reply is written.
+  std::vector<int32_t> with_new_blocks(const Layer& layer, int64_t blocks) const {
+    std::vector<int32_t> shown = layer.chosen;
+    const int64_t most = std::max<int64_t>(1, o_.blocks.cached - o_.blocks.topk);
+    for (int64_t b = std::max<int64_t>(layer.known, blocks - most); b < blocks; ++b) {
+      shown.push_back(static_cast<int32_t>(b));
+    }
+    return shown;
+  }
+
   std::vector<int32_t> look_up(const LayerStep& step) {
     std::vector<float> scores =
         at(step).index.scores(query_vectors(step), width(step.layer), o_.similarity);

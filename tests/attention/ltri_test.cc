@@ -60,8 +60,18 @@ class LtriLayerOracle : public BlockOracle {
     if (layer_ == 0) votes_ = {};
     std::vector<int32_t> all(blocks.size());
     std::iota(all.begin(), all.end(), 0);
-    if (all.size() <= static_cast<size_t>(o_.topk)) return all;
-    if (decoding && r_.persistent) return chosen;
+    const bool few = all.size() <= static_cast<size_t>(o_.topk);
+    if (few || !decoding || !r_.persistent) known_ = blocks.size();
+    if (few) return looked_up_ = all;
+    if (decoding && r_.persistent) {  // with the newest block, if the look-up did not know it
+      std::vector<int32_t> shown = looked_up_;
+      if (blocks.size() > known_) shown.push_back(static_cast<int32_t>(blocks.size()) - 1);
+      return shown;
+    }
+    return looked_up_ = look_up(begin, rows);
+  }
+
+  std::vector<int32_t> look_up(int64_t begin, int64_t rows) {
     votes_.weight.resize(blocks.size());
     if (head() < 0 && !(before_first_head() && r_.early)) {
       return votes_.latest.empty() ? std::vector<int32_t>() : best(votes_.weight, votes_.latest);
@@ -198,6 +208,8 @@ class LtriLayerOracle : public BlockOracle {
   int layer_;
   Votes& votes_;
   std::vector<Spans> index_;
+  std::vector<int32_t> looked_up_;
+  size_t known_ = 0;
 };
 
 /// The steps of `run`: prompts in chunks of 24, their last `last` tokens together.
@@ -291,6 +303,22 @@ TEST(Ltri, EqualsItsDefinitionWithOtherRules) {
   rules.rows = true;
   rules.ratio = SpanNeighbours::kColumn;
   expect_definition(text + ",queries=rows,ratio=col", rules);
+}
+
+TEST(Ltri, DecodingFromFewBlocksToMany) {
+  LtriRules rules;
+  rules.heads = {-1, 3};
+  rules.weights = {0, 1};
+  const ModelShape shape = small_shape(2, 2, 2, 32);
+  const auto method = make(std::string(kSmall) + ",heads=1.3", shape);
+  MethodRun run(shape, *method, DType::F32, 140);
+  Steps steps(run, rules);
+  run.prompt(66, 64);  // one block
+  run.decode(70);
+  steps.prompt(66);
+  steps.decode(70);
+  steps.expect_equal(run);
+  EXPECT_GT(steps.layers[0]->blocks.size(), 4u);
 }
 
 TEST(Ltri, IsInfLlmWhereAllBlocksAreRetrieved) {
