@@ -52,6 +52,10 @@ constexpr const char* kCovering[] = {
     "trianglemix",
     "trianglemix:window=16,last=64",
     "triangle:window=16,last=64",
+    "minference:dense_below=0,vertical=30,slash=100",
+    "flexprefill:dense_below=0,min_budget=64",
+    "xattention:dense_below=0",
+    "trianglemix:window=16,last=64,dense=xattention,dense_options=dense_below=0",
     "duo:sparsity=0",
     "duo:sparsity=1,recent=1000",
     "reattention",
@@ -111,8 +115,10 @@ TEST_F(Methods, ASavedSessionGoesOnAsTheOriginal) {
   const std::span<const int32_t> all(tokens);
   for (const char* method :
        {"streamingllm:recent=64", "lminfinite:local=64,limit=64", "ntk:mode=hf",
-        "trianglemix:window=16,last=16", "duo:sparsity=1,sink=4,recent=64",
-        "reattention:local=64,chunk=32,clip=4,fidelity=paper", "fastgen:threshold=0.5"}) {
+        "trianglemix:window=16,last=16", "minference:patterns=search,search_at=100,dense_below=0",
+        "flexprefill:dense_below=0,min_budget=64", "xattention:dense_below=0",
+        "duo:sparsity=1,sink=4,recent=64", "reattention:local=64,chunk=32,clip=4,fidelity=paper",
+        "fastgen:threshold=0.5"}) {
     Session s = session(method, 32);
     ASSERT_TRUE(s.prefill(all.first(200)));
     s.save(folder.path() / "session");
