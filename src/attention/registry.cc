@@ -18,9 +18,9 @@
   METHOD(tova) \
   METHOD(h2o) \
   METHOD(roco) \
+  METHOD(citrus) \
   METHOD(infllm) \
   METHOD(ltri) \
-  METHOD(citrus) \
   METHOD(reattention) \
   METHOD(fastgen)
 // clang-format on
