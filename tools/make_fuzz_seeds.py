@@ -53,13 +53,32 @@ def cut_in_two(first: bytes, second: bytes) -> bytes:
     return struct.pack("<H", len(first)) + first + second
 
 
+def kv_store_bytes() -> bytes:
+    """A store of layers with one and two heads, head dimension 8, BF16: three rows a head, the second
+    head with token numbers and a column, the third with a row in the slower tier."""
+    def array(form: str, values: list) -> bytes:
+        return struct.pack(f"<Q{len(values)}{form}", len(values), *values)
+
+    def head(tokens: list, columns: list, spilled: tuple) -> bytes:
+        parts = [struct.pack("<qq", 3, 5 if tokens else 3), array("i", tokens),
+                 struct.pack("<I", len(columns))]
+        for name, values in columns:
+            parts += [struct.pack("<Q", len(name)), name, array("f", values)]
+        return b"".join(parts) + struct.pack("<qq", *spilled) + bytes(3 * 2 * 16)
+
+    layout = struct.pack("<Q", 4) + b"BF16" + struct.pack("<i", 8) + array("i", [1, 2])
+    return layout + head([], [], (0, 0)) + head([0, 2, 4], [(b"attention", [1.0, 2.0, 3.0])], (0, 0)) \
+        + head([], [], (0, 3))
+
+
 def main() -> None:
     root = pathlib.Path(__file__).parent.parent / "fuzz/corpus"
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root
     config = json.dumps({"model_type": "llama", "rope_scaling": {"factor": 8.0}}).encode()
     index = json.dumps({"metadata": {}, "weight_map": {"a": "s", "b": "s"}}).encode()
     seeds = {"gguf": gguf_bytes(), "gguf_split": cut_in_two(gguf_bytes(0), gguf_bytes(1)),
-             "safetensors": safetensors_bytes(), "hf_folder": cut_in_two(config, index)}
+             "safetensors": safetensors_bytes(), "hf_folder": cut_in_two(config, index),
+             "kv_restore": kv_store_bytes()}
     for name, seed in seeds.items():
         (root / name).mkdir(parents=True, exist_ok=True)
         (root / name / "seed").write_bytes(seed)

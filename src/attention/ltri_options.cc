@@ -169,7 +169,8 @@ MethodInfo ltri_method() {
       "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
   info.when = "finding facts in texts far beyond memory and trained length, at linear cost";
   info.keeps =
-      "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval heads choose what each step looks up";
+      "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
+      "heads choose what each step looks up";
   info.harms =
       "models whose retrieval heads are not known, and what must be read from many places at once";
   info.paper =

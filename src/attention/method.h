@@ -32,7 +32,7 @@ struct ModelShape {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
-  std::string profile_prefix;  ///< of the files of attention/profile.h; empty: none
+  std::string profile_prefix;             ///< of the files of attention/profile.h; empty: none
   std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
 };
 
@@ -63,12 +63,12 @@ class LayerStep {
   int kv_heads = 0;
   int64_t begin = 0;  ///< absolute position of row 0
   int rows = 0;
-  bool decoding = false;     ///< one generated token, after the prompt
-  const float* q = nullptr;  ///< [rows, heads, head_dim]
-  const float* k = nullptr;  ///< [rows, kv_heads, head_dim]
-  const float* v = nullptr;  ///< [rows, kv_heads, head_dim]
-  float* out = nullptr;      ///< [rows, heads, head_dim]
-  float* lse = nullptr;      ///< [rows, heads], filled by attend() where a method sets it
+  bool decoding = false;            ///< one generated token, after the prompt
+  const float* q = nullptr;         ///< [rows, heads, head_dim]
+  const float* k = nullptr;         ///< [rows, kv_heads, head_dim]
+  const float* v = nullptr;         ///< [rows, kv_heads, head_dim]
+  float* out = nullptr;             ///< [rows, heads, head_dim]
+  float* lse = nullptr;             ///< [rows, heads], filled by attend() where a method sets it
   std::span<const int32_t> tokens;  ///< ids of the rows; empty where nobody knows them
   const ModelShape* shape = nullptr;
   Pass pass;
