@@ -34,7 +34,8 @@ std::byte* map_slab() {
   if (end < begin + 2 * kSlabBytes) {
     ::munmap(end, static_cast<size_t>(begin + 2 * kSlabBytes - end));
   }
-  // A huge page would fill the slab at the first touch and fill it again after pages are given back.
+  // A huge page would fill the slab at the first touch and fill it again after pages are given
+  // back.
   ::madvise(slab, kSlabBytes, MADV_NOHUGEPAGE);
   return slab;
 }
