@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 
@@ -21,7 +22,10 @@ size_t os_page_bytes() {
   return bytes;
 }
 
-std::byte* map_slab() {
+/// One huge page of the operating system, or pages of 4 KiB. Decoding reads every slab for each
+/// token, and hardware stops fetching ahead at the end of a page; but a huge page is taken whole at
+/// the first touch, which a store of a few rows should not cost.
+std::byte* map_slab(bool huge) {
   // Twice the size, then cut to a multiple of the size: a page finds its slab by masking.
   void* address = ::mmap(nullptr, 2 * kSlabBytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -34,22 +38,9 @@ std::byte* map_slab() {
   if (end < begin + 2 * kSlabBytes) {
     ::munmap(end, static_cast<size_t>(begin + 2 * kSlabBytes - end));
   }
-  // A huge page would fill the slab at the first touch and fill it again after pages are given
-  // back.
-  ::madvise(slab, kSlabBytes, MADV_NOHUGEPAGE);
+  ::madvise(slab, kSlabBytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return slab;
 }
-
-/// A slab that is full becomes one huge page: decoding reads all of it for every token, and 4 KiB
-/// pages keep the hardware from fetching ahead. Kernels before 6.1 may do it later by themselves.
-void make_huge(void* slab) {
-  constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older C libraries do not name
-  ::madvise(slab, kSlabBytes, MADV_HUGEPAGE);
-  ::madvise(slab, kSlabBytes, kCollapse);
-}
-
-/// Before the first page of a full slab is given back.
-void make_small(void* slab) { ::madvise(slab, kSlabBytes, MADV_NOHUGEPAGE); }
 
 }  // namespace
 
@@ -59,6 +50,7 @@ struct PagePool::Slab {
   uint32_t free_count;
   uint32_t open_at;  ///< place in open_
   uint32_t pages;
+  bool huge;
 
   uint32_t* owners() { return reinterpret_cast<uint32_t*>(this + 1); }
   const uint32_t* owners() const { return reinterpret_cast<const uint32_t*>(this + 1); }
@@ -98,7 +90,9 @@ std::byte* PagePool::page_of(Slab* slab, size_t index) const {
 
 PagePool::Slab* PagePool::add_slab() {
   open_.reserve(open_.size() + 1);
-  Slab* slab = new (map_slab()) Slab;
+  const bool huge = in_use_ > 0;  // every slab but the first
+  Slab* slab = new (map_slab(huge)) Slab;
+  slab->huge = huge;
   slab->pages = slab->free_count = static_cast<uint32_t>(pages_per_slab_);
   for (uint32_t i = 0; i < slab->pages; ++i) slab->free_pages()[i] = slab->pages - 1 - i;
   slab->open_at = static_cast<uint32_t>(open_.size());
@@ -121,10 +115,7 @@ std::byte* PagePool::acquire() {
   } else {
     Slab* slab = open_.empty() ? add_slab() : open_.front();
     page = page_of(slab, slab->free_pages()[--slab->free_count]);
-    if (slab->free_count == 0) {
-      close(slab);
-      make_huge(slab);
-    }
+    if (slab->free_count == 0) close(slab);
   }
   Slab* slab = slab_of(page);
   slab->owners()[index_of(slab, page)] = 1;
@@ -170,7 +161,6 @@ void PagePool::cool(std::byte* page) {
   const size_t index = index_of(slab, page);
   slab->free_pages()[slab->free_count++] = static_cast<uint32_t>(index);
   if (slab->free_count == 1) {
-    make_small(slab);
     slab->open_at = static_cast<uint32_t>(open_.size());
     open_.push_back(slab);
   }
@@ -192,7 +182,10 @@ void PagePool::return_memory(Slab* slab, size_t index) const {
   std::byte* base = reinterpret_cast<std::byte*>(slab);
   if (!all_free(slab, base + begin)) begin += unit;
   if (begin < end && !all_free(slab, base + end - unit)) end -= unit;
-  if (begin < end) ::madvise(base + begin, end - begin, MADV_DONTNEED);
+  if (begin >= end) return;
+  // Lest the kernel fill the gap again with a huge page.
+  if (std::exchange(slab->huge, false)) ::madvise(slab, kSlabBytes, MADV_NOHUGEPAGE);
+  ::madvise(base + begin, end - begin, MADV_DONTNEED);
 }
 
 /// True when the OS page at `begin` holds free pages only (and none of the slab's header).
