@@ -20,13 +20,19 @@ import measure
 from table import markdown
 
 HERE = pathlib.Path(__file__).resolve().parent
-LLAMA_VARIANTS = [(flash, batch) for flash in (1, 0) for batch in (512, 2048)]
+
+
+def variants(text):
+    """"1:512,0:2048" as [(1, 512), (0, 2048)]."""
+    return [tuple(int(number) for number in variant.split(":")) for variant in text.split(",")]
 
 
 def parse_options():
     parser = measure.parse_plan(__doc__)
     parser.add_argument("--longhaul", default="build/release/src/cli/longhaul", help="our binary")
     parser.add_argument("--engines", default="longhaul,llama.cpp,transformers")
+    parser.add_argument("--variants", type=variants, default=variants("1:512,1:2048,0:512,0:2048"),
+                        help="of llama.cpp: flash attention (1 or 0) and batch, the default tries all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--attempts", type=int, default=4, help="runs of one test until undisturbed")
     parser.add_argument("--disturbance", type=float, default=0.05,
@@ -110,7 +116,7 @@ def make_engines(options):
             "--json"], splits=False))
     if "llama.cpp" in wanted:
         gguf = forms.gguf_file(options.model, options.cache)
-        for flash, batch in LLAMA_VARIANTS:
+        for flash, batch in options.variants:
             engines.append(Engine(
                 "llama.cpp", f"fa={flash} batch={batch}",
                 lambda prompt, depth, flags=("--flash-attention", str(flash), "--batch", str(batch)): [
