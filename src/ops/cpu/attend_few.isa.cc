@@ -2,35 +2,58 @@
 // from its page, for all rows that share it. Keys and values in bf16 go through the matrix unit
 // where there is one (few_tiles.h); other arithmetic is f32.
 
-#include "ops/cpu/attention_kernels.h"
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/few_tiles.h"
-#include "ops/cpu/key_rows.h"
+#include "ops/cpu/flat_rows.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-constexpr float kLowest = -1e30f;
-constexpr float kLog2e = 1.44269504f;
 constexpr int kGroup = 64;  // keys whose softmax is folded in at a time
 
-inline int padded_dim(const AttendCall& call) { return (call.head_dim + 15) / 16 * 16; }
+inline int padded_dim(const AttendCall& call) { return round_up(call.head_dim, 16); }
 
-struct Few {
+struct Scratch {
+  float* queries;  // [rows, dim] of the form in use, times scale * log2(e)
+  float* weights;  // [rows, kGroup]
+  float* out;      // [rows, dim]
+  float* fetched;  // [keys, values][kGroup, dim] that needed converting first
+  FewTiles::Scratch matrix_unit;
+
+  Scratch(ScratchLayout& layout, int padded_dim) : matrix_unit(layout, padded_dim) {
+    const size_t dim = static_cast<size_t>(padded_dim);
+    layout.take(queries, kFewRows * dim);
+    layout.take(weights, kFewRows * kGroup);
+    layout.take(out, kFewRows * dim);
+    layout.take(fetched, 2 * kGroup * dim);
+  }
+};
+
+struct Few : Scratch {
   const AttendUnit& unit;
   const AttendCall& call;
-  int dim;                   // head_dim rounded up to 16
-  int rows;                  // flat rows
-  float* queries = nullptr;  // [rows, dim] of the form in use, times scale * log2(e)
-  float* weights = nullptr;  // [rows, kGroup]
-  float* out = nullptr;      // [rows, dim]
-  float* fetched = nullptr;  // [kGroup, dim] keys or values that needed converting first
+  const FlatRows flat;
+  int dim;   // head_dim rounded up to 16
+  int rows;  // flat rows
   const std::byte* key[kGroup];
   const std::byte* value[kGroup];
   const std::byte* next_key[kGroup];  // of the group after this one, to be fetched meanwhile
   int row_bytes = 0;
   FewTiles* tiles = nullptr;  // null: vectors
   float max[kFewRows], sum[kFewRows];
+
+  Few(const AttendUnit& u, ScratchLayout layout)
+      : Scratch(layout, padded_dim(*u.call)),
+        unit(u),
+        call(*u.call),
+        flat(u),
+        dim(padded_dim(call)),
+        rows(flat.count) {
+    std::memset(out, 0, sizeof(float) * static_cast<size_t>(rows * dim));
+    if (dim != call.head_dim)
+      std::memset(fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * dim));
+    for (int m = 0; m < rows; ++m) max[m] = kLowest, sum[m] = 0.0f;
+  }
 };
 
 /// Rows are short and scattered over pages, which hides them from the hardware's prefetching.
@@ -99,20 +122,8 @@ struct AddValues {
   static void run(Few& f, int count) { add_values<T, M>(f, count); }
 };
 
-inline int64_t flat_offset(const AttendUnit& unit, int flat) {
-  const int64_t row = unit.row_begin + flat / unit.head_count;
-  return row * unit.call->heads + unit.head_begin + flat % unit.head_count;
-}
-
 void load_queries(Few& f, int form) {
-  for (int m = 0; m < f.rows; ++m) {
-    const float* from =
-        f.call.queries[static_cast<size_t>(form)] + flat_offset(f.unit, m) * f.call.head_dim;
-    float* to = f.queries + m * f.dim;
-    for (int t = 0; t < f.dim; ++t) {
-      to[t] = t < f.call.head_dim ? from[t] * (f.call.scale * kLog2e) : 0.0f;
-    }
-  }
+  f.flat.load_queries(f.call.queries[static_cast<size_t>(form)], 0, f.rows, f.dim, f.queries);
   if (f.tiles != nullptr) f.tiles->load_queries(f.queries);
 }
 
@@ -125,7 +136,7 @@ void scale_row(Few& f, int m, float factor) {
 /// Folds scores of keys [lo, hi) into row m's running softmax; leaves weights for add_values.
 void softmax_row(Few& f, int m, int lo, int hi, int count) {
   float* w = f.weights + m * kGroup;
-  const int padded = f.tiles != nullptr ? kGroup : (count + kLanes - 1) / kLanes * kLanes;
+  const int padded = f.tiles != nullptr ? kGroup : round_up(count, kLanes);
   for (int i = 0; i < lo; ++i) w[i] = kLowest;
   for (int i = hi; i < padded; ++i) w[i] = kLowest;
   Vec top = load(w);
@@ -196,7 +207,7 @@ void locate(Few& f, const Reading& r, int64_t at, int count, int64_t end) {
 /// Turns the scores of keys [at, at + count) into weights, row by row.
 void softmax_rows(Few& f, const KeySegment& s, int64_t at, int count) {
   for (int m = 0; m < f.rows; ++m) {
-    const KeyRange range = visible_keys(s, f.unit.row_position + m / f.unit.head_count);
+    const KeyRange range = visible_keys(s, f.flat.position(m));
     int64_t lo = range.begin - at, hi = range.end - at;
     lo = lo < 0 ? 0 : lo > count ? count : lo;
     hi = hi < lo ? lo : hi > count ? count : hi;
@@ -215,8 +226,8 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   f.row_bytes = r.stride;
   const auto score = pick<ScoreKeys>(r.key_type, f.rows);
   const auto add = pick<AddValues>(r.value_type, f.rows);
-  const KeyRange first = visible_keys(s, f.unit.row_position);
-  const KeyRange last = visible_keys(s, f.unit.row_position + f.unit.row_count - 1);
+  const KeyRange first = visible_keys(s, f.flat.position(0));
+  const KeyRange last = visible_keys(s, f.flat.position(f.rows - 1));
   begin = begin > first.begin ? begin : first.begin;
   end = end < last.end ? end : last.end;
   for (int64_t at = begin; at < end; at += kGroup) {
@@ -254,7 +265,7 @@ void write_out(const Few& f) {
                   sizeof(float) * static_cast<size_t>(f.call.head_dim));
       continue;
     }
-    const int64_t offset = flat_offset(f.unit, m);
+    const int64_t offset = f.flat.offset(m);
     const float inverse = f.sum[m] > 0 ? 1.0f / f.sum[m] : 0.0f;
     for (int t = 0; t < f.call.head_dim; ++t)
       f.call.out[offset * f.call.head_dim + t] = from[t] * inverse;
@@ -267,26 +278,12 @@ void write_out(const Few& f) {
 
 }  // namespace
 
-size_t few_scratch_bytes(const AttendCall& call) {
-  const size_t dim = static_cast<size_t>(padded_dim(call));
-  return sizeof(float) * (2 * kFewRows * dim + kFewRows * kGroup + 2 * kGroup * dim) +
-         FewTiles::scratch_bytes(padded_dim(call));
-}
+size_t few_scratch_bytes(const AttendCall& call) { return bytes_of<Scratch>(padded_dim(call)); }
 
 void attend_few(const AttendUnit& unit, std::byte* scratch) {
-  Few f{unit, *unit.call, padded_dim(*unit.call), unit.row_count * unit.head_count};
-  FewTiles tiles(f.dim, f.rows, scratch);
-  scratch += FewTiles::scratch_bytes(f.dim);
+  Few f(unit, ScratchLayout(scratch));
+  FewTiles tiles(f.dim, f.rows, f.matrix_unit);
   if (tiles_serve(unit)) f.tiles = &tiles;
-  float* at = reinterpret_cast<float*>(scratch);
-  f.queries = at;
-  f.out = f.queries + kFewRows * f.dim;
-  f.weights = f.out + kFewRows * f.dim;
-  f.fetched = f.weights + kFewRows * kGroup;
-  std::memset(f.out, 0, sizeof(float) * static_cast<size_t>(f.rows * f.dim));
-  if (f.dim != f.call.head_dim)
-    std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * f.dim));
-  for (int m = 0; m < f.rows; ++m) f.max[m] = kLowest, f.sum[m] = 0.0f;
 
   if (f.tiles != nullptr) FewTiles::begin();
   int64_t start = 0;  // of the segment, in the keys laid end to end

@@ -8,39 +8,26 @@ namespace longhaul::LH_ISA {
 namespace {
 
 template <class E>
-struct Scratch {
-  E* queries;     // [query forms, rows, dim]
-  E* keys;        // packed block
-  E* values;      // packed block
-  E* weights;     // [kTileRows, kTileKeys]
-  float* scores;  // two of [kTileRows, kTileKeys]
-  float* out;     // [rows, dim]
-  float* max;     // [rows]
-  float* sum;     // [rows, kLanes], lane by lane until the end
-  E* rows;        // pack_bf16's scratch
-};
+struct Scratch : TileScratch<E> {  // queries: [query forms, rows, dim]
+  E* values;                       // packed block
+  E* weights;                      // [kTileRows, kTileKeys]
+  float* out;                      // [rows, dim]
+  float* max;                      // [rows]
+  float* sum;                      // [rows, kLanes], lane by lane until the end
 
-template <class E>
-size_t lay_out(const AttendCall& call, int flat_rows, std::byte* base, Scratch<E>* s) {
-  const size_t dim = static_cast<size_t>(round_up(call.head_dim, 32));
-  const size_t rows = static_cast<size_t>(round_up(flat_rows, kTileRows));
-  size_t at = 0;
-  const auto take = [&](auto*& pointer, size_t count) {
-    using T = std::remove_reference_t<decltype(*pointer)>;
-    pointer = reinterpret_cast<T*>(base + at);
-    at += (count * sizeof(T) + 63) / 64 * 64;
-  };
-  take(s->queries, call.queries.size() * rows * dim);
-  take(s->keys, kTileKeys * dim);
-  take(s->values, kTileKeys * dim);
-  take(s->weights, static_cast<size_t>(kTileRows) * kTileKeys);
-  take(s->scores, size_t{2} * kTileRows * kTileKeys);
-  take(s->out, rows * dim);
-  take(s->max, rows);
-  take(s->sum, rows * kLanes);
-  take(s->rows, 32 * dim);
-  return at;
-}
+  /// `rows` are padded to whole tiles.
+  Scratch(ScratchLayout& layout, const AttendCall& call, int rows)
+      : TileScratch<E>(layout, call.head_dim,
+                       {static_cast<int>(call.queries.size()) * rows, 1, 2}) {
+    const size_t dim = static_cast<size_t>(round_up(call.head_dim, 32));
+    const size_t count = static_cast<size_t>(rows);
+    layout.take(values, kTileKeys * dim);
+    layout.take(weights, static_cast<size_t>(kTileRows) * kTileKeys);
+    layout.take(out, count * dim);
+    layout.take(max, count);
+    layout.take(sum, count * kLanes);
+  }
+};
 
 /// weights[j] = 2^(scores[j] - top) for `count` keys (a multiple of 32); adds them to `sum` lane by
 /// lane.
@@ -53,8 +40,8 @@ inline Vec weights_of(const float* scores, int count, float top, Vec sum, float*
   return sum;
 }
 
-inline Vec weights_of(const float* scores, int count, float top, Vec sum, uint16_t* weights) {
 #if defined(__AVX512BF16__)
+inline Vec weights_of(const float* scores, int count, float top, Vec sum, uint16_t* weights) {
   for (int j = 0; j < count; j += 32) {
     const Vec a = exp2_for_bf16(load(scores + j) - splat(top));
     const Vec b = exp2_for_bf16(load(scores + j + 16) - splat(top));
@@ -62,26 +49,23 @@ inline Vec weights_of(const float* scores, int count, float top, Vec sum, uint16
     const __m512bh pair = _mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
     std::memcpy(weights + j, &pair, 64);
   }
-#else
-  (void)scores, (void)count, (void)top, (void)weights;
-#endif
   return sum;
 }
+#endif
 
 template <class Gemm>
 class TileAttention {
   using E = typename Gemm::Element;
 
  public:
-  TileAttention(const AttendUnit& unit, std::byte* scratch)
+  TileAttention(const AttendUnit& unit, ScratchLayout layout)
       : unit_(unit),
         call_(*unit.call),
         rows_(unit),
         dim_(round_up(call_.head_dim, 32)),
         flat_rows_(rows_.count),
-        padded_rows_(rows_.padded()) {
-    lay_out(call_, flat_rows_, scratch, &s_);
-  }
+        padded_rows_(rows_.padded()),
+        s_(layout, call_, padded_rows_) {}
 
   void run() {
     load_queries();
@@ -108,16 +92,8 @@ class TileAttention {
     const KeyRange first = visible_keys(s, rows_.position(0));
     const KeyRange last = visible_keys(s, rows_.position(flat_rows_ - 1));
     for (int64_t begin = first.begin; begin < last.end; begin += kTileKeys) {
-      const int64_t left = last.end - begin;
-      const int count = left < kTileKeys ? static_cast<int>(left) : kTileKeys;
-      const KeyBlock block{&s, call_.rotations, begin, count, round_up(count, 32), dim_};
-      if constexpr (sizeof(E) == 4) {
-        pack_f32(block, s_.keys, s_.values);
-      } else {
-#if defined(__AVX512BF16__)
-        pack_bf16(block, s_.keys, s_.values, s_.rows);
-#endif
-      }
+      const KeyBlock block = block_from(s, call_.rotations, begin, last.end, dim_);
+      pack(block, s_.keys, s_.values, s_.unpacked_rows);
       tiles(block);
     }
   }
@@ -198,22 +174,17 @@ class TileAttention {
   const AttendCall& call_;
   const FlatRows rows_;
   int dim_, flat_rows_, padded_rows_;
-  Scratch<E> s_;
+  const Scratch<E> s_;
 };
 
 }  // namespace
 
 size_t tile_scratch_bytes(const AttendCall& call, int flat_rows) {
-  Scratch<float> s;  // the larger of the element types
-  return lay_out(call, flat_rows, nullptr, &s);
+  return bytes_of<Scratch<float>>(call, round_up(flat_rows, kTileRows));
 }
 
 void attend_tile(const AttendUnit& unit, std::byte* scratch) {
-  if (unit.call->compute == AttendCompute::kF32) {
-    TileAttention<GemmF32>(unit, scratch).run();
-  } else {
-    TileAttention<BestGemm>(unit, scratch).run();
-  }
+  run_tiles<TileAttention>(*unit.call, unit, scratch);
 }
 
 size_t few_scratch_bytes(const AttendCall& call);

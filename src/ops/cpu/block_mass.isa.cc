@@ -7,54 +7,28 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-template <class E>
-struct Scratch {
-  E* queries;     // [rows, dim]
-  E* keys;        // packed block
-  E* rows;        // pack_bf16's scratch
-  float* scores;  // [kTileRows, kTileKeys]
-};
-
-template <class E>
-size_t lay_out(const AttendCall& call, int flat_rows, std::byte* base, Scratch<E>* s) {
-  const size_t dim = static_cast<size_t>(round_up(call.head_dim, 32));
-  size_t at = 0;
-  const auto take = [&](auto*& pointer, size_t count) {
-    using T = std::remove_reference_t<decltype(*pointer)>;
-    pointer = reinterpret_cast<T*>(base + at);
-    at += (count * sizeof(T) + 63) / 64 * 64;
-  };
-  take(s->queries, static_cast<size_t>(round_up(flat_rows, kTileRows)) * dim);
-  take(s->keys, kTileKeys * dim);
-  take(s->rows, 32 * dim);
-  take(s->scores, static_cast<size_t>(kTileRows) * kTileKeys);
-  return at;
-}
+TileCounts counts_of(int flat_rows) { return {round_up(flat_rows, kTileRows), 1, 1}; }
 
 template <class Gemm>
 class TileMass {
   using E = typename Gemm::Element;
 
  public:
-  TileMass(const BlockMassUnit& unit, std::byte* scratch)
+  TileMass(const BlockMassUnit& unit, ScratchLayout layout)
       : unit_(unit),
         call_(*unit.rows.call),
         segment_(unit.rows.segments[0]),
         rows_(unit.rows),
-        dim_(round_up(call_.head_dim, 32)) {
-    lay_out(call_, rows_.count, scratch, &s_);
-  }
+        dim_(round_up(call_.head_dim, 32)),
+        s_(layout, call_.head_dim, counts_of(rows_.count)) {}
 
   void run() {
     const float* form = call_.queries[static_cast<size_t>(segment_.query)];
     rows_.load_queries(form, 0, rows_.padded(), dim_, s_.queries);
     Gemm::begin();
-    for (int64_t begin = 0; begin < unit_.rows.key_count; begin += kTileKeys) {
-      const int64_t left = unit_.rows.key_count - begin;
-      const int count = left < kTileKeys ? static_cast<int>(left) : kTileKeys;
-      const KeyBlock block{&segment_, call_.rotations,     unit_.rows.key_begin + begin,
-                           count,     round_up(count, 32), dim_};
-      tiles(block, begin);
+    const int64_t first = unit_.rows.key_begin, end = first + unit_.rows.key_count;
+    for (int64_t begin = first; begin < end; begin += kTileKeys) {
+      tiles(block_from(segment_, call_.rotations, begin, end, dim_), begin - first);
     }
     Gemm::end();
   }
@@ -65,21 +39,11 @@ class TileMass {
     bool packed = false;
     for (int f = 0; f < rows_.count; f += kTileRows) {
       if (!rows_.tile_sees(block, f)) continue;
-      if (!packed) pack(block);
+      if (!packed) pack(block, s_.keys, nullptr, s_.unpacked_rows);
       packed = true;
       Gemm::run(kTileRows, block.padded_keys, dim_, s_.queries + static_cast<int64_t>(f) * dim_,
                 dim_, s_.keys, kTileKeys, s_.scores, kTileKeys, false);
       sum(block, f, first);
-    }
-  }
-
-  void pack(const KeyBlock& block) {
-    if constexpr (sizeof(E) == 4) {
-      pack_f32(block, s_.keys, nullptr);
-    } else {
-#if defined(__AVX512BF16__)
-      pack_bf16(block, s_.keys, nullptr, s_.rows);
-#endif
     }
   }
 
@@ -125,20 +89,15 @@ class TileMass {
   const KeySegment& segment_;
   const FlatRows rows_;
   int dim_;
-  Scratch<E> s_;
+  const TileScratch<E> s_;
 };
 
 size_t scratch_bytes(const AttendCall& call, int flat_rows) {
-  Scratch<float> s;  // the larger of the element types
-  return lay_out(call, flat_rows, nullptr, &s);
+  return bytes_of<TileScratch<float>>(call.head_dim, counts_of(flat_rows));
 }
 
 void run(const BlockMassUnit& unit, std::byte* scratch) {
-  if (unit.rows.call->compute == AttendCompute::kF32) {
-    TileMass<GemmF32>(unit, scratch).run();
-  } else {
-    TileMass<BestGemm>(unit, scratch).run();
-  }
+  run_tiles<TileMass>(*unit.rows.call, unit, scratch);
 }
 
 }  // namespace

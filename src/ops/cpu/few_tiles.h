@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ops/cpu/scratch_layout.h"
 #include "ops/cpu/simd.h"
 
 namespace longhaul::LH_ISA {
@@ -18,28 +19,30 @@ class FewTiles {
 
   static bool serves(int dim) { return dim % 32 == 0; }
 
-  static size_t scratch_bytes(int dim) {
-    const size_t d = static_cast<size_t>(dim);
-    return sizeof(uint16_t) * (32 * d + 32 * d + 32 * d + 2 * kRows * kKeys) +
-           sizeof(float) * (16 * 16 + kRows * d);
-  }
+  struct Scratch {
+    uint16_t* queries;  ///< [high, low][dim / 2 pairs][16 columns][2]
+    uint16_t* keys;     ///< [2 blocks, 16, dim]
+    uint16_t* values;   ///< [dim / 16][16 pairs][16][2]
+    uint16_t* weights;  ///< [high, low][kRows][kKeys]
+    float* scores;      ///< [16 keys, 16]
+    float* out;         ///< [dim / 16][kRows][16]
 
-  /// `scratch` is aligned to 64 bytes.
-  FewTiles(int dim, int rows, std::byte* scratch) : dim_(dim), rows_(rows) {
-    const auto take = [&](auto*& pointer, size_t count) {
-      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(scratch);
-      scratch += count * sizeof *pointer;
-    };
+    Scratch(ScratchLayout& layout, int padded_dim) {
+      const size_t dim = static_cast<size_t>(padded_dim);
+      layout.take(queries, 32 * dim);
+      layout.take(keys, 32 * dim);
+      layout.take(values, 32 * dim);
+      layout.take(weights, 2 * kRows * kKeys);
+      layout.take(scores, 16 * 16);
+      layout.take(out, kRows * dim);
+    }
+  };
+
+  FewTiles(int dim, int rows, const Scratch& scratch) : dim_(dim), rows_(rows), s_(scratch) {
     const size_t d = static_cast<size_t>(dim);
-    take(queries_, 32 * d);
-    take(keys_, 32 * d);
-    take(values_, 32 * d);
-    take(weights_, 2 * kRows * kKeys);
-    take(scores_, 16 * 16);
-    take(out_, kRows * d);
-    std::memset(queries_, 0, sizeof(uint16_t) * 32 * d);
-    std::memset(weights_, 0, sizeof(uint16_t) * 2 * kRows * kKeys);
-    std::memset(out_, 0, sizeof(float) * kRows * d);
+    std::memset(s_.queries, 0, sizeof(uint16_t) * 32 * d);
+    std::memset(s_.weights, 0, sizeof(uint16_t) * 2 * kRows * kKeys);
+    std::memset(s_.out, 0, sizeof(float) * kRows * d);
   }
 
   static void begin() {
@@ -63,7 +66,7 @@ class FewTiles {
         for (int term = 0; term < 2; ++term) {
           for (int i = 0; i < 16; ++i) {
             const int pair = t + i;  // [term][dim / 2 pairs][16 columns][2]
-            queries_[term * 16 * dim_ + pair / 2 * 32 + 2 * m + pair % 2] = terms[term][i];
+            s_.queries[term * 16 * dim_ + pair / 2 * 32 + 2 * m + pair % 2] = terms[term][i];
           }
         }
       }
@@ -85,8 +88,8 @@ class FewTiles {
       _tile_zero(0);
       _tile_zero(1);
       for (int t = 0; t < dim_; t += 32) {
-        _tile_loadd(3, queries_ + 16 * t, 64);
-        _tile_loadd(4, queries_ + 16 * (dim_ + t), 64);
+        _tile_loadd(3, s_.queries + 16 * t, 64);
+        _tile_loadd(4, s_.queries + 16 * (dim_ + t), 64);
         _tile_loadd(2, block[0] + 2 * t, stride[0]);
         _tile_dpbf16ps(0, 2, 3);
         _tile_dpbf16ps(0, 2, 4);
@@ -95,10 +98,10 @@ class FewTiles {
         _tile_dpbf16ps(1, 2, 3);
         _tile_dpbf16ps(1, 2, 4);
       }
-      _tile_stored(0, scores_, 64);
+      _tile_stored(0, s_.scores, 64);
       transpose(weights + g);
       if (!both) continue;
-      _tile_stored(1, scores_, 64);
+      _tile_stored(1, s_.scores, 64);
       transpose(weights + g + 16);
     }
   }
@@ -106,7 +109,7 @@ class FewTiles {
   /// Sums of row m so far times `factor`.
   void scale_row(int m, float factor) {
     for (int t = 0; t < dim_; t += 16) {
-      float* at = out_ + t * kRows + m * 16;
+      float* at = s_.out + t * kRows + m * 16;
       store(at, load(at) * splat(factor));
     }
   }
@@ -117,18 +120,18 @@ class FewTiles {
                   const std::byte* const* next, int64_t offset) {
     for (int m = 0; m < rows_; ++m) {
       for (int i = 0; i < kKeys; i += 16) {
-        split(load(weights + m * kKeys + i), weights_ + m * kKeys + i,
-              weights_ + (kRows + m) * kKeys + i);
+        split(load(weights + m * kKeys + i), s_.weights + m * kKeys + i,
+              s_.weights + (kRows + m) * kKeys + i);
       }
     }
     for (int g = 0; g < count; g += 32) {
       pack_values(value, g, count, next, offset);
-      _tile_loadd(6, weights_ + g, 2 * kKeys);
-      _tile_loadd(7, weights_ + kRows * kKeys + g, 2 * kKeys);
+      _tile_loadd(6, s_.weights + g, 2 * kKeys);
+      _tile_loadd(7, s_.weights + kRows * kKeys + g, 2 * kKeys);
       for (int t = 0; t < dim_; t += 16) {
-        float* sums = out_ + t * kRows;
+        float* sums = s_.out + t * kRows;
         _tile_loadd(5, sums, 64);
-        _tile_loadd(3, values_ + 32 * t, 64);
+        _tile_loadd(3, s_.values + 32 * t, 64);
         _tile_dpbf16ps(5, 6, 3);
         _tile_dpbf16ps(5, 7, 3);
         _tile_stored(5, sums, 64);
@@ -140,13 +143,14 @@ class FewTiles {
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; ++t)
-        out[m * dim_ + element(t)] = out_[t / 16 * 16 * kRows + m * 16 + t % 16];
+        out[m * dim_ + element(t)] = s_.out[t / 16 * 16 * kRows + m * 16 + t % 16];
     }
   }
 
  private:
+  /// To the second level: requests for the first one would wait for its few fill buffers.
   void prefetch(const std::byte* row) const {
-    for (int at = 0; at < 2 * dim_; at += 64) __builtin_prefetch(row + at);
+    for (int at = 0; at < 2 * dim_; at += 64) __builtin_prefetch(row + at, 0, 2);
   }
 
   /// Which element of a value stands in column t of the sums: pack_values interleaves quarters.
@@ -176,7 +180,7 @@ class FewTiles {
         return key[at];
       }
     }
-    uint16_t* to = keys_ + at / 16 % 2 * 16 * dim_;  // two blocks are in use at a time
+    uint16_t* to = s_.keys + at / 16 % 2 * 16 * dim_;  // two blocks are in use at a time
     for (int i = 0; i < 16; ++i) {
       const std::byte* from = key[at + i < count ? at + i : at];
       std::memcpy(to + i * dim_, from, 2 * static_cast<size_t>(dim_));
@@ -185,12 +189,12 @@ class FewTiles {
     return reinterpret_cast<const std::byte*>(to);
   }
 
-  /// scores_ [16 keys, 16] -> weights[m * kKeys + key].
+  /// s_.scores [16 keys, 16] -> weights[m * kKeys + key].
   void transpose(float* weights) const {
     for (int m = 0; m < rows_; m += 4) {
       __m512 rows[4];
       for (int j = 0; j < 4; ++j) {  // 128-bit lane l: key 4 l + j
-        const float* from = scores_ + j * 16 + m;
+        const float* from = s_.scores + j * 16 + m;
         rows[j] = _mm512_castps128_ps512(_mm_load_ps(from));
         rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 4 * 16), 1);
         rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 8 * 16), 2);
@@ -218,7 +222,7 @@ class FewTiles {
       prefetch(next[i + 1 < count ? i + 1 : count - 1] + offset);
       for (int t = 0; t < dim_; t += 32) {
         const __m512i a = _mm512_loadu_si512(first + 2 * t), b = _mm512_loadu_si512(second + 2 * t);
-        uint16_t* to = values_ + 32 * t + 32 * pair;
+        uint16_t* to = s_.values + 32 * t + 32 * pair;
         _mm512_store_si512(to, _mm512_unpacklo_epi16(a, b));
         _mm512_store_si512(to + 16 * 32, _mm512_unpackhi_epi16(a, b));
       }
@@ -226,12 +230,7 @@ class FewTiles {
   }
 
   int dim_, rows_;
-  uint16_t* queries_;  // [high, low][dim / 2 pairs][16 columns][2]
-  uint16_t* keys_;     // [2 blocks, 16, dim]
-  uint16_t* values_;   // [dim / 16][16 pairs][16][2]
-  uint16_t* weights_;  // [high, low][kRows][kKeys]
-  float* scores_;      // [16 keys, 16]
-  float* out_;         // [dim / 16][kRows][16]
+  const Scratch s_;
 };
 
 #else
@@ -239,8 +238,10 @@ class FewTiles {
 class FewTiles {
  public:
   static bool serves(int) { return false; }
-  static size_t scratch_bytes(int) { return 0; }
-  FewTiles(int, int, std::byte*) {}
+  struct Scratch {
+    Scratch(ScratchLayout&, int) {}
+  };
+  FewTiles(int, int, const Scratch&) {}
   static void begin() {}
   static void end() {}
   void load_queries(const float*) {}

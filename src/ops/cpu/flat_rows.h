@@ -10,8 +10,6 @@ namespace longhaul::LH_ISA {
 static constexpr float kLowest = -1e30f;  // finite: a difference of two must not be NaN
 static constexpr float kLog2e = 1.44269504f;
 
-static inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
-
 /// out[t] = x[t] * factor for n elements, zeros up to `padded`.
 static inline void convert_row(const float* x, int n, int padded, float factor, float* out) {
   for (int t = 0; t < n; ++t) out[t] = x[t] * factor;
@@ -38,6 +36,12 @@ struct FlatRows {
   int64_t offset(int f) const {
     const int64_t row = unit.row_begin + f / unit.head_count;
     return row * unit.call->heads + unit.head_begin + f % unit.head_count;
+  }
+  /// log2 of row f's softmax denominator; of rows without one, and of those that only pad a tile,
+  /// so much that their probabilities are zeros.
+  float log2_denominator(int f) const {
+    const float lse = f < count ? unit.call->lse[offset(f)] : kLowest;
+    return lse > kLowest ? lse * kLog2e : -kLowest;
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
 
@@ -106,5 +110,15 @@ using BestGemm = GemmBf16;
 #else
 using BestGemm = GemmF32;
 #endif
+
+/// Runs a kernel over tiles of rows with the products that the call asks for.
+template <template <class> class Kernel, class Unit>
+static inline void run_tiles(const AttendCall& call, const Unit& unit, std::byte* scratch) {
+  if (call.compute == AttendCompute::kF32) {
+    Kernel<GemmF32>(unit, ScratchLayout(scratch)).run();
+  } else {
+    Kernel<BestGemm>(unit, ScratchLayout(scratch)).run();
+  }
+}
 
 }  // namespace longhaul::LH_ISA

@@ -2,6 +2,7 @@
 // Scores of few queries with the keys of one tile on the matrix unit, keys straight from their
 // pages. For *.isa.cc only.
 
+#include "ops/cpu/amx_tiles.h"
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/simd.h"
 #include "ops/cpu/top_keys_kernels.h"
@@ -17,12 +18,7 @@ class KeyScores {
   }
 
   static void begin() {
-    // Tiles 0: scores of 16 keys, 1: keys, 4-7: queries; 16 rows of 64 bytes each.
-    alignas(64) static const uint8_t config[64] = {
-        1, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0,  0,  0,  0,  0,  0,  64, 0, 64,
-        0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0,  64, 0,  0,  0,  0,  0,  0, 0,
-        0, 0,  0, 0,  0, 0,  0, 0,  0, 0,  16, 16, 16, 16, 16, 16, 16, 16};
-    _tile_loadconfig(config);
+    load_tile_config();  // tile 0: scores of 16 keys, 1: keys, 4-7: queries
   }
   static void end() { _tile_release(); }
 

@@ -1,8 +1,8 @@
 // Column and diagonal sums of probabilities: a tile's scores become probabilities with the rows'
 // known denominators; laid out with zeros around them, both sums run over rows in registers.
 
-#include "ops/cpu/flat_rows.h"
 #include "ops/cpu/line_kernels.h"
+#include "ops/cpu/packed_columns.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -10,46 +10,21 @@ namespace {
 constexpr int kMapWidth = kTileRows + kTileKeys + kTileRows;
 
 template <class E>
-struct Scratch {
-  E* queries;     // [kTileRows, dim]
-  E* keys;        // packed blocks, [kColumnBlocks][dim, kTileKeys]
-  E* rows;        // pack_bf16's scratch
-  float* scores;  // [kTileRows, kTileKeys]
-  float* map;     // [kTileRows, kMapWidth], keys from kTileRows on, zeros around them
-};
+struct Scratch : TileScratch<E> {
+  float* map;  // [kTileRows, kMapWidth], keys from kTileRows on, zeros around them
 
-template <class E>
-size_t lay_out(const AttendCall& call, std::byte* base, Scratch<E>* s) {
-  const size_t dim = static_cast<size_t>(round_up(call.head_dim, 32));
-  size_t at = 0;
-  const auto take = [&](auto*& pointer, size_t count) {
-    using T = std::remove_reference_t<decltype(*pointer)>;
-    pointer = reinterpret_cast<T*>(base + at);
-    at += (count * sizeof(T) + 63) / 64 * 64;
-  };
-  take(s->queries, kTileRows * dim);
-  take(s->keys, kColumnKeys * dim);
-  take(s->rows, 32 * dim);
-  take(s->scores, static_cast<size_t>(kTileRows) * kTileKeys);
-  take(s->map, static_cast<size_t>(kTileRows) * kMapWidth);
-  return at;
-}
+  Scratch(ScratchLayout& layout, int head_dim) : TileScratch<E>(layout, head_dim, kColumnCounts) {
+    layout.take(map, static_cast<size_t>(kTileRows) * kMapWidth);
+  }
+};
 
 template <class Gemm>
 class TileLines {
-  using E = typename Gemm::Element;
-
  public:
-  TileLines(const LineUnit& unit, std::byte* scratch)
-      : unit_(unit),
-        call_(*unit.rows.call),
-        segment_(unit.rows.segments[0]),
-        dim_(round_up(call_.head_dim, 32)) {
-    lay_out(call_, scratch, &s_);
-  }
+  TileLines(const LineUnit& unit, ScratchLayout layout)
+      : unit_(unit), s_(layout, unit.rows.call->head_dim), blocks_(unit.rows, s_) {}
 
   void run() {
-    pack();
     std::memset(s_.map, 0, sizeof(float) * kTileRows * kMapWidth);
     Gemm::begin();
     for (int h = 0; h < unit_.rows.head_count; ++h) {
@@ -63,35 +38,12 @@ class TileLines {
   }
 
  private:
-  void pack() {
-    for (int64_t begin = 0; begin < unit_.rows.key_count; begin += kTileKeys) {
-      const int64_t left = unit_.rows.key_count - begin;
-      const int count = left < kTileKeys ? static_cast<int>(left) : kTileKeys;
-      const KeyBlock block{&segment_, call_.rotations,     unit_.rows.key_begin + begin,
-                           count,     round_up(count, 32), dim_};
-      if constexpr (sizeof(E) == 4) {
-        pack_f32(block, keys_of(block_count_), nullptr);
-      } else {
-#if defined(__AVX512BF16__)
-        pack_bf16(block, keys_of(block_count_), nullptr, s_.rows);
-#endif
-      }
-      blocks_[block_count_++] = block;
-    }
-  }
-
-  E* keys_of(int b) const { return s_.keys + static_cast<int64_t>(b) * kTileKeys * dim_; }
-
   void head(const FlatRows& rows, float* columns, float* diagonals) {
-    const float* form = call_.queries[static_cast<size_t>(segment_.query)];
     for (int f = 0; f < rows.count; f += kTileRows) {
-      rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
-      for (int b = 0; b < block_count_; ++b) {
+      blocks_.load_rows(rows, f);
+      for (int b = 0; b < blocks_.count(); ++b) {
         if (!rows.tile_sees(blocks_[b], f)) continue;
-        Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
-                  s_.scores, kTileKeys, false);
-        rows.hide_unseen(blocks_[b], f, s_.scores);
-        to_probabilities(rows, f, blocks_[b].padded_keys);
+        to_probabilities(blocks_.score(rows, f, b), rows, f, blocks_[b].padded_keys);
         const int first = b * kTileKeys;
         add_columns(blocks_[b].count, columns + first);
         add_diagonals(diagonals + first + rows.count - 1 - f);
@@ -99,15 +51,12 @@ class TileLines {
     }
   }
 
-  /// Scores to the map; rows that only pad the tile and those without a denominator are zeros.
-  void to_probabilities(const FlatRows& rows, int f, int count) {
-    for (int r = 0; r < kTileRows; ++r) {
-      const float lse = f + r < rows.count ? call_.lse[rows.offset(f + r)] : kLowest;
-      const Vec lse2 = splat(lse > kLowest ? lse * kLog2e : -kLowest);
-      const float* scores = s_.scores + r * kTileKeys;
+  void to_probabilities(const float* scores, const FlatRows& rows, int f, int count) {
+    for (int r = 0; r < kTileRows; ++r, scores += kTileKeys) {
+      const Vec denominator = splat(rows.log2_denominator(f + r));
       float* map = s_.map + r * kMapWidth + kTileRows;
       for (int j = 0; j < count; j += kLanes) {
-        store(map + j, exp2_precise(load(scores + j) - lse2));
+        store(map + j, exp2_precise(load(scores + j) - denominator));
       }
       for (int j = count; j < kTileKeys; j += kLanes) store(map + j, Vec{});
     }
@@ -144,24 +93,16 @@ class TileLines {
   }
 
   const LineUnit& unit_;
-  const AttendCall& call_;
-  const KeySegment& segment_;
-  int dim_, block_count_ = 0;
-  KeyBlock blocks_[kColumnBlocks];
-  Scratch<E> s_;
+  const Scratch<typename Gemm::Element> s_;
+  const PackedColumns<Gemm> blocks_;
 };
 
 size_t scratch_bytes(const AttendCall& call) {
-  Scratch<float> s;  // the larger of the element types
-  return lay_out(call, nullptr, &s);
+  return bytes_of<Scratch<float>>(call.head_dim);  // the larger element type
 }
 
 void run(const LineUnit& unit, std::byte* scratch) {
-  if (unit.rows.call->compute == AttendCompute::kF32) {
-    TileLines<GemmF32>(unit, scratch).run();
-  } else {
-    TileLines<BestGemm>(unit, scratch).run();
-  }
+  run_tiles<TileLines>(*unit.rows.call, unit, scratch);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/cpu/attention_kernels.h"
 #include "ops/cpu/key_rows.h"
+#include "ops/cpu/scratch_layout.h"
 #include "ops/cpu/transpose.h"
 
 namespace longhaul::LH_ISA {
@@ -17,6 +18,13 @@ struct KeyBlock {
   int padded_dim;              ///< head_dim rounded up to 32; the rest is zeros
 };
 
+/// Keys from `begin` on: as many as a block holds and `end` allows.
+static inline KeyBlock block_from(const KeySegment& s, const Rotations* rotations, int64_t begin,
+                                  int64_t end, int padded_dim) {
+  const int count = end - begin < kTileKeys ? static_cast<int>(end - begin) : kTileKeys;
+  return {&s, rotations, begin, count, round_up(count, 32), padded_dim};
+}
+
 static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
   const KeySegment& s = *b.segment;
   load_row(s.rows, key_row(s.rows, stride, row_of(s, b.begin + i)), out);
@@ -24,7 +32,7 @@ static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
 }
 
 /// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim] unless null.
-static inline void pack_f32(const KeyBlock& b, float* keys, float* values) {
+static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*unpacked_rows*/) {
   const PagedRows& rows = b.segment->rows;
   const int stride = row_stride(rows);
   float row[kMostHeadDim];
@@ -69,13 +77,13 @@ static inline const uint16_t* bf16_row(const PagedRows& rows, const std::byte* r
 }
 
 /// bf16 pairs: keys to [padded_dim / 2, kTileKeys] of (even, odd) elements, values to
-/// [padded_keys / 2, padded_dim] of (even, odd) keys unless null. `scratch` is scratch of 32 *
-/// padded_dim.
-static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values,
-                             uint16_t* scratch) {
+/// [padded_keys / 2, padded_dim] of (even, odd) keys unless null. `unpacked_rows` is scratch of 32
+/// * padded_dim.
+static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
+                        uint16_t* unpacked_rows) {
   const KeySegment& s = *b.segment;
   const int stride = row_stride(s.rows), dim = b.padded_dim;
-  uint16_t* zeros = scratch + 16 * dim;
+  uint16_t* zeros = unpacked_rows + 16 * dim;
   std::memset(zeros, 0, static_cast<size_t>(2 * dim));
   for (int g = 0; g < b.padded_keys; g += 16) {
     const uint16_t* key[16];
@@ -88,7 +96,7 @@ static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values
       const int64_t at = b.begin + g + i;
       key[i] = bf16_row(s.rows, key_row(s.rows, stride, row_of(s, at)), dim,
                         s.rotate ? b.rotations : nullptr, s.rotate ? position_of(s, at) : 0,
-                        scratch + i * dim);
+                        unpacked_rows + i * dim);
     }
     for (int t = 0; t < dim; t += 32) {
       __m512i in[16];
@@ -100,7 +108,7 @@ static inline void pack_bf16(const KeyBlock& b, uint16_t* keys, uint16_t* values
       value[i] = g + i >= b.count
                      ? zeros
                      : bf16_row(s.rows, value_row(s.rows, stride, row_of(s, b.begin + g + i)), dim,
-                                nullptr, 0, scratch + i * dim);
+                                nullptr, 0, unpacked_rows + i * dim);
     }
     for (int i = 0; i < 16; i += 2) {
       uint16_t* out = values + static_cast<int64_t>(g + i) * dim;

@@ -7,29 +7,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-template <class E>
-struct Scratch {
-  E* queries;     // [rows, dim]
-  E* keys;        // packed block
-  E* rows;        // pack_bf16's scratch
-  float* scores;  // two of [kTileRows, kTileKeys]
-};
-
-template <class E>
-size_t lay_out(const AttendCall& call, int flat_rows, std::byte* base, Scratch<E>* s) {
-  const size_t dim = static_cast<size_t>(round_up(call.head_dim, 32));
-  size_t at = 0;
-  const auto take = [&](auto*& pointer, size_t count) {
-    using T = std::remove_reference_t<decltype(*pointer)>;
-    pointer = reinterpret_cast<T*>(base + at);
-    at += (count * sizeof(T) + 63) / 64 * 64;
-  };
-  take(s->queries, static_cast<size_t>(round_up(flat_rows, kTileRows)) * dim);
-  take(s->keys, kTileKeys * dim);
-  take(s->rows, 32 * dim);
-  take(s->scores, size_t{2} * kTileRows * kTileKeys);
-  return at;
-}
+TileCounts counts_of(int flat_rows) { return {round_up(flat_rows, kTileRows), 1, 2}; }
 
 template <class Gemm>
 class TileTopKeys {
@@ -37,14 +15,13 @@ class TileTopKeys {
   static_assert(kTileKeys == kTopTile, "a packed block is a tile of TopRule::kTile");
 
  public:
-  TileTopKeys(const TopKeysUnit& unit, std::byte* scratch)
+  TileTopKeys(const TopKeysUnit& unit, ScratchLayout layout)
       : call_(*unit.rows.call),
         keys_(unit.rows),
         rows_(unit.rows),
         best_{unit},
-        dim_(round_up(call_.head_dim, 32)) {
-    lay_out(call_, rows_.count, scratch, &s_);
-  }
+        dim_(round_up(call_.head_dim, 32)),
+        s_(layout, call_.head_dim, counts_of(rows_.count)) {}
 
   void run() {
     best_.clear(rows_.count);
@@ -52,15 +29,8 @@ class TileTopKeys {
     Gemm::begin();
     const int64_t end = keys_.key_begin + keys_.key_count;
     for (int64_t begin = keys_.key_begin; begin < end; begin += kTileKeys) {
-      const int count = end - begin < kTileKeys ? static_cast<int>(end - begin) : kTileKeys;
-      const KeyBlock block{keys_.segments, nullptr, begin, count, round_up(count, 32), dim_};
-      if constexpr (sizeof(E) == 4) {
-        pack_f32(block, s_.keys, nullptr);
-      } else {
-#if defined(__AVX512BF16__)
-        pack_bf16(block, s_.keys, nullptr, s_.rows);
-#endif
-      }
+      const KeyBlock block = block_from(*keys_.segments, nullptr, begin, end, dim_);
+      pack(block, s_.keys, nullptr, s_.unpacked_rows);
       tiles(block);
     }
     Gemm::end();
@@ -92,20 +62,15 @@ class TileTopKeys {
   const FlatRows rows_;
   const BestKeys best_;
   int dim_;
-  Scratch<E> s_;
+  const TileScratch<E> s_;
 };
 
 size_t tile_scratch_bytes(const AttendCall& call, int flat_rows) {
-  Scratch<float> s;  // the larger of the element types
-  return lay_out(call, flat_rows, nullptr, &s);
+  return bytes_of<TileScratch<float>>(call.head_dim, counts_of(flat_rows));
 }
 
 void tile(const TopKeysUnit& unit, std::byte* scratch) {
-  if (unit.rows.call->compute == AttendCompute::kF32) {
-    TileTopKeys<GemmF32>(unit, scratch).run();
-  } else {
-    TileTopKeys<BestGemm>(unit, scratch).run();
-  }
+  run_tiles<TileTopKeys>(*unit.rows.call, unit, scratch);
 }
 
 }  // namespace

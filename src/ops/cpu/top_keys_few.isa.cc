@@ -10,23 +10,20 @@ namespace longhaul::LH_ISA {
 namespace {
 
 struct Few {
-  int dim;         // head_dim rounded up to 16
-  int row_bytes;   // of a stored key
-  float* queries;  // [rows, dim]
-  float* scores;   // [rows, kTopTile]
-  float* fetched;  // [kTopTile, dim] keys that must be converted first
+  int dim;            // head_dim rounded up to 16
+  int row_bytes = 0;  // of a stored key
+  float* queries;     // [rows, dim]
+  float* scores;      // [rows, kTopTile]
+  float* fetched;     // [kTopTile, dim] keys that must be converted first
   const std::byte* key[kTopTile];
   const std::byte* ahead[kTopTile];  // of the tile after this one, to be fetched meanwhile
-};
 
-size_t lay_out(const AttendCall& call, std::byte* base, Few& f) {
-  f.dim = round_up(call.head_dim, 16);
-  const size_t dim = static_cast<size_t>(f.dim);
-  f.queries = reinterpret_cast<float*>(base);
-  f.scores = f.queries + kFewRows * dim;
-  f.fetched = f.scores + kFewRows * kTopTile;
-  return sizeof(float) * (kFewRows * dim + kFewRows * kTopTile + kTopTile * dim);
-}
+  Few(ScratchLayout& layout, int head_dim) : dim(round_up(head_dim, 16)) {
+    layout.take(queries, static_cast<size_t>(kFewRows) * static_cast<size_t>(dim));
+    layout.take(scores, static_cast<size_t>(kFewRows) * kTopTile);
+    layout.take(fetched, static_cast<size_t>(kTopTile) * static_cast<size_t>(dim));
+  }
+};
 
 /// Scores of a tile's `count` keys for M rows; up to the next multiple of kLanes, those of another.
 template <DType T, int M>
@@ -91,18 +88,15 @@ void on_matrix_unit(const TopKeysUnit& unit, const FlatRows& rows, const BestKey
 
 }  // namespace
 
-size_t top_keys_few_scratch_bytes(const AttendCall& call) {
-  Few f;
-  return lay_out(call, nullptr, f);
-}
+size_t top_keys_few_scratch_bytes(const AttendCall& call) { return bytes_of<Few>(call.head_dim); }
 
 void top_keys_few(const TopKeysUnit& unit, std::byte* scratch) {
   const AttendCall& call = *unit.rows.call;
   const KeySegment& s = *unit.rows.segments;
   const FlatRows rows(unit.rows);
   const BestKeys best{unit};
-  Few f;
-  lay_out(call, scratch, f);
+  ScratchLayout layout(scratch);
+  Few f(layout, call.head_dim);
   f.row_bytes = row_stride(s.rows);
   rows.load_queries(call.queries[0], 0, rows.count, f.dim, call.scale, f.queries);
   best.clear(rows.count);

@@ -1,0 +1,59 @@
+#pragma once
+// The keys of a column unit, packed once for all tiles of rows that are multiplied with them. For
+// *.isa.cc only.
+
+#include "ops/cpu/column_kernels.h"
+#include "ops/cpu/flat_rows.h"
+
+namespace longhaul::LH_ISA {
+
+static constexpr TileCounts kColumnCounts = {kTileRows, kColumnBlocks, 1};
+
+/// Begin and end the products (Gemm::begin, Gemm::end) around score().
+template <class Gemm>
+class PackedColumns {
+ public:
+  using Scratch = TileScratch<typename Gemm::Element>;
+
+  /// `unit` names keys [key_begin, key_begin + key_count) of its only segment, at most kColumnKeys.
+  PackedColumns(const AttendUnit& unit, const Scratch& scratch)
+      : call_(*unit.call),
+        segment_(unit.segments[0]),
+        dim_(round_up(call_.head_dim, 32)),
+        s_(scratch) {
+    const int64_t end = unit.key_begin + unit.key_count;
+    for (int64_t begin = unit.key_begin; begin < end; begin += kTileKeys) {
+      blocks_[count_] = block_from(segment_, call_.rotations, begin, end, dim_);
+      pack(blocks_[count_], keys_of(count_), nullptr, s_.unpacked_rows);
+      ++count_;
+    }
+  }
+
+  int count() const { return count_; }
+  const KeyBlock& operator[](int b) const { return blocks_[b]; }
+
+  void load_rows(const FlatRows& rows, int f) const {
+    const float* form = call_.queries[static_cast<size_t>(segment_.query)];
+    rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
+  }
+
+  /// Scores [kTileRows, kTileKeys] of the rows loaded last, those at f, with block b; kLowest where
+  /// a row does not see a key.
+  const float* score(const FlatRows& rows, int f, int b) const {
+    Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
+              s_.scores, kTileKeys, false);
+    rows.hide_unseen(blocks_[b], f, s_.scores);
+    return s_.scores;
+  }
+
+ private:
+  auto* keys_of(int b) const { return s_.keys + static_cast<int64_t>(b) * kTileKeys * dim_; }
+
+  const AttendCall& call_;
+  const KeySegment& segment_;
+  int dim_, count_ = 0;
+  KeyBlock blocks_[kColumnBlocks];
+  const Scratch s_;
+};
+
+}  // namespace longhaul::LH_ISA
