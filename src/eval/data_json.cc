@@ -5,25 +5,17 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "format/json_text.h"
 
 namespace longhaul {
 namespace {
 
-constexpr int kDeepest = 64;
-constexpr size_t kLargest = size_t{64} << 20;  // a value takes many times its text in memory
-
 nlohmann::json parse(std::string_view text, const std::string& where) {
-  if (text.size() > kLargest) user_error("{}: {} bytes of JSON: too large", where, text.size());
-  const auto check_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > kDeepest) user_error("{}: nested deeper than {}", where, kDeepest);
-    return true;
-  };
+  constexpr int kDeepest = 64;
   try {
-    return nlohmann::json::parse(text, check_depth);
-  } catch (const nlohmann::json::parse_error& error) {
-    user_error("{}: is no JSON (byte {})", where, error.byte);
-  } catch (const nlohmann::json::out_of_range&) {
-    user_error("{}: has a number beyond f64", where);
+    return parse_json(text, kDeepest);
+  } catch (const UserError& problem) {
+    user_error("{}: {}", where, problem.what());
   }
 }
 

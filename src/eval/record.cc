@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "format/json_text.h"
 
 namespace longhaul {
 namespace {
@@ -99,23 +100,6 @@ class Fields {
   const json& object_;
 };
 
-json parse_object(const std::string& line) {
-  constexpr int kDeepest = 4;
-  const auto check_depth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepest) user_error("nested deeper than {}", kDeepest);
-    return true;
-  };
-  try {
-    json object = json::parse(line, check_depth);
-    if (!object.is_object()) user_error("is no JSON object");
-    return object;
-  } catch (const json::parse_error& error) {
-    user_error("is no JSON (byte {})", error.byte);
-  } catch (const json::out_of_range&) {
-    user_error("has a number beyond f64");
-  }
-}
-
 }  // namespace
 
 std::string to_json(const Record& r) {
@@ -148,7 +132,8 @@ std::string to_json(const Record& r) {
 }
 
 Record record_from_json(const std::string& line) {
-  const json object = parse_object(line);
+  constexpr int kDeepest = 4;
+  const json object = parse_json_object(line, kDeepest);
   const Fields fields(object);
   Record r;
   fields.text("task", r.task, true);

@@ -13,6 +13,7 @@
 #include "base/nearest_name.h"
 #include "eval/data.h"
 #include "eval/scorers.h"
+#include "format/json_text.h"
 
 namespace longhaul {
 namespace {
@@ -31,6 +32,7 @@ constexpr struct {
                 {"number", Match::kNumber}};
 constexpr int64_t kMostReplyTokens = 1 << 16;
 constexpr size_t kLongestId = 256;
+constexpr int kDeepest = 8;  // nesting of a line
 
 std::string shown(const json& value) {
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -180,23 +182,6 @@ Sample sample_of(const json& object) {
   return sample;
 }
 
-json parse_line(std::string_view line) {
-  constexpr int kDeepest = 8;
-  const auto check_depth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepest) user_error("is nested deeper than {}", kDeepest);
-    return true;
-  };
-  try {
-    json object = json::parse(line, check_depth);
-    if (!object.is_object()) user_error("is no JSON object");
-    return object;
-  } catch (const json::parse_error& error) {
-    user_error("is no JSON (byte {})", error.byte);
-  } catch (const json::out_of_range&) {
-    user_error("has a number beyond f64");
-  }
-}
-
 }  // namespace
 
 std::vector<Sample> parse_jsonl(std::string_view text) {
@@ -212,7 +197,7 @@ std::vector<Sample> parse_jsonl(std::string_view text) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     try {
-      samples.push_back(sample_of(parse_line(line)));
+      samples.push_back(sample_of(parse_json_object(line, kDeepest)));
     } catch (const UserError& problem) {
       user_error("line {}: {}", number, problem.what());
     }
