@@ -63,15 +63,15 @@ class Ltri final : public AttentionMethod {
   }
 
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    int64_t floats = 0;
+    const int64_t element = layout.type == DType::F32 ? 4 : 2;
+    int64_t bytes = 0;
     for (size_t l = 0; l < layers_.size(); ++l) {
       if (!o_.layers[l].looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, o_.blocks.block);
-      floats += tokens / o_.blocks.block * vectors * width(static_cast<int>(l));
-      floats += (o_.blocks.local + o_.blocks.chunk + o_.blocks.block) * o_.blocks.block;
+      bytes += tokens / o_.blocks.block * vectors * width(static_cast<int>(l)) * element;
+      bytes += (o_.blocks.local + o_.blocks.chunk + o_.blocks.block) * o_.blocks.block * 4;
     }
-    return blocks_.most_kv_bytes(layout, tokens, chunk) +
-           static_cast<size_t>(floats) * sizeof(float);
+    return blocks_.most_kv_bytes(layout, tokens, chunk) + static_cast<size_t>(bytes);
   }
 
   void save(ByteWriter& out) const override {
@@ -227,6 +227,7 @@ class Ltri final : public AttentionMethod {
   void represent(const LayerStep& step, const AgedBlock& block) {
     const int64_t n = o_.blocks.block, dim = shape_.head_dim, heads = shape_.heads;
     const int head = rule(step.layer).head;
+    const DType type = step.store->layout().type == DType::F32 ? DType::F32 : DType::BF16;
     const BlockMap map = maps_.of(step, block);
     std::vector<float> votes(static_cast<size_t>(n)), vectors, value(static_cast<size_t>(dim));
     for (size_t i = 0; i < block.votes.size(); ++i)
@@ -242,7 +243,7 @@ class Ltri final : public AttentionMethod {
                            value.data());
         }
       }
-      at(step).index.add_span(vectors, width(step.layer));
+      at(step).index.add_span(vectors, width(step.layer), type);
     }
     at(step).index.end_block();
   }

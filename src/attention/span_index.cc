@@ -1,17 +1,19 @@
 #include "attention/span_index.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "base/byte_stream.h"
 #include "base/error.h"
+#include "ops/convert.h"
+#include "ops/linear.h"
 
 namespace longhaul {
 namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
-/// Their vectors stay in a core's cache while all queries pass.
-constexpr size_t kBlocksAtATime = 32;
+constexpr size_t kGroupBlocks = 64;
 
 bool ascends_to(std::span<const int32_t> ends, size_t last) {
   int32_t previous = 0;
@@ -22,55 +24,94 @@ bool ascends_to(std::span<const int32_t> ends, size_t last) {
   return static_cast<size_t>(previous) == last;
 }
 
+/// best[v] = the largest of the queries' products with vector v: dots [queries, vectors].
+void best_of_queries(const float* dots, int64_t queries, int64_t vectors, float* best) {
+  constexpr int64_t kGrain = 1024;
+  parallel_ranges(vectors, kGrain, [&](int64_t begin, int64_t end) {
+    std::copy(dots + begin, dots + end, best + begin);
+    for (int64_t q = 1; q < queries; ++q) {
+      const float* row = dots + q * vectors;
+      for (int64_t v = begin; v < end; ++v) best[v] = best[v] > row[v] ? best[v] : row[v];
+    }
+  });
+}
+
 }  // namespace
 
-void SpanIndex::add_span(std::span<const float> vectors, int64_t width) {
-  vectors_.insert(vectors_.end(), vectors.begin(), vectors.end());
-  span_ends_.push_back(static_cast<int32_t>(static_cast<int64_t>(vectors_.size()) / width));
+SpanIndex::Group& SpanIndex::open_group() {
+  if (groups_.empty() || groups_.back().block_ends.size() == kGroupBlocks) groups_.emplace_back();
+  return groups_.back();
+}
+
+void SpanIndex::add_span(std::span<const float> vectors, int64_t width, DType type) {
+  LH_ASSERT(type == DType::BF16 || type == DType::F32);
+  LH_ASSERT(groups_.empty() || type == type_);
+  type_ = type;
+  Group& group = open_group();
+  const size_t at = group.vectors.size();
+  group.vectors.resize(at + bytes_of(type, static_cast<int64_t>(vectors.size())));
+  if (type == DType::F32) {
+    std::memcpy(group.vectors.data() + at, vectors.data(), vectors.size_bytes());
+  } else {
+    f32_to_bf16(vectors.data(), static_cast<int64_t>(vectors.size()),
+                reinterpret_cast<bf16_t*>(group.vectors.data() + at));
+  }
+  const int64_t count = static_cast<int64_t>(vectors.size()) / width;
+  group.span_ends.push_back(static_cast<int32_t>(group.count() + count));
+}
+
+void SpanIndex::end_block() {
+  Group& group = open_group();
+  group.block_ends.push_back(static_cast<int32_t>(group.span_ends.size()));
+  ++blocks_;
+}
+
+int64_t SpanIndex::vectors() const {
+  int64_t count = 0;
+  for (const Group& group : groups_) count += group.count();
+  return count;
 }
 
 std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t width,
                                      SpanSimilarity rule) const {
-  std::vector<float> scores(block_ends_.size(), kLowest);
+  std::vector<float> scores(static_cast<size_t>(blocks_), kLowest);
   const int64_t count = static_cast<int64_t>(queries.size()) / width;
-  std::vector<float> dots;
-  ActivationRows rows;
-  for (size_t first = 0; first < scores.size(); first += kBlocksAtATime) {
-    const size_t last = std::min(scores.size(), first + kBlocksAtATime);
-    const int64_t begin = vectors_before(first), vectors = vectors_before(last) - begin;
-    TensorView view;
-    view.data = reinterpret_cast<const std::byte*>(vectors_.data() + begin * width);
-    view.rank = 2;
-    view.shape = {vectors, width, 1, 1};
-    dots.resize(static_cast<size_t>(kMatvecMaxRows * vectors));
-    for (int64_t q = 0; q < count; q += kMatvecMaxRows) {
-      const int64_t some = std::min(kMatvecMaxRows, count - q);
-      rows.assign(queries.data() + q * width, some, width);
-      matvec(view, rows, dots.data());
-      for (int64_t i = 0; i < some; ++i)
-        raise(dots.data() + i * vectors, first, last, rule, scores);
+  const Compute compute = type_ == DType::F32 ? Compute::kF32 : Compute::kBest;
+  LinearInput rows;
+  rows.assign(queries.data(), count, width);
+  Buffer<float> dots, best;
+  float* out = scores.data();
+  for (const Group& group : groups_) {
+    const int64_t vectors = group.count();
+    LinearJob job;
+    job.weight.data = reinterpret_cast<const std::byte*>(group.vectors.data());
+    job.weight.type = type_;
+    job.weight.rank = 2;
+    job.weight.shape = {vectors, width, 1, 1};
+    dots.resize(static_cast<size_t>(count * vectors));
+    job.y = dots.data();
+    linear(rows, job, compute);
+    if (rule == SpanSimilarity::kMax) {
+      best.resize(static_cast<size_t>(vectors));
+      best_of_queries(dots.data(), count, vectors, best.data());
+      group.raise(best.data(), rule, out);
+    } else {
+      for (int64_t q = 0; q < count; ++q) group.raise(dots.data() + q * vectors, rule, out);
     }
+    out += group.block_ends.size();
   }
   return scores;
 }
 
-int64_t SpanIndex::vectors_before(size_t block) const {
-  const size_t spans = block == 0 ? 0 : static_cast<size_t>(block_ends_[block - 1]);
-  return spans == 0 ? 0 : span_ends_[spans - 1];
-}
-
-/// Raises the scores of blocks [first, last) to what one query has; `dot` begins with their
-/// vectors.
-void SpanIndex::raise(const float* dot, size_t first, size_t last, SpanSimilarity rule,
-                      std::vector<float>& scores) const {
-  size_t span = first == 0 ? 0 : static_cast<size_t>(block_ends_[first - 1]);
-  int64_t v = 0;
-  const int64_t before = vectors_before(first);
-  for (size_t b = first; b < last; ++b) {
-    for (; span < static_cast<size_t>(block_ends_[b]); ++span) {
+/// Raises the scores of the group's blocks to what one query has: its products with all vectors.
+void SpanIndex::Group::raise(const float* dots, SpanSimilarity rule, float* scores) const {
+  size_t span = 0;
+  int32_t v = 0;
+  for (size_t b = 0; b < block_ends.size(); ++b) {
+    for (; span < static_cast<size_t>(block_ends[b]); ++span) {
       float total = rule == SpanSimilarity::kSum ? 0 : kLowest;
-      for (; v < span_ends_[span] - before; ++v) {
-        total = rule == SpanSimilarity::kSum ? total + dot[v] : std::max(total, dot[v]);
+      for (; v < span_ends[span]; ++v) {
+        total = rule == SpanSimilarity::kSum ? total + dots[v] : std::max(total, dots[v]);
       }
       scores[b] = std::max(scores[b], total);
     }
@@ -78,18 +119,38 @@ void SpanIndex::raise(const float* dot, size_t first, size_t last, SpanSimilarit
 }
 
 void SpanIndex::save(ByteWriter& out) const {
-  out.array(std::span<const float>(vectors_));
-  out.array(std::span<const int32_t>(span_ends_));
-  out.array(std::span<const int32_t>(block_ends_));
+  out.number(static_cast<uint8_t>(type_));
+  out.number<uint64_t>(groups_.size());
+  for (const Group& group : groups_) {
+    out.array(std::span<const uint8_t>(group.vectors));
+    out.array(std::span<const int32_t>(group.span_ends));
+    out.array(std::span<const int32_t>(group.block_ends));
+  }
 }
 
 void SpanIndex::restore(ByteReader& in, int64_t width) {
-  vectors_ = in.array<float>();
-  span_ends_ = in.array<int32_t>();
-  block_ends_ = in.array<int32_t>();
-  if (!ascends_to(span_ends_, vectors_.size() / static_cast<size_t>(width)) ||
-      !ascends_to(block_ends_, span_ends_.size())) {
+  const auto damaged = [&] {
     user_error("{}: damaged: the index of blocks contradicts itself", in.path().string());
+  };
+  groups_.clear();
+  blocks_ = 0;
+  type_ = static_cast<DType>(in.number<uint8_t>());
+  if (type_ != DType::BF16 && type_ != DType::F32) damaged();
+  const size_t vector_bytes = bytes_of(type_, width);
+  for (uint64_t left = in.number<uint64_t>(); left > 0; --left) {
+    Group group;
+    group.vectors = in.array<uint8_t>();
+    group.span_ends = in.array<int32_t>();
+    group.block_ends = in.array<int32_t>();
+    const size_t blocks = group.block_ends.size();
+    if (group.vectors.size() % vector_bytes != 0 || blocks == 0 || blocks > kGroupBlocks ||
+        (left > 1 && blocks != kGroupBlocks) ||
+        !ascends_to(group.span_ends, group.vectors.size() / vector_bytes) ||
+        !ascends_to(group.block_ends, group.span_ends.size())) {
+      damaged();
+    }
+    blocks_ += static_cast<int64_t>(blocks);
+    groups_.push_back(std::move(group));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/matvec.h"
+#include "base/dtype.h"
 
 namespace longhaul {
 
@@ -17,12 +17,13 @@ enum class SpanSimilarity : uint8_t { kSum, kMax };
 
 class SpanIndex {
  public:
-  /// A block is added span by span; vectors are [count, width].
-  void add_span(std::span<const float> vectors, int64_t width);
-  void end_block() { block_ends_.push_back(static_cast<int32_t>(span_ends_.size())); }
+  /// A block is added span by span; vectors are [count, width], kept as `type`: BF16, or F32 for
+  /// products in f32. Width and type never change.
+  void add_span(std::span<const float> vectors, int64_t width, DType type);
+  void end_block();
 
-  int64_t blocks() const { return static_cast<int64_t>(block_ends_.size()); }
-  int64_t vectors() const { return span_ends_.empty() ? 0 : span_ends_.back(); }
+  int64_t blocks() const { return blocks_; }
+  int64_t vectors() const;
 
   /// Score of every block: the largest over its spans and over the queries ([count, width]) of the
   /// sum, or the largest, of <query, vector> over the span's vectors.
@@ -34,13 +35,20 @@ class SpanIndex {
   void restore(ByteReader& in, int64_t width);
 
  private:
-  int64_t vectors_before(size_t block) const;
-  void raise(const float* dot, size_t first, size_t last, SpanSimilarity rule,
-             std::vector<float>& scores) const;
+  /// Blocks whose products with all queries stay in the caches until their scores are known.
+  struct Group {
+    std::vector<uint8_t> vectors;     ///< bytes of [vectors, width]
+    std::vector<int32_t> span_ends;   ///< per span: vectors up to its end
+    std::vector<int32_t> block_ends;  ///< per block: spans up to its end
 
-  std::vector<float> vectors_;       ///< [vectors, width]
-  std::vector<int32_t> span_ends_;   ///< per span: vectors up to its end
-  std::vector<int32_t> block_ends_;  ///< per block: spans up to its end
+    int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
+    void raise(const float* dots, SpanSimilarity rule, float* scores) const;
+  };
+  Group& open_group();
+
+  DType type_ = DType::BF16;
+  int64_t blocks_ = 0;
+  std::vector<Group> groups_;  ///< of kGroupBlocks blocks, the last one of fewer
 };
 
 }  // namespace longhaul

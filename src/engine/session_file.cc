@@ -9,7 +9,7 @@ namespace longhaul {
 namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 
 }  // namespace
 

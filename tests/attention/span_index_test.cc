@@ -14,12 +14,12 @@ using testing_support::TempFolder;
 /// Three blocks: spans {(1,0), (0,2)} and {(3,1)}; {(-1,-1)}; {(0,1), (0,1)}.
 SpanIndex three_blocks() {
   SpanIndex index;
-  index.add_span(std::vector<float>{1, 0, 0, 2}, 2);
-  index.add_span(std::vector<float>{3, 1}, 2);
+  index.add_span(std::vector<float>{1, 0, 0, 2}, 2, DType::BF16);
+  index.add_span(std::vector<float>{3, 1}, 2, DType::BF16);
   index.end_block();
-  index.add_span(std::vector<float>{-1, -1}, 2);
+  index.add_span(std::vector<float>{-1, -1}, 2, DType::BF16);
   index.end_block();
-  index.add_span(std::vector<float>{0, 1, 0, 1}, 2);
+  index.add_span(std::vector<float>{0, 1, 0, 1}, 2, DType::BF16);
   index.end_block();
   return index;
 }
@@ -41,14 +41,16 @@ TEST(SpanIndex, TheBestOfSeveralQueriesCounts) {
 
 TEST(SpanIndex, WithOneVectorEachAScoreIsTheLargestProduct) {
   SpanIndex index;
-  for (const float x : {2.0f, -7.0f}) index.add_span(std::vector<float>{x}, 1);
+  for (const float x : {2.0f, -7.0f}) index.add_span(std::vector<float>{x}, 1, DType::BF16);
   index.end_block();
   const std::vector<float> query{-1};
   EXPECT_EQ(index.scores(query, 1, SpanSimilarity::kSum), (std::vector<float>{7}));
   EXPECT_EQ(index.scores(query, 1, SpanSimilarity::kMax), (std::vector<float>{7}));
 }
 
-TEST(SpanIndex, ManyBlocksScoreAsEachForItself) {
+class SpanIndexTypes : public testing::TestWithParam<DType> {};
+
+TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
   constexpr int64_t kWidth = 3;
   SpanIndex index;
   std::vector<std::vector<std::vector<float>>> blocks;  // [block][span] of vectors end to end
@@ -61,7 +63,7 @@ TEST(SpanIndex, ManyBlocksScoreAsEachForItself) {
     for (int s = 0; s <= b % 3; ++s) {
       auto& vectors = spans.emplace_back();
       for (int i = 0; i < (1 + (b + s) % 4) * 3; ++i) vectors.push_back(next() - 32);
-      index.add_span(vectors, kWidth);
+      index.add_span(vectors, kWidth, GetParam());
     }
     index.end_block();
   }
@@ -87,6 +89,8 @@ TEST(SpanIndex, ManyBlocksScoreAsEachForItself) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(All, SpanIndexTypes, testing::Values(DType::BF16, DType::F32));
+
 TEST(SpanIndex, IsSavedAndRestored) {
   const TempFolder folder;
   const auto write = [&](auto&& put) {
@@ -104,13 +108,42 @@ TEST(SpanIndex, IsSavedAndRestored) {
   EXPECT_EQ(index.vectors(), 6);
   EXPECT_EQ(index.scores(std::vector<float>{1, 2}, 2, SpanSimilarity::kSum),
             (std::vector<float>{5, -3, 4}));
-  write([](ByteWriter& out) {
-    out.array(std::span<const float>(std::vector<float>(4)));
-    out.array(std::span<const int32_t>(std::vector<int32_t>{1, 3}));
-    out.array(std::span<const int32_t>(std::vector<int32_t>{2}));
-  });
+}
+
+struct SavedIndex {
+  DType type = DType::F32;
+  uint64_t groups = 1;
+  size_t vector_bytes = 3 * 2 * sizeof(float);
+  std::vector<int32_t> span_ends{1, 3}, block_ends{2};
+};
+
+SpanIndex restored(const SavedIndex& saved) {
+  const TempFolder folder;
+  ByteWriter out(folder.path() / "i");
+  out.number(static_cast<uint8_t>(saved.type));
+  out.number(saved.groups);
+  out.array(std::span<const uint8_t>(std::vector<uint8_t>(saved.vector_bytes)));
+  out.array(std::span<const int32_t>(saved.span_ends));
+  out.array(std::span<const int32_t>(saved.block_ends));
+  out.finish();
   ByteReader in(folder.path() / "i");
-  EXPECT_NE(error_of([&] { index.restore(in, 2); }).find("damaged"), std::string::npos);
+  SpanIndex index;
+  index.restore(in, 2);
+  return index;
+}
+
+TEST(SpanIndex, RefusesWhatContradictsItself) {
+  EXPECT_EQ(restored({}).vectors(), 3);
+  const auto damaged = [](const SavedIndex& saved) {
+    return error_of([&] { restored(saved); }).find("damaged") != std::string::npos;
+  };
+  EXPECT_TRUE(damaged({.type = DType::Q8_0}));
+  EXPECT_TRUE(damaged({.groups = 2}));  // only the last group may have few blocks
+  EXPECT_TRUE(damaged({.vector_bytes = 2 * 2 * sizeof(float)}));
+  EXPECT_TRUE(damaged({.vector_bytes = 25}));
+  EXPECT_TRUE(damaged({.span_ends = {2, 1}}));
+  EXPECT_TRUE(damaged({.block_ends = {1}}));
+  EXPECT_TRUE(damaged({.vector_bytes = 0, .span_ends = {}, .block_ends = {}}));
 }
 
 }  // namespace
