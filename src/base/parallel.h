@@ -1,6 +1,8 @@
 #pragma once
 // The one place where work is spread over cores: one pool of threads for the whole process.
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -41,6 +43,27 @@ void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
     const int64_t begin = units * part / parts * grain;
     const int64_t end = units * (part + 1) / parts * grain;
     body(begin, end < count ? end : count);
+  });
+}
+
+/// Like parallel_for, for work that reads memory in order: a thread walks a run of neighbouring
+/// indices, so that what it fetched ahead is its own, and helps with the others' runs afterwards.
+/// body(index).
+template <class Body>
+void parallel_runs(int64_t count, Body&& body) {
+  constexpr int64_t kMostRuns = 64;
+  struct alignas(64) Cursor {
+    std::atomic<int64_t> next{0};
+  };
+  Cursor cursors[kMostRuns];
+  const int64_t runs = std::min({count, int64_t{thread_count()}, kMostRuns});
+  const auto first = [&](int64_t run) { return count * run / runs; };
+  parallel_for(runs, [&](int64_t own, int) {
+    for (int64_t i = 0; i < runs; ++i) {
+      const int64_t run = (own + i) % runs, begin = first(run), end = first(run + 1);
+      std::atomic<int64_t>& next = cursors[run].next;
+      for (int64_t at; (at = begin + next.fetch_add(1, std::memory_order_relaxed)) < end;) body(at);
+    }
   });
 }
 

@@ -10,9 +10,9 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kMinChunkBytes = 16 * 1024;   // about a microsecond of one core's bandwidth
+constexpr size_t kMinChunkBytes = 8 * 1024;    // about half a microsecond of one core's bandwidth
 constexpr size_t kMaxChunkBytes = 256 * 1024;  // stays in L2 when x has several rows
-constexpr size_t kChunksPerThread = 8;         // so that a core that was interrupted is made up for
+constexpr size_t kChunksPerThread = 12;        // so that a core that was interrupted is made up for
 
 const MatvecTable& kernels() {
   switch (current_isa()) {
@@ -84,7 +84,7 @@ void matvec(std::span<const MatvecJob> jobs, ActivationRows& x) {
   int64_t chunks = 0;
   for (const MatvecJob& job : jobs) chunks += chunks_of(job, chunk_bytes);
   const MatvecTable& table = kernels();
-  parallel_for(chunks, [&](int64_t chunk, int) {
+  parallel_runs(chunks, [&](int64_t chunk) {
     const MatvecJob* job = jobs.data();
     for (int64_t count; chunk >= (count = chunks_of(*job, chunk_bytes)); ++job) chunk -= count;
     const int64_t rows = chunk_rows(*job, chunk_bytes);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace longhaul {
@@ -43,6 +45,35 @@ TEST(Parallel, RangesCoverEverythingInWholeGrains) {
     });
     for (const auto& n : seen) EXPECT_EQ(n, 1);
   }
+}
+
+TEST(ParallelRuns, EveryIndexOnce) {
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    for (const int64_t count : {0, 1, 3, 4, 5, 1000}) {
+      std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
+      parallel_runs(count, [&](int64_t i) { ++calls[static_cast<size_t>(i)]; });
+      for (const auto& of_index : calls) ASSERT_EQ(of_index, 1) << threads << " threads, " << count;
+    }
+  }
+  set_thread_count(2);
+}
+
+TEST(ParallelRuns, ARunOfAThreadThatIsLateIsDoneByTheOthers) {
+  set_thread_count(2);
+  std::atomic<int> others{0};
+  std::atomic<bool> in_time{true};
+  parallel_runs(100, [&](int64_t i) {
+    if (i != 0) {
+      ++others;
+      return;
+    }
+    // The first index waits for all others: those of its own run must be done elsewhere.
+    for (int wait = 0; others < 99 && wait < 10000; ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    in_time = others == 99;
+  });
+  EXPECT_TRUE(in_time);
 }
 
 }  // namespace
