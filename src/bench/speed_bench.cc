@@ -42,6 +42,17 @@ bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t dept
       bench_hooks(depth - kept, cancel));
 }
 
+/// Tokens per second of some steps; notes what a step reads.
+double decode_rate(Session& session, DecodeSpeed& speed) {
+  const Stopwatch watch;
+  for (int64_t step = 0; step < speed.steps; ++step) session.decode(decoded_token(session));
+  const double rate = static_cast<double>(speed.steps) / watch.seconds();
+  speed.kv_bytes = session.report().kv_bytes;
+  speed.bytes_per_token =
+      work_of(session.engine().model()).weight_bytes + session.store().live_bytes();
+  return rate;
+}
+
 }  // namespace
 
 std::vector<int32_t> bench_tokens(int64_t count, int64_t vocab) {
@@ -61,12 +72,12 @@ void warm_up(const std::shared_ptr<const Engine>& engine, const SessionOptions& 
 
 PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
                            const SessionOptions& options, int64_t prompt, int repeat,
-                           const CancelFlag* cancel) {
+                           const CancelFlag* cancel, DecodeSpeed* decode) {
   PrefillSpeed speed;
   speed.prompt = prompt;
   speed.flops = prefill_flops(engine->model(), 0, prompt);
   const auto tokens = bench_tokens(prompt, engine->model().config.vocab);
-  std::vector<double> rates, firsts, attention;
+  std::vector<double> rates, firsts, attention, decode_rates;
   for (int i = 0; i < repeat && !requested(cancel); ++i) {
     Session session(engine, options);
     const Stopwatch watch;
@@ -78,7 +89,9 @@ PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
     speed.kv_bytes = report.kv_bytes;
     speed.pairs_share = report.pairs_share;
     attention.push_back(report.attention_seconds / firsts.back());
+    if (decode != nullptr) decode_rates.push_back(decode_rate(session, *decode));
   }
+  if (decode != nullptr) decode->tokens_per_second = spread_of(decode_rates);
   speed.tokens_per_second = spread_of(rates);
   speed.first_token_seconds = spread_of(firsts);
   speed.attention_share = spread_of(attention).median;
@@ -93,7 +106,6 @@ std::vector<DecodeSpeed> bench_decode(const std::shared_ptr<const Engine>& engin
   std::sort(depths.begin(), depths.end());
   depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
   const auto tokens = bench_tokens(depths.back(), engine->model().config.vocab);
-  const size_t weight_bytes = work_of(engine->model()).weight_bytes;
   Session session(engine, options);
   for (const int64_t depth : depths) {
     DecodeSpeed speed;
@@ -102,11 +114,7 @@ std::vector<DecodeSpeed> bench_decode(const std::shared_ptr<const Engine>& engin
     std::vector<double> rates;
     for (int i = 0; i < repeat; ++i) {
       if (requested(cancel) || !go_to_depth(session, tokens, depth, cancel)) return speeds;
-      const Stopwatch watch;
-      for (int64_t step = 0; step < steps; ++step) session.decode(decoded_token(session));
-      rates.push_back(static_cast<double>(steps) / watch.seconds());
-      speed.kv_bytes = session.report().kv_bytes;
-      speed.bytes_per_token = weight_bytes + session.store().live_bytes();
+      rates.push_back(decode_rate(session, speed));
     }
     speed.tokens_per_second = spread_of(rates);
     speeds.push_back(speed);

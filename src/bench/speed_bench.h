@@ -39,10 +39,12 @@ std::vector<int32_t> bench_tokens(int64_t count, int64_t vocab);
 /// are in memory.
 void warm_up(const std::shared_ptr<const Engine>& engine, const SessionOptions& options);
 
-/// A fresh session for every repetition. Stops early (fewer repetitions, perhaps none) on cancel.
+/// A fresh session for every repetition. With `decode`, each goes on with `decode->steps` steps at
+/// the depth that it has reached, so that a long context is read once for both figures. Stops early
+/// (fewer repetitions, perhaps none) on cancel.
 PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
                            const SessionOptions& options, int64_t prompt, int repeat,
-                           const CancelFlag* cancel);
+                           const CancelFlag* cancel, DecodeSpeed* decode = nullptr);
 
 /// Depths in ascending order on one context: each depth reads only what the one before lacks, each
 /// repetition starts again at its depth.

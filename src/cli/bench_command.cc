@@ -1,5 +1,6 @@
 // longhaul bench: speed and memory, beside what the machine could do.
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -38,17 +39,27 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
                           const SessionOptions& options, Interrupt& interrupt) {
   MethodSpeeds speeds;
   speeds.attention = options.attention.text();
+  std::vector<int64_t> depths = flags.depths;
   for (const int64_t prompt : flags.prompts) {
     if (interrupt.requested()) return speeds;
-    note(flags, fmt::format("{}: prefill of {} tokens ...", speeds.attention, prompt));
-    const PrefillSpeed speed =
-        bench_prefill(engine, options, prompt, flags.repeat, &interrupt.flag());
-    if (speed.tokens_per_second.median > 0) speeds.prefill.push_back(speed);
+    const bool decodes = flags.steps > 0 && std::erase(depths, prompt) > 0;
+    note(flags, fmt::format("{}: prefill of {} tokens{} ...", speeds.attention, prompt,
+                            decodes ? " and decode" : ""));
+    DecodeSpeed decode{.depth = prompt, .steps = flags.steps};
+    const PrefillSpeed speed = bench_prefill(engine, options, prompt, flags.repeat,
+                                             &interrupt.flag(), decodes ? &decode : nullptr);
+    if (speed.tokens_per_second.median <= 0) continue;
+    speeds.prefill.push_back(speed);
+    if (decodes) speeds.decode.push_back(decode);
   }
-  if (interrupt.requested() || flags.steps == 0) return speeds;
+  if (interrupt.requested() || flags.steps == 0 || depths.empty()) return speeds;
   note(flags, fmt::format("{}: decode of {} tokens ...", speeds.attention, flags.steps));
-  speeds.decode =
-      bench_decode(engine, options, flags.depths, flags.steps, flags.repeat, &interrupt.flag());
+  for (const DecodeSpeed& speed :
+       bench_decode(engine, options, depths, flags.steps, flags.repeat, &interrupt.flag())) {
+    speeds.decode.push_back(speed);
+  }
+  std::sort(speeds.decode.begin(), speeds.decode.end(),
+            [](const DecodeSpeed& a, const DecodeSpeed& b) { return a.depth < b.depth; });
   return speeds;
 }
 

@@ -60,6 +60,16 @@ TEST(SpeedBench, DepthsAreReachedInAnyOrderAndBytesAdd) {
   }
 }
 
+TEST(SpeedBench, APromptThatWasReadIsDecodedFrom) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  DecodeSpeed decode{.depth = 100, .steps = 3};
+  const PrefillSpeed prefill = bench_prefill(engine, SessionOptions{}, 100, 2, nullptr, &decode);
+  EXPECT_GT(prefill.tokens_per_second.min, 0);
+  EXPECT_GT(decode.tokens_per_second.min, 0);
+  const size_t per_token = size_t{12} * 2 * 3 * 64 * 2;
+  EXPECT_EQ(decode.bytes_per_token, work_of(engine->model()).weight_bytes + 103 * per_token);
+}
+
 TEST(SpeedBench, CancelledRunsGiveNothing) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
   CancelFlag cancel;
