@@ -29,7 +29,7 @@ void block_rows_of(const MatvecRows& a, int64_t first) {
     RowSums<Type, M> sums;
     for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
       for (int line = 0; line < kBlocksPerGroup * Type::kBytes; line += 64) {
-        __builtin_prefetch(p + kPrefetchBytes + line);
+        __builtin_prefetch(p + kPrefetchBytes + line, 0, 2);
       }
       sums.add_group(p, x, g);
     }

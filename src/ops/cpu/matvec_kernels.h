@@ -25,7 +25,8 @@ struct MatvecRows {
 };
 
 /// How far ahead of their use weights are asked for. The hardware's own prefetch stops at each
-/// page; rows lie one after the other, so ours runs on across rows.
+/// page; rows lie one after the other, so ours runs on across rows. To the second level: requests
+/// for the first one would wait for its few fill buffers.
 inline constexpr int kPrefetchBytes = 3072;
 
 struct MatvecTable {

@@ -44,7 +44,7 @@ void plain_rows_of(const MatvecRows& a, int64_t first) {
     for (; i + kStep <= n; i += kStep) {
       const uint8_t* p = w + i * Type::kBytes;
       for (int line = 0; line < kStep * Type::kBytes; line += 64) {
-        __builtin_prefetch(p + kPrefetchBytes + line);
+        __builtin_prefetch(p + kPrefetchBytes + line, 0, 2);
       }
       const Vec w0 = Type::load_vec(p), w1 = Type::load_vec(p + kLanes * Type::kBytes);
       for (int m = 0; m < M; ++m) {
