@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "attention/context_blocks.h"
+#include "attention/key_vectors.h"
 #include "attention/registry.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -41,29 +42,29 @@ class InfLlm final : public AttentionMethod {
   }
 
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    const int64_t floats = tokens / o_.blocks.block * block_floats() * shape_.layers;
+    const int64_t elements = tokens / o_.blocks.block * block_elements() * shape_.layers;
     return blocks_.most_kv_bytes(layout, tokens, chunk) +
-           static_cast<size_t>(floats) * sizeof(float);
+           bytes_of(KeyVectors::type_for(layout.type), elements);
   }
 
   void save(ByteWriter& out) const override {
     blocks_.save(out);
-    for (const auto& layer : index_) out.array(std::span<const float>(layer));
+    for (const KeyVectors& layer : index_) layer.save(out);
   }
   void restore(ByteReader& in) override {
     blocks_.restore(in);
-    for (auto& layer : index_) layer = in.array<float>();
+    for (KeyVectors& layer : index_) layer.restore(in);
   }
 
   int64_t longest_context(const ModelShape&) const override { return 0; }
 
  private:
-  int64_t block_floats() const { return vectors_ * shape_.heads * shape_.head_dim; }
+  int64_t block_elements() const { return vectors_ * shape_.heads * shape_.head_dim; }
 
   std::vector<int32_t> choose(const LayerStep& step) {
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
-    const std::vector<float>& index = index_[static_cast<size_t>(step.layer)];
-    if (blocks_.retrieves() && index.size() != static_cast<size_t>(blocks * block_floats())) {
+    const KeyVectors& index = index_[static_cast<size_t>(step.layer)];
+    if (blocks_.retrieves() && index.elements() != blocks * block_elements()) {
       user_error("the session file is damaged: the index of blocks is of another context");
     }
     scores_.assign(static_cast<size_t>(blocks), 0.0f);
@@ -72,7 +73,7 @@ class InfLlm final : public AttentionMethod {
   }
 
   /// Sum over query heads of <mean query of the rows, representative>, or of the best of them.
-  void score(const LayerStep& step, const std::vector<float>& index) {
+  void score(const LayerStep& step, const KeyVectors& index) {
     const int64_t width = shape_.heads * shape_.head_dim, dim = shape_.head_dim;
     query_.assign(static_cast<size_t>(width), 0.0f);
     for (int r = 0; r < step.rows; ++r) {
@@ -81,11 +82,11 @@ class InfLlm final : public AttentionMethod {
     for (float& x : query_) x /= static_cast<float>(step.rows);
     blocks_.rotate_far(query_.data());
 
-    if (vectors_ == 1) return products(index.data(), width, query_.data(), scores_);
+    if (vectors_ == 1) return products(index.rows(width), query_.data(), scores_);
     // index: [blocks, heads, vectors, head_dim]
     std::vector<float> dots(scores_.size() * static_cast<size_t>(shape_.heads * vectors_));
     for (int64_t h = 0; h < shape_.heads; ++h) {
-      products(index.data(), dim, query_.data() + h * dim, dots);
+      products(index.rows(dim), query_.data() + h * dim, dots);
       for (size_t b = 0; b < scores_.size(); ++b) {
         const auto first =
             dots.begin() +
@@ -95,44 +96,41 @@ class InfLlm final : public AttentionMethod {
     }
   }
 
-  /// out[i] = <row i of `rows`, x>, of `width` elements each.
-  void products(const float* rows, int64_t width, const float* x, std::vector<float>& out) {
-    TensorView view;
-    view.data = reinterpret_cast<const std::byte*>(rows);
-    view.rank = 2;
-    view.shape = {static_cast<int64_t>(out.size()), width, 1, 1};
-    activations_.assign(x, 1, width);
-    matvec(view, activations_, out.data());
+  /// out[i] = <row i of `rows`, x>.
+  void products(const TensorView& rows, const float* x, std::vector<float>& out) {
+    activations_.assign(x, 1, rows.cols());
+    matvec(rows, activations_, out.data());
   }
 
   /// Appends the block to the layer's index: per query head its tokens with most votes.
   void represent(const LayerStep& step, const AgedBlock& block) {
-    std::vector<float>& index = index_[static_cast<size_t>(step.layer)];
     const int64_t dim = shape_.head_dim, heads = shape_.heads;
     std::vector<float> votes(static_cast<size_t>(o_.blocks.block));
     std::vector<float> key(static_cast<size_t>(dim)), value(key.size());
+    std::vector<float> vectors(static_cast<size_t>(vectors_ * dim));  // of one head
     for (int64_t h = 0; h < heads; ++h) {
       for (size_t t = 0; t < votes.size(); ++t) {
         votes[t] = block.votes[t * static_cast<size_t>(heads) + static_cast<size_t>(h)];
       }
       const std::vector<int32_t> chosen = top_indices(votes, o_.repr);
-      const size_t at = index.size();
-      index.resize(at + static_cast<size_t>(vectors_ * dim));
       const float share = vectors_ == 1 ? 1.0f / static_cast<float>(chosen.size()) : 1.0f;
+      std::fill(vectors.begin(), vectors.end(), 0.0f);
       for (size_t i = 0; i < chosen.size(); ++i) {
         step.store->read(step.layer, static_cast<int>(h) / step.group(), block.first + chosen[i],
                          key.data(), value.data());
-        float* to = index.data() + at + (vectors_ == 1 ? 0 : i * key.size());
+        float* to = vectors.data() + (vectors_ == 1 ? 0 : i * key.size());
         for (size_t t = 0; t < key.size(); ++t) to[t] += key[t] * share;
       }
+      index_[static_cast<size_t>(step.layer)].append(
+          vectors, KeyVectors::type_for(step.store->layout().type));
     }
   }
 
   InfLlmOptions o_;
   ModelShape shape_;
   ContextBlocks blocks_;
-  std::vector<std::vector<float>> index_;  ///< per layer: [blocks, heads, vectors, head_dim], raw
-  int64_t vectors_;                        ///< of a block and query head
+  std::vector<KeyVectors> index_;  ///< per layer: [blocks, heads, vectors, head_dim], raw
+  int64_t vectors_;                ///< of a block and query head
   std::vector<float> query_, scores_;
   ActivationRows activations_;
 };

@@ -227,7 +227,7 @@ class Ltri final : public AttentionMethod {
   void represent(const LayerStep& step, const AgedBlock& block) {
     const int64_t n = o_.blocks.block, dim = shape_.head_dim, heads = shape_.heads;
     const int head = rule(step.layer).head;
-    const DType type = step.store->layout().type == DType::F32 ? DType::F32 : DType::BF16;
+    const DType type = KeyVectors::type_for(step.store->layout().type);
     const BlockMap map = maps_.of(step, block);
     std::vector<float> votes(static_cast<size_t>(n)), vectors, value(static_cast<size_t>(dim));
     for (size_t i = 0; i < block.votes.size(); ++i)

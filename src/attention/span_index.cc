@@ -1,12 +1,10 @@
 #include "attention/span_index.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/byte_stream.h"
 #include "base/error.h"
-#include "ops/convert.h"
 #include "ops/linear.h"
 
 namespace longhaul {
@@ -44,18 +42,8 @@ SpanIndex::Group& SpanIndex::open_group() {
 }
 
 void SpanIndex::add_span(std::span<const float> vectors, int64_t width, DType type) {
-  LH_ASSERT(type == DType::BF16 || type == DType::F32);
-  LH_ASSERT(groups_.empty() || type == type_);
-  type_ = type;
   Group& group = open_group();
-  const size_t at = group.vectors.size();
-  group.vectors.resize(at + bytes_of(type, static_cast<int64_t>(vectors.size())));
-  if (type == DType::F32) {
-    std::memcpy(group.vectors.data() + at, vectors.data(), vectors.size_bytes());
-  } else {
-    f32_to_bf16(vectors.data(), static_cast<int64_t>(vectors.size()),
-                reinterpret_cast<bf16_t*>(group.vectors.data() + at));
-  }
+  group.vectors.append(vectors, type);
   const int64_t count = static_cast<int64_t>(vectors.size()) / width;
   group.span_ends.push_back(static_cast<int32_t>(group.count() + count));
 }
@@ -76,7 +64,6 @@ std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t wid
                                      SpanSimilarity rule) const {
   std::vector<float> scores(static_cast<size_t>(blocks_), kLowest);
   const int64_t count = static_cast<int64_t>(queries.size()) / width;
-  const Compute compute = type_ == DType::F32 ? Compute::kF32 : Compute::kBest;
   LinearInput rows;
   rows.assign(queries.data(), count, width);
   Buffer<float> dots, best;
@@ -84,13 +71,10 @@ std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t wid
   for (const Group& group : groups_) {
     const int64_t vectors = group.count();
     LinearJob job;
-    job.weight.data = reinterpret_cast<const std::byte*>(group.vectors.data());
-    job.weight.type = type_;
-    job.weight.rank = 2;
-    job.weight.shape = {vectors, width, 1, 1};
+    job.weight = group.vectors.rows(width);
     dots.resize(static_cast<size_t>(count * vectors));
     job.y = dots.data();
-    linear(rows, job, compute);
+    linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
     if (rule == SpanSimilarity::kMax) {
       best.resize(static_cast<size_t>(vectors));
       best_of_queries(dots.data(), count, vectors, best.data());
@@ -119,10 +103,9 @@ void SpanIndex::Group::raise(const float* dots, SpanSimilarity rule, float* scor
 }
 
 void SpanIndex::save(ByteWriter& out) const {
-  out.number(static_cast<uint8_t>(type_));
   out.number<uint64_t>(groups_.size());
   for (const Group& group : groups_) {
-    out.array(std::span<const uint8_t>(group.vectors));
+    group.vectors.save(out);
     out.array(std::span<const int32_t>(group.span_ends));
     out.array(std::span<const int32_t>(group.block_ends));
   }
@@ -134,18 +117,16 @@ void SpanIndex::restore(ByteReader& in, int64_t width) {
   };
   groups_.clear();
   blocks_ = 0;
-  type_ = static_cast<DType>(in.number<uint8_t>());
-  if (type_ != DType::BF16 && type_ != DType::F32) damaged();
-  const size_t vector_bytes = bytes_of(type_, width);
   for (uint64_t left = in.number<uint64_t>(); left > 0; --left) {
     Group group;
-    group.vectors = in.array<uint8_t>();
+    group.vectors.restore(in);
     group.span_ends = in.array<int32_t>();
     group.block_ends = in.array<int32_t>();
     const size_t blocks = group.block_ends.size();
-    if (group.vectors.size() % vector_bytes != 0 || blocks == 0 || blocks > kGroupBlocks ||
+    const int64_t elements = group.vectors.elements();
+    if (elements % width != 0 || blocks == 0 || blocks > kGroupBlocks ||
         (left > 1 && blocks != kGroupBlocks) ||
-        !ascends_to(group.span_ends, group.vectors.size() / vector_bytes) ||
+        !ascends_to(group.span_ends, static_cast<size_t>(elements / width)) ||
         !ascends_to(group.block_ends, group.span_ends.size())) {
       damaged();
     }

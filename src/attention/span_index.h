@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/dtype.h"
+#include "attention/key_vectors.h"
 
 namespace longhaul {
 
@@ -17,8 +17,8 @@ enum class SpanSimilarity : uint8_t { kSum, kMax };
 
 class SpanIndex {
  public:
-  /// A block is added span by span; vectors are [count, width], kept as `type`: BF16, or F32 for
-  /// products in f32. Width and type never change.
+  /// A block is added span by span; vectors are [count, width], kept as `type` (KeyVectors). Width
+  /// and type never change.
   void add_span(std::span<const float> vectors, int64_t width, DType type);
   void end_block();
 
@@ -37,7 +37,7 @@ class SpanIndex {
  private:
   /// Blocks whose products with all queries stay in the caches until their scores are known.
   struct Group {
-    std::vector<uint8_t> vectors;     ///< bytes of [vectors, width]
+    KeyVectors vectors;               ///< [vectors, width]
     std::vector<int32_t> span_ends;   ///< per span: vectors up to its end
     std::vector<int32_t> block_ends;  ///< per block: spans up to its end
 
@@ -46,7 +46,6 @@ class SpanIndex {
   };
   Group& open_group();
 
-  DType type_ = DType::BF16;
   int64_t blocks_ = 0;
   std::vector<Group> groups_;  ///< of kGroupBlocks blocks, the last one of fewer
 };

@@ -120,8 +120,8 @@ struct SavedIndex {
 SpanIndex restored(const SavedIndex& saved) {
   const TempFolder folder;
   ByteWriter out(folder.path() / "i");
-  out.number(static_cast<uint8_t>(saved.type));
   out.number(saved.groups);
+  out.number(static_cast<uint8_t>(saved.type));
   out.array(std::span<const uint8_t>(std::vector<uint8_t>(saved.vector_bytes)));
   out.array(std::span<const int32_t>(saved.span_ends));
   out.array(std::span<const int32_t>(saved.block_ends));

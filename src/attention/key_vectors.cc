@@ -1,0 +1,52 @@
+#include "attention/key_vectors.h"
+
+#include <cstring>
+
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "ops/convert.h"
+
+namespace longhaul {
+
+void KeyVectors::append(std::span<const float> elements, DType type) {
+  LH_ASSERT(type == DType::BF16 || type == DType::F32);
+  LH_ASSERT(bytes_.empty() || type == type_);
+  type_ = type;
+  const size_t at = bytes_.size();
+  bytes_.resize(at + bytes_of(type, static_cast<int64_t>(elements.size())));
+  if (type == DType::F32) {
+    std::memcpy(bytes_.data() + at, elements.data(), elements.size_bytes());
+  } else {
+    f32_to_bf16(elements.data(), static_cast<int64_t>(elements.size()),
+                reinterpret_cast<bf16_t*>(bytes_.data() + at));
+  }
+}
+
+int64_t KeyVectors::elements() const {
+  return static_cast<int64_t>(bytes_.size() / bytes_of(type_, 1));
+}
+
+TensorView KeyVectors::rows(int64_t width) const {
+  LH_ASSERT(elements() % width == 0);
+  TensorView view;
+  view.data = reinterpret_cast<const std::byte*>(bytes_.data());
+  view.type = type_;
+  view.rank = 2;
+  view.shape = {elements() / width, width, 1, 1};
+  return view;
+}
+
+void KeyVectors::save(ByteWriter& out) const {
+  out.number(static_cast<uint8_t>(type_));
+  out.array(std::span<const uint8_t>(bytes_));
+}
+
+void KeyVectors::restore(ByteReader& in) {
+  type_ = static_cast<DType>(in.number<uint8_t>());
+  bytes_ = in.array<uint8_t>();
+  if ((type_ != DType::BF16 && type_ != DType::F32) || bytes_.size() % bytes_of(type_, 1) != 0) {
+    user_error("{}: damaged: an index of another type", in.path().string());
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,37 @@
+#pragma once
+// Rows of an index of keys (what blocks are looked up by), multiplied with queries.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/tensor_view.h"
+
+namespace longhaul {
+
+class ByteReader;
+class ByteWriter;
+
+/// Kept as bf16, as keys mostly are, or as f32 for products in f32.
+class KeyVectors {
+ public:
+  /// The type for an index of keys that are kept as `keys`.
+  static DType type_for(DType keys) { return keys == DType::F32 ? DType::F32 : DType::BF16; }
+
+  /// Adds elements; all of one list have one type, BF16 or F32.
+  void append(std::span<const float> elements, DType type);
+  int64_t elements() const;
+  DType type() const { return type_; }
+  /// The elements as [elements() / width, width].
+  TensorView rows(int64_t width) const;
+
+  void save(ByteWriter& out) const;
+  void restore(ByteReader& in);  ///< throws UserError when the file makes no sense
+
+ private:
+  DType type_ = DType::BF16;
+  std::vector<uint8_t> bytes_;
+};
+
+}  // namespace longhaul
