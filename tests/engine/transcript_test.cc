@@ -76,8 +76,9 @@ class TranscriptTest : public testing::Test {
     return tokens;
   }
 
-  void expect_logits(std::span<const float> mine) const {
-    const auto theirs = golden_.at("logits").get<std::vector<float>>();
+  void expect_logits(std::span<const float> mine) const { expect_logits(mine, golden_); }
+  static void expect_logits(std::span<const float> mine, const nlohmann::json& golden) {
+    const auto theirs = golden.at("logits").get<std::vector<float>>();
     ASSERT_EQ(mine.size(), theirs.size());
     float largest = 0, error = 0;
     for (size_t i = 0; i < theirs.size(); ++i) {
@@ -164,6 +165,66 @@ TEST_P(CitrusTranscriptTest, KeepsTheSameTokens) {
 
 INSTANTIATE_TEST_SUITE_P(Caches, CitrusTranscriptTest,
                          testing::Values("standard", "shared", "individual"));
+
+class LtriTranscriptTest : public TranscriptTest, public testing::WithParamInterface<const char*> {
+ protected:
+  /// The blocks among the rows that a layer looked at by index: first tokens, then whole blocks.
+  Tokens blocks(const Tokens& rows) const {
+    const int64_t init = golden_.at("n_init"), size = golden_.at("block");
+    Tokens numbers;
+    for (const int64_t row : rows) {
+      if (row >= init && (row - init) % size == 0) numbers.push_back((row - init) / size);
+    }
+    return numbers;
+  }
+  std::vector<Tokens> blocks(const Observed& method) const {
+    std::vector<Tokens> layers;
+    for (const Tokens& rows : method.selected) layers.push_back(blocks(rows));
+    return layers;
+  }
+};
+
+TEST_P(LtriTranscriptTest, LooksUpTheSameBlocks) {
+  read(std::string("ltri_") + GetParam());
+  Decoder decoder(nano_->model(), Compute::kF32);
+  Observed method(MethodSpec::parse(method_).make(decoder.shape()));
+  std::vector<KvStore> streams;
+  streams.emplace_back(method.layout(decoder.shape(), DType::F32));
+  std::vector<float> logits(4096);
+  const auto forward = [&](std::span<const int32_t> tokens, const Pass& pass, bool decoding) {
+    const float* hidden = decoder.forward({.tokens = tokens,
+                                           .position = pass.begin,
+                                           .decoding = decoding,
+                                           .pass = pass,
+                                           .store = streams.data(),
+                                           .streams = streams},
+                                          method);
+    decoder.logits(hidden + (pass.count - 1) * 384, 1, logits.data());
+  };
+
+  const auto count = static_cast<int64_t>(tokens_.size());
+  decoder.set_context_length(count);
+  const auto theirs = golden_.at("selected").get<std::vector<std::vector<Tokens>>>();
+  size_t step = 0;
+  for (const Pass& pass : method.prepare({0, count, 0, 1024})) {
+    forward(std::span(tokens_).subspan(static_cast<size_t>(pass.begin),
+                                       static_cast<size_t>(pass.count)),
+            pass, false);
+    ASSERT_LT(step, theirs.size());
+    ASSERT_EQ(blocks(method), theirs[step]) << "step " << step << ", tokens from " << pass.begin;
+    ++step;
+  }
+  EXPECT_EQ(step, theirs.size());
+  expect_logits(logits);
+
+  const nlohmann::json& decoded = golden_.at("decoded");
+  const int32_t token = decoded.at("token");
+  forward({&token, 1}, {count, 1}, true);
+  EXPECT_EQ(blocks(method), decoded.at("selected").get<std::vector<Tokens>>());
+  expect_logits(logits, decoded);
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, LtriTranscriptTest, testing::Values("published", "profile"));
 
 }  // namespace
 }  // namespace longhaul

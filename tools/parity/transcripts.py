@@ -13,6 +13,7 @@ import pathlib
 import torch
 from tokenizers import Tokenizer
 
+import ltri
 from nano_torch import ROOT, Nano, causal
 
 
@@ -184,7 +185,14 @@ def citrus(cache):
 
 METHODS = {"trianglemix": trianglemix, "duo": duo, "reattention": reattention,
            "citrus_standard": citrus("standard"), "citrus_shared": citrus("shared"),
-           "citrus_individual": citrus("individual")}
+           "citrus_individual": citrus("individual"), "ltri_published": ltri.transcript(ltri.PUBLISHED),
+           "ltri_profile": ltri.transcript(ltri.profile(ROOT / "models/nano"))}
+# Tokens of the prompt. After 2,971 a block leaves the window in the prompt's last step, after 2,440 none does.
+LENGTHS = {"ltri_published": 2440, "ltri_profile": 2971}
+
+
+def rounded(logits):
+    return [round(x, 4) for x in logits.tolist()]
 
 
 def main():
@@ -196,11 +204,14 @@ def main():
     nano = Nano()
     tokenizer = Tokenizer.from_file(str(ROOT / "models/nano/tokenizer.json"))
     text = (ROOT / "tests/data/goldens/perplexity/war_of_the_worlds.txt").read_text(encoding="utf-8")
-    tokens = tokenizer.encode(text).ids[:700]
+    tokens = tokenizer.encode(text).ids
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only or METHODS:
-        golden = {"tokens": tokens, **METHODS[name](nano, tokens, 24)}
-        golden["logits"] = [round(x, 4) for x in golden["logits"].tolist()]
+        prompt = tokens[:LENGTHS.get(name, 700)]
+        golden = {"tokens": prompt, **METHODS[name](nano, prompt, 24)}
+        golden["logits"] = rounded(golden["logits"])
+        if "decoded" in golden:
+            golden["decoded"]["logits"] = rounded(golden["decoded"]["logits"])
         file = options.out / f"{name}.json"
         file.write_text(json.dumps(golden, separators=(",", ":")) + "\n", encoding="utf-8")
         print(f"{file.name}: {file.stat().st_size} bytes")
