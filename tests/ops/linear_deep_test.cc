@@ -1,0 +1,202 @@
+// linear() and linear_swiglu() with every stored type at every instruction set, on products deeper
+// than one stretch of expanded columns (2,048), against a double loop over the stored bytes.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "isa_fixture.h"
+#include "ops/linear.h"
+#include "reference_weights.h"
+
+namespace longhaul {
+namespace {
+
+std::vector<float> random_values(int64_t count, uint32_t seed, float scale = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, scale);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+struct Weights {
+  std::vector<uint8_t> bytes;
+  TensorView view;            ///< [outputs, cols]
+  std::vector<float> values;  ///< the same, read by weight_at()
+
+  Weights(DType type, int64_t outputs, int64_t cols, uint32_t seed)
+      : bytes(random_weights(type, outputs * cols, seed)),
+        values(static_cast<size_t>(outputs * cols)) {
+    view.data = reinterpret_cast<const std::byte*>(bytes.data());
+    view.type = type;
+    view.rank = 2;
+    view.shape = {outputs, cols, 1, 1};
+    const DTypeTraits& t = traits(type);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t block = i / static_cast<size_t>(t.block_size);
+      values[i] = static_cast<float>(
+          weight_at(type, bytes.data() + block * static_cast<size_t>(t.block_bytes),
+                    static_cast<int>(i % static_cast<size_t>(t.block_size))));
+    }
+  }
+};
+
+/// x W^T [rows, outputs] in double, and the root of the sum of the squared terms: a rounding of
+/// every term by the share r changes the sum by some r times that.
+struct Products {
+  std::vector<double> sum, spread;
+
+  Products(const std::vector<float>& x, const Weights& w, int64_t rows) {
+    const int64_t outputs = w.view.rows(), cols = w.view.cols();
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t n = 0; n < outputs; ++n) {
+        const float *a = x.data() + r * cols, *b = w.values.data() + n * cols;
+        double total = 0, squares = 0;
+        for (int64_t k = 0; k < cols; ++k) {
+          const double term = double{a[k]} * double{b[k]};
+          total += term;
+          squares += term * term;
+        }
+        sum.push_back(total);
+        spread.push_back(std::sqrt(squares));
+      }
+    }
+  }
+};
+
+/// What x and weights are rounded to on the way, as a share of Products::spread; several standard
+/// deviations. Leaving out one of the 136 column tiles below would change sums by 0.08.
+double tolerance(DType type, int64_t rows, Compute compute) {
+  if (rows <= kMatvecMaxRows && compute == Compute::kBest) {
+    return is_block_type(type) ? 0.03 : 1e-4;  // x in int8, or all in f32
+  }
+  return rows > kMatvecMaxRows && multiplies_in_bf16(compute) ? 0.012 : 1e-4;
+}
+
+class LinearDeepTest : public testing::TestWithParam<int> {
+ protected:
+  DType type() const { return static_cast<DType>(GetParam()); }
+};
+
+void expect_linear(const Weights& w, const std::vector<float>& x, int64_t rows,
+                   const Products& want, Compute compute, bool add) {
+  const int64_t outputs = w.view.rows(), stride = outputs + 3;
+  const std::vector<float> bias = random_values(outputs, 7);
+  const std::vector<float> before = random_values(rows * stride, 8);
+  std::vector<float> y = before;
+  LinearInput input;
+  input.assign(x.data(), rows, w.view.cols());
+  linear(input,
+         {.weight = w.view, .y = y.data(), .y_stride = stride, .bias = bias.data(), .add = add},
+         compute);
+  const double share = tolerance(w.view.type, rows, compute);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t n = 0; n < stride; ++n) {
+      const size_t at = static_cast<size_t>(r * stride + n);
+      if (n >= outputs) {
+        ASSERT_EQ(y[at], before[at]) << "beyond the outputs of row " << r;
+        continue;
+      }
+      const size_t i = static_cast<size_t>(r * outputs + n);
+      const double sum = want.sum[i] + static_cast<double>(bias[static_cast<size_t>(n)]) +
+                         (add ? static_cast<double>(before[at]) : 0);
+      ASSERT_NEAR(static_cast<double>(y[at]), sum, share * want.spread[i] + 1e-5)
+          << "row " << r << " output " << n;
+    }
+  }
+}
+
+TEST_P(LinearDeepTest, EqualsTheDoubleLoop) {
+  constexpr std::array<std::array<int64_t, 3>, 5> kShapes = {
+      {{9, 33, 256}, {37, 130, 2304}, {33, 47, 4352}, {3, 5, 2304}, {8, 47, 4352}}};
+  for (const auto& [rows, outputs, cols] : kShapes) {
+    const Weights w(type(), outputs, cols, 5);
+    const std::vector<float> x = random_values(rows * cols, 9);
+    const Products want(x, w, rows);
+    at_every_isa([&, rows = rows] {
+      for (const Compute compute : {Compute::kBest, Compute::kF32}) {
+        for (const bool add : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << rows << " rows, " << w.view.rows() << " outputs, " << w.view.cols()
+                       << " columns, f32 " << (compute == Compute::kF32) << ", add " << add);
+          expect_linear(w, x, rows, want, compute, add);
+          if (HasFatalFailure()) return;
+        }
+      }
+    });
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Weights [n, n] that leave their input as it is.
+std::vector<float> identity(int64_t n) {
+  std::vector<float> values(static_cast<size_t>(n * n), 0.0f);
+  for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i * n + i)] = 1;
+  return values;
+}
+
+/// The activations that linear_swiglu() made, in the form that it chose.
+std::vector<float> read_out(LinearInput& inner, Compute compute) {
+  const std::vector<float> one = identity(inner.cols());
+  TensorView view;
+  view.data = reinterpret_cast<const std::byte*>(one.data());
+  view.type = DType::F32;
+  view.rank = 2;
+  view.shape = {inner.cols(), inner.cols(), 1, 1};
+  std::vector<float> y(static_cast<size_t>(inner.rows() * inner.cols()));
+  linear(inner, {.weight = view, .y = y.data()}, compute);
+  return y;
+}
+
+void expect_swiglu(const std::vector<float>& y, const Products& gate, const Products& up,
+                   double share) {
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double a = gate.sum[i], b = up.sum[i], silu = a / (1 + std::exp(-a));
+    const double gate_error = share * gate.spread[i], up_error = share * up.spread[i];
+    // silu' is at most 1.1; the product itself may be stored in bf16.
+    const double error = 1.1 * gate_error * (std::abs(b) + up_error) + std::abs(silu) * up_error +
+                         std::abs(silu * b) / 256 + 1e-5;
+    ASSERT_NEAR(static_cast<double>(y[i]), silu * b, error) << "element " << i;
+  }
+}
+
+TEST_P(LinearDeepTest, SwigluEqualsTheDoubleLoop) {
+  constexpr std::array<std::array<int64_t, 3>, 4> kShapes = {
+      {{9, 33, 256}, {37, 130, 2304}, {33, 47, 4352}, {3, 70, 2304}}};
+  for (const auto& [rows, ffn, cols] : kShapes) {
+    const Weights gate(type(), ffn, cols, 1), up(type(), ffn, cols, 2);
+    double squares = 0;
+    for (const float value : gate.values) squares += double{value} * double{value};
+    // gates of some 2: where silu is neither 0 nor x
+    const double scale = 2 / std::sqrt(squares / static_cast<double>(ffn));
+    const std::vector<float> x = random_values(rows * cols, 9, static_cast<float>(scale));
+    const Products gates(x, gate, rows), ups(x, up, rows);
+    at_every_isa([&, rows = rows, cols = cols] {
+      for (const Compute compute : {Compute::kBest, Compute::kF32}) {
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << gate.view.rows() << " wide, "
+                                        << cols << " columns, f32 " << (compute == Compute::kF32));
+        LinearInput input, inner;
+        input.assign(x.data(), rows, cols);
+        linear_swiglu(input, gate.view, up.view, inner, compute);
+        ASSERT_EQ(inner.rows(), rows);
+        const std::vector<float> y = read_out(inner, compute);
+        expect_swiglu(y, gates, ups, tolerance(type(), rows, compute));
+        if (HasFatalFailure()) return;
+      }
+    });
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllTypes, LinearDeepTest, testing::Range(0, kDTypeCount),
+                         [](const testing::TestParamInfo<int>& test) {
+                           return std::string(name_of(static_cast<DType>(test.param)));
+                         });
+
+}  // namespace
+}  // namespace longhaul
