@@ -1,6 +1,7 @@
 #pragma once
-// The attention maps of blocks (Ltri-LLM, methods.md 4.2): what every token paid the earlier tokens
-// of its own block, kept row by row until the block leaves the remainder and is divided into spans.
+// The attention maps of blocks (Ltri-LLM, arXiv:2412.04757, 3.2): what every token paid the earlier
+// tokens of its own block, kept row by row until the block leaves the remainder and is divided into
+// spans.
 
 #include <vector>
 

@@ -1,9 +1,9 @@
-// Chunked state eviction and CItruS (Bai et al. 2024; methods.md 5): a document is read in chunks;
-// after each, a layer's list keeps the `k` rows that were most important and the chunk. Importance
-// is attention received: from the chunk itself (standard), or from the instruction, which is read
-// once more for every chunk and thrown away (shared), or both, each with a list of its own
-// (individual: the document is read with one, the answer is written with the other). Keys are
-// stored raw and stand at their index in the list; all heads of a layer keep the same tokens.
+// Chunked state eviction and CItruS (Bai et al. 2024; docs/methods/citrus.md): a document is read
+// in chunks; after each, a layer's list keeps the `k` rows that were most important and the chunk.
+// Importance is attention received: from the chunk itself (standard), or from the instruction,
+// which is read once more for every chunk and thrown away (shared), or both, each with a list of
+// its own (individual: the document is read with one, the answer is written with the other). Keys
+// are stored raw and stand at their index in the list; all heads of a layer keep the same tokens.
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 #pragma once
-// What InfLLM and Ltri-LLM share (methods.md 3): a context of initial tokens, blocks, and a
-// remainder that holds the window. A row sees the window at its distances and, as if all stood at
+// What InfLLM and Ltri-LLM share (docs/methods/infllm.md): a context of initial tokens, blocks, and
+// a remainder that holds the window. A row sees the window at its distances and, as if all stood at
 // one distance, the initial tokens, the blocks that its step has chosen, and remainder tokens that
 // are too old for its window. Blocks that are not in use lie in the slower tier of the KV store.
 

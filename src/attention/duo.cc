@@ -1,5 +1,5 @@
 // DuoAttention: KV heads that retrieve keep everything, the others stream: sinks and recent tokens,
-// in lists that really are that short (methods.md 10.5, 10.6). Keys stand at their absolute
+// in lists that really are that short (docs/methods/duo.md). Keys stand at their absolute
 // positions.
 //
 // A streaming head's row sees the sinks, and

@@ -1,5 +1,6 @@
 #pragma once
-// Which KV heads keep everything: from trained gates to two kinds of heads (methods.md 10.5).
+// Which KV heads keep everything: from trained gates to two kinds of heads (DuoAttention,
+// arXiv:2410.10819, 2.3).
 
 #include <filesystem>
 #include <span>

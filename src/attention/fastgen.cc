@@ -1,7 +1,7 @@
 // FastGen (Ge et al. 2023): once a prompt has been read, densely, every KV head keeps what the
 // cheapest rule names that still holds enough of the attention that the prompt's rows paid: special
 // tokens; punctuation too; the tokens with most attention too; a window of recent ones too; all. So
-// heads keep lists of very different lengths (methods.md 11).
+// heads keep lists of very different lengths (docs/methods/fastgen.md).
 
 #include <algorithm>
 #include <cmath>

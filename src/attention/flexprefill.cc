@@ -1,7 +1,8 @@
-// FlexPrefill (methods.md 8.2): in every pass each query head chooses blocks of 128 keys by itself.
-// Columns and diagonals of the last 128 rows are taken until they hold a share gamma of the
-// attention; a head whose columns can be told from mean vectors (a Jensen-Shannon distance below
-// tau) instead takes pairs of blocks by the product of their means, until gamma again.
+// FlexPrefill (docs/methods/flexprefill.md): in every pass each query head chooses blocks of 128
+// keys by itself. Columns and diagonals of the last 128 rows are taken until they hold a share
+// gamma of the attention; a head whose columns can be told from mean vectors (a Jensen-Shannon
+// distance below tau) instead takes pairs of blocks by the product of their means, until gamma
+// again.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 // MInference's sparse pattern of every query head, as its authors' files hold them: a list of
-// layers, each {"head": [kind, vertical, slash, score], ...} (methods.md 8.1).
+// layers, each {"head": [kind, vertical, slash, score], ...} (arXiv:2407.02490).
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// XAttention's share of the scores, calibrated for every query head (methods.md 8.3):
+// XAttention's share of the scores, calibrated for every query head (arXiv:2503.16428):
 //   {"thresholds": {"llama_fuse_8": [[layer 0's heads], ...], ...}}
 // with one table for every stride, which ends its name.
 

@@ -1,6 +1,6 @@
-// InfLLM (Xiao et al. 2024; methods.md 3): a window, the first tokens, and blocks of older tokens
-// that are looked up by the tokens of each block that got most attention while they were in the
-// window. Every step chooses anew, in every layer for itself.
+// InfLLM (Xiao et al. 2024; docs/methods/infllm.md): a window, the first tokens, and blocks of
+// older tokens that are looked up by the tokens of each block that got most attention while they
+// were in the window. Every step chooses anew, in every layer for itself.
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-// LM-Infinite: a Λ-shaped mask with a cap on distance (methods.md 2.2). A row sees the last `local`
-// tokens at their distances, and the first `global` ones, once they are further away, all at the
-// distance `limit`.
+// LM-Infinite: a Λ-shaped mask with a cap on distance (docs/methods/lminfinite.md). A row sees the
+// last `local` tokens at their distances, and the first `global` ones, once they are further away,
+// all at the distance `limit`.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-// Ltri-LLM (Tang et al. 2024; methods.md 4): InfLLM's context, found otherwise. A block is divided
-// into spans that attend to themselves; the tokens of a span that its neighbours look at are its
-// index vectors, more of them where the neighbours know little. Only retrieval heads look up, and a
-// layer takes the blocks that the retrieval heads up to it vote for.
+// Ltri-LLM (Tang et al. 2024; docs/methods/ltri.md): InfLLM's context, found otherwise. A block is
+// divided into spans that attend to themselves; the tokens of a span that its neighbours look at
+// are its index vectors, more of them where the neighbours know little. Only retrieval heads look
+// up, and a layer takes the blocks that the retrieval heads up to it vote for.
 
 #include <algorithm>
 #include <numeric>
@@ -174,7 +174,7 @@ class Ltri final : public AttentionMethod {
   }
 
   /// [count, width]: of every span of the step's rows the sum of its query vectors (with a sum over
-  /// both, <sum of q, k> is the double sum of methods.md 4.5), or each vector for itself.
+  /// both, <sum of q, k> is the paper's double sum, 3.4), or each vector for itself.
   std::vector<float> query_vectors(const LayerStep& step) {
     std::vector<float> vectors;
     if (o_.queries == LtriQueries::kRows || step.rows == 1) {

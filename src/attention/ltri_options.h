@@ -1,5 +1,5 @@
 #pragma once
-// The options of Ltri-LLM, read and checked (methods.md 4.1).
+// The options of Ltri-LLM, read and checked (docs/methods/ltri.md).
 
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
-// MInference (methods.md 8.1): every query head reads a prompt by one of three patterns. In tiles
-// of 64 rows it sees
+// MInference (docs/methods/minference.md): every query head reads a prompt by one of three
+// patterns. In tiles of 64 rows it sees
 //   a_shape         the first keys and a window;
 //   vertical_slash  the columns and diagonals that its last 64 rows attend to most;
 //   blocks          the blocks of 64 keys whose mean is closest to the mean query.

@@ -1,4 +1,4 @@
-// Dynamic NTK: full attention with a rotary base that grows with the context (methods.md 2.3).
+// Dynamic NTK: full attention with a rotary base that grows with the context (docs/methods/ntk.md).
 //   exact: keys are kept raw and all rotated with the base of the present length;
 //   hf:    keys keep the base of the length at which they were read;
 //   fixed: one base, of a given length, for the whole run.

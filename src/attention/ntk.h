@@ -1,5 +1,5 @@
 #pragma once
-// Rotary frequencies stretched for contexts beyond the trained length (methods.md 2.3).
+// Rotary frequencies stretched for contexts beyond the trained length (docs/methods/ntk.md).
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Compressing a prompt's KV once it has been read: what SnapKV and PyramidKV share (methods.md
-// 12.1, 12.2). They differ in how many rows a layer keeps.
+// Compressing a prompt's KV once it has been read: what SnapKV and PyramidKV share. They differ in
+// how many rows a layer keeps.
 
 #include <functional>
 #include <memory>

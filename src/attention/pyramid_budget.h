@@ -1,5 +1,5 @@
 #pragma once
-// How PyramidKV spreads a budget over the layers (methods.md 12.2).
+// How PyramidKV spreads a budget over the layers (arXiv:2406.02069).
 
 #include <cstdint>
 

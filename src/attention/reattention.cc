@@ -1,7 +1,8 @@
 // ReAttention: the first tokens, the most recent ones, and those in between to which the rows of
 // this pass point: every query head's best keys by raw dot product, without positions, put to a
 // vote over heads and rows, each with its neighbours. All of it at positions within the visible
-// list, so that no distance grows beyond what the model was trained for (methods.md 9, A.3).
+// list, so that no distance grows beyond what the model was trained for
+// (docs/methods/reattention.md).
 //
 // Nothing is forgotten: the store holds the raw keys of every token, one list per layer is chosen
 // anew in every pass.

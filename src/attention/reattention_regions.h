@@ -1,6 +1,6 @@
 #pragma once
 // What ReAttention always sees of N tokens, what it chooses from, and what a choice brings along
-// (methods.md 9.2, 9.3).
+// (docs/methods/reattention.md).
 
 #include <algorithm>
 #include <cstdint>

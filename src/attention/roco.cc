@@ -1,6 +1,6 @@
 // RoCo (Ren and Zhu 2024): of the keys whose attention varies least from row to row, those that get
 // least on average leave; keys that some rows need much and others not at all are left alone. Each
-// KV head chooses for itself while the prompt is read (methods.md 6.3).
+// KV head chooses for itself while the prompt is read (docs/methods/roco.md).
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 // The index of one layer's blocks: every block is a list of spans, every span a list of vectors
-// (Ltri-LLM, methods.md 4.3, 4.5).
+// (Ltri-LLM, arXiv:2412.04757, 3.3 and 3.4).
 
 #include <cstdint>
 #include <span>

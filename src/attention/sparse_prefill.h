@@ -1,5 +1,5 @@
 #pragma once
-// What the methods share that read a prompt sparsely and keep everything (methods.md 8): keys stand
+// What the methods share that read a prompt sparsely and keep everything: keys stand
 // at their absolute positions, every query head of a tile of rows sees its own list of keys, and
 // generated tokens see all.
 

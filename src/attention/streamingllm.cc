@@ -1,5 +1,6 @@
 // StreamingLLM: the first tokens of the context (attention sinks) and the most recent ones, at
-// positions within the kept list, so that no distance ever grows beyond it (methods.md 2.1).
+// positions within the kept list, so that no distance ever grows beyond it
+// (docs/methods/streamingllm.md).
 //
 // Rows of one pass see the list as it was kept before the pass and the pass's own rows up to
 // themselves; eviction follows the pass. Passes of one row are exact token-by-token streaming.

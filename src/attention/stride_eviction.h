@@ -1,8 +1,8 @@
 #pragma once
-// Forgetting while a prompt is read, as EasyKV does it (methods.md 6.1): the prompt's first tokens
-// are read densely, then every `stride` tokens as many rows leave every list, so that it returns to
-// one length. What leaves is the method's choice. Nothing leaves while generating. Layers with the
-// model's own window keep everything.
+// Forgetting while a prompt is read, as EasyKV does it (the code of RoCo, arXiv:2402.06262): the
+// prompt's first tokens are read densely, then every `stride` tokens as many rows leave every list,
+// so that it returns to one length. What leaves is the method's choice. Nothing leaves while
+// generating. Layers with the model's own window keep everything.
 
 #include <span>
 #include <vector>

@@ -1,7 +1,7 @@
 // TriangleMix: dense attention in the lower layers, triangle attention in the prefill of the upper
 // ones: a row sees sinks and a window, and only the last rows of the prompt see everything
-// (methods.md 7). The cache is that of dense attention, and so is decode. The lower layers may read
-// the prompt by another method that keeps everything.
+// (docs/methods/trianglemix.md). The cache is that of dense attention, and so is decode. The lower
+// layers may read the prompt by another method that keeps everything.
 
 #include <algorithm>
 

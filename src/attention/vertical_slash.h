@@ -1,6 +1,6 @@
 #pragma once
 // MInference's vertical-slash pattern: the columns and diagonals of the attention map that the last
-// rows look at most, in tiles of 64 rows (methods.md 8.1).
+// rows look at most, in tiles of 64 rows (arXiv:2407.02490).
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,8 @@
-// XAttention (methods.md 8.3): blocks of 128 x 128 are scored by their antidiagonals. S queries,
-// the last first, laid end to end against S keys laid end to end give the sum of S products on an
-// antidiagonal; softmax over such groups of keys, summed over a block, is its score. Every block of
-// rows then takes key blocks, the best first, until they hold a share tau of its scores.
+// XAttention (docs/methods/xattention.md): blocks of 128 x 128 are scored by their antidiagonals. S
+// queries, the last first, laid end to end against S keys laid end to end give the sum of S
+// products on an antidiagonal; softmax over such groups of keys, summed over a block, is its score.
+// Every block of rows then takes key blocks, the best first, until they hold a share tau of its
+// scores.
 
 #include <algorithm>
 #include <cmath>

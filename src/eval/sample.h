@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// How a reply becomes a score in 0..1 (methods.md 15; scorers.h has the rules).
+/// How a reply becomes a score in 0..1 (scorers.h has the rules).
 enum class Match : uint8_t {
   kContainsAll,   ///< share of the answers that are in the reply, case ignored (RULER)
   kContainsAny,   ///< one of the answers is in the reply, case ignored

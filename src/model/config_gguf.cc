@@ -1,4 +1,4 @@
-// GGUF metadata to ModelConfig. Keys: the GGUF specification; traps: engines.md 3.4.
+// GGUF metadata to ModelConfig. Keys: the GGUF specification.
 
 #include <algorithm>
 #include <string>
@@ -33,6 +33,7 @@ class Reader {
     c.trained_context = static_cast<int64_t>(data_.get_u64(key("context_length")));
     const auto window = data_.find_u64(key("attention.sliding_window")).value_or(0);
     c.window.assign(static_cast<size_t>(c.layers), static_cast<int64_t>(window));
+    c.qkv_bias = architecture_ == "qwen2";
     c.interleaved_rope = architecture_ == "llama";
     c.rope = rope(c);
     return c;

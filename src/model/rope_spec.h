@@ -28,10 +28,13 @@ struct RopeSpec {
   bool depends_on_length() const {
     return scaling == RopeScaling::kDynamic || scaling == RopeScaling::kLongRope;
   }
+  /// Whether contexts of these two lengths are read with the same angles.
+  bool same_angles(int64_t one_length, int64_t other_length) const;
 };
 
-/// Frequencies for a context of `length` tokens. Formulas: llama3 (methods.md 1.3), yarn (Peng et
-/// al. 2023, arXiv:2309.00071, 3.2-3.4), dynamic NTK (methods.md 2.3), longrope (arXiv:2402.13753).
+/// Frequencies for a context of `length` tokens. Formulas: llama3 (the published code of Llama
+/// 3.1), yarn (Peng et al. 2023, arXiv:2309.00071, 3.2-3.4), dynamic NTK (docs/methods/ntk.md),
+/// longrope (arXiv:2402.13753).
 RopeTable make_rope(const RopeSpec& spec, int64_t length);
 
 }  // namespace longhaul

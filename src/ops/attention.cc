@@ -46,7 +46,7 @@ AttendUnit unit_of(const AttendCall& call, const AttendTask& task) {
   return unit;
 }
 
-/// Partial results of one task's rows, to be merged (methods.md 1.5).
+/// Partial results of one task's rows, to be merged (ops/merge_attention.h).
 struct Merge {
   AttendUnit unit;  // rows and heads
   size_t first_part;

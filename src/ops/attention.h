@@ -1,6 +1,6 @@
 #pragma once
 // Softmax attention of a block of query rows over lists of key segments: the one primitive that
-// every attention method is written in (methods.md 1.5, 14.1). A method decides which segments a
+// every attention method is written in. A method decides which segments a
 // row sees, at which positions; the kernels know ranges, positions and visibility, no methods.
 //
 //   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]

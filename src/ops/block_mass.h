@@ -1,6 +1,6 @@
 #pragma once
 // How much probability a row gives to every block of keys: the softmax map summed over stretches of
-// `block` keys, in one pass over the keys. The map itself is never stored (methods.md 8.3, 14.10).
+// `block` keys, in one pass over the keys. The map itself is never stored.
 //
 //   mass[r, h, b] = sum over keys j of block b that row r sees of softmax_j(scale * q[r, h] . k[j])
 

@@ -1,6 +1,6 @@
 #pragma once
 // Column sums of the softmax map of an attention that has run: how much probability every key got
-// from a block of query rows (methods.md 14.4, 14.5). A second pass over the keys with the known
+// from a block of query rows. A second pass over the keys with the known
 // softmax denominators; the map itself is never stored.
 //
 //   sums[h, j]    += sum over rows r that see key j of p,    p = exp(scale * q[r, h] . k[j] -

@@ -1,6 +1,7 @@
 #pragma once
 // Column and diagonal sums of the softmax map of a prompt's last rows: which keys they look at, and
-// at which distances (methods.md 8.1, 8.2, 14.6). The map itself is never stored.
+// at which distances (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself
+// is never stored.
 //
 //   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
 //   diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]

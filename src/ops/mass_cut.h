@@ -1,5 +1,6 @@
 #pragma once
-// How many of the best scores hold a share of the mass (methods.md 8.2, 8.3).
+// How many of the best scores hold a share of the mass (FlexPrefill,
+// arXiv:2502.20766; XAttention, arXiv:2503.16428).
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 // Mean vectors of blocks of keys and of query rows: the coarse attention map that block selections
-// start from (methods.md 8.1, 8.2).
+// start from (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,6 @@
 #pragma once
-// Attention over two disjoint sets of keys as one softmax over both (methods.md 1.5, 14.1).
+// Attention over two disjoint sets of keys as one softmax over both (Milakov and
+// Gimelshein 2018, arXiv:1805.02867).
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Choosing keys by score: the best k, and 1-D pooling of scores along the keys (methods.md 14.8,
-// 14.9, 12.1).
+// Choosing keys by score: the best k, and 1-D pooling of scores along the keys
+// (SnapKV, arXiv:2404.14469).
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,7 @@
 #pragma once
 // Rotary position embedding, half-split form: element t of a head is paired with t + rotary_dim/2
-// (methods.md 1.3). The model normalises other pairings where its projections end.
+// (Su et al. 2021, arXiv:2104.09864). The model normalises other pairings where its projections
+// end.
 
 #include <cstdint>
 #include <vector>

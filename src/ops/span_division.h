@@ -1,5 +1,6 @@
 #pragma once
-// Dividing a block of tokens into spans that attend to themselves (Ltri-LLM, methods.md 4.2, 4.3):
+// Dividing a block of tokens into spans that attend to themselves (Ltri-LLM,
+// arXiv:2412.04757, 3.2 and 3.3):
 // triangles along the diagonal of the block's attention map that hold more than a threshold.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Block-sparse attention: tiles of query rows of one head that each see their own list of keys
-// (methods.md 8, 14.10), as tasks of attend(). Cost follows the lists.
+// Block-sparse attention: tiles of query rows of one head that each see their own list of keys,
+// as tasks of attend(). Cost follows the lists.
 
 #include <span>
 #include <vector>

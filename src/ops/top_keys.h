@@ -1,6 +1,6 @@
 #pragma once
 // The k keys that each query row scores highest: a second, unscaled pass over keys that stores no
-// score beyond one tile (ReAttention's selection; methods.md 9.3).
+// score beyond one tile (ReAttention's selection; arXiv:2407.15176).
 //
 //   score[r, h, j] = q[r, h] . key[j],   keys and queries as they are stored
 

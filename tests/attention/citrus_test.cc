@@ -22,8 +22,8 @@ struct Settings {
   }
 };
 
-/// methods.md 5.3 to 5.6, one layer, in double precision: lists of tokens, and what every row of
-/// the prompt attends to.
+/// The three caches of docs/methods/citrus.md, one layer, in double precision: lists of tokens, and
+/// what every row of the prompt attends to.
 class ByDefinition {
  public:
   ByDefinition(const Settings& settings, const MethodRun& run, int layer)
@@ -257,7 +257,7 @@ TEST(Citrus, AnInstructionThatIsTheChunkSelectsAsTheChunkDoes) {
   EXPECT_EQ(kept[0], kept[1]);
 }
 
-/// methods.md 5.10: rows P = [.5 .3 .2], [.1 .6 .1] of a list of three; of k = 2 rows 0 and 1 stay.
+/// Worked by hand: rows P = [.5 .3 .2], [.1 .6 .1] of a list of three; of k = 2 rows 0 and 1 stay.
 TEST(Citrus, AveragesTheRowsOfAChunk) {
   ModelShape shape = small_shape(1, 1, 1, 32);
   std::fill(shape.rope.inverse_frequency.begin(), shape.rope.inverse_frequency.end(), 0.0);

@@ -1,5 +1,6 @@
 #pragma once
-// methods.md 6.1 as a loop over rows, for the lists that one or all KV heads of a layer keep.
+// EasyKV's regime (attention/stride_eviction.h) as a loop over rows, for the lists that one or all
+// KV heads of a layer keep.
 
 #include <functional>
 

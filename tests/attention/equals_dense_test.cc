@@ -1,5 +1,5 @@
-// Every method of the registry, with options that cover everything, is dense attention (methods.md
-// 14). A new method adds a row to the table.
+// Every method of the registry, with options that cover everything, is dense attention. A new
+// method adds a row to the table.
 
 #include <gtest/gtest.h>
 

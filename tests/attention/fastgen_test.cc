@@ -38,7 +38,7 @@ void name_tokens(MethodRun& run) {
   }
 }
 
-/// methods.md 11 as loops over one KV head, in double precision.
+/// docs/methods/fastgen.md as loops over one KV head, in double precision.
 struct HeadByDefinition {
   const MethodRun& run;
   int layer, head;

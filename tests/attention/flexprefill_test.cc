@@ -19,7 +19,8 @@ struct Settings {
   int64_t least;  // tokens
 };
 
-/// methods.md 8.2, by loops, for rows [begin, end) of one head: the key blocks of every row block.
+/// docs/methods/flexprefill.md by loops, for rows [begin, end) of one head: the key blocks of every
+/// row block.
 std::map<int64_t, std::set<int64_t>> blocks_by_definition(const ModelShape& shape,
                                                           const SparseOracle& oracle, int head,
                                                           int64_t begin, int64_t end,

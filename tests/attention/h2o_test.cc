@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing_support;
 
-/// methods.md 6.1 and 6.2, for one KV head and one prompt.
+/// H2O's sums under EasyKV's regime, for one KV head and one prompt.
 std::vector<int64_t> streamed_by_definition(const MethodRun& run, int layer, int kv_head, int64_t n,
                                             const EasyKv& how) {
   const int group = run.shape.heads / run.shape.kv_heads[static_cast<size_t>(layer)];

@@ -1,6 +1,6 @@
 #pragma once
-// InfLLM step by step as methods.md 3.3 tells it, in double precision and with plain loops: lists
-// of tokens that age, blocks with their representatives, one softmax over what a row sees.
+// InfLLM step by step as docs/methods/infllm.md tells it, in double precision and with plain loops:
+// lists of tokens that age, blocks with their representatives, one softmax over what a row sees.
 
 #include <algorithm>
 #include <cmath>

@@ -201,7 +201,7 @@ TEST(InfLlm, WithoutBlocksTokensAreFarOrForgotten) {
 
 TEST(InfLlm, IsLmInfiniteButForTheTokenThatAges) {
   // Steps of one row and blocks of one token: all that is older than the window is init, forgotten,
-  // or the one token that ages in this step (methods.md, appendix D.1).
+  // or the one token that ages in this step.
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make("infllm:n_init=6,n_local=40,block=1,topk=0,chunk=1,repr_topk=1", shape);
   const auto other = make("lminfinite:global=6,local=40,limit=39", shape);

@@ -26,7 +26,7 @@ struct Votes {
   std::vector<double> weight, latest;
 };
 
-/// Ltri-LLM's index and retrieval (methods.md 4.2 to 4.6) on the oracle of the rest.
+/// Ltri-LLM's index and retrieval (arXiv:2412.04757, 3.2 to 3.5) on the oracle of the rest.
 class LtriLayerOracle : public BlockOracle {
  public:
   LtriLayerOracle(const ModelShape& shape, int layer, const LayerInputs& in,

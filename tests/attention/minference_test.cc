@@ -18,7 +18,7 @@ std::unique_ptr<AttentionMethod> make(const std::string& text, const ModelShape&
   return MethodSpec::parse(text).make(shape);
 }
 
-/// methods.md 8.1, by loops: which keys the rows of a pass [begin, end) see.
+/// docs/methods/minference.md by loops: which keys the rows of a pass [begin, end) see.
 class VerticalSlash {
  public:
   VerticalSlash(const SparseOracle& oracle, int heads, int64_t begin, int64_t end, int64_t vertical,
@@ -177,7 +177,7 @@ TEST(MInference, ThePublishedFileOfLlama31) {
   const auto file = std::filesystem::path(LONGHAUL_TEST_DATA) / "minference" /
                     "Llama_3.1_8B_Instruct_128k_kv_out_v32_fit_o_best_pattern.json";
   const HeadPatterns patterns = read_patterns(file, 32, 32);
-  std::map<std::pair<int64_t, int64_t>, int> mix;  // methods.md 8.1
+  std::map<std::pair<int64_t, int64_t>, int> mix;  // {vertical, slash}: heads
   for (const auto& layer : patterns) {
     for (const HeadPattern& p : layer) {
       EXPECT_EQ(p.kind, PatternKind::kVerticalSlash);

@@ -100,8 +100,8 @@ struct Rules {
   enum { kAlways, kPrefill, kDecode } recall = kAlways;
 };
 
-/// methods.md 9.3 as loops, in double precision: the tokens that rows [begin, begin + rows) see, in
-/// order; those of the pass itself included.
+/// docs/methods/reattention.md as loops, in double precision: the tokens that rows [begin, begin +
+/// rows) see, in order; those of the pass itself included.
 std::vector<int64_t> visible_by_definition(const ModelShape& shape, int layer,
                                            const LayerInputs& in, int64_t begin, int64_t rows,
                                            const Rules& rules) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_support;
 
-/// methods.md 6.3: of the steadiest tokens that are not protected, the lowest means leave.
+/// RoCo's rule: of the steadiest tokens that are not protected, the lowest means leave.
 void evict_by_definition(std::vector<CountedToken>& kept, const EasyKv& how) {
   const int64_t size = std::ssize(kept);
   std::vector<std::pair<double, int64_t>> by_deviation;

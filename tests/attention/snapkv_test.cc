@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_support;
 
-/// methods.md 12.1, written as a loop: the tokens that a KV head keeps of a prompt.
+/// SnapKV's rule, written as a loop: the tokens that a KV head keeps of a prompt.
 std::vector<int64_t> kept_by_definition(const MethodRun& run, int layer, int first_head,
                                         int head_count, int64_t tokens, int64_t budget,
                                         int64_t window, int kernel, bool average) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_support;
 
-/// methods.md 6.4 as a loop: the tokens of one layer after `tokens` tokens, cut to `capacity` at
+/// TOVA's rule as a loop: the tokens of one layer after `tokens` tokens, cut to `capacity` at
 /// each of `cuts` (tokens read so far).
 std::vector<int64_t> kept_by_definition(const MethodRun& run, int layer, int64_t capacity,
                                         const std::vector<int64_t>& cuts) {

@@ -18,7 +18,8 @@ std::unique_ptr<AttentionMethod> make(const std::string& text, const ModelShape&
   return MethodSpec::parse(text).make(shape);
 }
 
-/// methods.md 8.3, by loops: scores of the key blocks of a row block, from its whole groups.
+/// docs/methods/xattention.md by loops: scores of the key blocks of a row block, from its whole
+/// groups.
 std::vector<double> scores_by_definition(const ModelShape& shape, const SparseOracle& oracle,
                                          int head, int64_t block, int64_t tokens, int stride,
                                          double norm = 1) {

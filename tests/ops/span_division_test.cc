@@ -9,7 +9,7 @@
 namespace longhaul {
 namespace {
 
-// The worked tile of methods.md 4.10.
+// A tile that was worked by hand.
 constexpr float kTile[] = {1, 0, 0, 0, .6f, .4f, 0, 0, .1f, .1f, .8f, 0, .1f, .1f, .3f, .5f};
 constexpr BlockMap kMap{kTile, 4, 4};
 

@@ -1,4 +1,4 @@
-// Magic numbers in a book: RULER's needle sentences and question (methods.md 15.1) without the
+// Magic numbers in a book: RULER's needle sentences and question (arXiv:2404.06654) without the
 // paragraph before the text, which is how small models such as nano were taught them.
 
 #include <set>

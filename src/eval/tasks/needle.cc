@@ -1,4 +1,4 @@
-// A sentence in a book, asked for: three dialects of the needle in a haystack (methods.md 15.6).
+// A sentence in a book, asked for: three dialects of the needle in a haystack (docs/tasks.md).
 // Public-domain books stand in for the essays of the first, whose author has granted nothing.
 
 #include <algorithm>

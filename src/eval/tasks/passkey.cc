@@ -1,4 +1,4 @@
-// A number hidden in repeated noise (methods.md 15.5; Mohtashami and Jaggi 2023, arXiv:2305.16300;
+// A number hidden in repeated noise (Mohtashami and Jaggi 2023, arXiv:2305.16300;
 // InfiniteBench, arXiv:2402.13718).
 
 #include <cmath>

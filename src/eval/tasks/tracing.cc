@@ -1,5 +1,5 @@
 // Variables that are assigned to each other, their lines scattered over a book: RULER's variable
-// tracking (methods.md 15.1) without its worked example.
+// tracking (arXiv:2404.06654) without its worked example.
 
 #include <set>
 
