@@ -18,6 +18,7 @@ constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
 
 Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
     : engine(std::move(e)), options(o), decoder(engine->model(), o.compute) {
+  options.attention = o.attention.for_model(decoder.shape());
   reset();
 }
 
@@ -28,6 +29,11 @@ void Session::State::reset() {
   streams.push_back(make_store(*method));
   tokens.clear();
   logits.clear();
+}
+
+void Session::State::set_angles(int64_t tokens_in_all) {
+  angles_length = tokens_in_all;
+  decoder.set_context_length(tokens_in_all);
 }
 
 KvStore Session::State::make_store(const AttentionMethod& for_method) const {
@@ -134,7 +140,7 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   const int64_t begin = static_cast<int64_t>(s.tokens.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
   s.check_fits(count);
-  s.decoder.set_context_length(begin + count);
+  s.set_angles(begin + count);
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
   const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
   s.drop_other_streams();
@@ -172,6 +178,11 @@ int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {
   int64_t shared = mine - s.tokens.begin();
   const int64_t held = static_cast<int64_t>(s.tokens.size());
   const int64_t wanted = static_cast<int64_t>(tokens.size());
+  const RopeSpec& rope = s.engine->model().config.rope;
+  if (!rope.same_angles(s.angles_length, wanted)) {  // keys are kept rotated
+    s.reset();
+    return 0;
+  }
   if (shared == held && shared < wanted) return shared;  // a pure continuation
   shared = std::min(shared, wanted - 1);
   if (shared <= 0 || !s.method->can_rewind()) {

@@ -55,6 +55,7 @@ struct SessionReport {
 struct ContextCopy {
   std::vector<int32_t> tokens;
   KvStore store;
+  int64_t angles_length = 0;           ///< the context length whose angles the keys have
   int64_t pairs = 0, dense_pairs = 0;  ///< of attention
   double attention_seconds = 0;
 };
@@ -83,8 +84,9 @@ class Session {
   std::span<const float> logits() const;
 
   /// Keeps the longest prefix that `tokens` and this context share, if the method can go back to
-  /// it, else forgets everything. Returns the tokens kept; the caller prefills the rest (at least
-  /// the last token is always left to read, so that there are logits).
+  /// it and would read it at the same angles (scalings that depend on the length: in a context of
+  /// tokens.size() tokens), else forgets everything. Returns the tokens kept; the caller prefills
+  /// the rest (at least the last token is always left to read, so that there are logits).
   int64_t reuse_prefix(std::span<const int32_t> tokens);
 
   /// Tokens, store and method state, keyed by model, method and types. See session_file.cc.

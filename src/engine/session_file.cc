@@ -1,5 +1,6 @@
 // A session on disk: the KV store after a prompt, keyed by what it was made with. Layout: magic,
-// version, model fingerprint, method, KV type, tokens, logits, method state, store, hash.
+// version, model fingerprint, method, KV type, tokens, length of the angles, logits, method state,
+// store, hash.
 
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -9,7 +10,8 @@ namespace longhaul {
 namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
-constexpr uint32_t kVersion = 3;
+constexpr int64_t kMostTokens = int64_t{1} << 40;
+constexpr uint32_t kVersion = 4;
 
 }  // namespace
 
@@ -24,6 +26,7 @@ void Session::save(const std::filesystem::path& file) const {
   out.text(s.options.attention.text());
   out.text(std::string(name_of(s.options.kv_type)));
   out.array(std::span<const int32_t>(s.tokens));
+  out.number(s.angles_length);
   out.array(std::span<const float>(s.logits));
   s.method->save(out);
   s.store().save(out);
@@ -57,6 +60,7 @@ void Session::load(const std::filesystem::path& file) {
                name_of(s.options.kv_type));
   }
   std::vector<int32_t> tokens = in.array<int32_t>();
+  const auto angles_length = in.number<int64_t>();
   std::vector<float> logits = in.array<float>();
   for (const int32_t token : tokens) {
     if (token < 0 || token >= s.engine->model().config.vocab) {
@@ -67,13 +71,16 @@ void Session::load(const std::filesystem::path& file) {
     user_error("{}: holds {} logits, the model has {} tokens", name, logits.size(),
                s.engine->model().config.vocab);
   }
+  if (angles_length < 0 || angles_length > kMostTokens) {
+    user_error("{}: says that it was read as a context of {} tokens", name, angles_length);
+  }
   // Everything is read before anything of this session changes.
   std::unique_ptr<AttentionMethod> restored = s.options.attention.make(s.decoder.shape());
   KvStore store = s.make_store(*restored);
   restored->restore(in);
   store.restore(in);
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
-  s.decoder.set_context_length(static_cast<int64_t>(tokens.size()));
+  s.set_angles(angles_length);
   s.method = std::move(restored);
   s.store() = std::move(store);
   s.tokens = std::move(tokens);

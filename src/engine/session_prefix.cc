@@ -10,8 +10,12 @@ namespace longhaul {
 ContextCopy Session::copy_context() const {
   const State& s = *state_;
   const LayerStep::Workspace& work = s.decoder.workspace();
-  return {s.tokens, s.store().fork(), work.pairs + s.taken_pairs,
-          work.dense_pairs + s.taken_dense_pairs, work.seconds + s.taken_seconds};
+  return {s.tokens,
+          s.store().fork(),
+          s.angles_length,
+          work.pairs + s.taken_pairs,
+          work.dense_pairs + s.taken_dense_pairs,
+          work.seconds + s.taken_seconds};
 }
 
 int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
@@ -19,18 +23,17 @@ int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> pr
   State& s = *state_;
   LH_ASSERT(s.tokens.empty());
   if (prompt.empty() || copy.store.layout() != s.store().layout()) return 0;
-  const bool other_angles =
-      s.engine->model().config.rope.depends_on_length() && copy.tokens.size() != prompt.size();
-  if (other_angles) return 0;
+  const auto length = static_cast<int64_t>(prompt.size());
+  if (!s.engine->model().config.rope.same_angles(copy.angles_length, length)) return 0;
   const auto [mine, theirs] =
       std::mismatch(prompt.begin(), prompt.end(), copy.tokens.begin(), copy.tokens.end());
-  const auto total = static_cast<int64_t>(prompt.size());
-  const int64_t read_alike = s.method->dense_prefix({0, total, instruction, s.chunk});
-  const int64_t taken = std::min({int64_t{mine - prompt.begin()}, read_alike, total - 1});
+  const int64_t read_alike = s.method->dense_prefix({0, length, instruction, s.chunk});
+  const int64_t taken = std::min({int64_t{mine - prompt.begin()}, read_alike, length - 1});
   if (taken <= 0) return 0;
   KvStore store = copy.store.fork();
   store.truncate(taken);
   s.streams.front() = std::move(store);
+  s.set_angles(length);
   s.tokens.assign(prompt.begin(), prompt.begin() + taken);
   s.taken_pairs = copy.pairs;
   s.taken_dense_pairs = copy.dense_pairs;

@@ -15,6 +15,8 @@ struct Session::State {
   /// An empty store and a method without history.
   void reset();
   KvStore make_store(const AttentionMethod& for_method) const;
+  /// Takes the angles of a context of this many tokens.
+  void set_angles(int64_t tokens_in_all);
   void check_fits(int64_t new_tokens) const;
   MemoryForecast forecast(int64_t new_tokens) const;
   /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
@@ -32,6 +34,7 @@ struct Session::State {
   std::unique_ptr<AttentionMethod> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
   std::vector<int32_t> tokens;
+  int64_t angles_length = 0;  ///< the context length whose angles are in force
   std::vector<float> logits;  ///< [vocab], empty before the first token
   Buffer<float> rows_of_logits;
   // Attention of the tokens that begin_with() took over.

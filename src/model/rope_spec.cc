@@ -78,6 +78,19 @@ double dynamic_base(const RopeSpec& spec, int64_t length) {
 
 }  // namespace
 
+bool RopeSpec::same_angles(int64_t one_length, int64_t other_length) const {
+  const bool one_long = one_length > original_context;
+  const bool other_long = other_length > original_context;
+  switch (scaling) {
+    case RopeScaling::kDynamic:
+      return one_length == other_length || (!one_long && !other_long);
+    case RopeScaling::kLongRope:
+      return one_long == other_long;
+    default:
+      return true;
+  }
+}
+
 RopeTable make_rope(const RopeSpec& spec, int64_t length) {
   RopeTable table;
   const double base =

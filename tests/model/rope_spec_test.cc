@@ -74,5 +74,25 @@ TEST(RopeSpec, LongRopeChoosesByLength) {
               1e-6);
 }
 
+TEST(RopeSpec, KnowsWhichLengthsShareTheirAngles) {
+  RopeSpec spec;
+  spec.rotary_dim = 8;
+  spec.original_context = 100;
+  spec.factor = 4;
+  spec.short_factors = {1.0f, 1.0f, 2.0f, 2.0f};
+  spec.long_factors = {1.0f, 2.0f, 8.0f, 16.0f};
+  for (const RopeScaling scaling : {RopeScaling::kNone, RopeScaling::kLinear, RopeScaling::kYarn,
+                                    RopeScaling::kDynamic, RopeScaling::kLongRope}) {
+    spec.scaling = scaling;
+    for (const int64_t one : {0, 1, 99, 100, 101, 102, 300}) {
+      for (const int64_t other : {0, 1, 99, 100, 101, 102, 300}) {
+        EXPECT_EQ(spec.same_angles(one, other), make_rope(spec, one).inverse_frequency ==
+                                                    make_rope(spec, other).inverse_frequency)
+            << one << " " << other << " scaling " << static_cast<int>(scaling);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace longhaul
