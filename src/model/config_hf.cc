@@ -38,6 +38,8 @@ class Reader {
     }
     c.norm_eps = static_cast<float>(real(json_, "rms_norm_eps", 1e-6));
     c.trained_context = integer("max_position_embeddings");
+    c.qkv_bias = has_qkv_bias(c.architecture);
+    c.own_head = has(json_, "tie_word_embeddings") && json_.at("tie_word_embeddings") == false;
     c.window = windows(c);
     c.rope = rope(c);
     return c;
@@ -77,6 +79,11 @@ class Reader {
 
   bool flag(const char* key) const {
     return has(json_, key) && json_.at(key).is_boolean() && json_.at(key).get<bool>();
+  }
+
+  bool has_qkv_bias(const std::string& family) const {
+    if (family == "qwen2") return true;  // whatever the file says
+    return (family == "llama" || family == "qwen3") && flag("attention_bias");
   }
 
   void check_supported(const std::string& family) const {

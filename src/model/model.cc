@@ -72,9 +72,8 @@ class Loader {
     m.shape = m.config.shape();
     m.shape.profile_prefix = profile_prefix(checkpoint_.path());
     m.embedding = matrix(names_.embedding, m.config.vocab, m.config.hidden);
-    m.head = find(names_.head, ".weight") != nullptr
-                 ? matrix(names_.head, m.config.vocab, m.config.hidden)
-                 : m.embedding;
+    const bool has_head = m.config.own_head || find(names_.head, ".weight") != nullptr;
+    m.head = has_head ? matrix(names_.head, m.config.vocab, m.config.hidden) : m.embedding;
     m.final_norm = vector(names_.final_norm, ".weight", m.config.hidden);
     for (int l = 0; l < m.config.layers; ++l) m.layers.push_back(layer(l));
     return m;
@@ -108,9 +107,10 @@ class Loader {
     return values;
   }
 
-  std::vector<float> optional_vector(const std::string& name, const char* kind,
-                                     int64_t size) const {
-    return find(name, kind) != nullptr ? vector(name, kind, size) : std::vector<float>{};
+  /// A bias that may be missing where the configuration does not promise it.
+  std::vector<float> bias(const std::string& name, int64_t size) const {
+    if (!config_->qkv_bias && find(name, ".bias") == nullptr) return {};
+    return vector(name, ".bias", size);
   }
 
   void refuse_bias(const std::string& name) const {
@@ -141,7 +141,7 @@ class Loader {
 
   void load_projections(int l, int64_t q_rows, int64_t kv_rows, LayerWeights& w) const {
     const std::string fused = at(names_.qkv, l);
-    if (find(fused, ".weight") != nullptr) {
+    if (!config_->qkv_bias && find(fused, ".weight") != nullptr) {
       const TensorView all = matrix(fused, q_rows + 2 * kv_rows, config_->hidden);
       w.q = all.slice_rows(0, q_rows);
       w.k = all.slice_rows(q_rows, kv_rows);
@@ -152,9 +152,9 @@ class Loader {
     w.q = matrix(at(names_.q, l), q_rows, config_->hidden);
     w.k = matrix(at(names_.k, l), kv_rows, config_->hidden);
     w.v = matrix(at(names_.v, l), kv_rows, config_->hidden);
-    w.q_bias = optional_vector(at(names_.q, l), ".bias", q_rows);
-    w.k_bias = optional_vector(at(names_.k, l), ".bias", kv_rows);
-    w.v_bias = optional_vector(at(names_.v, l), ".bias", kv_rows);
+    w.q_bias = bias(at(names_.q, l), q_rows);
+    w.k_bias = bias(at(names_.k, l), kv_rows);
+    w.v_bias = bias(at(names_.v, l), kv_rows);
   }
 
   void load_ffn(int l, LayerWeights& w) const {

@@ -46,6 +46,35 @@ class LoadModelTest : public testing::Test {
     return "";
   }
 
+  /// The error of loading a copy of the model whose file has `tensor` under another name.
+  std::string error_without(
+      const std::string& name, const std::string& tensor,
+      const std::function<void(json&)>& edit = [](json&) {}) {
+    const fs::path model = edited(name, edit);
+    return error_without_in(model / "model.safetensors", tensor, model);
+  }
+  std::string gguf_error_without(const std::string& name, const std::string& tensor) {
+    const fs::path file = edited("qwen2", [](json&) {}) / (name + ".gguf");
+    fs::copy(fs::path(LONGHAUL_TEST_DATA) / "tiny_models/gguf" / file.filename(), file);
+    return error_without_in(file, tensor, file);
+  }
+  static std::string error_without_in(const fs::path& file, const std::string& tensor,
+                                      const fs::path& model) {
+    std::ifstream in(file, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const size_t at = bytes.find(tensor);
+    EXPECT_NE(at, std::string::npos);
+    bytes[at] = '_';
+    std::ofstream(file, std::ios::binary) << bytes;
+    try {
+      const Checkpoint checkpoint = open_checkpoint(model);
+      load_model(checkpoint);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
   static void expect_names(const std::string& error, std::initializer_list<const char*> parts) {
     for (const char* part : parts) {
       EXPECT_NE(error.find(part), std::string::npos) << part << " in: " << error;
@@ -92,6 +121,29 @@ TEST_F(LoadModelTest, WrongShapesNameTheTensor) {
                {"model.layers.2", "input_layernorm"});
   expect_names(error_with("qwen2", [](json& c) { c["vocab_size"] = 999; }),
                {"model.embed_tokens.weight"});
+}
+
+TEST_F(LoadModelTest, TensorsThatTheFamilyNeedsAreNamedWhenMissing) {
+  for (const char* tensor :
+       {"model.layers.0.self_attn.q_proj.bias", "model.layers.1.self_attn.k_proj.bias",
+        "model.layers.1.self_attn.v_proj.bias"}) {
+    const std::string error = error_without("qwen2", tensor);
+    expect_names(error, {folder_.c_str(), tensor, "missing"});
+  }
+  expect_names(gguf_error_without("qwen2", "blk.1.attn_k.bias"),
+               {"qwen2.gguf", "blk.1.attn_k.bias", "missing"});
+  expect_names(error_with("llama_linear", [](json& c) { c["attention_bias"] = true; }),
+               {"model.layers.0.self_attn.q_proj.bias", "missing"});
+}
+
+TEST_F(LoadModelTest, AnOutputMatrixOfItsOwnIsNeededUnlessTied) {
+  expect_names(error_without("qwen2", "lm_head.weight"), {"lm_head.weight", "missing"});
+  expect_names(error_with("llama_linear", [](json& c) { c["tie_word_embeddings"] = false; }),
+               {"lm_head.weight", "missing"});
+  const auto tied = [](json& c) { c["tie_word_embeddings"] = true; };
+  EXPECT_EQ(error_without("qwen2", "lm_head.weight", tied), "");
+  const auto silent = [](json& c) { c.erase("tie_word_embeddings"); };
+  EXPECT_EQ(error_without("qwen2", "lm_head.weight", silent), "");
 }
 
 TEST_F(LoadModelTest, SlidingWindowsFollowTheFamily) {
