@@ -1,0 +1,137 @@
+// What a GGUF file's metadata makes of a model: keys that change the arithmetic, and those that
+// cannot be honoured.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "format/checkpoint.h"
+#include "format/gguf_builder.h"
+#include "format/temp_folder.h"
+#include "model/model.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::GgufBuilder;
+using testing_support::has;
+using testing_support::TempFolder;
+
+constexpr uint64_t kHidden = 8, kHeads = 4, kHeadDim = 2, kFfn = 4, kVocab = 6;
+constexpr uint32_t kF32 = 0;
+
+class GgufConfig : public testing::Test {
+ protected:
+  /// A model of three layers with everything but `attention.head_count_kv`.
+  explicit GgufConfig(const std::string& architecture = "llama") { begin(architecture); }
+
+  void begin(const std::string& architecture) {
+    prefix_ = architecture + ".";
+    file_ = GgufBuilder();
+    file_.text("general.architecture", architecture);
+    file_.u32(prefix_ + "block_count", 3).u32(prefix_ + "embedding_length", kHidden);
+    file_.u32(prefix_ + "feed_forward_length", kFfn).u32(prefix_ + "context_length", 64);
+    file_.u32(prefix_ + "attention.head_count", kHeads);
+    real("attention.layer_norm_rms_epsilon", 1e-5f);
+    matrix("token_embd.weight", kHidden, kVocab);
+  }
+  void u32(const std::string& key, uint32_t value) { file_.u32(prefix_ + key, value); }
+  void real(const std::string& key, float value) {
+    file_.number(prefix_ + key, GgufType::kF32, value);
+  }
+  void text(const std::string& key, const std::string& value) { file_.text(prefix_ + key, value); }
+  void kv_heads(const std::vector<uint32_t>& counts) {
+    file_.array(prefix_ + "attention.head_count_kv", GgufType::kU32, counts);
+  }
+  void matrix(const std::string& name, uint64_t cols, uint64_t rows) {
+    file_.tensor(name, {cols, rows}, kF32, cols * rows * sizeof(float));
+  }
+  void vector(const std::string& name, uint64_t size) {
+    file_.tensor(name, {size}, kF32, size * sizeof(float));
+  }
+  /// The layers' tensors, with these KV heads.
+  void weights(const std::vector<uint32_t>& kv) {
+    vector("output_norm.weight", kHidden);
+    for (size_t l = 0; l < kv.size(); ++l) {
+      const std::string layer = fmt::format("blk.{}.", l);
+      vector(layer + "attn_norm.weight", kHidden);
+      vector(layer + "ffn_norm.weight", kHidden);
+      matrix(layer + "attn_q.weight", kHidden, kHeads * kHeadDim);
+      matrix(layer + "attn_k.weight", kHidden, kv[l] * kHeadDim);
+      matrix(layer + "attn_v.weight", kHidden, kv[l] * kHeadDim);
+      matrix(layer + "attn_output.weight", kHeads * kHeadDim, kHidden);
+      matrix(layer + "ffn_gate.weight", kHidden, kFfn);
+      matrix(layer + "ffn_up.weight", kHidden, kFfn);
+      matrix(layer + "ffn_down.weight", kFfn, kHidden);
+    }
+  }
+
+  Checkpoint open() const { return open_checkpoint(folder_.write("m.gguf", file_.build())); }
+  ModelConfig config() const { return read_config(open()); }
+  Model load() const {
+    const Checkpoint checkpoint = open();
+    return load_model(checkpoint);
+  }
+
+ private:
+  TempFolder folder_;
+  GgufBuilder file_;
+  std::string prefix_;
+};
+
+TEST_F(GgufConfig, UnsupportedArchitecturesAreNamed) {
+  for (const char* architecture : {"gemma3", "mamba", ""}) {
+    begin(architecture);
+    EXPECT_TRUE(has(error_of([&] { config(); }),
+                    {"m.gguf", "general.architecture", fmt::format("'{}'", architecture),
+                     "supported: llama, qwen2, qwen3, phi3"}));
+  }
+}
+
+TEST_F(GgufConfig, TheSlidingWindowHoldsForEveryLayer) {
+  EXPECT_EQ(config().window, (std::vector<int64_t>{0, 0, 0}));
+  u32("attention.sliding_window", 24);
+  EXPECT_EQ(config().window, (std::vector<int64_t>{24, 24, 24}));
+  EXPECT_EQ(config().shape().window, (std::vector<int64_t>{24, 24, 24}));
+}
+
+TEST_F(GgufConfig, KvHeadsOfOneNumber) {
+  EXPECT_EQ(config().kv_heads, (std::vector<int>{4, 4, 4})) << "as many as query heads";
+  u32("attention.head_count_kv", 2);
+  EXPECT_EQ(config().kv_heads, (std::vector<int>{2, 2, 2}));
+}
+
+TEST_F(GgufConfig, KvHeadsOfEachLayer) {
+  kv_heads({1, 4, 2});
+  weights({1, 4, 2});
+  const Model model = load();
+  EXPECT_EQ(model.config.kv_heads, (std::vector<int>{1, 4, 2}));
+  EXPECT_EQ(model.shape.kv_heads, (std::vector<int>{1, 4, 2}));
+  for (size_t l = 0; l < 3; ++l) {
+    const auto rows = static_cast<int64_t>(kHeadDim) * model.config.kv_heads[l];
+    EXPECT_EQ(model.layers[l].k.rows(), rows);
+    EXPECT_EQ(model.layers[l].v.rows(), rows);
+  }
+}
+
+TEST_F(GgufConfig, KvHeadsThatTheWeightsContradict) {
+  kv_heads({1, 2, 2});
+  weights({1, 4, 2});
+  EXPECT_TRUE(has(error_of([&] { load(); }), {"blk.1.attn_k.weight", "[8, 8]", "[4, 8]"}));
+}
+
+TEST_F(GgufConfig, KvHeadsThatCannotBe) {
+  kv_heads({1, 4});
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "llama.attention.head_count_kv"}));
+  begin("llama");
+  kv_heads({1, 3, 2});
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"4 query heads", "3 KV"}));
+  begin("llama");
+  kv_heads({1, 0, 2});
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"number of KV heads", "0"}));
+}
+
+}  // namespace
+}  // namespace longhaul
