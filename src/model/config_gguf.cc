@@ -1,6 +1,7 @@
 // GGUF metadata to ModelConfig. Keys: the GGUF specification.
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/error.h"
@@ -128,7 +129,6 @@ class Reader {
     r.original_context =
         static_cast<int64_t>(data_.find_u64(key("rope.scaling.original_context_length"))
                                  .value_or(static_cast<uint64_t>(c.trained_context)));
-    r.attention_factor = data_.find_f64(key("rope.scaling.attn_factor")).value_or(0.0);
     r.beta_fast = data_.find_f64(key("rope.scaling.yarn_beta_fast")).value_or(32.0);
     r.beta_slow = data_.find_f64(key("rope.scaling.yarn_beta_slow")).value_or(1.0);
     const auto type = data_.find_string(key("rope.scaling.type")).value_or("linear");
@@ -147,7 +147,20 @@ class Reader {
       r.scaling = RopeScaling::kLongRope;
       r.factor = static_cast<double>(c.trained_context) / static_cast<double>(r.original_context);
     }
+    set_attention_factor(r);
     return r;
+  }
+
+  /// `attn_factor` multiplies what the scaling itself makes of the magnitude, as llama.cpp does.
+  /// Only of longrope it is the whole: files hold the rule's result.
+  void set_attention_factor(RopeSpec& r) const {
+    const std::string name = key("rope.scaling.attn_factor");
+    const auto factor = data_.find_f64(name);
+    if (!factor) return;
+    if (!(*factor > 0) || !std::isfinite(*factor)) {
+      user_error("{}: {} is {}, expected a positive number", data_.file(), name, *factor);
+    }
+    (r.scaling == RopeScaling::kLongRope ? r.attention_factor : r.attention_multiplier) = *factor;
   }
 
   const Checkpoint& checkpoint_;

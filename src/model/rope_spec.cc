@@ -113,6 +113,7 @@ RopeTable make_rope(const RopeSpec& spec, int64_t length) {
     case RopeScaling::kDynamic:
       break;
   }
+  table.attention_factor *= static_cast<float>(spec.attention_multiplier);
   for (size_t t = 0; t < spec.divisors.size() && t < table.inverse_frequency.size(); ++t) {
     table.inverse_frequency[t] /= static_cast<double>(spec.divisors[t]);
   }

@@ -15,13 +15,14 @@ struct RopeSpec {
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;
-  int64_t original_context = 0;   ///< llama3, yarn, dynamic, longrope: before scaling
-  double low_freq_factor = 1.0;   ///< llama3
-  double high_freq_factor = 4.0;  ///< llama3
-  double beta_fast = 32.0;        ///< yarn
-  double beta_slow = 1.0;         ///< yarn
-  double attention_factor = 0.0;  ///< yarn, longrope; 0: the rule's own
-  std::vector<float> divisors;    ///< [rotary_dim / 2] from a file (GGUF's rope_freqs), or empty
+  int64_t original_context = 0;       ///< llama3, yarn, dynamic, longrope: before scaling
+  double low_freq_factor = 1.0;       ///< llama3
+  double high_freq_factor = 4.0;      ///< llama3
+  double beta_fast = 32.0;            ///< yarn
+  double beta_slow = 1.0;             ///< yarn
+  double attention_factor = 0.0;      ///< yarn, longrope; 0: the rule's own
+  double attention_multiplier = 1.0;  ///< on top of it, whatever the scaling (GGUF's attn_factor)
+  std::vector<float> divisors;  ///< [rotary_dim / 2] from a file (GGUF's rope_freqs), or empty
   std::vector<float> short_factors, long_factors;  ///< longrope, [rotary_dim / 2]
 
   /// Whether the angles depend on how long the context is.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "format/checkpoint.h"
@@ -21,6 +23,7 @@ using testing_support::TempFolder;
 
 constexpr uint64_t kHidden = 8, kHeads = 4, kHeadDim = 2, kFfn = 4, kVocab = 6;
 constexpr uint32_t kF32 = 0;
+constexpr char kPositive = '\x3f';  // four such bytes are the float 0.747
 
 class GgufConfig : public testing::Test {
  protected:
@@ -48,8 +51,8 @@ class GgufConfig : public testing::Test {
   void matrix(const std::string& name, uint64_t cols, uint64_t rows) {
     file_.tensor(name, {cols, rows}, kF32, cols * rows * sizeof(float));
   }
-  void vector(const std::string& name, uint64_t size) {
-    file_.tensor(name, {size}, kF32, size * sizeof(float));
+  void vector(const std::string& name, uint64_t size, char fill = 0) {
+    file_.tensor(name, {size}, kF32, size * sizeof(float), fill);
   }
   /// The layers' tensors, with these KV heads.
   void weights(const std::vector<uint32_t>& kv) {
@@ -131,6 +134,42 @@ TEST_F(GgufConfig, KvHeadsThatCannotBe) {
   begin("llama");
   kv_heads({1, 0, 2});
   EXPECT_TRUE(has(error_of([&] { config(); }), {"number of KV heads", "0"}));
+}
+
+TEST_F(GgufConfig, AttnFactorMultipliesTheMagnitudeOfYarn) {
+  text("rope.scaling.type", "yarn");
+  real("rope.scaling.factor", 4.0f);
+  u32("rope.scaling.original_context_length", 16);
+  const double own = 0.1 * std::log(4.0) + 1;
+  EXPECT_NEAR(config().shape().rope.attention_factor, own, 1e-6);
+  real("rope.scaling.attn_factor", 0.5f);
+  EXPECT_NEAR(config().shape().rope.attention_factor, 0.5 * own, 1e-6);
+}
+
+TEST_F(GgufConfig, AttnFactorHoldsWithoutAScaling) {
+  EXPECT_EQ(config().shape().rope.attention_factor, 1.0f);
+  real("rope.scaling.attn_factor", 1.5f);
+  EXPECT_EQ(config().shape().rope.attention_factor, 1.5f);
+}
+
+TEST_F(GgufConfig, AttnFactorIsTheWholeMagnitudeOfLongrope) {
+  begin("phi3");
+  u32("rope.scaling.original_context_length", 16);
+  vector("rope_factors_long.weight", kHeadDim / 2, kPositive);
+  vector("rope_factors_short.weight", kHeadDim / 2, kPositive);
+  const double own = std::sqrt(1 + std::log(64.0 / 16) / std::log(16.0));
+  EXPECT_NEAR(config().shape().rope.attention_factor, own, 1e-6);
+  real("rope.scaling.attn_factor", 1.19f);
+  EXPECT_NEAR(config().shape().rope.attention_factor, 1.19, 1e-6);
+}
+
+TEST_F(GgufConfig, AttnFactorsThatCannotBe) {
+  for (const float factor : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
+                             std::numeric_limits<float>::quiet_NaN()}) {
+    begin("llama");
+    real("rope.scaling.attn_factor", factor);
+    EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "llama.rope.scaling.attn_factor"}));
+  }
 }
 
 }  // namespace
