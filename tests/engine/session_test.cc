@@ -131,10 +131,51 @@ TEST_F(SessionTest, AFileThatDoesNotFitIsRefusedAndNothingChanges) {
   EXPECT_NE(error_of([&] { Session(nano_, {}).load(folder_ / "text"); }), "");
 }
 
-TEST_F(SessionTest, AFullDiskLeavesNothing) {
+TEST_F(SessionTest, AFileOfAnotherMethodIsRefusedAndNothingChanges) {
+  const auto with = [](const char* method) {
+    SessionOptions options;
+    options.attention = MethodSpec::parse(method);
+    return options;
+  };
+  Session saved(nano_, with("streamingllm:sink=2,recent=32"));
+  saved.prefill(prompt(64));
+  saved.save(folder_ / "s");
+  for (const char* method : {"dense", "h2o", "streamingllm:sink=2,recent=16"}) {
+    Session other(nano_, with(method));
+    other.prefill(prompt(10, 9));
+    const auto before = logits(other);
+    const std::string error = error_of([&] { other.load(folder_ / "s"); });
+    EXPECT_NE(error.find("s: was saved with --attention " + saved.options().attention.text() +
+                         ", this session uses " + other.options().attention.text()),
+              std::string::npos)
+        << method << ": " << error;
+    EXPECT_EQ(logits(other), before);
+    EXPECT_EQ(other.tokens().size(), 10u);
+  }
+  Session same(nano_, with("streamingllm:recent=32,sink=2"));
+  same.load(folder_ / "s");
+  EXPECT_EQ(logits(same), logits(saved));
+}
+
+TEST_F(SessionTest, AFullDiskIsNamedAndLeavesAnOldFileAsItWas) {
   Session a(nano_, {});
   a.prefill(prompt(64));
-  EXPECT_NE(error_of([&] { a.save("/dev/full/none"); }), "");
+  const fs::path file = folder_ / "s", part = folder_ / "s.part";
+  const auto save = [&] {
+    fs::create_symlink("/dev/full", part);
+    return error_of([&] { a.save(file); });
+  };
+  EXPECT_EQ(save(), file.string() + ": cannot write: No space left on device");
+  EXPECT_FALSE(fs::is_symlink(part));
+  EXPECT_FALSE(fs::exists(file));
+  a.save(file);
+  const auto old = logits(a);
+  a.decode(17);
+  EXPECT_NE(save(), "");
+  Session b(nano_, {});
+  b.load(file);
+  EXPECT_EQ(logits(b), old);
+  EXPECT_EQ(a.tokens().size(), 65u) << "the session itself goes on";
 }
 
 TEST_F(SessionTest, ThePrefixIsReused) {
