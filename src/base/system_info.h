@@ -10,6 +10,11 @@ namespace longhaul {
 /// control group's limit when that is smaller.
 size_t available_memory_bytes();
 
+/// What a control group holds and cannot give back: `current` (memory.current) counts the page
+/// cache too, of which the kernel drops the files that nobody has read lately before it refuses
+/// memory (inactive_file in `stat`, the text of memory.stat).
+size_t held_by_control_group(size_t current, const std::string& stat);
+
 /// Largest resident set of this process so far, and the part of the present one that is not
 /// backed by files (mapped weights are shared with the page cache and do not count there).
 size_t peak_resident_bytes();
