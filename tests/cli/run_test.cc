@@ -202,7 +202,14 @@ TEST(Run, WarnsBeyondTheTrainedLength) {
   for (int i = 0; i < 7; ++i) text += long_text();
   const Outcome o = Program().run({"run", "-f", "-", "-n", "0"}, text);
   EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"warning: ", "8192", "dense"}));
+  EXPECT_TRUE(has(o.err, {"warning: ", "8192", "dense", "--attention ", "goes further"}));
+  // a method that does, and none that was trained to the same length
+  EXPECT_TRUE(has(o.err, {"streamingllm"}));
+  EXPECT_EQ(o.err.find("minference"), std::string::npos) << o.err;
+  const Outcome able =
+      Program().run({"run", "-f", "-", "-n", "0", "-q", "--attention", "streamingllm"}, text);
+  EXPECT_EQ(able.status, 0);
+  EXPECT_EQ(able.err, "");
 }
 
 TEST(Run, ControlCStopsTheReplyAndReports) {
