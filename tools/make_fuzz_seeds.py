@@ -49,6 +49,69 @@ def safetensors_bytes() -> bytes:
     return struct.pack("<Q", len(text)) + text + bytes(30)
 
 
+HIDDEN, FFN, HEADS, HEAD_DIM, VOCAB = 4, 8, 2, 2, 5
+
+
+def layer_shapes() -> dict:
+    """The matrices and norms of one layer of a model whose query heads share one KV head."""
+    kv = HEAD_DIM
+    return {"attn_norm": (HIDDEN,), "ffn_norm": (HIDDEN,), "attn_q": (HEADS * HEAD_DIM, HIDDEN),
+            "attn_k": (kv, HIDDEN), "attn_v": (kv, HIDDEN), "attn_output": (HIDDEN, HEADS * HEAD_DIM),
+            "ffn_gate": (FFN, HIDDEN), "ffn_up": (FFN, HIDDEN), "ffn_down": (HIDDEN, FFN)}
+
+
+def gguf_model_bytes() -> bytes:
+    """A whole llama of one layer with divided rotary frequencies."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "seed.gguf"
+        writer = GGUFWriter(path, "llama")
+        writer.add_block_count(1)
+        writer.add_context_length(64)
+        writer.add_embedding_length(HIDDEN)
+        writer.add_feed_forward_length(FFN)
+        writer.add_head_count(HEADS)
+        writer.add_head_count_kv([1])
+        writer.add_layer_norm_rms_eps(1e-5)
+        writer.add_rope_dimension_count(HEAD_DIM)
+        writer.add_rope_freq_base(10000.0)
+        shapes = {f"blk.0.{name}": shape for name, shape in layer_shapes().items()}
+        shapes |= {"token_embd": (VOCAB, HIDDEN), "output_norm": (HIDDEN,), "rope_freqs": (HEAD_DIM // 2,)}
+        for name, shape in shapes.items():
+            writer.add_tensor(name + ".weight", np.ones(shape, np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path.read_bytes()
+
+
+def hf_model_bytes() -> bytes:
+    """A whole qwen2 of one layer, with biases, a head of its own and scaled rotary frequencies."""
+    config = {"model_type": "qwen2", "num_hidden_layers": 1, "hidden_size": HIDDEN,
+              "intermediate_size": FFN, "vocab_size": VOCAB, "num_attention_heads": HEADS,
+              "num_key_value_heads": 1, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
+              "sliding_window": 8, "use_sliding_window": True, "tie_word_embeddings": False,
+              "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                               "original_max_position_embeddings": 16}}
+    names = {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+             "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+             "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
+             "ffn_down": "mlp.down_proj"}
+    shapes = {"model.embed_tokens.weight": (VOCAB, HIDDEN), "lm_head.weight": (VOCAB, HIDDEN),
+              "model.norm.weight": (HIDDEN,)}
+    for role, shape in layer_shapes().items():
+        shapes[f"model.layers.0.{names[role]}.weight"] = shape
+        if role in ("attn_q", "attn_k", "attn_v"):
+            shapes[f"model.layers.0.{names[role]}.bias"] = shape[:1]
+    header, end = {}, 0
+    for name, shape in shapes.items():
+        begin, end = end, end + 2 * int(np.prod(shape))
+        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return cut_in_two(json.dumps(config).encode(), struct.pack("<Q", len(text)) + text + bytes(end))
+
+
 def cut_in_two(first: bytes, second: bytes) -> bytes:
     return struct.pack("<H", len(first)) + first + second
 
@@ -78,10 +141,12 @@ def main() -> None:
     index = json.dumps({"metadata": {}, "weight_map": {"a": "s", "b": "s"}}).encode()
     seeds = {"gguf": gguf_bytes(), "gguf_split": cut_in_two(gguf_bytes(0), gguf_bytes(1)),
              "safetensors": safetensors_bytes(), "hf_folder": cut_in_two(config, index),
-             "kv_restore": kv_store_bytes()}
+             "kv_restore": kv_store_bytes(), "load_model/gguf": gguf_model_bytes(),
+             "load_model/huggingface": hf_model_bytes()}
     for name, seed in seeds.items():
-        (root / name).mkdir(parents=True, exist_ok=True)
-        (root / name / "seed").write_bytes(seed)
+        path = root / (name if "/" in name else name + "/seed")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(seed)
         print(f"{name}: {len(seed)} bytes")
 
 

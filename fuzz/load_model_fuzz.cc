@@ -1,0 +1,61 @@
+// A whole model: a GGUF file, or a Hugging Face folder whose first two bytes cut the input into
+// config.json and model.safetensors. Configuration, rotary tables and weights by role.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "input_file.h"
+#include "model/model.h"
+#include "touch_checkpoint.h"
+
+namespace {
+
+using namespace longhaul;
+
+/// Every view and every copy, and that they have the sizes that the decoder relies on.
+void use(const Model& m) {
+  std::vector<TensorView> views = {m.embedding, m.head};
+  for (int l = 0; l < m.config.layers; ++l) {
+    const LayerWeights& w = m.layers.at(static_cast<size_t>(l));
+    for (const TensorView& t : {w.q, w.k, w.v, w.output, w.gate, w.up, w.down}) {
+      views.push_back(t);
+    }
+    const auto hidden = static_cast<size_t>(m.config.hidden);
+    if (w.attention_norm.size() != hidden || w.ffn_norm.size() != hidden) std::abort();
+    if (w.q.rows() != int64_t{m.config.heads} * m.config.head_dim) std::abort();
+  }
+  if (static_cast<int>(m.shape.kv_heads.size()) != m.config.layers) std::abort();
+  if (static_cast<int>(m.shape.window.size()) != m.config.layers) std::abort();
+  volatile unsigned seen = fuzzing::touch(views);
+  (void)seen;
+  for (const int64_t length : {int64_t{1}, int64_t{100'000}, int64_t{1} << 30}) {
+    if (m.config.shape(length).rope.inverse_frequency.empty()) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::filesystem::path path = fuzzing::folder();
+  if (size >= 4 && std::memcmp(data, "GGUF", 4) == 0) {
+    path /= "input.gguf";
+    fuzzing::write_file("input.gguf", data, size);
+  } else {
+    if (size < 2) return 0;
+    const size_t rest = size - 2;
+    const size_t cut = std::min<size_t>(static_cast<size_t>(data[0]) | (data[1] << 8), rest);
+    fuzzing::write_file("config.json", data + 2, cut);
+    fuzzing::write_file("model.safetensors", data + 2 + cut, rest - cut);
+  }
+  try {
+    const Checkpoint checkpoint = open_checkpoint(path);
+    use(load_model(checkpoint));
+  } catch (const UserError& error) {
+    if (std::strchr(error.what(), '\n') != nullptr) std::abort();
+  }
+  return 0;
+}
