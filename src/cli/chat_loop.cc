@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/documents.h"
 #include "cli/line_editor.h"
+#include "cli/session_files.h"
 #include "cli/session_flags.h"
 
 namespace longhaul {
@@ -64,7 +65,14 @@ class Chat {
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
     const Prompt prompt = compose_prompt(flags, documents_, engine);
+    warn_of_other_text(prompt.tokens);
     run_turn(session_, prompt.tokens, prompt.instruction, reading, interrupt_);
+  }
+
+  /// Once: from the first turn on the session is this conversation's.
+  void warn_of_other_text(const std::vector<int32_t>& tokens) {
+    if (!compared_ && !options_.loaded.empty()) warn_other_text(session_, tokens, options_.loaded);
+    compared_ = true;
   }
 
   void answer(const std::string& text) {
@@ -75,6 +83,7 @@ class Chat {
         warned_ = warn_beyond_training(session_, static_cast<int64_t>(context_.size()));
       }
       const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
+      warn_of_other_text(context_);
       if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
         context_ = before;
         return;
@@ -114,7 +123,8 @@ class Chat {
   ChatTemplate chat_;
   std::vector<int32_t> context_;  ///< the conversation; the session may hold less of it
   bool reply_closed_ = true;
-  bool warned_ = false;  ///< of the trained length; once is enough
+  bool warned_ = false;    ///< of the trained length; once is enough
+  bool compared_ = false;  ///< a loaded session with the first prompt
 };
 
 }  // namespace

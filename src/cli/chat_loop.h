@@ -1,6 +1,7 @@
 #pragma once
 // A conversation on the terminal. Each turn reads only what the context does not hold yet.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace longhaul {
 
 struct ChatOptions {
   TurnOptions turn;
-  bool quiet = false;  ///< no line of figures after each reply
+  bool quiet = false;            ///< no line of figures after each reply
+  std::filesystem::path loaded;  ///< where the session comes from; empty: it is new
 };
 
 /// Until /quit, the end of input or Ctrl-C at the prompt; Ctrl-C during a reply stops the reply.

@@ -13,6 +13,7 @@
 #include "cli/model_flags.h"
 #include "cli/prompt.h"
 #include "cli/sampling_flags.h"
+#include "cli/session_files.h"
 #include "cli/session_flags.h"
 #include "cli/turn.h"
 
@@ -56,6 +57,7 @@ void RunFlags::check() const {
     user_error("-f -: does not go with -i, which reads your lines");
   if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
   if (!interactive && prompt.files.empty() && prompt.question.empty()) refuse_empty_prompt();
+  if (!save.empty()) check_save_target(save);
 }
 
 /// Exit status of a single answer.
@@ -89,13 +91,15 @@ int run(const RunFlags& flags) {
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
   if (flags.interactive) {
-    const int status = run_chat(session, flags.prompt, documents, {turn, flags.quiet}, interrupt);
+    const int status =
+        run_chat(session, flags.prompt, documents, {turn, flags.quiet, flags.load}, interrupt);
     if (!flags.save.empty()) session.save(flags.save);
     return status;
   }
   turn.save = flags.save;
   const Prompt prompt = compose_prompt(flags.prompt, documents, *engine);
   warn_beyond_training(session, static_cast<int64_t>(prompt.tokens.size()));
+  if (!flags.load.empty()) warn_other_text(session, prompt.tokens, flags.load);
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   facts.loaded_tokens = loaded;
   facts.session_load_seconds = load_seconds;

@@ -60,6 +60,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--attention", "dense:k=1"}, "--attention dense", "'k'"},
         BadCall{{"run", "-p", "x", "--load", "/no/such"}, "/no/such", "No such file"},
         BadCall{{"run", "-p", "x", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
+        BadCall{{"run", "-p", "x", "--save", "/dev/full/s"}, "/dev/full/s", "Not a directory"},
+        BadCall{{"run", "-p", "x", "--save", "/tmp"}, "--save /tmp", "Is a directory"},
+        BadCall{{"run", "-i", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
         BadCall{{"run", "-i", "--json"}, "--json", "-i"},
         BadCall{{"run", "-i", "--raw"}, "--raw", "-i"},
         BadCall{{"run", "-i", "-f", "-"}, "-f -", "-i"},
@@ -115,6 +118,13 @@ TEST(Refusals, DamagedModels) {
   EXPECT_TRUE(refused(program.run({"inspect", cut}), {"cut.gguf"}));
   EXPECT_TRUE(refused(program.run({"run", "-m", program.folder().path(), "-p", "x"}),
                       {program.folder().path().string(), "config.json"}));
+}
+
+TEST(Refusals, AFileThatCannotBeSavedIsNamedBeforeAnythingIsRead) {
+  // Neither the text nor the model is there: the first complaint is about what comes last.
+  const Outcome o = Program().run({"run", "-m", "no-such-model", "-f", "/no/such/text", "-p", "x",
+                                   "--save", "/no/such/folder/s"});
+  EXPECT_TRUE(refused(o, {"--save /no/such/folder/s", "No such file or directory"}));
 }
 
 TEST(Refusals, NoMemory) {

@@ -166,6 +166,31 @@ TEST(Run, SavedSessionsAreNotReadAgain) {
   EXPECT_TRUE(refused(o, {"text.session"}));
 }
 
+TEST(Run, ASessionOfAnotherTextIsWarnedAbout) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const auto other = program.folder().write("other.txt", "Of cabbages and kings. " + long_text());
+  const std::string session = program.folder().path() / "text.session";
+  ASSERT_EQ(program.run({"run", "-f", file, "-n", "0", "--save", session}).status, 0);
+  const Program::Arguments load{"run", "-q", "--load", session};
+  const auto with = [&](Program::Arguments more, const std::string& input = "") {
+    more.insert(more.begin(), load.begin(), load.end());
+    return program.run(more, input);
+  };
+  const std::string warning = "warning: --load " + session;
+  Outcome o = with({"-f", other, "-p", kNumberQuestion});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.out, {"4827163"})) << "it answers all the same";
+  EXPECT_TRUE(has(o.err, {warning, "tokens only the first", "another text"}));
+  EXPECT_EQ(with({"-f", file, "-p", kNumberQuestion}).err, "");
+  EXPECT_EQ(with({"-f", file, "-f", other, "-p", kNumberQuestion, "-n", "4"}).err, "");
+
+  o = with({"-i", "-f", other, "-n", "4"}, "What?\nAnd now?\n");
+  EXPECT_EQ(o.err.find(warning), 0u);
+  EXPECT_EQ(o.err.find(warning, 1), std::string::npos) << "once is enough: " << o.err;
+  EXPECT_EQ(with({"-i", "-f", file, "-n", "4"}, "What?\nAnd now?\n").err, "");
+}
+
 TEST(Run, ChatReadsOnlyWhatIsNew) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text());

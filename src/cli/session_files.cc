@@ -1,0 +1,41 @@
+#include "cli/session_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace longhaul {
+
+void check_save_target(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  std::error_code ignored;
+  int error = 0;
+  if (fs::is_directory(file, ignored)) {
+    error = EISDIR;
+  } else if (access((folder / ".").c_str(), W_OK) != 0) {  // "/.": a file in its place is no folder
+    error = errno;
+  }
+  if (error != 0) user_error("--save {}: cannot write: {}", file.string(), std::strerror(error));
+}
+
+bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
+                     const std::filesystem::path& file) {
+  const std::span<const int32_t> held = session.tokens();
+  if (held.empty()) return false;
+  const auto shared = std::ranges::mismatch(held, prompt).in1 - held.begin();
+  const auto all = static_cast<int64_t>(held.size());
+  if (2 * shared >= all) return false;
+  warn(
+      "--load {}: of its {} tokens only the first {} begin this prompt: is it of another text? "
+      "What follows them is read anew",
+      file.string(), with_commas(all), with_commas(shared));
+  return true;
+}
+
+}  // namespace longhaul
