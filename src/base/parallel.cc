@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -65,6 +67,7 @@ class Pool {
     drain(0);
     open_.store(false);
     while (working_.load() != 0) pause_briefly();
+    if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
     return true;
   }
 
@@ -115,7 +118,12 @@ class Pool {
 
   void drain(int thread) {
     inside_parallel = true;
-    for (int64_t i; (i = next_.fetch_add(1)) < count_;) body_(context_, i, thread);
+    try {
+      for (int64_t i; (i = next_.fetch_add(1)) < count_;) body_(context_, i, thread);
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+      next_.store(count_);
+    }
     inside_parallel = false;
   }
 
@@ -126,6 +134,8 @@ class Pool {
   std::atomic<uint32_t> epoch_{0};
   std::atomic<int> working_{0};
   std::atomic<int64_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;  // of the first body that threw
   detail::Body body_ = nullptr;
   void* context_ = nullptr;
   int64_t count_ = 0;

@@ -19,9 +19,10 @@ void run_parallel(int64_t count, Body body, void* context);
 }  // namespace detail
 
 /// Calls body(index, thread) once for each index in [0, count), handing out indices one by one in
-/// ascending order; thread is in [0, thread_count()). Returns when all are done. The body must not
-/// throw. Inside another parallel_for, or while another thread's loop runs, the calling thread does
-/// everything (as thread 0).
+/// ascending order; thread is in [0, thread_count()). Returns when all are done. What a body throws
+/// (no memory) is thrown to the caller; indices not begun by then are left out. Inside another
+/// parallel_for, or while another thread's loop runs, the calling thread does everything (as thread
+/// 0).
 template <class Body>
 void parallel_for(int64_t count, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

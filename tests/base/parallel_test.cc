@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -45,6 +46,27 @@ TEST(Parallel, RangesCoverEverythingInWholeGrains) {
     });
     for (const auto& n : seen) EXPECT_EQ(n, 1);
   }
+}
+
+TEST(Parallel, WhatABodyThrowsReachesTheCallerFromAnyThread) {
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    for (const int64_t bad : {0, 499, 999}) {
+      std::atomic<int> calls{0};
+      const auto loop = [&] {
+        parallel_for(1000, [&](int64_t i, int) {
+          ++calls;
+          if (i == bad) throw std::bad_alloc();
+        });
+      };
+      EXPECT_THROW(loop(), std::bad_alloc);
+      EXPECT_GT(calls, bad);
+      calls = 0;
+      parallel_for(1000, [&](int64_t, int) { ++calls; });  // the pool still works
+      EXPECT_EQ(calls, 1000);
+    }
+  }
+  set_thread_count(2);
 }
 
 TEST(ParallelRuns, EveryIndexOnce) {
