@@ -108,25 +108,34 @@ std::string MethodSpec::text() const {
   char before = ':';
   for (const auto& [key, value] : options_.values_) {
     const OptionInfo& option = find_option(key, *info_);
-    if (value == canonical_value(info_->name, option, option.fallback)) continue;
+    const auto found = profile_.find(key);
+    const std::string usual = found != profile_.end()
+                                  ? found->second
+                                  : canonical_value(info_->name, option, option.fallback);
+    if (value == usual) continue;
     text += fmt::format("{}{}={}", before, key, value);
     before = ',';
   }
   return text;
 }
 
-std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {
-  MethodOptions options = options_;
-  for (const auto& [key, value] : read_profile(shape.profile_prefix, info_->name)) {
+MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
+  MethodSpec spec = *this;
+  for (const auto& [key, text] : read_profile(shape.profile_prefix, info_->name)) {
     try {
-      const OptionInfo& option = find_option(key, *info_);
-      if (std::find(given_.begin(), given_.end(), key) != given_.end()) continue;
-      options.values_[key] = canonical_value(info_->name, option, value);
+      const std::string value = canonical_value(info_->name, find_option(key, *info_), text);
+      spec.profile_[key] = value;
+      const bool given = std::find(given_.begin(), given_.end(), key) != given_.end();
+      if (!given) spec.options_.values_[key] = value;
     } catch (const UserError& error) {
       user_error("{}{}.json: {}", shape.profile_prefix, info_->name, error.what());
     }
   }
-  return info_->make(options, shape);
+  return spec;
+}
+
+std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {
+  return info_->make(for_model(shape).options_, shape);
 }
 
 }  // namespace longhaul

@@ -65,15 +65,20 @@ class MethodSpec {
 
   const MethodInfo& info() const { return *info_; }
   const MethodOptions& options() const { return options_; }
-  /// The canonical text: name and the options that differ from their defaults, sorted.
+  /// The same with the model's profile (attention/profile.h) in place of defaults.
+  MethodSpec for_model(const ModelShape& shape) const;
+  /// The canonical text: name and, sorted, the options that differ from what the bare name means
+  /// (for the model, after for_model()).
   std::string text() const;
-  /// The method for a model, with the model's profile (attention/profile.h) in place of defaults.
+  /// The method for a model, with its profile.
   std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
 
  private:
   const MethodInfo* info_ = nullptr;
   MethodOptions options_;
   std::vector<std::string> given_;  ///< keys that the text names
+  /// Values of the model's profile.
+  std::map<std::string, std::string, std::less<>> profile_;
 };
 
 }  // namespace longhaul

@@ -71,6 +71,9 @@ int run(const BenchFlags& flags) {
     methods.push_back(session.options());
   }
   const auto engine = flags.model.open();
+  for (SessionOptions& options : methods) {
+    options.attention = options.attention.for_model(engine->model().shape);
+  }
   Interrupt interrupt;
   BenchResults results;
   results.engine = engine.get();

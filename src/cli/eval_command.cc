@@ -102,11 +102,6 @@ EvalSettings EvalFlags::settings() const {
   for (const std::string& method : split_methods(attention)) {
     one.attention = method;
     s.methods.push_back(one.options().attention);
-    for (size_t i = 0; i + 1 < s.methods.size(); ++i) {
-      if (s.methods[i].text() == s.methods.back().text()) {
-        user_error("--attention: {} is given twice", method);
-      }
-    }
   }
   one.attention = "dense";
   s.session = one.options();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <set>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -34,6 +35,17 @@ bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
   } catch (const UserError&) {  // refused for this model: a record will tell
     return false;
   }
+}
+
+/// The settings with each method as this model's profiles make it.
+EvalSettings for_model(EvalSettings settings, const ModelShape& shape) {
+  std::set<std::string> names;
+  for (MethodSpec& method : settings.methods) {
+    method = method.for_model(shape);
+    const std::string name = method.text();
+    if (!names.insert(name).second) user_error("--attention: {} is given twice", name);
+  }
+  return settings;
 }
 
 std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape) {
@@ -252,10 +264,11 @@ EvalOutcome Run::outcome(double seconds) const {
 
 }  // namespace
 
-EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
+EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& wanted,
                      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
                      const EvalHooks& hooks) {
   const Stopwatch watch;
+  const EvalSettings settings = for_model(wanted, engine->model().shape);
   Run run(engine, settings, tasks, folder, hooks);
   if (settings.parallel <= 1) {
     run.work();

@@ -53,6 +53,18 @@ TEST(Profile, ReplacesDefaultsAndIsReplacedByTheCommandLine) {
   EXPECT_TRUE(deep);
 }
 
+TEST(Profile, TheTextSaysWhatDiffersFromTheBareNameForThisModel) {
+  const Folder folder(R"({"options": {"share": 0.25}})");
+  const auto text = [&](const char* given) {
+    return MethodSpec::parse(given, kMethod).for_model(folder.shape).text();
+  };
+  EXPECT_EQ(text("probe"), "probe");
+  EXPECT_EQ(text("probe:share=0.5"), "probe:share=0.5");  // the default, but not the profile's
+  EXPECT_EQ(text("probe:share=0.25"), "probe");
+  EXPECT_EQ(text("probe:deep=true"), "probe:deep=true");
+  EXPECT_EQ(MethodSpec::parse("probe:share=0.5", kMethod).text(), "probe");
+}
+
 TEST(Profile, ThereNeedBeNone) {
   const TempFolder folder;
   EXPECT_TRUE(read_profile((folder.path() / "").string(), "probe").empty());
