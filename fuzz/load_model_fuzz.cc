@@ -30,6 +30,10 @@ void use(const Model& m) {
   }
   if (static_cast<int>(m.shape.kv_heads.size()) != m.config.layers) std::abort();
   if (static_cast<int>(m.shape.window.size()) != m.config.layers) std::abort();
+  if (m.config.trained_context < 0) std::abort();
+  for (const int64_t window : m.shape.window) {
+    if (window < 0) std::abort();
+  }
   volatile unsigned seen = fuzzing::touch(views);
   (void)seen;
   for (const int64_t length : {int64_t{1}, int64_t{100'000}, int64_t{1} << 30}) {

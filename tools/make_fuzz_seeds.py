@@ -66,7 +66,8 @@ def gguf_model_bytes() -> bytes:
         path = pathlib.Path(folder) / "seed.gguf"
         writer = GGUFWriter(path, "llama")
         writer.add_block_count(1)
-        writer.add_context_length(64)
+        writer.add_uint64("llama.context_length", 64)
+        writer.add_uint64("llama.attention.sliding_window", 16)
         writer.add_embedding_length(HIDDEN)
         writer.add_feed_forward_length(FFN)
         writer.add_head_count(HEADS)

@@ -30,6 +30,15 @@ void check(const ModelConfig& c, const std::string& file) {
       user_error("{}: {} query heads cannot share {} KV heads evenly", file, c.heads, kv);
     }
   }
+  constexpr int64_t kMostTokens = 1 << 30;
+  if (c.trained_context < 0 || c.trained_context > kMostTokens) {
+    user_error("{}: the trained context is {} tokens", file, c.trained_context);
+  }
+  for (const int64_t window : c.window) {
+    if (window < 0 || window > kMostTokens) {
+      user_error("{}: the sliding window is {} tokens", file, window);
+    }
+  }
   if (!(c.rope.base > 1) || !std::isfinite(c.rope.base)) {
     user_error("{}: the base of the rotary embedding is {}", file, c.rope.base);
   }

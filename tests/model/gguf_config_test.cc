@@ -30,17 +30,20 @@ class GgufConfig : public testing::Test {
   /// A model of three layers with everything but `attention.head_count_kv`.
   explicit GgufConfig(const std::string& architecture = "llama") { begin(architecture); }
 
-  void begin(const std::string& architecture) {
+  void begin(const std::string& architecture, uint32_t context = 64) {
     prefix_ = architecture + ".";
     file_ = GgufBuilder();
     file_.text("general.architecture", architecture);
     file_.u32(prefix_ + "block_count", 3).u32(prefix_ + "embedding_length", kHidden);
-    file_.u32(prefix_ + "feed_forward_length", kFfn).u32(prefix_ + "context_length", 64);
+    file_.u32(prefix_ + "feed_forward_length", kFfn).u32(prefix_ + "context_length", context);
     file_.u32(prefix_ + "attention.head_count", kHeads);
     real("attention.layer_norm_rms_epsilon", 1e-5f);
     matrix("token_embd.weight", kHidden, kVocab);
   }
   void u32(const std::string& key, uint32_t value) { file_.u32(prefix_ + key, value); }
+  void u64(const std::string& key, uint64_t value) {
+    file_.number(prefix_ + key, GgufType::kU64, value);
+  }
   void real(const std::string& key, float value) {
     file_.number(prefix_ + key, GgufType::kF32, value);
   }
@@ -98,6 +101,13 @@ TEST_F(GgufConfig, TheSlidingWindowHoldsForEveryLayer) {
   u32("attention.sliding_window", 24);
   EXPECT_EQ(config().window, (std::vector<int64_t>{24, 24, 24}));
   EXPECT_EQ(config().shape().window, (std::vector<int64_t>{24, 24, 24}));
+}
+
+TEST_F(GgufConfig, LengthsThatCannotBe) {
+  u64("attention.sliding_window", ~uint64_t{0});
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "sliding window is -1"}));
+  begin("llama", ~uint32_t{0});
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "trained context is 4294967295"}));
 }
 
 TEST_F(GgufConfig, KvHeadsOfOneNumber) {
