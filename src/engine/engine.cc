@@ -48,11 +48,6 @@ Engine::Engine(const std::filesystem::path& path)
     : checkpoint_(open_checkpoint(path)),
       model_(load_model(checkpoint_)),
       tokenizer_(load_tokenizer(checkpoint_)) {
-  const auto known = static_cast<size_t>(model_.config.vocab);
-  if (tokenizer_.vocab_size() > known) {
-    user_error("{}: its tokenizer has {} tokens, its weights know only {}", path.string(),
-               tokenizer_.vocab_size(), known);
-  }
   for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
     model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
   }

@@ -50,6 +50,16 @@ MemoryForecast Session::State::forecast(int64_t new_tokens) const {
   return f;
 }
 
+/// Fine-tunes exist whose tokenizer has tokens, such as <pad>, that the weights do not know.
+void Session::State::check_known(std::span<const int32_t> fresh) const {
+  const int32_t known = engine->model().config.vocab;
+  for (const int32_t token : fresh) {
+    if (token >= 0 && token < known) continue;
+    user_error("{}: its tokenizer gives token {}, its weights know only {}",
+               engine->checkpoint().path().string(), token, known);
+  }
+}
+
 void Session::State::check_fits(int64_t new_tokens) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   if (options.context > 0 && total > options.context) {
@@ -137,6 +147,7 @@ MemoryForecast Session::forecast(int64_t tokens) const { return state_->forecast
 bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
   State& s = *state_;
   if (tokens.empty()) user_error("the prompt is empty");
+  s.check_known(tokens);
   const int64_t begin = static_cast<int64_t>(s.tokens.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
   s.check_fits(count);

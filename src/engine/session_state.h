@@ -17,6 +17,7 @@ struct Session::State {
   KvStore make_store(const AttentionMethod& for_method) const;
   /// Takes the angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
+  void check_known(std::span<const int32_t> fresh) const;
   void check_fits(int64_t new_tokens) const;
   MemoryForecast forecast(int64_t new_tokens) const;
   /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
