@@ -38,7 +38,7 @@ class Chat {
     }
     for (;;) {
       interrupt_.flag().clear();
-      const std::optional<std::string> line = read_line("> ");
+      const std::optional<std::string> line = read_line("> ", interrupt_.flag());
       if (!line) {
         if (isatty(STDIN_FILENO) == 1) std::fputs("\n", stdout);
         return interrupt_.requested() ? kExitCancelled : kExitOk;
@@ -80,10 +80,11 @@ class Chat {
     try {
       const int64_t instruction = append_user(text);
       if (!warned_) {
-        warned_ = warn_beyond_training(session_, static_cast<int64_t>(context_.size()));
+        warned_ = warn_beyond_training(session_.engine(), session_.options(),
+                                       static_cast<int64_t>(context_.size()));
       }
-      const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
       warn_of_other_text(context_);
+      const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
       if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
         context_ = before;
         return;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -99,6 +100,8 @@ int run(const PerplexityFlags& flags) {
   const auto tokens = engine->tokenizer().encode(text, {}, &replaced);
   warn_replaced(replaced);
   plan.instruction = engine->tokenizer().encode(flags.instruction);
+  warn_beyond_training(*engine, session,
+                       std::min<int64_t>(plan.window, static_cast<int64_t>(tokens.size())));
 
   Interrupt interrupt;
   ProgressBar bar("reading", !flags.quiet && !flags.json);

@@ -98,7 +98,7 @@ int run(const RunFlags& flags) {
   }
   turn.save = flags.save;
   const Prompt prompt = compose_prompt(flags.prompt, documents, *engine);
-  warn_beyond_training(session, static_cast<int64_t>(prompt.tokens.size()));
+  warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
   if (!flags.load.empty()) warn_other_text(session, prompt.tokens, flags.load);
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   facts.loaded_tokens = loaded;

@@ -93,9 +93,9 @@ std::vector<std::string> split_methods(const std::string& list) {
   return methods;
 }
 
-bool warn_beyond_training(const Session& session, int64_t tokens) {
-  const ModelShape& shape = session.engine().model().shape;
-  const MethodSpec& method = session.options().attention;
+bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens) {
+  const ModelShape& shape = engine.model().shape;
+  const MethodSpec& method = options.attention;
   const int64_t longest = method.make(shape)->longest_context(shape);
   if (longest == 0 || tokens <= longest) return false;
   const auto able = methods_for(shape, tokens);

@@ -30,6 +30,6 @@ std::vector<std::string> split_methods(const std::string& list);
 
 /// Warns when `tokens` pass what the model was trained for and the method does nothing about it;
 /// names the methods that do. Returns whether it did.
-bool warn_beyond_training(const Session& session, int64_t tokens);
+bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens);
 
 }  // namespace longhaul
