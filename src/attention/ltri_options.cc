@@ -134,7 +134,7 @@ constexpr OptionInfo kOptions[] = {
     {"heads", OptionKind::kText, "", "", 0, 0, "",
      "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed"},
     {"early", OptionKind::kChoice, "average", "", 0, 0, "average|window",
-     "layers before the first retrieval head: look up by all heads, or not at all"},
+     "layers before the first retrieval head: look up by all heads, or see the window only"},
     {"vote", OptionKind::kBool, "true", "", 0, 0, "",
      "a layer takes what the retrieval heads up to it vote for"},
     {"theta", OptionKind::kText, "0.9", "quantile", 0, 0, "",
