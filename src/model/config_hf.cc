@@ -153,6 +153,9 @@ class Reader {
     r.base = real(scaling, "rope_theta", real(json_, "rope_theta", 10000.0));
     const double partial =
         real(scaling, "partial_rotary_factor", real(json_, "partial_rotary_factor", 1.0));
+    if (!(partial > 0 && partial <= 1)) {
+      user_error("{}: 'partial_rotary_factor' is {}, outside 0..1", file_, partial);
+    }
     r.rotary_dim = static_cast<int>(c.head_dim * partial);
     r.factor = real(scaling, "factor", 1.0);
     r.attention_factor = real(scaling, "attention_factor", 0.0);
@@ -160,9 +163,13 @@ class Reader {
     r.beta_slow = real(scaling, "beta_slow", 1.0);
     r.low_freq_factor = real(scaling, "low_freq_factor", 1.0);
     r.high_freq_factor = real(scaling, "high_freq_factor", 4.0);
-    r.original_context = static_cast<int64_t>(real(
+    const double original = real(
         scaling, "original_max_position_embeddings",
-        real(json_, "original_max_position_embeddings", static_cast<double>(c.trained_context))));
+        real(json_, "original_max_position_embeddings", static_cast<double>(c.trained_context)));
+    if (!(original >= 0 && original <= 1 << 30)) {
+      user_error("{}: 'original_max_position_embeddings' is {}", file_, original);
+    }
+    r.original_context = static_cast<int64_t>(original);
     const std::string type = text(scaling, "rope_type", text(scaling, "type", "default").c_str());
     set_scaling(type, scaling, c, r);
     return r;

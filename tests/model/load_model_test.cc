@@ -110,6 +110,17 @@ TEST_F(LoadModelTest, MissingWrongAndHugeNumbers) {
                {"4 query heads", "3 KV"});
   expect_names(error_with("llama_linear", [](json& c) { c["rope_scaling"]["factor"] = 0; }),
                {"factor", "0"});
+  for (const double length : {-1.0, 1e300}) {
+    expect_names(error_with("llama_llama3",
+                            [&](json& c) {
+                              c["rope_scaling"]["original_max_position_embeddings"] = length;
+                            }),
+                 {"config.json", "original_max_position_embeddings"});
+  }
+  for (const double share : {-0.5, 0.0, 1.5, 1e300}) {
+    expect_names(error_with("llama_linear", [&](json& c) { c["partial_rotary_factor"] = share; }),
+                 {"config.json", "partial_rotary_factor"});
+  }
   expect_names(error_with("llama_linear", [](json& c) { c["rope_scaling"] = 3; }),
                {"rope scaling"});
 }
