@@ -1,19 +1,78 @@
 #include "cli/line_editor.h"
 
 #include <editline/readline.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <clocale>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 namespace longhaul {
+namespace {
 
-std::optional<std::string> read_line(const std::string& prompt) {
+const CancelFlag* cancel_reading = nullptr;  // the editor's callback takes no argument
+
+/// One byte from the terminal, -1 at its end or after Ctrl-C. The editor's own reading would try
+/// again when a signal interrupts it, and miss one that comes between two reads.
+int read_byte() {
+  constexpr int kGlance = 100;  // milliseconds until Ctrl-C is noticed that interrupted nothing
+  pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  for (;;) {
+    const int ready = poll(&terminal, 1, kGlance);
+    if (cancel_reading->requested() || (ready < 0 && errno != EINTR)) return -1;
+    if (ready <= 0) continue;
+    unsigned char byte = 0;
+    const ssize_t count = read(STDIN_FILENO, &byte, 1);
+    if (count == 1) return byte;
+    if (count == 0 || errno != EINTR) return -1;
+  }
+}
+
+constexpr int kReplacement = 0xfffd;
+
+/// The next character as its code point, which is what the editor takes from a callback; U+FFFD
+/// for bytes that are no UTF-8.
+int read_character(FILE*) {
+  static int left_over = -1;  // the byte that ended a broken character
+  const int first = left_over >= 0 ? std::exchange(left_over, -1) : read_byte();
+  if (first < 0x80) return first;
+  if (first < 0xc2 || first > 0xf4) return kReplacement;
+  const int more = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+  int character = first & (0x3f >> more);
+  for (int i = 0; i < more; ++i) {
+    const int byte = read_byte();
+    if (byte < 0) return byte;
+    if ((byte & 0xc0) != 0x80) {
+      left_over = byte;
+      return kReplacement;
+    }
+    character = character << 6 | (byte & 0x3f);
+  }
+  const bool surrogate = character >= 0xd800 && character < 0xe000;
+  return surrogate || character > 0x10ffff ? kReplacement : character;
+}
+
+/// Letters beyond ASCII are several bytes of UTF-8: only in such a locale does the editor write
+/// them and know how wide they are. Numbers keep the form of the C locale.
+bool prepare_editor() {
+  rl_getc_function = read_character;
+  if (std::setlocale(LC_CTYPE, "") != nullptr && MB_CUR_MAX > 1) return true;
+  return std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> read_line(const std::string& prompt, const CancelFlag& cancel) {
   std::string line;
   if (isatty(STDIN_FILENO) == 0) {
     if (!std::getline(std::cin, line)) return std::nullopt;
     return line;
   }
+  [[maybe_unused]] static const bool once = prepare_editor();
+  cancel_reading = &cancel;
   char* typed = readline(prompt.c_str());
   if (typed == nullptr) return std::nullopt;
   line = typed;

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "base/cancel.h"
+
 namespace longhaul {
 
-/// Empty at the end of input or when Ctrl-C interrupted the reading. `prompt` is shown only on a
-/// terminal.
-std::optional<std::string> read_line(const std::string& prompt);
+/// Empty at the end of input and when Ctrl-C, which sets `cancel`, interrupted the reading.
+/// `prompt` is shown only on a terminal.
+std::optional<std::string> read_line(const std::string& prompt, const CancelFlag& cancel);
 
 }  // namespace longhaul

@@ -1,0 +1,140 @@
+// What shows only on a terminal: line editing, the progress bar, Ctrl-C by the key.
+
+#include "cli/terminal.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::kPassKeyQuestion;
+using testing_support::Program;
+using testing_support::Terminal;
+
+constexpr const char* kEnter = "\r";
+constexpr const char* kBackspace = "\x7f";
+constexpr const char* kControlA = "\x01";  // to the beginning of the line
+constexpr const char* kControlC = "\x03";
+constexpr const char* kControlD = "\x04";
+constexpr const char* kUp = "\x1b[A";
+
+/// A chat without replies: its turns tell only how many tokens they have.
+const std::vector<std::string> kSilentChat = {"run", "-i", "-n", "0"};
+
+/// "of 25 tokens read" for a first turn of `line`.
+std::string tokens_of(const std::string& line) {
+  const std::string report = Program().run(kSilentChat, line + "\n").err;
+  const size_t at = report.find("of ");
+  return report.substr(at, report.find(',', at) - at);
+}
+
+TEST(Terminal, AnswersAndEndsAtControlD) {
+  Terminal chat({"run", "-i"});
+  ASSERT_TRUE(chat.wait_for("Ask away")) << chat.seen();
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string(kPassKeyQuestion) + kEnter);
+  ASSERT_TRUE(chat.wait_for("The pass key is 58213.")) << chat.seen();
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(kControlD);
+  EXPECT_EQ(chat.finish(), 0) << chat.seen();
+}
+
+TEST(Terminal, LinesAreEditedAndRecalled) {
+  const std::string want = tokens_of("Where is the old harbour?");
+  ASSERT_TRUE(has(want, {" tokens read"}));
+  ASSERT_NE(want, tokens_of("is the old harbourxyz?"));
+  Terminal chat(kSilentChat);
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string("is the old harbourxyz") + kBackspace + kBackspace + kBackspace + "?" +
+            kControlA + "Where " + kEnter);
+  ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string("/clear") + kEnter);
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string(kUp) + kUp + kEnter);
+  ASSERT_TRUE(chat.wait_for(want)) << "the line before /clear: " << chat.seen();
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string("quit") + kControlA + "/" + kEnter);
+  EXPECT_EQ(chat.finish(), 0) << chat.seen();
+}
+
+TEST(Terminal, LettersBeyondAsciiArriveAndAreDeletedWhole) {
+  const std::string line = "Viele Grüße aus 東京";
+  const std::string want = tokens_of(line);
+  ASSERT_NE(want, tokens_of("Viele Gre aus "));
+  for (const char* locale : {"C.UTF-8", "C", "no_SUCH.locale"}) {
+    SCOPED_TRACE(locale);
+    Terminal chat(kSilentChat, {{"LC_ALL", locale}});
+    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+    chat.type(line + kEnter);
+    ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+    chat.type(std::string("/quiß") + kBackspace + "t" + kEnter);
+    EXPECT_EQ(chat.finish(), 0) << chat.seen();
+  }
+}
+
+TEST(Terminal, BytesThatAreNoTextAreReplacedAndTheNextLetterStays) {
+  const std::string want = tokens_of("a\uFFFDb\uFFFDc\uFFFD\uFFFDd");
+  Terminal chat(kSilentChat);
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string("a\xff"
+                        "b\xc3"
+                        "c\xed\xa0\x80\xf5"
+                        "d") +
+            kEnter);
+  ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+}
+
+/// Some 24,000 tokens: seconds of reading on any machine with the flags below.
+std::string long_text() {
+  std::string text;
+  for (int i = 0; i < 1200; ++i) {
+    text += "The rain had not stopped since the morning, and the road lay under water. ";
+  }
+  return text;
+}
+
+TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
+  Program files;
+  const std::string file = files.folder().write("text.txt", long_text());
+  Terminal program({"run", "-f", file, "-p", "What?", "--isa", "generic", "--compute", "f32",
+                    "--chunk", "64", "--threads", "1"});
+  ASSERT_TRUE(program.wait_for("\rreading [")) << program.seen();
+  ASSERT_TRUE(program.wait_for(" tokens/s, ")) << program.seen();
+  ASSERT_TRUE(program.wait_for(" left")) << program.seen();
+  program.type(kControlC);
+  EXPECT_TRUE(program.wait_for("\r\x1b[K")) << "the bar is taken away: " << program.seen();
+  EXPECT_TRUE(program.wait_for("cancelled after")) << program.seen();
+  EXPECT_EQ(program.finish(), 130);
+}
+
+TEST(Terminal, QuietAndJsonShowNoBar) {
+  Program files;
+  const std::string file = files.folder().write("text.txt", long_text().substr(0, 4'000));
+  for (const char* flag : {"--quiet", "--json"}) {  // a second or two without them
+    Terminal program({"run", "-f", file, "-p", "What?", "-n", "0", flag, "--isa", "generic",
+                      "--compute", "f32", "--chunk", "16", "--threads", "1"});
+    EXPECT_EQ(program.finish(), 0) << program.seen();
+    EXPECT_EQ(program.seen().find("reading"), std::string::npos) << program.seen();
+  }
+}
+
+TEST(Terminal, ControlCAtThePromptEndsTheChat) {
+  for (const char* typed : {"", "a line that is not finished, with Grü"}) {
+    Terminal chat(kSilentChat);
+    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+    if (*typed != 0) {
+      chat.type(typed);
+      ASSERT_TRUE(chat.wait_for("Grü")) << chat.seen();
+    }
+    chat.type(kControlC);
+    EXPECT_EQ(chat.finish(), 130) << chat.seen();
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
