@@ -28,7 +28,8 @@ bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
                      const std::filesystem::path& file) {
   const std::span<const int32_t> held = session.tokens();
   if (held.empty()) return false;
-  const auto shared = std::ranges::mismatch(held, prompt).in1 - held.begin();
+  const auto shared =
+      std::mismatch(held.begin(), held.end(), prompt.begin(), prompt.end()).first - held.begin();
   const auto all = static_cast<int64_t>(held.size());
   if (2 * shared >= all) return false;
   warn(
