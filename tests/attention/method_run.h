@@ -97,7 +97,7 @@ struct MethodRun {
     std::optional<KvStore> copy;
     for (size_t i = 0; i < passes.size() && most > 0; ++i) {
       const Pass& pass = passes[i];
-      if (!pass.discard || !passes[i - 1].discard || passes[i - 1].begin >= pass.begin) {
+      if (i == 0 || !pass.discard || !passes[i - 1].discard || passes[i - 1].begin >= pass.begin) {
         copy.reset();
       }
       KvStore& stream = streams[static_cast<size_t>(pass.stream)];
