@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/exec_program.h"
 #include "format/temp_folder.h"
 
 namespace longhaul::testing_support {
@@ -67,16 +68,10 @@ class Program {
                err = folder_.write("err", "");
     const pid_t child = fork();
     if (child != 0) return child;
-    for (const auto& [name, value] : environment_) setenv(name.c_str(), value.c_str(), 1);
     dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
     dup2(open(out.c_str(), O_WRONLY | O_TRUNC), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_TRUNC), STDERR_FILENO);
-    std::vector<char*> argv{const_cast<char*>(LONGHAUL_BINARY)};
-    for (const std::string& argument : arguments)
-      argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(LONGHAUL_BINARY, argv.data());
-    _exit(127);
+    exec_program(arguments, environment_);
   }
 
   Outcome finish(pid_t child) const {

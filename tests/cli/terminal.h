@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/exec_program.h"
+
 namespace longhaul::testing_support {
 
 class Terminal {
@@ -99,13 +101,7 @@ class Terminal {
     ioctl(terminal, TIOCSCTTY, 0);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(terminal, fd);
     setenv("TERM", "xterm", 1);
-    for (const auto& [variable, value] : variables) setenv(variable.c_str(), value.c_str(), 1);
-    std::vector<char*> argv{const_cast<char*>(LONGHAUL_BINARY)};
-    for (const std::string& argument : arguments)
-      argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(LONGHAUL_BINARY, argv.data());
-    _exit(127);
+    exec_program(arguments, variables);
   }
 
   bool read_more() {

@@ -1,0 +1,25 @@
+#pragma once
+// The last step of a child process that is to be the program.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace longhaul::testing_support {
+
+/// Sets `variables` in the environment and becomes the program; the files are the caller's matter.
+[[noreturn]] inline void exec_program(
+    const std::vector<std::string>& arguments,
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> argv{const_cast<char*>(LONGHAUL_BINARY)};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(LONGHAUL_BINARY, argv.data());
+  _exit(127);
+}
+
+}  // namespace longhaul::testing_support
