@@ -120,7 +120,9 @@ std::string MethodSpec::text() const {
 }
 
 MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
+  if (profile_prefix_ == shape.profile_prefix) return *this;  // every session asks
   MethodSpec spec = *this;
+  spec.profile_prefix_ = shape.profile_prefix;
   for (const auto& [key, text] : read_profile(shape.profile_prefix, info_->name)) {
     try {
       const std::string value = canonical_value(info_->name, find_option(key, *info_), text);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,7 +66,8 @@ class MethodSpec {
 
   const MethodInfo& info() const { return *info_; }
   const MethodOptions& options() const { return options_; }
-  /// The same with the model's profile (attention/profile.h) in place of defaults.
+  /// The same with the model's profile (attention/profile.h) in place of defaults; itself when it
+  /// already is that.
   MethodSpec for_model(const ModelShape& shape) const;
   /// The canonical text: name and, sorted, the options that differ from what the bare name means
   /// (for the model, after for_model()).
@@ -76,8 +78,9 @@ class MethodSpec {
  private:
   const MethodInfo* info_ = nullptr;
   MethodOptions options_;
-  std::vector<std::string> given_;  ///< keys that the text names
-  /// Values of the model's profile.
+  std::vector<std::string> given_;             ///< keys that the text names
+  std::optional<std::string> profile_prefix_;  ///< of the model that it is for
+  /// Values of that model's profile.
   std::map<std::string, std::string, std::less<>> profile_;
 };
 
