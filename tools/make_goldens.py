@@ -19,6 +19,7 @@ def main():
     smollm2.add_argument("gguf", type=pathlib.Path)
     smollm2.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of The Age of Innocence")
     kinds.add_parser("tiny", help="tiny random models of several architectures")
+    kinds.add_parser("rope", help="rotary scalings of config.json")
     options = parser.parse_args()
 
     if options.kind == "nano":
@@ -30,6 +31,9 @@ def main():
     elif options.kind == "smollm2":
         from goldens import smollm2
         smollm2.make(options.gguf, options.book)
+    elif options.kind == "rope":
+        from goldens import rope
+        rope.make()
     else:
         from goldens import tiny_models
         tiny_models.make()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -129,11 +130,10 @@ class Reader {
     r.original_context =
         static_cast<int64_t>(data_.find_u64(key("rope.scaling.original_context_length"))
                                  .value_or(static_cast<uint64_t>(c.trained_context)));
-    r.beta_fast = data_.find_f64(key("rope.scaling.yarn_beta_fast")).value_or(32.0);
-    r.beta_slow = data_.find_f64(key("rope.scaling.yarn_beta_slow")).value_or(1.0);
     const auto type = data_.find_string(key("rope.scaling.type")).value_or("linear");
     if (type == "yarn") {
       r.scaling = RopeScaling::kYarn;
+      set_yarn(r);
     } else if (type == "linear") {
       r.scaling = r.factor != 1.0 ? RopeScaling::kLinear : RopeScaling::kNone;
     } else if (type != "none" && type != "longrope") {
@@ -148,18 +148,41 @@ class Reader {
       r.factor = static_cast<double>(c.trained_context) / static_cast<double>(r.original_context);
     }
     set_attention_factor(r);
+    refuse_unless(type == "yarn" ? 1.0 : 0.0, "rope.scaling.yarn_ext_factor");
+    refuse_unless(0.0, "rope.scaling.yarn_log_multiplier");
+    refuse_unless(0.0, "rope.scaling.alpha");
     return r;
+  }
+
+  /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so they mean what
+  /// they mean there. (llama.cpp reads them for few architectures.)
+  void set_yarn(RopeSpec& r) const {
+    r.beta_fast = positive("rope.scaling.yarn_beta_fast").value_or(r.beta_fast);
+    r.beta_slow = positive("rope.scaling.yarn_beta_slow").value_or(r.beta_slow);
+    r.attention_factor = positive("rope.scaling.yarn_attn_factor").value_or(0.0);
+  }
+
+  std::optional<double> positive(std::string_view name) const {
+    const auto value = data_.find_f64(key(name));
+    if (value && (!(*value > 0) || !std::isfinite(*value))) {
+      user_error("{}: {} is {}, expected a positive number", data_.file(), key(name), *value);
+    }
+    return value;
+  }
+
+  /// A setting of other architectures: where it is there, it must say what is done anyway. Negative
+  /// numbers mean that it is not set.
+  void refuse_unless(double usual, std::string_view name) const {
+    const auto value = data_.find_f64(key(name));
+    if (!value || *value == usual || *value < 0) return;
+    user_error("{}: {} is {}: only {} is supported", data_.file(), key(name), *value, usual);
   }
 
   /// `attn_factor` multiplies what the scaling itself makes of the magnitude, as llama.cpp does.
   /// Only of longrope it is the whole: files hold the rule's result.
   void set_attention_factor(RopeSpec& r) const {
-    const std::string name = key("rope.scaling.attn_factor");
-    const auto factor = data_.find_f64(name);
+    const auto factor = positive("rope.scaling.attn_factor");
     if (!factor) return;
-    if (!(*factor > 0) || !std::isfinite(*factor)) {
-      user_error("{}: {} is {}, expected a positive number", data_.file(), name, *factor);
-    }
     (r.scaling == RopeScaling::kLongRope ? r.attention_factor : r.attention_multiplier) = *factor;
   }
 

@@ -41,17 +41,17 @@ double yarn_pair(const RopeSpec& spec, double rotations) {
 }
 
 void scale_yarn(const RopeSpec& spec, RopeTable& table) {
-  const double low = std::max(0.0, std::floor(yarn_pair(spec, spec.beta_fast)));
-  const double high = std::min(spec.rotary_dim - 1.0, std::ceil(yarn_pair(spec, spec.beta_slow)));
-  const double width = std::max(0.001, high - low);
+  double first = yarn_pair(spec, spec.beta_fast), last = yarn_pair(spec, spec.beta_slow);
+  if (spec.whole_pairs) first = std::floor(first), last = std::ceil(last);
+  const double low = std::max(0.0, first), high = std::min(spec.rotary_dim - 1.0, last);
+  const double width = high == low ? 0.001 : high - low;
   for (size_t t = 0; t < table.inverse_frequency.size(); ++t) {
     const double ramp = std::clamp((static_cast<double>(t) - low) / width, 0.0, 1.0);
     double& f = table.inverse_frequency[t];
     f = f * (1 - ramp) + f / spec.factor * ramp;
   }
-  const double own = spec.factor > 1 ? 0.1 * std::log(spec.factor) + 1 : 1.0;
-  table.attention_factor =
-      static_cast<float>(spec.attention_factor > 0 ? spec.attention_factor : own);
+  table.attention_factor = static_cast<float>(
+      spec.attention_factor > 0 ? spec.attention_factor : yarn_magnitude(spec.factor));
 }
 
 void scale_longrope(const RopeSpec& spec, int64_t length, RopeTable& table) {
@@ -77,6 +77,10 @@ double dynamic_base(const RopeSpec& spec, int64_t length) {
 }
 
 }  // namespace
+
+double yarn_magnitude(double factor, double mscale) {
+  return factor > 1 ? 0.1 * mscale * std::log(factor) + 1 : 1.0;
+}
 
 bool RopeSpec::same_angles(int64_t one_length, int64_t other_length) const {
   const bool one_long = one_length > original_context;

@@ -20,6 +20,7 @@ struct RopeSpec {
   double high_freq_factor = 4.0;      ///< llama3
   double beta_fast = 32.0;            ///< yarn
   double beta_slow = 1.0;             ///< yarn
+  bool whole_pairs = true;            ///< yarn: the ramp begins and ends at whole pairs
   double attention_factor = 0.0;      ///< yarn, longrope; 0: the rule's own
   double attention_multiplier = 1.0;  ///< on top of it, whatever the scaling (GGUF's attn_factor)
   std::vector<float> divisors;  ///< [rotary_dim / 2] from a file (GGUF's rope_freqs), or empty
@@ -32,6 +33,9 @@ struct RopeSpec {
   /// Whether contexts of these two lengths are read with the same angles.
   bool same_angles(int64_t one_length, int64_t other_length) const;
 };
+
+/// What yarn's authors multiply cos and sin with: 0.1 * mscale * ln(factor) + 1.
+double yarn_magnitude(double factor, double mscale = 1.0);
 
 /// Frequencies for a context of `length` tokens. Formulas: llama3 (the published code of Llama
 /// 3.1), yarn (Peng et al. 2023, arXiv:2309.00071, 3.2-3.4), dynamic NTK (docs/methods/ntk.md),

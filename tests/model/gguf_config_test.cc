@@ -156,6 +156,37 @@ TEST_F(GgufConfig, AttnFactorMultipliesTheMagnitudeOfYarn) {
   EXPECT_NEAR(config().shape().rope.attention_factor, 0.5 * own, 1e-6);
 }
 
+TEST_F(GgufConfig, YarnKeysAreThoseOfTheModelThatWasConverted) {
+  text("rope.scaling.type", "yarn");
+  real("rope.scaling.factor", 4.0f);
+  u32("rope.scaling.original_context_length", 16);
+  real("rope.scaling.yarn_beta_fast", 8.0f);
+  real("rope.scaling.yarn_beta_slow", 0.5f);
+  real("rope.scaling.yarn_ext_factor", 1.0f);
+  real("rope.scaling.yarn_attn_factor", 1.25f);
+  const RopeSpec rope = config().rope;
+  EXPECT_EQ(rope.beta_fast, 8.0);
+  EXPECT_EQ(rope.beta_slow, 0.5);
+  EXPECT_EQ(make_rope(rope, 0).attention_factor, 1.25f) << "config.json's attention_factor";
+}
+
+TEST_F(GgufConfig, YarnKeysThatChangeWhatIsDone) {
+  for (const char* key : {"yarn_ext_factor", "yarn_log_multiplier", "alpha"}) {
+    begin("llama");
+    real(fmt::format("rope.scaling.{}", key).c_str(), 0.5f);
+    EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", key, "is 0.5: only 0 is supported"}));
+  }
+  begin("llama");
+  text("rope.scaling.type", "yarn");
+  u32("rope.scaling.original_context_length", 16);
+  real("rope.scaling.yarn_ext_factor", 0.5f);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"yarn_ext_factor is 0.5: only 1 is supported"}));
+  begin("llama");
+  text("rope.scaling.type", "yarn");
+  real("rope.scaling.yarn_beta_fast", 0.0f);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"yarn_beta_fast is 0, expected a positive"}));
+}
+
 TEST_F(GgufConfig, AttnFactorHoldsWithoutAScaling) {
   EXPECT_EQ(config().shape().rope.attention_factor, 1.0f);
   real("rope.scaling.attn_factor", 1.5f);
