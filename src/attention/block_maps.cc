@@ -13,6 +13,14 @@ int64_t BlockMaps::first_token(int64_t tokens) const {
   return std::max(split_context(o_, tokens).remainder, o_.init);
 }
 
+int64_t BlockMaps::floats_of(int64_t tokens) const {
+  return std::max<int64_t>(0, tokens - first_token(tokens)) * o_.block;
+}
+
+bool BlockMaps::fits(int layer, int64_t tokens) const {
+  return std::ssize(maps_[static_cast<size_t>(layer)]) == floats_of(tokens);
+}
+
 /// Adds the map of `rows` rows of the step, from `first` on, against `keys` tokens from `token` on.
 void BlockMaps::add_tile(const LayerStep& step, const ContextBlocks& blocks, int first, int rows,
                          int64_t token, int64_t keys, float* map, int64_t stride) {
@@ -31,9 +39,7 @@ void BlockMaps::add_tile(const LayerStep& step, const ContextBlocks& blocks, int
 void BlockMaps::add(const LayerStep& step, const ContextBlocks& blocks) {
   std::vector<float>& map = at(step);
   const int64_t base = first_token(step.begin), end = step.begin + step.rows;
-  if (map.size() != static_cast<size_t>(std::max<int64_t>(0, step.begin - base) * o_.block)) {
-    user_error("the session file is damaged: its attention maps are of another context");
-  }
+  LH_ASSERT(fits(step.layer, step.begin));
   map.resize(static_cast<size_t>(std::max<int64_t>(0, end - base) * o_.block));
   for (int64_t t = std::max(step.begin, base); t < end;) {
     const int64_t start = o_.init + (t - o_.init) / o_.block * o_.block;

@@ -15,8 +15,7 @@ class BlockMaps {
   BlockMaps(const BlockOptions& options, int layers)
       : o_(options), maps_(static_cast<size_t>(layers)) {}
 
-  /// Adds the rows of a layer of a step. Throws UserError when a session file has brought other
-  /// rows than the context has.
+  /// Adds the rows of a layer of a step.
   void add(const LayerStep& step, const ContextBlocks& blocks);
   /// The map of a block that has just aged in the step. Valid until drop().
   BlockMap of(const LayerStep& step, const AgedBlock& block) const;
@@ -28,11 +27,14 @@ class BlockMaps {
 
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
+  /// Whether a layer's map is of a context of `tokens` tokens.
+  bool fits(int layer, int64_t tokens) const;
 
  private:
   int64_t first_token(int64_t tokens) const;
   void add_tile(const LayerStep& step, const ContextBlocks& blocks, int first, int rows,
                 int64_t token, int64_t keys, float* map, int64_t stride);
+  int64_t floats_of(int64_t tokens) const;
   std::vector<float>& at(const LayerStep& step) { return maps_[static_cast<size_t>(step.layer)]; }
 
   BlockOptions o_;

@@ -10,6 +10,7 @@
 
 #include "attention/placed_rows.h"
 #include "attention/registry.h"
+#include "attention/restored_lists.h"
 #include "attention/sink_recent.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -109,6 +110,12 @@ class Citrus final : public AttentionMethod {
 
   void save(ByteWriter& out) const override { out.number<int64_t>(held_); }
   void restore(ByteReader& in) override { held_ = in.number<int64_t>(); }
+  void check_restored(const KvStore& store, int64_t) const override {
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      expect_equal_lists(store, layer);
+      if (window(layer) == 0) expect_length(store, layer, 0, held_);
+    }
+  }
 
   int64_t longest_context(const ModelShape&) const override { return 0; }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "ops/column_sums.h"
@@ -178,9 +179,7 @@ void ContextBlocks::end(LayerStep& step, const std::function<void(const AgedBloc
   const ContextSplit next = split_context(o_, step.begin + step.rows);
   if (retrieves_ && aged) {
     std::vector<float>& votes = votes_[static_cast<size_t>(step.layer)];
-    if (votes.size() != static_cast<size_t>((step.begin - split_.remainder) * heads)) {
-      user_error("the session file is damaged: the votes of its tokens are of another context");
-    }
+    LH_ASSERT(votes.size() == static_cast<size_t>((step.begin - split_.remainder) * heads));
     add_votes(step);
     const auto token = [&](int64_t t) { return votes.data() + (t - split_.remainder) * heads; };
     for (int64_t b = split_.blocks; b < next.blocks; ++b) {
@@ -266,6 +265,22 @@ void ContextBlocks::save(ByteWriter& out) const {
 
 void ContextBlocks::restore(ByteReader& in) {
   for (auto& votes : votes_) votes = in.array<float>();
+}
+
+void ContextBlocks::check_restored(const KvStore& store, int64_t tokens,
+                                   const std::function<bool(int layer)>& has_votes) const {
+  const ContextSplit split = split_context(o_, tokens);
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    for (int head = 0; head < shape_.kv_heads[static_cast<size_t>(layer)]; ++head) {
+      expect_length(store, layer, head, tokens);
+    }
+    expect_in_memory(store, layer, 0, split.init);
+    expect_in_memory(store, layer, split.remainder, tokens);
+    const int64_t votes = has_votes(layer) ? (tokens - split.remainder) * shape_.heads : 0;
+    if (std::ssize(votes_[static_cast<size_t>(layer)]) == votes) continue;
+    user_error("layer {} has {} votes of its tokens, expected {}", layer,
+               votes_[static_cast<size_t>(layer)].size(), votes);
+  }
 }
 
 }  // namespace longhaul

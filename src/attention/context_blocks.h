@@ -84,6 +84,10 @@ class ContextBlocks {
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
+  /// The store that came with it holds the context, and in memory what may not leave it; the votes
+  /// are those of layers for which `has_votes`. Throws UserError.
+  void check_restored(const KvStore& store, int64_t tokens,
+                      const std::function<bool(int layer)>& has_votes) const;
 
  private:
   void add_far_keys(const LayerStep& step, int head, std::span<const int32_t> chosen);

@@ -11,6 +11,7 @@
 
 #include "attention/duo_gates.h"
 #include "attention/registry.h"
+#include "attention/restored_lists.h"
 #include "attention/sink_recent.h"
 #include "base/error.h"
 
@@ -81,6 +82,15 @@ class Duo final : public AttentionMethod {
       }
     }
     return bytes;
+  }
+
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    for (int layer = 0; layer < store.layout().layers(); ++layer) {
+      for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
+        if (full(layer, head)) expect_length(store, layer, head, tokens);
+      }
+      expect_in_memory(store, layer, 0, tokens);
+    }
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "attention/kept_rows.h"
 #include "attention/registry.h"
+#include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "ops/column_sums.h"
@@ -85,12 +86,26 @@ class FastGen final : public AttentionMethod {
     const bool known =
         std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= kFull; });
     if (begin < 0 || rules.size() != rules_.size() || !known) {
-      user_error("the session file does not hold fastgen's state of this model");
+      user_error("{}: damaged: it does not hold fastgen's state of this model", in.path().string());
     }
     begin_ = begin;
     rules_ = rules;
     classes_ = std::move(classes);
     tokens_ = static_cast<int64_t>(classes_.size());
+  }
+
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    if (tokens_ != tokens || begin_ > tokens) {
+      user_error("classes of {} tokens, a prompt that began at {}, in a context of {}", tokens_,
+                 begin_, tokens);
+    }
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      if (forgets_in(layer)) {
+        expect_in_memory(store, layer, 0, tokens);
+      } else {
+        expect_all_tokens(store, layer, tokens);
+      }
+    }
   }
 
  private:

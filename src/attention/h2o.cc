@@ -4,6 +4,7 @@
 // itself.
 
 #include "attention/prompt_compression.h"
+#include "attention/restored_lists.h"
 #include "attention/stride_eviction.h"
 #include "base/error.h"
 
@@ -70,6 +71,9 @@ class OneshotH2o final : public AttentionMethod {
   }
 
   bool can_rewind() const override { return false; }  // sums hold what later queries paid
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    expect_kept_rows(store, shape_, tokens, false);
+  }
 
  private:
   bool forgets(int layer) const { return shape_.window[static_cast<size_t>(layer)] == 0; }

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMost = 1 << 24;
+constexpr int64_t kMost = HeadPattern::kMost;
 constexpr const char* kNames[] = {"stream_llm", "vertical_and_slash", "block_sparse"};
 
 int64_t count_of(const json& value, const std::string& where) {

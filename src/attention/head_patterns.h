@@ -15,6 +15,12 @@ struct HeadPattern {
   int64_t vertical = 1000;  ///< columns; kAShape: sinks; kBlocks: key blocks of a row block
   int64_t slash = 6096;     ///< diagonals; kAShape: window
   double score = 0;         ///< share of the attention that it caught in the search
+
+  static constexpr int64_t kMost = 1 << 24;
+  bool in_range() const {
+    return vertical >= 0 && vertical <= kMost && slash >= 0 && slash <= kMost &&
+           (kind != PatternKind::kAShape || slash > 0);
+  }
 };
 
 /// [layer][query head]

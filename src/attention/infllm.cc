@@ -55,6 +55,18 @@ class InfLlm final : public AttentionMethod {
     blocks_.restore(in);
     for (KeyVectors& layer : index_) layer.restore(in);
   }
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    const auto looks_up = [&](int l) { return shape_.window[static_cast<size_t>(l)] == 0; };
+    blocks_.check_restored(store, tokens, looks_up);
+    const int64_t elements = split_context(o_.blocks, tokens).blocks * block_elements();
+    for (int l = 0; l < shape_.layers; ++l) {
+      const KeyVectors& index = index_[static_cast<size_t>(l)];
+      if (index.elements() != (looks_up(l) ? elements : 0) ||
+          !index.takes(KeyVectors::type_for(store.layout().type))) {
+        user_error("layer {} has an index of blocks of another context", l);
+      }
+    }
+  }
 
   int64_t longest_context(const ModelShape&) const override { return 0; }
 
@@ -64,9 +76,7 @@ class InfLlm final : public AttentionMethod {
   std::vector<int32_t> choose(const LayerStep& step) {
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
     const KeyVectors& index = index_[static_cast<size_t>(step.layer)];
-    if (blocks_.retrieves() && index.elements() != blocks * block_elements()) {
-      user_error("the session file is damaged: the index of blocks is of another context");
-    }
+    LH_ASSERT(!blocks_.retrieves() || index.elements() == blocks * block_elements());
     scores_.assign(static_cast<size_t>(blocks), 0.0f);
     if (blocks > o_.blocks.topk) score(step, index);
     return top_indices(scores_, o_.blocks.topk);

@@ -10,7 +10,7 @@ namespace longhaul {
 
 void KeyVectors::append(std::span<const float> elements, DType type) {
   LH_ASSERT(type == DType::BF16 || type == DType::F32);
-  LH_ASSERT(bytes_.empty() || type == type_);
+  LH_ASSERT(takes(type));
   type_ = type;
   const size_t at = bytes_.size();
   bytes_.resize(at + bytes_of(type, static_cast<int64_t>(elements.size())));

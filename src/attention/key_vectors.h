@@ -23,6 +23,8 @@ class KeyVectors {
   void append(std::span<const float> elements, DType type);
   int64_t elements() const;
   DType type() const { return type_; }
+  /// Whether elements of the type may be appended.
+  bool takes(DType type) const { return bytes_.empty() || type == type_; }
   /// The elements as [elements() / width, width].
   TensorView rows(int64_t width) const;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "attention/block_maps.h"
 #include "attention/context_blocks.h"
@@ -37,10 +38,7 @@ class Ltri final : public AttentionMethod {
     blocks_.begin(step);
     Layer& layer = at(step);
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
-    const bool strays = layer.known > blocks;
-    if ((looks_up(step) && layer.index.blocks() != blocks) || strays) {
-      user_error("the session file is damaged: its index is of another context");
-    }
+    LH_ASSERT(layer.known <= blocks && (!looks_up(step) || layer.index.blocks() == blocks));
     if (blocks <= o_.blocks.topk) {
       layer.chosen.resize(static_cast<size_t>(blocks));
       std::iota(layer.chosen.begin(), layer.chosen.end(), 0);
@@ -91,10 +89,25 @@ class Ltri final : public AttentionMethod {
       layers_[l].chosen = in.array<int32_t>();
       layers_[l].known = in.number<int32_t>();
       const auto& chosen = layers_[l].chosen;
-      const int32_t before = chosen.empty() ? -1 : chosen.back();
-      if (!std::is_sorted(chosen.begin(), chosen.end()) || before >= layers_[l].known ||
-          (!chosen.empty() && chosen[0] < 0)) {
+      int32_t before = -1;
+      bool ascend = std::ssize(chosen) <= o_.blocks.topk;
+      for (const int32_t block : chosen) ascend = ascend && std::exchange(before, block) < block;
+      if (!ascend || before >= layers_[l].known || layers_[l].known < 0) {
         user_error("{}: damaged: blocks out of order", in.path().string());
+      }
+    }
+  }
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    blocks_.check_restored(store, tokens, [&](int l) { return rule(l).looks_up; });
+    const int64_t all = split_context(o_.blocks, tokens).blocks;
+    for (int l = 0; l < shape_.layers; ++l) {
+      const Layer& layer = layers_[static_cast<size_t>(l)];
+      const int64_t blocks = shape_.window[static_cast<size_t>(l)] == 0 ? all : 0;
+      const bool own =
+          !rule(l).looks_up || (layer.index.blocks() == blocks && maps_.fits(l, tokens) &&
+                                layer.index.takes(KeyVectors::type_for(store.layout().type)));
+      if (!own || layer.known > blocks) {
+        user_error("layer {} has an index of blocks of another context", l);
       }
     }
   }

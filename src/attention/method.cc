@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/restored_lists.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -31,6 +32,10 @@ std::vector<Pass> AttentionMethod::prepare(const PromptFacts& prompt) {
     passes.push_back({begin, end - begin});
   }
   return passes;
+}
+
+void AttentionMethod::check_restored(const KvStore& store, int64_t tokens) const {
+  expect_all_tokens(store, tokens);
 }
 
 }  // namespace longhaul

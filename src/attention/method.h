@@ -174,9 +174,13 @@ class AttentionMethod {
   /// truncate(n): nothing was forgotten and nothing depends on what came later.
   virtual bool can_rewind() const { return false; }
 
-  /// State beyond the store, for session files.
+  /// State beyond the store, for session files, which may be hostile: restore() checks what it
+  /// reads for itself, check_restored() against the store that came with it, of a context of
+  /// `tokens` tokens. Both throw UserError; the second without the file's name. The default is for
+  /// methods that keep every token in memory.
   virtual void save(ByteWriter& out) const { (void)out; }
   virtual void restore(ByteReader& in) { (void)in; }
+  virtual void check_restored(const KvStore& store, int64_t tokens) const;
 
   /// Most tokens that the model answers sensibly with; 0 when there is no such bound.
   virtual int64_t longest_context(const ModelShape& shape) const { return shape.trained_context; }

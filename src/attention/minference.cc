@@ -96,9 +96,12 @@ class MInference final : public SparsePrefill {
     searching_ = in.number<uint8_t>() != 0;
     for (auto& layer : patterns_) {
       for (HeadPattern& p : layer) {
-        p.kind = static_cast<PatternKind>(in.number<uint8_t>() % 3);
-        p.vertical = std::clamp<int64_t>(in.number<int64_t>(), 0, 1 << 24);
-        p.slash = std::clamp<int64_t>(in.number<int64_t>(), 1, 1 << 24);
+        const auto kind = in.number<uint8_t>();
+        p = {static_cast<PatternKind>(kind % 3), in.number<int64_t>(), in.number<int64_t>()};
+        if (kind > 2 || !p.in_range()) {
+          user_error("{}: damaged: it does not hold minference's patterns of this model",
+                     in.path().string());
+        }
       }
     }
   }
@@ -234,7 +237,7 @@ constexpr OptionInfo kOptions[] = {
      "rows at the end of a pass that score columns and diagonals for it"},
     {"search_at", OptionKind::kInteger, "8192", "tokens", 1, 1 << 30, "",
      "patterns=search: it is made in the pass that reaches this depth"},
-    {"save", OptionKind::kText, "", "", 0, 0, "", "patterns=search: file for what was found"},
+    {"save", OptionKind::kText, "", "", 0, 0, "", "patterns=search: file for what was found", true},
     {"dense_below", OptionKind::kInteger, "4096", "tokens", 0, 1 << 30, "",
      "rows before this depth see everything"},
 };

@@ -5,6 +5,7 @@
 
 #include "attention/kept_rows.h"
 #include "attention/observed_rows.h"
+#include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 
 namespace longhaul {
@@ -55,6 +56,9 @@ class CompressedPrompt final : public AttentionMethod {
   bool can_rewind() const override { return !compressed_; }
   void save(ByteWriter& out) const override { out.number<uint8_t>(compressed_ ? 1 : 0); }
   void restore(ByteReader& in) override { compressed_ = in.number<uint8_t>() != 0; }
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    expect_kept_rows(store, shape_, tokens, !compressed_);
+  }
 
  private:
   void compress(KvStore& store, int layer) {

@@ -24,6 +24,7 @@ struct OptionInfo {
   double least = 0, most = 0;  ///< inclusive range of numbers; both 0: any
   std::string_view choices;    ///< "paper|repo"
   std::string_view help;       ///< one line
+  bool writes = false;         ///< names a file to write: for the command line only
 };
 
 class MethodOptions;

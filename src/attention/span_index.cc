@@ -60,6 +60,11 @@ int64_t SpanIndex::vectors() const {
   return count;
 }
 
+bool SpanIndex::takes(DType type) const {
+  return std::all_of(groups_.begin(), groups_.end(),
+                     [type](const Group& group) { return group.vectors.takes(type); });
+}
+
 std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t width,
                                      SpanSimilarity rule) const {
   std::vector<float> scores(static_cast<size_t>(blocks_), kLowest);

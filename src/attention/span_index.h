@@ -24,6 +24,8 @@ class SpanIndex {
 
   int64_t blocks() const { return blocks_; }
   int64_t vectors() const;
+  /// Whether vectors of the type may be added.
+  bool takes(DType type) const;
 
   /// Score of every block: the largest over its spans and over the queries ([count, width]) of the
   /// sum, or the largest, of <query, vector> over the span's vectors.

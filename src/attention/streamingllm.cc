@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "attention/registry.h"
+#include "attention/restored_lists.h"
 #include "attention/sink_recent.h"
 
 namespace longhaul {
@@ -51,6 +52,10 @@ class StreamingLlm final : public AttentionMethod {
   }
 
   int64_t longest_context(const ModelShape&) const override { return 0; }
+
+  void check_restored(const KvStore& store, int64_t) const override {
+    for (int l = 0; l < store.layout().layers(); ++l) expect_equal_lists(store, l);
+  }
 
  private:
   /// Rows [begin, end) of a head, the first of them at `position` of the kept list.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 
@@ -68,6 +69,13 @@ size_t StrideEviction::most_kv_bytes(const KvLayout& layout, int64_t tokens, int
 
 void StrideEviction::save(ByteWriter& out) const { out.number<int64_t>(held_); }
 void StrideEviction::restore(ByteReader& in) { held_ = in.number<int64_t>(); }
+
+void StrideEviction::check_restored(const KvStore& store, int64_t tokens) const {
+  expect_kept_rows(store, shape_, tokens, false);
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    if (forgets(layer)) expect_length(store, layer, 0, held_);
+  }
+}
 
 int64_t StrideEviction::longest_context(const ModelShape& shape) const {
   return how_.placement == Placement::kList ? 0 : shape.trained_context;

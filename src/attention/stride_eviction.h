@@ -37,6 +37,7 @@ class StrideEviction : public AttentionMethod {
   bool can_rewind() const override { return false; }  // scores hold what later queries paid
   void save(ByteWriter& out) const override;
   void restore(ByteReader& in) override;
+  void check_restored(const KvStore& store, int64_t tokens) const override;
   int64_t longest_context(const ModelShape& shape) const override;
 
  protected:

@@ -10,6 +10,7 @@
 #include "attention/kept_rows.h"
 #include "attention/observed_rows.h"
 #include "attention/registry.h"
+#include "attention/restored_lists.h"
 #include "attention/stride_eviction.h"
 #include "attention/stride_passes.h"
 #include "base/byte_stream.h"
@@ -52,6 +53,9 @@ class Tova final : public AttentionMethod {
   bool can_rewind() const override { return !forgot_; }
   void save(ByteWriter& out) const override { out.number<uint8_t>(forgot_ ? 1 : 0); }
   void restore(ByteReader& in) override { forgot_ = in.number<uint8_t>() != 0; }
+  void check_restored(const KvStore& store, int64_t tokens) const override {
+    expect_kept_rows(store, shape_, tokens, !forgot_);
+  }
 
  private:
   void forget(KvStore& store, int layer) {

@@ -13,6 +13,23 @@ constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
 constexpr uint32_t kVersion = 4;
 
+/// What the parts of a file say of each other.
+void check_parts(const AttentionMethod& method, const KvStore& store, int64_t tokens,
+                 const std::string& file) {
+  try {
+    for (int layer = 0; layer < store.layout().layers(); ++layer) {
+      for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
+        if (store.appended(layer, head) == tokens) continue;
+        user_error("layer {} has seen {} tokens in list {}, the context has {}", layer,
+                   store.appended(layer, head), head, tokens);
+      }
+    }
+    method.check_restored(store, tokens);
+  } catch (const UserError& error) {
+    user_error("{}: damaged: {}", file, error.what());
+  }
+}
+
 }  // namespace
 
 void Session::save(const std::filesystem::path& file) const {
@@ -80,6 +97,7 @@ void Session::load(const std::filesystem::path& file) {
   restored->restore(in);
   store.restore(in);
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
+  check_parts(*restored, store, static_cast<int64_t>(tokens.size()), name);
   s.set_angles(angles_length);
   s.method = std::move(restored);
   s.store() = std::move(store);

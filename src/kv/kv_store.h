@@ -35,6 +35,8 @@ class KvStore {
   const KvLayout& layout() const { return layout_; }
   int64_t length(int layer, int head) const { return at(layer, head).length; }
   int64_t longest() const;  ///< rows of the longest head
+  /// Tokens ever appended to this head: the next row appended is this token.
+  int64_t appended(int layer, int head) const { return at(layer, head).appended; }
 
   /// Appends `rows` rows to every head of a layer; k and v are [rows, heads, head_dim] f32 and are
   /// converted to the layout's type.
@@ -57,6 +59,8 @@ class KvStore {
   void spill(int layer, int head, int64_t begin, int64_t end);
   /// Brings every page that holds one of rows [begin, end) back into memory.
   void load(int layer, int head, int64_t begin, int64_t end);
+  /// Whether all of rows [begin, end) are in memory.
+  bool in_memory(int layer, int head, int64_t begin, int64_t end) const;
 
   /// The rows as attention reads them. Valid until the head changes.
   PagedRows rows(int layer, int head) const;

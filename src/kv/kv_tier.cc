@@ -49,6 +49,15 @@ void KvStore::drop_slot(Head& h, size_t page) {
   file_->release(std::exchange(h.slots[page], kNoSlot));
 }
 
+bool KvStore::in_memory(int layer, int head, int64_t begin, int64_t end) const {
+  const Head& h = at(layer, head);
+  LH_ASSERT(begin >= 0 && end <= h.length);
+  for (int64_t row = begin; row < end; row += layout_.page_rows - row % layout_.page_rows) {
+    if (h.pages[static_cast<size_t>(row / layout_.page_rows)] == nullptr) return false;
+  }
+  return true;
+}
+
 size_t KvStore::spilled_bytes() const {
   size_t pages = 0;
   for (const Head& h : heads_) {

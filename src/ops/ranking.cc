@@ -1,6 +1,8 @@
 #include "ops/ranking.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -12,6 +14,13 @@ std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k) {
   std::vector<int32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   if (k >= static_cast<int64_t>(order.size())) return order;
+  // NaN, which damaged weights or keys make, has no order that nth_element could rely on.
+  std::vector<float> ordered;
+  if (std::any_of(scores.begin(), scores.end(), [](float x) { return std::isnan(x); })) {
+    ordered.assign(scores.begin(), scores.end());
+    for (float& x : ordered) x = std::isnan(x) ? -std::numeric_limits<float>::infinity() : x;
+    scores = ordered;
+  }
   const auto better = [&](int32_t a, int32_t b) {
     const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
     return x > y || (x == y && a < b);

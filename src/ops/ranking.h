@@ -9,7 +9,7 @@
 namespace longhaul {
 
 /// The k highest scores (all, when there are fewer), as ascending indices. Of equal scores the
-/// lower index wins.
+/// lower index wins; NaN is below all.
 std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k);
 
 /// The k most frequent of `votes` (numbers >= 0; negative ones do not count), ascending, each once;

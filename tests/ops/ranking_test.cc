@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 namespace longhaul {
@@ -22,6 +23,15 @@ TEST(TopIndices, TakeWhatThereIs) {
   EXPECT_EQ(top_indices(Scores{3, 1}, 2), (Indices{0, 1}));
   EXPECT_TRUE(top_indices(Scores{3, 1}, 0).empty());
   EXPECT_TRUE(top_indices(Scores{}, 3).empty());
+}
+
+TEST(TopIndices, TakeWhatIsNoNumberLast) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(top_indices(Scores{none, 1, none, -5, 3}, 3), (Indices{1, 3, 4}));
+  EXPECT_EQ(top_indices(Scores{none, none, 2, none}, 2), (Indices{0, 2}));
+  Scores many(1000, none);
+  for (size_t i = 0; i < many.size(); i += 7) many[i] = static_cast<float>(i % 5);
+  for (const int32_t i : top_indices(many, 100)) EXPECT_EQ(i % 7, 0);
 }
 
 TEST(TopIndices, EqualChoosingTheBestOneByOne) {
