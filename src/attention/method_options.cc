@@ -125,7 +125,11 @@ MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
   spec.profile_prefix_ = shape.profile_prefix;
   for (const auto& [key, text] : read_profile(shape.profile_prefix, info_->name)) {
     try {
-      const std::string value = canonical_value(info_->name, find_option(key, *info_), text);
+      const OptionInfo& option = find_option(key, *info_);
+      const std::string value = canonical_value(info_->name, option, text);
+      if (option.writes || value.find("save=") != std::string::npos) {
+        user_error("options.{}: a profile makes no method write files", key);
+      }
       spec.profile_[key] = value;
       const bool given = std::find(given_.begin(), given_.end(), key) != given_.end();
       if (!given) spec.options_.values_[key] = value;

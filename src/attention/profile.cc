@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "format/json_file.h"
+#include "format/printable.h"
 
 namespace longhaul {
 
@@ -26,7 +27,12 @@ std::map<std::string, std::string> read_profile(const std::string& prefix,
       options[key] = value.dump();
     } else if (value.is_object() && value.size() == 1 && value.contains("file") &&
                value["file"].is_string()) {
-      options[key] = (path.parent_path() / value["file"].get<std::string>()).string();
+      const std::filesystem::path name = value["file"].get<std::string>();
+      if (name.empty() || name != name.filename() || name == "..") {
+        user_error("{}: options.{}: {} is no name of a file beside it", path.string(), key,
+                   printable(name.string()));
+      }
+      options[key] = (path.parent_path() / name).string();
     } else {
       user_error("{}: options.{}: must be a text, a number, true, false or {{\"file\": NAME}}",
                  path.string(), key);

@@ -53,6 +53,30 @@ TEST(Profile, ReplacesDefaultsAndIsReplacedByTheCommandLine) {
   EXPECT_TRUE(deep);
 }
 
+TEST(Profile, ReadsFilesBesideItOnly) {
+  for (const char* name : {"", "..", "/etc/passwd", "../g.tsv", "a/g.tsv"}) {
+    const Folder folder(fmt::format("{{\"options\": {{\"gates\": {{\"file\": \"{}\"}}}}}}", name));
+    const std::string error = error_of([&] { folder.make("probe"); });
+    EXPECT_NE(error.find("options.gates: '" + std::string(name) + "' is no name of a file beside"),
+              std::string::npos)
+        << error;
+  }
+}
+
+TEST(Profile, MakesNoMethodWriteFiles) {
+  for (const auto& [method, options] : std::vector<std::pair<const char*, const char*>>{
+           {"minference", R"("save": "found.json")"},
+           {"trianglemix", R"("dense": "minference", "dense_options": "save=found.json")"}}) {
+    const TempFolder folder;
+    folder.write(fmt::format("{}.json", method), fmt::format("{{\"options\": {{{}}}}}", options));
+    ModelShape shape = small_shape(1, 1, 1, 32);
+    shape.profile_prefix = (folder.path() / "").string();
+    const std::string error = error_of([&] { MethodSpec::parse(method).make(shape); });
+    EXPECT_NE(error.find(fmt::format("{}.json: options.", method)), std::string::npos) << error;
+    EXPECT_NE(error.find("a profile makes no method write files"), std::string::npos) << error;
+  }
+}
+
 TEST(Profile, TheTextSaysWhatDiffersFromTheBareNameForThisModel) {
   const Folder folder(R"({"options": {"share": 0.25}})");
   const auto text = [&](const char* given) {
