@@ -142,6 +142,7 @@ const SessionOptions& Session::options() const { return state_->options; }
 std::span<const int32_t> Session::tokens() const { return state_->tokens; }
 std::span<const float> Session::logits() const { return state_->logits; }
 const KvStore& Session::store() const { return state_->store(); }
+void Session::observe(AttentionObserver observer) { state_->decoder.observe(std::move(observer)); }
 MemoryForecast Session::forecast(int64_t tokens) const { return state_->forecast(tokens); }
 
 bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
@@ -154,11 +155,13 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   s.set_angles(begin + count);
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
   const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
-  s.drop_other_streams();
-  for (int i = 1; i < s.method->streams(); ++i) s.streams.push_back(s.store().fork());
-  const bool finished = s.run_passes(tokens, begin, passes, hooks);
-  s.drop_other_streams();
-  return finished;
+  return s.whole_or_nothing([&] {
+    s.drop_other_streams();
+    for (int i = 1; i < s.method->streams(); ++i) s.streams.push_back(s.store().fork());
+    const bool finished = s.run_passes(tokens, begin, passes, hooks);
+    s.drop_other_streams();
+    return finished;
+  });
 }
 
 void Session::decode(int32_t token) {
@@ -167,19 +170,21 @@ void Session::decode(int32_t token) {
   if (limit > 0 && static_cast<int64_t>(s.tokens.size()) >= limit) {
     user_error("--ctx {}: the context is full", limit);
   }
-  const int64_t position = static_cast<int64_t>(s.tokens.size());
-  const Pass pass{0, 1};
-  const float* hidden = s.decoder.forward({.tokens = {&token, 1},
-                                           .position = position,
-                                           .decoding = true,
-                                           .pass = pass,
-                                           .store = &s.store(),
-                                           .streams = s.streams},
-                                          *s.method);
-  s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
-  s.decoder.logits(hidden, 1, s.logits.data());
-  s.method->retain_streams(s.streams, pass, false);
-  s.tokens.push_back(token);
+  s.whole_or_nothing([&] {
+    const Pass pass{0, 1};
+    const float* hidden = s.decoder.forward({.tokens = {&token, 1},
+                                             .position = static_cast<int64_t>(s.tokens.size()),
+                                             .decoding = true,
+                                             .pass = pass,
+                                             .store = &s.store(),
+                                             .streams = s.streams},
+                                            *s.method);
+    s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
+    s.decoder.logits(hidden, 1, s.logits.data());
+    s.method->retain_streams(s.streams, pass, false);
+    s.tokens.push_back(token);
+    return true;
+  });
 }
 
 int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {

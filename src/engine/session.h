@@ -74,10 +74,11 @@ class Session {
   MemoryForecast forecast(int64_t tokens) const;
 
   /// Reads tokens. Returns false when it was cancelled between passes (what was kept stays).
-  /// Throws UserError when they pass `context`, or the forecast passes the memory limit.
+  /// Throws UserError when they pass `context`, or the forecast passes the memory limit; nothing
+  /// has changed then. Where a pass throws (a full disk), the session forgets everything.
   bool prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks = {});
 
-  /// Reads one generated token.
+  /// Reads one generated token. Where that throws, the session forgets everything.
   void decode(int32_t token);
 
   /// Logits [vocab] after the last token read.
@@ -94,6 +95,9 @@ class Session {
   /// Replaces this session's contents. Throws UserError naming what does not fit; the session is
   /// unchanged then.
   void load(const std::filesystem::path& file);
+
+  /// What the method shows its rows, from now on: for analyses.
+  void observe(AttentionObserver observer);
 
   SessionReport report() const;
   const KvStore& store() const;

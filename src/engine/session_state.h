@@ -24,6 +24,17 @@ struct Session::State {
   bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
                   const PrefillHooks& hooks);
   void run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks);
+  /// Runs `passes`. What an exception leaves, some layers with a pass's rows and some without, is
+  /// no context: everything is forgotten then.
+  template <class Passes>
+  bool whole_or_nothing(Passes&& passes) {
+    try {
+      return passes();
+    } catch (...) {
+      reset();
+      throw;
+    }
+  }
   KvStore& store() { return streams.front(); }
   const KvStore& store() const { return streams.front(); }
   void drop_other_streams() { streams.erase(streams.begin() + 1, streams.end()); }

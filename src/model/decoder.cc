@@ -60,6 +60,9 @@ Decoder::Decoder(Decoder&&) noexcept = default;
 
 const ModelShape& Decoder::shape() const { return state_->shape; }
 const LayerStep::Workspace& Decoder::workspace() const { return state_->workspace; }
+void Decoder::observe(AttentionObserver observer) {
+  state_->workspace.observer = std::move(observer);
+}
 
 void Decoder::set_context_length(int64_t tokens) {
   if (!state_->model.config.rope.depends_on_length()) return;

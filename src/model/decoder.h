@@ -22,6 +22,9 @@ struct ForwardPass {
   std::span<KvStore> streams;  ///< of the session
 };
 
+/// Sees the tasks of an attention call before they run.
+using AttentionObserver = decltype(LayerStep::Workspace::observer);
+
 class Decoder {
  public:
   /// `model` must outlive the decoder.
@@ -47,6 +50,8 @@ class Decoder {
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
 
   const LayerStep::Workspace& workspace() const;
+  /// Of every attention call from now on, in the order of layers (analyses, tests).
+  void observe(AttentionObserver observer);
 
  private:
   struct State;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/byte_stream.h"
+#include "base/error.h"
 #include "engine/session.h"
 #include "format/temp_folder.h"
 
@@ -25,6 +26,8 @@ std::vector<Seen> seen;
 PromptFacts asked;
 std::function<void()> on_pass;
 int retained = 0, last_of_prompts = 0;
+bool failing = false;
+int failing_layer = 0;
 
 /// Dense attention over each of two streams, with the passes that a test plans. What stream 1 keeps
 /// goes to stream 0 as well.
@@ -43,6 +46,7 @@ class Planned final : public AttentionMethod {
       if (on_pass) on_pass();
     }
     step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
+    if (failing && step.layer == failing_layer) user_error("the disk is full");
     if (step.pass.stream == 1 && !step.pass.discard) {
       step.streams[0].append(step.layer, step.rows, step.rotated_k(), step.v);
     }
@@ -178,6 +182,25 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
     session.decode(5);
     EXPECT_EQ(seen.front().lengths.size(), 1u) << "other streams are gone";
   }
+}
+
+TEST_F(Passes, OneThatThrowsLeavesNoContext) {
+  Session fresh(engine_, options("planned")), session(engine_, options("planned"));
+  ASSERT_TRUE(fresh.prefill(tokens_));
+  seen.clear();
+  failing_layer = 3;  // layers 0 to 2 hold the pass's rows then
+  on_pass = [] { failing = seen.size() == 3; };
+  EXPECT_THROW(session.prefill(tokens_), UserError);
+  EXPECT_TRUE(session.tokens().empty());
+  EXPECT_EQ(session.store().longest(), 0);
+  failing = false;
+  on_pass = nullptr;
+  ASSERT_TRUE(session.prefill(tokens_));
+  EXPECT_TRUE(std::equal(session.logits().begin(), session.logits().end(), fresh.logits().begin()));
+  failing = true;
+  EXPECT_THROW(session.decode(5), UserError);
+  EXPECT_TRUE(session.tokens().empty());
+  failing = false;
 }
 
 }  // namespace
