@@ -99,7 +99,8 @@ int run(const PerplexityFlags& flags) {
   size_t replaced = 0;
   const auto tokens = engine->tokenizer().encode(text, {}, &replaced);
   warn_replaced(replaced);
-  plan.instruction = engine->tokenizer().encode(flags.instruction);
+  // It stands in the middle of a text: no BOS.
+  plan.instruction = engine->tokenizer().encode(flags.instruction, {.add_special = false});
   warn_beyond_training(*engine, session,
                        std::min<int64_t>(plan.window, static_cast<int64_t>(tokens.size())));
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "cli/program.h"
 
 namespace longhaul {
@@ -36,6 +39,30 @@ TEST(Commands, PerplexityCountsEveryToken) {
   EXPECT_NEAR(json["perplexity"].get<double>(), std::exp(json["mean_nll"].get<double>()), 1e-6);
   const Outcome plain = program.run({"perplexity", "-", "--ctx", "128"}, text);
   EXPECT_TRUE(has(plain.out, {"perplexity", "mean -ln p", "scored"}));
+}
+
+/// A tokenizer that begins texts with BOS puts none between what is read and what is scored.
+TEST(Commands, PerplexityHasNoInstructionUnlessOneIsGiven) {
+  namespace fs = std::filesystem;
+  Program program;
+  const fs::path model = program.folder().path() / "bos";
+  fs::create_directory(model);
+  for (const auto& entry : fs::directory_iterator(fs::path(LONGHAUL_MODELS) / "nano")) {
+    if (entry.path().filename() == "tokenizer_config.json") continue;
+    fs::create_symlink(entry.path(), model / entry.path().filename());
+  }
+  std::ifstream in(fs::path(LONGHAUL_MODELS) / "nano" / "tokenizer_config.json");
+  auto config = nlohmann::json::parse(in);
+  config["add_bos_token"] = true;
+  config["bos_token"] = "<|im_start|>";
+  std::ofstream(model / "tokenizer_config.json") << config;
+  const auto text = program.folder().write("text.txt", std::string(400, 'a') + " harbour");
+  const Program::Arguments run{"perplexity", text, "-m", model, "--ctx", "32", "--prefill", "16"};
+  Program::Arguments json = run, citrus = run;
+  json.emplace_back("--json");
+  citrus.insert(citrus.end(), {"--attention", "citrus"});
+  EXPECT_EQ(program.run(json).json()["instruction_tokens"], 0);
+  EXPECT_TRUE(refused(program.run(citrus), {"citrus", "--instruction"}));
 }
 
 TEST(Commands, BenchMeasures) {

@@ -148,7 +148,7 @@ TEST(Perplexity, AnInstructionIsReadButNotScored) {
   SessionOptions options;
   const PerplexityPlan plain{.window = 100, .stride = 100};
   PerplexityPlan asked = plain;
-  asked.instruction = golden.engine->tokenizer().encode("Go on.");
+  asked.instruction = golden.engine->tokenizer().encode("Go on.", {.add_special = false});
   const auto without = measure_perplexity(golden.engine, options, text, plain);
   const auto dense = measure_perplexity(golden.engine, options, text, asked);
   EXPECT_EQ(dense.tokens_scored, without.tokens_scored);
