@@ -56,17 +56,15 @@ class Chat {
 
  private:
   /// The documents are read before the first question is there; that costs the first token nothing
-  /// then. Only where the method can drop the placeholder again.
+  /// then. Not where a method chooses what it keeps at a prompt's end: it waits for the question.
   void read_ahead() {
     const Engine& engine = session_.engine();
     if (!session_.options().attention.make(engine.model().shape)->can_rewind()) return;
-    PromptFlags flags = prompt_;
-    flags.question = "?";
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
-    const Prompt prompt = compose_prompt(flags, documents_, engine);
-    warn_of_other_text(prompt.tokens);
-    run_turn(session_, prompt.tokens, prompt.instruction, reading, interrupt_);
+    const std::vector<int32_t> tokens = compose_before_question(prompt_, documents_, engine);
+    warn_of_other_text(tokens);
+    run_turn(session_, tokens, 0, reading, interrupt_);
   }
 
   /// Once: from the first turn on the session is this conversation's.

@@ -53,6 +53,17 @@ Prompt compose_chat(const PromptFlags& flags, const std::string& text, const Eng
   return prompt;
 }
 
+Prompt compose(const PromptFlags& flags, const std::vector<std::string>& documents,
+               const Engine& engine, size_t* replaced) {
+  // A bare text is the user's business to the last byte; a message does not end in newlines.
+  const bool one_bare_text = flags.raw && flags.question.empty() && documents.size() == 1;
+  const std::string text =
+      one_bare_text ? documents.front() : join_documents(documents, flags.question);
+  if (is_blank(text)) refuse_empty_prompt();
+  return flags.raw ? compose_raw(flags, text, engine, replaced)
+                   : compose_chat(flags, text, engine, replaced);
+}
+
 }  // namespace
 
 void refuse_empty_prompt() {
@@ -88,19 +99,29 @@ ChatTemplate PromptFlags::template_of(const Engine& engine) const {
 
 Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,
                       const Engine& engine) {
-  // A bare text is the user's business to the last byte; a message does not end in newlines.
-  const bool one_bare_text = flags.raw && flags.question.empty() && documents.size() == 1;
-  const std::string text =
-      one_bare_text ? documents.front() : join_documents(documents, flags.question);
-  if (is_blank(text)) {
-    refuse_empty_prompt();
-  }
   size_t replaced = 0;
-  Prompt prompt = flags.raw ? compose_raw(flags, text, engine, &replaced)
-                            : compose_chat(flags, text, engine, &replaced);
+  Prompt prompt = compose(flags, documents, engine, &replaced);
   warn_replaced(replaced);
   if (prompt.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
   return prompt;
+}
+
+std::vector<int32_t> compose_before_question(const PromptFlags& flags,
+                                             const std::vector<std::string>& documents,
+                                             const Engine& engine) {
+  if (is_blank(join_documents(documents, ""))) refuse_empty_prompt();
+  PromptFlags asked = flags;
+  size_t replaced = 0;
+  asked.question = "What?";
+  std::vector<int32_t> tokens = compose(asked, documents, engine, &replaced).tokens;
+  asked.question = "1";  // shares no beginning with the other one
+  const std::vector<int32_t> other = compose(asked, documents, engine, nullptr).tokens;
+  const auto [end, ignored] =
+      std::mismatch(tokens.begin(), tokens.end(), other.begin(), other.end());
+  tokens.erase(end, tokens.end());
+  warn_replaced(replaced);
+  if (tokens.empty()) user_error("the texts give no tokens that stay whatever is asked");
+  return tokens;
 }
 
 }  // namespace longhaul

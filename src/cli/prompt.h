@@ -36,4 +36,10 @@ struct Prompt {
 Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,
                       const Engine& engine);
 
+/// The tokens with which every prompt on these documents begins, whatever the question will be: a
+/// session that has read them goes on with any question, also where its method cannot go back.
+std::vector<int32_t> compose_before_question(const PromptFlags& flags,
+                                             const std::vector<std::string>& documents,
+                                             const Engine& engine);
+
 }  // namespace longhaul

@@ -32,6 +32,7 @@ struct RunFlags {
 
   void add_to(CLI::App& app);
   void check() const;
+  Prompt prompt_of(const std::vector<std::string>& documents, const Engine& engine) const;
 };
 
 void RunFlags::add_to(CLI::App& app) {
@@ -58,6 +59,13 @@ void RunFlags::check() const {
   if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
   if (!interactive && prompt.files.empty() && prompt.question.empty()) refuse_empty_prompt();
   if (!save.empty()) check_save_target(save);
+}
+
+/// Where texts are only read, to be asked about later: what stays whatever will be asked.
+Prompt RunFlags::prompt_of(const std::vector<std::string>& documents, const Engine& engine) const {
+  const bool only_read = !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
+  if (only_read) return {compose_before_question(prompt, documents, engine)};
+  return compose_prompt(prompt, documents, engine);
 }
 
 /// Exit status of a single answer.
@@ -97,10 +105,11 @@ int run(const RunFlags& flags) {
     return status;
   }
   turn.save = flags.save;
-  const Prompt prompt = compose_prompt(flags.prompt, documents, *engine);
+  const Prompt prompt = flags.prompt_of(documents, *engine);
   warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
-  if (!flags.load.empty()) warn_other_text(session, prompt.tokens, flags.load);
+  const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
+  if (loaded > 0 && facts.reading.reused == 0 && !warned) warn_read_anew(session, flags.load);
   facts.loaded_tokens = loaded;
   facts.session_load_seconds = load_seconds;
   return finish(flags, facts, session);

@@ -39,4 +39,11 @@ bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
   return true;
 }
 
+void warn_read_anew(const Session& session, const std::filesystem::path& file) {
+  warn(
+      "--load {}: {} cannot go back to where this prompt leaves the saved one, so all of it was "
+      "read anew; saved without a question (-n 0 --save FILE, no -p) it goes on with any",
+      file.string(), session.options().attention.text());
+}
+
 }  // namespace longhaul

@@ -18,4 +18,7 @@ void check_save_target(const std::filesystem::path& file);
 bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
                      const std::filesystem::path& file);
 
+/// Warns that nothing of the session loaded from `file` could be used, and says what to save.
+void warn_read_anew(const Session& session, const std::filesystem::path& file);
+
 }  // namespace longhaul

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attention/registry.h"
 #include "cli/program.h"
 
 namespace longhaul {
@@ -164,6 +165,44 @@ TEST(Run, SavedSessionsAreNotReadAgain) {
   std::filesystem::resize_file(session, std::filesystem::file_size(session) - 100);
   o = program.run({"run", "-f", file, "--load", session, "-p", kNumberQuestion});
   EXPECT_TRUE(refused(o, {"text.session"}));
+}
+
+/// Also methods that cannot go back: what was saved is what stays whatever is asked.
+TEST(Run, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string session = program.folder().path() / "text.session";
+  for (const MethodInfo& method : attention_methods()) {
+    if (method.name == "citrus") continue;  // reads nothing without a question
+    SCOPED_TRACE(method.name);
+    const std::string name(method.name);
+    Outcome o = program.run(
+        {"run", "--attention", name, "-f", file, "-n", "0", "--save", session, "--json"});
+    ASSERT_EQ(o.status, 0) << o.err;
+    const int64_t read = o.json()["prompt_tokens"];
+    EXPECT_GT(read, 900);
+    o = program.run({"run", "--attention", name, "-f", file, "--load", session, "-p",
+                     kNumberQuestion, "-n", "2", "--json"});
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.json()["reused_tokens"], read);
+    EXPECT_EQ(o.err, "");
+  }
+}
+
+TEST(Run, ASessionThatIsOfNoUseIsToldOf) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string session = program.folder().path() / "text.session";
+  const Program::Arguments run{"run", "-q", "--attention", "streamingllm:recent=400",
+                               "-f",  file, "-n",          "2"};
+  const auto with = [&](Program::Arguments more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return program.run(more);
+  };
+  ASSERT_EQ(with({"-p", "Where?", "--save", session}).err, "");
+  const Outcome o = with({"-p", "When?", "--load", session});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.err, {"warning: --load " + session, "streamingllm", "read anew", "-n 0"}));
 }
 
 TEST(Run, ASessionOfAnotherTextIsWarnedAbout) {
