@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "engine/generate.h"
 #include "engine/perplexity.h"
+#include "eval/answer_recall.h"
 #include "eval/scorers.h"
 
 namespace longhaul {
@@ -85,8 +86,13 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
   record.prompt_tokens = static_cast<int64_t>(prompt.tokens.size());
   record.expected = sample.answers;
   bool cancelled = false;
+  std::vector<int64_t> answer = answer_tokens(engine->tokenizer(), prompt, sample.answers);
   note_errors(record, [&] {
+    AnswerRecall recall(std::move(answer), engine->model().config.layers, record.prompt_tokens);
     Session session(engine, options);
+    session.observe([&recall](const LayerStep& step, std::span<const AttendTask> tasks) {
+      recall.observe(step, tasks);
+    });
     const Reading reading = read(session, prompt, cancel, shared);
     asked.engine_seconds = reading.spent;
     cancelled = !reading.finished;
@@ -110,6 +116,7 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
     record.first_token_seconds = record.prefill_seconds + reply.first_token_seconds;
     record.decode_tokens_per_second = reply.tokens_per_second();
     note_costs(record, session.report());
+    record.recall = recall.by_layer();
     record.score = score_reply(sample, reply.text);
   });
   if (!cancelled) asked.records.push_back(std::move(record));

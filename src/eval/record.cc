@@ -81,6 +81,19 @@ class Fields {
     }
   }
 
+  void shares(const char* key, std::vector<double>& values) const {
+    if (const json* found = find(key, false)) {
+      if (!found->is_array()) refuse(key, "must be an array of numbers from 0 to 1", *found);
+      for (const json& item : *found) {
+        const double value = item.is_number() ? item.get<double>() : -1;
+        if (!(value >= 0 && value <= 1)) {
+          refuse(key, "must be an array of numbers from 0 to 1", item);
+        }
+        values.push_back(value);
+      }
+    }
+  }
+
   bool has(const char* key) const { return object_.contains(key); }
 
  private:
@@ -101,6 +114,12 @@ class Fields {
 };
 
 }  // namespace
+
+std::string Record::key() const {
+  constexpr char kPart = '\x1f';  // a control character, which names do not hold
+  return task + kPart + (opening ? '1' : '0') + kPart + std::to_string(length) + kPart + id +
+         kPart + method;
+}
 
 std::string to_json(const Record& r) {
   const bool scored = std::isfinite(r.score);
@@ -123,6 +142,10 @@ std::string to_json(const Record& r) {
   line["kv_bytes"] = r.kv_bytes;
   line["pairs_share"] = finite(r.pairs_share);
   line["attention_seconds"] = finite(r.attention_seconds);
+  if (!r.recall.empty()) {
+    ordered_json& layers = line["recall"] = ordered_json::array();
+    for (const double share : r.recall) layers.push_back(std::round(finite(share) * 1e3) / 1e3);
+  }
   if (!r.error.empty()) {
     line["error"] = r.error;
   } else if (!scored) {
@@ -163,6 +186,7 @@ Record record_from_json(const std::string& line) {
   fields.count("kv_bytes", r.kv_bytes);
   fields.real("pairs_share", r.pairs_share, 0, kLargest);
   fields.real("attention_seconds", r.attention_seconds, 0, kLargest);
+  fields.shares("recall", r.recall);
   fields.text("error", r.error);
   return r;
 }

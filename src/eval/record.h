@@ -42,7 +42,13 @@ struct Record {
   int64_t kv_bytes = 0;    ///< after the prompt
   double pairs_share = 1;  ///< attention pairs computed, of those of dense attention
   double attention_seconds = 0;
+  /// Per layer, the share of the answer's tokens that the reply's rows could see
+  /// (eval/answer_recall.h); empty where that is not known.
+  std::vector<double> recall;
   std::string error;  ///< why there is no reply; empty when there is one (score 0 then)
+
+  /// The cell's fields as one text.
+  std::string key() const;
 };
 
 /// One line of JSON without the newline, and back. from_json throws UserError (names the key).

@@ -11,13 +11,6 @@
 namespace longhaul {
 namespace {
 
-/// Fields are parted by a control character, which names do not hold.
-std::string key_of(const Record& r) {
-  constexpr char kPart = '\x1f';
-  return r.task + kPart + (r.opening ? '1' : '0') + kPart + std::to_string(r.length) + kPart +
-         r.id + kPart + r.method;
-}
-
 bool blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
@@ -51,7 +44,7 @@ RecordFile read_records(const std::filesystem::path& path) {
     } catch (const UserError& problem) {
       user_error("{} line {}: {}", path.string(), number, problem.what());
     }
-    const auto [first, is_new] = line_of_key.emplace(key_of(file.records.back()), number);
+    const auto [first, is_new] = line_of_key.emplace(file.records.back().key(), number);
     if (!is_new) {
       user_error("{} line {}: the same task, length, id and method as line {}", path.string(),
                  number, first->second);

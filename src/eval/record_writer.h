@@ -14,8 +14,9 @@ namespace longhaul {
 
 class RecordWriter {
  public:
-  /// Continues the file if there is one: reads its records, cuts off a torn last line, and locks it
-  /// against a second run. UserError when it is locked, damaged or cannot be written.
+  /// Continues the file if there is one: reads its records, cuts off a torn last line, takes out
+  /// those with an error (they are asked again: there may be more memory now), and locks it against
+  /// a second run. UserError when it is locked, damaged or cannot be written.
   explicit RecordWriter(const std::filesystem::path& folder);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
@@ -32,7 +33,7 @@ class RecordWriter {
   size_t found() const { return found_; }  ///< of them, in the file when it was opened
 
  private:
-  static std::string key_of(const Record& record);
+  void rewrite();  ///< the file, with records_
 
   std::filesystem::path path_;
   int file_ = -1;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/attention_kernels.h"
+#include "ops/visible_keys.h"
 
 namespace longhaul {
 namespace {
@@ -199,19 +200,9 @@ int64_t visible_pairs(std::span<const AttendTask> tasks) {
   int64_t pairs = 0;
   for (const AttendTask& task : tasks) {
     for (const KeySegment& s : task.segments) {
-      const auto before = [&](int64_t position) {
-        if (!s.indexed_positions) return std::clamp<int64_t>(position - s.position, 0, s.count);
-        const int32_t* end = s.index + s.count;
-        return static_cast<int64_t>(std::lower_bound(s.index, end, position - s.position) -
-                                    s.index);
-      };
       for (int r = 0; r < task.row_count; ++r) {
-        const int64_t at = task.row_position + r;
-        int64_t keys = s.count;
-        if (s.visible == Visibility::kCausal) keys = before(at + 1);
-        if (s.visible == Visibility::kWindow) keys = before(at + 1) - before(at - s.window + 1);
-        if (s.visible == Visibility::kBeyond) keys = before(at - s.window + 1);
-        pairs += keys * task.head_count;
+        const KeyRange keys = visible_keys(s, task.row_position + r);
+        pairs += (keys.end - keys.begin) * task.head_count;
       }
     }
   }

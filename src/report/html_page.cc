@@ -110,8 +110,9 @@ std::string html_what_was_run(const Results& results) {
 
 std::string html_report(const Results& results) {
   const std::string body = html_glance(results) + html_frontiers(results) + html_matrix(results) +
-                           html_tasks(results) + html_costs(results) + html_differences(results) +
-                           html_failures(results) + html_what_was_run(results);
+                           html_tasks(results) + html_recall(results) + html_costs(results) +
+                           html_differences(results) + html_failures(results) +
+                           html_what_was_run(results);
   const std::string title = escape_xml(run_title(results.runs()));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"

@@ -16,6 +16,7 @@ std::string html_glance(const Results& results);
 std::string html_frontiers(const Results& results);
 std::string html_matrix(const Results& results);
 std::string html_tasks(const Results& results);
+std::string html_recall(const Results& results);
 std::string html_costs(const Results& results);
 std::string html_differences(const Results& results);
 std::string html_failures(const Results& results);

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "report/costs.h"
+#include "report/recall.h"
 #include "report/run_title.h"
 #include "report/text.h"
 #include "report/text_formats.h"
@@ -131,6 +132,27 @@ std::string task(const Results& results, size_t variant) {
   return fmt::format("### {}\n\n{}\n\n{}", markdown_cell(v.label), words, table.text());
 }
 
+std::string recall(const Results& results) {
+  std::string out;
+  for (const RecallTable& t : recall_tables(results)) {
+    std::vector<std::string> head{"method"};
+    for (size_t layer = 0; layer < t.layers; ++layer) head.push_back(fmt::format("{}", layer));
+    MarkdownTable table(head);
+    for (const Recall& r : t.rows) {
+      std::vector<std::string> row{markdown_cell(results.series()[r.series].label)};
+      for (const double share : r.layers) row.push_back(percent_text(share));
+      row.resize(t.layers + 1, kDash);
+      table.add(std::move(row));
+    }
+    out += fmt::format("### {}\n\n{}", length_text(t.length), table.text());
+  }
+  if (out.empty()) return out;
+  return "## What the replies could see\n\nShare of the answer's tokens in the text, per cent, "
+         "that at least one head of a layer could see in the rows that chose the reply's tokens, "
+         "by layer.\n\n" +
+         out;
+}
+
 std::string failures(const Results& results) {
   constexpr size_t kMost = 50;
   MarkdownTable table({"method", "task", "length", "sample", "why"}, 5);
@@ -194,7 +216,7 @@ std::string markdown_report(const Results& results) {
       "Wilson's where "
       "every sample scores 0 or 1, Student's t otherwise.\n\n";
   for (size_t v = 0; v < results.variants().size(); ++v) out += task(results, v);
-  return out + failures(results);
+  return out + recall(results) + failures(results);
 }
 
 std::vector<std::string> comparison_notes(const Comparison& comparison) {

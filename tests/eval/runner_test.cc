@@ -208,6 +208,13 @@ TEST(Runner, ErrorsOfOneMethodAreRecords) {
     EXPECT_TRUE(has(r.error, {"--ctx 100"}));
     EXPECT_EQ(r.score, 0);
   }
+
+  settings.session.context = 0;
+  const EvalOutcome again = run(settings, folder.path(), {"passkey"});
+  EXPECT_EQ(again.found, 0u) << "what failed is asked again";
+  ASSERT_EQ(again.records.size(), 4u);
+  for (const Record& r : again.records) EXPECT_EQ(r.error, "");
+  EXPECT_EQ(run(settings, folder.path(), {"passkey"}).found, 4u);
 }
 
 TEST(Runner, CancelledRunKeepsWhatIsDoneAndGoesOn) {

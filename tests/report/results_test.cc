@@ -8,7 +8,10 @@
 
 #include "report/compare.h"
 #include "report/costs.h"
+#include "report/html_page.h"
+#include "report/recall.h"
 #include "report/run_maker.h"
+#include "report/text_formats.h"
 
 namespace longhaul {
 namespace {
@@ -110,6 +113,27 @@ TEST_F(ResultsTest, ComparesMethodsOnTheSameSamples) {
   EXPECT_EQ(c.by_length[1].p_holm, 0.125);  // of two comparisons
   EXPECT_EQ(pairs_of_methods(r, "dense", "snapkv").size(), 1);
   EXPECT_TRUE(has(error_of([&] { pairs_against(r, "infllm"); }), {"infllm", "snapkv:capacity=64"}));
+}
+
+TEST_F(ResultsTest, RecallIsTheMeanOfTheRecordsThatTellIt) {
+  std::vector<Record> records{answer("dense", "0", 1), answer("dense", "1", 1),
+                              answer("snapkv:capacity=64", "0", 0),
+                              answer("snapkv:capacity=64", "1", 0), answer("dense", "2", 1, 8192)};
+  records[0].recall = {1, 1};
+  records[2].recall = {0.5, 0};
+  records[3].recall = {0.25, 1};
+  const Results& results = results_of({records});
+  const std::vector<RecallTable> tables = recall_tables(results);
+  ASSERT_EQ(tables.size(), 1u) << "nothing is known of 8,192 tokens";
+  EXPECT_EQ(tables[0].length, 4096);
+  EXPECT_EQ(tables[0].layers, 2u);
+  ASSERT_EQ(tables[0].rows.size(), 2u);
+  EXPECT_EQ(tables[0].rows[0].answers, 1);
+  EXPECT_EQ(tables[0].rows[1].layers, (std::vector<double>{0.375, 0.5}));
+  const std::string page = html_report(results), text = markdown_report(results);
+  EXPECT_NE(page.find("id=\"recall\""), std::string::npos);
+  EXPECT_NE(text.find("## What the replies could see"), std::string::npos);
+  EXPECT_NE(text.find("| snapkv |  38 |  50 |"), std::string::npos) << text;
 }
 
 TEST_F(ResultsTest, RunsWithDifferentSamplesCountOnlyTheCommonOnes) {

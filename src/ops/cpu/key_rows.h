@@ -1,15 +1,12 @@
 #pragma once
-// Reading rows of a key segment: where row i lies, its elements as f32, rotated where asked, and
-// which keys a query row may see. For *.isa.cc only.
+// Reading rows of a key segment: where row i lies, its elements as f32, rotated where asked. For
+// *.isa.cc only.
 
 #include "ops/attention.h"
 #include "ops/cpu/simd.h"
+#include "ops/visible_keys.h"
 
 namespace longhaul::LH_ISA {
-
-static inline int64_t row_of(const KeySegment& s, int64_t i) {
-  return s.index != nullptr ? s.index[i] : s.begin + i;
-}
 
 static inline int64_t position_of(const KeySegment& s, int64_t i) {
   return s.indexed_positions ? s.position + s.index[i] : s.position + i;
@@ -119,42 +116,6 @@ static inline void rotate_in_place(const Rotations& r, int64_t position, float* 
     const float a = x[t], b = x[t + half];
     x[t] = a * cosine[t] - b * sine[t];
     x[t + half] = b * cosine[t] + a * sine[t];
-  }
-}
-
-/// Number of the segment's keys that stand before `position`.
-static inline int64_t keys_before(const KeySegment& s, int64_t position) {
-  if (!s.indexed_positions) {
-    const int64_t n = position - s.position;
-    return n < 0 ? 0 : n > s.count ? s.count : n;
-  }
-  int64_t low = 0, high = s.count;
-  while (low < high) {
-    const int64_t middle = (low + high) / 2;
-    if (s.position + s.index[middle] < position) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-struct KeyRange {
-  int64_t begin, end;
-};
-
-/// The keys of the segment that a row at `position` sees: always one stretch.
-static inline KeyRange visible_keys(const KeySegment& s, int64_t position) {
-  switch (s.visible) {
-    case Visibility::kCausal:
-      return {0, keys_before(s, position + 1)};
-    case Visibility::kWindow:
-      return {keys_before(s, position - s.window + 1), keys_before(s, position + 1)};
-    case Visibility::kBeyond:
-      return {0, keys_before(s, position - s.window + 1)};
-    default:
-      return {0, s.count};
   }
 }
 

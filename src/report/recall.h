@@ -1,0 +1,27 @@
+#pragma once
+// What the rows that chose the replies could see of the answers, by layer (Record::recall).
+
+#include <cstdint>
+#include <vector>
+
+#include "report/results.h"
+
+namespace longhaul {
+
+/// A method at a length, over all tasks.
+struct Recall {
+  size_t series = 0;
+  int64_t answers = 0;         ///< records that tell it
+  std::vector<double> layers;  ///< means, 0..1
+};
+
+struct RecallTable {
+  int64_t length = 0;
+  size_t layers = 0;  ///< of the model with most
+  std::vector<Recall> rows;
+};
+
+/// Lengths ascending; methods whose records say nothing are left out.
+std::vector<RecallTable> recall_tables(const Results& results);
+
+}  // namespace longhaul
