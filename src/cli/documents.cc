@@ -42,15 +42,30 @@ bool has_null_bytes(std::string_view text) {
   return text.substr(0, kSniffedBytes).find('\0') != std::string_view::npos;
 }
 
+struct OtherFormat {
+  std::string_view begins;
+  const char* what;
+  const char* make_text;  ///< the command; {} is the file
+};
+
+// What people take for a text, by its first bytes.
+constexpr OtherFormat kOtherFormats[] = {
+    {"%PDF-", "a PDF, not text", "pdftotext {} text.txt"},
+    {"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8 {} > text.txt"},
+    {"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8 {} > text.txt"},
+    {"PK\3\4", "a ZIP archive (docx, odt, epub), not text", "pandoc -t plain {} -o text.txt"},
+    {"{\\rtf", "RTF, not plain text", "pandoc -f rtf -t plain {} -o text.txt"},
+    {"\x1f\x8b", "a gzip file", "gunzip -c {} > text.txt"},
+    {"GGUF", "a model, not text", nullptr},
+};
+
 void refuse_other_formats(std::string_view text, const std::string& file) {
   const std::string name = file == "-" ? "standard input" : file;
-  if (text.starts_with("%PDF-")) {
-    user_error("{}: this is a PDF, not text; convert it first: pdftotext {} text.txt", name,
-               file == "-" ? "FILE.pdf" : file);
-  }
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-    user_error("{}: this is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 {} > text.txt", name,
-               file == "-" ? "FILE" : file);
+  for (const OtherFormat& format : kOtherFormats) {
+    if (!text.starts_with(format.begins)) continue;
+    if (format.make_text == nullptr) user_error("{}: this is {}", name, format.what);
+    user_error("{}: this is {}; convert it first: {}", name, format.what,
+               fmt::format(fmt::runtime(format.make_text), file == "-" ? "FILE" : file));
   }
   if (has_null_bytes(text)) warn("{}: holds zero bytes and is probably no text", name);
   if (text.empty()) warn("{}: is empty", name);

@@ -25,6 +25,7 @@ int run_program(int argc, char** argv) {
       "'longhaul COMMAND --help' shows a command's flags and an example.\n"
       "Example: longhaul run -m nano -f book.txt -p 'What is the pass key?'");
   program.get_formatter()->column_width(34);
+  program.require_subcommand(0, 1);  // a folder or a text may be named as a second one
   const std::array commands = {
       add_run_command(program),      add_perplexity_command(program), add_bench_command(program),
       add_eval_command(program),     add_report_command(program),     add_inspect_command(program),

@@ -38,10 +38,12 @@ void check_magic(ByteReader& reader, std::span<const std::byte> bytes) {
   if (start == kLfs) {
     user_error("{}: a Git LFS pointer, not the model itself: run `git lfs pull`", reader.file());
   }
-  if (bytes.size() < 4 || reader.read<uint32_t>("magic") != kMagic) {
-    user_error("{}: not a GGUF file: it begins with {}", reader.file(),
-               printable(start.substr(0, 4)));
-  }
+  if (bytes.empty()) user_error("{}: not a GGUF file: it is empty", reader.file());
+  if (bytes.size() >= 4 && reader.read<uint32_t>("magic") == kMagic) return;
+  const std::string_view name = reader.file();
+  const bool of_folder = name.ends_with(".json") || name.ends_with(".safetensors");
+  user_error("{}: not a GGUF file: it begins with {}{}", name, printable(start.substr(0, 4)),
+             of_folder ? "; of a Hugging Face model give the folder" : "");
 }
 
 void check_version(ByteReader& reader) {

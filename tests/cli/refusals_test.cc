@@ -106,6 +106,14 @@ TEST(Refusals, FilesThatAreNoText) {
   EXPECT_TRUE(refused(program.run({"run", "-f", "-", "-p", "x"}, "%PDF-1.4"), {"pdftotext"}));
   EXPECT_TRUE(refused(program.run({"perplexity", pdf}), {"report.pdf", "pdftotext"}));
   EXPECT_TRUE(refused(program.run({"run", "-f", wide, "-p", "x"}), {"wide.txt", "UTF-16"}));
+  for (const auto& [begins, what] : std::vector<std::pair<std::string, const char*>>{
+           {std::string("PK\3\4", 4), "convert it first: pandoc -t plain "},
+           {"{\\rtf1", "pandoc -f rtf"},
+           {"\x1f\x8b\x08", "gunzip -c"},
+           {"GGUF", "a model, not text"}}) {
+    const auto file = program.folder().write("other", begins + "more");
+    EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x"}), {"other: this is", what}));
+  }
   EXPECT_TRUE(refused(program.run({"run", "-f", "/tmp", "-p", "x"}), {"/tmp", "folder"}));
   EXPECT_TRUE(refused(program.run({"run", "-f", "/no/such", "-p", "x"}), {"/no/such"}));
 }

@@ -84,7 +84,7 @@ TEST(GgufReader, PlainIntegersAreListedAsUnreadable) {
 }
 
 TEST(GgufReader, NotAGgufFile) {
-  EXPECT_TRUE(has(failure(std::string("")), {"x.gguf", "not a GGUF file"}));
+  EXPECT_TRUE(has(failure(std::string("")), {"x.gguf", "not a GGUF file: it is empty"}));
   EXPECT_TRUE(has(failure(std::string("GG")), {"not a GGUF file", "'GG'"}));
   EXPECT_TRUE(has(failure(std::string("PK\x03\x04 and so on")), {"not a GGUF", "'PK\\x03\\x04'"}));
   EXPECT_TRUE(
