@@ -2,6 +2,7 @@
 """Writes the small seed files of fuzz/corpus. Needs: pip install gguf numpy.
 Run: tools/make_fuzz_seeds.py [FOLDER]
 """
+import base64
 import json
 import pathlib
 import struct
@@ -49,6 +50,7 @@ def safetensors_bytes() -> bytes:
     return struct.pack("<Q", len(text)) + text + bytes(30)
 
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 HIDDEN, FFN, HEADS, HEAD_DIM, VOCAB = 4, 8, 2, 2, 5
 
 
@@ -135,15 +137,76 @@ def kv_store_bytes() -> bytes:
         + head([], [], (0, 3))
 
 
+def session_edit_bytes(choice: int, at: int, value: int) -> bytes:
+    """For model and method `choice`: eight bytes of the saved file, from `at` on, are `value`."""
+    return struct.pack("<BHBq", choice, at, 2, value)
+
+
+def texts(*parts: str) -> bytes:
+    return b"\0".join(part.encode() for part in parts)
+
+
+def chat_bytes(name: str) -> bytes:
+    """A template and a conversation: a message's first byte modulo 3 is its role."""
+    chat = ROOT / "tests/data/tokenizer/chat" / f"{name}.jinja"
+    return texts(chat.read_text(), "0Be brief.", "1Who? <|im_end|></s>", "2<think>\nHm\n</think>\n\nI.",
+                 "1{{ bos }} [/INST]")
+
+
+def folder_bytes(tiktoken: bool) -> bytes:
+    added = {"3": {"content": "<e>", "special": True, "lstrip": False, "rstrip": True}}
+    config = {"tokenizer_class": "Qwen2Tokenizer", "bos_token": {"content": "<e>"}, "eos_token": "<e>",
+              "add_bos_token": True, "add_eos_token": False, "added_tokens_decoder": added,
+              "chat_template": [{"name": "default", "template": "{% for m in messages %}<|im_start|>{% endfor %}"}]}
+    first = [json.dumps(config), json.dumps({"eos_token_id": [3, 2]}),
+             json.dumps({"model_type": "qwen2", "bos_token_id": 3}), json.dumps({"eos_token": "<e>"})]
+    if tiktoken:
+        words = [base64.b64encode(bytes([byte])).decode() for byte in range(32, 127)]
+        return texts(*first, "".join(f"{word} {rank}\n" for rank, word in enumerate(words)))
+    return texts(*first, json.dumps({"a": 0, "b": 1, "ab": 2}), "#version: 0.2\na b\n")
+
+
+def method_file_seeds() -> dict:
+    """For the shape of the target: two layers of four query heads, over two KV heads and one."""
+    profile = {"options": {"sink": 4, "recent": "64", "gates": {"file": "gates.tsv"}, "fidelity": "paper"}}
+    pattern = [{str(h): ["vertical_and_slash", 10, 20, 0.5] for h in range(4)},
+               {str(h): ["stream_llm", 4, 64, 1.0] for h in range(4)}]
+    thresholds = {"thresholds": {"table_8": [[0.9, 0.8, 0.7, 1.0], [0.5, 0, 0.25, 1]]}}
+    return {"profile": b"\1" + json.dumps(profile).encode(), "gates": b"\0" + b"0.5\t1\n0.25\n",
+            "patterns": b"\0" + json.dumps(pattern).encode(),
+            "thresholds": b"\0" + json.dumps(thresholds).encode()}
+
+
+def run_folder_bytes() -> bytes:
+    run = {"version": "0.1.0", "command": "longhaul eval needle", "started": "2026-01-02T03:04:05Z", "seed": 7,
+           "model": {"name": "tiny", "weight_bytes": 1024}, "machine": {"cpu": "A CPU", "threads": 2},
+           "tasks": [{"name": "needle", "summary": "finds it", "rule": "the word is there", "source": ""}],
+           "methods": ["snapkv", "dense"], "lengths": [4096, 8192], "samples": 2, "openings": "off",
+           "conditions": {"seed": 7}}
+    lines = [json.dumps({"task": "needle", "opening": False, "length": length, "id": str(i), "method": method,
+                         "score": i / 2, "depth": 0.5, "prompt_hash": "h", "expected": ["a"], "reply": "b",
+                         "prompt_tokens": 100, "reply_tokens": 4, "first_token_seconds": 1.5,
+                         "decode_tokens_per_second": 50.0, "kv_bytes": 1 << 20, "pairs_share": 0.5})
+             for length in (4096, 8192) for i in range(2) for method in ("snapkv", "dense")]
+    return texts(json.dumps(run), "\n".join(lines) + "\n")
+
+
 def main() -> None:
-    root = pathlib.Path(__file__).parent.parent / "fuzz/corpus"
+    root = ROOT / "fuzz/corpus"
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root
     config = json.dumps({"model_type": "llama", "rope_scaling": {"factor": 8.0}}).encode()
     index = json.dumps({"metadata": {}, "weight_map": {"a": "s", "b": "s"}}).encode()
     seeds = {"gguf": gguf_bytes(), "gguf_split": cut_in_two(gguf_bytes(0), gguf_bytes(1)),
              "safetensors": safetensors_bytes(), "hf_folder": cut_in_two(config, index),
              "kv_restore": kv_store_bytes(), "load_model/gguf": gguf_model_bytes(),
-             "load_model/huggingface": hf_model_bytes()}
+             "load_model/huggingface": hf_model_bytes(),
+             "session_load/dense": session_edit_bytes(0, 40, 1),
+             "session_load/citrus": session_edit_bytes(33, 700, -1),
+             "session_load/ltri": session_edit_bytes(40, 1000, 1 << 40),
+             "tokenizer_folder/tiktoken": folder_bytes(True),
+             "tokenizer_folder/vocab": folder_bytes(False), "report_run": run_folder_bytes()}
+    seeds |= {f"method_files/{name}": seed for name, seed in method_file_seeds().items()}
+    seeds |= {f"tokenizer_chat/{name}": chat_bytes(name) for name in ("smollm2", "llama2", "qwen3")}
     for name, seed in seeds.items():
         path = root / (name if "/" in name else name + "/seed")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,66 @@
+// A folder of 'longhaul eval': run.json and, after a zero byte, samples.jsonl. Every form of the
+// report can be made of what is accepted, and a run that goes on there is begun or refused.
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "eval/run_settings.h"
+#include "input_file.h"
+#include "input_parts.h"
+#include "report/charts.h"
+#include "report/html_page.h"
+#include "report/text_formats.h"
+
+namespace {
+
+using namespace longhaul;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+template <class Action>
+void attempt(Action&& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    check(std::strchr(error.what(), '\n') == nullptr);
+  }
+}
+
+void put(const char* name, std::string_view text) {
+  fuzzing::write_file(name, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+void report() {
+  const std::vector<RunFolder> runs = read_runs({fuzzing::folder()});
+  const Results results(runs);
+  check(html_report(results).find("<script") == std::string::npos);
+  markdown_report(results);
+  csv_report(results);
+  json_report(results).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  for (const NamedChart& chart : all_charts(results)) check(!chart.svg.file().empty());
+  const Comparison comparison = compare_series(results, pairs_against(results, "dense"));
+  markdown_comparison(results, comparison, "all");
+  json_comparison(results, comparison);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto texts = fuzzing::parts(data, size, 2);
+  put("run.json", texts[0]);
+  put("samples.jsonl", texts[1]);
+  attempt(report);
+  static const nlohmann::ordered_json now = {
+      {"version", "0.1.0"},
+      {"tasks", {{{"name", "needle"}, {"summary", "finds it"}}}},
+      {"methods", {"dense", "snapkv"}},
+      {"lengths", {4096}},
+      {"samples", 20},
+      {"openings", "both"},
+      {"conditions", {{"seed", 7}}}};
+  attempt([&] { begin_run(fuzzing::folder(), now); });
+  return 0;
+}

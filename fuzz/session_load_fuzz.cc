@@ -1,0 +1,169 @@
+// A session file in which numbers were changed and whose checksum is right, for every method: it is
+// refused and nothing changes, or the session goes on without harm. The first byte of an input
+// chooses model and method, each 11 bytes after it are an edit of the file that was really saved:
+// where (2 bytes), what (1), with which number (8). Where counts bytes that are the same for two
+// texts, which are what a file says of itself; from 32768 on it counts all bytes.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/byte_stream.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "engine/generate.h"
+#include "input_file.h"
+
+namespace {
+
+using namespace longhaul;
+namespace fs = std::filesystem;
+
+constexpr int64_t kTokens = 61;
+
+/// Settings under which 61 tokens are enough for a method to forget, age or look up.
+constexpr const char* kMethods[] = {
+    "dense",
+    "streamingllm:sink=2,recent=16",
+    "lminfinite:global=2,local=16,limit=16",
+    "ntk:mode=hf",
+    "trianglemix:sink=2,window=8,last=4,dense=minference,dense_options=dense_below=0",
+    "minference:dense_below=0,vertical=8,slash=8",
+    "flexprefill:dense_below=0,min_budget=8",
+    "xattention:dense_below=0",
+    "duo:sparsity=1,sink=2,recent=8",
+    "snapkv:capacity=24,window=8",
+    "pyramidkv:capacity=24,window=8",
+    "tova:capacity=24,stride=8",
+    "tova:mode=easykv,capacity=24,stride=8,sink=2,recent=4",
+    "h2o:budget=24,stride=8,sink=2,recent=4",
+    "h2o:mode=oneshot,budget=24,recent=4",
+    "roco:budget=24,stride=8,sink=2,recent=4,positions=cache",
+    "citrus:k=16,chunk=8,sink=2",
+    "citrus:k=16,chunk=8,cache=shared",
+    "infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2",
+    "infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2,repr_mode=max",
+    "ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8",
+    "reattention:global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper",
+    "fastgen:threshold=0.5",
+};
+
+const std::shared_ptr<const Engine>& model(size_t which) {
+  const auto open = [](const char* name) {
+    return Engine::open(fs::path(__FILE__).parent_path().parent_path() / "tests/data/tiny_models" /
+                        name);
+  };
+  static const std::shared_ptr<const Engine> models[] = {open("llama_linear"), open("mistral")};
+  return models[which % 2];
+}
+
+Session session(uint8_t choice) {
+  SessionOptions options;
+  options.attention = MethodSpec::parse(kMethods[choice / 2 % std::size(kMethods)]);
+  options.chunk = 16;
+  return Session(model(choice), options);
+}
+
+std::vector<int32_t> tokens(int64_t count, int64_t text = 0) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>(3 + (i + text) * i % 250));
+  return ids;
+}
+
+void read(Session& s, int64_t count, int64_t text = 0) {
+  PrefillHooks hooks;
+  hooks.instruction = std::min<int64_t>(count - 1, 5);
+  s.prefill(tokens(count, text), hooks);
+}
+
+struct Saved {
+  std::string file;            ///< without its checksum
+  std::vector<size_t> common;  ///< places at which the file of another text has the same byte
+};
+
+std::string save(uint8_t choice, int64_t text) {
+  Session s = session(choice);
+  read(s, kTokens, text);
+  s.save(fuzzing::folder() / "saved");
+  std::ifstream in(fuzzing::folder() / "saved", std::ios::binary);
+  std::string file(std::istreambuf_iterator<char>(in), {});
+  file.resize(file.size() - 8);
+  return file;
+}
+
+const Saved& saved(uint8_t choice) {
+  static std::map<uint8_t, Saved> all;
+  Saved& made = all[choice];
+  if (!made.file.empty()) return made;
+  made.file = save(choice, 0);
+  const std::string other = save(choice, 7);
+  for (size_t i = 0; i < std::min(made.file.size(), other.size()); ++i) {
+    if (made.file[i] == other[i]) made.common.push_back(i);
+  }
+  return made;
+}
+
+void edit(std::string& file, const std::vector<size_t>& common, const uint8_t* record) {
+  constexpr size_t kAll = 32768;
+  size_t at = static_cast<size_t>(record[0]) | (record[1] << 8);
+  at = std::min(at < kAll ? common[at % common.size()] : at - kAll, file.size());
+  const char* number = reinterpret_cast<const char*>(record) + 3;
+  const size_t left = file.size() - at;
+  switch (record[2] % 5) {
+    case 0:
+      return void(file.replace(at, std::min<size_t>(left, 1), number, 1));
+    case 1:
+      return void(file.replace(at, std::min<size_t>(left, 4), number, 4));
+    case 2:
+      return void(file.replace(at, std::min<size_t>(left, 8), number, 8));
+    case 3:
+      return void(file.erase(at, record[3]));
+    default:
+      return void(file.insert(at, number, 8));
+  }
+}
+
+/// What a user would do with it: go on reading, answer, and ask something else of a part of it.
+void use(Session& s) {
+  for (int i = 0; i < 2; ++i) s.decode(7);
+  read(s, 17);
+  GenerateOptions options;
+  options.max_tokens = 2;
+  generate(s, options);
+  s.reuse_prefix(tokens(12));
+  read(s, 2);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  set_thread_count(1);
+  const Saved& original = saved(data[0]);
+  std::string file = original.file;
+  for (size_t at = 1; at + 11 <= size; at += 11) edit(file, original.common, data + at);
+  const fs::path path = fuzzing::folder() / "session";
+  ByteWriter writer(path);
+  writer.bytes(file.data(), file.size());
+  writer.finish();
+  Session s = session(data[0]);
+  try {
+    s.load(path);
+  } catch (const UserError& error) {
+    if (std::strchr(error.what(), '\n') != nullptr) std::abort();
+    if (!s.tokens().empty() || s.store().longest() != 0) std::abort();  // unchanged
+    return 0;
+  }
+  try {
+    use(s);
+  } catch (const UserError& error) {  // keys that are not numbers give logits that are none
+    if (std::strchr(error.what(), '\n') != nullptr) std::abort();
+  }
+  return 0;
+}
