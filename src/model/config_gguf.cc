@@ -154,8 +154,8 @@ class Reader {
     return r;
   }
 
-  /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so they mean what
-  /// they mean there. (llama.cpp reads them for few architectures.)
+  /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so they mean
+  /// what they mean there. (llama.cpp reads them for few architectures.)
   void set_yarn(RopeSpec& r) const {
     r.beta_fast = positive("rope.scaling.yarn_beta_fast").value_or(r.beta_fast);
     r.beta_slow = positive("rope.scaling.yarn_beta_slow").value_or(r.beta_slow);
