@@ -1,5 +1,3 @@
-#include "eval/run_settings.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -11,7 +9,9 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/system_info.h"
+#include "eval/run_settings.h"
 #include "format/json_file.h"
+#include "format/printable.h"
 
 namespace longhaul {
 namespace {
@@ -68,6 +68,26 @@ void write_json(const fs::path& path, const ordered_json& value) {
   std::error_code error;
   fs::rename(fresh, path, error);
   if (error) user_error("{}: cannot be written: {}", path.string(), error.message());
+}
+
+/// A run.json that people or other programs have written must not be believed.
+void check_kinds(const fs::path& path, const ordered_json& held) {
+  const auto expect = [&](const char* key, bool (*fits)(const ordered_json&), const char* what) {
+    const auto found = held.find(key);
+    if (found == held.end() || fits(*found)) return;
+    user_error("{}: key '{}' is {}, expected {}", path.string(), key, printable(found->dump()),
+               what);
+  };
+  const auto is_list = [](const ordered_json& value) { return value.is_array(); };
+  for (const char* key : {"tasks", "methods", "lengths"}) expect(key, is_list, "a list");
+  expect(
+      "openings", [](const ordered_json& value) { return value.is_string(); }, "a text");
+  expect(
+      "samples",
+      [](const ordered_json& value) {
+        return value.is_number_integer() && value.get<int64_t>() >= 0;
+      },
+      "a whole number");
 }
 
 void check_same(const fs::path& folder, const ordered_json& before, const ordered_json& now) {
@@ -148,6 +168,7 @@ void begin_run(const std::filesystem::path& folder, const nlohmann::ordered_json
     return;
   }
   ordered_json held = ordered_json::parse(read_json_file(path).dump());
+  check_kinds(path, held);
   const auto before = held.find("conditions");
   if (before == held.end() || !before->is_object()) {
     user_error("{}: key 'conditions' is missing", path.string());

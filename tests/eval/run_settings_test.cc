@@ -1,0 +1,58 @@
+// A run that goes on in a folder believes nothing of the run.json that it finds there.
+
+#include "eval/run_settings.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json run() {
+  ordered_json run = {{"openings", "both"}, {"samples", 20}, {"settings", ordered_json::object()}};
+  run["tasks"] = ordered_json::array({{{"name", "needle"}}});
+  run["methods"] = {"dense"};
+  run["lengths"] = {4096};
+  run["conditions"] = {{"seed", 7}};
+  return run;
+}
+
+/// Of beginning run() where another run.json with `key` as `value` lies; empty: none.
+std::string refusal(const char* key, const ordered_json& value) {
+  const testing_support::TempFolder folder;
+  ordered_json held = run();
+  held[key] = value;
+  folder.write("run.json", held.dump());
+  try {
+    begin_run(folder.path(), run());
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BeginRun, NamesTheKeyThatIsOfAnotherKind) {
+  EXPECT_EQ(refusal("samples", 5), "");
+  for (const char* key : {"tasks", "methods", "lengths"}) {
+    for (const ordered_json& value : {ordered_json(5), ordered_json("x"), ordered_json(nullptr)}) {
+      EXPECT_NE(
+          refusal(key, value)
+              .find(fmt::format("run.json: key '{}' is '{}', expected a list", key, value.dump())),
+          std::string::npos)
+          << refusal(key, value);
+    }
+  }
+  EXPECT_NE(refusal("openings", 5).find("key 'openings' is '5', expected a text"),
+            std::string::npos);
+  for (const ordered_json& value :
+       {ordered_json(1e300), ordered_json(-1), ordered_json(UINT64_MAX), ordered_json("20")}) {
+    EXPECT_NE(refusal("samples", value).find("key 'samples' is "), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
