@@ -35,6 +35,14 @@ struct ByteWriter::State {
 };
 
 ByteWriter::ByteWriter(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+  // Renaming over a device or a pipe would take it away from everybody.
+  std::error_code ignored;
+  const auto there = std::filesystem::status(path, ignored).type();
+  using std::filesystem::file_type;
+  if (there == file_type::character || there == file_type::block || there == file_type::fifo ||
+      there == file_type::socket) {
+    user_error("{}: cannot write: not a regular file", path.string());
+  }
   state_->path = path;
   state_->part = path;
   state_->part += ".part";

@@ -15,7 +15,7 @@
 namespace longhaul {
 
 /// Writes to `path.part` and renames it in finish(), so that a full disk leaves nothing behind.
-/// Throws UserError naming the file.
+/// Throws UserError naming the file; also where something is that is no regular file.
 class ByteWriter {
  public:
   explicit ByteWriter(const std::filesystem::path& path);

@@ -18,6 +18,8 @@ void check_save_target(const std::filesystem::path& file) {
   int error = 0;
   if (fs::is_directory(file, ignored)) {
     error = EISDIR;
+  } else if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
+    user_error("--save {}: cannot write: not a regular file", file.string());
   } else if (access((folder / ".").c_str(), W_OK) != 0) {  // "/.": a file in its place is no folder
     error = errno;
   }

@@ -1,6 +1,7 @@
 #include "base/byte_stream.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <cstring>
@@ -54,6 +55,19 @@ TEST(ByteStream, ReadsWhatWasWritten) {
   EXPECT_EQ(in.number<double>(), 0.1);
   EXPECT_EQ(in.remaining(), 0u);
   EXPECT_TRUE(has(error_of([&] { in.number<uint8_t>(); }), {path.string(), "ends too early"}));
+}
+
+TEST(ByteStream, ReplacesNothingThatIsNoRegularFile) {
+  TempFolder folder;
+  const auto pipe = folder.path() / "pipe", device = folder.path() / "device";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/null", device);
+  for (const auto& path : {pipe, device}) {
+    EXPECT_EQ(error_of([&] { ByteWriter out(path); }),
+              path.string() + ": cannot write: not a regular file");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_TRUE(std::filesystem::is_symlink(device));
 }
 
 TEST(ByteStream, TheHashIsXxh3OfAllBytesBeforeIt) {
