@@ -127,7 +127,7 @@ class Duo final : public AttentionMethod {
 };
 
 constexpr OptionInfo kOptions[] = {
-    {"gates", OptionKind::kText, "", "", 0, 0, "",
+    {"gates", OptionKind::kFile, "", "", 0, 0, "",
      "TSV of trained gates: a row per layer, a column per KV head"},
     {"sparsity", OptionKind::kReal, "0.5", "", 0, 1, "",
      "share of KV heads that stream, those with the lowest gates"},

@@ -1,10 +1,14 @@
+#include <xxhash.h>
+
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "attention/option_value.h"
 #include "attention/profile.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/nearest_name.h"
 
 namespace longhaul {
@@ -138,6 +142,21 @@ MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
     }
   }
   return spec;
+}
+
+uint64_t MethodSpec::fingerprint() const {
+  std::string text(info_->name);
+  for (const OptionInfo& option : info_->options) {
+    const std::string& value = options_.text(option.key);
+    text += fmt::format("\n{}={}", option.key, value);
+    std::error_code ignored;
+    if (option.kind != OptionKind::kFile || !std::filesystem::is_regular_file(value, ignored)) {
+      continue;
+    }
+    const MappedFile file(value);
+    text += fmt::format(" {:016x}", XXH3_64bits(file.bytes().data(), file.bytes().size()));
+  }
+  return XXH3_64bits(text.data(), text.size());
 }
 
 std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {

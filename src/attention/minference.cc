@@ -225,7 +225,7 @@ class MInference final : public SparsePrefill {
 };
 
 constexpr OptionInfo kOptions[] = {
-    {"patterns", OptionKind::kText, "", "", 0, 0, "",
+    {"patterns", OptionKind::kFile, "", "", 0, 0, "",
      "JSON file with a pattern for every head, or `search`; empty: one for all heads"},
     {"pattern", OptionKind::kChoice, "vertical_slash", "", 0, 0, "vertical_slash|a_shape|blocks",
      "the pattern of all heads without a file (while searching: until then)"},

@@ -84,6 +84,7 @@ std::string canonical_value(std::string_view method, const OptionInfo& option,
     case OptionKind::kChoice:
       return choice(site);
     case OptionKind::kText:
+    case OptionKind::kFile:
       break;
   }
   return std::string(value);

@@ -2,6 +2,7 @@
 // Every attention method by name: options, defaults, when to use it. Adding a method is one source
 // file and one line in registry.cc.
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,7 +15,8 @@
 
 namespace longhaul {
 
-enum class OptionKind { kInteger, kReal, kBool, kChoice, kText };  ///< a text holds no comma
+/// A text holds no comma; a file is the name of one to read.
+enum class OptionKind { kInteger, kReal, kBool, kChoice, kText, kFile };
 
 struct OptionInfo {
   std::string_view key;
@@ -73,6 +75,9 @@ class MethodSpec {
   /// The canonical text: name and, sorted, the options that differ from what the bare name means
   /// (for the model, after for_model()).
   std::string text() const;
+  /// Differs where any option does, or the contents of a file that one names: what the method is,
+  /// while text() may stay the same (after for_model()).
+  uint64_t fingerprint() const;
   /// The method for a model, with its profile.
   std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
 

@@ -171,7 +171,7 @@ constexpr OptionInfo kOptions[] = {
     {"stride", OptionKind::kChoice, "8", "tokens", 0, 0, "1|2|4|8|16|32",
      "length of antidiagonals; longer is cheaper and coarser"},
     {"norm", OptionKind::kReal, "1", "", 0.01, 100, "", "divides the scores before their softmax"},
-    {"thresholds", OptionKind::kText, "", "", 0, 0, "",
+    {"thresholds", OptionKind::kFile, "", "", 0, 0, "",
      "JSON file with a tau for every layer and head, instead"},
     {"dense_below", OptionKind::kInteger, "4096", "tokens", 0, 1 << 30, "",
      "rows before this depth see everything"},

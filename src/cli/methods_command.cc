@@ -33,6 +33,8 @@ std::string kind_text(const OptionInfo& o) {
       return std::string(o.choices);
     case OptionKind::kText:
       return "text";
+    case OptionKind::kFile:
+      return "file";
   }
   return "";
 }

@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -23,6 +24,21 @@ uint64_t hash_of(const Checkpoint& checkpoint) {
     hash = XXH3_64bits_withSeed(t.data, std::min(kSample, t.bytes()), hash);
   }
   return hash;
+}
+
+/// What the metadata say beyond the tensors: the same weights with another rope are another model.
+uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
+  const RopeTable rope = make_rope(c.rope, c.trained_context);
+  const std::string text = fmt::format(
+      "{} heads {} of {} kv {} eps {} context {} window {} interleaved {} rope {} {} {} {} {} {}",
+      c.architecture, c.heads, c.head_dim, fmt::join(c.kv_heads, " "), c.norm_eps,
+      c.trained_context, fmt::join(c.window, " "), c.interleaved_rope,
+      static_cast<int>(c.rope.scaling), c.rope.rotary_dim, c.rope.base, c.rope.factor,
+      c.rope.original_context, rope.attention_factor);
+  const uint64_t hash = XXH3_64bits_withSeed(text.data(), text.size(), seed);
+  return XXH3_64bits_withSeed(rope.inverse_frequency.data(),
+                              sizeof(rope.inverse_frequency[0]) * rope.inverse_frequency.size(),
+                              hash);
 }
 
 /// Punctuation: ASCII punctuation marks and nothing else but spaces.
@@ -51,7 +67,7 @@ Engine::Engine(const std::filesystem::path& path)
   for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
     model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
   }
-  fingerprint_ = hash_of(checkpoint_);
+  fingerprint_ = hash_of(model_.config, hash_of(checkpoint_));
   load_seconds_ = since_open_.seconds();
 }
 

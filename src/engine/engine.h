@@ -26,7 +26,8 @@ class Engine {
 
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_.total_bytes(); }
-  /// Distinguishes models: a hash of shapes, types and a sample of the weights.
+  /// Distinguishes models: a hash of shapes, types, a sample of the weights and what the metadata
+  /// say of heads, windows and angles.
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:

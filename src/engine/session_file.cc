@@ -1,6 +1,6 @@
 // A session on disk: the KV store after a prompt, keyed by what it was made with. Layout: magic,
-// version, model fingerprint, method, KV type, tokens, length of the angles, logits, method state,
-// store, hash.
+// version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
+// logits, method state, store, hash.
 
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
 /// What the parts of a file say of each other.
 void check_parts(const AttentionMethod& method, const KvStore& store, int64_t tokens,
@@ -41,6 +41,7 @@ void Session::save(const std::filesystem::path& file) const {
   out.number(kVersion);
   out.number(s.engine->fingerprint());
   out.text(s.options.attention.text());
+  out.number(s.options.attention.fingerprint());
   out.text(std::string(name_of(s.options.kv_type)));
   out.array(std::span<const int32_t>(s.tokens));
   out.number(s.angles_length);
@@ -70,6 +71,12 @@ void Session::load(const std::filesystem::path& file) {
   if (method != s.options.attention.text()) {
     user_error("{}: was saved with --attention {}, this session uses {}", name, method,
                s.options.attention.text());
+  }
+  if (in.number<uint64_t>() != s.options.attention.fingerprint()) {
+    user_error(
+        "{}: was saved with other settings of {}: the model's profile or a file that it names has "
+        "changed",
+        name, method);
   }
   const std::string type = in.text();
   if (type != name_of(s.options.kv_type)) {

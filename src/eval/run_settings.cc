@@ -1,3 +1,5 @@
+#include "eval/run_settings.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -9,7 +11,6 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/system_info.h"
-#include "eval/run_settings.h"
 #include "format/json_file.h"
 #include "format/printable.h"
 
@@ -148,6 +149,10 @@ nlohmann::ordered_json run_json(const EvalSettings& s, const Engine& engine,
     run["tasks"].push_back(std::move(item));
   }
   run["methods"] = method_names(s);
+  run["settings"] = ordered_json::object();  // "duo" is what the model's profile says
+  for (const MethodSpec& method : s.methods) {
+    run["settings"][method.text()] = fmt::format("{:016x}", method.fingerprint());
+  }
   run["lengths"] = s.lengths;
   run["samples"] = s.samples;
   run["openings"] = name_of(s.openings);
@@ -185,6 +190,16 @@ void begin_run(const std::filesystem::path& folder, const nlohmann::ordered_json
     }
   }
   ordered_json merged = run;
+  const auto earlier_settings = held.value("settings", ordered_json::object());
+  for (const auto& [method, settings] : earlier_settings.items()) {
+    if (merged["settings"].value(method, settings) != settings) {
+      user_error(
+          "{} holds a run of {} with other settings: the model's profile or a file that it names "
+          "has changed; give another --out",
+          folder.string(), method);
+    }
+    merged["settings"][method] = settings;
+  }
   for (const char* key : {"tasks", "methods", "lengths"}) {
     ordered_json list = held.value(key, ordered_json::array());
     add_missing(list, run.at(key));

@@ -98,7 +98,7 @@ std::string html_what_was_run(const Results& results) {
                           escape_xml(info_text(*command)));
     }
     for (const auto& [key, value] : run.info.items()) {
-      if (key == "command" || key == "tasks") continue;
+      if (key == "command" || key == "tasks" || key == "settings") continue;  // hashes
       // Numbers such as the seed are identifiers: no commas in them.
       const std::string text = value.is_number() ? escape_xml(value.dump()) : value_html(value);
       body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_xml(key), text);

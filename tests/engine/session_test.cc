@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -155,6 +156,44 @@ TEST_F(SessionTest, AFileOfAnotherMethodIsRefusedAndNothingChanges) {
   Session same(nano_, with("streamingllm:recent=32,sink=2"));
   same.load(folder_ / "s");
   EXPECT_EQ(logits(same), logits(saved));
+}
+
+/// The same words may mean something else: a file that an option names, the model's metadata.
+TEST_F(SessionTest, AFileOfTheSameNameWithOtherContentsIsRefused) {
+  const fs::path gates = folder_ / "gates.tsv";
+  const auto write_gates = [&](const char* row) {
+    std::ofstream out(gates);
+    for (int layer = 0; layer < 12; ++layer) out << row << "\n";
+  };
+  SessionOptions options;
+  options.attention = MethodSpec::parse("duo:recent=32,gates=" + gates.string());
+  write_gates("1\t0\t0");
+  Session saved(nano_, options);
+  saved.prefill(prompt(100));
+  saved.save(folder_ / "s");
+  Session same(nano_, options);
+  same.load(folder_ / "s");
+  EXPECT_EQ(logits(same), logits(saved));
+  write_gates("0\t0\t1");
+  Session other(nano_, options);
+  EXPECT_NE(error_of([&] { other.load(folder_ / "s"); }).find("other settings of duo"),
+            std::string::npos);
+
+  const fs::path model = folder_ / "model";
+  fs::create_directory(model);
+  for (const auto& entry : fs::directory_iterator(fs::path(LONGHAUL_MODELS) / "nano")) {
+    if (entry.path().filename() == "config.json") continue;
+    fs::create_symlink(entry.path(), model / entry.path().filename());
+  }
+  const auto with_theta = [&](double theta) {
+    std::ifstream in(fs::path(LONGHAUL_MODELS) / "nano" / "config.json");
+    auto config = nlohmann::json::parse(in);
+    config["rope_theta"] = theta;
+    std::ofstream(model / "config.json") << config;
+    return Engine::open(model)->fingerprint();
+  };
+  EXPECT_EQ(with_theta(5e4), with_theta(5e4));
+  EXPECT_NE(with_theta(5e4), with_theta(6e4));
 }
 
 TEST_F(SessionTest, AFullDiskIsNamedAndLeavesAnOldFileAsItWas) {

@@ -217,6 +217,26 @@ TEST(Runner, ErrorsOfOneMethodAreRecords) {
   EXPECT_EQ(run(settings, folder.path(), {"passkey"}).found, 4u);
 }
 
+TEST(Runner, AMethodWhoseFilesHaveChangedIsNotMixedWithItsFormerAnswers) {
+  TempFolder folder;
+  const auto gates = [&](const char* row) {
+    std::string text;
+    for (int layer = 0; layer < 12; ++layer) text += row;
+    return folder.write("gates.tsv", text);
+  };
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  settings.samples = 1;
+  settings.methods = {MethodSpec::parse("duo:gates=" + gates("1\t0\t0\n").string())};
+  run(settings, folder.path() / "out", {"passkey"});
+  run(settings, folder.path() / "out", {"passkey"});
+  gates("0\t0\t1\n");
+  const std::string error = error_of([&] { run(settings, folder.path() / "out", {"passkey"}); });
+  EXPECT_TRUE(has(error, {"duo:gates=", "other settings", "--out"})) << error;
+  settings.methods = {MethodSpec::parse("dense")};
+  EXPECT_TRUE(run(settings, folder.path() / "out", {"passkey"}).finished);
+}
+
 TEST(Runner, CancelledRunKeepsWhatIsDoneAndGoesOn) {
   TempFolder folder;
   EvalSettings settings = small_settings();
