@@ -54,17 +54,18 @@ std::string gflops(double value) { return fmt::format("{:.0f}", value / 1e9); }
 
 std::string speeds_table(const BenchResults& r) {
   using enum Table::Align;
-  Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight});
-  table.add({"attention", "test", "tokens", "tokens/s", "spread", "first token", "KV", "of peak"});
+  Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
+  table.add({"attention", "test", "tokens", "tokens/s", "spread", "first token", "KV", "pairs",
+             "of peak"});
   for (const MethodSpeeds& m : r.methods) {
     for (const PrefillSpeed& p : m.prefill) {
       table.add({m.attention, "prefill", with_commas(p.prompt), rate(p.tokens_per_second),
                  range(p.tokens_per_second), format_seconds(p.first_token_seconds.median),
-                 format_bytes(p.kv_bytes), percent(prefill_share(r, p))});
+                 format_bytes(p.kv_bytes), percent(p.pairs_share), percent(prefill_share(r, p))});
     }
     for (const DecodeSpeed& d : m.decode) {
       table.add({m.attention, "decode at", with_commas(d.depth), rate(d.tokens_per_second),
-                 range(d.tokens_per_second), "", format_bytes(d.kv_bytes),
+                 range(d.tokens_per_second), "", format_bytes(d.kv_bytes), "",
                  percent(decode_share(r, d))});
     }
   }
@@ -145,7 +146,8 @@ std::string bench_text(const BenchResults& r) {
       format_seconds(r.engine->load_seconds()), cpu_model_name(), kernels_line(r.session.compute),
       name_of(r.session.kv_type), r.repeat, r.repeat == 1 ? "" : "s");
   text += speeds_table(r);
-  text += fmt::format("\npeak memory: {} (weights are mapped)\n", format_bytes(r.peak_bytes));
+  text += "\npairs: of query and key that were computed, of those of dense attention\n";
+  text += fmt::format("peak memory: {} (weights are mapped)\n", format_bytes(r.peak_bytes));
   if (r.machine) {
     text +=
         machine_table(*r.machine) +
