@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 
+#include "base/error.h"
 #include "cli/flags.h"
 
 namespace longhaul {
@@ -45,6 +46,9 @@ GenerateOptions SamplingFlags::options(const CancelFlag* cancel) const {
   options.sampler = sampler;
   if (seed_->count() == 0 && sampler.temperature > 0) options.sampler.seed = std::random_device{}();
   options.max_tokens = max_tokens;
+  for (const std::string& text : stop) {
+    if (text.empty()) user_error("--stop: an empty text stands before every reply");
+  }
   options.stop = stop;
   options.cancel = cancel;
   return options;

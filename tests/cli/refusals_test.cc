@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--save", "/dev/full/s"}, "/dev/full/s", "Not a directory"},
         BadCall{{"run", "-p", "x", "--save", "/tmp"}, "--save /tmp", "Is a directory"},
         BadCall{{"run", "-i", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
+        BadCall{{"run", "-p", "x", "--stop", ""}, "--stop", "empty text"},
         BadCall{{"run", "-i", "--json"}, "--json", "-i"},
         BadCall{{"run", "-i", "--raw"}, "--raw", "-i"},
         BadCall{{"run", "-i", "-f", "-"}, "-f -", "-i"},
