@@ -2,6 +2,10 @@
 // version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
 // logits, method state, store, hash.
 
+#include <array>
+#include <cstring>
+#include <fstream>
+
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "engine/session_state.h"
@@ -12,6 +16,17 @@ namespace {
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
 constexpr uint32_t kVersion = 5;
+
+/// Of another kind of file the checksum says nothing.
+void check_magic(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return;  // the reader says what is wrong
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, sizeof kMagic> begin{};
+  if (!in.read(begin.data(), begin.size())) return;
+  if (std::memcmp(begin.data(), &kMagic, begin.size()) == 0) return;
+  user_error("{}: not a session file of longhaul", file.string());
+}
 
 /// What the parts of a file say of each other.
 void check_parts(const AttentionMethod& method, const KvStore& store, int64_t tokens,
@@ -53,6 +68,7 @@ void Session::save(const std::filesystem::path& file) const {
 
 void Session::load(const std::filesystem::path& file) {
   State& s = *state_;
+  check_magic(file);
   ByteReader in(file);
   const std::string name = file.string();
   if (in.remaining() < sizeof kMagic || in.number<uint64_t>() != kMagic) {

@@ -135,6 +135,19 @@ TEST_F(TamperedSession, TheHeaderSaysWhatCanBe) {
     EXPECT_EQ(refusal("dense", with(file, count, int64_t{1} << 61)), "damaged: ends too early");
   }
   EXPECT_EQ(refusal("dense", file + "x"), "1 bytes too many");
+  EXPECT_EQ(refusal("dense", with(file, 0, 7)), "not a session file of longhaul");
+}
+
+TEST_F(TamperedSession, OtherFilesAreNoDamagedSessions) {
+  for (const char* text : {"%PDF-1.4 and more", "GGUF\3\1\1\1 and more"}) {
+    const auto file = folder_.write("other", text);
+    try {
+      session("dense").load(file);
+      ADD_FAILURE() << text;
+    } catch (const UserError& error) {
+      EXPECT_EQ(std::string(error.what()), file.string() + ": not a session file of longhaul");
+    }
+  }
 }
 
 }  // namespace
