@@ -57,6 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"version", "0.1.0"},
       {"tasks", {{{"name", "needle"}, {"summary", "finds it"}}}},
       {"methods", {"dense", "snapkv"}},
+      {"settings", {{"dense", "0"}}},
       {"lengths", {4096}},
       {"samples", 20},
       {"openings", "both"},

@@ -2,6 +2,7 @@
 // version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
 // logits, method state, store, hash.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "engine/session_state.h"
+#include "format/printable.h"
 
 namespace longhaul {
 namespace {
@@ -26,6 +28,13 @@ void check_magic(const std::filesystem::path& file) {
   if (!in.read(begin.data(), begin.size())) return;
   if (std::memcmp(begin.data(), &kMagic, begin.size()) == 0) return;
   user_error("{}: not a session file of longhaul", file.string());
+}
+
+/// A text of the file as a message may hold it.
+std::string shown(const std::string& text) {
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
+  return plain ? text : printable(text);
 }
 
 /// What the parts of a file say of each other.
@@ -85,7 +94,7 @@ void Session::load(const std::filesystem::path& file) {
   }
   const std::string method = in.text();
   if (method != s.options.attention.text()) {
-    user_error("{}: was saved with --attention {}, this session uses {}", name, method,
+    user_error("{}: was saved with --attention {}, this session uses {}", name, shown(method),
                s.options.attention.text());
   }
   if (in.number<uint64_t>() != s.options.attention.fingerprint()) {
@@ -96,7 +105,7 @@ void Session::load(const std::filesystem::path& file) {
   }
   const std::string type = in.text();
   if (type != name_of(s.options.kv_type)) {
-    user_error("{}: was saved with --kv-type {}, this session uses {}", name, type,
+    user_error("{}: was saved with --kv-type {}, this session uses {}", name, shown(type),
                name_of(s.options.kv_type));
   }
   std::vector<int32_t> tokens = in.array<int32_t>();

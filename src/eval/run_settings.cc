@@ -82,6 +82,8 @@ void check_kinds(const fs::path& path, const ordered_json& held) {
   const auto is_list = [](const ordered_json& value) { return value.is_array(); };
   for (const char* key : {"tasks", "methods", "lengths"}) expect(key, is_list, "a list");
   expect(
+      "settings", [](const ordered_json& value) { return value.is_object(); }, "an object");
+  expect(
       "openings", [](const ordered_json& value) { return value.is_string(); }, "a text");
   expect(
       "samples",

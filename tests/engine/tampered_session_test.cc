@@ -136,6 +136,10 @@ TEST_F(TamperedSession, TheHeaderSaysWhatCanBe) {
   }
   EXPECT_EQ(refusal("dense", file + "x"), "1 bytes too many");
   EXPECT_EQ(refusal("dense", with(file, 0, 7)), "not a session file of longhaul");
+  std::string other = file;
+  other.replace(file.find("dense"), 5, "de\nse");
+  EXPECT_EQ(refusal("dense", other),
+            "was saved with --attention 'de\\x0ase', this session uses dense");
 }
 
 TEST_F(TamperedSession, OtherFilesAreNoDamagedSessions) {

@@ -46,6 +46,8 @@ TEST(BeginRun, NamesTheKeyThatIsOfAnotherKind) {
           << refusal(key, value);
     }
   }
+  EXPECT_NE(refusal("settings", "x").find("key 'settings' is '\"x\"', expected an object"),
+            std::string::npos);
   EXPECT_NE(refusal("openings", 5).find("key 'openings' is '5', expected a text"),
             std::string::npos);
   for (const ordered_json& value :
