@@ -27,7 +27,7 @@ class Chat {
         documents_(documents),
         options_(options),
         interrupt_(interrupt),
-        chat_(prompt.template_of(session.engine())) {}
+        chat_(session.engine().chat_template(prompt.chat_template)) {}
 
   int run() {
     if (isatty(STDIN_FILENO) == 1 && !options_.quiet) std::fputs(kHelp, stderr);

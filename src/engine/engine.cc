@@ -71,4 +71,12 @@ Engine::Engine(const std::filesystem::path& path)
   load_seconds_ = since_open_.seconds();
 }
 
+ChatTemplate Engine::chat_template(std::string_view name) const {
+  if (name.empty()) return chat_template();
+  ChatTokens tokens;
+  if (const auto id = tokenizer_.bos_id()) tokens.bos = tokenizer_.piece(*id);
+  if (const auto id = tokenizer_.eos_id()) tokens.eos = tokenizer_.piece(*id);
+  return ChatTemplate::named(name, tokens);
+}
+
 }  // namespace longhaul

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "format/checkpoint.h"
@@ -23,6 +23,8 @@ class Engine {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   /// From the model's template text; UserError when it has none or an unknown one.
   ChatTemplate chat_template() const { return ChatTemplate::of(checkpoint_); }
+  /// Another one with this model's tokens (`--chat-template`); empty: the model's.
+  ChatTemplate chat_template(std::string_view name) const;
 
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_.total_bytes(); }

@@ -8,13 +8,12 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/program_folders.h"
 
 namespace longhaul {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kFoldersAboveProgram = 5;  // build/PRESET/src/cli/longhaul
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -70,12 +69,9 @@ std::vector<std::filesystem::path> model_folders() {
   if (const std::string given = environment("LONGHAUL_MODELS"); !given.empty()) {
     add_folder(folders, given);
   }
-  std::error_code error;
-  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
-  if (!error) add_folder(folders, above.parent_path() / "share" / "longhaul" / "models");
-  for (int i = 0; !error && i < kFoldersAboveProgram; ++i, above = above.parent_path()) {
+  for (const fs::path& folder : program_folders()) {
     // Any folder may have a `models`; ours holds nano.
-    if (is_model_folder(above / "models" / "nano")) add_folder(folders, above / "models");
+    if (is_model_folder(folder / "models" / "nano")) add_folder(folders, folder / "models");
   }
   if (!environment("XDG_CACHE_HOME").empty() || !environment("HOME").empty()) {
     add_folder(folders, model_cache_folder());

@@ -10,17 +10,6 @@
 namespace longhaul {
 namespace {
 
-/// How many tokens at the end hold the last `bytes` bytes of the text.
-int64_t tokens_of_tail(const Tokenizer& tokenizer, const std::vector<int32_t>& tokens,
-                       size_t bytes) {
-  size_t covered = 0;
-  int64_t count = 0;
-  for (auto it = tokens.rbegin(); it != tokens.rend() && covered < bytes; ++it, ++count) {
-    covered += tokenizer.piece(*it).size();
-  }
-  return count;
-}
-
 /// The user's message: context, separator and question.
 std::string user_text(const Sample& sample) {
   if (sample.context.empty()) return sample.question;
@@ -75,15 +64,15 @@ ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const
   // Templates may trim a message: the question is looked for, not computed.
   const size_t question = sample.question.empty() ? std::string::npos : text.rfind(sample.question);
   if (question != std::string::npos) {
-    prompt.instruction = tokens_of_tail(tokenizer_, prompt.tokens, text.size() - question);
+    prompt.instruction = tokenizer_.tokens_of_tail(prompt.tokens, text.size() - question);
   }
   const std::string_view context = sample.context;
   const std::string_view beginning = context.substr(0, std::min<size_t>(context.size(), 64));
   size_t first = text.find(beginning);
   if (first == std::string::npos) first = 0;
   const size_t last = std::min(text.size(), first + context.size());
-  prompt.context_begin = total - tokens_of_tail(tokenizer_, prompt.tokens, text.size() - first) + 1;
-  prompt.context_end = total - tokens_of_tail(tokenizer_, prompt.tokens, text.size() - last);
+  prompt.context_begin = total - tokenizer_.tokens_of_tail(prompt.tokens, text.size() - first) + 1;
+  prompt.context_end = total - tokenizer_.tokens_of_tail(prompt.tokens, text.size() - last);
   prompt.context_end = std::min(prompt.context_end, total - prompt.instruction);
   prompt.context_begin = std::min(prompt.context_begin, prompt.context_end);
   return prompt;

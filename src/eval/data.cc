@@ -10,13 +10,13 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/program_folders.h"
 
 namespace longhaul {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFoldersAboveProgram = 5;  // build/PRESET/src/cli/longhaul
 constexpr size_t kLargest = size_t{1} << 30;
 constexpr std::string_view kPacked = ".gz";
 
@@ -51,11 +51,7 @@ std::vector<std::filesystem::path> data_folders() {
   if (const char* given = std::getenv("LONGHAUL_DATA"); given != nullptr && is_folder(given)) {
     folders.emplace_back(given);
   }
-  std::error_code error;
-  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
-  if (error) return folders;
-  add(above.parent_path() / "share" / "longhaul" / "data");
-  for (int i = 0; i < kFoldersAboveProgram; ++i, above = above.parent_path()) add(above / "data");
+  for (const fs::path& folder : program_folders()) add(folder / "data");
   return folders;
 }
 

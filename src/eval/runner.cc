@@ -71,12 +71,7 @@ std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelSh
 
 PromptComposer composer_of(const EvalSettings& settings, const Engine& engine) {
   if (settings.raw) return {engine.tokenizer(), std::nullopt};
-  if (settings.chat_template.empty()) return {engine.tokenizer(), engine.chat_template()};
-  ChatTokens tokens;
-  const Tokenizer& tokenizer = engine.tokenizer();
-  if (const auto id = tokenizer.bos_id()) tokens.bos = tokenizer.piece(*id);
-  if (const auto id = tokenizer.eos_id()) tokens.eos = tokenizer.piece(*id);
-  return {tokenizer, ChatTemplate::named(settings.chat_template, tokens)};
+  return {engine.tokenizer(), engine.chat_template(settings.chat_template)};
 }
 
 class Run {

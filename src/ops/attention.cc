@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/attention_kernels.h"
+#include "ops/thread_scratch.h"
 #include "ops/visible_keys.h"
 
 namespace longhaul {
@@ -166,12 +167,6 @@ void assign_partials(const AttendCall& call, Plan& plan, Buffer<float>& storage)
       unit.partial_out = at + 2 * kFewRows;
     }
   }
-}
-
-std::byte* thread_scratch(size_t bytes) {
-  thread_local Buffer<std::byte> buffer;
-  if (buffer.size() < bytes) buffer.resize(bytes);
-  return buffer.data();
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <limits>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/block_mass_kernels.h"
+#include "ops/thread_scratch.h"
 
 namespace longhaul {
 namespace {
@@ -77,12 +77,6 @@ float to_shares(float* sums, const float* tops, int64_t blocks, int64_t per_tile
   if (total <= 0.0f) return -std::numeric_limits<float>::infinity();
   for (int64_t b = 0; b < blocks; ++b) sums[b] /= total;
   return top * 0.69314718f + std::log(total);
-}
-
-std::byte* thread_scratch(size_t bytes) {
-  thread_local Buffer<std::byte> buffer;
-  if (buffer.size() < bytes) buffer.resize(bytes);
-  return buffer.data();
 }
 
 }  // namespace

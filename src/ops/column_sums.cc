@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/column_kernels.h"
+#include "ops/thread_scratch.h"
 
 namespace longhaul {
 namespace {
@@ -59,12 +59,6 @@ void add_task(const AttendCall& call, const AttendTask& task, const ColumnTarget
     }
     first += segment.count;
   }
-}
-
-std::byte* thread_scratch(size_t bytes) {
-  thread_local Buffer<std::byte> buffer;
-  if (buffer.size() < bytes) buffer.resize(bytes);
-  return buffer.data();
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/line_kernels.h"
+#include "ops/thread_scratch.h"
 
 namespace longhaul {
 namespace {
@@ -50,12 +50,6 @@ void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t coun
       }
     }
   });
-}
-
-std::byte* thread_scratch(size_t bytes) {
-  thread_local Buffer<std::byte> buffer;
-  if (buffer.size() < bytes) buffer.resize(bytes);
-  return buffer.data();
 }
 
 }  // namespace

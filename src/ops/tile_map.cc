@@ -1,9 +1,9 @@
 #include "ops/tile_map.h"
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/column_kernels.h"
+#include "ops/thread_scratch.h"
 
 namespace longhaul {
 namespace {
@@ -26,8 +26,7 @@ void tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
   for (const MapTile& tile : tiles) check(call, tile);
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());
   parallel_for(static_cast<int64_t>(tiles.size()), [&](int64_t i, int) {
-    thread_local Buffer<std::byte> scratch;
-    scratch.resize(kernels.scratch_bytes(call));
+    std::byte* const scratch = thread_scratch(kernels.scratch_bytes(call));
     const MapTile& tile = tiles[static_cast<size_t>(i)];
     const int group = call.heads / static_cast<int>(tile.keys.size());
     for (size_t k = 0; k < tile.keys.size(); ++k) {  // one after the other: they add to one map
@@ -43,7 +42,7 @@ void tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
       unit.rows.key_count = tile.keys[k].count;
       unit.map = tile.map;
       unit.map_stride = tile.stride;
-      kernels.run(unit, scratch.data());
+      kernels.run(unit, scratch);
     }
   });
 }

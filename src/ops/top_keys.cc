@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/top_keys_kernels.h"
+#include "ops/thread_scratch.h"
 
 namespace longhaul {
 namespace {
@@ -149,12 +150,6 @@ void write_lists(const TopKeysCall& call, const Block& block, std::span<const To
     std::copy_n(list.keys, call.k, call.keys + at);
     if (call.scores != nullptr) std::copy_n(list.scores, call.k, call.scores + at);
   }
-}
-
-std::byte* thread_scratch(size_t bytes) {
-  thread_local Buffer<std::byte> buffer;
-  if (buffer.size() < bytes) buffer.resize(bytes);
-  return buffer.data();
 }
 
 }  // namespace

@@ -148,6 +148,15 @@ std::vector<TokenSpan> Tokenizer::spans(std::span<const int32_t> ids) const {
   return out;
 }
 
+int64_t Tokenizer::tokens_of_tail(std::span<const int32_t> ids, size_t bytes) const {
+  size_t covered = 0;
+  int64_t count = 0;
+  for (auto id = ids.rbegin(); id != ids.rend() && covered < bytes; ++id, ++count) {
+    covered += piece(*id).size();
+  }
+  return count;
+}
+
 size_t Tokenizer::vocab_size() const { return model_->vocabulary.size(); }
 std::optional<int32_t> Tokenizer::bos_id() const { return model_->bos; }
 std::optional<int32_t> Tokenizer::eos_id() const { return model_->eos; }

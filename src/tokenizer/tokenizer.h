@@ -54,6 +54,9 @@ class Tokenizer {
   std::string_view piece(int32_t id) const;
   std::vector<TokenSpan> spans(std::span<const int32_t> ids) const;
 
+  /// How many tokens at the end hold the last `bytes` bytes of the text.
+  int64_t tokens_of_tail(std::span<const int32_t> ids, size_t bytes) const;
+
   size_t vocab_size() const;  ///< highest id + 1
   std::optional<int32_t> bos_id() const;
   std::optional<int32_t> eos_id() const;

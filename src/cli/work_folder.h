@@ -1,0 +1,36 @@
+#pragma once
+// A folder for files on the way, gone with the object.
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+
+namespace longhaul {
+
+class WorkFolder {
+ public:
+  /// `parent`/`name`XXXXXX. Throws UserError.
+  WorkFolder(const std::filesystem::path& parent, const std::string& name) {
+    std::string pattern = (parent / (name + "XXXXXX")).string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      user_error("{}: no folder can be made: {}", parent.string(), std::strerror(errno));
+    }
+    path_ = pattern;
+  }
+  ~WorkFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace longhaul
