@@ -67,6 +67,25 @@ TEST(DuoGates, RefusesOtherShapesAndTextThatIsNone) {
   EXPECT_TRUE(has(error_of([&] { read_gates(folder.path() / "none.tsv", heads); }), {"none.tsv"}));
 }
 
+// What models/nano/README.md says of the searched heads, and that no tie decides between them.
+TEST(DuoGates, NanosOwnKeepTheNineSearchedHeads) {
+  const HeadGates gates = read_gates(LONGHAUL_MODELS "/nano/duo_gates.tsv", std::vector(12, 3));
+  FullHeads nine(12, {false, false, false});
+  for (const auto& [layer, head] : {std::pair<size_t, size_t>{3, 0},
+                                    {5, 0},
+                                    {5, 1},
+                                    {7, 1},
+                                    {7, 2},
+                                    {8, 2},
+                                    {9, 0},
+                                    {9, 1},
+                                    {10, 0}}) {
+    nine[layer][head] = true;
+  }
+  EXPECT_EQ(full_by_sparsity(gates, .75), nine);
+  EXPECT_EQ(full_by_threshold(gates, .905), nine);
+}
+
 class Duo : public ::testing::Test {
  protected:
   std::unique_ptr<AttentionMethod> make(const std::string& options) const {
