@@ -107,6 +107,13 @@ MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> 
   return spec;
 }
 
+void MethodSpec::set_default(std::string_view key, std::string_view value) {
+  LH_ASSERT(!profile_prefix_);
+  if (std::find(given_.begin(), given_.end(), key) != given_.end()) return;
+  options_.values_.find(key)->second =
+      canonical_value(info_->name, find_option(key, *info_), value);
+}
+
 std::string MethodSpec::text() const {
   std::string text(info_->name);
   char before = ':';

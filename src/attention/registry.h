@@ -67,6 +67,10 @@ class MethodSpec {
   static MethodSpec parse(std::string_view text,
                           std::span<const MethodInfo> methods = attention_methods());
 
+  /// Another default of an option, for a method that is a part of another: below what the text
+  /// names and what a model's profile says.
+  void set_default(std::string_view key, std::string_view value);
+
   const MethodInfo& info() const { return *info_; }
   const MethodOptions& options() const { return options_; }
   /// The same with the model's profile (attention/profile.h) in place of defaults; itself when it

@@ -114,13 +114,10 @@ std::unique_ptr<AttentionMethod> make_lower(const MethodOptions& o, const ModelS
     user_error("--attention trianglemix: dense_options={}: needs dense=METHOD", options);
   }
   std::replace(options.begin(), options.end(), '+', ',');
-  const auto set = [&](std::string_view key, std::string_view value) {
-    if (options.find(fmt::format("{}=", key)) != std::string::npos) return;
-    options += fmt::format("{}{}={}", options.empty() ? "" : ",", key, value);
-  };
-  if (name == "flexprefill") set("gamma", "0.95");
-  if (name == "xattention") set("tau", "0.95");
-  return MethodSpec::parse(options.empty() ? name : name + ":" + options).make(shape);
+  MethodSpec lower = MethodSpec::parse(options.empty() ? name : name + ":" + options);
+  if (name == "flexprefill") lower.set_default("gamma", "0.95");
+  if (name == "xattention") lower.set_default("tau", "0.95");
+  return lower.make(shape);
 }
 
 std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelShape& shape) {

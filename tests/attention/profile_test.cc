@@ -89,6 +89,20 @@ TEST(Profile, TheTextSaysWhatDiffersFromTheBareNameForThisModel) {
   EXPECT_EQ(MethodSpec::parse("probe:share=0.5", kMethod).text(), "probe");
 }
 
+/// As a part of another method, which has defaults of its own for it.
+TEST(Profile, ReplacesAnotherDefaultToo) {
+  const Folder with(R"({"options": {"share": 0.25}})"), without(R"({"options": {}})");
+  const auto make = [](const char* text, const ModelShape& shape) {
+    MethodSpec spec = MethodSpec::parse(text, kMethod);
+    spec.set_default("share", "0.75");
+    spec.make(shape);
+    return share;
+  };
+  EXPECT_EQ(make("probe", without.shape), "0.75");
+  EXPECT_EQ(make("probe", with.shape), "0.25");
+  EXPECT_EQ(make("probe:share=0.5", with.shape), "0.5");
+}
+
 TEST(Profile, ThereNeedBeNone) {
   const TempFolder folder;
   EXPECT_TRUE(read_profile((folder.path() / "").string(), "probe").empty());
