@@ -8,7 +8,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 endif()
 
 if(LONGHAUL_SANITIZE)
-  add_compile_options(-fsanitize=${LONGHAUL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # -g1: lines for the stack traces; full debug information is most of the time and disk of such a build.
+  add_compile_options(-fsanitize=${LONGHAUL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${LONGHAUL_SANITIZE})
 endif()
 if(LONGHAUL_FUZZ)
