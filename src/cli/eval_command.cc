@@ -24,7 +24,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLongest = int64_t{1} << 40;
+constexpr int64_t kLongest = int64_t{1} << 26;  // a prompt is made before it is refused
 
 struct EvalFlags {
   ModelFlags model;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "format/checkpoint.h"
+#include "format/printable.h"
 #include "model/config.h"
 #include "model/config_hf_rope.h"
 
@@ -87,7 +88,14 @@ class Reader {
                    c.layers);
       }
       for (size_t l = 0; l < windows.size(); ++l) {
-        if (types[l] == "sliding_attention") windows[l] = width;
+        if (types[l] == "sliding_attention") {
+          windows[l] = width;
+        } else if (types[l] != "full_attention") {
+          user_error(
+              "{}: layer_types[{}]: {} is not supported, only full_attention and "
+              "sliding_attention are",
+              file_, l, printable(types[l].dump()));
+        }
       }
       return windows;
     }

@@ -176,6 +176,12 @@ TEST_F(LoadModelTest, SlidingWindowsFollowTheFamily) {
                       c["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
                     }),
             (std::vector<int64_t>{0, 24, 0}));
+  expect_names(
+      error_with("mistral",
+                 [](json& c) {
+                   c["layer_types"] = {"full_attention", "chunked_attention", "full_attention"};
+                 }),
+      {"config.json", "layer_types[1]", "chunked_attention"});
 }
 
 }  // namespace
