@@ -81,6 +81,32 @@ void summarise(Cell& cell, bool control) {
   cell.pairs_share = median(cell.records, [](const Record& r) { return r.pairs_share; });
 }
 
+/// "key=value" by "key=value", behind the name.
+std::vector<std::string> options_of(const std::string& method) {
+  std::vector<std::string> options;
+  for (size_t at = method.find(':'); at != std::string::npos;) {
+    const size_t comma = method.find(',', at + 1);
+    options.push_back(method.substr(at + 1, comma - at - 1));
+    at = comma;
+  }
+  return options;
+}
+
+/// The name, with those options that not every setting of the method among `all` has.
+std::string short_name(const std::string& method, const std::vector<Series>& all) {
+  const std::string name(bare_name(method));
+  std::string text = name;
+  for (const std::string& option : options_of(method)) {
+    const bool shared = std::ranges::all_of(all, [&](const Series& other) {
+      if (other.control || bare_name(other.method) != name) return true;
+      const std::vector<std::string> theirs = options_of(other.method);
+      return std::ranges::find(theirs, option) != theirs.end();
+    });
+    if (!shared) text += (text.size() == name.size() ? ":" : ",") + option;
+  }
+  return text;
+}
+
 }  // namespace
 
 bool is_control(const std::string& method) { return method.starts_with("control:"); }
@@ -118,15 +144,8 @@ void Results::find_series() {
   std::stable_sort(series_.begin(), series_.end(),
                    [](const Series& a, const Series& b) { return a.control < b.control; });
   for (Series& s : series_) {
-    const auto alike = [&](const Series& o) {
-      return !s.control && !o.control && bare_name(o.method) == bare_name(s.method) &&
-             o.method != s.method;
-    };
-    if (s.control) {
-      s.label = s.method.substr(std::string("control:").size());
-    } else if (std::none_of(series_.begin(), series_.end(), alike)) {
-      s.label = bare_name(s.method);
-    }
+    s.label =
+        s.control ? s.method.substr(std::string("control:").size()) : short_name(s.method, series_);
   }
   for (Series& s : series_) {
     const auto elsewhere = [&](const Series& o) { return o.method == s.method && o.run != s.run; };

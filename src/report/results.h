@@ -17,8 +17,8 @@ namespace longhaul {
 struct Series {
   size_t run = 0;
   std::string method;  ///< canonical text
-  /// As short as it can be told apart: the bare name where a run has one setting of it, with the
-  /// run's name behind it where several runs have it.
+  /// As short as it can be told apart: the name and those options that its settings do not share,
+  /// with the run's name behind it where several runs have it.
   std::string label;
   bool control = false;
 };

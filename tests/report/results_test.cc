@@ -70,6 +70,17 @@ TEST_F(ResultsTest, NamesTellSettingsAndRunsApart) {
             (std::vector<std::string>{"dense (0)", "tova", "tova:budget=64", "dense (1)", "h2o"}));
 }
 
+TEST_F(ResultsTest, NamesLeaveOutWhatAllSettingsOfAMethodShare) {
+  const Results& r = results_of({{answer("infllm:block=64,topk=8", "1", 1),
+                                  answer("infllm:block=64,repr_mode=max,topk=8", "1", 1),
+                                  answer("infllm:block=64,repr_mode=max,topk=9", "1", 1)}});
+  std::vector<std::string> labels;
+  for (const Series& s : r.series()) labels.push_back(s.label);
+  std::sort(labels.begin(), labels.end());
+  EXPECT_EQ(labels, (std::vector<std::string>{"infllm:repr_mode=max,topk=8",
+                                              "infllm:repr_mode=max,topk=9", "infllm:topk=8"}));
+}
+
 TEST_F(ResultsTest, AnswersNeverGivenCountAsZeroButNotForControls) {
   Record failed = answer("dense", "2", 0), control = answer("control:no-context", "1", 0);
   failed.error = control.error = "no memory";
