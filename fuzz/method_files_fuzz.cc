@@ -2,20 +2,21 @@
 // chooses, and the same text as trained gates, head patterns and calibrated thresholds.
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 
+#include "attempt.h"
 #include "attention/duo_gates.h"
 #include "attention/head_patterns.h"
 #include "attention/head_thresholds.h"
 #include "attention/registry.h"
-#include "base/error.h"
 #include "input_file.h"
 
 namespace {
 
 using namespace longhaul;
+using fuzzing::attempt;
+using fuzzing::check;
 
 ModelShape shape() {
   ModelShape shape;
@@ -29,19 +30,6 @@ ModelShape shape() {
   shape.rope.inverse_frequency = {1, 0.5, 0.25, 0.125};
   shape.profile_prefix = fuzzing::folder().string() + "/";
   return shape;
-}
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
-
-template <class Action>
-void attempt(Action&& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    check(std::strchr(error.what(), '\n') == nullptr);
-  }
 }
 
 void read_tables(const std::filesystem::path& file, const ModelShape& model) {

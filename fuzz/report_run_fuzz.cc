@@ -1,10 +1,9 @@
 // A folder of 'longhaul eval': run.json and, after a zero byte, samples.jsonl. Every form of the
 // report can be made of what is accepted, and a run that goes on there is begun or refused.
 
-#include <cstdlib>
 #include <cstring>
 
-#include "base/error.h"
+#include "attempt.h"
 #include "eval/run_settings.h"
 #include "input_file.h"
 #include "input_parts.h"
@@ -15,19 +14,8 @@
 namespace {
 
 using namespace longhaul;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
-
-template <class Action>
-void attempt(Action&& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    check(std::strchr(error.what(), '\n') == nullptr);
-  }
-}
+using fuzzing::attempt;
+using fuzzing::check;
 
 void put(const char* name, std::string_view text) {
   fuzzing::write_file(name, reinterpret_cast<const uint8_t*>(text.data()), text.size());
