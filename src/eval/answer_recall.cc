@@ -38,6 +38,7 @@ int64_t row_at(const LayerStep& step, int list, int64_t token) {
 
 std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                    std::span<const std::string> answers) {
+  if (answers.empty()) return {};  // a text that is predicted may be long
   const auto context = std::span<const int32_t>(prompt.tokens)
                            .subspan(static_cast<size_t>(prompt.context_begin),
                                     static_cast<size_t>(prompt.context_end - prompt.context_begin));

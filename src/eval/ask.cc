@@ -86,9 +86,8 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
   record.prompt_tokens = static_cast<int64_t>(prompt.tokens.size());
   record.expected = sample.answers;
   bool cancelled = false;
-  std::vector<int64_t> answer = answer_tokens(engine->tokenizer(), prompt, sample.answers);
   note_errors(record, [&] {
-    AnswerRecall recall(std::move(answer), engine->model().config.layers, record.prompt_tokens);
+    AnswerRecall recall(prompt.answer, engine->model().config.layers, record.prompt_tokens);
     Session session(engine, options);
     session.observe([&recall](const LayerStep& step, std::span<const AttendTask> tasks) {
       recall.observe(step, tasks);

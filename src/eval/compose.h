@@ -16,6 +16,7 @@ struct ComposedPrompt {
   std::vector<int32_t> tokens;
   int64_t instruction = 0;  ///< tokens at the end: the question and what follows it
   int64_t context_begin = 0, context_end = 0;  ///< tokens that hold nothing but context
+  std::vector<int64_t> answer;  ///< of them, those that hold it, where that was looked for
 };
 
 class PromptComposer {

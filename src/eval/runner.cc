@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "eval/answer_recall.h"
 #include "eval/ask.h"
 #include "eval/data.h"
 #include "eval/record_writer.h"
@@ -106,6 +107,7 @@ class Run {
   bool worth_sharing(int ways) const;
   ComposedPrompt prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
                            const ComposedPrompt& whole) const;
+  void find_answer(const Sample& sample, ComposedPrompt& prompt) const;
   void add_score(const Record& record);
   bool answered(const QueuedSample& queued, const Record& cell, int64_t tokens) const;
   void count(const QueuedSample& queued, const std::vector<Record>& records, double engine_seconds);
@@ -131,13 +133,20 @@ ComposedPrompt Run::prompt_of(const QueuedSample& queued, const Contender& conte
   switch (contender.reads) {
     case Contender::Reads::kNoContext:
       return composer_.compose(without_context(*queued.sample), opening);
-    case Contender::Reads::kMiddleCut:
-      return cut_middle(whole, static_cast<int64_t>(settings_.kept_by_cut *
-                                                    static_cast<double>(whole.tokens.size())));
+    case Contender::Reads::kMiddleCut: {
+      const double kept = settings_.kept_by_cut * static_cast<double>(whole.tokens.size());
+      ComposedPrompt cut = cut_middle(whole, static_cast<int64_t>(kept));
+      find_answer(*queued.sample, cut);
+      return cut;
+    }
     case Contender::Reads::kWhole:
       break;
   }
   return whole;
+}
+
+void Run::find_answer(const Sample& sample, ComposedPrompt& prompt) const {
+  prompt.answer = answer_tokens(engine_->tokenizer(), prompt, sample.answers);
 }
 
 bool Run::answered(const QueuedSample& queued, const Record& cell, int64_t tokens) const {
@@ -215,7 +224,8 @@ void Run::ask_all(const QueuedSample& queued) {
     cell.id = sample.id;
     cell.group = sample.group;
     cell.depth = sample.depth;
-    const ComposedPrompt whole = composer_.compose(sample, opening);
+    ComposedPrompt whole = composer_.compose(sample, opening);
+    find_answer(sample, whole);
     for (const Contender& contender : contenders_) {
       if (stopped()) return;
       if (sample.perplexity && contender.reads != Contender::Reads::kWhole) continue;
