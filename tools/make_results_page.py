@@ -8,16 +8,12 @@ task, the mean over tasks and the median of the KV bytes after the prompt. --che
 where the page is not what it would write.
 """
 
-import gzip
-import json
-import pathlib
-import re
 import statistics
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/results/README.md"
-RUN = ROOT / "docs/results/nano"
+import pages
+
+PAGE = pages.ROOT / "docs/results/README.md"
+RUN = pages.ROOT / "docs/results/nano"
 BLOCKS = "block=64,n_init=64,n_local=512"  # with topk=16, which is the default
 CONTROLS = {"control:no-context": "no context", "control:middle-cut": "middle cut out (a quarter is left)"}
 
@@ -27,11 +23,6 @@ def label(method):
         return CONTROLS[method]
     name, _, options = method.partition(":")
     return name + (":" + options.replace(BLOCKS, "blocks") if options else "")
-
-
-def records():
-    with gzip.open(RUN / "samples.jsonl.gz", "rt") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def table(length, rows, run):
@@ -44,29 +35,23 @@ def table(length, rows, run):
         means = []
         for task in tasks:
             scores = [r["score"] for r in own if r["task"] == task]
-            means.append(100 * statistics.fmean(scores) if scores else None)
-        cells = ["" if m is None else f"{m:.0f}" for m in means]
-        mean = f"{statistics.fmean(means):.0f}" if None not in means else ""
+            means.append(statistics.fmean(scores) if scores else None)
+        cells = ["" if m is None else str(pages.percent(m)) for m in means]
+        mean = str(pages.percent(statistics.fmean(means))) if None not in means else ""
         kv = statistics.median(r["kv_bytes"] for r in own) / 2**20
         lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {mean} | {kv:.1f} |")
     return "\n".join(lines)
 
 
 def main():
-    run = json.loads((RUN / "run.json").read_text())
-    all_records = records()
-    page = PAGE.read_text()
+    run, records = pages.read_run(RUN)
 
-    def fill(match):
-        length = int(match[1])
-        rows = [r for r in all_records if r["length"] == length and r["metric"] == "score"]
-        return f"<!-- table {length} -->\n{table(length, rows, run)}\n<!-- end -->"
+    def body(match):
+        length = int(match[2])
+        return table(length, [r for r in records if r["length"] == length and r["metric"] == "score"], run)
 
-    filled = re.sub(r"<!-- table (\d+) -->\n.*?<!-- end -->", fill, page, flags=re.DOTALL)
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(filled)
-    elif filled != page:
-        sys.exit(f"error: {PAGE.relative_to(ROOT)} is not what tools/make_results_page.py writes")
+    filled = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)", body)
+    pages.write_or_check(PAGE, filled, "tools/make_results_page.py")
 
 
 main()

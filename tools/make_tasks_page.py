@@ -5,11 +5,12 @@
 --check changes nothing and fails when the page is out of date.
 """
 import json
-import pathlib
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/tasks.md"
+import pages
+
+PAGE = pages.ROOT / "docs/tasks.md"
 BEGIN, END = "<!-- tables: tools/make_tasks_page.py -->\n", "<!-- end of tables -->\n"
 TITLES = {"ruler": "RULER", "longbench": "LongBench", "infinitebench": "InfiniteBench", "babilong": "BABILong",
           "leval": "L-Eval", "multidoc": "Many documents", "multihop": "Many documents, two that answer"}
@@ -40,9 +41,7 @@ def main():
     tasks.sort(key=lambda t: (family(t["name"]) != "", order.index(family(t["name"]))))
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     text = before + BEGIN + tables(tasks) + END + rest.split(END)[1]
-    if "--check" in sys.argv:
-        sys.exit(text != PAGE.read_text(encoding="utf-8") and f"docs/tasks.md is out of date: {sys.argv[0]} {sys.argv[1]}")
-    PAGE.write_text(text, encoding="utf-8")
+    pages.write_or_check(PAGE, text, "tools/make_tasks_page.py")
 
 
 if __name__ == "__main__":
