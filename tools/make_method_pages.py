@@ -65,15 +65,15 @@ def compare(longhaul, info, records):
     return {(d["method_b"], d["length"], d["task"]): d for d in json.loads(told)["differences"]}
 
 
-def points(share):
-    """Per cent, with a sign where it is a difference from nothing."""
-    rounded = pages.percent(share)
-    return f"{'+' if rounded > 0 else '−'}{abs(rounded)}" if rounded else "0"
+def points(share, digits):
+    """Per cent of a difference, with its sign."""
+    text = f"{100 * share:+.{digits}f}".replace("-", "−")
+    return text if text.strip("+−0.") else "0"
 
 
-def score(d):
-    difference = f"{points(d['difference'])} ({points(d['low'])} to {points(d['high'])})"
-    return f"{pages.percent(d['mean_b'])} / {pages.percent(d['mean_a'])}, {difference}"
+def score(d, digits):
+    difference, low, high = (points(d[key], digits) for key in ("difference", "low", "high"))
+    return f"{100 * d['mean_b']:.{digits}f} / {100 * d['mean_a']:.{digits}f}, {difference} ({low} to {high})"
 
 
 def mib(rows):
@@ -100,7 +100,7 @@ def lines_of(run, method, lengths):
     several = len(run.tasks) > 1
     for task in [*run.tasks, ALL]:
         found = [run.differences.get((method, length, task)) for length in lengths]
-        yield [task, *(score(d) if d else "" for d in found)]
+        yield [task, *(score(d, 1 if task == ALL else 0) if d else "" for d in found)]
     if several:
         told = [costs(run, method, length) if length else ("", "") for length in measured]
         yield ["keys and values, MiB", *(kv for kv, _ in told)]

@@ -35,9 +35,9 @@ def table(length, rows, run):
         means = []
         for task in tasks:
             scores = [r["score"] for r in own if r["task"] == task]
-            means.append(statistics.fmean(scores) if scores else None)
-        cells = ["" if m is None else str(pages.percent(m)) for m in means]
-        mean = str(pages.percent(statistics.fmean(means))) if None not in means else ""
+            means.append(100 * statistics.fmean(scores) if scores else None)
+        cells = ["" if m is None else f"{m:.0f}" for m in means]
+        mean = f"{statistics.fmean(means):.0f}" if None not in means else ""
         kv = statistics.median(r["kv_bytes"] for r in own) / 2**20
         lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {mean} | {kv:.1f} |")
     return "\n".join(lines)

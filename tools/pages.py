@@ -25,11 +25,6 @@ def fill(page, name, body):
     return filled
 
 
-def percent(share):
-    """Rounded, and halves to even: two pages never tell the same mean differently for its last binary digit."""
-    return round(round(100 * share, 9))
-
-
 def table(header, rows):
     """A Markdown table whose columns, but for the last one, stand under each other in the source too."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header) - 1)]
