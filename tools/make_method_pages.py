@@ -145,9 +145,9 @@ def measured(runs, name):
 def options(method):
     rows = []
     for o in method["options"]:
-        only = f" (only with `{o['only_with']}`)" if o.get("only_with") else ""
+        only = f" (only with {o['only_with']})" if o.get("only_with") else ""
         default = f"`{o['default']}`" if o["default"] else ""
-        rows.append([f"`{o['key']}`", default, o["values"].replace("|", ", "), o["help"].replace("|", "\\|") + only])
+        rows.append([f"`{o['key']}`", default, o["values"].replace("|", ", "), (o["help"] + only).replace("|", "\\|")])
     return pages.table(["option", "default", "values", "meaning"], rows)
 
 
