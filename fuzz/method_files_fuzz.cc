@@ -9,7 +9,7 @@
 #include "attention/duo_gates.h"
 #include "attention/head_patterns.h"
 #include "attention/head_thresholds.h"
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "input_file.h"
 
 namespace {

@@ -25,13 +25,13 @@ class Duo final : public AttentionMethod {
         recent_(options.integer("recent")),
         strict_(options.text("prefill_mode") == "strict_streaming") {
     const std::string& file = options.text("gates");
-    const double sparsity = options.real("sparsity"), threshold = options.real("threshold");
+    const double sparsity = options.real("sparsity");
+    const std::optional<double> threshold = options.optional_real("threshold");
     if (!file.empty()) {
       const HeadGates gates = read_gates(file, shape.kv_heads);
-      full_ =
-          threshold >= 0 ? full_by_threshold(gates, threshold) : full_by_sparsity(gates, sparsity);
+      full_ = threshold ? full_by_threshold(gates, *threshold) : full_by_sparsity(gates, sparsity);
     } else {
-      decided_ = threshold < 0 && (sparsity == 0 || sparsity == 1);
+      decided_ = sparsity == 0 || sparsity == 1;
       full_ = all_heads(shape.kv_heads, sparsity == 0);
     }
     for (size_t layer = 0; layer < full_.size(); ++layer) {
@@ -130,9 +130,9 @@ constexpr OptionInfo kOptions[] = {
     {"gates", OptionKind::kFile, "", "", 0, 0, "",
      "TSV of trained gates: a row per layer, a column per KV head"},
     {"sparsity", OptionKind::kReal, "0.5", "", 0, 1, "",
-     "share of KV heads that stream, those with the lowest gates"},
-    {"threshold", OptionKind::kReal, "-1", "", -1, 1, "",
-     "heads with at least this gate keep everything; -1: by sparsity"},
+     "share of KV heads that stream, those with the lowest gates", "no threshold"},
+    {"threshold", OptionKind::kReal, "auto", "", 0, 1, "",
+     "heads with at least this gate keep everything; auto: by sparsity", "gates"},
     {"sink", OptionKind::kInteger, "64", "tokens", 0, 1 << 20, "",
      "first tokens that streaming heads keep"},
     {"recent", OptionKind::kInteger, "256", "tokens", 1, 1 << 24, "",

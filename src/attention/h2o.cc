@@ -89,13 +89,14 @@ constexpr OptionInfo kOptions[] = {
      "forget while the prompt is read, or once it has been read"},
     {"budget", OptionKind::kInteger, "2048", "tokens", 1, 1 << 24, "", "rows that a head keeps"},
     {"stride", OptionKind::kInteger, "256", "tokens", 1, 1 << 20, "",
-     "stream: prompt tokens between two cuts; a head keeps up to budget + stride"},
-    {"sink", OptionKind::kInteger, "4", "tokens", 0, 4096, "",
-     "stream: first rows that never leave"},
-    {"recent", OptionKind::kInteger, "0", "tokens", 0, 1 << 20, "",
-     "last rows that never leave; 0: a tenth of budget + stride (stream), 32 (oneshot)"},
+     "prompt tokens between two cuts; a head keeps up to budget + stride", "mode=stream"},
+    {"sink", OptionKind::kInteger, "4", "tokens", 0, 4096, "", "first rows that never leave",
+     "mode=stream"},
+    {"recent", OptionKind::kInteger, "auto", "tokens", 0, 1 << 20, "",
+     "last rows that never leave; auto: a tenth of budget + stride, or 32 with mode=oneshot"},
     {"positions", OptionKind::kChoice, "absolute", "", 0, 0, "absolute|cache",
-     "stream: where keys stand: at their place in the text, or in the kept list (no bound then)"},
+     "where keys stand: at their place in the text, or in the kept list (no bound then)",
+     "mode=stream"},
 };
 
 std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelShape& shape) {
@@ -103,7 +104,7 @@ std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelS
     return std::make_unique<StreamedH2o>(StrideBudget::from(options, "h2o"), shape);
   }
   const int64_t budget = options.integer("budget");
-  const int64_t recent = options.integer("recent") > 0 ? options.integer("recent") : 32;
+  const int64_t recent = options.optional_integer("recent").value_or(32);
   if (budget < recent) {
     user_error("--attention h2o: budget={}: must be at least recent = {}", budget, recent);
   }

@@ -39,9 +39,8 @@ HeadPattern one_for_all(const MethodOptions& options) {
                                         {PatternKind::kBlocks, 100, 0}};
   const std::string& kind = options.text("pattern");
   HeadPattern pattern = kPublished[kind == "a_shape" ? 0 : kind == "vertical_slash" ? 1 : 2];
-  const int64_t vertical = options.integer("vertical"), slash = options.integer("slash");
-  if (vertical >= 0) pattern.vertical = vertical;
-  if (slash >= 0) pattern.slash = slash;
+  pattern.vertical = options.optional_integer("vertical").value_or(pattern.vertical);
+  pattern.slash = options.optional_integer("slash").value_or(pattern.slash);
   if (pattern.kind == PatternKind::kAShape && pattern.slash == 0) {
     user_error("--attention minference: slash=0: an a_shape needs a window of at least 1");
   }
@@ -56,10 +55,9 @@ class MInference final : public SparsePrefill {
         last_rows_(static_cast<int>(options.integer("last"))),
         search_at_(options.integer("search_at")),
         save_(options.text("save")) {
-    const std::string& file = options.text("patterns");
+    const std::string& file = options.text("patterns");  // none where numbers go before it
     searching_ = file == "search";
-    const bool one = options.integer("vertical") >= 0 || options.integer("slash") >= 0;
-    if (!file.empty() && !searching_ && !one) {
+    if (!file.empty() && !searching_) {
       patterns_ = read_patterns(file, shape.layers, shape.heads);
       return;
     }
@@ -75,10 +73,15 @@ class MInference final : public SparsePrefill {
     if (shape_.window[static_cast<size_t>(step.layer)] == 0) search(step);
   }
 
-  void retain(KvStore&, const Pass&, bool) override {
-    if (!searching_ || !found_) return;
-    searching_ = false;
-    if (!save_.empty()) write_patterns(save_, patterns_);
+  void retain(KvStore&, const Pass&, bool last_of_prompt) override {
+    if (!searching_) return;
+    if (found_) {
+      searching_ = false;
+      if (!save_.empty()) write_patterns(save_, patterns_);
+    } else if (last_of_prompt && !save_.empty()) {
+      warn("--attention minference: {} is not written: no pass reached search_at={} tokens", save_,
+           search_at_);
+    }
   }
 
   void save(ByteWriter& out) const override {
@@ -226,18 +229,23 @@ class MInference final : public SparsePrefill {
 
 constexpr OptionInfo kOptions[] = {
     {"patterns", OptionKind::kFile, "", "", 0, 0, "",
-     "JSON file with a pattern for every head, or `search`; empty: one for all heads"},
+     "JSON file with a pattern for every head, or `search`; empty: one for all heads",
+     "patterns=search or no vertical and no slash"},
     {"pattern", OptionKind::kChoice, "vertical_slash", "", 0, 0, "vertical_slash|a_shape|blocks",
-     "the pattern of all heads without a file (while searching: until then)"},
-    {"vertical", OptionKind::kInteger, "-1", "tokens", -1, 1 << 24, "",
-     "its columns, sinks or blocks, of all heads even with a file; -1: published, 1000, 128, 100"},
-    {"slash", OptionKind::kInteger, "-1", "tokens", -1, 1 << 24, "",
-     "its diagonals or window, likewise; -1: published, 6096, 3968"},
+     "the pattern of all heads without a file (while searching: until then)",
+     "no patterns or patterns=search or vertical or slash"},
+    {"vertical", OptionKind::kInteger, "auto", "tokens", 0, 1 << 24, "",
+     "its columns, sinks or blocks, of all heads even where the profile names a file; auto: "
+     "published, 1000, 128, 100"},
+    {"slash", OptionKind::kInteger, "auto", "tokens", 0, 1 << 24, "",
+     "its diagonals or window, likewise; auto: published, 6096, 3968", "pattern!=blocks"},
     {"last", OptionKind::kInteger, "64", "tokens", 1, 4096, "",
-     "rows at the end of a pass that score columns and diagonals for it"},
+     "rows at the end of a pass that score columns and diagonals for it",
+     "pattern=vertical_slash or patterns=search"},
     {"search_at", OptionKind::kInteger, "8192", "tokens", 1, 1 << 30, "",
-     "patterns=search: it is made in the pass that reaches this depth"},
-    {"save", OptionKind::kText, "", "", 0, 0, "", "patterns=search: file for what was found", true},
+     "the search is made in the pass that reaches this depth", "patterns=search"},
+    {"save", OptionKind::kText, "", "", 0, 0, "", "file for what the search found",
+     "patterns=search", true},
     {"dense_below", OptionKind::kInteger, "4096", "tokens", 0, 1 << 30, "",
      "rows before this depth see everything"},
 };

@@ -36,10 +36,8 @@ class Ntk final : public AttentionMethod {
         by_pass_(options.text("length") == "pass"),
         factor_(options.real("factor")) {
     if (options.text("mode") != "fixed") return;
-    fixed_length_ = options.integer("context");
-    if (fixed_length_ == 0) {
-      fixed_length_ = std::llround(factor_ * static_cast<double>(shape.trained_context));
-    }
+    const auto stretched = std::llround(factor_ * static_cast<double>(shape.trained_context));
+    fixed_length_ = options.optional_integer("context").value_or(stretched);
   }
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
@@ -102,9 +100,10 @@ constexpr OptionInfo kOptions[] = {
      "all keys by the present base, each by the base it was read with, or one base"},
     {"factor", OptionKind::kReal, "4", "", 1, 1000, "", "how strongly the base grows"},
     {"length", OptionKind::kChoice, "prompt", "", 0, 0, "prompt|pass",
-     "length that a prompt's rows are rotated for: the whole prompt's or the pass's"},
-    {"context", OptionKind::kInteger, "0", "tokens", 0, 1 << 24, "",
-     "with mode=fixed: length that the base is for; 0: factor times the trained one"},
+     "length that a prompt's rows are rotated for: the whole prompt's or the pass's",
+     "mode=exact|hf"},
+    {"context", OptionKind::kInteger, "auto", "tokens", 1, 1 << 24, "",
+     "length that the base is for; auto: factor times the trained one", "mode=fixed"},
 };
 
 }  // namespace

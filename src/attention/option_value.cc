@@ -23,26 +23,29 @@ struct Site {
   [[noreturn]] void refuse(const std::string& want) const {
     user_error("--attention {}: {}={}: must be {}", method, option.key, value, want);
   }
+  [[noreturn]] void refuse_number(std::string_view kind) const {
+    refuse(fmt::format("{}{}", option.takes_auto() ? "auto or " : "", kind));
+  }
 };
 
 void check_range(const Site& site, double value) {
   const OptionInfo& option = site.option;
   if (option.least == 0 && option.most == 0) return;
   if (value >= option.least && value <= option.most) return;
-  site.refuse(fmt::format("from {} to {}{}{}", option.least, option.most,
-                          option.unit.empty() ? "" : " ", option.unit));
+  site.refuse(fmt::format("{}from {} to {}{}{}", option.takes_auto() ? "auto or " : "",
+                          option.least, option.most, option.unit.empty() ? "" : " ", option.unit));
 }
 
 std::string integer(const Site& site) {
   int64_t number = 0;
-  if (!parse_number(site.value, number)) site.refuse("a whole number");
+  if (!parse_number(site.value, number)) site.refuse_number("a whole number");
   check_range(site, static_cast<double>(number));
   return fmt::format("{}", number);
 }
 
 std::string real(const Site& site) {
   double number = 0;
-  if (!parse_number(site.value, number) || !std::isfinite(number)) site.refuse("a number");
+  if (!parse_number(site.value, number) || !std::isfinite(number)) site.refuse_number("a number");
   check_range(site, number);
   return fmt::format("{}", number);
 }
@@ -74,6 +77,7 @@ std::string choice(const Site& site) {
 std::string canonical_value(std::string_view method, const OptionInfo& option,
                             std::string_view value) {
   const Site site{method, option, value};
+  if (option.takes_auto() && value == "auto") return std::string(value);
   switch (option.kind) {
     case OptionKind::kInteger:
       return integer(site);
@@ -85,6 +89,7 @@ std::string canonical_value(std::string_view method, const OptionInfo& option,
       return choice(site);
     case OptionKind::kText:
     case OptionKind::kFile:
+    case OptionKind::kMethodOptions:
       break;
   }
   return std::string(value);

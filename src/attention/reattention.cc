@@ -194,7 +194,8 @@ constexpr OptionInfo kOptions[] = {
     {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
      "prompt tokens that vote together; --chunk caps it"},
     {"prefill_topk", OptionKind::kChoice, "tile", "", 0, 0, "tile|exact",
-     "of the prompt's rows: one vote at most per tile of 128 keys, or the exact best"},
+     "of the prompt's rows: one vote at most per tile of 128 keys, or the exact best",
+     "recall=always|prefill"},
     {"positions", OptionKind::kChoice, "cache", "", 0, 0, "cache|original",
      "whether keys stand at their place in the visible list, or in the text"},
     {"recall", OptionKind::kChoice, "always", "", 0, 0, "always|prefill|decode",
@@ -202,7 +203,8 @@ constexpr OptionInfo kOptions[] = {
     {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
      "repo: the middle is whole tiles of 128; paper: the local part is exact"},
     {"bug_compat", OptionKind::kBool, "false", "", 0, 0, "",
-     "votes of query head h on KV head h mod kv_heads, as published"},
+     "votes of query head h on KV head h mod kv_heads, as published",
+     "recall=always|decode or k!=1|4"},
 };
 
 Settings settings_of(const MethodOptions& o) {

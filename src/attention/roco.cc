@@ -72,8 +72,8 @@ constexpr OptionInfo kOptions[] = {
     {"stride", OptionKind::kInteger, "256", "tokens", 1, 1 << 20, "",
      "prompt tokens between two cuts; a head keeps up to budget + stride"},
     {"sink", OptionKind::kInteger, "4", "tokens", 0, 4096, "", "first rows that never leave"},
-    {"recent", OptionKind::kInteger, "0", "tokens", 0, 1 << 20, "",
-     "rows, besides the sinks, whose attention may vary too much to be judged; 0: a tenth of "
+    {"recent", OptionKind::kInteger, "auto", "tokens", 0, 1 << 20, "",
+     "rows, besides the sinks, whose attention may vary too much to be judged; auto: a tenth of "
      "budget + stride. The last 10 never leave"},
     {"positions", OptionKind::kChoice, "absolute", "", 0, 0, "absolute|cache",
      "where keys stand: at their place in the text, or in the kept list (no bound then)"},

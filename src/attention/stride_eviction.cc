@@ -14,8 +14,7 @@ StrideBudget StrideBudget::from(const MethodOptions& options, std::string_view m
   how.budget = options.integer(budget_key);
   how.stride = options.integer("stride");
   how.sink = options.integer("sink");
-  how.recent = options.integer("recent");
-  if (how.recent == 0) how.recent = (how.budget + how.stride) / 10;
+  how.recent = options.optional_integer("recent").value_or((how.budget + how.stride) / 10);
   how.placement = options.text("positions") == "cache" ? Placement::kList : Placement::kText;
   if (how.budget < how.sink + how.recent) {
     user_error("--attention {}: {}={}: must be at least sink + recent = {} + {}", method,

@@ -20,7 +20,7 @@ struct StrideBudget {
   int64_t recent = 0;  ///< last rows that never leave
   Placement placement = Placement::kText;
 
-  /// From options of these names and `positions`; recent = 0 is a tenth of budget + stride. Throws
+  /// From options of these names and `positions`; recent=auto is a tenth of budget + stride. Throws
   /// UserError when sink + recent do not fit. `budget_key` is the method's name for the budget.
   static StrideBudget from(const MethodOptions& options, std::string_view method,
                            std::string_view budget_key = "budget");

@@ -119,15 +119,16 @@ constexpr OptionInfo kOptions[] = {
     {"mode", OptionKind::kChoice, "official", "", 0, 0, "official|easykv",
      "cut to the capacity also while generating; or only in prompts, protecting sink and recent"},
     {"capacity", OptionKind::kInteger, "2048", "tokens", 1, 1 << 24, "",
-     "rows that every head of a layer keeps; easykv: up to capacity + stride after a prompt"},
+     "rows that every head of a layer keeps; mode=easykv: up to capacity + stride after a prompt"},
     {"stride", OptionKind::kInteger, "256", "tokens", 1, 1 << 20, "",
      "prompt tokens between two cuts; 1 is the published rule, generated tokens always use it"},
-    {"sink", OptionKind::kInteger, "4", "tokens", 0, 4096, "",
-     "easykv: first rows that never leave"},
-    {"recent", OptionKind::kInteger, "0", "tokens", 0, 1 << 20, "",
-     "easykv: last rows that never leave; 0: a tenth of capacity + stride"},
+    {"sink", OptionKind::kInteger, "4", "tokens", 0, 4096, "", "first rows that never leave",
+     "mode=easykv"},
+    {"recent", OptionKind::kInteger, "auto", "tokens", 0, 1 << 20, "",
+     "last rows that never leave; auto: a tenth of capacity + stride", "mode=easykv"},
     {"positions", OptionKind::kChoice, "absolute", "", 0, 0, "absolute|cache",
-     "easykv: where keys stand: at their place in the text, or in the kept list (no bound then)"},
+     "where keys stand: at their place in the text, or in the kept list (no bound then)",
+     "mode=easykv"},
 };
 
 }  // namespace

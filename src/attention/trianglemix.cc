@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -97,37 +97,32 @@ constexpr OptionInfo kMixOptions[] = {
     kSink,
     kWindow,
     kLast,
-    {"start_layer", OptionKind::kInteger, "-1", "", -1, 1 << 16, "",
-     "first triangle layer, counted from 0; -1: half of the layers"},
+    {"start_layer", OptionKind::kInteger, "auto", "", 0, 1 << 16, "",
+     "first triangle layer, counted from 0; auto: half of the layers"},
     {"dense", OptionKind::kChoice, "full", "", 0, 0, "full|minference|flexprefill|xattention",
      "how the layers below read a prompt"},
-    {"dense_options", OptionKind::kText, "", "", 0, 0, "",
-     "options of that method, joined by +: gamma=0.9+min_budget=1024"}};
+    {"dense_options", OptionKind::kMethodOptions, "", "", 0, 0, "",
+     "options of that method, joined by +: gamma=0.9+min_budget=1024", "dense!=full", false,
+     "dense"}};
 constexpr OptionInfo kTriangleOptions[] = {kSink, kWindow, kLast};
 
 /// The method of the lower layers, with the paper's settings where the user has none.
 std::unique_ptr<AttentionMethod> make_lower(const MethodOptions& o, const ModelShape& shape) {
   const std::string& name = o.text("dense");
-  std::string options = o.text("dense_options");
-  if (name == "full") {
-    if (options.empty()) return MethodSpec::parse("dense").make(shape);
-    user_error("--attention trianglemix: dense_options={}: needs dense=METHOD", options);
-  }
-  std::replace(options.begin(), options.end(), '+', ',');
-  MethodSpec lower = MethodSpec::parse(options.empty() ? name : name + ":" + options);
+  if (name == "full") return MethodSpec::parse("dense").make(shape);
+  MethodSpec lower = MethodSpec::parse_part(name, o.text("dense_options"));
   if (name == "flexprefill") lower.set_default("gamma", "0.95");
   if (name == "xattention") lower.set_default("tau", "0.95");
   return lower.make(shape);
 }
 
 std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelShape& shape) {
-  const int64_t start = o.integer("start_layer");
+  const int64_t start = o.optional_integer("start_layer").value_or(shape.layers / 2);
   if (start > shape.layers) {
     user_error("--attention trianglemix: start_layer={}: must be from 0 to {}, the model's layers",
                start, shape.layers);
   }
-  return std::make_unique<TriangleMix>(o, static_cast<int>(start < 0 ? shape.layers / 2 : start),
-                                       make_lower(o, shape));
+  return std::make_unique<TriangleMix>(o, static_cast<int>(start), make_lower(o, shape));
 }
 
 MethodInfo common() {

@@ -167,7 +167,8 @@ class XAttention final : public SparsePrefill {
 };
 
 constexpr OptionInfo kOptions[] = {
-    {"tau", OptionKind::kReal, "0.9", "", 0, 1, "", "share of its scores that a row block takes"},
+    {"tau", OptionKind::kReal, "0.9", "", 0, 1, "", "share of its scores that a row block takes",
+     "no thresholds"},
     {"stride", OptionKind::kChoice, "8", "tokens", 0, 0, "1|2|4|8|16|32",
      "length of antidiagonals; longer is cheaper and coarser"},
     {"norm", OptionKind::kReal, "1", "", 0.01, 100, "", "divides the scores before their softmax"},

@@ -21,12 +21,13 @@ using nlohmann::ordered_json;
 
 std::string kind_text(const OptionInfo& o) {
   const std::string unit = o.unit.empty() ? "" : fmt::format(" {}", o.unit);
+  const std::string_view otherwise = o.takes_auto() ? "auto or " : "";
   switch (o.kind) {
     case OptionKind::kInteger:
-      return fmt::format("{} to {}{}", with_commas(static_cast<int64_t>(o.least)),
+      return fmt::format("{}{} to {}{}", otherwise, with_commas(static_cast<int64_t>(o.least)),
                          with_commas(static_cast<int64_t>(o.most)), unit);
     case OptionKind::kReal:
-      return fmt::format("{:g} to {:g}{}", o.least, o.most, unit);
+      return fmt::format("{}{:g} to {:g}{}", otherwise, o.least, o.most, unit);
     case OptionKind::kBool:
       return "true|false";
     case OptionKind::kChoice:
@@ -35,8 +36,15 @@ std::string kind_text(const OptionInfo& o) {
       return "text";
     case OptionKind::kFile:
       return "file";
+    case OptionKind::kMethodOptions:
+      return "KEY=VALUE+...";
   }
   return "";
+}
+
+std::string help_text(const OptionInfo& o) {
+  return o.only_with.empty() ? std::string(o.help)
+                             : fmt::format("{} (only with {})", o.help, o.only_with);
 }
 
 void print_methods() {
@@ -49,7 +57,7 @@ void print_methods() {
     }
     Table table;
     for (const OptionInfo& o : method.options) {
-      table.add({fmt::format("{}={}", o.key, o.fallback), kind_text(o), std::string(o.help)});
+      table.add({fmt::format("{}={}", o.key, o.fallback), kind_text(o), help_text(o)});
     }
     std::fputs(table.text("    ").c_str(), stdout);
   }
@@ -86,7 +94,7 @@ void print_method(const MethodInfo& method) {
     Table table;
     for (const OptionInfo& o : method.options) {
       table.add({fmt::format("{}={}", o.key, o.fallback), kind_text(o)});
-      table.add({"", std::string(o.help)});
+      table.add({"", help_text(o)});
     }
     std::fputs(table.text("  ").c_str(), stdout);
   }
@@ -117,7 +125,8 @@ ordered_json methods_json(std::span<const MethodInfo> chosen) {
                          {"default", o.fallback},
                          {"unit", o.unit},
                          {"values", kind_text(o)},
-                         {"help", o.help}});
+                         {"help", o.help},
+                         {"only_with", o.only_with}});
     }
     methods.push_back({{"name", method.name},
                        {"summary", method.summary},

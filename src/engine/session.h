@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "base/cancel.h"
 #include "engine/engine.h"
 #include "kv/kv_store.h"

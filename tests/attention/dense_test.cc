@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "attention/method_run.h"
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 
 namespace longhaul {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "attention/eviction_oracle.h"
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "format/temp_folder.h"

@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "attention/easykv_oracle.h"
-#include "attention/registry.h"
+#include "attention/method_spec.h"
+#include "attention/stride_eviction.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -125,6 +126,25 @@ TEST(H2o, OneshotKeepsTheLargestSumsAndTheEnd) {
       }
     }
   }
+}
+
+TEST(H2o, NoRecentRowsAreNoneAndAutoIsAShare) {
+  const auto recent = [](const char* spec) {
+    return StrideBudget::from(MethodSpec::parse(spec).options(), "h2o").recent;
+  };
+  EXPECT_EQ(recent("h2o"), (2048 + 256) / 10);
+  EXPECT_EQ(recent("h2o:recent=auto,budget=90,stride=10"), 10);
+  EXPECT_EQ(recent("h2o:recent=0"), 0);
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  const auto oneshot = MethodSpec::parse("h2o:mode=oneshot,budget=5,recent=0").make(shape);
+  MethodRun run(shape, *oneshot, DType::F32, 60);
+  run.prompt(60, 60);
+  std::vector<double> sums(60);
+  for (int64_t row = 0; row < 60; ++row) {
+    const auto p = probabilities(shape, 0, run.inputs[0], 0, {row, row}, tokens_in_place(row + 1));
+    for (size_t j = 0; j < p.size(); ++j) sums[j] += p[j];
+  }
+  EXPECT_EQ(tokens_of(run.store, 0, 0), best_by_definition(sums, 5));
 }
 
 TEST(H2o, SeveralTurnsStayWithinBudgetAndStride) {

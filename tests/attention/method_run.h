@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 
 namespace longhaul::testing_support {
 

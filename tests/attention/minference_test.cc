@@ -164,13 +164,20 @@ TEST(MInference, PatternsComeFromAFile) {
   });
   second.expect(run, 1, [](int head, int64_t i, int64_t j) { return head == 0 || i - j < 30; });
 
+  // Numbers go before the file that the model's profile names.
   const std::string numbers = "minference:dense_below=0,pattern=a_shape,vertical=3,slash=20";
-  const auto plain = make(numbers, shape),
-             both = make(numbers + ",patterns=" + file.string(), shape);
+  folder.write("minference.json", R"({"options": {"patterns": {"file": "p.json"}}})");
+  ModelShape profiled = shape;
+  profiled.profile_prefix = (folder.path() / "").string();
+  const auto plain = make(numbers, shape), both = make(numbers, profiled);
   MethodRun one(shape, *plain, DType::F32, 333), other(shape, *both, DType::F32, 333);
   one.prompt(333, 400);
   other.prompt(333, 400);
-  EXPECT_EQ(one.out, other.out);  // numbers go before the file
+  EXPECT_EQ(one.out, other.out);
+  const auto named = make("minference:dense_below=0", profiled);
+  MethodRun third(shape, *named, DType::F32, 333);
+  third.prompt(333, 400);
+  EXPECT_EQ(third.out, run.out);
 }
 
 TEST(MInference, ThePublishedFileOfLlama31) {
@@ -211,6 +218,29 @@ TEST(MInference, RefusesFilesThatMakeNoSense) {
   const ModelShape shape = small_shape(1, 1, 1, 32);
   EXPECT_TRUE(has(error_of([&] { make("minference:pattern=a_shape,slash=0", shape); }),
                   {"minference", "slash=0"}));
+}
+
+TEST(MInference, APromptTooShortForTheSearchIsTold) {
+  const TempFolder folder;
+  const auto file = folder.path() / "found.json";
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  const std::string search = "minference:patterns=search,search_at=90,dense_below=0";
+  const auto told = [&](const std::string& options, int64_t tokens) {
+    const auto method = make(search + options, shape);
+    MethodRun run(shape, *method, DType::F32, tokens + 2);
+    testing::internal::CaptureStderr();
+    run.prompt(tokens, 40);
+    run.decode(2);
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string save = ",save=" + file.string();
+  const std::string short_of = told(save, 89);
+  EXPECT_TRUE(has(short_of, {"warning: ", file.string(), "not written", "search_at=90"}));
+  EXPECT_EQ(short_of.find('\n'), short_of.size() - 1);  // once
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(told("", 89), "");
+  EXPECT_EQ(told(save, 90), "");
+  EXPECT_TRUE(std::filesystem::exists(file));
 }
 
 TEST(MInference, ASearchFindsThePatternThatCatchesMost) {

@@ -18,14 +18,17 @@ constexpr OptionInfo kOptions[] = {
     {"share", OptionKind::kReal, "0.5", "", 0, 1, "", "a number"},
     {"gates", OptionKind::kText, "", "", 0, 0, "", "a file"},
     {"deep", OptionKind::kBool, "false", "", 0, 0, "", "a flag"},
+    {"depth", OptionKind::kInteger, "1", "", 0, 9, "", "a number", "deep=true"},
 };
 std::string share, gates;
 bool deep;
+int64_t depth;
 
 std::unique_ptr<AttentionMethod> keep_options(const MethodOptions& options, const ModelShape&) {
   share = options.text("share");
   gates = options.text("gates");
   deep = options.flag("deep");
+  depth = options.integer("depth");
   return nullptr;
 }
 
@@ -75,6 +78,51 @@ TEST(Profile, MakesNoMethodWriteFiles) {
     EXPECT_NE(error.find(fmt::format("{}.json: options.", method)), std::string::npos) << error;
     EXPECT_NE(error.find("a profile makes no method write files"), std::string::npos) << error;
   }
+}
+
+TEST(Profile, ATextThatSpeaksOfSavingWritesNothing) {
+  const Folder folder(R"({"options": {"gates": "save=1"}})");
+  folder.make("probe");
+  EXPECT_EQ(gates, "save=1");
+}
+
+TEST(Profile, APartWritesWhereTheUserSaysSoHimself) {
+  const TempFolder folder;
+  folder.write("trianglemix.json",
+               R"({"options": {"dense": "minference", "dense_options": "patterns=search"}})");
+  ModelShape shape = small_shape(1, 1, 1, 32);
+  shape.profile_prefix = (folder.path() / "").string();
+  EXPECT_NO_THROW(MethodSpec::parse("trianglemix").make(shape));
+  EXPECT_NO_THROW(
+      MethodSpec::parse("trianglemix:dense_options=patterns=search+save=found.json").make(shape));
+  EXPECT_NO_THROW(MethodSpec::parse("trianglemix:dense=full").make(shape));  // it is not used
+}
+
+TEST(Profile, AFileOfAPartIsPartOfTheFingerprint) {
+  const TempFolder folder;
+  ModelShape shape = small_shape(1, 1, 1, 32);
+  shape.profile_prefix = (folder.path() / "").string();
+  const auto print = [&](const std::string& file, const char* contents) {
+    folder.write("minference.json", R"({"options": {"patterns": {"file": "p.json"}}})");
+    folder.write(file, contents);
+    return MethodSpec::parse("trianglemix:dense=minference").for_model(shape).fingerprint();
+  };
+  const uint64_t one = print("p.json", "[1]");
+  EXPECT_EQ(print("p.json", "[1]"), one);
+  EXPECT_NE(print("p.json", "[2]"), one);
+}
+
+TEST(Profile, SaysWhatAnOptionDependsOn) {
+  const Folder folder(R"({"options": {"deep": true, "depth": 3}})");
+  folder.make("probe:depth=4");
+  EXPECT_EQ(depth, 4);
+  folder.make("probe:deep=false");  // the profile's depth is not used
+  EXPECT_EQ(depth, 1);
+  EXPECT_EQ(error_of([&] { folder.make("probe:deep=false,depth=4"); }),
+            "--attention probe: depth has no effect with deep=false");
+  const Folder without(R"({"options": {}})");
+  EXPECT_EQ(error_of([&] { without.make("probe:depth=4"); }),
+            "--attention probe: depth has no effect with deep=false");
 }
 
 TEST(Profile, TheTextSaysWhatDiffersFromTheBareNameForThisModel) {

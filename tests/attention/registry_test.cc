@@ -2,121 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "attention/method_run.h"
+#include "attention/method_spec.h"
+#include "attention/option_condition.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_of;
-using testing_support::has;
 using testing_support::small_shape;
-
-/// Takes every kind of option; remembers nothing.
-class Sampler final : public AttentionMethod {
- public:
-  void attend(LayerStep&) override {}
-};
-
-std::unique_ptr<AttentionMethod> make_sampler(const MethodOptions&, const ModelShape&) {
-  return std::make_unique<Sampler>();
-}
-
-constexpr OptionInfo kOptions[] = {
-    {"recent", OptionKind::kInteger, "512", "tokens", 1, 4096, "", "rows kept at the end"},
-    {"share", OptionKind::kReal, "0.50", "", 0, 1, "", "share of full heads"},
-    {"strict", OptionKind::kBool, "false", "", 0, 0, "", "as published"},
-    {"fidelity", OptionKind::kChoice, "paper", "", 0, 0, "paper|repo|own", "which source"},
-    {"gates", OptionKind::kText, "", "", 0, 0, "", "file of gates"},
-    {"bias", OptionKind::kInteger, "0", "", 0, 0, "", "any number"},
-};
-
-const MethodInfo kMethods[] = {
-    {"plain", "keeps all", "always", "", {}, make_sampler},
-    {"sampler", "keeps some", "sometimes", "", kOptions, make_sampler},
-};
-
-MethodSpec parse(std::string_view text) { return MethodSpec::parse(text, kMethods); }
-std::string refused(std::string_view text) {
-  return error_of([&] { parse(text); });
-}
-
-TEST(MethodSpec, FillsInDefaults) {
-  const MethodSpec spec = parse("sampler");
-  EXPECT_EQ(spec.info().name, "sampler");
-  EXPECT_EQ(spec.options().integer("recent"), 512);
-  EXPECT_EQ(spec.options().real("share"), 0.5);
-  EXPECT_FALSE(spec.options().flag("strict"));
-  EXPECT_EQ(spec.options().text("fidelity"), "paper");
-  EXPECT_EQ(spec.options().text("gates"), "");
-  EXPECT_EQ(spec.text(), "sampler");
-  EXPECT_NE(spec.make(small_shape(1, 1, 1, 32)), nullptr);
-}
-
-TEST(MethodSpec, ReadsEveryKindOfOption) {
-  const MethodSpec spec =
-      parse("sampler:recent=4096,share=0.25,strict=on,fidelity=repo,gates=/a:b=c.tsv,bias=-9");
-  EXPECT_EQ(spec.options().integer("recent"), 4096);
-  EXPECT_EQ(spec.options().real("share"), 0.25);
-  EXPECT_TRUE(spec.options().flag("strict"));
-  EXPECT_EQ(spec.options().text("fidelity"), "repo");
-  EXPECT_EQ(spec.options().text("gates"), "/a:b=c.tsv");
-  EXPECT_EQ(spec.options().integer("bias"), -9);
-}
-
-TEST(MethodSpec, TextIsCanonicalAndReadsBack) {
-  EXPECT_EQ(parse("sampler:strict=1,recent=0064,share=2.5e-1").text(),
-            "sampler:recent=64,share=0.25,strict=true");
-  EXPECT_EQ(parse("sampler:strict=no,share=.5,recent=512").text(), "sampler");
-  const std::string text = "sampler:bias=3,fidelity=own,gates=x,recent=1,share=0.1,strict=true";
-  EXPECT_EQ(parse(text).text(), text);
-  EXPECT_EQ(parse("plain").text(), "plain");
-}
-
-TEST(MethodSpec, AnUnknownMethodIsAnsweredWithTheList) {
-  EXPECT_EQ(refused("samplr:recent=3"),
-            "--attention: unknown method 'samplr' (did you mean 'sampler'?); "
-            "methods: plain, sampler");
-  EXPECT_EQ(refused("qqqq"), "--attention: unknown method 'qqqq'; methods: plain, sampler");
-  EXPECT_TRUE(has(refused(""), {"unknown method ''"}));
-}
-
-TEST(MethodSpec, AnUnknownKeyIsAnsweredWithTheKeys) {
-  EXPECT_EQ(refused("sampler:recnt=3"),
-            "--attention sampler: unknown option 'recnt' (did you mean 'recent'?); "
-            "options: recent, share, strict, fidelity, gates, bias");
-  EXPECT_EQ(refused("plain:recent=3"),
-            "--attention plain: unknown option 'recent'; this method has none");
-  EXPECT_TRUE(has(refused("sampler:"), {"unknown option ''"}));
-  EXPECT_TRUE(has(refused("sampler:recent=3,"), {"unknown option ''"}));
-}
-
-TEST(MethodSpec, AValueOutOfRangeIsAnsweredWithTheRange) {
-  EXPECT_EQ(refused("sampler:recent=0"),
-            "--attention sampler: recent=0: must be from 1 to 4096 tokens");
-  EXPECT_TRUE(has(refused("sampler:recent=4097"), {"recent=4097", "from 1 to 4096 tokens"}));
-  EXPECT_TRUE(has(refused("sampler:share=1.01"), {"share=1.01", "from 0 to 1"}));
-  EXPECT_TRUE(has(refused("sampler:share=-0.1"), {"from 0 to 1"}));
-}
-
-TEST(MethodSpec, AValueThatIsNoneIsRefused) {
-  for (const char* bad : {"", "x", "3x", "1.5", " 3", "99999999999999999999"}) {
-    EXPECT_TRUE(has(refused(std::string("sampler:recent=") + bad), {"recent=", "whole number"}));
-  }
-  for (const char* bad : {"", "x", "nan", "inf", "1e999", "0.5 "}) {
-    EXPECT_TRUE(has(refused(std::string("sampler:share=") + bad), {"share=", "a number"}));
-  }
-  EXPECT_TRUE(has(refused("sampler:strict=maybe"), {"strict=maybe", "true or false"}));
-  EXPECT_TRUE(has(refused("sampler:fidelity=pap"), {"fidelity=pap", "paper, repo or own"}));
-  EXPECT_TRUE(has(refused("sampler:strict"), {"'strict' has no value", "strict=VALUE"}));
-}
-
-TEST(MethodSpec, AKeyGivenTwiceIsRefused) {
-  EXPECT_EQ(refused("sampler:recent=3,recent=3"),
-            "--attention sampler: option 'recent' is given twice");
-}
+using testing_support::TempFolder;
 
 TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
   std::set<std::string_view> names;
@@ -134,6 +33,155 @@ TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
     EXPECT_NE(spec.make(small_shape(2, 2, 2, 64)), nullptr) << method.name;
   }
   EXPECT_TRUE(names.count("dense"));
+}
+
+TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
+  std::set<std::string> tried;
+  for (const MethodInfo& method : attention_methods()) {
+    for (const OptionInfo& option : method.options) {
+      const std::string given = fmt::format("{}:{}=", method.name, option.key);
+      if (!option.takes_auto()) {
+        EXPECT_NE(option.fallback, "auto") << given;
+        continue;
+      }
+      tried.insert(given);
+      EXPECT_EQ(MethodSpec::parse(given + "auto").text(), method.name);
+      EXPECT_NE(option.help.find("auto: "), std::string_view::npos) << given;
+      EXPECT_GE(option.least, 0) << given << ": a number below stands for something else";
+      EXPECT_NE(error_of([&] { MethodSpec::parse(given + "-1"); }).find("must be auto or from"),
+                std::string::npos);
+    }
+  }
+  const std::set<std::string> want = {
+      "duo:threshold=", "h2o:recent=",  "minference:slash=", "minference:vertical=",
+      "ntk:context=",   "roco:recent=", "tova:recent=",      "trianglemix:start_layer="};
+  EXPECT_EQ(tried, want);
+}
+
+bool is_choice(const OptionInfo& option, std::string_view value) {
+  const std::string all = fmt::format("|{}|", option.choices);
+  return all.find(fmt::format("|{}|", value)) != std::string::npos;
+}
+
+TEST(Registry, ConditionsNameOptionsOfTheMethodAndValuesThatTheyHave) {
+  int terms = 0;
+  for (const MethodInfo& method : attention_methods()) {
+    for (const OptionInfo& option : method.options) {
+      for (const auto& alternative : parse_condition(option.only_with)) {
+        for (const OptionTerm& term : alternative) {
+          ++terms;
+          const auto named = std::find_if(method.options.begin(), method.options.end(),
+                                          [&](const OptionInfo& o) { return o.key == term.key; });
+          ASSERT_NE(named, method.options.end()) << method.name << " " << option.key;
+          for (const std::string_view value : term.values) {
+            if (named->kind != OptionKind::kChoice) continue;
+            EXPECT_TRUE(is_choice(*named, value)) << method.name << " " << term.text;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(terms, 20);
+}
+
+/// Options that are given although others make them idle, and what is said of it.
+TEST(Registry, OptionsWithoutEffectAreRefused) {
+  const TempFolder folder;
+  const std::string gates = folder.write("gates.tsv", "1\n").string();
+  const struct {
+    std::string spec, error;
+  } cases[] = {
+      {"tova:sink=9,recent=100000", "tova: sink has no effect with mode=official"},
+      {"tova:recent=9", "tova: recent has no effect with mode=official"},
+      {"tova:mode=official,positions=cache", "tova: positions has no effect with mode=official"},
+      {"h2o:mode=oneshot,sink=4096", "h2o: sink has no effect with mode=oneshot"},
+      {"h2o:mode=oneshot,stride=7", "h2o: stride has no effect with mode=oneshot"},
+      {"h2o:mode=oneshot,positions=cache", "h2o: positions has no effect with mode=oneshot"},
+      {"ntk:context=5", "ntk: context has no effect with mode=exact"},
+      {"ntk:mode=fixed,length=pass", "ntk: length has no effect with mode=fixed"},
+      {"trianglemix:dense_options=gamma=1",
+       "trianglemix: dense_options has no effect with dense=full"},
+      {"trianglemix:dense=minference,dense_options=search_at=9",
+       "minference: search_at has no effect without patterns=search"},
+      {"minference:save=found.json", "minference: save has no effect without patterns=search"},
+      {"minference:search_at=9", "minference: search_at has no effect without patterns=search"},
+      {"minference:patterns=p.json,pattern=a_shape",
+       "minference: pattern has no effect with patterns=p.json"},
+      {"minference:patterns=p.json,vertical=9",
+       "minference: patterns has no effect with vertical=9"},
+      {"minference:patterns=p.json,slash=9", "minference: patterns has no effect with slash=9"},
+      {"minference:pattern=blocks,slash=9", "minference: slash has no effect with pattern=blocks"},
+      {"minference:pattern=a_shape,last=9", "minference: last has no effect with pattern=a_shape"},
+      {"xattention:thresholds=t.json,tau=0.5",
+       "xattention: tau has no effect with thresholds=t.json"},
+      {"duo:threshold=0.5", "duo: threshold has no effect without gates"},
+      {"duo:gates=" + gates + ",threshold=0.5,sparsity=0.5",
+       "duo: sparsity has no effect with threshold=0.5"},
+      {"ltri:vote=false", "ltri: vote has no effect without heads"},
+      {"ltri:query_rows=2", "ltri: query_rows has no effect with queries=spans"},
+      {"ltri:lambda=1/2,lambda_first=3", "ltri: lambda_first has no effect with lambda=1/2"},
+      {"reattention:recall=decode,prefill_topk=exact",
+       "reattention: prefill_topk has no effect with recall=decode"},
+      {"reattention:recall=prefill,bug_compat=true",
+       "reattention: bug_compat has no effect with recall=prefill and k=4"},
+  };
+  const ModelShape shape = small_shape(1, 1, 1, 64);
+  std::set<std::pair<std::string_view, std::string_view>> tried;
+  for (const auto& c : cases) {
+    EXPECT_EQ(error_of([&] { MethodSpec::parse(c.spec).make(shape); }), "--attention " + c.error);
+    for (const MethodInfo& method : attention_methods()) {
+      for (const OptionInfo& option : method.options) {
+        if (c.error.find(fmt::format("{}: {} has", method.name, option.key)) == 0) {
+          tried.insert({method.name, option.key});
+        }
+      }
+    }
+  }
+  for (const MethodInfo& method : attention_methods()) {
+    for (const OptionInfo& option : method.options) {
+      EXPECT_EQ(tried.count({method.name, option.key}), option.only_with.empty() ? 0u : 1u)
+          << method.name << " " << option.key << ": add a case";
+    }
+  }
+}
+
+TEST(Registry, OnNanoItsProfilesDecideWhatHasAnEffect) {
+  ModelShape nano = small_shape(12, 3, 2, 64);
+  nano.profile_prefix = std::string(LONGHAUL_MODELS) + "/nano/";
+  const auto refused = [&](const char* spec) {
+    return error_of([&] { MethodSpec::parse(spec).make(nano); });
+  };
+  for (const char* taken :
+       {"ltri", "ltri:query_rows=16", "ltri:queries=spans", "ltri:lambda=1", "minference",
+        "minference:vertical=9", "minference:dense_below=0",
+        "minference:pattern=a_shape,patterns=", "duo", "duo:threshold=0.5", "reattention",
+        "trianglemix:start_layer=6", "trianglemix:dense=minference"}) {
+    EXPECT_NO_THROW(EXPECT_EQ(MethodSpec::parse(taken).for_model(nano).text(), taken));
+    EXPECT_NO_THROW(MethodSpec::parse(taken).make(nano)) << taken;
+  }
+  EXPECT_EQ(refused("ltri:queries=spans,query_rows=16"),
+            "--attention ltri: query_rows has no effect with queries=spans");
+  EXPECT_EQ(refused("minference:pattern=a_shape"),
+            fmt::format("--attention minference: pattern has no effect with patterns={}",
+                        nano.profile_prefix + "minference_patterns.json"));
+}
+
+TEST(Registry, OptionsAreTakenWhereTheyHaveAnEffect) {
+  const TempFolder folder;
+  const std::string gates = folder.write("gates.tsv", "1\n").string();
+  const ModelShape shape = small_shape(1, 1, 1, 64);
+  for (const std::string& spec : std::vector<std::string>{
+           "tova:mode=easykv,sink=9,recent=100,positions=cache",
+           "h2o:sink=9,recent=100,stride=7,positions=cache", "h2o:mode=oneshot,recent=9",
+           "ntk:mode=fixed,context=5", "ntk:mode=hf,length=pass",
+           "trianglemix:dense=minference,dense_options=patterns=search+search_at=9",
+           "minference:patterns=search,search_at=9,pattern=blocks,last=9",
+           "minference:pattern=a_shape,vertical=3,slash=4", "duo:gates=" + gates + ",threshold=0.5",
+           "duo:gates=" + gates + ",sparsity=0.5", "ltri:heads=0.0,vote=false",
+           "ltri:queries=rows,query_rows=2,lambda=1,lambda_first=3",
+           "reattention:recall=prefill,k=2,bug_compat=true,prefill_topk=exact"}) {
+    EXPECT_NO_THROW(MethodSpec::parse(spec).make(shape)) << spec;
+  }
 }
 
 }  // namespace

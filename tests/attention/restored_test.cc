@@ -230,7 +230,7 @@ TEST(RestoredState, InfLlmHasVectorsOfEveryBlockInTheTypeThatItAdds) {
 }
 
 TEST(RestoredState, LtriKnowsNoBlocksThatThereAreNot) {
-  Context context("ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,vote=false",
+  Context context("ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8",
                   testing_support::small_shape(1, 1, 2, 16));
   // One span of one vector in each block.
   const auto check = [&](const std::vector<int32_t>& chosen, int32_t known, int64_t maps) {

@@ -3,7 +3,7 @@
 #include "attention/eviction_oracle.h"
 #include "attention/prompt_compression.h"
 #include "attention/pyramid_budget.h"
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "base/error.h"
 
 namespace longhaul {

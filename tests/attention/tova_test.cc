@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "attention/easykv_oracle.h"
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "attention/stride_passes.h"
 #include "base/error.h"
 

@@ -145,7 +145,7 @@ TEST(TriangleMix, RefusesOptionsOfALowerMethodThatItLacks) {
       has(error_of([&] { make("trianglemix:dense=flexprefill,dense_options=stride=8", shape); }),
           {"flexprefill", "'stride'"}));
   EXPECT_TRUE(has(error_of([&] { make("trianglemix:dense_options=gamma=1", shape); }),
-                  {"trianglemix", "dense_options", "dense=METHOD"}));
+                  {"trianglemix", "dense_options", "no effect with dense=full"}));
 }
 
 TEST(TriangleMix, RefusesALayerThatTheModelLacks) {

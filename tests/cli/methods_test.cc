@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "attention/registry.h"
 #include "cli/program.h"
 
@@ -31,6 +34,22 @@ TEST(MethodsCommand, ExplainsEveryMethod) {
 TEST(MethodsCommand, ShowsRangesUnitsAndPaper) {
   EXPECT_TRUE(has(Program().run({"methods", "snapkv"}).out,
                   {"capacity=2048", "2 to 16,777,216 tokens", "avg|max", "paper     SnapKV"}));
+}
+
+TEST(MethodsCommand, SaysWhenAnOptionHasAnEffect) {
+  const char* said = "first rows that never leave (only with mode=easykv)";
+  EXPECT_TRUE(has(Program().run({"methods", "tova"}).out, {said, "recent=auto", "auto or 0 to"}));
+  EXPECT_TRUE(has(Program().run({"methods"}).out, {said}));
+  const auto options = Program().run({"methods", "tova", "--json"}).json()[0]["options"];
+  std::map<std::string, std::string> only_with;
+  for (const auto& option : options) only_with[option["key"]] = option["only_with"];
+  const std::map<std::string, std::string> want = {{"mode", ""},
+                                                   {"capacity", ""},
+                                                   {"stride", ""},
+                                                   {"sink", "mode=easykv"},
+                                                   {"recent", "mode=easykv"},
+                                                   {"positions", "mode=easykv"}};
+  EXPECT_EQ(only_with, want);
 }
 
 TEST(MethodsCommand, OneInJson) {

@@ -58,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--chat-template", "foo"}, "--chat-template: 'foo'", "chatml"},
         BadCall{{"run", "-p", "x", "--attention", "desne"}, "'desne'", "'dense'"},
         BadCall{{"run", "-p", "x", "--attention", "dense:k=1"}, "--attention dense", "'k'"},
+        BadCall{{"run", "-p", "x", "--attention", "tova:sink=9"}, "tova: sink", "mode=official"},
+        BadCall{{"bench", "--attention", "h2o:mode=oneshot,sink=9"}, "h2o: sink", "mode=oneshot"},
         BadCall{{"run", "-p", "x", "--load", "/no/such"}, "/no/such", "No such file"},
         BadCall{{"run", "-p", "x", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
         BadCall{{"run", "-p", "x", "--save", "/dev/full/s"}, "/dev/full/s", "Not a directory"},

@@ -38,9 +38,10 @@ class Settings:
     def text(self):
         heads = "/".join(f"{layer}.{head}:{weight}" for layer, (head, weight) in self.heads.items())
         theta = "/".join(map(str, self.theta)) if len(set(self.theta)) > 1 else self.theta[0]
+        rows = f"query_rows={self.query_rows}," if self.queries == "rows" else ""
         return (f"ltri:n_init={self.n_init},n_local={self.n_local},block={self.block},topk={self.topk},"
                 f"chunk={self.chunk},last={self.last},heads={heads},early={self.early},vote=true,"
-                f"queries={self.queries},query_rows={self.query_rows},similarity={self.similarity},"
+                f"queries={self.queries},{rows}similarity={self.similarity},"
                 f"spans={self.spans},vectors={self.vectors},theta={theta},phi={self.phi},"
                 f"lambda={self.decay},lambda_first={self.decay_first},ratio=row,decode=persistent,"
                 "fidelity=repo")

@@ -1,0 +1,71 @@
+#pragma once
+// A method with its options, as `--attention NAME[:key=value,...]` says it.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/registry.h"
+
+namespace longhaul {
+
+class MethodSpec {
+ public:
+  /// Throws UserError: an unknown name (with the list), an unknown key (with the method's keys), a
+  /// key given twice, a value that is no number or out of range (with the range), an option
+  /// that has no effect with another that is given. `methods` must outlive the result.
+  static MethodSpec parse(std::string_view text,
+                          std::span<const MethodInfo> methods = attention_methods());
+
+  /// The method `name` with options joined by +, as OptionKind::kMethodOptions has them.
+  static MethodSpec parse_part(std::string_view name, std::string_view options,
+                               std::span<const MethodInfo> methods = attention_methods());
+
+  /// Another default of an option, for a method that is a part of another: below what the text
+  /// names and what a model's profile says.
+  void set_default(std::string_view key, std::string_view value);
+
+  const MethodInfo& info() const { return *info_; }
+  const MethodOptions& options() const { return options_; }
+  /// The same with the model's profile (attention/profile.h) in place of defaults; itself when it
+  /// already is that. Throws UserError where an option that the text names has no effect, defaults
+  /// and profile considered; what they themselves say without effect is not used.
+  MethodSpec for_model(const ModelShape& shape) const;
+  /// The canonical text: name and, sorted, the options that differ from what the bare name means
+  /// (for the model, after for_model()).
+  std::string text() const;
+  /// Differs where any option does that has an effect, or the contents of a file that one names:
+  /// what the method is, while text() may stay the same (after for_model()).
+  uint64_t fingerprint() const;
+  /// The method for a model, with its profile.
+  std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
+
+ private:
+  using Values = std::map<std::string, std::string, std::less<>>;
+
+  MethodSpec for_profile(const std::string& prefix) const;
+  bool is_given(std::string_view key) const;
+  /// Why an option has no effect; none where it has one. `given_only`: as far as given ones tell.
+  std::optional<std::string> idle(const OptionInfo& option, bool given_only = false) const;
+  void refuse_idle(bool given_only) const;
+  bool counts(const OptionInfo& option) const { return is_given(option.key) || !idle(option); }
+  /// The method whose options an option holds, before its profile; none where that has no effect.
+  std::optional<MethodSpec> part(const OptionInfo& option) const;
+  void check_part(const OptionInfo& option) const;
+  /// Whether an option that the text names makes the method, or a part of it, write.
+  bool writes() const;
+
+  std::span<const MethodInfo> methods_;
+  const MethodInfo* info_ = nullptr;
+  MethodOptions options_;
+  std::vector<std::string> given_;             ///< keys that the text names
+  std::optional<std::string> profile_prefix_;  ///< of the model that it is for
+  Values profile_;                             ///< of that model's profile
+};
+
+}  // namespace longhaul
