@@ -8,8 +8,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 endif()
 
 if(LONGHAUL_SANITIZE)
-  # -g1: lines for the stack traces; full debug information is most of the time and disk of such a build.
-  add_compile_options(-fsanitize=${LONGHAUL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  # -O1, and lines only for the stack traces: what more there is to have is paid for in build time.
+  add_compile_options(-fsanitize=${LONGHAUL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
   add_link_options(-fsanitize=${LONGHAUL_SANITIZE})
 endif()
 if(LONGHAUL_FUZZ)

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "text/utf8.h"
 #include "tokenizer/detokenizer.h"
 #include "tokenizer/load_tokenizer.h"
-#include "tokenizer/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace longhaul;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "text/utf8.h"
 #include "tokenizer/load_tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace {
 

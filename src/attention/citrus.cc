@@ -46,7 +46,6 @@ class Citrus final : public AttentionMethod {
     kept_ = 0;
     by_chunk_.assign(static_cast<size_t>(shape_.layers), {});
     by_instruction_ = by_chunk_;
-    rows_.begin_prompt();
     std::vector<Pass> passes;
     const auto read = [&](int64_t begin, int64_t end, int stream, bool discard) {
       for (; begin < end; begin += prompt.chunk) {
@@ -99,6 +98,7 @@ class Citrus final : public AttentionMethod {
     if (last_of_prompt) reading_ = false;
   }
 
+  int numbers_per_row() const override { return 1; }  // its token
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
     int64_t rows = o_.k + o_.chunk;
     for (const int64_t window : shape_.window) {
@@ -120,7 +120,7 @@ class Citrus final : public AttentionMethod {
   int64_t longest_context(const ModelShape&) const override { return 0; }
 
  private:
-  int64_t window(int layer) const { return shape_.window[static_cast<size_t>(layer)]; }
+  int64_t window(int layer) const { return shape_.own_window(layer); }
   bool reads_document(const Pass& pass) const {
     return reading_ && !pass.discard && pass.begin < document_;
   }
@@ -134,13 +134,7 @@ class Citrus final : public AttentionMethod {
   void observe(const LayerStep& step, Importance& importance) {
     std::vector<float>& scores = importance[static_cast<size_t>(step.layer)];
     if (scores.empty()) return;
-    columns_.assign(scores.size() * static_cast<size_t>(step.kv_heads), 0);
-    std::vector<ColumnTarget> targets;
-    for (size_t at = 0; at < columns_.size(); at += scores.size()) {
-      targets.push_back({columns_.data() + at});
-    }
-    rows_.add_columns(step, 0, std::ssize(scores), targets, o_.paper);
-    for (size_t i = 0; i < columns_.size(); ++i) scores[i % scores.size()] += columns_[i];
+    rows_.add_token_sums(step, 0, scores, o_.paper);
   }
 
   /// Of the rows that have scores the k best stay, and all that came after them. A layer with the
@@ -174,7 +168,6 @@ class Citrus final : public AttentionMethod {
   int64_t held_ = 0;                      ///< rows of a list
   Importance by_chunk_, by_instruction_;  ///< of the rows of the list that each of them reads
   PlacedRows rows_{Placement::kList};
-  std::vector<float> columns_;  ///< [KV heads, rows with scores]
 };
 
 constexpr OptionInfo kOptions[] = {

@@ -13,8 +13,6 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
-
 int32_t narrow(int64_t row) { return static_cast<int32_t>(row); }
 
 }  // namespace
@@ -63,30 +61,23 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
       votes_(static_cast<size_t>(shape.layers)),
       cached_(static_cast<size_t>(shape.layers)) {}
 
-void ContextBlocks::start_prompt() {
-  rotation_table_.clear();
-  angle_table_.clear();
-}
-
 void ContextBlocks::begin(LayerStep& step) {
-  const size_t layer = static_cast<size_t>(step.layer);
   split_ = split_context(o_, step.begin);
-  retrieves_ = shape_.window[layer] == 0;
+  retrieves_ = shape_.own_window(step.layer) == 0;
   step.store->append(step.layer, step.rows, step.k, step.v);
 
   near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
   near_position_ = step.begin - near_begin_;
-  const int64_t table = (near_position_ + step.rows + kTableStep - 1) / kTableStep * kTableStep;
-  rotations_ = &rotation_table_.fill(shape_.rope, 0, table);
+  rotations_ = &rotation_table_.up_to(step.shape->rope, near_position_ + step.rows);
   step.rotated(step.q, shape_.heads, *rotations_, near_position_, near_q_);
-  step.rotated_constant(step.q, shape_.heads, angle_table_.fill(shape_.rope, o_.angle, 1), o_.angle,
-                        far_q_);
+  step.rotated_constant(step.q, shape_.heads, angle_table_.fill(step.shape->rope, o_.angle, 1),
+                        o_.angle, far_q_);
   lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
   step.lse = lse_.data();
 }
 
 KeySegment ContextBlocks::near_keys(const LayerStep& step, int head) const {
-  const int64_t window = shape_.window[static_cast<size_t>(step.layer)];
+  const int64_t window = shape_.own_window(step.layer);
   KeySegment near;
   near.rows = step.store->rows(step.layer, head);
   near.begin = near_begin_;
@@ -193,14 +184,8 @@ void ContextBlocks::end(LayerStep& step, const std::function<void(const AgedBloc
 }
 
 AttendCall ContextBlocks::near_call(const LayerStep& step, const float* const& queries) const {
-  AttendCall call;
-  call.queries = {&queries, 1};
-  call.heads = shape_.heads;
-  call.head_dim = shape_.head_dim;
-  call.scale = shape_.scale;
-  call.rotations = rotations_;
-  call.compute = step.compute;
-  call.lse = const_cast<float*>(lse_.data());  // read only
+  AttendCall call = step.call({&queries, 1}, rotations_);
+  call.known_lse = lse_.data();
   return call;
 }
 

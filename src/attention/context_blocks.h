@@ -48,9 +48,6 @@ class ContextBlocks {
  public:
   ContextBlocks(const BlockOptions& options, const ModelShape& shape);
 
-  /// Before a prompt: the model's frequencies may depend on the length of the context.
-  void start_prompt();
-
   /// Begins a layer of a step: appends its keys and lays out the window. Call it first.
   void begin(LayerStep& step);
 

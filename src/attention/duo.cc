@@ -72,6 +72,7 @@ class Duo final : public AttentionMethod {
     }
   }
 
+  int numbers_per_row() const override { return 1; }  // its token
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
     const int64_t streamed = std::min(tokens, most_rows(layout, sink_, recent_, chunk));
     size_t bytes = 0;

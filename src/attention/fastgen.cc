@@ -71,6 +71,8 @@ class FastGen final : public AttentionMethod {
     reading_ = false;
   }
 
+  int numbers_per_row() const override { return 3; }  // its token and two sums
+
   bool can_rewind() const override { return false; }  // sums hold what later rows paid
 
   void save(ByteWriter& out) const override {
@@ -109,7 +111,7 @@ class FastGen final : public AttentionMethod {
   }
 
  private:
-  bool forgets_in(int layer) const { return shape_.window[static_cast<size_t>(layer)] == 0; }
+  bool forgets_in(int layer) const { return shape_.own_window(layer) == 0; }
   uint8_t& rule(int layer, int head) {
     return rules_[first_rule_[static_cast<size_t>(layer)] + static_cast<size_t>(head)];
   }
@@ -134,13 +136,8 @@ class FastGen final : public AttentionMethod {
   /// of the window alone.
   void count(LayerStep& step) {
     const float* queries[] = {step.rotated_q()};
-    AttendCall call;
-    call.queries = queries;
-    call.heads = shape_.heads;
-    call.head_dim = shape_.head_dim;
-    call.scale = shape_.scale;
-    call.compute = step.compute;
-    call.lse = lse_.data();
+    AttendCall call = step.call(queries);
+    call.known_lse = lse_.data();
     windows_ = segments_;
     std::vector<AttendTask> tasks;
     std::vector<ColumnTarget> targets;

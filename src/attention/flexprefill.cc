@@ -65,8 +65,7 @@ class FlexPrefill final : public SparsePrefill {
     const int64_t keys = step.begin + step.rows;
     if (keys <= std::max<int64_t>(2 * kBlock, least_)) return false;
     const float* queries[] = {step.rotated_q()};
-    lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
-    last_.look(step, look(step, queries, lse_.data()), kLastRows);
+    last_.look(step, queries, kLastRows);
     means_.resize(static_cast<size_t>(step.kv_heads));
     for (int h = 0; h < step.kv_heads; ++h) {
       auto& means = means_[static_cast<size_t>(h)];
@@ -171,7 +170,6 @@ class FlexPrefill final : public SparsePrefill {
   double tau_;
   int64_t least_;  // tokens
   LastRows last_;
-  std::vector<float> lse_;                 // [rows, heads]
   std::vector<std::vector<float>> means_;  // [kv_heads][blocks, head_dim]
   std::vector<Blocks> heads_;
 };

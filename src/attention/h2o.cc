@@ -3,85 +3,40 @@
 // that memory stays bounded; `oneshot` reads it whole and then chooses. Each KV head chooses for
 // itself.
 
+#include <numeric>
+#include <utility>
+
 #include "attention/prompt_compression.h"
-#include "attention/restored_lists.h"
 #include "attention/stride_eviction.h"
 #include "base/error.h"
 
 namespace longhaul {
 namespace {
 
-/// Adds the step's attention to the sums of all keys.
-void add_attention(LayerStep& step, PlacedRows& rows) {
-  std::vector<ColumnTarget> targets;
-  for (int head = 0; head < step.kv_heads; ++head) {
-    targets.push_back({step.store->column(step.layer, head, "attention").data()});
-  }
-  rows.add_columns(step, 0, step.store->length(step.layer, 0), targets);
-}
-
-/// Of a list the first `sink` rows, the last `recent` and the largest sums: `budget` in all.
-void keep_heavy(KvStore& store, int layer, int64_t budget, int64_t sink, int64_t recent) {
-  for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
-    const std::span<const float> sums = store.column(layer, head, "attention");
-    std::vector<int32_t> kept;
-    for (int64_t row = 0; row < sink; ++row) kept.push_back(static_cast<int32_t>(row));
-    for (const int32_t row : compressed_rows(sums.subspan(static_cast<size_t>(sink)), budget - sink,
-                                             recent, 1, Pooling::kMax)) {
-      kept.push_back(row + static_cast<int32_t>(sink));
-    }
-    store.keep(layer, head, kept);
-  }
-}
-
 class StreamedH2o final : public StrideEviction {
  public:
   using StrideEviction::StrideEviction;
+  int numbers_per_row() const override { return 2; }  // its token and its sum
 
  private:
-  void observe(LayerStep& step, PlacedRows& rows) override { add_attention(step, rows); }
+  void observe(LayerStep& step, PlacedRows& rows) override {
+    rows.add_to_column(step, kAttentionSoFar);
+  }
+
+  /// Of a list the first `sink` rows stay, the last `recent` and those with the largest sums.
   void forget(KvStore& store, int layer, int64_t length) override {
-    keep_heavy(store, layer, length, how().sink, how().recent);
-  }
-};
-
-class OneshotH2o final : public AttentionMethod {
- public:
-  OneshotH2o(int64_t budget, int64_t recent, const ModelShape& shape)
-      : budget_(budget), recent_(recent), shape_(shape) {}
-
-  std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    reading_ = true;
-    return AttentionMethod::prepare(prompt);
-  }
-
-  void attend(LayerStep& step) override {
-    if (step.decoding) reading_ = false;
-    rows_.attend(step);
-    if (reading_ && forgets(step.layer)) add_attention(step, rows_);
-  }
-
-  void retain(KvStore& store, const Pass&, bool last_of_prompt) override {
-    if (!last_of_prompt) return;
-    reading_ = false;
-    for (int layer = 0; layer < shape_.layers; ++layer) {
-      if (!forgets(layer) || store.length(layer, 0) <= budget_) continue;
-      keep_heavy(store, layer, budget_, 0, recent_);
+    const auto sink = static_cast<int32_t>(how().sink);
+    for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
+      const std::span<const float> sums = store.column(layer, head, kAttentionSoFar);
+      std::vector<int32_t> kept(static_cast<size_t>(sink));
+      std::iota(kept.begin(), kept.end(), 0);
+      for (const int32_t row : compressed_rows(sums.subspan(kept.size()), length - sink,
+                                               how().recent, 1, Pooling::kMax)) {
+        kept.push_back(row + sink);
+      }
+      store.keep(layer, head, kept);
     }
   }
-
-  bool can_rewind() const override { return false; }  // sums hold what later queries paid
-  void check_restored(const KvStore& store, int64_t tokens) const override {
-    expect_kept_rows(store, shape_, tokens, false);
-  }
-
- private:
-  bool forgets(int layer) const { return shape_.window[static_cast<size_t>(layer)] == 0; }
-
-  int64_t budget_, recent_;
-  ModelShape shape_;
-  PlacedRows rows_{Placement::kText};
-  bool reading_ = false;
 };
 
 constexpr OptionInfo kOptions[] = {
@@ -108,7 +63,12 @@ std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelS
   if (budget < recent) {
     user_error("--attention h2o: budget={}: must be at least recent = {}", budget, recent);
   }
-  return std::make_unique<OneshotH2o>(budget, recent, shape);
+  PromptCompression how;
+  how.window = recent;
+  how.kernel = 1;
+  how.by_all_rows = true;
+  how.budget = [budget](int, int64_t) { return budget; };
+  return make_prompt_compression(std::move(how), shape);
 }
 
 }  // namespace

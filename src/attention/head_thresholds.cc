@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "format/json_file.h"
-#include "format/printable.h"
+#include "text/json_file.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

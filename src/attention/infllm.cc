@@ -31,7 +31,6 @@ class InfLlm final : public AttentionMethod {
         vectors_(options.best_repr ? std::min(options.repr, options.blocks.block) : 1) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    blocks_.start_prompt();
     return passes_with_last(prompt, o_.blocks.chunk, 1);
   }
 
@@ -56,7 +55,7 @@ class InfLlm final : public AttentionMethod {
     for (KeyVectors& layer : index_) layer.restore(in);
   }
   void check_restored(const KvStore& store, int64_t tokens) const override {
-    const auto looks_up = [&](int l) { return shape_.window[static_cast<size_t>(l)] == 0; };
+    const auto looks_up = [&](int l) { return shape_.own_window(l) == 0; };
     blocks_.check_restored(store, tokens, looks_up);
     const int64_t elements = split_context(o_.blocks, tokens).blocks * block_elements();
     for (int l = 0; l < shape_.layers; ++l) {

@@ -16,7 +16,7 @@ void attend_kept_rows(LayerStep& step, std::vector<KeySegment>& segments) {
   const int dim = step.shape->head_dim;
   const int lists = step.store->layout().heads[static_cast<size_t>(step.layer)];
   const int per_head = lists / step.kv_heads;
-  const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+  const int64_t window = step.shape->own_window(step.layer);
   segments.clear();
   for (int list = 0; list < lists; ++list) {
     const int from = list / per_head * dim;

@@ -41,7 +41,7 @@ const float* LayerStep::rotated_constant(const float* x, int heads, const Rotati
 }
 
 KeySegment LayerStep::all_keys(int head) const {
-  const int64_t window = shape->window[static_cast<size_t>(layer)];
+  const int64_t window = shape->own_window(layer);
   KeySegment keys;
   keys.rows = store->rows(layer, head);
   if (window > 0) {
@@ -51,6 +51,18 @@ KeySegment LayerStep::all_keys(int head) const {
   }
   keys.count = store->length(layer, head) - keys.begin;
   return keys;
+}
+
+AttendCall LayerStep::call(std::span<const float* const> queries,
+                           const Rotations* rotations) const {
+  AttendCall call;
+  call.queries = queries;
+  call.heads = shape->heads;
+  call.head_dim = shape->head_dim;
+  call.scale = shape->scale;
+  call.rotations = rotations;
+  call.compute = compute;
+  return call;
 }
 
 void LayerStep::attend(std::span<const float* const> queries, std::span<const KeySegment> segments,
@@ -78,16 +90,10 @@ void LayerStep::attend(std::span<const float* const> queries, std::span<const At
                        const Rotations* rotations) {
   if (workspace->observer) workspace->observer(*this, tasks);
   const Stopwatch watch;
-  AttendCall call;
-  call.queries = queries;
-  call.heads = shape->heads;
-  call.head_dim = shape->head_dim;
-  call.scale = shape->scale;
-  call.rotations = rotations;
-  call.compute = compute;
-  call.out = out;
-  call.lse = lse;
-  longhaul::attend(call, tasks);
+  AttendCall run = call(queries, rotations);
+  run.out = out;
+  run.lse = lse;
+  longhaul::attend(run, tasks);
   workspace->seconds += watch.seconds();
   workspace->pairs += visible_pairs(tasks);
   if (counted_ || pass.discard) return;  // dense attention reads every token once

@@ -11,18 +11,10 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
-
 class LmInfinite final : public AttentionMethod {
  public:
   LmInfinite(int64_t global, int64_t local, int64_t limit)
       : global_(global), local_(local), limit_(limit) {}
-
-  std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    rotations_.clear();  // the model's frequencies may depend on the length of the context
-    limit_rotation_.clear();
-    return AttentionMethod::prepare(prompt);
-  }
 
   void attend(LayerStep& step) override {
     // Row i of a list is token i until tokens between global and local ones are dropped; then every
@@ -33,15 +25,14 @@ class LmInfinite final : public AttentionMethod {
     step.store->append(step.layer, step.rows, step.k, step.v);
     const int64_t after = before + step.rows;
 
-    const int64_t table = (after + kTableStep - 1) / kTableStep * kTableStep;
-    const Rotations& rotations = rotations_.fill(step.shape->rope, 0, table);
+    const Rotations& rotations = rotations_.up_to(step.shape->rope, after);
     const int64_t far = std::min(limit_, step.begin + step.rows - 1);
     const Rotations& limit = limit_rotation_.fill(step.shape->rope, far, 1);
     const int heads = step.shape->heads;
     const float* queries[] = {step.rotated(step.q, heads, rotations, before, near_q_),
                               step.rotated_constant(step.q, heads, limit, far, far_q_)};
 
-    const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+    const int64_t window = step.shape->own_window(step.layer);
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       KeySegment near;
@@ -67,6 +58,7 @@ class LmInfinite final : public AttentionMethod {
 
   void retain(KvStore& store, const Pass&, bool) override { drop_middle(store, global_, local_); }
 
+  int numbers_per_row() const override { return 1; }  // its token
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
     return layout.bytes_for(std::min(tokens, most_rows(layout, global_, local_, chunk)));
   }

@@ -29,7 +29,6 @@ class Ltri final : public AttentionMethod {
         layers_(options.layers.size()) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    blocks_.start_prompt();
     return passes_with_last(prompt, o_.blocks.chunk, o_.last);
   }
 
@@ -102,7 +101,7 @@ class Ltri final : public AttentionMethod {
     const int64_t all = split_context(o_.blocks, tokens).blocks;
     for (int l = 0; l < shape_.layers; ++l) {
       const Layer& layer = layers_[static_cast<size_t>(l)];
-      const int64_t blocks = shape_.window[static_cast<size_t>(l)] == 0 ? all : 0;
+      const int64_t blocks = shape_.own_window(l) == 0 ? all : 0;
       const bool own =
           !rule(l).looks_up || (layer.index.blocks() == blocks && maps_.fits(l, tokens) &&
                                 layer.index.takes(KeyVectors::type_for(store.layout().type)));

@@ -15,7 +15,9 @@ KvLayout AttentionMethod::layout(const ModelShape& shape, DType type) const {
     user_error("--kv-type q8_0: the model's head dimension {} is not a multiple of 32; use bf16",
                shape.head_dim);
   }
-  return {shape.kv_heads, shape.head_dim, type};
+  KvLayout layout{shape.kv_heads, shape.head_dim, type};
+  layout.numbers_per_row = numbers_per_row();
+  return layout;
 }
 
 std::vector<Pass> AttentionMethod::prepare(const PromptFacts& prompt) {

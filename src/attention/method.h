@@ -34,6 +34,8 @@ struct ModelShape {
   RopeTable rope;
   std::string profile_prefix;             ///< of the files of attention/profile.h; empty: none
   std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
+
+  int64_t own_window(int layer) const { return window[static_cast<size_t>(layer)]; }
 };
 
 /// A prompt before it is read.
@@ -94,6 +96,11 @@ class LayerStep {
   /// For lists that forget nothing: row i is token i.
   KeySegment all_keys(int head) const;
 
+  /// What the step's attention, or a look at its scores, is called with: `queries` are forms of
+  /// [rows, heads, head_dim]; outputs are for the caller to name.
+  AttendCall call(std::span<const float* const> queries,
+                  const Rotations* rotations = nullptr) const;
+
   /// Attention of all rows: `segments` holds `per_head` segments for each KV head (or for each list
   /// that the method's layout keeps: query heads are dealt to them in contiguous groups). Row 0
   /// stands at `position` for visibility; without it, at `begin`.
@@ -130,6 +137,9 @@ class AttentionMethod {
   /// How the store is laid out for this method; the default is one list per KV head. Throws
   /// UserError when rows cannot be kept as `type` (`--kv-type`).
   virtual KvLayout layout(const ModelShape& shape, DType type) const;
+
+  /// KvLayout::numbers_per_row: 1 where rows are forgotten, and 1 more for each column.
+  virtual int numbers_per_row() const { return 0; }
 
   /// Before a prompt: the passes that read it. May refuse with UserError (names the option). The
   /// default cuts the prompt into equal passes of at most `chunk` rows.

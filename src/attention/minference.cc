@@ -70,7 +70,7 @@ class MInference final : public SparsePrefill {
     SparsePrefill::attend(step);
     if (!searching_ || step.decoding || step.begin + step.rows < search_at_) return;
     found_ = true;
-    if (shape_.window[static_cast<size_t>(step.layer)] == 0) search(step);
+    if (shape_.own_window(step.layer) == 0) search(step);
   }
 
   void retain(KvStore&, const Pass&, bool last_of_prompt) override {
@@ -118,8 +118,7 @@ class MInference final : public SparsePrefill {
                          [kind](const HeadPattern& p) { return p.kind == kind; });
     };
     if (has(PatternKind::kVerticalSlash)) {
-      lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
-      last_.look(step, look(step, queries, lse_.data()), last_rows_);
+      last_.look(step, queries, last_rows_);
       choose_lines(layer);
     }
     if (has(PatternKind::kBlocks)) average_keys(step);
@@ -222,7 +221,6 @@ class MInference final : public SparsePrefill {
   bool found_ = false;  // in the pass that is being read
   HeadPatterns patterns_;
   LastRows last_;
-  std::vector<float> lse_;                 // [rows, heads]
   std::vector<VerticalSlash> lines_;       // [heads]
   std::vector<std::vector<float>> means_;  // [kv_heads][blocks, head_dim]
 };

@@ -27,8 +27,6 @@ RopeTable ntk_rope(const RopeTable& rope, double factor, int64_t length, int64_t
 
 namespace {
 
-constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
-
 class Ntk final : public AttentionMethod {
  public:
   Ntk(const MethodOptions& options, const ModelShape& shape)
@@ -48,10 +46,8 @@ class Ntk final : public AttentionMethod {
 
   void attend(LayerStep& step) override {
     set_length(step, present_length(step));
-    const int64_t end = step.begin + step.rows;
-    const Rotations& rotations =
-        raw_ ? rotations_.fill(table_, 0, (end + kTableStep - 1) / kTableStep * kTableStep)
-             : rotations_.fill(table_, step.begin, step.rows);
+    const Rotations& rotations = raw_ ? rotations_.up_to(table_, step.begin + step.rows)
+                                      : rotations_.fill(table_, step.begin, step.rows);
     const float* queries[] = {
         step.rotated(step.q, step.shape->heads, rotations, step.begin, rotated_q_)};
     const float* keys =
@@ -81,7 +77,6 @@ class Ntk final : public AttentionMethod {
     if (length == table_length_) return;
     table_length_ = length;
     table_ = ntk_rope(step.shape->rope, factor_, length, step.shape->trained_context);
-    rotations_.clear();
   }
 
   bool raw_, by_pass_;

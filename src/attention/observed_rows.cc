@@ -46,7 +46,7 @@ std::vector<std::vector<float>> ObservedRows::attention_paid(const KvStore& stor
   call.head_dim = shape_.head_dim;
   call.scale = shape_.scale;
   call.compute = compute_;
-  call.lse = const_cast<float*>(observed.lse.data());  // only read by column_sums
+  call.known_lse = observed.lse.data();
   std::vector<std::vector<float>> paid(static_cast<size_t>(lists));
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;

@@ -4,11 +4,6 @@
 #include "base/error.h"
 
 namespace longhaul {
-namespace {
-
-constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
-
-}  // namespace
 
 void PlacedRows::attend(LayerStep& step) {
   lse_.resize(static_cast<size_t>(step.rows * step.shape->heads));
@@ -20,11 +15,10 @@ void PlacedRows::attend(LayerStep& step) {
 }
 
 void PlacedRows::attend_in_list(LayerStep& step) {
-  const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+  const int64_t window = step.shape->own_window(step.layer);
   position_ = step.store->length(step.layer, 0);
   step.store->append(step.layer, step.rows, step.k, step.v);
-  const int64_t table = (position_ + step.rows + kTableStep - 1) / kTableStep * kTableStep;
-  table_ = &rotations_.fill(step.shape->rope, 0, table);
+  table_ = &rotations_.up_to(step.shape->rope, position_ + step.rows);
   queries_ = step.rotated(step.q, step.shape->heads, *table_, position_, rotated_q_);
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) {
@@ -50,20 +44,33 @@ void PlacedRows::add_columns(const LayerStep& step, int first_row, int64_t rows,
     tasks.push_back(
         {list * heads, heads, first_row, step.rows - first_row, position_ + first_row, {&keys, 1}});
   }
-  AttendCall call;
-  call.queries = {&queries_, 1};
-  call.heads = step.shape->heads;
-  call.head_dim = step.shape->head_dim;
-  call.scale = step.shape->scale;
-  call.rotations = table_;
-  call.compute = step.compute;
-  call.lse = lse_.data();
+  AttendCall call = step.call({&queries_, 1}, table_);
+  call.known_lse = lse_.data();
   if (alone) {
+    call.lse = lse_.data();
     unused_.resize(lse_.size() * static_cast<size_t>(call.head_dim));
     call.out = unused_.data();
     longhaul::attend(call, tasks);
   }
   column_sums(call, tasks, targets);
+}
+
+void PlacedRows::add_to_column(const LayerStep& step, std::string_view name) {
+  std::vector<ColumnTarget> targets;
+  for (int list = 0; list < static_cast<int>(segments_.size()); ++list) {
+    targets.push_back({step.store->column(step.layer, list, name).data()});
+  }
+  add_columns(step, 0, step.store->length(step.layer, 0), targets);
+}
+
+void PlacedRows::add_token_sums(const LayerStep& step, int first_row, std::span<float> sums,
+                                bool alone) {
+  const size_t rows = sums.size();
+  columns_.assign(rows * segments_.size(), 0);
+  std::vector<ColumnTarget> targets;
+  for (size_t at = 0; at < columns_.size(); at += rows) targets.push_back({columns_.data() + at});
+  add_columns(step, first_row, std::ssize(sums), targets, alone);
+  for (size_t i = 0; i < columns_.size(); ++i) sums[i % rows] += columns_[i];
 }
 
 }  // namespace longhaul

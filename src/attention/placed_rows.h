@@ -21,9 +21,6 @@ class PlacedRows {
  public:
   explicit PlacedRows(Placement placement) : placement_(placement) {}
 
-  /// The model's frequencies may depend on the length of the context.
-  void begin_prompt() { rotations_.clear(); }
-
   /// Appends the step's keys to its lists and attends all rows: to every row kept from earlier
   /// passes, causally among the new, within the model's own window. Sets step.lse.
   void attend(LayerStep& step);
@@ -34,6 +31,14 @@ class PlacedRows {
   void add_columns(const LayerStep& step, int first_row, int64_t rows,
                    std::span<const ColumnTarget> targets, bool alone = false);
 
+  /// The same for all rows of the step and of every list, added to a column of the store.
+  void add_to_column(const LayerStep& step, std::string_view name);
+
+  /// The same for methods that judge tokens, not rows of one head: adds to sums[i] what row i of
+  /// all lists together got, for the first sums.size() rows.
+  void add_token_sums(const LayerStep& step, int first_row, std::span<float> sums,
+                      bool alone = false);
+
  private:
   void attend_in_list(LayerStep& step);
 
@@ -43,7 +48,8 @@ class PlacedRows {
   const float* queries_ = nullptr;    ///< [rows, heads, head_dim] of the step, rotated
   int64_t position_ = 0;              ///< of row 0
   Buffer<float> rotated_q_, unused_;
-  std::vector<float> lse_;  ///< [rows, heads]
+  std::vector<float> lse_;      ///< [rows, heads]
+  std::vector<float> columns_;  ///< [lists, rows with sums]
   std::vector<KeySegment> segments_;
 };
 

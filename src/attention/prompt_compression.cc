@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "attention/kept_rows.h"
 #include "attention/observed_rows.h"
+#include "attention/placed_rows.h"
 #include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 
@@ -22,38 +22,44 @@ class CompressedPrompt final : public AttentionMethod {
     return layout;
   }
 
+  int numbers_per_row() const override { return how_.by_all_rows ? 2 : 1; }  // its token, its sum
+
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     observed_.clear();
     reading_ = true;
     return AttentionMethod::prepare(prompt);
   }
 
-  /// The observed rows must be read by this method.
+  /// The rows that score must be read by this method.
   int64_t dense_prefix(const PromptFacts& prompt) const override {
-    return how_.per_query_head ? 0 : std::max<int64_t>(0, prompt.tokens - how_.window);
+    if (how_.per_query_head || how_.by_all_rows) return 0;
+    return std::max<int64_t>(0, prompt.tokens - how_.window);
   }
 
   void attend(LayerStep& step) override {
     if (step.decoding) reading_ = false;
-    if (reading_) {
-      lse_.resize(static_cast<size_t>(step.rows * shape_.heads));
-      step.lse = lse_.data();
-    }
-    attend_kept_rows(step, segments_);
-    if (reading_) observed_.add(step, lse_.data());
+    rows_.attend(step);
     tokens_ = step.begin + step.rows;
+    if (!reading_) return;
+    if (!how_.by_all_rows) {
+      observed_.add(step, step.lse);
+    } else if (shape_.own_window(step.layer) == 0) {
+      rows_.add_to_column(step, kAttentionSoFar);
+    }
   }
 
   void retain(KvStore& store, const Pass&, bool last_of_prompt) override {
     if (!reading_ || !last_of_prompt) return;
     reading_ = false;
     for (int layer = 0; layer < shape_.layers; ++layer) {
-      if (shape_.window[static_cast<size_t>(layer)] == 0) compress(store, layer);
+      if (shape_.own_window(layer) == 0) compress(store, layer);
     }
     observed_.clear();
   }
 
-  bool can_rewind() const override { return !compressed_; }
+  bool can_rewind() const override {
+    return !compressed_ && !how_.by_all_rows;  // sums hold what later rows paid
+  }
   void save(ByteWriter& out) const override { out.number<uint8_t>(compressed_ ? 1 : 0); }
   void restore(ByteReader& in) override { compressed_ = in.number<uint8_t>() != 0; }
   void check_restored(const KvStore& store, int64_t tokens) const override {
@@ -65,11 +71,14 @@ class CompressedPrompt final : public AttentionMethod {
     const int64_t budget = how_.budget(layer, tokens_);
     const int lists = store.layout().heads[static_cast<size_t>(layer)];
     if (store.length(layer, 0) <= budget) return;  // the lists of a layer are equally long
-    const auto paid = observed_.attention_paid(store, layer);
+    std::vector<std::vector<float>> paid;
+    if (!how_.by_all_rows) paid = observed_.attention_paid(store, layer);
+    const int64_t window = how_.by_all_rows ? how_.window : observed_.count(layer);
     for (int list = 0; list < lists; ++list) {
-      store.keep(layer, list,
-                 compressed_rows(paid[static_cast<size_t>(list)], budget, observed_.count(layer),
-                                 how_.kernel, how_.pooling));
+      const std::span<const float> scores = how_.by_all_rows
+                                                ? store.column(layer, list, kAttentionSoFar)
+                                                : std::span<float>(paid[static_cast<size_t>(list)]);
+      store.keep(layer, list, compressed_rows(scores, budget, window, how_.kernel, how_.pooling));
     }
     compressed_ = true;
   }
@@ -80,8 +89,7 @@ class CompressedPrompt final : public AttentionMethod {
   bool reading_ = false;     ///< a prompt is being read
   bool compressed_ = false;  ///< something was forgotten
   int64_t tokens_ = 0;       ///< of the context so far
-  std::vector<float> lse_;   ///< [rows, heads] of the step
-  std::vector<KeySegment> segments_;
+  PlacedRows rows_{Placement::kText};
 };
 
 }  // namespace

@@ -1,18 +1,23 @@
 #pragma once
-// Compressing a prompt's KV once it has been read: what SnapKV and PyramidKV share. They differ in
-// how many rows a layer keeps.
+// Compressing a prompt's KV once it has been read: what SnapKV, PyramidKV and H2O's one-shot form
+// share. They differ in how many rows a layer keeps and in whose attention scores them.
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "attention/method.h"
 #include "ops/ranking.h"
 
 namespace longhaul {
 
+/// Column of a KV store: the attention that all rows of the text paid to a row.
+inline constexpr std::string_view kAttentionSoFar = "attention";
+
 struct PromptCompression {
   int64_t window = 0;  ///< query rows at the prompt's end that score the keys, and stay themselves
-  int kernel = 0;      ///< keys whose scores are pooled
+  bool by_all_rows = false;  ///< all rows of the text score the keys instead
+  int kernel = 0;            ///< keys whose scores are pooled
   Pooling pooling = Pooling::kAverage;
   bool per_query_head = false;  ///< a list of rows per query head instead of per KV head
   /// Rows that a list of the layer keeps of a context of so many tokens.

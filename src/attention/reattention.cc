@@ -40,7 +40,6 @@ class Reattention final : public AttentionMethod {
       : set_(settings), trained_(trained) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    rotations_.clear();  // the model's frequencies may depend on the length of the context
     const int64_t total = prompt.begin + prompt.tokens;
     if (!set_.original_positions && trained_ > 0 && total > trained_ &&
         set_.most_visible() > trained_) {
@@ -66,7 +65,7 @@ class Reattention final : public AttentionMethod {
   void attend(LayerStep& step) override {
     step.store->append(step.layer, step.rows, step.k, step.v);
     const int64_t tokens = step.begin + step.rows;
-    const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+    const int64_t window = step.shape->own_window(step.layer);
     List list;
     if (window > 0) {
       list.local_from = std::max<int64_t>(0, step.begin - window + 1);
@@ -135,7 +134,7 @@ class Reattention final : public AttentionMethod {
     const bool moved = !set_.original_positions;
     const int64_t local_at = moved ? list.global + selected : list.local_from;
     const int64_t end = local_at + tokens - list.local_from;  // position behind the last key
-    const Rotations& rotations = table(step.shape->rope, end);
+    const Rotations& rotations = rotations_.up_to(step.shape->rope, end);
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       KeySegment keys;
@@ -162,12 +161,6 @@ class Reattention final : public AttentionMethod {
     const float* queries[] = {
         step.rotated(step.q, step.shape->heads, rotations, position, rotated_q_)};
     step.attend(queries, segments_, 3, &rotations, position);
-  }
-
-  const Rotations& table(const RopeTable& rope, int64_t end) {
-    int64_t size = 1024;
-    while (size < end) size *= 2;
-    return rotations_.fill(rope, 0, std::max(size, rotations_.view().count));
   }
 
   Settings set_;

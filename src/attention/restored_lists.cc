@@ -50,7 +50,7 @@ int64_t expect_equal_lists(const KvStore& store, int layer) {
 void expect_kept_rows(const KvStore& store, const ModelShape& shape, int64_t tokens,
                       bool nothing_left) {
   for (int layer = 0; layer < shape.layers; ++layer) {
-    if (nothing_left || shape.window[static_cast<size_t>(layer)] > 0) {
+    if (nothing_left || shape.own_window(layer) > 0) {
       expect_all_tokens(store, layer, tokens);
     } else {
       expect_equal_lists(store, layer);

@@ -18,6 +18,7 @@ constexpr int64_t kSettling = 10;  // newest rows: seen by too few to be judged
 class Roco final : public StrideEviction {
  public:
   using StrideEviction::StrideEviction;
+  int numbers_per_row() const override { return 4; }  // its token and three columns
 
  private:
   /// Per row of a list: the sum of its probabilities, of their squares, and how many there were

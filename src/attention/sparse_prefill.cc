@@ -43,7 +43,7 @@ void SparsePrefill::attend(LayerStep& step) {
 }
 
 int SparsePrefill::dense_rows(const LayerStep& step) const {
-  const bool own_window = step.shape->window[static_cast<size_t>(step.layer)] > 0;
+  const bool own_window = step.shape->own_window(step.layer) > 0;
   if (step.decoding || own_window) return step.rows;
   const int64_t end = dense_below_ <= 0 ? 0 : tile_end(dense_below_ - 1);
   return static_cast<int>(std::clamp<int64_t>(end - step.begin, 0, step.rows));
@@ -99,19 +99,7 @@ void SparsePrefill::attend_tiles(LayerStep& step, int first) {
   }
 }
 
-AttendCall SparsePrefill::look(const LayerStep& step, std::span<const float* const> queries,
-                               float* lse) {
-  AttendCall call;
-  call.queries = queries;
-  call.heads = step.shape->heads;
-  call.head_dim = step.shape->head_dim;
-  call.scale = step.shape->scale;
-  call.compute = step.compute;
-  call.lse = lse;
-  return call;
-}
-
-void LastRows::look(const LayerStep& step, const AttendCall& call, int most) {
+void LastRows::look(const LayerStep& step, std::span<const float* const> queries, int most) {
   rows_ = std::min(step.rows, most);
   keys_ = step.begin + step.rows;
   const int group = step.group();
@@ -132,6 +120,10 @@ void LastRows::look(const LayerStep& step, const AttendCall& call, int most) {
     const int64_t first = h * group * keys_;
     sums.push_back({columns_.data() + first, diagonals_.data() + first});
   }
+  lse_.resize(static_cast<size_t>(step.rows * step.shape->heads));
+  AttendCall call = step.call(queries);
+  call.lse = lse_.data();
+  call.known_lse = lse_.data();
   block_mass(call, tasks, 128, masses);  // for the denominators
   line_sums(call, tasks, sums);
 }

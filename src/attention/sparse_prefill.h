@@ -32,9 +32,6 @@ class SparsePrefill : public AttentionMethod {
   /// The end of the tile of the grid in which a row stands.
   int64_t tile_end(int64_t position) const { return (position / tile_ + 1) * tile_; }
 
-  /// A call for looking at `step`'s scores: `queries` [rows, heads, head_dim], rotated.
-  static AttendCall look(const LayerStep& step, std::span<const float* const> queries, float* lse);
-
   void attend_dense(LayerStep& step, int rows);
   /// Rows from `first` on, by choose().
   void attend_tiles(LayerStep& step, int first);
@@ -54,8 +51,8 @@ class SparsePrefill : public AttentionMethod {
 /// summed over them.
 class LastRows {
  public:
-  /// `call` as from look(); its lse is written.
-  void look(const LayerStep& step, const AttendCall& call, int most);
+  /// `queries` [rows, heads, head_dim] of the step, rotated.
+  void look(const LayerStep& step, std::span<const float* const> queries, int most);
 
   int rows() const { return rows_; }
   /// [keys] of a query head.
@@ -70,6 +67,7 @@ class LastRows {
   int rows_ = 0;
   int64_t keys_ = 0;
   std::vector<float> columns_, diagonals_;  // [heads, keys]
+  std::vector<float> lse_;                  // [rows, heads]
 };
 
 }  // namespace longhaul

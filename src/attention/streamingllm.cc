@@ -14,16 +14,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kTableStep = 1024;  // positions by which the rotation table grows
-
 class StreamingLlm final : public AttentionMethod {
  public:
   StreamingLlm(int64_t sink, int64_t recent) : sink_(sink), recent_(recent) {}
-
-  std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    rotations_.clear();  // the model's frequencies may depend on the length of the context
-    return AttentionMethod::prepare(prompt);
-  }
 
   void attend(LayerStep& step) override {
     const int64_t before = step.store->length(step.layer, 0);
@@ -32,8 +25,7 @@ class StreamingLlm final : public AttentionMethod {
     const int64_t after = before + step.rows;
 
     const int64_t position = before - recent_from + sink_;  // of row 0: the length of the kept list
-    const int64_t table = (position + step.rows + kTableStep - 1) / kTableStep * kTableStep;
-    const Rotations& rotations = rotations_.fill(step.shape->rope, 0, table);
+    const Rotations& rotations = rotations_.up_to(step.shape->rope, position + step.rows);
     const float* queries[] = {
         step.rotated(step.q, step.shape->heads, rotations, position, rotated_q_)};
 
@@ -47,6 +39,7 @@ class StreamingLlm final : public AttentionMethod {
 
   void retain(KvStore& store, const Pass&, bool) override { drop_middle(store, sink_, recent_); }
 
+  int numbers_per_row() const override { return 1; }  // its token
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
     return layout.bytes_for(std::min(tokens, most_rows(layout, sink_, recent_, chunk)));
   }
@@ -60,7 +53,7 @@ class StreamingLlm final : public AttentionMethod {
  private:
   /// Rows [begin, end) of a head, the first of them at `position` of the kept list.
   void add(const LayerStep& step, int head, int64_t begin, int64_t end, int64_t position) {
-    const int64_t window = step.shape->window[static_cast<size_t>(step.layer)];
+    const int64_t window = step.shape->own_window(step.layer);
     KeySegment keys;
     keys.rows = step.store->rows(step.layer, head);
     keys.begin = begin;

@@ -28,7 +28,6 @@ StrideEviction::StrideEviction(const StrideBudget& budget, const ModelShape& sha
 
 std::vector<Pass> StrideEviction::prepare(const PromptFacts& prompt) {
   reading_ = true;
-  rows_.begin_prompt();
   // A list is cut to `target_` rows after every stride: the largest size up to budget + stride from
   // which whole strides end with the prompt.
   const int64_t stride = how_.stride, most = how_.budget + stride;

@@ -33,6 +33,7 @@ class StrideEviction : public AttentionMethod {
   std::vector<Pass> prepare(const PromptFacts& prompt) override;
   void attend(LayerStep& step) final;
   void retain(KvStore& store, const Pass& pass, bool last_of_prompt) override;
+  int numbers_per_row() const override { return 1; }  // its token; more with columns
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override;
   bool can_rewind() const override { return false; }  // scores hold what later queries paid
   void save(ByteWriter& out) const override;
@@ -48,7 +49,7 @@ class StrideEviction : public AttentionMethod {
 
   const StrideBudget& how() const { return how_; }
   const ModelShape& shape() const { return shape_; }
-  bool forgets(int layer) const { return shape_.window[static_cast<size_t>(layer)] == 0; }
+  bool forgets(int layer) const { return shape_.own_window(layer) == 0; }
 
  private:
   StrideBudget how_;

@@ -39,10 +39,11 @@ class Tova final : public AttentionMethod {
   void retain(KvStore& store, const Pass& pass, bool last_of_prompt) override {
     if (!decoding_ && !last_of_prompt && !passes_.ends_stride(pass)) return;
     for (int layer = 0; layer < shape_.layers; ++layer) {
-      if (shape_.window[static_cast<size_t>(layer)] == 0) forget(store, layer);
+      if (shape_.own_window(layer) == 0) forget(store, layer);
     }
   }
 
+  int numbers_per_row() const override { return 1; }  // its token
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int) const override {
     for (const int64_t window : shape_.window) {
       if (window > 0) return layout.bytes_for(tokens);
@@ -89,16 +90,9 @@ class EasyKvTova final : public StrideEviction {
 
  private:
   void observe(LayerStep& step, PlacedRows& rows) override {
-    const auto length = static_cast<size_t>(step.store->length(step.layer, 0));
-    std::vector<float> columns(length * static_cast<size_t>(step.kv_heads));
-    std::vector<ColumnTarget> targets;
-    for (size_t at = 0; at < columns.size(); at += length) {
-      targets.push_back({columns.data() + at});
-    }
-    rows.add_columns(step, step.rows - 1, static_cast<int64_t>(length), targets);
     std::vector<float>& paid = paid_[static_cast<size_t>(step.layer)];
-    paid.assign(length, 0);  // by the last row alone
-    for (size_t i = 0; i < columns.size(); ++i) paid[i % length] += columns[i];
+    paid.assign(static_cast<size_t>(step.store->length(step.layer, 0)), 0);
+    rows.add_token_sums(step, step.rows - 1, paid);  // by the last row alone
   }
 
   void forget(KvStore& store, int layer, int64_t length) override {

@@ -69,7 +69,7 @@ class TriangleMix final : public AttentionMethod {
   /// How many rows, from the first, attend by the triangle. A layer with a sliding window of the
   /// model's own stays as it is.
   int sparse_rows(const LayerStep& step) const {
-    const bool own_window = step.shape->window[static_cast<size_t>(step.layer)] > 0;
+    const bool own_window = step.shape->own_window(step.layer) > 0;
     if (step.decoding || own_window) return 0;
     return static_cast<int>(std::clamp<int64_t>(dense_from_ - step.begin, 0, step.rows));
   }

@@ -72,7 +72,8 @@ class XAttention final : public SparsePrefill {
     lay_out_queries(step, first, rows);
     const float* queries[] = {queries_.data()};
     std::vector<float> lse(static_cast<size_t>(rows * shape_.heads));
-    AttendCall call = look(step, queries, lse.data());
+    AttendCall call = step.call(queries);
+    call.lse = lse.data();
     call.head_dim = width;
     call.scale = static_cast<float>(shape_.scale / (stride_ * norm_));
     std::vector<KeySegment> segments(static_cast<size_t>(step.kv_heads));

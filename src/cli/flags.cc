@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "cli/usage_error.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

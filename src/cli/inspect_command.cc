@@ -13,7 +13,7 @@
 #include "cli/table.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/table.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -13,8 +13,8 @@
 #include "cli/table.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
+#include "text/utf8.h"
 #include "tokenizer/load_tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace longhaul {
 namespace {

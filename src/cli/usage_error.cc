@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "engine/session_state.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "format/json_text.h"
+#include "text/json_text.h"
 
 namespace longhaul {
 namespace {

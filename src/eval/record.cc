@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "format/json_text.h"
+#include "text/json_text.h"
 
 namespace longhaul {
 namespace {

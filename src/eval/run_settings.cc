@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/system_info.h"
-#include "format/json_file.h"
-#include "format/printable.h"
+#include "text/json_file.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tokenizer/utf8.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {

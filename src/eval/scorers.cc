@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "eval/score_choice.h"
-#include "tokenizer/regex.h"
-#include "tokenizer/utf8.h"
+#include "text/regex.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "format/gguf_reader.h"
 #include "format/gguf_split.h"
-#include "format/printable.h"
 #include "format/safetensors_reader.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace fs = std::filesystem;

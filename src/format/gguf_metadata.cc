@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "format/byte_reader.h"
 #include "format/gguf_value.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "format/byte_reader.h"
 #include "format/gguf_tensor_type.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

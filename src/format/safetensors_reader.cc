@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "format/byte_reader.h"
-#include "format/printable.h"
 #include "format/safetensors_header.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -123,6 +123,7 @@ std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   }
   h.tokens = in.array<int32_t>();
   check_tokens(in, h.tokens, length, appended);
+  if (appended == length) h.tokens.clear();  // row i is token i
   const uint32_t columns = in.number<uint32_t>();
   if (columns > kMostColumns) damaged(in, "too many columns");
   for (uint32_t i = 0; i < columns; ++i) {

@@ -7,8 +7,9 @@ namespace longhaul {
 int KvLayout::all_heads() const { return std::accumulate(heads.begin(), heads.end(), 0); }
 
 size_t KvLayout::bytes_for(int64_t tokens) const {
-  const size_t pages = static_cast<size_t>((tokens + page_rows - 1) / page_rows);
-  return static_cast<size_t>(all_heads()) * pages * page_bytes();
+  const size_t numbers = static_cast<size_t>(page_rows) * static_cast<size_t>(numbers_per_row);
+  const size_t page = page_bytes() + numbers * sizeof(float);
+  return static_cast<size_t>(all_heads()) * static_cast<size_t>(pages_for(tokens)) * page;
 }
 
 bool is_kv_type(DType type) {

@@ -14,12 +14,16 @@ struct KvLayout {
   int head_dim = 0;
   DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
   int page_rows = 64;        ///< tokens in a page; a power of two
+  /// 4-byte numbers that a method keeps beside a row at most: its token, where rows before it were
+  /// forgotten, and one for every column (KvStore::column).
+  int numbers_per_row = 0;
 
   int layers() const { return static_cast<int>(heads.size()); }
   int all_heads() const;
   size_t row_bytes() const { return bytes_of(type, head_dim); }  ///< of a key; a value is the same
   size_t page_bytes() const { return 2 * static_cast<size_t>(page_rows) * row_bytes(); }
-  /// Bytes that `tokens` tokens take in all layers and heads, whole pages.
+  int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }
+  /// Bytes that `tokens` tokens take in all layers and heads, whole pages, with their numbers.
   size_t bytes_for(int64_t tokens) const;
   bool operator==(const KvLayout&) const = default;
 };

@@ -6,19 +6,17 @@
 
 #include "base/error.h"
 #include "kv/kv_store.h"
+#include "kv/row_numbers.h"
 
 namespace longhaul {
 namespace {
 
 template <class T>
-void keep_values(std::vector<T>& values, std::span<const int32_t> rows, size_t first) {
+void keep_values(std::vector<T>& values, std::span<const int32_t> rows, size_t first,
+                 int64_t room) {
   for (size_t i = first; i < rows.size(); ++i) values[i] = values[static_cast<size_t>(rows[i])];
   values.resize(rows.size());
-  if (values.capacity() > 2 * values.size()) values.shrink_to_fit();
-}
-
-size_t pages_of(int64_t rows, int page_rows) {
-  return static_cast<size_t>((rows + page_rows - 1) / page_rows);
+  set_room(values, room);
 }
 
 /// Rows from rows[i] on that follow each other.
@@ -50,14 +48,15 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
     drop_slot(h, page);
   }
   move_rows(h, rows, first);
-  for (Column& column : h.columns) keep_values(column.values, rows, first);
+  const int64_t pages = layout_.pages_for(std::ssize(rows)), room = pages * layout_.page_rows;
+  for (Column& column : h.columns) keep_values(column.values, rows, first, room);
   if (!h.tokens.empty()) {
-    keep_values(h.tokens, rows, first);
+    keep_values(h.tokens, rows, first, room);
   } else if (first < rows.size()) {
     h.tokens.assign(rows.begin(), rows.end());
   }
   h.length = static_cast<int64_t>(rows.size());
-  release_from(h, pages_of(h.length, layout_.page_rows));
+  release_from(h, static_cast<size_t>(pages));
 }
 
 /// Sources lie behind their destinations and ascend, so nothing is overwritten before it moved.
@@ -87,9 +86,14 @@ void KvStore::truncate(int layer, int head, int64_t length) {
   if (length >= h.length) return;
   h.appended = token_of(layer, head, length);
   h.length = length;
+  const int64_t pages = layout_.pages_for(length), room = pages * layout_.page_rows;
   if (!h.tokens.empty()) h.tokens.resize(h.appended == length ? 0 : static_cast<size_t>(length));
-  for (Column& column : h.columns) column.values.resize(static_cast<size_t>(length));
-  release_from(h, pages_of(length, layout_.page_rows));
+  set_room(h.tokens, h.tokens.empty() ? 0 : room);
+  for (Column& column : h.columns) {
+    column.values.resize(static_cast<size_t>(length));
+    set_room(column.values, room);
+  }
+  release_from(h, static_cast<size_t>(pages));
 }
 
 void KvStore::truncate(int64_t length) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "kv/row_numbers.h"
 #include "ops/convert.h"
 
 namespace longhaul {
@@ -149,7 +150,7 @@ void KvStore::reserve_rows(Head& h, int64_t rows) {
   for (size_t page = static_cast<size_t>(h.length / per_page); page < h.pages.size(); ++page) {
     make_writable(h, page);
   }
-  const size_t pages = static_cast<size_t>((h.length + rows + per_page - 1) / per_page);
+  const size_t pages = static_cast<size_t>(layout_.pages_for(h.length + rows));
   if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
   while (h.pages.size() < pages) h.pages.push_back(pool_->acquire());
 }
@@ -164,16 +165,24 @@ void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float
 
 /// Counts rows that were written: their tokens and columns.
 void KvStore::add_rows(Head& h, int64_t rows) {
-  if (h.tokens.empty() && h.appended != h.length) {
-    h.tokens.resize(static_cast<size_t>(h.length));
-    std::iota(h.tokens.begin(), h.tokens.end(), 0);
-  }
-  if (h.appended != h.length) {
-    for (int64_t r = 0; r < rows; ++r) h.tokens.push_back(static_cast<int32_t>(h.appended + r));
-  }
+  const bool numbered = h.appended != h.length;  // row i is not token i
+  const size_t before = numbered ? h.tokens.size() : 0;
   h.length += rows;
   h.appended += rows;
-  for (Column& column : h.columns) column.values.resize(static_cast<size_t>(h.length));
+  const int64_t room = layout_.pages_for(h.length) * layout_.page_rows;
+  if (numbered) {
+    set_room(h.tokens, room);
+    h.tokens.resize(static_cast<size_t>(h.length));
+    // Numbered for the first time: the rows so far are the first tokens.
+    const auto kept = static_cast<size_t>(h.length - rows);
+    if (before < kept) std::iota(h.tokens.begin(), h.tokens.end(), 0);
+    std::iota(h.tokens.begin() + static_cast<std::ptrdiff_t>(kept), h.tokens.end(),
+              static_cast<int32_t>(h.appended - rows));
+  }
+  for (Column& column : h.columns) {
+    set_room(column.values, room);
+    column.values.resize(static_cast<size_t>(h.length));
+  }
 }
 
 void KvStore::make_writable(Head& h, size_t page) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "format/printable.h"
+#include "text/printable.h"
 
 namespace longhaul {
 

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "format/checkpoint.h"
-#include "format/printable.h"
 #include "model/config.h"
 #include "model/config_hf_rope.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {

@@ -67,7 +67,6 @@ void Decoder::observe(AttentionObserver observer) {
 void Decoder::set_context_length(int64_t tokens) {
   if (!state_->model.config.rope.depends_on_length()) return;
   state_->shape.rope = make_rope(state_->model.config.rope, tokens);
-  state_->workspace.rotations.clear();
 }
 
 void Decoder::State::embed(std::span<const int32_t> tokens) {

@@ -70,6 +70,9 @@ struct AttendCall {
   AttendCompute compute = AttendCompute::kBest;
   float* out = nullptr;  ///< [rows, heads, head_dim]
   float* lse = nullptr;  ///< [rows, heads] log of the softmax denominator, natural; may be null
+  /// [rows, heads]: the same of an attention that has run, for what reads its softmax map again
+  /// (ops/column_sums.h, line_sums.h, tile_map.h).
+  const float* known_lse = nullptr;
 };
 
 /// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets

@@ -65,7 +65,7 @@ void add_task(const AttendCall& call, const AttendTask& task, const ColumnTarget
 
 void column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                  std::span<const ColumnTarget> targets) {
-  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024 && call.lse != nullptr);
+  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024 && call.known_lse != nullptr);
   LH_ASSERT(tasks.size() == targets.size());
   std::vector<ColumnUnit> units;
   for (size_t i = 0; i < tasks.size(); ++i) add_task(call, tasks[i], targets[i], units);

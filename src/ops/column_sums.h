@@ -19,9 +19,9 @@ struct ColumnTarget {
   bool per_head = false;     ///< one row per query head instead of their sum
 };
 
-/// Adds to targets[i] the columns of tasks[i]. `call.lse` [rows, heads] is read: what attend()
-/// wrote for these rows over all keys that they saw, which may be more than the tasks name;
-/// `call.out` is not used. Targets must not overlap. Rows with lse = -infinity add nothing.
+/// Adds to targets[i] the columns of tasks[i]. `call.known_lse` [rows, heads] is read: what
+/// attend() wrote for these rows over all keys that they saw, which may be more than the tasks
+/// name; `call.out` is not used. Targets must not overlap. Rows with lse = -infinity add nothing.
 /// Accumulates in f32; the result does not depend on the number of threads.
 void column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                  std::span<const ColumnTarget> targets);

@@ -56,7 +56,7 @@ void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t coun
 
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums) {
-  LH_ASSERT(call.head_dim > 0 && call.lse != nullptr && tasks.size() == sums.size());
+  LH_ASSERT(call.head_dim > 0 && call.known_lse != nullptr && tasks.size() == sums.size());
   std::vector<LineUnit> units;
   std::vector<size_t> first;  // unit of each task, then the end
   std::vector<std::vector<float>> diagonals(tasks.size());

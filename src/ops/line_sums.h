@@ -18,8 +18,8 @@ struct LineSums {
 };
 
 /// Writes sums[i] for tasks[i]: rows against one causal stretch of keys, the last of which is the
-/// last row's own. `call.lse` [rows, heads] is read, `call.out` is not used. Accumulates in f32;
-/// the result does not depend on the number of threads.
+/// last row's own. `call.known_lse` [rows, heads] is read, `call.out` is not used. Accumulates in
+/// f32; the result does not depend on the number of threads.
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums);
 

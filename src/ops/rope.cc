@@ -1,5 +1,6 @@
 #include "ops/rope.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -24,6 +25,8 @@ void rotate_row(const Rotations& r, int64_t position, const float* x, int heads,
   }
 }
 
+constexpr int64_t kLeastGrowth = 1024;  // positions
+
 bool covers(const Rotations& r, int64_t first, int64_t count) {
   return first >= r.first && first + count <= r.first + r.count;
 }
@@ -31,7 +34,8 @@ bool covers(const Rotations& r, int64_t first, int64_t count) {
 }  // namespace
 
 const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int64_t count) {
-  if (view_.rotary_dim == table.rotary_dim() && covers(view_, first, count)) return view_;
+  if (table_ == table && covers(view_, first, count)) return view_;
+  table_ = table;
   const size_t half = table.inverse_frequency.size();
   cosine_.resize(static_cast<size_t>(count) * half);
   sine_.resize(static_cast<size_t>(count) * half);
@@ -47,6 +51,13 @@ const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int
   });
   view_ = {first, count, table.rotary_dim(), cosine_.data(), sine_.data()};
   return view_;
+}
+
+const Rotations& RotationBuffer::up_to(const RopeTable& table, int64_t end) {
+  if (table_ == table && covers(view_, 0, end)) return view_;
+  const int64_t grown = table_ == table && view_.first == 0 ? view_.count + view_.count / 4 : 0;
+  const int64_t count = std::max(end, grown);
+  return fill(table, 0, (count + kLeastGrowth - 1) / kLeastGrowth * kLeastGrowth);
 }
 
 void apply_rope(const Rotations& rotations, int64_t position, const float* x, int64_t rows,

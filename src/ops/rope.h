@@ -13,6 +13,7 @@ struct RopeTable {
   std::vector<double> inverse_frequency;  ///< [rotary_dim / 2], radians per position
   float attention_factor = 1.0f;          ///< multiplies cos and sin (yarn, longrope)
   int rotary_dim() const { return 2 * static_cast<int>(inverse_frequency.size()); }
+  bool operator==(const RopeTable&) const = default;
 };
 
 /// Cosines and sines of consecutive positions, ready to be applied.
@@ -28,12 +29,14 @@ struct Rotations {
 class RotationBuffer {
  public:
   /// Computes positions [first, first + count) in double precision. Keeps what it has when the
-  /// same table, range (or a part of it) is asked again.
+  /// same table and range (or a part of it) are asked again.
   const Rotations& fill(const RopeTable& table, int64_t first, int64_t count);
+  /// Positions [0, end) and some more, so that a context that grows asks for few new ones.
+  const Rotations& up_to(const RopeTable& table, int64_t end);
   const Rotations& view() const { return view_; }
-  void clear() { view_ = {}; }
 
  private:
+  RopeTable table_;
   std::vector<float> cosine_, sine_;
   Rotations view_;
 };

@@ -22,7 +22,7 @@ void check(const AttendCall& call, const MapTile& tile) {
 }  // namespace
 
 void tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
-  LH_ASSERT(call.lse != nullptr);
+  LH_ASSERT(call.known_lse != nullptr);
   for (const MapTile& tile : tiles) check(call, tile);
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());
   parallel_for(static_cast<int64_t>(tiles.size()), [&](int64_t i, int) {

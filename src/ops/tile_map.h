@@ -25,8 +25,8 @@ struct MapTile {
   int64_t stride = 0;
 };
 
-/// Adds to the tiles' maps, in parallel. `call.lse` [rows, heads] is read: what attend() wrote for
-/// these rows. Maps must not overlap.
+/// Adds to the tiles' maps, in parallel. `call.known_lse` [rows, heads] is read: what attend()
+/// wrote for these rows. Maps must not overlap.
 void tile_maps(const AttendCall& call, std::span<const MapTile> tiles);
 
 }  // namespace longhaul

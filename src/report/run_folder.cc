@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "eval/record_file.h"
-#include "format/json_file.h"
+#include "text/json_file.h"
 
 namespace longhaul {
 namespace {

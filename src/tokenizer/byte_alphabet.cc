@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tokenizer/utf8.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 

@@ -1,8 +1,8 @@
 #include "tokenizer/chat_template.h"
 
 #include "base/error.h"
+#include "text/utf8.h"
 #include "tokenizer/chat_formats.h"
-#include "tokenizer/utf8.h"
 
 namespace longhaul {
 

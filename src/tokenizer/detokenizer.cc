@@ -1,7 +1,7 @@
 #include "tokenizer/detokenizer.h"
 
+#include "text/utf8.h"
 #include "tokenizer/tokenizer_model.h"
-#include "tokenizer/utf8.h"
 
 namespace longhaul {
 

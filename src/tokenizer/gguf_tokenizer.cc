@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "format/gguf_metadata.h"
-#include "format/printable.h"
+#include "text/printable.h"
 #include "tokenizer/load_parts.h"
 
 namespace longhaul {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "format/printable.h"
+#include "text/printable.h"
+#include "text/utf8.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/utf8.h"
 
 namespace longhaul {
 

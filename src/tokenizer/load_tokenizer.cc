@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "format/checkpoint.h"
-#include "format/printable.h"
+#include "text/printable.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "format/printable.h"
+#include "text/printable.h"
 #include "tokenizer/pre_tokenizer.h"
 
 namespace longhaul {

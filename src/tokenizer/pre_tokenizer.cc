@@ -1,6 +1,6 @@
 #include "tokenizer/pre_tokenizer.h"
 
-#include "tokenizer/utf8.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 

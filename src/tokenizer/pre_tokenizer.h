@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tokenizer/regex.h"
+#include "text/regex.h"
 
 namespace longhaul {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/utf8.h"
 #include "tokenizer/tokenizer_model.h"
-#include "tokenizer/utf8.h"
 
 namespace longhaul {
 

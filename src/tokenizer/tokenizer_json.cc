@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "format/printable.h"
+#include "text/printable.h"
 #include "tokenizer/load_parts.h"
 #include "tokenizer/tokenizer_json_steps.h"
 

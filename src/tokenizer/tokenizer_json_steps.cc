@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "format/printable.h"
+#include "text/printable.h"
 #include "tokenizer/load_parts.h"
 
 namespace longhaul {

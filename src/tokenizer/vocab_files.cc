@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "format/printable.h"
+#include "text/printable.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
 

@@ -84,7 +84,7 @@ TEST(H2o, TheForecastBoundsTheStreamedListsAtTheirPeak) {
     const int64_t begin = run.done;
     for (const Pass& pass : h2o->prepare({begin, tokens, 0, 64})) {
       run.pass(begin + pass.begin, pass.count, false);
-      most = std::max(most, run.store.layout().bytes_for(run.store.longest()));
+      most = std::max(most, run.store.bytes());
       h2o->retain(run.store, pass, pass.begin + pass.count == tokens);
     }
     run.done += tokens;

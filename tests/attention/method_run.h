@@ -86,6 +86,9 @@ struct MethodRun {
       step.workspace = &workspace;
       method.attend(step);
     }
+    size_t bytes = 0;
+    for (const KvStore& stream : streams) bytes += stream.bytes();
+    most_bytes = std::max(most_bytes, bytes);
   }
 
   /// A prompt in passes of at most `chunk` rows, after what was read before; of its tokens the last
@@ -139,6 +142,7 @@ struct MethodRun {
   std::vector<LayerInputs> inputs;      ///< per layer
   std::vector<std::vector<float>> out;  ///< per layer, as q
   int64_t done = 0;
+  size_t most_bytes = 0;  ///< that all streams held after a pass
 };
 
 /// The definition of causal attention with rotary positions, in double precision, of one layer.

@@ -47,6 +47,7 @@ struct Setting {
     call.compute = compute;
     call.out = out.data();
     call.lse = lse.data();
+    call.known_lse = lse.data();
     for (const PagedHead& head : heads) segments.push_back(make_segments(head.view(), total));
     for (int h = 0; h < 2; ++h) {
       tasks.push_back({h * c.group, c.group, 0, c.rows, c.past, segments[static_cast<size_t>(h)]});

@@ -89,5 +89,30 @@ TEST(Rope, ABufferThatCoversTheRangeIsKept) {
   EXPECT_EQ(buffer.fill(table, 200, 10).first, 200);
 }
 
+TEST(Rope, ABufferFollowsAnotherTableOfTheSameSize) {
+  const RopeTable table = table_of(8);
+  RopeTable slower = table, louder = table;
+  for (double& frequency : slower.inverse_frequency) frequency /= 2;
+  louder.attention_factor = 3;
+  RotationBuffer buffer;
+  const float sine = buffer.fill(table, 0, 100).sine[10 * 4];
+  EXPECT_EQ(buffer.fill(slower, 0, 100).sine[20 * 4], sine);
+  EXPECT_EQ(buffer.up_to(louder, 50).sine[10 * 4], 3 * sine);
+}
+
+TEST(Rope, ATableThatGrowsIsComputedAnewOnlyNowAndThen) {
+  const RopeTable table = table_of(8);
+  RotationBuffer buffer;
+  int times = 0;
+  for (int64_t end = 1, covered = 0; end <= 20000; ++end) {
+    const Rotations& r = buffer.up_to(table, end);
+    ASSERT_EQ(r.first, 0);
+    ASSERT_GE(r.count, end);
+    times += r.count != covered ? 1 : 0;
+    covered = r.count;
+  }
+  EXPECT_LT(times, 20);
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -40,6 +40,7 @@ void check(DType type, int head_dim, int group, AttendCompute compute) {
   call.compute = compute;
   call.out = out.data();
   call.lse = lse.data();
+  call.known_lse = lse.data();
 
   std::vector<KeySegment> all;
   std::vector<AttendTask> tasks;

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "format/json_file.h"
 #include "report/statistics/distributions.h"
 #include "report/statistics/estimate.h"
 #include "report/statistics/paired.h"
+#include "text/json_file.h"
 
 namespace longhaul {
 namespace {

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <random>
 
+#include "text/utf8.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/detokenizer.h"
 #include "tokenizer/load_tokenizer.h"
 #include "tokenizer/merge_symbols.h"
 #include "tokenizer/test_paths.h"
-#include "tokenizer/utf8.h"
 
 namespace longhaul {
 namespace {

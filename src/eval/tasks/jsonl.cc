@@ -13,7 +13,7 @@
 #include "base/nearest_name.h"
 #include "eval/data.h"
 #include "eval/scorers.h"
-#include "format/json_text.h"
+#include "text/json_text.h"
 
 namespace longhaul {
 namespace {

@@ -40,7 +40,7 @@ struct FlatRows {
   /// log2 of row f's softmax denominator; of rows without one, and of those that only pad a tile,
   /// so much that their probabilities are zeros.
   float log2_denominator(int f) const {
-    const float lse = f < count ? unit.call->lse[offset(f)] : kLowest;
+    const float lse = f < count ? unit.call->known_lse[offset(f)] : kLowest;
     return lse > kLowest ? lse * kLog2e : -kLowest;
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }

@@ -1,4 +1,4 @@
-#include "format/json_text.h"
+#include "text/json_text.h"
 
 #include "base/error.h"
 

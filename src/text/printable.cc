@@ -1,4 +1,4 @@
-#include "format/printable.h"
+#include "text/printable.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
-#include "format/json_file.h"
+#include "text/json_file.h"
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "format/json_text.h"
+#include "text/json_text.h"
 
 namespace longhaul {
 namespace {
