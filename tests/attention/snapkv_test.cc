@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "attention/eviction_oracle.h"
+#include "attention/method_spec.h"
 #include "attention/prompt_compression.h"
 #include "attention/pyramid_budget.h"
-#include "attention/method_spec.h"
 #include "base/error.h"
 
 namespace longhaul {
