@@ -1,7 +1,8 @@
 #include "base/nearest_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <vector>
 
 namespace longhaul {
 namespace {
@@ -35,6 +36,16 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     if (n < fewest) fewest = n, nearest = candidate;
   }
   return nearest;
+}
+
+std::string nearest_name_hint(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string_view nearest = nearest_name(name, candidates);
+  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+}
+
+std::string nearest_name_hint(std::string_view name, const std::vector<std::string>& candidates) {
+  return nearest_name_hint(name,
+                           std::vector<std::string_view>(candidates.begin(), candidates.end()));
 }
 
 }  // namespace longhaul

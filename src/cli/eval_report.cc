@@ -36,15 +36,15 @@ std::string failures_of(const Cell& cell) {
 
 std::vector<std::string> row_of(const Cell& cell, const std::string& method, int64_t length,
                                 bool nll) {
-  const bool decoded = cell.decode_tokens_per_second > 0;
+  const bool decoded = cell.cost.decode_tokens_per_second > 0;
   return {length > 0 ? with_commas(length) : "own",
           method,
           score_text(cell, nll),
           interval_text(cell, nll),
           fmt::format("{}", cell.score.n),
-          format_bytes(static_cast<size_t>(cell.kv_bytes)),
-          format_seconds(cell.first_token_seconds),
-          decoded ? fmt::format("{:.0f}", cell.decode_tokens_per_second) : "-",
+          format_bytes(static_cast<size_t>(cell.cost.kv_bytes)),
+          format_seconds(cell.cost.first_token_seconds),
+          decoded ? fmt::format("{:.0f}", cell.cost.decode_tokens_per_second) : "-",
           failures_of(cell)};
 }
 
@@ -85,10 +85,10 @@ nlohmann::ordered_json eval_json(const Results& results) {
         {"mean", cell.score.mean},
         {"n", cell.score.n},
         {"failed", cell.failed},
-        {"kv_bytes", std::llround(cell.kv_bytes)},
-        {"first_token_seconds", cell.first_token_seconds},
-        {"decode_tokens_per_second", cell.decode_tokens_per_second},
-        {"pairs_share", cell.pairs_share},
+        {"kv_bytes", std::llround(cell.cost.kv_bytes)},
+        {"first_token_seconds", cell.cost.first_token_seconds},
+        {"decode_tokens_per_second", cell.cost.decode_tokens_per_second},
+        {"pairs_share", cell.cost.pairs_share},
     };
     if (cell.score.interval)
       item["interval"] = {cell.score.interval->low, cell.score.interval->high};

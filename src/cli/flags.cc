@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/nearest_name.h"
 #include "base/units.h"
-#include "cli/usage_error.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -27,6 +27,8 @@ std::string lower(std::string text) {
   return text;
 }
 
+}  // namespace
+
 std::vector<std::string> split_commas(const std::string& text) {
   std::vector<std::string> parts{""};
   for (const char c : text) {
@@ -38,8 +40,6 @@ std::vector<std::string> split_commas(const std::string& text) {
   }
   return parts;
 }
-
-}  // namespace
 
 std::string integer_problem(const std::string& text, int64_t least, int64_t most) {
   int64_t value = 0;
@@ -68,9 +68,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& va
   const std::string type = fmt::format("{}", fmt::join(choices, "|"));
   const auto check = [choices = std::move(choices)](const std::string& text) -> std::string {
     if (std::find(choices.begin(), choices.end(), lower(text)) != choices.end()) return "";
-    const std::string near = closest(lower(text), choices);
     return fmt::format("{} is none of {}{}", printable(text), fmt::join(choices, ", "),
-                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+                       nearest_name_hint(lower(text), choices));
   };
   return app.add_option(names, value, help)
       ->check(check)

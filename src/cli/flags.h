@@ -9,6 +9,9 @@
 
 namespace longhaul {
 
+/// "a,,b" -> a, "", b.
+std::vector<std::string> split_commas(const std::string& text);
+
 /// "'abc' is no whole number from 1 to 8"; empty when `text` is a number in range.
 std::string integer_problem(const std::string& text, int64_t least, int64_t most);
 std::string real_problem(const std::string& text, double least, double most);

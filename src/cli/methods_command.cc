@@ -111,9 +111,8 @@ const MethodInfo& method_named(const std::string& name) {
     if (method.name == name) return method;
     names.push_back(method.name);
   }
-  const std::string_view near = nearest_name(name, names);
   user_error("there is no attention method {}{}; 'longhaul methods' lists them", printable(name),
-             near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+             nearest_name_hint(name, names));
 }
 
 ordered_json methods_json(std::span<const MethodInfo> chosen) {

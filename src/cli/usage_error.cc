@@ -27,24 +27,19 @@ std::vector<std::string> commands_of(const CLI::App& program) {
   return names;
 }
 
-std::string did_you_mean(const std::string& candidate) {
-  return candidate.empty() ? "" : fmt::format("; did you mean '{}'?", candidate);
-}
-
 std::string unexpected_line(const CLI::App& app, const std::string& argument) {
   const std::string command = app.get_name() == "longhaul" ? "" : "longhaul " + app.get_name();
   if (argument.size() > 1 && argument[0] == '-') {
     const std::string flag = argument.substr(0, argument.find('='));
-    const std::string near = flag.size() > 2 ? closest(flag, flags_of(app)) : "";
-    const std::string hint =
-        near.empty()
-            ? fmt::format(" (see '{}')", (command.empty() ? "longhaul" : command) + " --help")
-            : did_you_mean(near);
+    std::string hint = flag.size() > 2 ? nearest_name_hint(flag, flags_of(app)) : "";
+    if (hint.empty()) {
+      hint = fmt::format(" (see '{}')", (command.empty() ? "longhaul" : command) + " --help");
+    }
     return fmt::format("unknown flag {}{}", printable(flag), hint);
   }
   if (command.empty()) {
     return fmt::format("unknown command {}{}", printable(argument),
-                       did_you_mean(closest(argument, commands_of(app))));
+                       nearest_name_hint(argument, commands_of(app)));
   }
   const std::string hint =
       app.get_name() == "run" ? "; quote the question and put -p before it" : "";
@@ -52,11 +47,6 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
 }
 
 }  // namespace
-
-std::string closest(std::string_view text, const std::vector<std::string>& candidates) {
-  return std::string(
-      nearest_name(text, std::vector<std::string_view>(candidates.begin(), candidates.end())));
-}
 
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error) {
   const auto parsed = program.get_subcommands();

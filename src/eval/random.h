@@ -1,6 +1,6 @@
 #pragma once
-// Random numbers that are the same on every machine: SplitMix64. A task draws a fresh sequence for
-// each sample, so that sample i does not depend on how many samples there are.
+// What tasks draw. Each sample has a sequence of its own, so that sample i does not depend on how
+// many samples there are.
 
 #include <xxhash.h>
 
@@ -10,20 +10,19 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/random.h"
 
 namespace longhaul {
 
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
+  explicit Random(uint64_t seed) : numbers_(seed) {}
   /// The sequence of one sample of a task.
   Random(std::string_view task, uint64_t seed, int64_t length, int64_t sample)
-      : state_(XXH3_64bits_withSeed(task.data(), task.size(), seed)) {
-    state_ = mixed(state_ ^ mixed(static_cast<uint64_t>(length)));
-    state_ = mixed(state_ ^ mixed(static_cast<uint64_t>(sample) + (uint64_t{1} << 32)));
-  }
+      : numbers_(
+            seed_of(task, seed, static_cast<uint64_t>(length), static_cast<uint64_t>(sample))) {}
 
-  uint64_t bits() { return mixed(state_ += 0x9E3779B97F4A7C15ULL); }
+  uint64_t bits() { return numbers_.next(); }
 
   /// From 0 to count - 1; the bias of the remainder is below 2^-32 for every count that is used.
   uint64_t below(uint64_t count) {
@@ -66,13 +65,13 @@ class Random {
   }
 
  private:
-  static uint64_t mixed(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
+  static uint64_t seed_of(std::string_view task, uint64_t seed, uint64_t length, uint64_t sample) {
+    const auto mixed = SplitMix64::mixed;
+    const uint64_t of_task = XXH3_64bits_withSeed(task.data(), task.size(), seed);
+    return mixed(mixed(of_task ^ mixed(length)) ^ mixed(sample + (uint64_t{1} << 32)));
   }
 
-  uint64_t state_;
+  SplitMix64 numbers_;
 };
 
 }  // namespace longhaul

@@ -55,8 +55,8 @@ const TaskInfo& eval_task(std::string_view name) {
     names.push_back(task.name);
     names.push_back(task.name.substr(0, task.name.find('/')));
   }
-  const std::string_view nearest = nearest_name(name, names);
-  if (!nearest.empty()) user_error("task '{}' is not known; did you mean '{}'?", name, nearest);
+  const std::string hint = nearest_name_hint(name, names);
+  if (!hint.empty()) user_error("task '{}' is not known{}", name, hint);
   for (std::string_view& task : names) task = task.substr(0, task.find('/'));
   names.erase(std::unique(names.begin(), names.end()), names.end());
   user_error("task '{}' is not known; there are: {} (longhaul eval --list says more)", name,

@@ -80,6 +80,16 @@ std::optional<size_t> find_method(const Results& results, size_t run, const std:
   user_error("no run has the method '{}'; they have: {}", name, list.empty() ? "none" : list);
 }
 
+/// (base, other) for the other methods of its run.
+void add_others(const Results& results, size_t base,
+                std::vector<std::pair<size_t, size_t>>& pairs) {
+  const auto& series = results.series();
+  for (size_t i = 0; i < series.size(); ++i) {
+    const bool compared = series[i].run == series[base].run && i != base && !series[i].control;
+    if (compared) pairs.emplace_back(base, i);
+  }
+}
+
 }  // namespace
 
 Comparison compare_series(const Results& results,
@@ -120,12 +130,17 @@ std::vector<std::pair<size_t, size_t>> pairs_against(const Results& results,
     const auto base = find_method(results, run, method);
     if (!base) continue;
     found = true;
-    for (size_t i = 0; i < results.series().size(); ++i) {
-      const Series& s = results.series()[i];
-      if (s.run == run && i != *base && !s.control) pairs.emplace_back(*base, i);
-    }
+    add_others(results, *base, pairs);
   }
   if (!found) no_such_method(results, method);
+  return pairs;
+}
+
+std::vector<std::pair<size_t, size_t>> pairs_against_dense(const Results& results) {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t run = 0; run < results.runs().size(); ++run) {
+    if (const auto dense = results.dense_of(run)) add_others(results, *dense, pairs);
+  }
   return pairs;
 }
 

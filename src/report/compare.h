@@ -36,6 +36,8 @@ Comparison compare_series(const Results& results,
 /// canonical text), controls left out. UserError where no run has it.
 std::vector<std::pair<size_t, size_t>> pairs_against(const Results& results,
                                                      const std::string& method);
+/// The same against dense attention, in the runs that have it.
+std::vector<std::pair<size_t, size_t>> pairs_against_dense(const Results& results);
 /// The series called `a` and `b` in every run that has both.
 std::vector<std::pair<size_t, size_t>> pairs_of_methods(const Results& results,
                                                         const std::string& a, const std::string& b);

@@ -10,15 +10,6 @@ bool scored(const Results& results, size_t variant) {
   return results.variants()[variant].metric == "score";
 }
 
-template <class Value>
-double median_over(const std::vector<const Record*>& records, Value&& value) {
-  std::vector<double> values;
-  for (const Record* r : records) {
-    if (r->error.empty() && value(*r) > 0) values.push_back(value(*r));
-  }
-  return median_of(values);
-}
-
 }  // namespace
 
 Cost cost_at(const Results& results, size_t series, int64_t length) {
@@ -28,15 +19,7 @@ Cost cost_at(const Results& results, size_t series, int64_t length) {
     if (cell == nullptr || !scored(results, variant)) continue;
     records.insert(records.end(), cell->records.begin(), cell->records.end());
   }
-  Cost cost;
-  cost.first_token_seconds =
-      median_over(records, [](const Record& r) { return r.first_token_seconds; });
-  cost.decode_tokens_per_second = median_over(records, [](const Record& r) {
-    return r.reply_tokens >= 2 ? r.decode_tokens_per_second : 0;
-  });
-  cost.kv_bytes = median_over(records, [](const Record& r) { return double(r.kv_bytes); });
-  cost.pairs_share = median_over(records, [](const Record& r) { return r.pairs_share; });
-  return cost;
+  return cost_of(records);
 }
 
 std::optional<double> quality_at(const Results& results, size_t series, int64_t length) {

@@ -9,10 +9,7 @@
 
 namespace longhaul {
 
-/// Medians over the answers of all tasks of this length (perplexity left out); 0: unknown.
-struct Cost {
-  double first_token_seconds = 0, decode_tokens_per_second = 0, kv_bytes = 0, pairs_share = 0;
-};
+/// Over the answers of all tasks of this length (perplexity left out).
 Cost cost_at(const Results& results, size_t series, int64_t length);
 
 /// The mean of the means of all task variants that any method answered at this length (perplexity

@@ -22,10 +22,10 @@ ordered_json cell_json(const Results& results, const CellKey& key, const Cell& c
                        {"mean", cell.score.mean},
                        {"low", nullptr},
                        {"high", nullptr},
-                       {"first_token_seconds", cell.first_token_seconds},
-                       {"decode_tokens_per_second", cell.decode_tokens_per_second},
-                       {"kv_bytes", cell.kv_bytes},
-                       {"pairs_share", cell.pairs_share}};
+                       {"first_token_seconds", cell.cost.first_token_seconds},
+                       {"decode_tokens_per_second", cell.cost.decode_tokens_per_second},
+                       {"kv_bytes", cell.cost.kv_bytes},
+                       {"pairs_share", cell.cost.pairs_share}};
   if (cell.score.n == 0) json["mean"] = nullptr;
   if (const auto& i = cell.score.interval) {
     json["low"] = i->low;
@@ -100,18 +100,11 @@ ordered_json json_report(const Results& results) {
                     {"torn", run.torn},
                     {"run", run.info}});
   }
-  std::vector<std::pair<size_t, size_t>> pairs;
-  for (size_t run = 0; run < results.runs().size(); ++run) {
-    const auto dense = results.dense_of(run);
-    for (size_t i = 0; dense && i < results.series().size(); ++i) {
-      const Series& s = results.series()[i];
-      if (s.run == run && i != *dense && !s.control) pairs.emplace_back(*dense, i);
-    }
-  }
   for (const auto& [key, cell] : results.cells()) cells.push_back(cell_json(results, key, cell));
   return {{"runs", runs},
           {"cells", cells},
-          {"differences", json_comparison(results, compare_series(results, pairs))}};
+          {"differences",
+           json_comparison(results, compare_series(results, pairs_against_dense(results)))}};
 }
 
 }  // namespace longhaul

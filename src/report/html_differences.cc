@@ -45,16 +45,7 @@ std::string difference_cell(const Results& results, const Difference& d, bool fi
 }  // namespace
 
 std::string html_differences(const Results& results) {
-  std::vector<std::pair<size_t, size_t>> pairs;
-  for (size_t run = 0; run < results.runs().size(); ++run) {
-    const auto dense = results.dense_of(run);
-    if (!dense) continue;
-    for (size_t i = 0; i < results.series().size(); ++i) {
-      const Series& s = results.series()[i];
-      if (s.run == run && i != *dense && !s.control) pairs.emplace_back(*dense, i);
-    }
-  }
-  const Comparison comparison = compare_series(results, pairs);
+  const Comparison comparison = compare_series(results, pairs_against_dense(results));
   if (comparison.over_lengths.empty()) return "";
   std::map<std::pair<size_t, size_t>, const Difference*> found;  // series, variant
   std::vector<size_t> variants, rows;

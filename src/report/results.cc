@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/median.h"
+
 namespace longhaul {
 namespace {
 
@@ -54,7 +56,7 @@ std::pair<size_t, const ordered_json*> task_entry(std::span<const RunFolder> run
   return {place, nullptr};
 }
 
-double median(const std::vector<const Record*>& records, double (*value)(const Record&)) {
+double median_over(const std::vector<const Record*>& records, double (*value)(const Record&)) {
   std::vector<double> values;
   for (const Record* r : records) {
     if (r->error.empty() && value(*r) > 0) values.push_back(value(*r));
@@ -71,14 +73,7 @@ void summarise(Cell& cell, bool control) {
   std::vector<double> scores;
   for (const auto& [id, score] : scores_by_sample(cell.records, control)) scores.push_back(score);
   cell.score = estimate_mean(scores, share);
-  cell.first_token_seconds =
-      median(cell.records, [](const Record& r) { return r.first_token_seconds; });
-  cell.decode_tokens_per_second = median(cell.records, [](const Record& r) {
-    return r.reply_tokens >= 2 ? r.decode_tokens_per_second : 0;
-  });
-  cell.kv_bytes =
-      median(cell.records, [](const Record& r) { return static_cast<double>(r.kv_bytes); });
-  cell.pairs_share = median(cell.records, [](const Record& r) { return r.pairs_share; });
+  cell.cost = cost_of(cell.records);
 }
 
 /// "key=value" by "key=value", behind the name.
@@ -108,6 +103,18 @@ std::string short_name(const std::string& method, const std::vector<Series>& all
 }
 
 }  // namespace
+
+Cost cost_of(const std::vector<const Record*>& records) {
+  Cost cost;
+  cost.first_token_seconds =
+      median_over(records, [](const Record& r) { return r.first_token_seconds; });
+  cost.decode_tokens_per_second = median_over(records, [](const Record& r) {
+    return r.reply_tokens >= 2 ? r.decode_tokens_per_second : 0;
+  });
+  cost.kv_bytes = median_over(records, [](const Record& r) { return double(r.kv_bytes); });
+  cost.pairs_share = median_over(records, [](const Record& r) { return r.pairs_share; });
+  return cost;
+}
 
 bool is_control(const std::string& method) { return method.starts_with("control:"); }
 

@@ -32,13 +32,19 @@ struct TaskVariant {
   std::string summary, rule, source;
 };
 
-struct Cell {
-  Estimate score;
-  int64_t failed = 0;  ///< records without an answer: scored 0; left out of nll and of controls
-  double first_token_seconds = 0;       ///< medians of what was answered; 0: unknown
+/// Medians of what was answered; 0: unknown.
+struct Cost {
+  double first_token_seconds = 0;
   double decode_tokens_per_second = 0;  ///< of replies of two tokens or more
   double kv_bytes = 0;
   double pairs_share = 0;
+};
+Cost cost_of(const std::vector<const Record*>& records);
+
+struct Cell {
+  Estimate score;
+  int64_t failed = 0;  ///< records without an answer: scored 0; left out of nll and of controls
+  Cost cost;
   std::vector<const Record*> records;
 };
 

@@ -7,43 +7,15 @@
 #include <cstdlib>
 
 #include "base/units.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// Bytes of the well-formed UTF-8 character at the front; 0: there is none (Unicode, table 3-7).
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return static_cast<unsigned char>(i < text.size() ? text[i] : 0);
-  };
-  const auto trails = [&](size_t from, size_t count) {
-    for (size_t i = from; i < from + count; ++i) {
-      if ((byte(i) & 0xC0) != 0x80) return false;
-    }
-    return true;
-  };
-  const unsigned lead = byte(0), second = byte(1);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return trails(1, 1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool overlong = lead == 0xE0 && second < 0xA0, surrogate = lead == 0xED && second > 0x9F;
-    return !overlong && !surrogate && trails(1, 2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool overlong = lead == 0xF0 && second < 0x90, beyond = lead == 0xF4 && second > 0x8F;
-    return !overlong && !beyond && trails(1, 3) ? 4 : 0;
-  }
-  return 0;
-}
-
-bool xml_character(std::string_view character) {
-  if (character.size() == 1) {
-    const auto c = static_cast<unsigned char>(character[0]);
-    return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
-  }
-  return character != "\xEF\xBF\xBE" && character != "\xEF\xBF\xBF";  // U+FFFE, U+FFFF
+/// XML 1.0, 2.2; surrogates are no UTF-8.
+bool xml_character(uint32_t c) {
+  if (c < 0x20) return c == '\t' || c == '\n' || c == '\r';
+  return c != 0xFFFE && c != 0xFFFF;
 }
 
 std::string_view escaped(char c) {
@@ -76,10 +48,10 @@ std::string escape_xml(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
-    if (length == 0 || !xml_character(character)) {
-      out += kReplacement;
+    const Utf8Sequence sequence = read_utf8(text);
+    const std::string_view character = text.substr(0, sequence.bytes);
+    if (sequence.status != Utf8Status::complete || !xml_character(sequence.code_point)) {
+      out += kReplacementCharacter;
     } else if (const std::string_view entity = escaped(character[0]); !entity.empty()) {
       out += entity;
     } else {
@@ -122,7 +94,7 @@ std::string shortened(std::string_view text, size_t most) {
   std::string out;
   for (size_t count = 0; !text.empty(); ++count) {
     if (count == most) return out + "\xE2\x80\xA6";
-    const size_t length = std::max<size_t>(utf8_length(text), 1);
+    const size_t length = read_utf8(text).bytes;
     const char c = text[0];
     if (c == '\n' || c == '\r' || c == '\t') {
       out += ' ';

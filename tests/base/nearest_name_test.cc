@@ -26,5 +26,12 @@ TEST(NearestName, SaysNothingRatherThanNonsense) {
   EXPECT_EQ(nearest_name("dense", {}), "");
 }
 
+TEST(NearestName, HintGoesBehindAnError) {
+  EXPECT_EQ(nearest_name_hint("dens", kNames), "; did you mean 'dense'?");
+  EXPECT_EQ(nearest_name_hint("dens", std::vector<std::string>{"duo", "dense"}),
+            "; did you mean 'dense'?");
+  EXPECT_EQ(nearest_name_hint("transformer", kNames), "");
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -22,9 +22,9 @@ TEST(Text, Escapes) {
   EXPECT_EQ(escape_xml("\xE2\x82\xAC \xF0\x9F\x9A\x80"), "\xE2\x82\xAC \xF0\x9F\x9A\x80");
   const std::string r = "\xEF\xBF\xBD";
   EXPECT_EQ(escape_xml("\x01"), r);
-  EXPECT_EQ(escape_xml("\xE2\x82"), r + r);
-  EXPECT_EQ(escape_xml("\xC0\xAF"), r + r);                  // overlong
-  EXPECT_EQ(escape_xml("\xED\xA0\x80"), r + r + r);          // surrogate
+  EXPECT_EQ(escape_xml("\xE2\x82"), r);              // one for the maximal part of a character
+  EXPECT_EQ(escape_xml("\xC0\xAF"), r + r);          // overlong
+  EXPECT_EQ(escape_xml("\xED\xA0\x80"), r + r + r);  // surrogate
   EXPECT_EQ(escape_xml("\xF4\x90\x80\x80"), r + r + r + r);  // beyond U+10FFFF
   EXPECT_EQ(escape_xml("\xEF\xBF\xBE"), r);                  // U+FFFE
 }

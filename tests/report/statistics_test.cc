@@ -58,9 +58,6 @@ TEST_F(Statistics, EstimatesOfFewValues) {
   const Estimate one = estimate_mean(Values{1}, true);
   EXPECT_NEAR(one.interval->low, 0.2065, 1e-4);
   EXPECT_EQ(one.interval->high, 1);
-  EXPECT_EQ(median_of(Values{3, 1, 2}), 2);
-  EXPECT_EQ(median_of(Values{4, 1, 2, 3}), 2.5);
-  EXPECT_EQ(median_of({}), 0);
 }
 
 /// Two columns of zeros and ones with these counts.

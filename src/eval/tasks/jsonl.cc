@@ -66,9 +66,7 @@ std::vector<std::string> texts_of(const json& object, const char* key) {
 void check_keys(const json& object) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys)) continue;
-    const std::string_view nearest = nearest_name(key, kKeys);
-    user_error("key {} is not known{}", shown(key),
-               nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+    user_error("key {} is not known{}", shown(key), nearest_name_hint(key, kKeys));
   }
 }
 

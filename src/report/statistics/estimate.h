@@ -25,7 +25,6 @@ struct Estimate {
 /// are in 0..1, and the interval is cut there.
 Estimate estimate_mean(std::span<const double> values, bool share);
 
-double mean_of(std::span<const double> values);    ///< 0 for none
-double median_of(std::span<const double> values);  ///< 0 for none
+double mean_of(std::span<const double> values);  ///< 0 for none
 
 }  // namespace longhaul
