@@ -27,7 +27,7 @@ class Chat {
         documents_(documents),
         options_(options),
         interrupt_(interrupt),
-        chat_(session.engine().chat_template(prompt.chat_template)) {}
+        chat_(session.engine().chat_template(prompt.form.chat_template)) {}
 
   int run() {
     if (isatty(STDIN_FILENO) == 1 && !options_.quiet) std::fputs(kHelp, stderr);
@@ -102,7 +102,7 @@ class Chat {
     if (context_.empty()) {
       PromptFlags flags = prompt_;
       flags.question = text;
-      Prompt prompt = compose_prompt(flags, documents_, engine);
+      PromptTokens prompt = compose_prompt(flags, documents_, engine);
       context_ = std::move(prompt.tokens);
       return prompt.instruction;
     }

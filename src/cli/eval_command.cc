@@ -15,11 +15,11 @@
 #include "cli/interrupt.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/prompt.h"
 #include "cli/session_flags.h"
 #include "cli/work_folder.h"
 #include "eval/runner.h"
 #include "ops/cpu/isa.h"
-#include "tokenizer/chat_template.h"
 
 namespace longhaul {
 namespace {
@@ -38,8 +38,9 @@ struct EvalFlags {
   bool controls = false;
   double kept = 0.25;
   int parallel = 1;
-  std::string out, data, chat_template;
-  bool no_sharing = false, raw = false, list = false, json = false, quiet = false;
+  std::string out, data;
+  PromptFormFlags form;
+  bool no_sharing = false, list = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
   EvalSettings settings() const;
@@ -71,13 +72,7 @@ void EvalFlags::add_to(CLI::App& app) {
                "Every method reads every prompt itself, also where a dense reading would do");
   add_text(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
-  const std::string group = "Prompt form";
-  std::vector<std::string> names;
-  for (const std::string_view name : chat_template_names()) names.emplace_back(name);
-  add_choice(app, "--chat-template", chat_template, names, "Use this template, not the model's own")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_flag("--raw", raw, "No chat template")->group(group);
+  form.add_to(app);
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
   app.add_flag("--json", json, "One JSON object on standard output");
   app.add_flag("-q,--quiet", quiet, "No progress line");
@@ -112,8 +107,8 @@ EvalSettings EvalFlags::settings() const {
                                   : Openings::kBoth;
   s.controls = controls;
   s.kept_by_cut = kept;
-  s.raw = raw;
-  s.chat_template = chat_template;
+  s.raw = form.raw;
+  s.chat_template = form.chat_template;
   s.parallel = parallel;
   s.share_reading = !no_sharing;
   s.data = data;
@@ -137,10 +132,8 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
       names.push_back(words[i]);
       continue;
     }
-    for (size_t begin = 0; begin <= words[i].size();) {
-      const size_t end = std::min(words[i].find(',', begin), words[i].size());
-      if (end > begin) names.push_back(words[i].substr(begin, end - begin));
-      begin = end + 1;
+    for (std::string& name : split_commas(words[i])) {
+      if (!name.empty()) names.push_back(std::move(name));
     }
   }
   if (names.empty()) user_error("no task is given ('longhaul eval --list' lists them)");

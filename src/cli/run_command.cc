@@ -32,7 +32,7 @@ struct RunFlags {
 
   void add_to(CLI::App& app);
   void check() const;
-  Prompt prompt_of(const std::vector<std::string>& documents, const Engine& engine) const;
+  PromptTokens prompt_of(const std::vector<std::string>& documents, const Engine& engine) const;
 };
 
 void RunFlags::add_to(CLI::App& app) {
@@ -51,7 +51,8 @@ void RunFlags::add_to(CLI::App& app) {
 
 void RunFlags::check() const {
   if (interactive && json) user_error("--json: does not go with -i");
-  if (interactive && prompt.raw) user_error("--raw: does not go with -i, a chat needs a template");
+  if (interactive && prompt.form.raw)
+    user_error("--raw: does not go with -i, a chat needs a template");
   size_t from_stdin = 0;
   for (const std::string& file : prompt.files) from_stdin += file == "-" ? 1 : 0;
   if (interactive && from_stdin > 0)
@@ -62,9 +63,10 @@ void RunFlags::check() const {
 }
 
 /// Where texts are only read, to be asked about later: what stays whatever will be asked.
-Prompt RunFlags::prompt_of(const std::vector<std::string>& documents, const Engine& engine) const {
+PromptTokens RunFlags::prompt_of(const std::vector<std::string>& documents,
+                                 const Engine& engine) const {
   const bool only_read = !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
-  if (only_read) return {compose_before_question(prompt, documents, engine)};
+  if (only_read) return {compose_before_question(prompt, documents, engine), 0};
   return compose_prompt(prompt, documents, engine);
 }
 
@@ -105,7 +107,7 @@ int run(const RunFlags& flags) {
     return status;
   }
   turn.save = flags.save;
-  const Prompt prompt = flags.prompt_of(documents, *engine);
+  const PromptTokens prompt = flags.prompt_of(documents, *engine);
   warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
   const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-
 namespace longhaul {
 namespace {
 
@@ -19,11 +17,9 @@ std::string user_text(const Sample& sample) {
 
 }  // namespace
 
-std::vector<TextSegment> PromptComposer::segments_of(const Sample& sample, bool opening) const {
-  std::vector<TextSegment> segments;
+PromptText PromptComposer::text_of(const Sample& sample, bool opening) const {
   if (chat_ && sample.chat) {
     std::vector<ChatMessage> messages;
-    std::string user = user_text(sample);
     const bool holds_system = chat_->holds_system();
     if (!sample.system.empty() && holds_system) {
       messages.push_back({ChatRole::system, sample.system});
@@ -31,13 +27,11 @@ std::vector<TextSegment> PromptComposer::segments_of(const Sample& sample, bool 
     for (const SampleTurn& turn : sample.turns) {
       messages.push_back({turn.assistant ? ChatRole::assistant : ChatRole::user, turn.content});
     }
-    messages.push_back({ChatRole::user, std::move(user)});
+    messages.push_back({ChatRole::user, user_text(sample)});
     if (!sample.system.empty() && !holds_system) {
       messages.front().content = sample.system + "\n\n" + messages.front().content;
     }
-    segments = chat_->segments(messages, true);
-    if (opening) segments.push_back({sample.opening, false});
-    return segments;
+    return chat_prompt(*chat_, messages, opening ? sample.opening : "");
   }
   std::string text = sample.system.empty() ? "" : sample.system + "\n\n";
   for (const SampleTurn& turn : sample.turns) text += turn.content + "\n\n";
@@ -45,27 +39,17 @@ std::vector<TextSegment> PromptComposer::segments_of(const Sample& sample, bool 
   const bool apart = opening && !text.empty() && text.back() != ' ' && text.back() != '\n' &&
                      !sample.opening.starts_with(' ');
   if (opening) text += (apart ? " " : "") + sample.opening;
-  segments.push_back({std::move(text), false});
-  return segments;
+  return bare_prompt(std::move(text), false);
 }
 
 ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const {
-  const bool bare = !chat_ || !sample.chat;
-  const std::vector<TextSegment> segments = segments_of(sample, opening);
-  ComposedPrompt prompt;
-  prompt.tokens = tokenizer_.encode(segments, bare);
-  if (prompt.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
+  const PromptText whole = text_of(sample, opening);
+  ComposedPrompt prompt{prompt_tokens(tokenizer_, whole, sample.question)};
   const auto total = static_cast<int64_t>(prompt.tokens.size());
   prompt.context_begin = prompt.context_end = total;
   if (sample.context.empty()) return prompt;
 
-  std::string text;
-  for (const TextSegment& segment : segments) text += segment.text;
-  // Templates may trim a message: the question is looked for, not computed.
-  const size_t question = sample.question.empty() ? std::string::npos : text.rfind(sample.question);
-  if (question != std::string::npos) {
-    prompt.instruction = tokenizer_.tokens_of_tail(prompt.tokens, text.size() - question);
-  }
+  const std::string text = whole.text();
   const std::string_view context = sample.context;
   const std::string_view beginning = context.substr(0, std::min<size_t>(context.size(), 64));
   size_t first = text.find(beginning);

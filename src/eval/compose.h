@@ -6,15 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/prompt_tokens.h"
 #include "eval/sample.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer.h"
 
 namespace longhaul {
 
-struct ComposedPrompt {
-  std::vector<int32_t> tokens;
-  int64_t instruction = 0;  ///< tokens at the end: the question and what follows it
+struct ComposedPrompt : PromptTokens {
   int64_t context_begin = 0, context_end = 0;  ///< tokens that hold nothing but context
   std::vector<int64_t> answer;  ///< of them, those that hold it, where that was looked for
 };
@@ -31,7 +30,7 @@ class PromptComposer {
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
  private:
-  std::vector<TextSegment> segments_of(const Sample& sample, bool opening) const;
+  PromptText text_of(const Sample& sample, bool opening) const;
 
   const Tokenizer& tokenizer_;
   std::optional<ChatTemplate> chat_;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
+#include <map>
 
 #include "cli/program.h"
 
@@ -65,6 +67,45 @@ TEST(Eval, AsksTheUsersOwnCases) {
   ASSERT_EQ(json["cells"].size(), 1u);
   EXPECT_EQ(json["cells"][0]["task"], "jsonl:cases");
   EXPECT_EQ(json["cells"][0]["mean"], 0.5);
+}
+
+TEST(Eval, AsksAsRunDoes) {
+  Program program;
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "The harbour was quiet and boat " + std::to_string(i) + ". ";
+  const std::string question = "Which boat was quiet?";
+  const auto document = program.folder().write("document.txt", text);
+  const nlohmann::json with{{"id", "with"},     {"context", text},  {"question", question},
+                            {"answers", {"x"}}, {"max_tokens", 12}, {"system", "Be brief."}};
+  const nlohmann::json without{
+      {"id", "without"}, {"prompt", question}, {"answers", {"x"}}, {"max_tokens", 12}};
+  const auto cases = program.folder().write("cases.jsonl", with.dump() + "\n" + without.dump());
+  // citrus reads by the question: its replies depend on where that begins.
+  for (const char* method : {"dense", "citrus:k=32,chunk=32,sink=4"}) {
+    const std::string out = program.folder().path() / std::string_view(method).substr(0, 6);
+    const Outcome evaluated = program.run(
+        {"eval", "jsonl", cases, "--attention", method, "--opening", "off", "--out", out, "-q"});
+    ASSERT_EQ(evaluated.status, 0) << evaluated.err;
+    std::map<std::string, nlohmann::json> records;
+    std::ifstream in(out + "/samples.jsonl");
+    for (std::string line; std::getline(in, line);) {
+      const auto record = nlohmann::json::parse(line);
+      records[record["id"]] = record;
+    }
+    const Outcome read = program.run({"run", "--attention", method, "-f", document, "--system",
+                                      "Be brief.", "-p", question, "-n", "12", "--json"});
+    const Outcome asked =
+        program.run({"run", "--attention", method, "-p", question, "-n", "12", "--json"});
+    for (const auto& [id, o] : {std::pair("with", &read), std::pair("without", &asked)}) {
+      ASSERT_EQ(o->status, 0) << o->err;
+      const auto json = o->json();
+      EXPECT_EQ(records[id].value("error", ""), "") << method << " " << id;
+      EXPECT_EQ(records[id]["reply"], json["text"]) << method << " " << id;
+      EXPECT_EQ(records[id]["prompt_tokens"], json["prompt_tokens"]) << method << " " << id;
+      EXPECT_EQ(records[id]["pairs_share"], json["pairs_share"]) << method << " " << id;
+    }
+    EXPECT_EQ(records["with"]["pairs_share"] == 1.0, std::string(method) == "dense");
+  }
 }
 
 TEST(Eval, RefusesBeforeTheRun) {

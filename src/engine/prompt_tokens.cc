@@ -1,0 +1,55 @@
+#include "engine/prompt_tokens.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace longhaul {
+
+std::string PromptText::text() const {
+  std::string all;
+  for (const TextSegment& segment : segments) all += segment.text;
+  return all;
+}
+
+PromptText chat_prompt(const ChatTemplate& chat, std::span<const ChatMessage> messages,
+                       std::string opening) {
+  PromptText prompt{chat.segments(messages, true), false};
+  if (!opening.empty()) prompt.segments.push_back({std::move(opening), false});
+  return prompt;
+}
+
+PromptText bare_prompt(std::string text, bool control_tokens) {
+  PromptText prompt{{}, true};
+  prompt.segments.push_back({std::move(text), control_tokens});
+  return prompt;
+}
+
+PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
+                           std::string_view question, size_t* replaced) {
+  PromptTokens made;
+  made.tokens = tokenizer.encode(prompt.segments, prompt.add_special, replaced);
+  if (made.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
+  if (question.empty()) return made;
+  // Templates may trim a message: the question is looked for, not computed.
+  const std::string text = prompt.text();
+  const size_t begin = text.rfind(question);
+  if (begin != std::string::npos) {
+    made.instruction = tokenizer.tokens_of_tail(made.tokens, text.size() - begin);
+  }
+  return made;
+}
+
+std::vector<int32_t> tokens_before_question(
+    const Tokenizer& tokenizer,
+    const std::function<PromptText(const std::string& question)>& asking, size_t* replaced) {
+  // Two questions that share no beginning.
+  std::vector<int32_t> tokens = prompt_tokens(tokenizer, asking("What?"), "", replaced).tokens;
+  const std::vector<int32_t> other = prompt_tokens(tokenizer, asking("1"), "").tokens;
+  const auto [end, ignored] =
+      std::mismatch(tokens.begin(), tokens.end(), other.begin(), other.end());
+  tokens.erase(end, tokens.end());
+  return tokens;
+}
+
+}  // namespace longhaul

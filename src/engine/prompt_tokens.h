@@ -1,0 +1,50 @@
+#pragma once
+// From messages or a bare text to the tokens that the model reads: the one way, for whoever asks
+// (`longhaul run`, the chat, `longhaul eval`), so that what is measured is what users get.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/chat_template.h"
+#include "tokenizer/tokenizer.h"
+
+namespace longhaul {
+
+/// A prompt before it is tokens.
+struct PromptText {
+  std::vector<TextSegment> segments;
+  bool add_special = false;  ///< BOS as the tokenizer asks for; a chat template writes its own
+
+  std::string text() const;  ///< the segments as one
+};
+
+/// The conversation in its template up to the assistant's mark, and behind that the reply's first
+/// words, if any. UserError when the template cannot hold the messages.
+PromptText chat_prompt(const ChatTemplate& chat, std::span<const ChatMessage> messages,
+                       std::string opening = {});
+
+/// A text that the model goes on with. `control_tokens`: names such as `<|im_end|>` in it count.
+PromptText bare_prompt(std::string text, bool control_tokens);
+
+struct PromptTokens {
+  std::vector<int32_t> tokens;
+  int64_t instruction = 0;  ///< how many at the end are the question and what follows it
+};
+
+/// The instruction begins where `question` stands last; an empty one gives 0. `replaced`, if given,
+/// receives how many broken UTF-8 sequences became U+FFFD. UserError when there are no tokens.
+PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
+                           std::string_view question, size_t* replaced = nullptr);
+
+/// The tokens with which every prompt that `asking` makes begins, whatever the question is: a
+/// session that has read them goes on with any question, also where its method cannot go back.
+std::vector<int32_t> tokens_before_question(
+    const Tokenizer& tokenizer,
+    const std::function<PromptText(const std::string& question)>& asking,
+    size_t* replaced = nullptr);
+
+}  // namespace longhaul
