@@ -1,6 +1,9 @@
 #include "base/system_info.h"
 
 #include <sys/resource.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <fstream>
@@ -58,12 +61,30 @@ size_t available_memory_bytes() {
 }
 
 size_t peak_resident_bytes() {
+  // getrusage would count the process that this one was forked from.
+  if (const size_t peak = kilobytes_of("/proc/self/status", "VmHWM"); peak > 0) return peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<size_t>(usage.ru_maxrss) * 1024;
 }
 
 size_t anonymous_resident_bytes() { return kilobytes_of("/proc/self/status", "RssAnon"); }
+
+void give_back_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+PeakResident::PeakResident() {
+  std::ofstream control("/proc/self/clear_refs");
+  begun_ = (control << "5" << std::flush).good();
+}
+
+std::optional<size_t> PeakResident::bytes() const {
+  if (!begun_) return std::nullopt;
+  return peak_resident_bytes();
+}
 
 std::string cpu_model_name() {
   std::ifstream in("/proc/cpuinfo");

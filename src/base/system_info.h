@@ -2,6 +2,7 @@
 // What this process and this machine have: for reports and for refusing what cannot fit.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace longhaul {
@@ -15,10 +16,26 @@ size_t available_memory_bytes();
 /// memory (inactive_file in `stat`, the text of memory.stat).
 size_t held_by_control_group(size_t current, const std::string& stat);
 
-/// Largest resident set of this process so far, and the part of the present one that is not
-/// backed by files (mapped weights are shared with the page cache and do not count there).
+/// Largest resident set of this process so far (since the last PeakResident began), and the part of
+/// the present one that is not backed by files (mapped weights are shared with the page cache and
+/// do not count there).
 size_t peak_resident_bytes();
 size_t anonymous_resident_bytes();
+
+/// Freed memory goes back to the system, so that it is not counted as what follows.
+void give_back_freed_memory();
+
+/// The largest resident set of a stretch of work: the process's peak begins anew with this object
+/// (Linux: 5 into /proc/self/clear_refs).
+class PeakResident {
+ public:
+  PeakResident();
+  /// Since the object was made; none where the system does not let the peak begin anew.
+  std::optional<size_t> bytes() const;
+
+ private:
+  bool begun_ = false;
+};
 
 std::string cpu_model_name();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/system_info.h"
 #include "bench/model_work.h"
 #include "engine/generate.h"
 #include "engine/sampler.h"
@@ -42,11 +43,18 @@ bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t dept
       bench_hooks(depth - kept, cancel));
 }
 
+/// std::max, with none below everything: the most of several repetitions.
+void raise(std::optional<size_t>& most, const std::optional<size_t>& bytes) {
+  most = std::max(most, bytes);
+}
+
 /// Tokens per second of some steps; notes what a step reads.
 double decode_rate(Session& session, DecodeSpeed& speed) {
+  const PeakResident peak;
   const Stopwatch watch;
   for (int64_t step = 0; step < speed.steps; ++step) session.decode(decoded_token(session));
   const double rate = static_cast<double>(speed.steps) / watch.seconds();
+  raise(speed.peak_bytes, peak.bytes());
   speed.kv_bytes = session.report().kv_bytes;
   speed.bytes_per_token =
       work_of(session.engine().model()).weight_bytes + session.store().live_bytes();
@@ -78,13 +86,16 @@ PrefillSpeed bench_prefill(const std::shared_ptr<const Engine>& engine,
   speed.flops = prefill_flops(engine->model(), 0, prompt);
   const auto tokens = bench_tokens(prompt, engine->model().config.vocab);
   std::vector<double> rates, firsts, attention, decode_rates;
+  give_back_freed_memory();  // once: each repetition would pay for getting it again
   for (int i = 0; i < repeat && !requested(cancel); ++i) {
+    const PeakResident peak;
     Session session(engine, options);
     const Stopwatch watch;
     if (!session.prefill(tokens, bench_hooks(prompt, cancel))) break;
     rates.push_back(static_cast<double>(prompt) / watch.seconds());
     greedy(session);
     firsts.push_back(watch.seconds());
+    raise(speed.peak_bytes, peak.bytes());
     const SessionReport report = session.report();
     speed.kv_bytes = report.kv_bytes;
     speed.pairs_share = report.pairs_share;
@@ -106,6 +117,7 @@ std::vector<DecodeSpeed> bench_decode(const std::shared_ptr<const Engine>& engin
   std::sort(depths.begin(), depths.end());
   depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
   const auto tokens = bench_tokens(depths.back(), engine->model().config.vocab);
+  give_back_freed_memory();
   Session session(engine, options);
   for (const int64_t depth : depths) {
     DecodeSpeed speed;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/cancel.h"
@@ -23,6 +24,9 @@ struct PrefillSpeed {
   double pairs_share = 1;      ///< attention pairs computed, of dense attention's
   size_t kv_bytes = 0;
   double attention_share = 0;  ///< of the time
+  /// Largest resident set while prompts were read; none where the system does not tell it apart
+  /// from what came before.
+  std::optional<size_t> peak_bytes;
 };
 
 struct DecodeSpeed {
@@ -31,6 +35,7 @@ struct DecodeSpeed {
   Spread tokens_per_second;
   size_t bytes_per_token = 0;  ///< weights once and the live keys and values once
   size_t kv_bytes = 0;
+  std::optional<size_t> peak_bytes;  ///< as above, while tokens were decoded
 };
 
 std::vector<int32_t> bench_tokens(int64_t count, int64_t vocab);

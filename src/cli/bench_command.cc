@@ -63,6 +63,16 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
   return speeds;
 }
 
+/// Rows begin the process's peak anew: the whole run's is the largest of theirs.
+size_t most_resident(const BenchResults& results, size_t before_methods) {
+  size_t most = std::max(before_methods, peak_resident_bytes());
+  for (const MethodSpeeds& m : results.methods) {
+    for (const PrefillSpeed& p : m.prefill) most = std::max(most, p.peak_bytes.value_or(0));
+    for (const DecodeSpeed& d : m.decode) most = std::max(most, d.peak_bytes.value_or(0));
+  }
+  return most;
+}
+
 int run(const BenchFlags& flags) {
   std::vector<SessionOptions> methods;
   for (const std::string& method : split_methods(flags.attention)) {
@@ -80,10 +90,11 @@ int run(const BenchFlags& flags) {
   results.session = methods.front();
   results.repeat = flags.repeat;
   warm_up(engine, methods.front());
+  const size_t before_methods = peak_resident_bytes();
   for (const SessionOptions& options : methods) {
     results.methods.push_back(bench_method(flags, engine, options, interrupt));
   }
-  results.peak_bytes = peak_resident_bytes();
+  results.peak_bytes = most_resident(results, before_methods);
   results.cancelled = interrupt.requested();
   if (!flags.no_machine && !results.cancelled) {
     note(flags, "the machine itself ...");

@@ -52,24 +52,53 @@ std::string range(const Spread& s) {
 
 std::string gflops(double value) { return fmt::format("{:.0f}", value / 1e9); }
 
+/// Whether the system tells rows' peaks apart: then all rows have one.
+bool has_peaks(const BenchResults& r) {
+  for (const MethodSpeeds& m : r.methods) {
+    if (!m.prefill.empty()) return m.prefill.front().peak_bytes.has_value();
+    if (!m.decode.empty()) return m.decode.front().peak_bytes.has_value();
+  }
+  return false;
+}
+
 std::string speeds_table(const BenchResults& r) {
   using enum Table::Align;
-  Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
-  table.add({"attention", "test", "tokens", "tokens/s", "spread", "first token", "KV", "pairs",
-             "of peak"});
+  const bool peaks = has_peaks(r);
+  Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
+  const auto add = [&](std::vector<std::string> row, const std::string& peak) {
+    if (peaks) row.insert(row.begin() + 7, peak);  // behind "KV"
+    table.add(std::move(row));
+  };
+  add({"attention", "test", "tokens", "tokens/s", "spread", "first token", "KV", "pairs",
+       "of peak"},
+      "memory");
   for (const MethodSpeeds& m : r.methods) {
     for (const PrefillSpeed& p : m.prefill) {
-      table.add({m.attention, "prefill", with_commas(p.prompt), rate(p.tokens_per_second),
-                 range(p.tokens_per_second), format_seconds(p.first_token_seconds.median),
-                 format_bytes(p.kv_bytes), percent(p.pairs_share), percent(prefill_share(r, p))});
+      add({m.attention, "prefill", with_commas(p.prompt), rate(p.tokens_per_second),
+           range(p.tokens_per_second), format_seconds(p.first_token_seconds.median),
+           format_bytes(p.kv_bytes), percent(p.pairs_share), percent(prefill_share(r, p))},
+          format_bytes(p.peak_bytes.value_or(0)));
     }
     for (const DecodeSpeed& d : m.decode) {
-      table.add({m.attention, "decode at", with_commas(d.depth), rate(d.tokens_per_second),
-                 range(d.tokens_per_second), "", format_bytes(d.kv_bytes), "",
-                 percent(decode_share(r, d))});
+      add({m.attention, "decode at", with_commas(d.depth), rate(d.tokens_per_second),
+           range(d.tokens_per_second), "", format_bytes(d.kv_bytes), "",
+           percent(decode_share(r, d))},
+          format_bytes(d.peak_bytes.value_or(0)));
     }
   }
   return table.text();
+}
+
+std::string memory_lines(const BenchResults& r) {
+  if (has_peaks(r)) {
+    return fmt::format(
+        "memory: the process's peak while the row was measured (weights are mapped); of all {}\n",
+        format_bytes(r.peak_bytes));
+  }
+  return fmt::format(
+      "peak memory: {} (weights are mapped); of all rows together, as the system does not let it "
+      "begin anew\n",
+      format_bytes(r.peak_bytes));
 }
 
 std::string machine_table(const MachinePeak& machine) {
@@ -100,6 +129,7 @@ ordered_json prefill_json(const BenchResults& r, const std::string& attention,
                        {"dense_flops", p.flops},
                        {"pairs_share", p.pairs_share},
                        {"attention_time_share", p.attention_share}};
+  if (p.peak_bytes) json["peak_rss_bytes"] = *p.peak_bytes;
   if (r.machine) json["share_of_gemm_peak"] = prefill_share(r, p);
   return json;
 }
@@ -113,6 +143,7 @@ ordered_json decode_json(const BenchResults& r, const std::string& attention,
                        {"tokens_per_second", spread_json(d.tokens_per_second)},
                        {"kv_bytes", d.kv_bytes},
                        {"bytes_per_token", d.bytes_per_token}};
+  if (d.peak_bytes) json["peak_rss_bytes"] = *d.peak_bytes;
   if (r.machine) json["share_of_read_peak"] = decode_share(r, d);
   return json;
 }
@@ -147,7 +178,7 @@ std::string bench_text(const BenchResults& r) {
       name_of(r.session.kv_type), r.repeat, r.repeat == 1 ? "" : "s");
   text += speeds_table(r);
   text += "\npairs: of query and key that were computed, of those of dense attention\n";
-  text += fmt::format("peak memory: {} (weights are mapped)\n", format_bytes(r.peak_bytes));
+  text += memory_lines(r);
   if (r.machine) {
     text +=
         machine_table(*r.machine) +

@@ -22,7 +22,7 @@ struct BenchResults {
   SessionOptions session;
   int repeat = 0;
   std::vector<MethodSpeeds> methods;
-  size_t peak_bytes = 0;               ///< before the machine was measured
+  size_t peak_bytes = 0;               ///< of all rows; before the machine was measured
   std::optional<MachinePeak> machine;  ///< empty with --no-machine
   bool cancelled = false;
 };

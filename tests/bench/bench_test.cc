@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/system_info.h"
 #include "bench/library_gemm.h"
 #include "bench/machine_peak.h"
 #include "bench/model_work.h"
@@ -68,6 +69,24 @@ TEST(SpeedBench, APromptThatWasReadIsDecodedFrom) {
   EXPECT_GT(decode.tokens_per_second.min, 0);
   const size_t per_token = size_t{12} * 2 * 3 * 64 * 2;
   EXPECT_EQ(decode.bytes_per_token, work_of(engine->model()).weight_bytes + 103 * per_token);
+}
+
+TEST(SpeedBench, AMethodIsNotChargedWithTheMemoryOfTheOneBefore) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  if (!PeakResident().bytes()) return;  // the system has no such count
+  SessionOptions dense;
+  dense.kv_type = DType::F32;
+  dense.chunk = 128;
+  SessionOptions streaming = dense;
+  streaming.attention = MethodSpec::parse("streamingllm:recent=64");
+  DecodeSpeed dense_decode{.depth = 3000, .steps = 2}, streaming_decode = dense_decode;
+  const PrefillSpeed first = bench_prefill(engine, dense, 3000, 1, nullptr, &dense_decode);
+  const PrefillSpeed second = bench_prefill(engine, streaming, 3000, 1, nullptr, &streaming_decode);
+  ASSERT_GT(first.kv_bytes, second.kv_bytes + (size_t{32} << 20));
+  const size_t half = (first.kv_bytes - second.kv_bytes) / 2;
+  EXPECT_LT(*second.peak_bytes + half, *first.peak_bytes);
+  EXPECT_LT(*streaming_decode.peak_bytes + half, *dense_decode.peak_bytes);
+  EXPECT_GT(*first.peak_bytes, first.kv_bytes);
 }
 
 TEST(SpeedBench, CancelledRunsGiveNothing) {
