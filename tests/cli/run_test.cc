@@ -173,7 +173,7 @@ TEST(Run, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
   const auto file = program.folder().write("text.txt", long_text());
   const std::string session = program.folder().path() / "text.session";
   for (const MethodInfo& method : attention_methods()) {
-    if (method.name == "citrus") continue;  // reads nothing without a question
+    if (method.name == "citrus") continue;  // reads nothing without a question: see below
     SCOPED_TRACE(method.name);
     const std::string name(method.name);
     Outcome o = program.run(
@@ -187,6 +187,28 @@ TEST(Run, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
     EXPECT_EQ(o.json()["reused_tokens"], read);
     EXPECT_EQ(o.err, "");
   }
+}
+
+/// What citrus has read, it has read by a question: it goes on from where that ended.
+TEST(Run, ATextReadByAQuestionIsGoneOnWith) {
+  Program program;
+  const std::string question = "Tell me of the quiet harbor";
+  const auto file = program.folder().write("text.txt", long_text());
+  const auto with_question = program.folder().write("longer.txt", long_text() + "\n\n" + question);
+  const std::string session = program.folder().path() / "text.session";
+  const Program::Arguments run{"run", "--attention", "citrus:k=128,chunk=128", "--raw", "--json"};
+  const auto with = [&](Program::Arguments more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return program.run(more);
+  };
+  Outcome o = with({"-f", file, "-p", question, "-n", "0", "--save", session});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const int64_t read = o.json()["prompt_tokens"];
+  o = with({"-f", with_question, "-p", "And now", "--load", session, "-n", "2"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_GT(read, 900);
+  EXPECT_EQ(o.json()["reused_tokens"], read);
+  EXPECT_EQ(o.err, "");
 }
 
 TEST(Run, ASessionThatIsOfNoUseIsToldOf) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "engine/generate.h"
 #include "format/temp_folder.h"
 
@@ -43,35 +46,63 @@ class Methods : public ::testing::Test {
   inline static std::shared_ptr<const Engine> engine_;
 };
 
-constexpr const char* kCovering[] = {
-    "streamingllm",
-    "lminfinite",
-    "ntk",
-    "ntk:mode=hf",
-    "ntk:mode=fixed",
-    "trianglemix",
-    "trianglemix:window=16,last=64",
-    "triangle:window=16,last=64",
-    "minference:dense_below=0,vertical=30,slash=100",
-    "flexprefill:dense_below=0,min_budget=64",
-    "xattention:dense_below=0",
-    "trianglemix:window=16,last=64,dense=xattention,dense_options=dense_below=0",
-    "duo:sparsity=0",
-    "duo:sparsity=1,recent=1000",
-    "reattention",
-    "reattention:global=8,local=64,chunk=32,clip=12,fidelity=paper",
-    "fastgen",
+/// What settings save on a text that they do not cover.
+enum class Saves { kNothing, kPairs, kRows };
+
+struct Covering {
+  const char* method;
+  Saves saves = Saves::kPairs;
+  int64_t text = 2500;  ///< tokens that they do not cover
+};
+
+constexpr Covering kCovering[] = {
+    {"streamingllm", Saves::kPairs, 6000},
+    {"lminfinite", Saves::kPairs, 7500},
+    {"ntk", Saves::kNothing},
+    {"ntk:mode=hf", Saves::kNothing},
+    {"ntk:mode=fixed", Saves::kNothing},
+    {"trianglemix"},
+    {"trianglemix:window=16,last=64"},
+    {"triangle:window=16,last=64"},
+    {"minference:dense_below=0,vertical=30,slash=100"},
+    {"flexprefill:dense_below=0,min_budget=64"},
+    {"xattention:dense_below=0"},
+    {"trianglemix:window=16,last=64,dense=xattention,dense_options=dense_below=0"},
+    {"duo:sparsity=0", Saves::kNothing},
+    {"duo:sparsity=1,recent=1000"},
+    {"reattention", Saves::kPairs, 6000},
+    {"reattention:global=8,local=64,chunk=32,clip=12,fidelity=paper"},
+    {"fastgen", Saves::kRows},
 };
 
 TEST_F(Methods, AnswerAPromptThatTheyCover) {
   const auto tokens = prompt();
   EXPECT_GT(tokens.size(), 250u);
-  for (const char* method : kCovering) {
+  for (const auto& [method, saves, text] : kCovering) {
     for (const int chunk : {96, 1024}) {
       Session s = session(method, chunk);
       ASSERT_TRUE(s.prefill(tokens)) << method;
       EXPECT_EQ(answer(s), kAnswer) << method << " chunk " << chunk;
     }
+  }
+}
+
+/// A method that is switched off would pass the test above.
+TEST_F(Methods, SaveWorkOrRowsOnATextThatTheyDoNotCover) {
+  std::ifstream in(LONGHAUL_MODELS "/../examples/age_of_innocence_33.txt");
+  std::stringstream novel;
+  novel << in.rdbuf();
+  const std::vector<int32_t> all = engine_->tokenizer().encode(novel.str());
+  const int64_t lists = 36;  // 12 layers of 3 KV heads
+  for (const auto& [method, saves, text] : kCovering) {
+    if (saves == Saves::kNothing) continue;
+    ASSERT_GT(std::ssize(all), text);
+    Session s = session(method, 512);
+    ASSERT_TRUE(s.prefill(std::span(all).first(static_cast<size_t>(text)))) << method;
+    const SessionReport report = s.report();
+    const double rows =
+        static_cast<double>(report.live_rows) / static_cast<double>(lists * report.tokens);
+    EXPECT_LT(saves == Saves::kPairs ? report.pairs_share : rows, 0.9) << method;
   }
 }
 
