@@ -24,19 +24,14 @@ std::string joined(std::span<const std::string_view> names) {
   return text;
 }
 
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> known) {
-  const std::string_view nearest = nearest_name(name, known);
-  return nearest.empty() ? std::string() : fmt::format(" (did you mean '{}'?)", nearest);
-}
-
 const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo> methods) {
   std::vector<std::string_view> names;
   for (const MethodInfo& method : methods) {
     if (method.name == name) return method;
     names.push_back(method.name);
   }
-  user_error("--attention: unknown method '{}'{}; methods: {}", name, did_you_mean(name, names),
-             joined(names));
+  user_error("--attention: unknown method '{}'{} (methods: {})", name,
+             nearest_name_hint(name, names), joined(names));
 }
 
 const OptionInfo& find_option(std::string_view key, const MethodInfo& method) {
@@ -48,8 +43,8 @@ const OptionInfo& find_option(std::string_view key, const MethodInfo& method) {
     if (option.key == key) return option;
     keys.push_back(option.key);
   }
-  user_error("--attention {}: unknown option '{}'{}; options: {}", method.name, key,
-             did_you_mean(key, keys), joined(keys));
+  user_error("--attention {}: unknown option '{}'{} (options: {})", method.name, key,
+             nearest_name_hint(key, keys), joined(keys));
 }
 
 }  // namespace

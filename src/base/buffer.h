@@ -2,6 +2,7 @@
 // Uninitialised, 64-byte aligned scratch memory that grows and is reused.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -13,12 +14,14 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(size_t count) { resize(count); }
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { std::free(memory_); }
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
+      : memory_(std::exchange(other.memory_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
@@ -28,12 +31,15 @@ class Buffer {
   /// Contents are lost when it must grow. Throws std::bad_alloc.
   void resize(size_t count) {
     if (count > capacity_) {
-      std::free(data_);
+      std::free(memory_);
       data_ = nullptr;
       capacity_ = 0;
-      const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
-      data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
-      if (data_ == nullptr) throw std::bad_alloc();
+      // Aligned by hand: what glibc (before 2.38) gives out aligned and gets back, it can hardly
+      // give out again, and a program that makes many sessions grows without end.
+      memory_ = std::malloc(count * sizeof(T) + kAlignment);
+      if (memory_ == nullptr) throw std::bad_alloc();
+      const uintptr_t from = reinterpret_cast<uintptr_t>(memory_) + kAlignment - 1;
+      data_ = reinterpret_cast<T*>(from / kAlignment * kAlignment);
       capacity_ = count;
     }
     size_ = count;
@@ -47,7 +53,10 @@ class Buffer {
   const T& operator[](size_t i) const { return data_[i]; }
 
  private:
-  T* data_ = nullptr;
+  static constexpr size_t kAlignment = 64;  // bytes
+
+  void* memory_ = nullptr;  ///< as allocated
+  T* data_ = nullptr;       ///< its first aligned byte
   size_t size_ = 0;
   size_t capacity_ = 0;
 };

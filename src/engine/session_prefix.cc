@@ -22,7 +22,7 @@ int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> pr
                             int64_t instruction) {
   State& s = *state_;
   LH_ASSERT(s.tokens.empty());
-  if (prompt.empty() || copy.store.layout() != s.store().layout()) return 0;
+  if (prompt.empty() || !copy.store.layout().same_rows(s.store().layout())) return 0;
   const auto length = static_cast<int64_t>(prompt.size());
   if (!s.engine->model().config.rope.same_angles(copy.angles_length, length)) return 0;
   const auto [mine, theirs] =
@@ -30,7 +30,7 @@ int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> pr
   const int64_t read_alike = s.method->dense_prefix({0, length, instruction, s.chunk});
   const int64_t taken = std::min({int64_t{mine - prompt.begin()}, read_alike, length - 1});
   if (taken <= 0) return 0;
-  KvStore store = copy.store.fork();
+  KvStore store = copy.store.fork_as(s.store().layout());
   store.truncate(taken);
   s.streams.front() = std::move(store);
   s.set_angles(length);

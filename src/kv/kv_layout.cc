@@ -12,6 +12,11 @@ size_t KvLayout::bytes_for(int64_t tokens) const {
   return static_cast<size_t>(all_heads()) * static_cast<size_t>(pages_for(tokens)) * page;
 }
 
+bool KvLayout::same_rows(const KvLayout& other) const {
+  return heads == other.heads && head_dim == other.head_dim && type == other.type &&
+         page_rows == other.page_rows;
+}
+
 bool is_kv_type(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::Q8_0;
 }

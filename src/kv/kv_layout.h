@@ -25,7 +25,8 @@ struct KvLayout {
   int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }
   /// Bytes that `tokens` tokens take in all layers and heads, whole pages, with their numbers.
   size_t bytes_for(int64_t tokens) const;
-  bool operator==(const KvLayout&) const = default;
+  /// Whether pages of one are pages of the other.
+  bool same_rows(const KvLayout& other) const;
 };
 
 /// The types that rows can be kept in.

@@ -83,8 +83,9 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
   return *this;
 }
 
-KvStore KvStore::fork() const {
-  KvStore copy(layout_, pool_, file_);
+KvStore KvStore::fork_as(const KvLayout& layout) const {
+  LH_ASSERT(layout.same_rows(layout_));
+  KvStore copy(layout, pool_, file_);
   copy.heads_ = heads_;
   for (const Head& h : heads_) {
     for (std::byte* page : h.pages) {

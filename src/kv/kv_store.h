@@ -30,7 +30,9 @@ class KvStore {
   KvStore(KvStore&& other) noexcept;
   KvStore& operator=(KvStore&& other) noexcept;
   /// A second stream with the same contents. Pages are shared until one of the two writes.
-  KvStore fork() const;
+  KvStore fork() const { return fork_as(layout_); }
+  /// The same for a method whose layout has the same rows (KvLayout::same_rows).
+  KvStore fork_as(const KvLayout& layout) const;
 
   const KvLayout& layout() const { return layout_; }
   int64_t length(int layer, int head) const { return at(layer, head).length; }

@@ -88,16 +88,16 @@ TEST(MethodSpec, TextIsCanonicalAndReadsBack) {
 
 TEST(MethodSpec, AnUnknownMethodIsAnsweredWithTheList) {
   EXPECT_EQ(refused("samplr:recent=3"),
-            "--attention: unknown method 'samplr' (did you mean 'sampler'?); "
-            "methods: plain, sampler");
-  EXPECT_EQ(refused("qqqq"), "--attention: unknown method 'qqqq'; methods: plain, sampler");
+            "--attention: unknown method 'samplr'; did you mean 'sampler'? "
+            "(methods: plain, sampler)");
+  EXPECT_EQ(refused("qqqq"), "--attention: unknown method 'qqqq' (methods: plain, sampler)");
   EXPECT_TRUE(has(refused(""), {"unknown method ''"}));
 }
 
 TEST(MethodSpec, AnUnknownKeyIsAnsweredWithTheKeys) {
   EXPECT_EQ(refused("sampler:recnt=3"),
-            "--attention sampler: unknown option 'recnt' (did you mean 'recent'?); "
-            "options: recent, share, strict, fidelity, gates, bias, tail, gate, span");
+            "--attention sampler: unknown option 'recnt'; did you mean 'recent'? "
+            "(options: recent, share, strict, fidelity, gates, bias, tail, gate, span)");
   EXPECT_EQ(refused("plain:recent=3"),
             "--attention plain: unknown option 'recent'; this method has none");
   EXPECT_TRUE(has(refused("sampler:"), {"unknown option ''"}));
