@@ -266,11 +266,5 @@ TEST(Detokenizer, HoldsBackAnUnfinishedCharacter) {
   EXPECT_EQ(detokenizer.flush(), "");
 }
 
-TEST(Utf8, TrimsUnicodeWhiteSpace) {
-  EXPECT_EQ(trim_front("\u2003\u00a0 a \u3000"), "a \u3000");
-  EXPECT_EQ(trim_back("\u2003 a\u0085 \u3000"), "\u2003 a");
-  EXPECT_EQ(trim_back(" \n"), "");
-}
-
 }  // namespace
 }  // namespace longhaul

@@ -1,0 +1,46 @@
+#include "text/regex.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+TEST(Regex, FindsFromAPlaceOn) {
+  const Regex digits(R"(\d+)", "test");
+  const std::string text = "a 12 b 345";
+  EXPECT_EQ(digits.find(text, 0)->begin, 2u);
+  EXPECT_EQ(digits.find(text, 4)->begin, 7u);
+  EXPECT_EQ(digits.find(text, 4)->end, 10u);
+  EXPECT_FALSE(digits.find("none", 0));
+}
+
+TEST(Regex, KnowsUnicodesProperties) {
+  const Regex letters(R"(\p{L}+)", "test");
+  const std::string text = "1 \u00E9t\u00E9\u4E2D 2";
+  EXPECT_EQ(letters.find(text, 0)->begin, 2u);
+  EXPECT_EQ(letters.find(text, 0)->end, 2 + 2 + 1 + 2 + 3u);
+}
+
+TEST(Regex, RefusesAMalformedPatternByPlace) {
+  try {
+    const Regex broken("a(b", "tokenizer.json: pre_tokenizer");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "tokenizer.json: pre_tokenizer: pattern is malformed at byte 3: missing closing "
+                 "parenthesis");
+  }
+}
+
+TEST(Regex, ALiteralMatchesItselfOnly) {
+  const std::string text = "a.b*[c]\t(d)\\ \u20AC#";
+  const Regex literal(regex_literal(text), "test");
+  EXPECT_EQ(literal.find("x" + text, 0)->begin, 1u);
+  EXPECT_EQ(literal.find("x" + text, 0)->end, 1 + text.size());
+  EXPECT_FALSE(literal.find("aXb*[c]\t(d)\\ \u20AC#", 0));
+}
+
+}  // namespace
+}  // namespace longhaul
