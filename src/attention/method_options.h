@@ -10,9 +10,19 @@
 
 namespace longhaul {
 
-/// A text holds no comma; a file is the name of one to read; a method's options are those of the
+/// A text holds no comma; a file is the name of one to read, an output file that of one to write,
+/// which only the command line may name; a method's options are those of the
 /// method that another option names, joined by + ("gamma=0.9+min_budget=1024").
-enum class OptionKind { kInteger, kReal, kBool, kChoice, kText, kFile, kMethodOptions };
+enum class OptionKind {
+  kInteger,
+  kReal,
+  kBool,
+  kChoice,
+  kText,
+  kFile,
+  kOutputFile,
+  kMethodOptions
+};
 
 struct OptionInfo {
   std::string_view key;
@@ -26,7 +36,6 @@ struct OptionInfo {
   /// speaks of modes, files and what is given or not, never of a number at the end of its range: a
   /// sweep over one runs to both ends.
   std::string_view only_with = "";
-  bool writes = false;               ///< names a file to write: for the command line only
   std::string_view method_key = "";  ///< of kMethodOptions: the option that names the method
 
   bool takes_auto() const {

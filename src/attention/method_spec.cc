@@ -121,7 +121,7 @@ bool MethodSpec::writes() const {
   return std::any_of(given_.begin(), given_.end(), [&](const std::string& key) {
     const OptionInfo& option = find_option(key, *info_);
     const auto inner = part(option);
-    return option.writes || (inner && inner->writes());
+    return option.kind == OptionKind::kOutputFile || (inner && inner->writes());
   });
 }
 
@@ -152,7 +152,7 @@ MethodSpec MethodSpec::for_profile(const std::string& prefix) const {
   for (const auto& [key, text] : read_profile(prefix, info_->name)) {
     try {
       const OptionInfo& option = find_option(key, *info_);
-      if (option.writes) user_error("options.{}: {}", key, kNoWriting);
+      if (option.kind == OptionKind::kOutputFile) user_error("options.{}: {}", key, kNoWriting);
       const std::string value = canonical_value(info_->name, option, text);
       spec.profile_[key] = value;
       if (!is_given(key)) spec.options_.values_[key] = value;

@@ -242,8 +242,8 @@ constexpr OptionInfo kOptions[] = {
      "pattern=vertical_slash or patterns=search"},
     {"search_at", OptionKind::kInteger, "8192", "tokens", 1, 1 << 30, "",
      "the search is made in the pass that reaches this depth", "patterns=search"},
-    {"save", OptionKind::kText, "", "", 0, 0, "", "file for what the search found",
-     "patterns=search", true},
+    {"save", OptionKind::kOutputFile, "", "", 0, 0, "", "file for what the search found",
+     "patterns=search"},
     {"dense_below", OptionKind::kInteger, "4096", "tokens", 0, 1 << 30, "",
      "rows before this depth see everything"},
 };

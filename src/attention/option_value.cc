@@ -89,6 +89,7 @@ std::string canonical_value(std::string_view method, const OptionInfo& option,
       return choice(site);
     case OptionKind::kText:
     case OptionKind::kFile:
+    case OptionKind::kOutputFile:
     case OptionKind::kMethodOptions:
       break;
   }

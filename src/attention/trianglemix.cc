@@ -102,8 +102,7 @@ constexpr OptionInfo kMixOptions[] = {
     {"dense", OptionKind::kChoice, "full", "", 0, 0, "full|minference|flexprefill|xattention",
      "how the layers below read a prompt"},
     {"dense_options", OptionKind::kMethodOptions, "", "", 0, 0, "",
-     "options of that method, joined by +: gamma=0.9+min_budget=1024", "dense!=full", false,
-     "dense"}};
+     "options of that method, joined by +: gamma=0.9+min_budget=1024", "dense!=full", "dense"}};
 constexpr OptionInfo kTriangleOptions[] = {kSink, kWindow, kLast};
 
 /// The method of the lower layers, with the paper's settings where the user has none.

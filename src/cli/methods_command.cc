@@ -35,6 +35,7 @@ std::string kind_text(const OptionInfo& o) {
     case OptionKind::kText:
       return "text";
     case OptionKind::kFile:
+    case OptionKind::kOutputFile:
       return "file";
     case OptionKind::kMethodOptions:
       return "KEY=VALUE+...";

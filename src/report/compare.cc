@@ -52,7 +52,7 @@ void add_difference(std::vector<Difference>& list, Difference d, const Pairs& pa
   d.only_a = pairs.only_a;
   d.only_b = pairs.only_b;
   d.other_prompts = pairs.other_prompts;
-  list.push_back(std::move(d));
+  list.push_back(d);
 }
 
 void correct(std::vector<Difference>& list) {

@@ -15,6 +15,13 @@ std::vector<int32_t> prompt(int64_t tokens, int salt) {
   return ids;
 }
 
+// The sanitizers' allocators keep what was freed for a while, to see who still uses it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr size_t kMayGrow = size_t{256} << 20;  // bytes
+#else
+constexpr size_t kMayGrow = size_t{6} << 20;
+#endif
+
 TEST(ManySessions, LeaveTheirMemoryToTheNext) {
   const auto engine = Engine::open(std::filesystem::path(LONGHAUL_MODELS) / "nano");
   const auto ask = [&](int i) {
@@ -25,7 +32,7 @@ TEST(ManySessions, LeaveTheirMemoryToTheNext) {
   for (int i = 0; i < 4; ++i) ask(i);
   const size_t before = anonymous_resident_bytes();
   for (int i = 4; i < 24; ++i) ask(i);
-  EXPECT_LT(anonymous_resident_bytes(), before + (6u << 20));
+  EXPECT_LT(anonymous_resident_bytes(), before + kMayGrow);
 }
 
 }  // namespace
