@@ -1,5 +1,6 @@
 #include "attention/method_spec.h"
 
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -17,13 +18,6 @@ namespace {
 
 constexpr std::string_view kNoWriting = "a profile makes no method write files";
 
-std::string joined(std::span<const std::string_view> names) {
-  std::string text;
-  for (const std::string_view name : names)
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
-  return text;
-}
-
 const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo> methods) {
   std::vector<std::string_view> names;
   for (const MethodInfo& method : methods) {
@@ -31,7 +25,7 @@ const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo>
     names.push_back(method.name);
   }
   user_error("--attention: unknown method '{}'{} (methods: {})", name,
-             nearest_name_hint(name, names), joined(names));
+             nearest_name_hint(name, names), fmt::join(names, ", "));
 }
 
 const OptionInfo& find_option(std::string_view key, const MethodInfo& method) {
@@ -44,7 +38,7 @@ const OptionInfo& find_option(std::string_view key, const MethodInfo& method) {
     keys.push_back(option.key);
   }
   user_error("--attention {}: unknown option '{}'{} (options: {})", method.name, key,
-             nearest_name_hint(key, keys), joined(keys));
+             nearest_name_hint(key, keys), fmt::join(keys, ", "));
 }
 
 }  // namespace

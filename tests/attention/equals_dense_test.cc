@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attention/method_run.h"
+#include "attention/test_name.h"
 #include "base/byte_stream.h"
 #include "format/temp_folder.h"
 
@@ -187,11 +188,7 @@ TEST_P(EqualsDense, AfterAPromptThatWasCutShort) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, EqualsDense, ::testing::ValuesIn(every_covering_method()),
                          [](const auto& tested) {
-                           std::string name = tested.param;
-                           for (char& c : name) {
-                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-                           }
-                           return name;
+                           return testing_support::test_name(tested.param);
                          });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "attention/method_run.h"
+#include "attention/test_name.h"
 
 namespace longhaul {
 namespace {
@@ -74,11 +75,7 @@ TEST_P(Forecast, OfAPromptIsNotThriceWhatTheStoreHolds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Forecast, ::testing::ValuesIn(kMethods), [](const auto& tested) {
-  std::string name = tested.param;
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
+  return testing_support::test_name(tested.param);
 });
 
 }  // namespace
