@@ -16,3 +16,8 @@ if(LONGHAUL_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
 endif()
+
+# For what puts text together: its run time is nothing, its build time a third less.
+function(longhaul_light_optimisation target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()

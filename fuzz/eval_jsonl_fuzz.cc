@@ -1,6 +1,7 @@
 // Any bytes as a file of the user's own cases: it is read or refused with one line.
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "eval/scorers.h"

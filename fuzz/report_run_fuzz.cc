@@ -2,6 +2,7 @@
 // report can be made of what is accepted, and a run that goes on there is begun or refused.
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "attempt.h"
 #include "eval/run_settings.h"

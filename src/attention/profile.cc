@@ -1,6 +1,7 @@
 #include "attention/profile.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "text/json_file.h"

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "bench/best_rate.h"
+#include "ops/cpu/library_isa.h"
 
 namespace longhaul {
 namespace {
@@ -22,6 +23,7 @@ void fill(memory& m) { std::memset(m.get_data_handle(), 0x3c, m.get_desc().get_s
 }  // namespace
 
 double library_gemm_flops(const GemmShape& s, GemmType type) {
+  limit_library_isa();
   omp_set_num_threads(thread_count());
   const auto element = type == GemmType::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
   try {

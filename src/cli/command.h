@@ -1,8 +1,9 @@
 #pragma once
 // The subcommands: each file adds one to the program and gives back what runs it.
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include "cli/cli11_names.h"
 
 namespace longhaul {
 

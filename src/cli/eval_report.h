@@ -1,7 +1,7 @@
 #pragma once
 // What `longhaul eval` prints when it ends.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "report/results.h"

@@ -1,6 +1,7 @@
 #include "cli/json_output.h"
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace longhaul {
 

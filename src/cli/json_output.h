@@ -1,7 +1,7 @@
 #pragma once
 // What `--json` prints.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace longhaul {
 

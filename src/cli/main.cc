@@ -1,6 +1,7 @@
 // The program `longhaul`: wires the subcommands and turns every failure into one line and an exit
 // status.
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <new>

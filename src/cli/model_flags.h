@@ -1,10 +1,10 @@
 #pragma once
 // Which model, and what part of the machine works on it.
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
+#include "cli/cli11_names.h"
 #include "engine/engine.h"
 #include "ops/linear.h"
 

@@ -1,10 +1,10 @@
 #pragma once
 // From documents and a question to the tokens that the model reads.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_names.h"
 #include "engine/engine.h"
 #include "engine/prompt_tokens.h"
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/parallel.h"
 #include "base/system_info.h"
 #include "base/units.h"

@@ -2,7 +2,7 @@
 // What a reply cost: the lines after it, and the same as JSON.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "engine/generate.h"

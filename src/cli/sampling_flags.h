@@ -1,10 +1,10 @@
 #pragma once
 // How the next token is chosen and when the reply ends.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_names.h"
 #include "engine/generate.h"
 
 namespace longhaul {

@@ -1,10 +1,10 @@
 #pragma once
 // How a context is kept: attention method, KV type, chunk, limits.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_names.h"
 #include "engine/session.h"
 
 namespace longhaul {

@@ -1,8 +1,9 @@
 #pragma once
 // What was wrong with the command line, in one line.
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+#include "cli/cli11_names.h"
 
 namespace longhaul {
 

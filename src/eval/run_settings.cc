@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/error.h"

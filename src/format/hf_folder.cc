@@ -1,6 +1,7 @@
 #include "format/hf_folder.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "text/json_file.h"

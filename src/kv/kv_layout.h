@@ -23,6 +23,7 @@ struct KvLayout {
   size_t row_bytes() const { return bytes_of(type, head_dim); }  ///< of a key; a value is the same
   size_t page_bytes() const { return 2 * static_cast<size_t>(page_rows) * row_bytes(); }
   int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }
+  int64_t room_for(int64_t rows) const { return pages_for(rows) * page_rows; }  ///< whole pages
   /// Bytes that `tokens` tokens take in all layers and heads, whole pages, with their numbers.
   size_t bytes_for(int64_t tokens) const;
   /// Whether pages of one are pages of the other.

@@ -48,7 +48,8 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
     drop_slot(h, page);
   }
   move_rows(h, rows, first);
-  const int64_t pages = layout_.pages_for(std::ssize(rows)), room = pages * layout_.page_rows;
+  const int64_t pages = layout_.pages_for(std::ssize(rows));
+  const int64_t room = layout_.room_for(std::ssize(rows));
   for (Column& column : h.columns) keep_values(column.values, rows, first, room);
   if (!h.tokens.empty()) {
     keep_values(h.tokens, rows, first, room);
@@ -86,7 +87,7 @@ void KvStore::truncate(int layer, int head, int64_t length) {
   if (length >= h.length) return;
   h.appended = token_of(layer, head, length);
   h.length = length;
-  const int64_t pages = layout_.pages_for(length), room = pages * layout_.page_rows;
+  const int64_t pages = layout_.pages_for(length), room = layout_.room_for(length);
   if (!h.tokens.empty()) h.tokens.resize(h.appended == length ? 0 : static_cast<size_t>(length));
   set_room(h.tokens, h.tokens.empty() ? 0 : room);
   for (Column& column : h.columns) {

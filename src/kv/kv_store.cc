@@ -170,7 +170,7 @@ void KvStore::add_rows(Head& h, int64_t rows) {
   const size_t before = numbered ? h.tokens.size() : 0;
   h.length += rows;
   h.appended += rows;
-  const int64_t room = layout_.pages_for(h.length) * layout_.page_rows;
+  const int64_t room = layout_.room_for(h.length);
   if (numbered) {
     set_room(h.tokens, room);
     h.tokens.resize(static_cast<size_t>(h.length));

@@ -1,7 +1,7 @@
 #pragma once
 // The report for other programs and for terminals.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "report/compare.h"

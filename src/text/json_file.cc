@@ -1,5 +1,7 @@
 #include "text/json_file.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "text/json_text.h"

@@ -1,5 +1,7 @@
 #include "text/json_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 
 namespace longhaul {

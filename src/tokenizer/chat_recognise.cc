@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "format/checkpoint.h"
 #include "tokenizer/chat_formats.h"

@@ -1,5 +1,7 @@
 #include "tokenizer/json_fields.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 
 namespace longhaul {

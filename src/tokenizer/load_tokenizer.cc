@@ -1,5 +1,7 @@
 #include "tokenizer/load_tokenizer.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "format/checkpoint.h"
 #include "text/printable.h"

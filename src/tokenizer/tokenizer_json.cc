@@ -1,6 +1,7 @@
 // Hugging Face's tokenizer.json with a BPE model (format: the `tokenizers` library).
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "text/printable.h"

@@ -1,6 +1,7 @@
 #include "tokenizer/tokenizer_json_steps.h"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "text/printable.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "report/charts.h"
 #include "report/html_page.h"
 #include "report/run_maker.h"

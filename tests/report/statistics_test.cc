@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "report/statistics/distributions.h"
 #include "report/statistics/estimate.h"
 #include "report/statistics/paired.h"

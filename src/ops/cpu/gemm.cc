@@ -9,40 +9,13 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "ops/cpu/isa.h"
+#include "ops/cpu/library_isa.h"
 #include "ops/linear.h"
 
 namespace longhaul {
 namespace {
 
 using dnnl::memory;
-
-/// Keeps the library at the level that --isa asked for; it reads this once, before its first
-/// primitive.
-void limit_library_isa() {
-  static const bool done = [] {
-    dnnl::cpu_isa isa = dnnl::cpu_isa::all;
-    switch (current_isa()) {
-      case Isa::kGeneric:
-        isa = dnnl::cpu_isa::sse41;
-        break;
-      case Isa::kAvx2:
-        isa = dnnl::cpu_isa::avx2;
-        break;
-      case Isa::kAvx512:
-        isa = dnnl::cpu_isa::avx512_core_vnni;
-        break;
-      case Isa::kAvx512Bf16:
-        isa = dnnl::cpu_isa::avx512_core_bf16;
-        break;
-      case Isa::kAmx:
-        break;
-    }
-    dnnl::set_max_cpu_isa(isa);
-    return true;
-  }();
-  (void)done;
-}
 
 struct Product {
   dnnl::matmul primitive;
