@@ -1,13 +1,13 @@
 #include "attention/duo_gates.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/parse_number.h"
 
 namespace longhaul {
 namespace {
@@ -21,9 +21,7 @@ std::vector<double> read_line(std::string_view line, const std::string& file, si
     const size_t end = std::min(line.find_first_of(kBlank, at), line.size());
     const std::string_view field = line.substr(at, end - at);
     double gate = 0;
-    const auto result = std::from_chars(field.data(), field.data() + field.size(), gate);
-    if (result.ec != std::errc() || result.ptr != field.data() + field.size() ||
-        !std::isfinite(gate)) {
+    if (!parse_number(field, gate) || !std::isfinite(gate)) {
       std::string shown(field.substr(0, kShown));
       std::replace_if(
           shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');

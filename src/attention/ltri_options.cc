@@ -1,37 +1,22 @@
 #include "attention/ltri_options.h"
 
-#include <charconv>
 #include <cmath>
 
+#include "attention/value_list.h"
 #include "base/error.h"
+#include "base/parse_number.h"
 
 namespace longhaul {
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(at), text.size());
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-template <class Number>
-bool parse(std::string_view text, Number& number) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size();
-}
 
 /// One number for all layers, or one per layer.
 std::vector<float> per_layer(const MethodOptions& options, std::string_view key, int layers,
                              float least, float most) {
   const std::string& text = options.text(key);
   std::vector<float> values;
-  for (const std::string_view part : split(text, '/')) {
+  for (const std::string_view part : split_values(text)) {
     float value = 0;
-    if (!parse(part, value) || !(value >= least && value <= most)) {
+    if (!parse_number(part, value) || !(value >= least && value <= most)) {
       user_error("--attention ltri: {}={}: '{}' must be a number from {} to {}", key, text, part,
                  least, most);
     }
@@ -47,13 +32,13 @@ std::vector<float> per_layer(const MethodOptions& options, std::string_view key,
 
 /// "LAYER.HEAD:WEIGHT/...", a query head each.
 void read_heads(const std::string& text, const ModelShape& shape, std::vector<LtriLayer>& layers) {
-  for (const std::string_view item : split(text, '/')) {
+  for (const std::string_view item : split_values(text)) {
     const size_t dot = item.find('.'), colon = std::min(item.find(':'), item.size());
     int layer = -1, head = -1;
     float weight = 1;
-    if (dot >= colon || !parse(item.substr(0, dot), layer) ||
-        !parse(item.substr(dot + 1, colon - dot - 1), head) ||
-        (colon < item.size() && (!parse(item.substr(colon + 1), weight) || !(weight > 0)))) {
+    if (dot >= colon || !parse_number(item.substr(0, dot), layer) ||
+        !parse_number(item.substr(dot + 1, colon - dot - 1), head) ||
+        (colon < item.size() && (!parse_number(item.substr(colon + 1), weight) || !(weight > 0)))) {
       user_error("--attention ltri: heads: '{}' must be LAYER.HEAD or LAYER.HEAD:WEIGHT", item);
     }
     if (layer < 0 || layer >= shape.layers || head < 0 || head >= shape.heads) {

@@ -1,8 +1,7 @@
 #include "attention/method_options.h"
 
-#include <charconv>
-
 #include "base/error.h"
+#include "base/parse_number.h"
 
 namespace longhaul {
 namespace {
@@ -10,8 +9,7 @@ namespace {
 template <class Number>
 Number number_of(const std::string& value) {
   Number number = 0;
-  const auto result = std::from_chars(value.data(), value.data() + value.size(), number);
-  LH_ASSERT(result.ec == std::errc() && result.ptr == value.data() + value.size());
+  LH_ASSERT(parse_number(value, number));
   return number;
 }
 

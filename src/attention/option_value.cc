@@ -1,19 +1,12 @@
 #include "attention/option_value.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 
 namespace longhaul {
 namespace {
-
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  return result.ec == std::errc() && result.ptr == end;
-}
 
 struct Site {
   std::string_view method;

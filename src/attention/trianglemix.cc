@@ -1,34 +1,38 @@
-// TriangleMix: dense attention in the lower layers, triangle attention in the prefill of the upper
-// ones: a row sees sinks and a window, and only the last rows of the prompt see everything
-// (docs/methods/trianglemix.md). The cache is that of dense attention, and so is decode. The lower
+// TriangleMix: dense attention in some layers (the lower ones), triangle attention in the prefill
+// of the others: a row sees sinks and a window, and only the last rows of the prompt see everything
+// (docs/methods/trianglemix.md). The cache is that of dense attention, and so is decode. The dense
 // layers may read the prompt by another method that keeps everything.
 
 #include <algorithm>
 
 #include "attention/method_spec.h"
+#include "attention/value_list.h"
 #include "base/error.h"
+#include "base/parse_number.h"
 
 namespace longhaul {
 namespace {
 
 class TriangleMix final : public AttentionMethod {
  public:
-  TriangleMix(const MethodOptions& o, int start_layer, std::unique_ptr<AttentionMethod> lower)
+  /// `triangle`: whether a layer is one of those; `other` reads the rest.
+  TriangleMix(const MethodOptions& o, std::vector<bool> triangle,
+              std::unique_ptr<AttentionMethod> other)
       : sink_(o.integer("sink")),
         window_(o.integer("window")),
         last_(o.integer("last")),
-        start_layer_(start_layer),
-        lower_(std::move(lower)) {}
+        triangle_(std::move(triangle)),
+        other_(std::move(other)) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     dense_from_ = prompt.begin + prompt.tokens - last_;
-    return lower_->prepare(prompt);
+    return other_->prepare(prompt);
   }
 
-  int preferred_chunk() const override { return lower_->preferred_chunk(); }
+  int preferred_chunk() const override { return other_->preferred_chunk(); }
 
   void attend(LayerStep& step) override {
-    if (step.layer < start_layer_) return lower_->attend(step);
+    if (!triangle_[static_cast<size_t>(step.layer)]) return other_->attend(step);
     const float* queries[] = {step.rotated_q()};
     step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
 
@@ -60,10 +64,10 @@ class TriangleMix final : public AttentionMethod {
   }
 
   void retain(KvStore& store, const Pass& pass, bool last_of_prompt) override {
-    lower_->retain(store, pass, last_of_prompt);
+    other_->retain(store, pass, last_of_prompt);
   }
-  void save(ByteWriter& out) const override { lower_->save(out); }
-  void restore(ByteReader& in) override { lower_->restore(in); }
+  void save(ByteWriter& out) const override { other_->save(out); }
+  void restore(ByteReader& in) override { other_->restore(in); }
 
  private:
   /// How many rows, from the first, attend by the triangle. A layer with a sliding window of the
@@ -74,9 +78,9 @@ class TriangleMix final : public AttentionMethod {
     return static_cast<int>(std::clamp<int64_t>(dense_from_ - step.begin, 0, step.rows));
   }
 
-  int64_t sink_, window_, last_;  // tokens
-  int start_layer_;
-  std::unique_ptr<AttentionMethod> lower_;  // of the layers below
+  int64_t sink_, window_, last_;            // tokens
+  std::vector<bool> triangle_;              // [layers]
+  std::unique_ptr<AttentionMethod> other_;  // of the dense layers
   int64_t dense_from_ = 0;  // absolute position of the first of the prompt's last rows
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
@@ -99,29 +103,49 @@ constexpr OptionInfo kMixOptions[] = {
     kLast,
     {"start_layer", OptionKind::kInteger, "auto", "", 0, 1 << 16, "",
      "first triangle layer, counted from 0; auto: half of the layers"},
+    {"layers", OptionKind::kText, "", "", 0, 0, "",
+     "the triangle layers, LAYER/LAYER/...; none: all from start_layer on", "no start_layer"},
     {"dense", OptionKind::kChoice, "full", "", 0, 0, "full|minference|flexprefill|xattention",
-     "how the layers below read a prompt"},
+     "how the other layers read a prompt"},
     {"dense_options", OptionKind::kMethodOptions, "", "", 0, 0, "",
      "options of that method, joined by +: gamma=0.9+min_budget=1024", "dense!=full", "dense"}};
 constexpr OptionInfo kTriangleOptions[] = {kSink, kWindow, kLast};
 
-/// The method of the lower layers, with the paper's settings where the user has none.
-std::unique_ptr<AttentionMethod> make_lower(const MethodOptions& o, const ModelShape& shape) {
+/// The method of the dense layers, with the paper's settings where the user has none.
+std::unique_ptr<AttentionMethod> make_other(const MethodOptions& o, const ModelShape& shape) {
   const std::string& name = o.text("dense");
   if (name == "full") return MethodSpec::parse("dense").make(shape);
-  MethodSpec lower = MethodSpec::parse_part(name, o.text("dense_options"));
-  if (name == "flexprefill") lower.set_default("gamma", "0.95");
-  if (name == "xattention") lower.set_default("tau", "0.95");
-  return lower.make(shape);
+  MethodSpec other = MethodSpec::parse_part(name, o.text("dense_options"));
+  if (name == "flexprefill") other.set_default("gamma", "0.95");
+  if (name == "xattention") other.set_default("tau", "0.95");
+  return other.make(shape);
 }
 
-std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelShape& shape) {
+/// The layers that are named (the paper picks them by their gradient), or all from the first on (as
+/// its code does).
+std::vector<bool> triangle_layers(const MethodOptions& o, const ModelShape& shape) {
+  std::vector<bool> triangle(static_cast<size_t>(shape.layers));
+  for (const std::string_view value : split_values(o.text("layers"))) {
+    int layer = -1;
+    if (!parse_number(value, layer) || layer < 0 || layer >= shape.layers) {
+      user_error("--attention trianglemix: layers: '{}' must be a layer of the model, 0 to {}",
+                 value, shape.layers - 1);
+    }
+    triangle[static_cast<size_t>(layer)] = true;
+  }
+  if (!o.text("layers").empty()) return triangle;
+
   const int64_t start = o.optional_integer("start_layer").value_or(shape.layers / 2);
   if (start > shape.layers) {
     user_error("--attention trianglemix: start_layer={}: must be from 0 to {}, the model's layers",
                start, shape.layers);
   }
-  return std::make_unique<TriangleMix>(o, static_cast<int>(start), make_lower(o, shape));
+  std::fill(triangle.begin() + start, triangle.end(), true);
+  return triangle;
+}
+
+std::unique_ptr<AttentionMethod> make_mix(const MethodOptions& o, const ModelShape& shape) {
+  return std::make_unique<TriangleMix>(o, triangle_layers(o, shape), make_other(o, shape));
 }
 
 MethodInfo common() {
@@ -160,7 +184,8 @@ MethodInfo triangle_method() {
       "all that must be combined from distant places of the prompt; trianglemix loses far less";
   info.options = kTriangleOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
-    return std::make_unique<TriangleMix>(o, 0, MethodSpec::parse("dense").make(s));
+    return std::make_unique<TriangleMix>(o, std::vector<bool>(static_cast<size_t>(s.layers), true),
+                                         MethodSpec::parse("dense").make(s));
   };
   return info;
 }

@@ -5,22 +5,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "base/nearest_name.h"
+#include "base/parse_number.h"
 #include "base/units.h"
 #include "text/printable.h"
 
 namespace longhaul {
 namespace {
-
-template <class T>
-bool parse(const std::string& text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stopped == end;
-}
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -43,7 +36,7 @@ std::vector<std::string> split_commas(const std::string& text) {
 
 std::string integer_problem(const std::string& text, int64_t least, int64_t most) {
   int64_t value = 0;
-  if (parse(text, value) && value >= least && value <= most) return "";
+  if (parse_number(text, value) && value >= least && value <= most) return "";
   if (most == std::numeric_limits<int64_t>::max()) {
     return fmt::format("{} is no whole number of at least {}", printable(text), least);
   }
@@ -52,7 +45,8 @@ std::string integer_problem(const std::string& text, int64_t least, int64_t most
 
 std::string real_problem(const std::string& text, double least, double most) {
   double value = 0;
-  if (parse(text, value) && std::isfinite(value) && value >= least && value <= most) return "";
+  if (parse_number(text, value) && std::isfinite(value) && value >= least && value <= most)
+    return "";
   return fmt::format("{} is no number from {:g} to {:g}", printable(text), least, most);
 }
 
@@ -106,7 +100,7 @@ CLI::Option* add_number_list(CLI::App& app, const std::string& names, std::vecto
     values.clear();
     for (const std::string& part : split_commas(text)) {
       int64_t value = 0;
-      parse(part, value);
+      parse_number(part, value);
       values.push_back(value);
     }
   };

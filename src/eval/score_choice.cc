@@ -3,9 +3,9 @@
 #include "eval/score_choice.h"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
+#include "base/parse_number.h"
 #include "eval/score_text.h"
 
 namespace longhaul {
@@ -21,8 +21,7 @@ bool is_alphanumeric(char c) {
 template <class Number>
 bool parse(std::string_view text, Number* value) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && !text.empty() && end == text.data() + text.size();
+  return parse_number(text, *value);
 }
 
 std::string single_blanks(std::string text) {

@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "base/parse_number.h"
 #include "eval/score_text.h"
 #include "eval/scorers.h"
 
@@ -34,11 +34,6 @@ std::string last_number(std::string_view text) {
   return number;
 }
 
-bool parse_number(std::string_view text, double* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
 
 double exact_score(std::string_view answer, std::string_view reply) {
@@ -59,7 +54,7 @@ double first_integer_score(std::string_view answer, std::string_view reply) {
 double last_number_score(std::string_view answer, std::string_view reply) {
   double expected = 0;
   double found = 0;
-  return parse_number(last_number(answer), &expected) && parse_number(last_number(reply), &found) &&
+  return parse_number(last_number(answer), expected) && parse_number(last_number(reply), found) &&
                  expected == found
              ? 1
              : 0;

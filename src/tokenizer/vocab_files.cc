@@ -2,10 +2,10 @@
 // that Llama 3 calls tokenizer.model.
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "text/printable.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
@@ -133,10 +133,8 @@ std::unique_ptr<TokenizerModel> load_tiktoken(const std::filesystem::path& path,
     const size_t blank = std::min(line.find(' '), line.size());
     std::string bytes = from_base64(line.substr(0, blank));
     int32_t rank = -1;
-    const char* end = line.data() + line.size();
-    const auto [stop, error] =
-        std::from_chars(line.data() + std::min(blank + 1, line.size()), end, rank);
-    if (bytes.empty() || error != std::errc() || stop != end || rank < 0 || rank > kMaxRank ||
+    const bool ranked = parse_number(line.substr(std::min(blank + 1, line.size())), rank);
+    if (bytes.empty() || !ranked || rank < 0 || rank > kMaxRank ||
         static_cast<size_t>(rank) > tokens.size() + 65536) {
       user_error(
           "{}: not a tiktoken file (base64 bytes and rank on each line); SentencePiece's "

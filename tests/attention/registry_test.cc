@@ -101,6 +101,8 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
       {"ntk:mode=fixed,length=pass", "ntk: length has no effect with mode=fixed"},
       {"trianglemix:dense_options=gamma=1",
        "trianglemix: dense_options has no effect with dense=full"},
+      {"trianglemix:layers=0,start_layer=0",
+       "trianglemix: layers has no effect with start_layer=0"},
       {"trianglemix:dense=minference,dense_options=search_at=9",
        "minference: search_at has no effect without patterns=search"},
       {"minference:save=found.json", "minference: save has no effect without patterns=search"},

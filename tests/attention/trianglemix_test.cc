@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "attention/attention_by_distance.h"
@@ -73,6 +74,18 @@ TEST(TriangleMix, LayersBelowTheStartAreDense) {
       return seen ? std::optional(i - j) : std::nullopt;
     });
   }
+}
+
+TEST(TriangleMix, LayersMayBeNamed) {
+  const ModelShape shape = small_shape(4, 1, 2, 32);
+  const auto method = make("trianglemix:sink=3,window=11,last=7,layers=3/0", shape);
+  MethodRun run(shape, *method, DType::F32, 130);
+  run.prompt(125, 50);
+  run.decode(5);
+  expect_by_distance(run, [](int layer, int, int64_t i, int64_t j) {
+    const bool dense = layer == 1 || layer == 2 || i >= 125;
+    return dense || sees(i, j, 3, 11, 7, 125) ? std::optional(i - j) : std::nullopt;
+  });
 }
 
 TEST(TriangleMix, NoTriangleLayersOrLastRowsThatAreAllRowsAreDense) {
@@ -152,6 +165,10 @@ TEST(TriangleMix, RefusesALayerThatTheModelLacks) {
   const ModelShape shape = small_shape(3, 1, 1, 32);
   EXPECT_TRUE(has(error_of([&] { make("trianglemix:start_layer=4", shape); }),
                   {"trianglemix", "start_layer=4", "0 to 3"}));
+  for (const char* layer : {"3", "-1", "1.5", "x", ""}) {
+    EXPECT_TRUE(has(error_of([&] { make(fmt::format("trianglemix:layers=0/{}/1", layer), shape); }),
+                    {"trianglemix", "layers", fmt::format("'{}'", layer), "0 to 2"}));
+  }
 }
 
 }  // namespace
