@@ -3,7 +3,6 @@
 // Counts are checked against what the file still holds before anything is allocated.
 
 #include <algorithm>
-#include <limits>
 
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -41,6 +40,9 @@ void check_layout(ByteReader& in, const KvLayout& layout) {
     }
   }
 }
+
+/// Half of what token numbers can count: a restored store must have room to go on.
+constexpr int64_t kMostAppended = int64_t{1} << 30;
 
 void check_tokens(const ByteReader& in, std::span<const int32_t> tokens, int64_t length,
                   int64_t appended) {
@@ -118,7 +120,7 @@ void KvStore::restore(ByteReader& in) {
 std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   const int64_t length = in.number<int64_t>();
   const int64_t appended = in.number<int64_t>();
-  if (length < 0 || appended < length || appended > std::numeric_limits<int32_t>::max()) {
+  if (length < 0 || appended < length || appended > kMostAppended) {
     damaged(in, "an impossible length");
   }
   h.tokens = in.array<int32_t>();
