@@ -52,7 +52,8 @@ struct CellKey {
   size_t variant = 0;
   int64_t length = 0;
   size_t series = 0;
-  auto operator<=>(const CellKey&) const = default;
+  // clang-tidy 14 takes the 0 that the compiler compares with for a pointer.
+  auto operator<=>(const CellKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Everything in the order in which it is shown: methods as run.json lists them (dense first),
