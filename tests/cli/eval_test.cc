@@ -38,7 +38,7 @@ TEST(Eval, TellsScoreIntervalAndCosts) {
   EXPECT_TRUE(has(o.out, {"passkey", "magic", "first token", "100.0 %", "streamingllm:recent=64"}));
   EXPECT_TRUE(has(o.err, {"16 answers", "records in " + out}));
   std::vector<std::string> with_json = arguments;
-  with_json.push_back("--json");
+  with_json.emplace_back("--json");
   const Outcome again = program.run(with_json);
   ASSERT_EQ(again.status, 0) << again.err;
   const auto json = again.json();

@@ -19,9 +19,9 @@ using testing_support::small_run;
 using testing_support::XmlCheck;
 
 std::string page_of(const std::vector<Record>& records,
-                    nlohmann::json info = RunMaker::standard_info()) {
+                    const nlohmann::json& info = RunMaker::standard_info()) {
   const RunMaker maker;
-  const auto runs = read_runs({maker.make("run", records, std::move(info))});
+  const auto runs = read_runs({maker.make("run", records, info)});
   return html_report(Results(runs));
 }
 

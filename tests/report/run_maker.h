@@ -33,7 +33,7 @@ inline Record answer(const std::string& method, const std::string& id, double sc
 class RunMaker {
  public:
   std::filesystem::path make(const std::string& name, const std::vector<Record>& records,
-                             nlohmann::json info = standard_info()) const {
+                             const nlohmann::json& info = standard_info()) const {
     std::string lines;
     for (const Record& r : records) lines += to_json(r) + "\n";
     return make_raw(name, lines, info.dump());
