@@ -36,11 +36,12 @@ REGIONS = ("streaming", "last", "middle")
 
 
 class Probe(Nano):
-    """The model with the heads' outputs, probabilities and values kept."""
+    """The model with what the probe needs of its attention."""
 
-    def run(self, tokens, gold, scale=None):
-        """y, and per layer (o, p, v). scale = (layer, head, i, j, theta) multiplies one probability."""
-        self.kept = []
+    def run(self, tokens, scale=None):
+        """The last row's logits, and per layer (o, p, v). scale = (layer, head, i, j, theta) multiplies one
+        probability."""
+        kept = []
         visible = causal(len(tokens), len(tokens))
         positions = torch.arange(len(tokens))
 
@@ -52,16 +53,13 @@ class Probe(Nano):
             o = self.mix(p, v)
             if o.requires_grad:
                 o.retain_grad()
-            self.kept.append((o, p.detach(), v.detach()))
+            kept.append((o, p.detach(), v.detach()))
             return o
 
-        logits = Nano.forward.__wrapped__(self, tokens, attend)  # without its no_grad
-        self.right = int(logits.argmax()) == gold
-        return logits[gold]
+        return Nano.forward.__wrapped__(self, tokens, attend), kept  # without its no_grad
 
-    def contributions(self, layer):
-        """P_ij (g_i . v_j): [heads, rows, keys]."""
-        o, p, v = self.kept[layer]
+    def contributions(self, o, p, v):
+        """P_ij (g_i . v_j) of a layer, after the backward pass: [heads, rows, keys]."""
         v = v.repeat_interleave(self.group, dim=1)
         return p * torch.einsum("rhd,khd->hrk", o.grad, v)
 
@@ -103,23 +101,18 @@ def regions(n, sink, window, last):
 
 def check(model, tokens, gold):
     """A finite difference of theta against the formula, and the sum of all pairs against g . o."""
-    y = model.run(tokens, gold)
-    y.backward()
-    for layer in range(model.layers):
-        c = model.contributions(layer)
-        o = model.kept[layer][0]
-        torch.testing.assert_close(c.sum(), (o.grad * o).sum(), rtol=1e-3, atol=1e-4)
-    kept = model.kept
+    logits, kept = model.run(tokens)
+    logits[gold].backward()
+    for o, p, v in kept:
+        torch.testing.assert_close(model.contributions(o, p, v).sum(), (o.grad * o).sum(), rtol=1e-3, atol=1e-4)
     for layer in (0, model.layers // 2, model.layers - 1):
-        model.kept = kept
-        c = model.contributions(layer)
+        c = model.contributions(*kept[layer])
         head, i, j = (int(x) for x in torch.unravel_index(c.abs().argmax(), c.shape))  # the pair that matters most
         with torch.no_grad():
             step = 0.02
-            up, down = (float(model.run(tokens, gold, (layer, head, i, j, 1 + s))) for s in (step, -step))
+            up, down = (float(model.run(tokens, (layer, head, i, j, 1 + s))[0][gold]) for s in (step, -step))
         wanted, found = float(c[head, i, j]), (up - down) / (2 * step)
         assert abs(found - wanted) <= 0.05 * abs(wanted), (layer, head, i, j, found, wanted)
-    model.kept = kept
 
 
 def main():
@@ -150,11 +143,12 @@ def main():
         if index == 0:
             check(model, tokens[-300:], gold)
         model.weights["model.embed_tokens.weight"].grad = None
-        model.run(tokens, gold).backward()
-        right += model.right
+        logits, kept = model.run(tokens)
+        logits[gold].backward()
+        right += int(logits.argmax()) == gold
         masks = regions(len(tokens), options.sink, options.window, options.last)
         for layer in range(model.layers):
-            c = model.contributions(layer)
+            c = model.contributions(*kept[layer])
             for r, name in enumerate(REGIONS):
                 inside = c[:, masks[name]]
                 signed[layer, r] += float(inside.mean())

@@ -9,7 +9,8 @@ namespace {
 template <class Number>
 Number number_of(const std::string& value) {
   Number number = 0;
-  LH_ASSERT(parse_number(value, number));
+  const bool whole = parse_number(value, number);
+  LH_ASSERT(whole);
   return number;
 }
 

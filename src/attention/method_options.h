@@ -11,8 +11,8 @@
 namespace longhaul {
 
 /// A text holds no comma; a file is the name of one to read, an output file that of one to write,
-/// which only the command line may name; a method's options are those of the
-/// method that another option names, joined by + ("gamma=0.9+min_budget=1024").
+/// which only the command line may name; a method's options are those of the method that another
+/// option names, joined by + ("gamma=0.9+min_budget=1024").
 enum class OptionKind {
   kInteger,
   kReal,

@@ -14,6 +14,8 @@ TEST(Buffer, IsAlignedForVectors) {
     Buffer<float> moved(std::move(buffer));
     moved[count - 1] = 1;
     EXPECT_EQ(moved.size(), count);
+    // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
+    EXPECT_EQ(buffer.data(), nullptr);
   }
 }
 

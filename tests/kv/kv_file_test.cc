@@ -151,6 +151,7 @@ TEST(KvFile, HostileNumbersAreRefusedAndChangeNothing) {
   EXPECT_TRUE(has(with([](Forged& f) { f.length = 3; }), {"length"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.length = f.appended = 3; }), {"ends too early"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.length = f.appended = 1 << 30; }), {"ends too early"}));
+  EXPECT_TRUE(has(with([](Forged& f) { f.length = f.appended = INT32_MAX; }), {"length"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.tokens = {0, 1}, f.appended = INT32_MAX; }), {"length"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.length = f.appended = INT64_MAX; }), {"length"}));
   EXPECT_TRUE(has(with([](Forged& f) { f.tokens = {0}; }), {"token list"}));

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "format/temp_folder.h"
 #include "text/json_file.h"
 #include "text/json_text.h"
@@ -13,35 +12,26 @@
 namespace longhaul {
 namespace {
 
+using testing_support::error_of;
 using testing_support::TempFolder;
-
-template <class Read>
-std::string refusal(Read&& read) {
-  try {
-    read();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(JsonText, SaysWhatIsWrongInOneLine) {
   EXPECT_EQ(parse_json(R"({"a": [1, 2]})", 8)["a"][1], 2);
-  EXPECT_EQ(refusal([] { parse_json(R"({"a": )", 8); }), "is no JSON (byte 7)");
-  EXPECT_EQ(refusal([] { parse_json("[[[1]]]", 2); }), "is nested deeper than 2");
-  EXPECT_EQ(refusal([] { parse_json("[1e999]", 2); }), "has a number beyond f64");
-  EXPECT_EQ(refusal([] { parse_json_object("[]", 8); }), "is no JSON object");
+  EXPECT_EQ(error_of([] { parse_json(R"({"a": )", 8); }), "is no JSON (byte 7)");
+  EXPECT_EQ(error_of([] { parse_json("[[[1]]]", 2); }), "is nested deeper than 2");
+  EXPECT_EQ(error_of([] { parse_json("[1e999]", 2); }), "has a number beyond f64");
+  EXPECT_EQ(error_of([] { parse_json_object("[]", 8); }), "is no JSON object");
 }
 
 TEST(JsonFile, NamesTheFile) {
   const TempFolder folder;
   const std::filesystem::path path = folder.path() / "settings.json";
-  EXPECT_NE(refusal([&] { read_json_file(path); }).find(path.string()), std::string::npos);
+  EXPECT_NE(error_of([&] { read_json_file(path); }).find(path.string()), std::string::npos);
   std::ofstream(path) << R"({"window": 64})";
   EXPECT_EQ(read_json_file(path)["window"], 64);
-  EXPECT_NE(refusal([&] { read_json_list(path); }).find(path.string()), std::string::npos);
+  EXPECT_NE(error_of([&] { read_json_list(path); }).find(path.string()), std::string::npos);
   std::ofstream(path) << std::string(200, '[') << std::string(200, ']');
-  EXPECT_NE(refusal([&] { read_json_list(path); }).find("nested deeper than 64"),
+  EXPECT_NE(error_of([&] { read_json_list(path); }).find("nested deeper than 64"),
             std::string::npos);
 }
 

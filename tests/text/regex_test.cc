@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
@@ -24,14 +24,9 @@ TEST(Regex, KnowsUnicodesProperties) {
 }
 
 TEST(Regex, RefusesAMalformedPatternByPlace) {
-  try {
-    const Regex broken("a(b", "tokenizer.json: pre_tokenizer");
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(),
-                 "tokenizer.json: pre_tokenizer: pattern is malformed at byte 3: missing closing "
-                 "parenthesis");
-  }
+  EXPECT_EQ(testing_support::error_of([] { Regex("a(b", "tokenizer.json: pre_tokenizer"); }),
+            "tokenizer.json: pre_tokenizer: pattern is malformed at byte 3: missing closing "
+            "parenthesis");
 }
 
 TEST(Regex, ALiteralMatchesItselfOnly) {
