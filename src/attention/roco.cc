@@ -21,8 +21,9 @@ class Roco final : public StrideEviction {
   int numbers_per_row() const override { return 4; }  // its token and three columns
 
  private:
-  /// Per row of a list: the sum of its probabilities, of their squares, and how many there were
-  /// (rows of the text times query heads of the KV head).
+  /// Per row of a list: what the rows of the text gave it, over the query heads of the KV head, the
+  /// squares of that, and how many rows there were. The mean over the heads, by which the paper's
+  /// code judges, is a constant factor below: it changes no order.
   void observe(LayerStep& step, PlacedRows& rows) override {
     const int64_t length = step.store->length(step.layer, 0), before = length - step.rows;
     std::vector<ColumnTarget> targets;
@@ -30,7 +31,7 @@ class Roco final : public StrideEviction {
       const std::span<float> seen = step.store->column(step.layer, head, "seen");
       for (int64_t row = 0; row < length; ++row) {
         const int64_t by = step.rows - std::max<int64_t>(0, row - before);
-        seen[static_cast<size_t>(row)] += static_cast<float>(by * step.group());
+        seen[static_cast<size_t>(row)] += static_cast<float>(by);
       }
       targets.push_back({step.store->column(step.layer, head, "attention").data(),
                          step.store->column(step.layer, head, "squares").data()});
@@ -56,7 +57,8 @@ class Roco final : public StrideEviction {
       const double mean = sums[i] / seen[i];
       means.push_back(static_cast<float>(mean));
       const double variance = squares[i] / seen[i] - mean * mean;
-      steadiness.push_back(static_cast<float>(-std::sqrt(std::max(0.0, variance))));
+      const bool rounding = variance < 1e-6 * mean * mean;  // of sums in f32: equal, so the first
+      steadiness.push_back(rounding ? 0.0f : static_cast<float>(-std::sqrt(variance)));
     }
     // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
     const int64_t feasible = how().budget + how().stride - how().recent - how().sink;

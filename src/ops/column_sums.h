@@ -1,10 +1,11 @@
 #pragma once
 // Column sums of the softmax map of an attention that has run: how much probability every key got
-// from a block of query rows. A second pass over the keys with the known
-// softmax denominators; the map itself is never stored.
+// from a block of query rows. A second pass over the keys with the known softmax denominators; the
+// map itself is never stored. Over the rows r that see key j, and the heads h of a list,
 //
-//   sums[h, j]    += sum over rows r that see key j of p,    p = exp(scale * q[r, h] . k[j] -
-//   lse[r, h]) squares[h, j] += sum over the same rows of p^2
+//   p[r, h, j] = exp(scale * q[r, h] . k[j] - lse[r, h])
+//   sums[j]    += sum over r of sum over h of p[r, h, j]
+//   squares[j] += sum over r of (sum over h of p[r, h, j])^2
 
 #include <span>
 
@@ -16,7 +17,7 @@ namespace longhaul {
 struct ColumnTarget {
   float* sums = nullptr;     ///< [keys], or [head_count, keys] with `per_head`
   float* squares = nullptr;  ///< as sums; may be null
-  bool per_head = false;     ///< one row per query head instead of their sum
+  bool per_head = false;     ///< a list for every query head instead of one for the task's heads
 };
 
 /// Adds to targets[i] the columns of tasks[i]. `call.known_lse` [rows, heads] is read: what

@@ -10,9 +10,9 @@ namespace longhaul::testing_support {
 
 struct CountedToken {
   PlacedToken at;
-  double sum = 0, squares = 0;  ///< of probabilities, since counting began
-  double seen = 0;              ///< how many
-  double last = 0;              ///< by the newest row
+  double sum = 0, squares = 0;  ///< of rows' probabilities, the mean over the heads, since counting
+  double seen = 0;              ///< rows that could see it
+  double last = 0;              ///< of the newest row
 };
 
 struct EasyKv {
@@ -41,12 +41,12 @@ inline std::vector<int64_t> easykv_by_definition(
       for (int head = first_head; head < last_head; ++head) {
         const auto p = probabilities(run.shape, layer, run.inputs[static_cast<size_t>(layer)], head,
                                      keys.back(), keys);
-        for (size_t j = 0; j < p.size(); ++j) {
-          kept[j].sum += p[j];
-          kept[j].squares += p[j] * p[j];
-          kept[j].last += p[j];
-          kept[j].seen += 1;
-        }
+        for (size_t j = 0; j < p.size(); ++j) kept[j].last += p[j] / (last_head - first_head);
+      }
+      for (CountedToken& token : kept) {
+        token.sum += token.last;
+        token.squares += token.last * token.last;
+        token.seen += 1;
       }
     }
     evict(kept);

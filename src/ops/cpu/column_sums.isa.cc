@@ -18,6 +18,7 @@ class TileColumns {
 
   void run() {
     Gemm::begin();
+    std::memset(row_sums_, 0, sizeof(row_sums_));
     for (int f = 0; f < rows_.count; f += kTileRows) tile(f);
     Gemm::end();
   }
@@ -34,7 +35,8 @@ class TileColumns {
       if (unit_.map != nullptr) {
         add_rows(columns_[b], scores, f, b * kTileKeys);
       } else {
-        add(columns_[b], scores, b * kTileKeys);
+        add_columns(columns_[b], scores, b * kTileKeys);
+        if (unit_.squares != nullptr) add_squares(columns_[b], scores, f, b * kTileKeys);
       }
     }
   }
@@ -48,21 +50,32 @@ class TileColumns {
     return exp2_precise(load(scores + r * kTileKeys + j) - splat(denominators_[r]));
   }
 
-  /// Adds the tile's probabilities, and their squares, to the sums of keys from `first` on.
-  void add(const KeyBlock& block, const float* scores, int first) {
-    alignas(64) float sums[kTileKeys], squares[kTileKeys];
+  /// Adds the tile's probabilities to the sums of keys from `first` on.
+  void add_columns(const KeyBlock& block, const float* scores, int first) {
+    alignas(64) float sums[kTileKeys];
     for (int j = 0; j < block.padded_keys; j += kLanes) {
-      Vec sum{}, square{};
-      for (int r = 0; r < kTileRows; ++r) {
-        const Vec p = probabilities(scores, r, j);
-        sum += p;
-        square = fma(p, p, square);
-      }
+      Vec sum{};
+      for (int r = 0; r < kTileRows; ++r) sum += probabilities(scores, r, j);
       store(sums + j, sum);
-      store(squares + j, square);
     }
     for (int j = 0; j < block.count; ++j) unit_.sums[first + j] += sums[j];
-    if (unit_.squares == nullptr) return;
+  }
+
+  /// Adds the squares of what each row of the text gives the keys, over all heads. The heads of a
+  /// row may lie in two tiles: what the first holds of it waits in row_sums_.
+  void add_squares(const KeyBlock& block, const float* scores, int f, int first) {
+    alignas(64) float squares[kTileKeys];
+    for (int j = 0; j < block.padded_keys; j += kLanes) {
+      Vec square{}, row_sum = load(row_sums_ + first + j);
+      for (int r = 0; r < kTileRows; ++r) {
+        row_sum += probabilities(scores, r, j);
+        if ((f + r + 1) % unit_.rows.head_count != 0) continue;
+        square = fma(row_sum, row_sum, square);
+        row_sum = Vec{};
+      }
+      store(row_sums_ + first + j, row_sum);
+      store(squares + j, square);
+    }
     for (int j = 0; j < block.count; ++j) unit_.squares[first + j] += squares[j];
   }
 
@@ -81,7 +94,8 @@ class TileColumns {
   const ColumnUnit& unit_;
   const FlatRows rows_;
   const PackedColumns<Gemm> columns_;
-  float denominators_[kTileRows];  // log2
+  float denominators_[kTileRows];            // log2
+  alignas(64) float row_sums_[kColumnKeys];  // of the row whose last heads are in the next tile
 };
 
 size_t scratch_bytes(const AttendCall& call) {
