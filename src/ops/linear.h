@@ -44,7 +44,8 @@ class LinearInput {
  private:
   friend void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
                             LinearInput& inner, Compute compute);
-  void begin_tiles(int64_t rows, int64_t cols);
+  float* begin_f32(int64_t rows, int64_t cols);  ///< for [rows, cols] of its own
+  bf16_t* begin_tiles(int64_t rows, int64_t cols);
   void pack(int64_t row_tile, const float* rows, int64_t count);
 
   const float* f32_ = nullptr;
@@ -84,11 +85,10 @@ template <class Fill>
 void LinearInput::fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows) {
   constexpr int64_t kStretch = 16;  // rows of a tile
   if (rows <= kMatvecMaxRows || !multiplies_in_bf16(compute)) {
-    own_.resize(static_cast<size_t>(rows * cols));
+    float* x = begin_f32(rows, cols);
     parallel_ranges(rows, kStretch, [&](int64_t begin, int64_t end) {
-      fill_rows(begin, end - begin, own_.data() + begin * cols);
+      fill_rows(begin, end - begin, x + begin * cols);
     });
-    assign(own_.data(), rows, cols);
     return;
   }
   begin_tiles(rows, cols);

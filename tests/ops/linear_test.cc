@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -101,6 +102,42 @@ TEST_P(LinearTest, SeveralMatricesAndPanelsGiveWhatOneDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Types, LinearTest, testing::Values(DType::F32, DType::BF16, DType::Q8_0),
                          [](const auto& test) { return std::string(name_of(test.param)); });
+
+/// Query, key and value of a layer may be stored in different types; in reference arithmetic none
+/// of them gets activations in int8, whichever comes first.
+TEST(Linear, ReferenceArithmeticIsThatOfEveryMatrixWhenTypesAreMixed) {
+  std::mt19937 random(6);
+  const int64_t cols = 96, outputs = 40;
+  const Matrix plain = make_weights(DType::BF16, outputs, cols, random);
+  const Matrix blocks = make_weights(DType::Q8_0, outputs, cols, random);
+  std::normal_distribution<float> normal;
+  for (const auto& [first, second] : {std::pair(&plain, &blocks), std::pair(&blocks, &plain)}) {
+    for (const int64_t rows : {int64_t{1}, kMatvecMaxRows}) {
+      std::vector<float> x(static_cast<size_t>(rows * cols));
+      for (float& e : x) e = normal(random);
+      std::vector<float> y(static_cast<size_t>(2 * rows * outputs), NAN);
+      LinearInput input;
+      input.assign(x.data(), rows, cols);
+      const LinearJob jobs[] = {{first->view, y.data()}, {second->view, y.data() + rows * outputs}};
+      linear(input, jobs, Compute::kF32);
+      for (const LinearJob& job : jobs) {
+        std::vector<float> weight(static_cast<size_t>(cols));
+        for (int64_t n = 0; n < outputs; ++n) {
+          dequantize_row(job.weight.type, job.weight.row(n), cols, weight.data());
+          for (int64_t r = 0; r < rows; ++r) {
+            double want = 0;
+            for (int64_t k = 0; k < cols; ++k) {
+              want += double{x[static_cast<size_t>(r * cols + k)]} * weight[static_cast<size_t>(k)];
+            }
+            // Rounding x to int8 would change a sum by about 0.05.
+            ASSERT_NEAR(job.y[r * outputs + n], want, 1e-4)
+                << name_of(job.weight.type) << " row " << r << " output " << n;
+          }
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace longhaul

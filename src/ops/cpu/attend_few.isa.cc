@@ -2,6 +2,7 @@
 // from its page, for all rows that share it. Keys and values in bf16 go through the matrix unit
 // where there is one (few_tiles.h); other arithmetic is f32.
 
+#include "ops/cpu/attend_kernels.h"
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/few_tiles.h"
 #include "ops/cpu/flat_rows.h"

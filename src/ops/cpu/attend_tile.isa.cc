@@ -2,6 +2,7 @@
 // 32 rows at a time, its softmax folded into running sums. Flash attention's recurrence
 // (m, l, o) in base 2, with o rescaled only when a row's maximum has grown.
 
+#include "ops/cpu/attend_kernels.h"
 #include "ops/cpu/flat_rows.h"
 
 namespace longhaul::LH_ISA {
@@ -186,11 +187,5 @@ size_t tile_scratch_bytes(const AttendCall& call, int flat_rows) {
 void attend_tile(const AttendUnit& unit, std::byte* scratch) {
   run_tiles<TileAttention>(*unit.call, unit, scratch);
 }
-
-size_t few_scratch_bytes(const AttendCall& call);
-void attend_few(const AttendUnit& unit, std::byte* scratch);
-
-extern const AttentionKernels kAttentionKernels = {tile_scratch_bytes, attend_tile,
-                                                   few_scratch_bytes, attend_few};
 
 }  // namespace longhaul::LH_ISA

@@ -3,6 +3,7 @@
 
 #include "ops/cpu/best_keys.h"
 #include "ops/cpu/flat_rows.h"
+#include "ops/cpu/top_keys_few.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -74,9 +75,6 @@ void tile(const TopKeysUnit& unit, std::byte* scratch) {
 }
 
 }  // namespace
-
-size_t top_keys_few_scratch_bytes(const AttendCall& call);
-void top_keys_few(const TopKeysUnit& unit, std::byte* scratch);
 
 extern const TopKeysKernels kTopKeysKernels = {tile_scratch_bytes, tile, top_keys_few_scratch_bytes,
                                                top_keys_few};

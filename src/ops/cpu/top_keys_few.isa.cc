@@ -1,6 +1,8 @@
 // Best keys of few rows (decode): bound by memory, so every key is read once, straight from its
 // page, for all rows that share it. On the matrix unit, where there is one, else in f32.
 
+#include "ops/cpu/top_keys_few.h"
+
 #include "ops/cpu/best_keys.h"
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/flat_rows.h"

@@ -1,0 +1,30 @@
+#pragma once
+// Weight matrices cut into stretches of outputs that threads take turns at.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/linear.h"
+
+namespace longhaul {
+
+/// Tiles of `side` elements that hold `n` of them.
+inline int64_t tiles_of(int64_t n, int64_t side) { return (n + side - 1) / side; }
+inline int64_t round_up(int64_t n, int64_t to) { return tiles_of(n, to) * to; }
+
+/// Floats from one row of the job's y to the next.
+inline int64_t stride_of(const LinearJob& job) {
+  return job.y_stride == 0 ? job.weight.rows() : job.y_stride;
+}
+
+/// Outputs [begin, begin + count) of one job.
+struct WeightPanel {
+  const LinearJob* job;
+  int64_t begin, count;
+};
+
+/// Panels of 32 to `most_outputs` outputs (a job's last one may be narrower), several a thread.
+std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t most_outputs);
+
+}  // namespace longhaul
