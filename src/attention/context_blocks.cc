@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "attention/restored_lists.h"
 #include "base/byte_stream.h"
@@ -88,18 +87,22 @@ KeySegment ContextBlocks::near_keys(const LayerStep& step, int head) const {
   return near;
 }
 
-/// Initial tokens and chosen blocks, which every row sees, and aged ones.
-void ContextBlocks::add_far_keys(const LayerStep& step, int head, std::span<const int32_t> chosen) {
-  if (head == 0) {
-    far_rows_.resize(static_cast<size_t>(retrieves_ ? split_.init : 0));
-    std::iota(far_rows_.begin(), far_rows_.end(), 0);
-    for (const int32_t block : chosen) {
-      const size_t at = far_rows_.size();
-      far_rows_.resize(at + static_cast<size_t>(o_.block));
-      std::iota(far_rows_.begin() + static_cast<std::ptrdiff_t>(at), far_rows_.end(),
-                narrow(split_.init + block * o_.block));
-    }
+/// Brings the chosen blocks into memory and lists what every row sees: initial tokens and those
+/// blocks, the same rows in all lists.
+void ContextBlocks::open_blocks(const LayerStep& step, std::span<const int32_t> chosen) {
+  make_resident(step, chosen);
+  far_rows_.resize(static_cast<size_t>(retrieves_ ? split_.init : 0));
+  std::iota(far_rows_.begin(), far_rows_.end(), 0);
+  for (const int32_t block : chosen) {
+    const size_t at = far_rows_.size();
+    far_rows_.resize(at + static_cast<size_t>(o_.block));
+    std::iota(far_rows_.begin() + static_cast<std::ptrdiff_t>(at), far_rows_.end(),
+              narrow(split_.init + block * o_.block));
   }
+}
+
+/// What every row sees, and tokens that are too old for its window.
+void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
   KeySegment whole;
   whole.rows = step.store->rows(step.layer, head);
   whole.index = far_rows_.data();
@@ -126,11 +129,11 @@ void ContextBlocks::run(LayerStep& step, int segments_per_head) {
 }
 
 void ContextBlocks::attend(LayerStep& step, std::span<const int32_t> chosen) {
-  make_resident(step, chosen);
+  open_blocks(step, chosen);
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) {
     segments_.push_back(near_keys(step, head));
-    add_far_keys(step, head, chosen);
+    add_far_keys(step, head);
   }
   run(step, 3);
 }
@@ -139,22 +142,20 @@ void ContextBlocks::attend(LayerStep& step, const std::function<std::vector<int3
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
   run(step, 1);
-  const std::vector<int32_t> chosen = choose();
-  make_resident(step, chosen);
+  open_blocks(step, choose());
   segments_.clear();
-  for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head, chosen);
+  for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head);
   far_lse_.resize(lse_.size());
   far_out_.resize(lse_.size() * static_cast<size_t>(shape_.head_dim));
-  float* const out = std::exchange(step.out, far_out_.data());
-  step.lse = far_lse_.data();
-  run(step, 2);
-  step.out = out;
-  step.lse = lse_.data();
-  merge_attention(far_out_.data(), far_lse_.data(), step.rows, shape_.heads, shape_.head_dim, out,
-                  lse_.data());
+  LayerStep far = step;  // the same rows, their results apart
+  far.out = far_out_.data();
+  far.lse = far_lse_.data();
+  run(far, 2);
+  merge_attention(far_out_.data(), far_lse_.data(), step.rows, shape_.heads, shape_.head_dim,
+                  step.out, lse_.data());
 }
 
-void ContextBlocks::make_resident(LayerStep& step, std::span<const int32_t> chosen) {
+void ContextBlocks::make_resident(const LayerStep& step, std::span<const int32_t> chosen) {
   BlockCache& cache = cached_[static_cast<size_t>(step.layer)];
   const int64_t per_page = step.store->layout().page_rows;
   cache.begin_step(static_cast<size_t>(o_.cached * ((o_.block + per_page - 1) / per_page)));

@@ -87,9 +87,10 @@ class ContextBlocks {
                       const std::function<bool(int layer)>& has_votes) const;
 
  private:
-  void add_far_keys(const LayerStep& step, int head, std::span<const int32_t> chosen);
+  void open_blocks(const LayerStep& step, std::span<const int32_t> chosen);
+  void add_far_keys(const LayerStep& step, int head);
   void run(LayerStep& step, int segments_per_head);
-  void make_resident(LayerStep& step, std::span<const int32_t> chosen);
+  void make_resident(const LayerStep& step, std::span<const int32_t> chosen);
   void add_votes(const LayerStep& step);
   void spill_aged(LayerStep& step, int64_t begin, int64_t end) const;
 
@@ -105,7 +106,7 @@ class ContextBlocks {
   int64_t near_begin_ = 0, near_position_ = 0;
   Buffer<float> near_q_, far_q_;
   std::vector<float> lse_, sums_, far_out_, far_lse_;
-  std::vector<int32_t> far_rows_;
+  std::vector<int32_t> far_rows_;  ///< that all rows of the step see, in every list
   std::vector<KeySegment> segments_;
 };
 

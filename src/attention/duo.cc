@@ -13,7 +13,6 @@
 #include "attention/registry.h"
 #include "attention/restored_lists.h"
 #include "attention/sink_recent.h"
-#include "base/error.h"
 
 namespace longhaul {
 namespace {
@@ -31,22 +30,12 @@ class Duo final : public AttentionMethod {
       const HeadGates gates = read_gates(file, shape.kv_heads);
       full_ = threshold ? full_by_threshold(gates, *threshold) : full_by_sparsity(gates, sparsity);
     } else {
-      decided_ = sparsity == 0 || sparsity == 1;
       full_ = all_heads(shape.kv_heads, sparsity == 0);
     }
     for (size_t layer = 0; layer < full_.size(); ++layer) {
       // Such a layer forgets nothing here: its work is bounded by the model's own window.
       if (shape.window[layer] > 0) full_[layer].assign(full_[layer].size(), true);
     }
-  }
-
-  std::vector<Pass> prepare(const PromptFacts& prompt) override {
-    if (!decided_) {
-      user_error(
-          "--attention duo: gates=FILE is needed: which heads keep everything is trained "
-          "for each model (or sparsity=0: all, 1: none)");
-    }
-    return AttentionMethod::prepare(prompt);
   }
 
   void attend(LayerStep& step) override {
@@ -122,7 +111,6 @@ class Duo final : public AttentionMethod {
 
   int64_t sink_, recent_;  // tokens
   bool strict_;
-  bool decided_ = true;  // which heads are full
   FullHeads full_;
   std::vector<KeySegment> segments_;
 };
@@ -160,6 +148,7 @@ MethodInfo duo_method() {
       "Xiao et al. 2024, DuoAttention: Efficient Long-Context LLM Inference with Retrieval and "
       "Streaming Heads";
   info.options = kOptions;
+  info.needs = "gates or sparsity=0|1";
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
     return std::make_unique<Duo>(o, s);
   };

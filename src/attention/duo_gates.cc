@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "attention/option_file.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/parse_number.h"
@@ -34,9 +35,7 @@ std::vector<double> read_line(std::string_view line, const std::string& file, si
   return gates;
 }
 
-}  // namespace
-
-HeadGates read_gates(const std::filesystem::path& path, std::span<const int> kv_heads) {
+HeadGates read_table(const std::filesystem::path& path, std::span<const int> kv_heads) {
   const MappedFile mapped(path);
   const std::string file = path.string();
   std::string_view rest(reinterpret_cast<const char*>(mapped.bytes().data()),
@@ -60,6 +59,12 @@ HeadGates read_gates(const std::filesystem::path& path, std::span<const int> kv_
     user_error("{}: has {} rows, the model has {} layers", file, rows, kv_heads.size());
   }
   return gates;
+}
+
+}  // namespace
+
+HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_heads) {
+  return read_option_file("duo", "gates", [&] { return read_table(file, kv_heads); });
 }
 
 FullHeads full_by_sparsity(const HeadGates& gates, double sparsity) {

@@ -13,8 +13,9 @@ using HeadGates = std::vector<std::vector<double>>;
 /// Per layer and KV head: true keeps everything (a retrieval head), false streams.
 using FullHeads = std::vector<std::vector<bool>>;
 
-/// Reads a TSV with a row per layer and a column per KV head. Throws UserError naming the file, the
-/// line and what was found instead: no number, another shape than `kv_heads` (per layer).
+/// Reads a TSV with a row per layer and a column per KV head. Throws UserError naming the option,
+/// the file, the line and what was found instead: no number, another shape than `kv_heads` (per
+/// layer).
 HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_heads);
 
 /// All but a `sparsity` share of the heads of the whole model, those with the highest gates: as

@@ -4,43 +4,29 @@
 // heads keep lists of very different lengths (docs/methods/fastgen.md).
 
 #include <algorithm>
-#include <cmath>
 
+#include "attention/hybrid_rules.h"
 #include "attention/kept_rows.h"
 #include "attention/registry.h"
 #include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "ops/column_sums.h"
-#include "ops/ranking.h"
 
 namespace longhaul {
 namespace {
 
-/// What a KV head keeps; each rule adds to the one before.
-enum Rule : uint8_t { kSpecial, kPunctuation, kHeavy, kWindow, kFull };
-
-struct Settings {
-  double threshold = 0, heavy = 0, window = 0;  // shares
-  int64_t global = 0;                           // first tokens, in every rule
-
-  int64_t heavy_rows(int64_t tokens) const {
-    return static_cast<int64_t>(std::ceil(heavy * static_cast<double>(tokens)));
-  }
-  int64_t window_rows(int64_t tokens) const {
-    return std::max<int64_t>(1, static_cast<int64_t>(window * static_cast<double>(tokens)));
-  }
-};
+using Rule = HybridRules::Rule;
 
 class FastGen final : public AttentionMethod {
  public:
-  FastGen(const Settings& settings, const ModelShape& shape) : set_(settings), shape_(shape) {
+  FastGen(const HybridRules& rules, const ModelShape& shape) : how_(rules), shape_(shape) {
     size_t heads = 0;
     for (const int in_layer : shape_.kv_heads) {
       first_rule_.push_back(heads);
       heads += static_cast<size_t>(in_layer);
     }
-    rules_.assign(heads, kFull);
+    rules_.assign(heads, Rule::kFull);
   }
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
@@ -64,8 +50,8 @@ class FastGen final : public AttentionMethod {
     for (int layer = 0; layer < shape_.layers; ++layer) {
       if (!forgets_in(layer)) continue;
       for (int head = 0; head < shape_.kv_heads[static_cast<size_t>(layer)]; ++head) {
-        if (reading_) rule(layer, head) = choose_rule(store, layer, head);
-        if (rule(layer, head) != kFull) forget(store, layer, head);
+        if (reading_) rule(layer, head) = how_.cheapest(judged(store, layer, head));
+        if (rule(layer, head) != Rule::kFull) forget(store, layer, head);
       }
     }
     reading_ = false;
@@ -73,11 +59,12 @@ class FastGen final : public AttentionMethod {
 
   int numbers_per_row() const override { return 3; }  // its token and two sums
 
+  PromptChoice prompt_choice() const override { return PromptChoice::kAtEnd; }
   bool can_rewind() const override { return false; }  // sums hold what later rows paid
 
   void save(ByteWriter& out) const override {
     out.number<int64_t>(begin_);
-    out.array<uint8_t>(rules_);
+    out.array<uint8_t>(std::vector<uint8_t>(rules_.begin(), rules_.end()));
     out.array<uint8_t>(classes_);
   }
 
@@ -86,12 +73,13 @@ class FastGen final : public AttentionMethod {
     const std::vector<uint8_t> rules = in.array<uint8_t>();
     std::vector<uint8_t> classes = in.array<uint8_t>();
     const bool known =
-        std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= kFull; });
+        std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= Rule::kFull; });
     if (begin < 0 || rules.size() != rules_.size() || !known) {
       user_error("{}: damaged: it does not hold fastgen's state of this model", in.path().string());
     }
     begin_ = begin;
-    rules_ = rules;
+    std::transform(rules.begin(), rules.end(), rules_.begin(),
+                   [](uint8_t r) { return static_cast<Rule>(r); });
     classes_ = std::move(classes);
     tokens_ = static_cast<int64_t>(classes_.size());
   }
@@ -112,7 +100,7 @@ class FastGen final : public AttentionMethod {
 
  private:
   bool forgets_in(int layer) const { return shape_.own_window(layer) == 0; }
-  uint8_t& rule(int layer, int head) {
+  Rule& rule(int layer, int head) {
     return rules_[first_rule_[static_cast<size_t>(layer)] + static_cast<size_t>(head)];
   }
 
@@ -143,8 +131,8 @@ class FastGen final : public AttentionMethod {
     std::vector<ColumnTarget> targets;
     for (int head = 0; head < step.kv_heads; ++head) {
       const size_t h = static_cast<size_t>(head);
-      const uint8_t now = rule(step.layer, head);
-      if (!reading_ && now != kHeavy && now != kWindow) continue;
+      const Rule now = rule(step.layer, head);
+      if (!reading_ && now != Rule::kHeavy && now != Rule::kWindow) continue;
       const std::span<float> all = step.store->column(step.layer, head, "attention");
       const std::span<float> recent = step.store->column(step.layer, head, "recent");
       if (reading_ && step.begin == begin_) {  // a new prompt is judged by its own rows
@@ -157,7 +145,7 @@ class FastGen final : public AttentionMethod {
       targets.push_back({all.data()});
       if (!reading_) continue;
       windows_[h].visible = Visibility::kWindow;
-      windows_[h].window = set_.window_rows(tokens_);
+      windows_[h].window = how_.window_rows(tokens_);
       tasks.push_back(task);
       tasks.back().segments = {&windows_[h], 1};
       targets.push_back({recent.data()});
@@ -165,58 +153,31 @@ class FastGen final : public AttentionMethod {
     column_sums(call, tasks, targets);
   }
 
-  /// Rows that a rule names for what they are, the window not counted: flags [rows].
-  std::vector<uint8_t> named_rows(KvStore& store, int layer, int head, int by) const {
-    const std::span<const float> attention = store.column(layer, head, "attention");
-    std::vector<uint8_t> named(attention.size());
-    std::vector<float> average(attention.size());  // over the rows that could see the key
-    for (size_t i = 0; i < named.size(); ++i) {
-      const int64_t token = store.token_of(layer, head, static_cast<int64_t>(i));
-      const auto known = class_of(token);
-      named[i] = token < set_.global || known == TokenClass::kSpecial ||
-                 (by >= kPunctuation && known == TokenClass::kPunctuation);
-      average[i] =
-          named[i] ? -1.0f : attention[i] / static_cast<float>(tokens_ - std::max(token, begin_));
+  JudgedList judged(KvStore& store, int layer, int head) const {
+    const int64_t rows = store.length(layer, head);
+    JudgedList list;
+    for (int64_t row = 0; row < rows; ++row) {
+      list.tokens.push_back(store.token_of(layer, head, row));
+      list.classes.push_back(class_of(list.tokens.back()));
     }
-    if (by < kHeavy) return named;
-    for (const int32_t i : top_indices(average, set_.heavy_rows(tokens_))) {
-      named[static_cast<size_t>(i)] = 1;
-    }
-    return named;
-  }
-
-  uint8_t choose_rule(KvStore& store, int layer, int head) const {
-    const std::span<const float> all = store.column(layer, head, "attention");
-    const std::span<const float> recent = store.column(layer, head, "recent");
-    const int group = shape_.heads / shape_.kv_heads[static_cast<size_t>(layer)];
-    const double paid = static_cast<double>((tokens_ - begin_) * group);  // every row pays 1
-    for (uint8_t by = kSpecial; by < kFull; ++by) {
-      const std::vector<uint8_t> named = named_rows(store, layer, head, by);
-      double mass = 0;
-      for (size_t i = 0; i < named.size(); ++i) {
-        mass += named[i] ? all[i] : by == kWindow ? recent[i] : 0.0f;
-      }
-      if (mass >= set_.threshold * paid) return by;
-    }
-    return kFull;
+    list.attention = store.column(layer, head, "attention");
+    list.recent = store.column(layer, head, "recent");
+    list.begin = begin_;
+    list.end = tokens_;
+    list.heads = shape_.heads / shape_.kv_heads[static_cast<size_t>(layer)];
+    return list;
   }
 
   void forget(KvStore& store, int layer, int head) {
-    std::vector<uint8_t> named = named_rows(store, layer, head, rule(layer, head));
-    const int64_t rows = static_cast<int64_t>(named.size());
-    const int64_t window = rule(layer, head) == kWindow ? set_.window_rows(tokens_) : 0;
-    std::vector<int32_t> kept;
-    for (int64_t i = 0; i < rows; ++i) {
-      if (named[static_cast<size_t>(i)] || i >= rows - window)
-        kept.push_back(static_cast<int32_t>(i));
-    }
-    if (static_cast<int64_t>(kept.size()) < rows) store.keep(layer, head, kept);
+    const JudgedList list = judged(store, layer, head);
+    const std::vector<int32_t> kept = how_.kept(list, rule(layer, head));
+    if (kept.size() < list.tokens.size()) store.keep(layer, head, kept);
   }
 
-  Settings set_;
+  HybridRules how_;
   ModelShape shape_;
   std::vector<size_t> first_rule_;  ///< per layer, into rules_
-  std::vector<uint8_t> rules_;      ///< a Rule for every KV head
+  std::vector<Rule> rules_;         ///< of every KV head
   std::vector<uint8_t> classes_;    ///< TokenClass of every token so far
   int64_t begin_ = 0;               ///< first token of the last prompt
   int64_t tokens_ = 0;              ///< read by the end of the prompt, or so far
@@ -252,9 +213,9 @@ MethodInfo fastgen_method() {
   info.paper = "Ge et al. 2023, Model Tells You What to Discard: Adaptive KV Cache Compression";
   info.options = kOptions;
   info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
-    const Settings settings{o.real("threshold"), o.real("heavy"), o.real("window"),
+    const HybridRules rules{o.real("threshold"), o.real("heavy"), o.real("window"),
                             o.integer("global")};
-    return std::make_unique<FastGen>(settings, s);
+    return std::make_unique<FastGen>(rules, s);
   };
   return info;
 }

@@ -66,12 +66,7 @@ class FlexPrefill final : public SparsePrefill {
     if (keys <= std::max<int64_t>(2 * kBlock, least_)) return false;
     const float* queries[] = {step.rotated_q()};
     last_.look(step, queries, kLastRows);
-    means_.resize(static_cast<size_t>(step.kv_heads));
-    for (int h = 0; h < step.kv_heads; ++h) {
-      auto& means = means_[static_cast<size_t>(h)];
-      means.resize(static_cast<size_t>(blocks_of(keys) * shape_.head_dim));
-      mean_keys(step.store->rows(step.layer, h), keys, kBlock, means.data());
-    }
+    average_keys(step);
     heads_.resize(static_cast<size_t>(shape_.heads));
     parallel_for(shape_.heads, [&](int64_t head, int) {
       heads_[static_cast<size_t>(head)] = choose_for(step, static_cast<int>(head));
@@ -80,7 +75,7 @@ class FlexPrefill final : public SparsePrefill {
   }
 
   Blocks choose_for(const LayerStep& step, int head) const {
-    const float* means = means_[static_cast<size_t>(head / step.group())].data();
+    const float* block_means = means(head / step.group());
     std::vector<float> columns(last_.columns(head).begin(), last_.columns(head).end());
     std::vector<float> diagonals(last_.diagonals(head).begin(), last_.diagonals(head).end());
     for (auto* lines : {&columns, &diagonals}) {
@@ -88,7 +83,7 @@ class FlexPrefill final : public SparsePrefill {
     }
     std::vector<float> column_bins = binned(columns, false);
     std::vector<float> diagonal_bins = binned(diagonals, true);
-    const bool query_aware = distance_of(coarse_row(step, head, means), column_bins) < tau_;
+    const bool query_aware = distance_of(coarse_row(step, head, block_means), column_bins) < tau_;
 
     const int64_t least = std::max<int64_t>(1, blocks_of(least_));
     const int64_t vertical = query_aware ? least : std::max(least, budget(columns));
@@ -99,7 +94,7 @@ class FlexPrefill final : public SparsePrefill {
     blocks.diagonals = top_indices(diagonal_bins, slash);
     const int32_t nearest = static_cast<int32_t>(diagonal_bins.size()) - 1;
     for (int32_t& d : blocks.diagonals) d = nearest - d;
-    if (query_aware) blocks.chosen = pairs(step, head, means);
+    if (query_aware) blocks.chosen = pairs(step, head, block_means);
     return blocks;
   }
 
@@ -109,13 +104,13 @@ class FlexPrefill final : public SparsePrefill {
   }
 
   /// What the mean of the last rows pays to the means of blocks of keys.
-  std::vector<float> coarse_row(const LayerStep& step, int head, const float* means) const {
+  std::vector<float> coarse_row(const LayerStep& step, int head, const float* block_means) const {
     const int dim = shape_.head_dim;
     std::vector<float> query(static_cast<size_t>(dim));
     mean_query(step.workspace->rotated_q.data(), shape_.heads, dim, head, step.rows - last_.rows(),
                step.rows, query.data());
     std::vector<float> paid(static_cast<size_t>(blocks_of(step.begin + step.rows)));
-    mean_scores(query.data(), means, static_cast<int64_t>(paid.size()), dim, shape_.scale,
+    mean_scores(query.data(), block_means, static_cast<int64_t>(paid.size()), dim, shape_.scale,
                 paid.data());
     softmax_of(paid);
     return paid;
@@ -123,7 +118,7 @@ class FlexPrefill final : public SparsePrefill {
 
   /// Per tile of the step: key blocks of the best pairs of all its tiles, by their means.
   std::vector<std::vector<int32_t>> pairs(const LayerStep& step, int head,
-                                          const float* means) const {
+                                          const float* block_means) const {
     const int dim = shape_.head_dim;
     const int64_t first = step.begin / kBlock, blocks = blocks_of(step.begin + step.rows);
     std::vector<float> map(static_cast<size_t>((blocks - first) * blocks));
@@ -134,7 +129,7 @@ class FlexPrefill final : public SparsePrefill {
       mean_query(step.workspace->rotated_q.data(), shape_.heads, dim, head, from, to, query.data());
       const auto row = std::span(map).subspan(static_cast<size_t>((tile - first) * blocks),
                                               static_cast<size_t>(tile + 1));
-      mean_scores(query.data(), means, tile + 1, dim, shape_.scale, row.data());
+      mean_scores(query.data(), block_means, tile + 1, dim, shape_.scale, row.data());
       softmax_of(row);
     }
     std::vector<float> scratch = map;
@@ -170,7 +165,6 @@ class FlexPrefill final : public SparsePrefill {
   double tau_;
   int64_t least_;  // tokens
   LastRows last_;
-  std::vector<std::vector<float>> means_;  // [kv_heads][blocks, head_dim]
   std::vector<Blocks> heads_;
 };
 

@@ -3,11 +3,11 @@
 // that memory stays bounded; `oneshot` reads it whole and then chooses. Each KV head chooses for
 // itself.
 
-#include <numeric>
 #include <utility>
 
 #include "attention/prompt_compression.h"
 #include "attention/stride_eviction.h"
+#include "attention/top_and_ends.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -25,16 +25,9 @@ class StreamedH2o final : public StrideEviction {
 
   /// Of a list the first `sink` rows stay, the last `recent` and those with the largest sums.
   void forget(KvStore& store, int layer, int64_t length) override {
-    const auto sink = static_cast<int32_t>(how().sink);
     for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
       const std::span<const float> sums = store.column(layer, head, kAttentionSoFar);
-      std::vector<int32_t> kept(static_cast<size_t>(sink));
-      std::iota(kept.begin(), kept.end(), 0);
-      for (const int32_t row : compressed_rows(sums.subspan(kept.size()), length - sink,
-                                               how().recent, 1, Pooling::kMax)) {
-        kept.push_back(row + sink);
-      }
-      store.keep(layer, head, kept);
+      store.keep(layer, head, top_and_ends(sums, how().sink, how().recent, length));
     }
   }
 };

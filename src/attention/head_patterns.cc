@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "attention/option_file.h"
 #include "base/error.h"
 #include "text/json_file.h"
 #include "text/printable.h"
@@ -44,9 +45,7 @@ HeadPattern read_pattern(const json& entry, const std::string& where) {
   return pattern;
 }
 
-}  // namespace
-
-HeadPatterns read_patterns(const std::filesystem::path& path, int layers, int heads) {
+HeadPatterns read_layers(const std::filesystem::path& path, int layers, int heads) {
   const std::string file = path.string();
   const json document = read_json_list(path);
   if (document.size() != static_cast<size_t>(layers)) {
@@ -70,6 +69,13 @@ HeadPatterns read_patterns(const std::filesystem::path& path, int layers, int he
   return patterns;
 }
 
+}  // namespace
+
+HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int heads) {
+  return read_option_file("minference", "patterns",
+                          [&] { return read_layers(file, layers, heads); });
+}
+
 void write_patterns(const std::filesystem::path& path, const HeadPatterns& patterns) {
   json document = json::array();
   for (const auto& layer : patterns) {
@@ -84,7 +90,7 @@ void write_patterns(const std::filesystem::path& path, const HeadPatterns& patte
   std::ofstream out(path);
   out << document.dump() << '\n';
   out.close();
-  if (!out) user_error("{}: cannot be written", path.string());
+  if (!out) user_error("--attention minference: save={}: cannot be written", path.string());
 }
 
 }  // namespace longhaul

@@ -26,8 +26,8 @@ struct HeadPattern {
 /// [layer][query head]
 using HeadPatterns = std::vector<std::vector<HeadPattern>>;
 
-/// Throws UserError naming the file, the layer and the head, and what was found there: another
-/// number of layers or heads than the model's, an unknown kind, a number out of range.
+/// Throws UserError naming the option, the file, the layer and the head, and what was found there:
+/// another number of layers or heads than the model's, an unknown kind, a number out of range.
 HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int heads);
 
 void write_patterns(const std::filesystem::path& file, const HeadPatterns& patterns);

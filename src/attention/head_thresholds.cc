@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "attention/option_file.h"
 #include "base/error.h"
 #include "text/json_file.h"
 #include "text/printable.h"
@@ -20,14 +21,10 @@ const json& find_table(const json& tables, int stride, const std::string& file, 
       return table;
     }
   }
-  user_error("{}: thresholds: no table for stride={}: none whose name ends in {}", file, stride,
-             ending);
+  user_error("{}: no table for stride={}: none whose name ends in {}", file, stride, ending);
 }
 
-}  // namespace
-
-HeadThresholds read_thresholds(const std::filesystem::path& path, int stride, int layers,
-                               int heads) {
+HeadThresholds read_tables(const std::filesystem::path& path, int stride, int layers, int heads) {
   const std::string file = path.string();
   const json document = read_json_file(path);
   const auto tables = document.find("thresholds");
@@ -56,6 +53,14 @@ HeadThresholds read_thresholds(const std::filesystem::path& path, int stride, in
     }
   }
   return thresholds;
+}
+
+}  // namespace
+
+HeadThresholds read_thresholds(const std::filesystem::path& file, int stride, int layers,
+                               int heads) {
+  return read_option_file("xattention", "thresholds",
+                          [&] { return read_tables(file, stride, layers, heads); });
 }
 
 }  // namespace longhaul

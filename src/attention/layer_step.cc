@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "attention/causal_pairs.h"
 #include "attention/method.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -98,8 +99,7 @@ void LayerStep::attend(std::span<const float* const> queries, std::span<const At
   workspace->pairs += visible_pairs(tasks);
   if (counted_ || pass.discard) return;  // dense attention reads every token once
   counted_ = true;
-  const int64_t n = rows;
-  workspace->dense_pairs += shape->heads * (n * begin + n * (n + 1) / 2);
+  workspace->dense_pairs += shape->heads * causal_pairs(begin, rows, shape->own_window(layer));
 }
 
 }  // namespace longhaul

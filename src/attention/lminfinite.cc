@@ -5,16 +5,15 @@
 #include <algorithm>
 
 #include "attention/registry.h"
-#include "attention/restored_lists.h"
-#include "attention/sink_recent.h"
+#include "attention/sink_recent_method.h"
 
 namespace longhaul {
 namespace {
 
-class LmInfinite final : public AttentionMethod {
+class LmInfinite final : public SinkRecentMethod {
  public:
   LmInfinite(int64_t global, int64_t local, int64_t limit)
-      : global_(global), local_(local), limit_(limit) {}
+      : SinkRecentMethod(global, local), limit_(limit) {}
 
   void attend(LayerStep& step) override {
     // Row i of a list is token i until tokens between global and local ones are dropped; then every
@@ -32,45 +31,33 @@ class LmInfinite final : public AttentionMethod {
     const float* queries[] = {step.rotated(step.q, heads, rotations, before, near_q_),
                               step.rotated_constant(step.q, heads, limit, far, far_q_)};
 
+    const int64_t global = sink(), local = recent();
     const int64_t window = step.shape->own_window(step.layer);
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       KeySegment near;
       near.rows = step.store->rows(step.layer, head);
       near.visible = Visibility::kWindow;
-      near.window = window > 0 ? std::min(window, local_) : local_;
-      near.begin = near.position = std::max<int64_t>(0, before - local_ + 1);
+      near.window = window > 0 ? std::min(window, local) : local;
+      near.begin = near.position = std::max<int64_t>(0, before - local + 1);
       near.count = after - near.begin;
       near.rotate = true;
       segments_.push_back(near);
 
       KeySegment first;
       first.rows = near.rows;
-      first.count = window > 0 ? 0 : std::min(global_, after);
+      first.count = window > 0 ? 0 : std::min(global, after);
       first.position = -dropped;
       first.visible = Visibility::kBeyond;
-      first.window = local_;
+      first.window = local;
       first.query = 1;
       segments_.push_back(first);
     }
     step.attend(queries, segments_, 2, &rotations, before);
   }
 
-  void retain(KvStore& store, const Pass&, bool) override { drop_middle(store, global_, local_); }
-
-  int numbers_per_row() const override { return 1; }  // its token
-  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    return layout.bytes_for(std::min(tokens, most_rows(layout, global_, local_, chunk)));
-  }
-
-  int64_t longest_context(const ModelShape&) const override { return 0; }
-
-  void check_restored(const KvStore& store, int64_t) const override {
-    for (int l = 0; l < store.layout().layers(); ++l) expect_equal_lists(store, l);
-  }
-
  private:
-  int64_t global_, local_, limit_;  // tokens
+  int64_t limit_;  // tokens
   RotationBuffer rotations_, limit_rotation_;
   Buffer<float> near_q_, far_q_;
   std::vector<KeySegment> segments_;

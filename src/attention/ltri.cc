@@ -10,11 +10,12 @@
 #include "attention/block_maps.h"
 #include "attention/context_blocks.h"
 #include "attention/ltri_options.h"
+#include "attention/registry.h"
 #include "attention/span_index.h"
+#include "attention/span_vectors.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "ops/ranking.h"
-#include "ops/span_division.h"
 
 namespace longhaul {
 namespace {
@@ -26,6 +27,7 @@ class Ltri final : public AttentionMethod {
         shape_(shape),
         blocks_(options.blocks, shape),
         maps_(options.blocks, shape.layers),
+        vectors_(options, shape),
         layers_(options.layers.size()) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
@@ -55,7 +57,9 @@ class Ltri final : public AttentionMethod {
     }
     if (!looks_up(step)) return blocks_.end(step, nullptr);
     maps_.add(step, blocks_);
-    blocks_.end(step, [&](const AgedBlock& block) { represent(step, block); });
+    blocks_.end(step, [&](const AgedBlock& block) {
+      vectors_.add_block(step, block, maps_.of(step, block), layer.index);
+    });
     maps_.drop(step);
   }
 
@@ -65,7 +69,7 @@ class Ltri final : public AttentionMethod {
     for (size_t l = 0; l < layers_.size(); ++l) {
       if (!o_.layers[l].looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, o_.blocks.block);
-      bytes += tokens / o_.blocks.block * vectors * width(static_cast<int>(l)) * element;
+      bytes += tokens / o_.blocks.block * vectors * vectors_.width(static_cast<int>(l)) * element;
       bytes += (o_.blocks.local + o_.blocks.chunk + o_.blocks.block) * o_.blocks.block * 4;
     }
     return blocks_.most_kv_bytes(layout, tokens, chunk) + static_cast<size_t>(bytes);
@@ -84,7 +88,7 @@ class Ltri final : public AttentionMethod {
     blocks_.restore(in);
     maps_.restore(in);
     for (size_t l = 0; l < layers_.size(); ++l) {
-      layers_[l].index.restore(in, width(static_cast<int>(l)));
+      layers_[l].index.restore(in, vectors_.width(static_cast<int>(l)));
       layers_[l].chosen = in.array<int32_t>();
       layers_[l].known = in.number<int32_t>();
       const auto& chosen = layers_[l].chosen;
@@ -123,11 +127,6 @@ class Ltri final : public AttentionMethod {
   Layer& at(const LayerStep& step) { return layers_[static_cast<size_t>(step.layer)]; }
   const LtriLayer& rule(int layer) const { return o_.layers[static_cast<size_t>(layer)]; }
   bool looks_up(const LayerStep& step) const { return rule(step.layer).looks_up; }
-  /// Floats of an index vector: the key of the retrieval head, or those of all KV heads.
-  int64_t width(int layer) const {
-    const int heads = rule(layer).head >= 0 ? 1 : shape_.kv_heads[static_cast<size_t>(layer)];
-    return int64_t{heads} * shape_.head_dim;
-  }
   /// What the last look-up chose, and the newest of the blocks that it saw as part of the
   /// remainder: the end of the text must not vanish while the reply is written.
   std::vector<int32_t> with_new_blocks(const Layer& layer, int64_t blocks) const {
@@ -140,8 +139,9 @@ class Ltri final : public AttentionMethod {
   }
 
   std::vector<int32_t> look_up(const LayerStep& step) {
+    const std::vector<float> queries = vectors_.of_rows(step, blocks_, maps_);
     std::vector<float> scores =
-        at(step).index.scores(query_vectors(step), width(step.layer), o_.similarity);
+        at(step).index.scores(queries, vectors_.width(step.layer), o_.similarity);
     std::vector<int32_t> own = top_indices(scores, o_.blocks.topk);
     if (rule(step.layer).head < 0) return own;
     latest_ = std::move(scores);
@@ -167,112 +167,80 @@ class Ltri final : public AttentionMethod {
     return order;
   }
 
-  /// Tokens of a span that stand for it: those with most votes, as many as its ratio asks for.
-  std::vector<int32_t> index_tokens(int layer, const BlockMap& map, const TokenSpan& span,
-                                    std::span<const float> votes) const {
-    const float ratio = span_ratio(map, span, o_.ratio);
-    const int most = (o_.vectors + o_.spans - 1) / o_.spans;
-    const auto of_span =
-        votes.subspan(static_cast<size_t>(span.begin), static_cast<size_t>(span.length()));
-    std::vector<int32_t> tokens =
-        top_indices(of_span, index_count(span.length(), ratio, rule(layer).lambda, most));
-    for (int32_t& token : tokens) token += span.begin;
-    return tokens;
-  }
-
-  std::vector<TokenSpan> spans_of(int layer, const BlockMap& map) const {
-    const LtriLayer& r = rule(layer);
-    return divide_into_spans(map, {map_quantile(map, r.theta), r.phi, o_.spans});
-  }
-
-  /// [count, width]: of every span of the step's rows the sum of its query vectors (with a sum over
-  /// both, <sum of q, k> is the paper's double sum, 3.4), or each vector for itself.
-  std::vector<float> query_vectors(const LayerStep& step) {
-    std::vector<float> vectors;
-    if (o_.queries == LtriQueries::kRows || step.rows == 1) {
-      for (int r = std::max(0, step.rows - o_.query_rows); r < step.rows; ++r)
-        add_query(step, r, vectors);
-      return vectors;
-    }
-    const int block = static_cast<int>(o_.blocks.block);
-    for (int first = 0; first < step.rows; first += block) {
-      const int rows = std::min(block, step.rows - first);
-      const BlockMap map = maps_.of_rows(step, blocks_, first, rows);
-      std::vector<float> votes(static_cast<size_t>(rows));
-      for (int i = 0; i < rows; ++i) {
-        for (int j = 0; j <= i; ++j) votes[static_cast<size_t>(j)] += map.at(i, j);
-      }
-      for (const TokenSpan& span : spans_of(step.layer, map)) {
-        const size_t begin = vectors.size();
-        for (const int32_t token : index_tokens(step.layer, map, span, votes)) {
-          add_query(step, first + token, vectors);
-        }
-        if (o_.similarity == SpanSimilarity::kSum) sum_vectors(step.layer, begin, vectors);
-      }
-    }
-    return vectors;
-  }
-
-  /// Appends the query of a row, at the constant angle: that of the retrieval head, or those of all
-  /// heads, summed over the heads of a KV head.
-  void add_query(const LayerStep& step, int row, std::vector<float>& vectors) const {
-    const int dim = shape_.head_dim, head = rule(step.layer).head;
-    const float* q = blocks_.far_q() + static_cast<int64_t>(row) * shape_.heads * dim;
-    if (head >= 0) return void(vectors.insert(vectors.end(), q + head * dim, q + (head + 1) * dim));
-    const size_t at = vectors.size();
-    vectors.resize(at + static_cast<size_t>(width(step.layer)));
-    for (int h = 0; h < shape_.heads; ++h) {
-      float* to = vectors.data() + at + h / step.group() * dim;
-      for (int t = 0; t < dim; ++t) to[t] += q[h * dim + t];
-    }
-  }
-
-  void sum_vectors(int layer, size_t begin, std::vector<float>& vectors) const {
-    const size_t one = static_cast<size_t>(width(layer));
-    for (size_t at = begin + one; at < vectors.size(); ++at) {
-      vectors[begin + (at - begin) % one] += vectors[at];
-    }
-    vectors.resize(begin + one);
-  }
-
-  /// Divides a block into spans and adds their index vectors to the layer's index.
-  void represent(const LayerStep& step, const AgedBlock& block) {
-    const int64_t n = o_.blocks.block, dim = shape_.head_dim, heads = shape_.heads;
-    const int head = rule(step.layer).head;
-    const DType type = KeyVectors::type_for(step.store->layout().type);
-    const BlockMap map = maps_.of(step, block);
-    std::vector<float> votes(static_cast<size_t>(n)), vectors, value(static_cast<size_t>(dim));
-    for (size_t i = 0; i < block.votes.size(); ++i)
-      votes[i / static_cast<size_t>(heads)] += block.votes[i];
-    for (const TokenSpan& span : spans_of(step.layer, map)) {
-      vectors.clear();
-      for (const int32_t token : index_tokens(step.layer, map, span, votes)) {
-        const size_t at = vectors.size();
-        vectors.resize(at + static_cast<size_t>(width(step.layer)));
-        for (int64_t i = 0; i < width(step.layer) / dim; ++i) {
-          const int list = head >= 0 ? head / step.group() : static_cast<int>(i);
-          step.store->read(step.layer, list, block.first + token, vectors.data() + at + i * dim,
-                           value.data());
-        }
-      }
-      at(step).index.add_span(vectors, width(step.layer), type);
-    }
-    at(step).index.end_block();
-  }
-
   LtriOptions o_;
   ModelShape shape_;
   ContextBlocks blocks_;
   BlockMaps maps_;
+  SpanVectors vectors_;
   std::vector<Layer> layers_;
   std::vector<float> weights_;  ///< per block: of the retrieval heads of this pass that chose it
   std::vector<float> latest_;   ///< per block: score by the last of them
 };
 
+constexpr OptionInfo kOptions[] = {
+    {"n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
+     "first tokens of the context, seen by every row"},
+    {"n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
+     "last tokens that a row sees, itself among them"},
+    {"block", OptionKind::kInteger, "128", "tokens", 1, 512, "", "tokens of a block"},
+    {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
+    {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
+     "rows of a step, which look up the same blocks"},
+    {"last", OptionKind::kInteger, "32", "tokens", 1, 1 << 16, "",
+     "rows of a prompt's last step: the question, and little more"},
+    {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
+     "blocks kept in memory; the others lie in a temporary file"},
+    {"heads", OptionKind::kText, "", "", 0, 0, "",
+     "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed"},
+    {"early", OptionKind::kChoice, "average", "", 0, 0, "average|window",
+     "layers before the first retrieval head: look up by all heads, or see the window only"},
+    {"vote", OptionKind::kBool, "true", "", 0, 0, "",
+     "a layer takes what the retrieval heads up to it vote for", "heads"},
+    {"theta", OptionKind::kText, "0.9", "quantile", 0, 0, "",
+     "what a block's map must pass to count for a span; one number, or one per layer, with /"},
+    {"phi", OptionKind::kText, "0.1", "IoU", 0, 0, "",
+     "most overlap of two spans; one number, or one per layer, with /"},
+    {"spans", OptionKind::kInteger, "4", "spans", 1, 512, "", "most spans of a block"},
+    {"vectors", OptionKind::kInteger, "12", "vectors", 1, 512, "", "most index vectors of a block"},
+    {"lambda", OptionKind::kText, "3", "", 0, 0, "",
+     "how fast a span that its neighbours know gets fewer vectors; one, or one per layer, with /"},
+    {"lambda_first", OptionKind::kReal, "20", "", 0, 1000, "",
+     "the same in the first eighth of the layers", "one lambda"},
+    {"ratio", OptionKind::kChoice, "row", "", 0, 0, "row|col|rowcol",
+     "neighbours of a span: tokens before it, after it, or both"},
+    {"queries", OptionKind::kChoice, "spans", "", 0, 0, "spans|rows",
+     "what looks up: index tokens of the step's spans, or its last query_rows rows (ours)"},
+    {"query_rows", OptionKind::kInteger, "1", "tokens", 1, 1 << 16, "",
+     "how many of the last rows look up", "queries=rows"},
+    {"similarity", OptionKind::kChoice, "sum", "", 0, 0, "sum|max",
+     "of two spans: the sum over pairs of vectors, or the best pair (ours)"},
+    {"decode", OptionKind::kChoice, "persistent", "", 0, 0, "persistent|refresh",
+     "generated tokens keep the last step's blocks, or look up again (ours)"},
+    {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
+     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
+};
+
 }  // namespace
 
-std::unique_ptr<AttentionMethod> make_ltri(const LtriOptions& options, const ModelShape& shape) {
-  return std::make_unique<Ltri>(options, shape);
+MethodInfo ltri_method() {
+  MethodInfo info;
+  info.name = "ltri";
+  info.summary =
+      "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
+  info.when = "finding facts in texts far beyond memory and trained length, at linear cost";
+  info.keeps =
+      "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
+      "heads choose what each step looks up";
+  info.harms =
+      "models whose retrieval heads are not known, and what must be read from many places at once";
+  info.paper =
+      "Tang et al. 2024, Ltri-LLM: Streaming Long Context Inference for LLMs with Training-Free "
+      "Dynamic Triangular Attention Pattern";
+  info.options = kOptions;
+  info.make = [](const MethodOptions& o, const ModelShape& s) -> std::unique_ptr<AttentionMethod> {
+    return std::make_unique<Ltri>(ltri_options(o, s), s);
+  };
+  return info;
 }
 
 }  // namespace longhaul

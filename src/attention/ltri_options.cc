@@ -71,7 +71,9 @@ SpanNeighbours neighbours(const std::string& text) {
   return text == "col" ? SpanNeighbours::kColumn : SpanNeighbours::kBoth;
 }
 
-std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelShape& shape) {
+}  // namespace
+
+LtriOptions ltri_options(const MethodOptions& options, const ModelShape& shape) {
   LtriOptions o;
   o.blocks = block_options("ltri", options);
   if (o.blocks.block > o.blocks.local) {
@@ -100,71 +102,7 @@ std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelS
   }
   read_heads(options.text("heads"), shape, o.layers);
   mark_lookups(options.text("early") == "average", o.layers, shape);
-  return make_ltri(o, shape);
-}
-
-constexpr OptionInfo kOptions[] = {
-    {"n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
-     "first tokens of the context, seen by every row"},
-    {"n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
-     "last tokens that a row sees, itself among them"},
-    {"block", OptionKind::kInteger, "128", "tokens", 1, 512, "", "tokens of a block"},
-    {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
-    {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
-     "rows of a step, which look up the same blocks"},
-    {"last", OptionKind::kInteger, "32", "tokens", 1, 1 << 16, "",
-     "rows of a prompt's last step: the question, and little more"},
-    {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
-     "blocks kept in memory; the others lie in a temporary file"},
-    {"heads", OptionKind::kText, "", "", 0, 0, "",
-     "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed"},
-    {"early", OptionKind::kChoice, "average", "", 0, 0, "average|window",
-     "layers before the first retrieval head: look up by all heads, or see the window only"},
-    {"vote", OptionKind::kBool, "true", "", 0, 0, "",
-     "a layer takes what the retrieval heads up to it vote for", "heads"},
-    {"theta", OptionKind::kText, "0.9", "quantile", 0, 0, "",
-     "what a block's map must pass to count for a span; one number, or one per layer, with /"},
-    {"phi", OptionKind::kText, "0.1", "IoU", 0, 0, "",
-     "most overlap of two spans; one number, or one per layer, with /"},
-    {"spans", OptionKind::kInteger, "4", "spans", 1, 512, "", "most spans of a block"},
-    {"vectors", OptionKind::kInteger, "12", "vectors", 1, 512, "", "most index vectors of a block"},
-    {"lambda", OptionKind::kText, "3", "", 0, 0, "",
-     "how fast a span that its neighbours know gets fewer vectors; one, or one per layer, with /"},
-    {"lambda_first", OptionKind::kReal, "20", "", 0, 1000, "",
-     "the same in the first eighth of the layers", "one lambda"},
-    {"ratio", OptionKind::kChoice, "row", "", 0, 0, "row|col|rowcol",
-     "neighbours of a span: tokens before it, after it, or both"},
-    {"queries", OptionKind::kChoice, "spans", "", 0, 0, "spans|rows",
-     "what looks up: index tokens of the step's spans, or its last query_rows rows (ours)"},
-    {"query_rows", OptionKind::kInteger, "1", "tokens", 1, 1 << 16, "",
-     "how many of the last rows look up", "queries=rows"},
-    {"similarity", OptionKind::kChoice, "sum", "", 0, 0, "sum|max",
-     "of two spans: the sum over pairs of vectors, or the best pair (ours)"},
-    {"decode", OptionKind::kChoice, "persistent", "", 0, 0, "persistent|refresh",
-     "generated tokens keep the last step's blocks, or look up again (ours)"},
-    {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
-     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
-};
-
-}  // namespace
-
-MethodInfo ltri_method() {
-  MethodInfo info;
-  info.name = "ltri";
-  info.summary =
-      "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
-  info.when = "finding facts in texts far beyond memory and trained length, at linear cost";
-  info.keeps =
-      "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
-      "heads choose what each step looks up";
-  info.harms =
-      "models whose retrieval heads are not known, and what must be read from many places at once";
-  info.paper =
-      "Tang et al. 2024, Ltri-LLM: Streaming Long Context Inference for LLMs with Training-Free "
-      "Dynamic Triangular Attention Pattern";
-  info.options = kOptions;
-  info.make = make;
-  return info;
+  return o;
 }
 
 }  // namespace longhaul

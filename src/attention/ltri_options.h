@@ -1,7 +1,6 @@
 #pragma once
 // The options of Ltri-LLM, read and checked (docs/methods/ltri.md).
 
-#include <memory>
 #include <vector>
 
 #include "attention/context_blocks.h"
@@ -36,6 +35,7 @@ struct LtriOptions {
   std::vector<LtriLayer> layers;
 };
 
-std::unique_ptr<AttentionMethod> make_ltri(const LtriOptions& options, const ModelShape& shape);
+/// Throws UserError when settings contradict each other or do not fit the model's layers and heads.
+LtriOptions ltri_options(const MethodOptions& options, const ModelShape& shape);
 
 }  // namespace longhaul

@@ -46,6 +46,15 @@ struct PromptFacts {
   int chunk = 0;            ///< cap on the rows of a pass
 };
 
+/// When a method decides what stays of a prompt. Where the end of the prompt, which is the
+/// question, has a say in it, a text is no good read before its question is known.
+enum class PromptChoice : uint8_t {
+  kWhileReading,   ///< by what has been read so far; or everything stays
+  kByInstruction,  ///< it is read by the instruction at its end, and not without one
+  kByLastRow,      ///< while it is read, and once more by its last row
+  kAtEnd,          ///< once all of it has been read; until then it is read as dense attention does
+};
+
 /// One forward pass over `count` of the prompt's new tokens. The passes that keep what they read
 /// cover the new tokens once, in order; the last pass is one of them and yields the logits of the
 /// next token. A pass that discards reads tokens ahead of their turn or once more: its rows go into
@@ -117,7 +126,7 @@ class LayerStep {
     Buffer<float> rotated_q, rotated_k;
     std::vector<AttendTask> tasks;
     int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far
-    int64_t dense_pairs = 0;  ///< what full causal attention would have computed
+    int64_t dense_pairs = 0;  ///< what dense attention would have computed (causal_pairs.h)
     double seconds = 0;       ///< spent in attend()
     /// Sees the tasks of every attend() before they run (analyses, tests).
     std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
@@ -152,6 +161,8 @@ class AttentionMethod {
     (void)prompt;
     return 0;
   }
+
+  virtual PromptChoice prompt_choice() const { return PromptChoice::kWhileReading; }
 
   /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
   virtual int preferred_chunk() const { return 0; }

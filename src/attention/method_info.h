@@ -19,6 +19,9 @@ struct MethodInfo {
   std::unique_ptr<AttentionMethod> (*make)(const MethodOptions& options, const ModelShape& shape);
   std::string_view keeps = "";  ///< one sentence: what stays or is seen, what is gone for good
   std::string_view harms = "";  ///< one sentence: what is answered worse with it
+  /// A condition (attention/option_condition.h) that its options must meet to make it, where no
+  /// default does for every model; empty: none.
+  std::string_view needs = "";
 };
 
 }  // namespace longhaul

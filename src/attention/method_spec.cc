@@ -106,6 +106,14 @@ void MethodSpec::refuse_idle(bool given_only) const {
   }
 }
 
+void MethodSpec::refuse_lacking() const {
+  OptionInfo whole{};  // the method, as if it were an option
+  whole.only_with = info_->needs;
+  if (!idle(whole)) return;
+  user_error("--attention {}: needs {}; 'longhaul methods {}' explains", info_->name, info_->needs,
+             info_->name);
+}
+
 std::optional<MethodSpec> MethodSpec::part(const OptionInfo& option) const {
   if (option.kind != OptionKind::kMethodOptions || idle(option)) return std::nullopt;
   return parse_part(options_.text(option.method_key), options_.text(option.key), methods_);
@@ -194,6 +202,7 @@ uint64_t MethodSpec::fingerprint() const {
 
 std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {
   const MethodSpec spec = for_model(shape);
+  spec.refuse_lacking();
   MethodOptions used = spec.options_;
   for (const OptionInfo& option : info_->options) {
     if (!spec.idle(option)) continue;

@@ -42,7 +42,8 @@ class MethodSpec {
   /// Differs where any option does that has an effect, or the contents of a file that one names:
   /// what the method is, while text() may stay the same (after for_model()).
   uint64_t fingerprint() const;
-  /// The method for a model, with its profile.
+  /// The method for a model, with its profile. Throws UserError where that lacks what the method
+  /// needs, and what the method itself refuses.
   std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
 
  private:
@@ -53,6 +54,7 @@ class MethodSpec {
   /// Why an option has no effect; none where it has one. `given_only`: as far as given ones tell.
   std::optional<std::string> idle(const OptionInfo& option, bool given_only = false) const;
   void refuse_idle(bool given_only) const;
+  void refuse_lacking() const;
   bool counts(const OptionInfo& option) const { return is_given(option.key) || !idle(option); }
   /// The method whose options an option holds, before its profile; none where that has no effect.
   std::optional<MethodSpec> part(const OptionInfo& option) const;

@@ -8,9 +8,8 @@
 // attention.
 
 #include <algorithm>
-#include <cmath>
 
-#include "attention/head_patterns.h"
+#include "attention/head_pattern_search.h"
 #include "attention/registry.h"
 #include "attention/sparse_prefill.h"
 #include "attention/vertical_slash.h"
@@ -24,14 +23,6 @@ namespace longhaul {
 namespace {
 
 constexpr int kTile = VerticalSlash::kTile;
-constexpr int64_t kFirstSearched = 2500;  // rows before see little that could be left out
-
-constexpr double kWorthMore = 1e-4;  // of the attention: less is noise between candidates
-
-constexpr HeadPattern kCandidates[] = {
-    {PatternKind::kAShape, 100, 800},         {PatternKind::kVerticalSlash, 30, 800},
-    {PatternKind::kVerticalSlash, 100, 750},  {PatternKind::kVerticalSlash, 500, 700},
-    {PatternKind::kVerticalSlash, 3500, 100}, {PatternKind::kBlocks, 8, 0}};
 
 HeadPattern one_for_all(const MethodOptions& options) {
   constexpr HeadPattern kPublished[] = {{PatternKind::kAShape, 128, 3968},
@@ -70,7 +61,8 @@ class MInference final : public SparsePrefill {
     SparsePrefill::attend(step);
     if (!searching_ || step.decoding || step.begin + step.rows < search_at_) return;
     found_ = true;
-    if (shape_.own_window(step.layer) == 0) search(step);
+    if (shape_.own_window(step.layer) > 0) return;
+    patterns_[static_cast<size_t>(step.layer)] = search(step);
   }
 
   void retain(KvStore&, const Pass&, bool last_of_prompt) override {
@@ -111,24 +103,29 @@ class MInference final : public SparsePrefill {
 
  private:
   bool estimate(LayerStep& step) override {
+    heads_ = patterns_[static_cast<size_t>(step.layer)];
+    look(step);
+    return true;
+  }
+
+  /// What the patterns of heads_ are filled in with.
+  void look(LayerStep& step) {
     const float* queries[] = {step.rotated_q()};
-    const auto& layer = patterns_[static_cast<size_t>(step.layer)];
     const auto has = [&](PatternKind kind) {
-      return std::any_of(layer.begin(), layer.end(),
+      return std::any_of(heads_.begin(), heads_.end(),
                          [kind](const HeadPattern& p) { return p.kind == kind; });
     };
     if (has(PatternKind::kVerticalSlash)) {
       last_.look(step, queries, last_rows_);
-      choose_lines(layer);
+      choose_lines();
     }
     if (has(PatternKind::kBlocks)) average_keys(step);
-    return true;
   }
 
-  void choose_lines(const std::vector<HeadPattern>& layer) {
-    lines_.resize(layer.size());
-    parallel_for(static_cast<int64_t>(layer.size()), [&](int64_t head, int) {
-      const HeadPattern& p = layer[static_cast<size_t>(head)];
+  void choose_lines() {
+    lines_.resize(heads_.size());
+    parallel_for(std::ssize(heads_), [&](int64_t head, int) {
+      const HeadPattern& p = heads_[static_cast<size_t>(head)];
       if (p.kind != PatternKind::kVerticalSlash) return;
       const int h = static_cast<int>(head);
       lines_[static_cast<size_t>(head)].choose(last_.columns(h), p.vertical, last_.diagonals(h),
@@ -136,19 +133,8 @@ class MInference final : public SparsePrefill {
     });
   }
 
-  void average_keys(const LayerStep& step) {
-    const int64_t keys = step.begin + step.rows, blocks = (keys + kTile - 1) / kTile;
-    means_.resize(static_cast<size_t>(step.kv_heads));
-    for (int h = 0; h < step.kv_heads; ++h) {
-      auto& means = means_[static_cast<size_t>(h)];
-      means.resize(static_cast<size_t>(blocks * shape_.head_dim));
-      mean_keys(step.store->rows(step.layer, h), keys, kTile, means.data());
-    }
-  }
-
   void choose(const LayerStep& step, const RowTile& tile, TileKeys& keys) const override {
-    const HeadPattern& p =
-        patterns_[static_cast<size_t>(step.layer)][static_cast<size_t>(tile.head)];
+    const HeadPattern& p = heads_[static_cast<size_t>(tile.head)];
     if (p.kind == PatternKind::kAShape) {
       keys.set_a_shape(p.vertical, p.slash);
     } else if (p.kind == PatternKind::kVerticalSlash) {
@@ -165,52 +151,28 @@ class MInference final : public SparsePrefill {
     std::vector<float> query(static_cast<size_t>(dim)), scores(static_cast<size_t>(blocks));
     mean_query(step.workspace->rotated_q.data(), shape_.heads, dim, tile.head, tile.row_begin,
                tile.row_begin + tile.row_count, query.data());
-    mean_scores(query.data(), means_[static_cast<size_t>(tile.head / step.group())].data(), blocks,
-                dim, 1.0f, scores.data());
+    mean_scores(query.data(), means(tile.head / step.group()), blocks, dim, 1.0f, scores.data());
     for (const int32_t block : top_indices(scores, count)) {
       keys.add(int64_t{block} * kTile, int64_t{block + 1} * kTile);
     }
   }
 
-  /// Every candidate for all heads; a head keeps the one under which its rows lose least of their
-  /// softmax denominators. The step's result becomes that of dense attention.
-  void search(LayerStep& step) {
+  /// The layer's patterns for all passes to come. The step's result becomes that of dense
+  /// attention.
+  std::vector<HeadPattern> search(const LayerStep& step) {
     const size_t results = static_cast<size_t>(step.rows * shape_.heads);
-    std::vector<float> dense(results), sparse(results);
-    std::vector<float> out(results * static_cast<size_t>(shape_.head_dim));
-    auto& layer = patterns_[static_cast<size_t>(step.layer)];
-    step.lse = dense.data();
-    attend_dense(step, step.rows);
-    std::vector<HeadPattern> best = layer;
-    for (HeadPattern& b : best) b.score = -1;
-    float* const result = step.out;
-    step.out = out.data();
-    step.lse = sparse.data();
-    for (const HeadPattern& candidate : kCandidates) {
-      std::fill(layer.begin(), layer.end(), candidate);
-      estimate(step);
-      attend_tiles(step, 0);
-      for (size_t head = 0; head < layer.size(); ++head) {
-        const double caught = share_caught(step, head, dense, sparse);
-        if (caught < best[head].score + kWorthMore) continue;
-        best[head] = candidate;
-        best[head].score = caught;
-      }
-    }
-    layer = best;
-    step.out = result;
-    step.lse = nullptr;
-  }
-
-  double share_caught(const LayerStep& step, size_t head, const std::vector<float>& dense,
-                      const std::vector<float>& sparse) const {
-    const int64_t first = std::clamp<int64_t>(kFirstSearched - step.begin, 0, step.rows - 1);
-    double sum = 0;
-    for (int64_t r = first; r < step.rows; ++r) {
-      const size_t at = static_cast<size_t>(r * shape_.heads) + head;
-      sum += std::exp(static_cast<double>(sparse[at]) - dense[at]);
-    }
-    return sum / static_cast<double>(step.rows - first);
+    std::vector<float> dense_lse(results), unused(results * static_cast<size_t>(shape_.head_dim));
+    LayerStep dense = step, trial = step;
+    dense.lse = dense_lse.data();
+    attend_dense(dense, step.rows);
+    trial.out = unused.data();
+    return search_patterns({step.begin, step.rows, shape_.heads, dense_lse},
+                           [&](const HeadPattern& candidate, std::span<float> lse) {
+                             heads_.assign(static_cast<size_t>(shape_.heads), candidate);
+                             trial.lse = lse.data();
+                             look(trial);
+                             attend_tiles(trial, 0);
+                           });
   }
 
   ModelShape shape_;
@@ -220,9 +182,9 @@ class MInference final : public SparsePrefill {
   bool searching_ = false;
   bool found_ = false;  // in the pass that is being read
   HeadPatterns patterns_;
+  std::vector<HeadPattern> heads_;  // of the tiles that choose: the layer's, or a candidate's
   LastRows last_;
-  std::vector<VerticalSlash> lines_;       // [heads]
-  std::vector<std::vector<float>> means_;  // [kv_heads][blocks, head_dim]
+  std::vector<VerticalSlash> lines_;  // [heads], of vertical_slash heads
 };
 
 constexpr OptionInfo kOptions[] = {

@@ -8,14 +8,10 @@
 #include "text/printable.h"
 
 namespace longhaul {
+namespace {
 
-std::map<std::string, std::string> read_profile(const std::string& prefix,
-                                                std::string_view method) {
+std::map<std::string, std::string> read_options(const std::filesystem::path& path) {
   std::map<std::string, std::string> options;
-  if (prefix.empty()) return options;
-  const std::filesystem::path path = prefix + std::string(method) + ".json";
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return options;
   const nlohmann::json profile = read_json_file(path);
   const auto found = profile.find("options");
   if (found == profile.end() || !found->is_object()) {
@@ -40,6 +36,21 @@ std::map<std::string, std::string> read_profile(const std::string& prefix,
     }
   }
   return options;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> read_profile(const std::string& prefix,
+                                                std::string_view method) {
+  if (prefix.empty()) return {};
+  const std::filesystem::path path = prefix + std::string(method) + ".json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  try {
+    return read_options(path);
+  } catch (const UserError& problem) {
+    user_error("--attention {}: {}", method, problem.what());
+  }
 }
 
 }  // namespace longhaul

@@ -13,7 +13,7 @@
 namespace longhaul {
 
 /// The options of the profile at `prefix` + `method` + ".json"; none when there is no such file.
-/// {"file": NAME} becomes a path beside the profile. Throws UserError naming file and key.
+/// {"file": NAME} becomes a path beside the profile. Throws UserError naming method, file and key.
 std::map<std::string, std::string> read_profile(const std::string& prefix, std::string_view method);
 
 }  // namespace longhaul

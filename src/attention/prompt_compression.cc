@@ -6,6 +6,7 @@
 #include "attention/observed_rows.h"
 #include "attention/placed_rows.h"
 #include "attention/restored_lists.h"
+#include "attention/top_and_ends.h"
 #include "base/byte_stream.h"
 
 namespace longhaul {
@@ -23,6 +24,7 @@ class CompressedPrompt final : public AttentionMethod {
   }
 
   int numbers_per_row() const override { return how_.by_all_rows ? 2 : 1; }  // its token, its sum
+  PromptChoice prompt_choice() const override { return PromptChoice::kAtEnd; }
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     observed_.clear();
@@ -97,10 +99,9 @@ class CompressedPrompt final : public AttentionMethod {
 std::vector<int32_t> compressed_rows(std::span<const float> paid, int64_t budget, int64_t window,
                                      int kernel, Pooling pooling) {
   const size_t early = paid.size() - static_cast<size_t>(window);
-  const std::vector<float> scores = pooled(paid.first(early), kernel, pooling);
-  std::vector<int32_t> rows = top_indices(scores, budget - window);
-  for (size_t row = early; row < paid.size(); ++row) rows.push_back(static_cast<int32_t>(row));
-  return rows;
+  std::vector<float> scores = pooled(paid.first(early), kernel, pooling);
+  scores.resize(paid.size());
+  return top_and_ends(scores, 0, window, budget);
 }
 
 std::unique_ptr<AttentionMethod> make_prompt_compression(PromptCompression how,

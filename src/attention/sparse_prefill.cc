@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "ops/block_mass.h"
 #include "ops/line_sums.h"
+#include "ops/mean_keys.h"
 
 namespace longhaul {
 namespace {
@@ -96,6 +97,16 @@ void SparsePrefill::attend_tiles(LayerStep& step, int first) {
     step.workspace->seconds += watch.seconds();
     step.attend(queries, tasks);
     first = end;
+  }
+}
+
+void SparsePrefill::average_keys(const LayerStep& step) {
+  const int64_t keys = step.begin + step.rows, tiles = (keys + tile_ - 1) / tile_;
+  means_.resize(static_cast<size_t>(step.kv_heads));
+  for (int h = 0; h < step.kv_heads; ++h) {
+    auto& of_head = means_[static_cast<size_t>(h)];
+    of_head.resize(static_cast<size_t>(tiles * step.shape->head_dim));
+    mean_keys(step.store->rows(step.layer, h), keys, tile_, of_head.data());
   }
 }
 

@@ -36,6 +36,11 @@ class SparsePrefill : public AttentionMethod {
   /// Rows from `first` on, by choose().
   void attend_tiles(LayerStep& step, int first);
 
+  /// Averages the keys of the context so far by tiles of the grid.
+  void average_keys(const LayerStep& step);
+  /// [tiles, head_dim] of a KV head; the last tile may have fewer keys.
+  const float* means(int kv_head) const { return means_[static_cast<size_t>(kv_head)].data(); }
+
  private:
   int dense_rows(const LayerStep& step) const;
   std::vector<RowTile> tiles_of(const LayerStep& step, int begin, int end) const;
@@ -45,6 +50,7 @@ class SparsePrefill : public AttentionMethod {
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
   std::vector<TileKeys> keys_;
+  std::vector<std::vector<float>> means_;  // [kv_heads][tiles, head_dim]
 };
 
 /// How much attention the last rows of a step, at most `most`, pay to every key and distance,

@@ -8,46 +8,33 @@
 #include <algorithm>
 
 #include "attention/registry.h"
-#include "attention/restored_lists.h"
-#include "attention/sink_recent.h"
+#include "attention/sink_recent_method.h"
 
 namespace longhaul {
 namespace {
 
-class StreamingLlm final : public AttentionMethod {
+class StreamingLlm final : public SinkRecentMethod {
  public:
-  StreamingLlm(int64_t sink, int64_t recent) : sink_(sink), recent_(recent) {}
+  using SinkRecentMethod::SinkRecentMethod;
 
   void attend(LayerStep& step) override {
     const int64_t before = step.store->length(step.layer, 0);
-    const int64_t recent_from = std::max(sink_, before - recent_);  // row of the store
+    const int64_t recent_from = std::max(sink(), before - recent());  // row of the store
     step.store->append(step.layer, step.rows, step.k, step.v);
     const int64_t after = before + step.rows;
 
-    const int64_t position = before - recent_from + sink_;  // of row 0: the length of the kept list
+    const int64_t position =
+        before - recent_from + sink();  // of row 0: the length of the kept list
     const Rotations& rotations = rotations_.up_to(step.shape->rope, position + step.rows);
     const float* queries[] = {
         step.rotated(step.q, step.shape->heads, rotations, position, rotated_q_)};
 
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
-      add(step, head, 0, std::min(sink_, after), 0);
-      add(step, head, recent_from, after, sink_);
+      add(step, head, 0, std::min(sink(), after), 0);
+      add(step, head, recent_from, after, sink());
     }
     step.attend(queries, segments_, 2, &rotations, position);
-  }
-
-  void retain(KvStore& store, const Pass&, bool) override { drop_middle(store, sink_, recent_); }
-
-  int numbers_per_row() const override { return 1; }  // its token
-  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    return layout.bytes_for(std::min(tokens, most_rows(layout, sink_, recent_, chunk)));
-  }
-
-  int64_t longest_context(const ModelShape&) const override { return 0; }
-
-  void check_restored(const KvStore& store, int64_t) const override {
-    for (int l = 0; l < store.layout().layers(); ++l) expect_equal_lists(store, l);
   }
 
  private:
@@ -65,7 +52,6 @@ class StreamingLlm final : public AttentionMethod {
     segments_.push_back(keys);
   }
 
-  int64_t sink_, recent_;  // tokens
   RotationBuffer rotations_;
   Buffer<float> rotated_q_;
   std::vector<KeySegment> segments_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "attention/kept_rows.h"
 #include "attention/observed_rows.h"
@@ -13,6 +12,7 @@
 #include "attention/restored_lists.h"
 #include "attention/stride_eviction.h"
 #include "attention/stride_passes.h"
+#include "attention/top_and_ends.h"
 #include "base/byte_stream.h"
 #include "ops/ranking.h"
 
@@ -44,6 +44,7 @@ class Tova final : public AttentionMethod {
   }
 
   int numbers_per_row() const override { return 1; }  // its token
+  PromptChoice prompt_choice() const override { return PromptChoice::kByLastRow; }
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int) const override {
     for (const int64_t window : shape_.window) {
       if (window > 0) return layout.bytes_for(tokens);
@@ -88,6 +89,8 @@ class EasyKvTova final : public StrideEviction {
   EasyKvTova(const StrideBudget& budget, const ModelShape& model)
       : StrideEviction(budget, model), paid_(static_cast<size_t>(model.layers)) {}
 
+  PromptChoice prompt_choice() const override { return PromptChoice::kByLastRow; }
+
  private:
   void observe(LayerStep& step, PlacedRows& rows) override {
     std::vector<float>& paid = paid_[static_cast<size_t>(step.layer)];
@@ -96,11 +99,8 @@ class EasyKvTova final : public StrideEviction {
   }
 
   void forget(KvStore& store, int layer, int64_t length) override {
-    std::vector<float>& paid = paid_[static_cast<size_t>(layer)];
-    const float most = std::numeric_limits<float>::infinity();
-    std::fill_n(paid.begin(), how().sink, most);
-    std::fill_n(paid.rbegin(), how().recent, most);
-    const std::vector<int32_t> kept = top_indices(paid, length);
+    const std::vector<float>& paid = paid_[static_cast<size_t>(layer)];
+    const std::vector<int32_t> kept = top_and_ends(paid, how().sink, how().recent, length);
     for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
       store.keep(layer, head, kept);
     }

@@ -131,6 +131,10 @@ std::vector<bool> triangle_layers(const MethodOptions& o, const ModelShape& shap
       user_error("--attention trianglemix: layers: '{}' must be a layer of the model, 0 to {}",
                  value, shape.layers - 1);
     }
+    if (triangle[static_cast<size_t>(layer)]) {
+      user_error("--attention trianglemix: layers={}: layer {} is named twice", o.text("layers"),
+                 layer);
+    }
     triangle[static_cast<size_t>(layer)] = true;
   }
   if (!o.text("layers").empty()) return triangle;

@@ -59,14 +59,16 @@ class XAttention final : public SparsePrefill {
     for (int64_t group = first; group < end;) {
       const int64_t row = group * stride_;
       const int64_t stop = std::min(end, (row / kBlock * kBlock + kRowsAtOnce) / stride_);
-      score(step, group, stop);
+      weigh_groups(step, group, stop);
+      choose_blocks(step, group, stop);
       group = stop;
     }
     return true;
   }
 
-  /// Scores and choices of the row blocks of groups [first, end).
-  void score(LayerStep& step, int64_t first, int64_t end) {
+  /// mass_: what groups [first, end) of rows pay to every block of keys, by the softmax of their
+  /// antidiagonal sums over the groups of keys up to their own.
+  void weigh_groups(LayerStep& step, int64_t first, int64_t end) {
     const int width = stride_ * shape_.head_dim, group = step.group(), per_block = kBlock / stride_;
     const int64_t rows = end - first, blocks = block_count(end, per_block);
     lay_out_queries(step, first, rows);
@@ -91,7 +93,12 @@ class XAttention final : public SparsePrefill {
       masses.push_back(mass_.data() + h * each);
     }
     block_mass(call, tasks, per_block, masses);
+  }
 
+  /// For every head and block of rows, as far as groups [first, end) of them go: its key blocks.
+  void choose_blocks(const LayerStep& step, int64_t first, int64_t end) {
+    const int group = step.group(), per_block = kBlock / stride_;
+    const int64_t rows = end - first, blocks = block_count(end, per_block);
     const int64_t first_tile = first / per_block, last_tile = (end - 1) / per_block;
     parallel_for(shape_.heads * (last_tile - first_tile + 1), [&](int64_t i, int) {
       const int head = static_cast<int>(i % shape_.heads);
@@ -99,9 +106,9 @@ class XAttention final : public SparsePrefill {
       const int64_t from = std::max(first, tile * per_block),
                     to = std::min(end, (tile + 1) * per_block);
       std::vector<float> scores(static_cast<size_t>(tile + 1));
+      const float* masses = mass_.data() + head / group * rows * group * blocks;
       for (int64_t g = from; g < to; ++g) {
-        const float* row = masses[static_cast<size_t>(head / group)] +
-                           ((g - first) * group + head % group) * blocks;
+        const float* row = masses + ((g - first) * group + head % group) * blocks;
         for (size_t b = 0; b < scores.size(); ++b) scores[b] += row[b];
       }
       const double tau = thresholds_[static_cast<size_t>(step.layer)][static_cast<size_t>(head)];

@@ -67,6 +67,19 @@ TEST(DuoGates, RefusesOtherShapesAndTextThatIsNone) {
   EXPECT_TRUE(has(error_of([&] { read_gates(folder.path() / "none.tsv", heads); }), {"none.tsv"}));
 }
 
+TEST(DuoGates, RefusalsNameTheOption) {
+  const TempFolder folder;
+  const std::vector<int> heads = {2};
+  const auto file = folder.write("g.tsv", "1 1 1\n");
+  EXPECT_EQ(error_of([&] { read_gates(file, heads); }),
+            "--attention duo: gates=" + file.string() +
+                ": line 1 has 3 columns, layer 0 of the model has 2 KV heads");
+  const std::string none = (folder.path() / "none.tsv").string();
+  EXPECT_EQ(
+      error_of([&] { MethodSpec::parse("duo:gates=" + none).make(small_shape(1, 2, 1, 32)); }),
+      "--attention duo: gates=" + none + ": cannot open: No such file or directory");
+}
+
 // What models/nano/README.md says of the searched heads, and that no tie decides between them.
 TEST(DuoGates, NanosOwnKeepTheNineSearchedHeads) {
   const HeadGates gates = read_gates(LONGHAUL_MODELS "/nano/duo_gates.tsv", std::vector(12, 3));
@@ -197,11 +210,14 @@ TEST_F(Duo, LayersWithAWindowOfTheirOwnStayAsTheyAre) {
 }
 
 TEST_F(Duo, RefusesWhatItCannotDecide) {
-  const auto undecided = MethodSpec::parse("duo").make(shape_);
-  EXPECT_TRUE(has(error_of([&] {
-                    undecided->prepare({0, 5, 0, 64});
-                  }),
-                  {"--attention duo", "gates=FILE is needed"}));
+  for (const char* undecided : {"duo", "duo:gates=", "duo:sparsity=0.75", "duo:sparsity=0.999"}) {
+    EXPECT_TRUE(has(error_of([&] { MethodSpec::parse(undecided).make(shape_); }),
+                    {"--attention duo: needs gates or sparsity=0|1"}))
+        << undecided;
+  }
+  for (const char* decided : {"duo:sparsity=0", "duo:sparsity=1", "duo:sparsity=1.0"}) {
+    EXPECT_NO_THROW(MethodSpec::parse(decided).make(shape_)) << decided;
+  }
   const ModelShape other = small_shape(4, 2, 2, 32);
   EXPECT_TRUE(has(error_of([&] { MethodSpec::parse("duo:gates=" + file_.string()).make(other); }),
                   {"g.tsv", "3 rows", "4 layers"}));

@@ -103,6 +103,29 @@ TEST(H2o, SumsHoldAllAttentionThatWasCounted) {
   }
 }
 
+/// With equal attention to all, the newest keys were seen by the fewest rows. In a stream the rows
+/// before the first cut tie with one another, and of equal sums the earlier stays.
+TEST(H2o, UniformAttentionForgetsWhatLiesBeforeTheRecentRows) {
+  for (const int chunk : {5, 200}) {
+    for (const auto& [spec, first] :
+         {std::pair<const char*, int64_t>{"h2o:budget=30,stride=8,recent=6", 34 - 6},  // 34 + 7 * 8
+          {"h2o:mode=oneshot,budget=30,recent=6", 30 - 6}}) {
+      SCOPED_TRACE(testing::Message() << spec << " chunk " << chunk);
+      const ModelShape shape = small_shape(2, 2, 3, 32);
+      const auto h2o = MethodSpec::parse(spec).make(shape);
+      MethodRun run(shape, *h2o, DType::F32, 90);
+      for (LayerInputs& in : run.inputs) std::fill(in.q.begin(), in.q.end(), 0.0f);
+      run.prompt(90, chunk);
+      std::vector<int64_t> want(static_cast<size_t>(first + 6));
+      std::iota(want.begin(), want.begin() + first, 0);
+      std::iota(want.begin() + first, want.end(), 84);
+      for (int layer = 0; layer < 2; ++layer) {
+        for (int head = 0; head < 2; ++head) EXPECT_EQ(tokens_of(run.store, layer, head), want);
+      }
+    }
+  }
+}
+
 TEST(H2o, OneshotKeepsTheLargestSumsAndTheEnd) {
   for (const int group : {1, 2, 3, 8}) {
     for (const int chunk : {1, 33, 200}) {

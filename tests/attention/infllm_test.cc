@@ -2,6 +2,7 @@
 
 #include "attention/attention_by_distance.h"
 #include "attention/context_blocks.h"
+#include "attention/eviction_oracle.h"
 #include "attention/infllm_oracle.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -14,8 +15,10 @@ using testing_support::BlockOracle;
 using testing_support::error_of;
 using testing_support::expect_by_distance;
 using testing_support::largest_difference;
+using testing_support::LayerInputs;
 using testing_support::MethodRun;
 using testing_support::OracleOptions;
+using testing_support::rotated_row;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
@@ -201,7 +204,7 @@ TEST(InfLlm, WithoutBlocksTokensAreFarOrForgotten) {
 
 TEST(InfLlm, IsLmInfiniteButForTheTokenThatAges) {
   // Steps of one row and blocks of one token: all that is older than the window is init, forgotten,
-  // or the one token that ages in this step.
+  // or the one token that ages in this step. It joins the softmax at the distance of init.
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = make("infllm:n_init=6,n_local=40,block=1,topk=0,chunk=1,repr_topk=1", shape);
   const auto other = make("lminfinite:global=6,local=40,limit=39", shape);
@@ -211,8 +214,25 @@ TEST(InfLlm, IsLmInfiniteButForTheTokenThatAges) {
     each->decode(10);
   }
   for (size_t l = 0; l < 2; ++l) {
-    for (size_t i = 0; i < static_cast<size_t>(46 * shape.heads * 32); ++i) {  // init is not full
-      ASSERT_NEAR(run.out[l][i], lm.out[l][i], 2e-5) << l << " " << i;
+    const LayerInputs& in = run.inputs[l];
+    const auto weight = [&](int64_t i, int64_t j, int head) {
+      const auto q = rotated_row(shape, in.q, i, 4, head, std::min<int64_t>(i - j, 39));
+      const auto k = rotated_row(shape, in.k, j, 2, head / 2, 0);
+      return std::exp(shape.scale * std::inner_product(q.begin(), q.end(), k.begin(), 0.0));
+    };
+    for (int64_t i = 0; i < 150; ++i) {
+      const int64_t aged = i - 40;
+      for (int head = 0; head < 4; ++head) {
+        double seen = 0;
+        for (int64_t j = 0; j <= i; ++j) seen += i - j < 40 || j < 6 ? weight(i, j, head) : 0;
+        const double more = aged < 6 ? 0 : weight(i, aged, head);
+        for (int64_t t = 0; t < 32; ++t) {
+          const size_t at = static_cast<size_t>((i * 4 + head) * 32 + t);
+          const double v = aged < 6 ? 0 : in.v[static_cast<size_t>((aged * 2 + head / 2) * 32 + t)];
+          ASSERT_NEAR(run.out[l][at], (lm.out[l][at] * seen + v * more) / (seen + more), 3e-5)
+              << "layer " << l << " token " << i;
+        }
+      }
     }
   }
   expect_by_distance(run, [](int, int, int64_t i, int64_t j) -> std::optional<int64_t> {

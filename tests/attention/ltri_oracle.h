@@ -200,7 +200,7 @@ class LtriLayerOracle : public BlockOracle {
   size_t known_ = 0;
 };
 
-/// The steps of `run`: prompts in chunks of 24, their last `last` tokens together.
+/// The steps of `run`: prompts in chunks of `rows`, their last `last` tokens together.
 struct LtriSteps {
   LtriSteps(const MethodRun& run, const LtriRules& r, const OracleOptions& options = {})
       : rules(r) {
@@ -216,10 +216,10 @@ struct LtriSteps {
     }
     done += rows;
   }
-  void prompt(int64_t tokens) {
+  void prompt(int64_t tokens, int64_t rows = 24) {
     const int64_t end = done + tokens, last = std::max(done, end - rules.last);
-    while (done < last) step(std::min<int64_t>(24, last - done), false);
-    while (done < end) step(std::min<int64_t>(24, end - done), false);
+    while (done < last) step(std::min(rows, last - done), false);
+    while (done < end) step(std::min(rows, end - done), false);
   }
   void decode(int64_t tokens) {
     for (int64_t i = 0; i < tokens; ++i) step(1, true);

@@ -74,6 +74,25 @@ TEST(Ltri, EqualsItsDefinitionWithOtherRules) {
   expect_definition(text + ",queries=rows,ratio=col", rules);
 }
 
+TEST(Ltri, AStepIsAtMostTheChunkThatIsAllowed) {
+  LtriRules rules;
+  rules.heads = {-1, 3};
+  rules.weights = {0, 1};
+  const ModelShape shape = small_shape(2, 2, 2, 32);
+  for (const int64_t rows : {1, 7, 16}) {
+    SCOPED_TRACE(rows);
+    const auto method = make(std::string(kSmall) + ",heads=1.3", shape);
+    MethodRun run(shape, *method, DType::F32, 205);
+    LtriSteps steps(run, rules);
+    run.prompt(200, static_cast<int>(rows));
+    run.decode(5);
+    steps.prompt(200, rows);
+    steps.decode(5);
+    steps.expect_equal(run);
+    EXPECT_GT(steps.layers[0]->blocks.size(), 8u);  // of which a step looks up two
+  }
+}
+
 TEST(Ltri, DecodingFromFewBlocksToMany) {
   LtriRules rules;
   rules.heads = {-1, 3};

@@ -220,6 +220,19 @@ TEST(MInference, RefusesFilesThatMakeNoSense) {
                   {"minference", "slash=0"}));
 }
 
+TEST(MInference, RefusalsOfAFileNameTheOption) {
+  const TempFolder folder;
+  const auto file = folder.write("p.json", "[");
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  for (const std::string& name : {file.string(), (folder.path() / "none.json").string()}) {
+    const std::string error = error_of([&] { make("minference:patterns=" + name, shape); });
+    EXPECT_EQ(error.find("--attention minference: patterns=" + name + ": "), 0u) << error;
+  }
+  EXPECT_EQ(error_of([&] { write_patterns(folder.path() / "no" / "p.json", {}); }),
+            "--attention minference: save=" + (folder.path() / "no" / "p.json").string() +
+                ": cannot be written");
+}
+
 TEST(MInference, APromptTooShortForTheSearchIsTold) {
   const TempFolder folder;
   const auto file = folder.path() / "found.json";

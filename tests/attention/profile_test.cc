@@ -168,6 +168,9 @@ TEST(Profile, NamesWhatIsWrongInIt) {
   EXPECT_NE(refused(R"({"options": {"share": 7}})").find("share=7: must be"), std::string::npos);
   EXPECT_NE(refused(R"({"options": {"share": 7}})").find("probe.json"), std::string::npos);
   EXPECT_NE(refused(R"({"options": {"share": [1]}})").find("options.share"), std::string::npos);
+  for (const char* json : {"{}", "{", "[]", R"({"options": {"share": [1]}})"}) {
+    EXPECT_EQ(refused(json).find("--attention probe: /"), 0u) << json;
+  }
 }
 
 }  // namespace

@@ -30,7 +30,14 @@ TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
     }
     const MethodSpec spec = MethodSpec::parse(method.name);
     EXPECT_EQ(spec.text(), method.name);
-    EXPECT_NE(spec.make(small_shape(2, 2, 2, 64)), nullptr) << method.name;
+    const ModelShape shape = small_shape(2, 2, 2, 64);
+    if (method.needs.empty()) {
+      EXPECT_NE(spec.make(shape), nullptr) << method.name;
+    } else {
+      EXPECT_EQ(error_of([&] { spec.make(shape); }),
+                fmt::format("--attention {0}: needs {1}; 'longhaul methods {0}' explains",
+                            method.name, method.needs));
+    }
   }
   EXPECT_TRUE(names.count("dense"));
 }
@@ -66,13 +73,15 @@ bool is_choice(const OptionInfo& option, std::string_view value) {
 TEST(Registry, ConditionsNameOptionsOfTheMethodAndValuesThatTheyHave) {
   int terms = 0;
   for (const MethodInfo& method : attention_methods()) {
-    for (const OptionInfo& option : method.options) {
-      for (const auto& alternative : parse_condition(option.only_with)) {
+    std::vector<std::string_view> conditions = {method.needs};
+    for (const OptionInfo& option : method.options) conditions.push_back(option.only_with);
+    for (const std::string_view condition : conditions) {
+      for (const auto& alternative : parse_condition(condition)) {
         for (const OptionTerm& term : alternative) {
           ++terms;
           const auto named = std::find_if(method.options.begin(), method.options.end(),
                                           [&](const OptionInfo& o) { return o.key == term.key; });
-          ASSERT_NE(named, method.options.end()) << method.name << " " << option.key;
+          ASSERT_NE(named, method.options.end()) << method.name << ": " << condition;
           for (const std::string_view value : term.values) {
             if (named->kind != OptionKind::kChoice) continue;
             EXPECT_TRUE(is_choice(*named, value)) << method.name << " " << term.text;

@@ -12,19 +12,11 @@
 namespace longhaul {
 namespace {
 
+using testing_support::error_if_any;
 using testing_support::MethodRun;
 using testing_support::TempFolder;
 
 constexpr int64_t kTokens = 61;
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// Layers of two KV heads; the middle one has a window of its own.
 ModelShape shape() {
@@ -73,10 +65,10 @@ class Restored : public ::testing::TestWithParam<Case> {};
 TEST_P(Restored, ItsOwnContextIsTaken) {
   Context context(GetParam().method);
   const auto method = context.restored();
-  EXPECT_EQ(error_of([&] { method->check_restored(context.run.store, kTokens); }), "");
+  EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }), "");
   context.run.decode(3);
   const auto later = context.restored();
-  EXPECT_EQ(error_of([&] { later->check_restored(context.run.store, kTokens + 3); }), "");
+  EXPECT_EQ(error_if_any([&] { later->check_restored(context.run.store, kTokens + 3); }), "");
 }
 
 TEST_P(Restored, AListOfAnotherLengthIsRefused) {
@@ -87,7 +79,7 @@ TEST_P(Restored, AListOfAnotherLengthIsRefused) {
     if (GetParam().lists_differ && layer != 1) continue;
     KvStore shorter = store.fork();
     shorter.truncate(layer, 1, shorter.length(layer, 1) - 1);
-    const std::string error = error_of([&] { method->check_restored(shorter, kTokens); });
+    const std::string error = error_if_any([&] { method->check_restored(shorter, kTokens); });
     EXPECT_NE(error.find(fmt::format("layer {} keeps ", layer)), std::string::npos) << error;
     EXPECT_NE(error.find("in list 1, expected "), std::string::npos) << error;
   }
@@ -107,10 +99,10 @@ TEST_P(Restored, RowsThatMustBeInMemoryAreRefusedInTheSlowerTier) {
     }
   }
   const auto method = context.restored();
-  EXPECT_EQ(error_of([&] { method->check_restored(small_pages, kTokens); }), "");
+  EXPECT_EQ(error_if_any([&] { method->check_restored(small_pages, kTokens); }), "");
   const int64_t end = small_pages.length(2, 0);
   small_pages.spill(2, 0, end - 8, end);
-  EXPECT_EQ(error_of([&] { method->check_restored(small_pages, kTokens); }),
+  EXPECT_EQ(error_if_any([&] { method->check_restored(small_pages, kTokens); }),
             "layer 2 has rows of list 0 in the slower tier that must be in memory");
 }
 
@@ -153,7 +145,7 @@ TEST(RestoredState, NumbersOfRowsAreThoseOfTheStore) {
     const int64_t held = context.run.store.length(2, 0);
     for (const int64_t number : {int64_t{-1}, int64_t{0}, held - 1, held + 1, INT64_MAX}) {
       const auto method = context.restored([&](ByteWriter& out) { out.number(number); });
-      EXPECT_EQ(error_of([&] { method->check_restored(context.run.store, kTokens); }),
+      EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }),
                 fmt::format("layer 0 keeps {} rows in list 0, expected {}", held, number))
           << text;
     }
@@ -164,7 +156,7 @@ TEST(RestoredState, AStoreThatForgotIsNoneThatDidNot) {
   for (const char* text : {"snapkv:capacity=24,window=8", "tova:capacity=24,stride=8"}) {
     Context context(text);
     const auto method = context.restored([](ByteWriter& out) { out.number<uint8_t>(0); });
-    EXPECT_EQ(error_of([&] { method->check_restored(context.run.store, kTokens); }),
+    EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }),
               "layer 0 keeps 24 rows in list 0, expected 61")
         << text;
   }
@@ -178,7 +170,7 @@ TEST(RestoredState, FastGenKnowsEveryToken) {
       out.array(std::span<const uint8_t>(std::vector<uint8_t>(6)));
       out.array(std::span<const uint8_t>(std::vector<uint8_t>(classes)));
     });
-    return error_of([&] { method->check_restored(context.run.store, kTokens); });
+    return error_if_any([&] { method->check_restored(context.run.store, kTokens); });
   };
   EXPECT_EQ(check(0, 61), "");
   EXPECT_EQ(check(62, 61), "classes of 61 tokens, a prompt that began at 62, in a context of 61");
@@ -189,7 +181,7 @@ TEST(RestoredState, MInferenceTakesNoPatternThatIsNone) {
   Context context("minference:dense_below=0,vertical=8,slash=8",
                   testing_support::small_shape(1, 1, 1, 16));
   const auto check = [&](uint8_t kind, int64_t vertical, int64_t slash) {
-    return error_of([&] {
+    return error_if_any([&] {
       context.restored([&](ByteWriter& out) {
         out.number<uint8_t>(0);
         out.number(kind);
@@ -218,7 +210,7 @@ TEST(RestoredState, InfLlmHasVectorsOfEveryBlockInTheTypeThatItAdds) {
       out.array(std::span<const uint8_t>(
           std::vector<uint8_t>(static_cast<size_t>(bytes_of(type, elements)))));
     });
-    return error_of([&] { method->check_restored(context.run.store, kTokens); });
+    return error_if_any([&] { method->check_restored(context.run.store, kTokens); });
   };
   const int64_t votes = (kTokens - 3 - 4 * kBlocks) * 2, elements = kBlocks * 2 * 16;
   EXPECT_EQ(check(votes, DType::BF16, elements), "");
@@ -234,7 +226,7 @@ TEST(RestoredState, LtriKnowsNoBlocksThatThereAreNot) {
                   testing_support::small_shape(1, 1, 2, 16));
   // One span of one vector in each block.
   const auto check = [&](const std::vector<int32_t>& chosen, int32_t known, int64_t maps) {
-    return error_of([&] {
+    return error_if_any([&] {
       const auto method = context.restored([&](ByteWriter& out) {
         const int64_t votes = (kTokens - 3 - 4 * kBlocks) * 2;
         out.array(std::span<const float>(std::vector<float>(static_cast<size_t>(votes))));

@@ -87,6 +87,42 @@ TEST(SnapKv, QueryHeadsMayChooseForThemselves) {
   }
 }
 
+/// One query decides in both. Only SnapKV keeps that row whatever it pays itself.
+TEST(SnapKv, WithAWindowOfOneAndNoPoolingItIsTovaOnceForAPrompt) {
+  for (const size_t group : {1u, 3u}) {
+    for (const bool ranks : {true, false}) {
+      SCOPED_TRACE(testing::Message() << "group " << group << " newest ranks " << ranks);
+      const ModelShape shape = small_shape(2, 1, static_cast<int>(group), 32);
+      const auto kept = [&](const char* spec) {
+        const auto method = MethodSpec::parse(spec).make(shape);
+        MethodRun run(shape, *method, DType::F32, 90);
+        for (LayerInputs& in : run.inputs) {  // the newest key: along its own queries, or against
+          for (size_t t = 0; t < 32; ++t) {
+            float sum = 0;
+            for (size_t h = 0; h < group; ++h) sum += in.q[(89 * group + h) * 32 + t];
+            in.k[89 * 32 + t] = ranks ? sum : -sum;
+          }
+        }
+        run.prompt(90, 40);
+        return std::vector{tokens_of(run.store, 0, 0), tokens_of(run.store, 1, 0)};
+      };
+      const auto snap = kept("snapkv:capacity=20,window=1,kernel=1");
+      const auto tova = kept("tova:capacity=20,stride=1000");
+      for (size_t layer = 0; layer < 2; ++layer) {
+        ASSERT_EQ(tova[layer].size(), 20u);
+        ASSERT_EQ(snap[layer].back(), 89);
+        if (ranks) {
+          EXPECT_EQ(snap[layer], tova[layer]);
+        } else {  // TOVA gives the place of the newest to an earlier row
+          EXPECT_LT(tova[layer].back(), 89);
+          EXPECT_TRUE(std::includes(tova[layer].begin(), tova[layer].end(), snap[layer].begin(),
+                                    snap[layer].end() - 1));
+        }
+      }
+    }
+  }
+}
+
 TEST(SnapKv, GeneratedTokensSeeTheKeptRowsAndEachOther) {
   const ModelShape shape = small_shape(2, 1, 3, 32);
   const auto snap = MethodSpec::parse("snapkv:capacity=30,window=8").make(shape);

@@ -171,5 +171,13 @@ TEST(TriangleMix, RefusesALayerThatTheModelLacks) {
   }
 }
 
+TEST(TriangleMix, RefusesALayerThatIsNamedTwice) {
+  const ModelShape shape = small_shape(4, 1, 1, 32);
+  for (const char* layers : {"3/3", "0/2/1/2", "1/01"}) {
+    EXPECT_TRUE(has(error_of([&] { make(fmt::format("trianglemix:layers={}", layers), shape); }),
+                    {"--attention trianglemix: layers=", layers, "named twice"}));
+  }
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -110,19 +110,30 @@ TEST(XAttention, EveryStride) {
   }
 }
 
-TEST(XAttention, AStrideOfOneScoresTheExactMass) {
-  const ModelShape shape = small_shape(1, 1, 1, 32);
-  const auto method = make("xattention", shape);
-  MethodRun run(shape, *method, DType::F32, 300);
-  run.prompt(300, 300);
+/// Blocks by the attention that their rows pay them when they see everything.
+TEST(XAttention, AStrideOfOneChoosesByTheExactMass) {
+  const ModelShape shape = small_shape(1, 1, 2, 32);
+  const auto method = make("xattention:dense_below=0,tau=0.5,stride=1", shape);
+  MethodRun run(shape, *method, DType::F32, 650);
+  run.prompt(650, 650);
   const SparseOracle oracle(run, 0);
-  const auto scores = scores_by_definition(shape, oracle, 0, 1, 300, 1);
-  double mass = 0;
-  for (int64_t i = 128; i < 256; ++i) {
-    const auto p = oracle.row(0, i);
-    mass += std::accumulate(p.begin(), p.begin() + 128, 0.0);
+  Chosen chosen;
+  size_t left_out = 0;
+  for (int head = 0; head < 2; ++head) {
+    for (int64_t block = 0; block < 6; ++block) {
+      std::vector<double> mass(static_cast<size_t>(block + 1));
+      for (int64_t i = block * 128; i < std::min<int64_t>(block * 128 + 128, 650); ++i) {
+        const std::vector<double> p = oracle.row(head, i);
+        for (size_t j = 0; j < p.size(); ++j) mass[j / 128] += p[j];
+      }
+      const auto& blocks = chosen[{head, block}] = chosen_by_definition(mass, 0.5);
+      left_out += mass.size() - blocks.size();
+    }
   }
-  EXPECT_NEAR(scores[0], mass, 1e-9);
+  EXPECT_GT(left_out, 6u);
+  oracle.expect(run, 0, [&](int head, int64_t i, int64_t j) {
+    return chosen.at({head, i / 128}).count(j / 128) > 0;
+  });
 }
 
 TEST(XAttention, UniformAttentionTakesAboutTauOfTheBlocks) {
@@ -177,7 +188,17 @@ TEST(XAttention, ThresholdsOfEveryHeadComeFromAFile) {
   std::ofstream(file) << R"({"thresholds": {"fuse_8": [[0, 1.5]]}})";
   EXPECT_TRUE(has(error(8, 1, 2), {"t.json", "layer 0", "1.5", "0 to 1"}));
   std::ofstream(file) << R"({"table": 3})";
-  EXPECT_TRUE(has(error(8, 1, 2), {"t.json", "thresholds"}));
+  EXPECT_TRUE(has(error(8, 1, 2), {"t.json", "has no 'thresholds'"}));
+}
+
+TEST(XAttention, RefusalsOfAFileNameTheOption) {
+  const TempFolder folder;
+  const auto file = folder.write("t.json", "{");
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  for (const std::string& name : {file.string(), (folder.path() / "none.json").string()}) {
+    const std::string error = error_of([&] { make("xattention:thresholds=" + name, shape); });
+    EXPECT_EQ(error.find("--attention xattention: thresholds=" + name + ": "), 0u) << error;
+  }
 }
 
 TEST(XAttention, RefusesAntidiagonalsThatDoNotFit) {

@@ -1,0 +1,12 @@
+#pragma once
+// What dense attention computes: the measure of what a method saves, and of a prompt's work.
+
+#include <cstdint>
+
+namespace longhaul {
+
+/// (row, key) pairs of one query head for rows [begin, begin + rows) of a context: row t sees keys
+/// 0 to t, of which only the last `window` where that is positive (ModelShape::own_window).
+int64_t causal_pairs(int64_t begin, int64_t rows, int64_t window);
+
+}  // namespace longhaul
