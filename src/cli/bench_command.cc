@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "attention/check_method.h"
 #include "base/error.h"
 #include "base/system_info.h"
 #include "cli/bench_report.h"
@@ -63,6 +64,21 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
   return speeds;
 }
 
+/// Before the first is measured, which may take minutes: what the last would refuse.
+void check_methods(const BenchFlags& flags, const Engine& engine,
+                   const std::vector<SessionOptions>& methods) {
+  int64_t longest = *std::max_element(flags.prompts.begin(), flags.prompts.end());
+  if (flags.steps > 0) {
+    longest = std::max(longest, *std::max_element(flags.depths.begin(), flags.depths.end()));
+  }
+  for (const SessionOptions& options : methods) {
+    check_method(options.attention, engine.model().shape, options.kv_type,
+                 {.tokens = longest,
+                  .instruction = std::min(longest, kBenchInstruction),
+                  .chunk = options.chunk});
+  }
+}
+
 /// Rows begin the process's peak anew: the whole run's is the largest of theirs.
 size_t most_resident(const BenchResults& results, size_t before_methods) {
   size_t most = std::max(before_methods, peak_resident_bytes());
@@ -84,6 +100,7 @@ int run(const BenchFlags& flags) {
   for (SessionOptions& options : methods) {
     options.attention = options.attention.for_model(engine->model().shape);
   }
+  check_methods(flags, *engine, methods);
   Interrupt interrupt;
   BenchResults results;
   results.engine = engine.get();

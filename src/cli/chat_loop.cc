@@ -56,15 +56,32 @@ class Chat {
 
  private:
   /// The documents are read before the first question is there; that costs the first token nothing
-  /// then. Not where a method chooses what it keeps at a prompt's end: it waits for the question.
+  /// then. Not where the end of a prompt has a say in what stays of it: that end is the question.
   void read_ahead() {
     const Engine& engine = session_.engine();
-    if (!session_.options().attention.make(engine.model().shape)->can_rewind()) return;
+    const auto method = session_.options().attention.make(engine.model().shape);
+    if (method->prompt_choice() != PromptChoice::kWhileReading) return;
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
     const std::vector<int32_t> tokens = compose_before_question(prompt_, documents_, engine);
+    warn_of_length(tokens);
     warn_of_other_text(tokens);
-    run_turn(session_, tokens, 0, reading, interrupt_);
+    tell_of(run_turn(session_, tokens, 0, reading, interrupt_));
+  }
+
+  /// What the documents cost, and a reading that was stopped, is told in full; a turn in a line.
+  void tell_of(const RunFacts& facts) {
+    if (options_.quiet) return;
+    const bool in_full = !facts.reading.finished || (!documents_.empty() && !told_of_documents_);
+    told_of_documents_ = told_of_documents_ || facts.reading.finished;
+    std::fputs((in_full ? run_report(facts, session_) : turn_report(facts, session_)).c_str(),
+               stderr);
+  }
+
+  void warn_of_length(const std::vector<int32_t>& tokens) {
+    if (warned_) return;
+    warned_ = warn_beyond_training(session_.engine(), session_.options(),
+                                   static_cast<int64_t>(tokens.size()));
   }
 
   /// Once: from the first turn on the session is this conversation's.
@@ -77,19 +94,16 @@ class Chat {
     const std::vector<int32_t> before = context_;
     try {
       const int64_t instruction = append_user(text);
-      if (!warned_) {
-        warned_ = warn_beyond_training(session_.engine(), session_.options(),
-                                       static_cast<int64_t>(context_.size()));
-      }
+      warn_of_length(context_);
       warn_of_other_text(context_);
       const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
+      tell_of(facts);
       if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
         context_ = before;
         return;
       }
       context_.insert(context_.end(), facts.reply.tokens.begin(), facts.reply.tokens.end());
       reply_closed_ = facts.reply.stop == StopReason::kEndOfReply;
-      if (!options_.quiet) std::fputs(turn_report(facts, session_).c_str(), stderr);
     } catch (const UserError& error) {  // too long, no memory: the conversation goes on without it
       context_ = before;
       std::fprintf(stderr, "error: %s\n", error.what());
@@ -122,8 +136,9 @@ class Chat {
   ChatTemplate chat_;
   std::vector<int32_t> context_;  ///< the conversation; the session may hold less of it
   bool reply_closed_ = true;
-  bool warned_ = false;    ///< of the trained length; once is enough
-  bool compared_ = false;  ///< a loaded session with the first prompt
+  bool warned_ = false;             ///< of the trained length; once is enough
+  bool compared_ = false;           ///< a loaded session with the first prompt
+  bool told_of_documents_ = false;  ///< what reading them cost
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace longhaul {
 
 struct ChatOptions {
   TurnOptions turn;
-  bool quiet = false;            ///< no line of figures after each reply
+  bool quiet = false;            ///< no figures of the documents and of each turn
   std::filesystem::path loaded;  ///< where the session comes from; empty: it is new
 };
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/units.h"
+#include "cli/build_id.h"
 #include "cli/command.h"
 #include "cli/eval_progress.h"
 #include "cli/eval_report.h"
@@ -115,6 +116,7 @@ EvalSettings EvalFlags::settings() const {
   s.data = data;
   s.model = model.model;
   s.version = LONGHAUL_VERSION;
+  s.build = build_id();
   s.command = command_line();
   return s;
 }
@@ -163,6 +165,26 @@ int list_tasks(bool json) {
   return kExitOk;
 }
 
+/// How long it took, and what of it the harness took for itself. Threads that had no sample left
+/// while others still answered are told apart: no harness could have used them.
+std::string time_line(const EvalFlags& flags, const EvalOutcome& outcome) {
+  const size_t fresh = outcome.records.size() - outcome.found;
+  const double all_threads = outcome.seconds * flags.parallel;
+  const double spent = all_threads - outcome.idle_seconds;
+  const double overhead = spent > 0 ? 100 * (1 - outcome.engine_seconds / spent) : 0;
+  std::string line = fmt::format("\n{} answers in {} ({:.1f} % of it outside the engine",
+                                 with_commas(static_cast<int64_t>(fresh)),
+                                 format_seconds(outcome.seconds), overhead);
+  if (flags.parallel > 1 && all_threads > 0) {
+    line += fmt::format(", {:.1f} % of the threads' time idle",
+                        100 * outcome.idle_seconds / all_threads);
+  }
+  line += ")";
+  if (outcome.found > 0) line += fmt::format(", {} were there", outcome.found);
+  if (!flags.out.empty()) line += "; records in " + flags.out;
+  return line + "\n";
+}
+
 void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
                    const std::filesystem::path& folder) {
   const std::vector<RunFolder> runs{read_run(folder)};
@@ -172,6 +194,7 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
     json["finished"] = outcome.finished;
     json["seconds"] = outcome.seconds;
     json["engine_seconds"] = outcome.engine_seconds;
+    json["idle_seconds"] = outcome.idle_seconds;
     if (!flags.out.empty()) json["out"] = flags.out;
     print_json(json);
     return;
@@ -179,16 +202,7 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
   std::fputs(eval_text(results).c_str(), stdout);
   std::fflush(stdout);
   if (flags.quiet) return;
-  const size_t fresh = outcome.records.size() - outcome.found;
-  const double spent = outcome.seconds * flags.parallel;
-  const double overhead = spent > 0 ? 100 * (1 - outcome.engine_seconds / spent) : 0;
-  std::fprintf(
-      stderr, "%s",
-      fmt::format("\n{} answers in {} ({:.1f} % of it outside the engine){}{}\n",
-                  with_commas(static_cast<int64_t>(fresh)), format_seconds(outcome.seconds),
-                  overhead, outcome.found > 0 ? fmt::format(", {} were there", outcome.found) : "",
-                  flags.out.empty() ? "" : "; records in " + flags.out)
-          .c_str());
+  std::fputs(time_line(flags, outcome).c_str(), stderr);
 }
 
 int run(const EvalFlags& flags) {

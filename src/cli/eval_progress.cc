@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "report/method_text.h"
 
 namespace longhaul {
 namespace {
@@ -22,17 +23,12 @@ size_t terminal_width() {
   return known ? size.ws_col : 100;
 }
 
-std::string_view without_options(std::string_view method) {
-  constexpr std::string_view kControl = "control:";
-  return method.substr(0, method.find(':', method.starts_with(kControl) ? kControl.size() : 0));
-}
-
 /// Without its options, unless another method differs in nothing else.
 std::string_view short_name(std::string_view method, const EvalProgress& progress) {
-  const std::string_view name = without_options(method);
+  const std::string_view name = method_name(method);
   const auto alike = std::count_if(
       progress.methods.begin(), progress.methods.end(),
-      [&](const EvalProgress::Method& other) { return without_options(other.name) == name; });
+      [&](const EvalProgress::Method& other) { return method_name(other.name) == name; });
   return alike > 1 ? method : name;
 }
 

@@ -14,17 +14,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string score_text(const Cell& cell, bool nll) {
-  if (cell.score.n == 0) return "-";
-  return nll ? fmt::format("{:.4f}", cell.score.mean)
-             : fmt::format("{:.1f} %", 100 * cell.score.mean);
-}
-
-std::string interval_text(const Cell& cell, bool nll) {
+std::string interval_text(const Metric& metric, const Cell& cell) {
   if (!cell.score.interval) return "";
-  const Interval& interval = *cell.score.interval;
-  return nll ? fmt::format("{:.3f}-{:.3f}", interval.low, interval.high)
-             : fmt::format("{:.0f}-{:.0f}", 100 * interval.low, 100 * interval.high);
+  return fmt::format("{}-{}", metric.text(cell.score.interval->low),
+                     metric.text(cell.score.interval->high));
 }
 
 std::string failures_of(const Cell& cell) {
@@ -35,13 +28,13 @@ std::string failures_of(const Cell& cell) {
   return fmt::format("{} failed", cell.failed);
 }
 
-std::vector<std::string> row_of(const Cell& cell, const std::string& method, int64_t length,
-                                bool nll) {
+std::vector<std::string> row_of(const Metric& metric, const Cell& cell, const std::string& method,
+                                int64_t length) {
   const bool decoded = cell.cost.decode_tokens_per_second > 0;
   return {length > 0 ? with_commas(length) : "own",
           method,
-          score_text(cell, nll),
-          interval_text(cell, nll),
+          cell.score.n == 0 ? "-" : metric.text_with_unit(cell.score.mean),
+          interval_text(metric, cell),
           fmt::format("{}", cell.score.n),
           format_bytes(static_cast<size_t>(cell.cost.kv_bytes)),
           format_seconds(cell.cost.first_token_seconds),
@@ -56,19 +49,19 @@ std::string eval_text(const Results& results) {
   std::string text;
   for (size_t v = 0; v < results.variants().size(); ++v) {
     const TaskVariant& variant = results.variants()[v];
-    const bool nll = variant.metric == "nll";
     Table table({kRight, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kLeft});
-    table.add({"length", "attention", nll ? "nll" : "score", "95 %", "n", "KV", "first token",
+    table.add({"length", "attention", variant.metric.name, "95 %", "n", "KV", "first token",
                "tokens/s", ""});
     for (const int64_t length : results.lengths_of(v)) {
       for (size_t s = 0; s < results.series().size(); ++s) {
         const Cell* cell = results.cell(v, length, s);
         if (cell == nullptr) continue;
-        table.add(row_of(*cell, results.series()[s].method, length, nll));
+        table.add(row_of(variant.metric, *cell, results.series()[s].method, length));
       }
     }
-    text += fmt::format("{}{} ({})\n{}", text.empty() ? "" : "\n", variant.label, variant.rule,
-                        table.text("  "));
+    text += fmt::format("{}{} ({})\n", text.empty() ? "" : "\n", variant.label, variant.rule);
+    if (!variant.source.empty()) text += fmt::format("from: {}\n", variant.source);
+    text += table.text("  ");
   }
   return text;
 }
@@ -82,7 +75,7 @@ nlohmann::ordered_json eval_json(const Results& results) {
         {"opening", variant.opening},
         {"length", key.length},
         {"method", results.series()[key.series].method},
-        {"metric", variant.metric},
+        {"metric", variant.metric.name},
         {"mean", cell.score.mean},
         {"n", cell.score.n},
         {"failed", cell.failed},

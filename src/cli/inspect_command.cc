@@ -115,7 +115,7 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
 }
 
 ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
-  ordered_json types, entries, tensors = ordered_json::array();
+  ordered_json types, entries, tensors = ordered_json::array(), unreadable = tensors;
   for (const auto& [name, total] : totals_by_type(checkpoint)) {
     types[name] = {
         {"tensors", total.tensors}, {"elements", total.elements}, {"bytes", total.bytes}};
@@ -126,6 +126,9 @@ ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
     tensors.push_back(
         {{"name", t.name}, {"type", name_of(t.type)}, {"shape", shape}, {"bytes", t.bytes()}});
   }
+  for (const UnreadableTensor& t : checkpoint.unreadable()) {
+    unreadable.push_back({{"name", t.name}, {"reason", t.reason}});
+  }
   ordered_json json = {
       {"path", checkpoint.path().string()},
       {"format", checkpoint.format() == CheckpointFormat::kGguf ? "gguf" : "huggingface"},
@@ -133,6 +136,7 @@ ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
       {"parameters", parameters(checkpoint)},
       {"bytes", checkpoint.total_bytes()},
       {"types", types},
+      {"unreadable", unreadable},
       {"metadata", entries}};
   if (!brief) json["tensors"] = tensors;
   return json;

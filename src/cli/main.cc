@@ -1,13 +1,20 @@
 // The program `longhaul`: wires the subcommands and turns every failure into one line and an exit
 // status.
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <string>
 
 #include "base/error.h"
+#include "cli/build_id.h"
 #include "cli/command.h"
 #include "cli/usage_error.h"
 
@@ -19,9 +26,28 @@ int fail(const std::string& line) {
   return kExitUserError;
 }
 
+/// A file that is opened later must not become a stream that the caller closed: what is printed
+/// would end in it. Reading from such a stream, and printing to it, stays an error.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    if (open("/dev/null", stream == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0) return;
+  }
+}
+
+/// Why not all that was printed has arrived: a full disk, a closed stream. Empty where it has.
+std::string output_problem() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return "";
+  // What failed in an earlier flush is gone, and its reason with it.
+  return fmt::format("standard output: not all of it could be written: {}",
+                     errno != 0 ? std::strerror(errno) : "is it full or closed?");
+}
+
 int run_program(int argc, char** argv) {
   CLI::App program("Longhaul: answers questions about very long texts, on the CPU.", "longhaul");
-  program.set_version_flag("--version", "longhaul " LONGHAUL_VERSION);
+  const std::string build = *build_id() != 0 ? fmt::format(" ({})", build_id()) : "";
+  program.set_version_flag("--version", "longhaul " LONGHAUL_VERSION + build);
   program.footer(
       "'longhaul COMMAND --help' shows a command's flags and an example.\n"
       "Example: longhaul run -m nano -f book.txt -p 'What is the pass key?'");
@@ -50,13 +76,18 @@ int run_program(int argc, char** argv) {
 }  // namespace longhaul
 
 int main(int argc, char** argv) {
+  using longhaul::fail;
+  longhaul::occupy_closed_streams();
   try {
-    return longhaul::run_program(argc, argv);
+    const int status = longhaul::run_program(argc, argv);
+    const std::string problem = longhaul::output_problem();
+    return problem.empty() || status == longhaul::kExitUserError ? status : fail(problem);
   } catch (const longhaul::UserError& error) {
-    return longhaul::fail(error.what());
+    return fail(error.what());
   } catch (const std::bad_alloc&) {
-    return longhaul::fail("out of memory; try a shorter text, --kv-type q8_0 or a smaller --chunk");
+    return fail("out of memory; try a shorter text, --kv-type q8_0 or a smaller --chunk");
   } catch (const std::exception& error) {
-    return longhaul::fail(error.what());
+    const std::string problem = longhaul::output_problem();  // fmt::print throws where it fails
+    return fail(problem.empty() ? error.what() : problem);
   }
 }

@@ -84,11 +84,21 @@ void print_paragraph(const std::string& key, std::string_view text) {
   fmt::print("{}\n", line);
 }
 
+/// The method with its first option, at its default, or with a name for the user to fill in where
+/// that has none.
+std::string example(const MethodInfo& method) {
+  if (method.options.empty()) return std::string(method.name);
+  const OptionInfo& first = method.options[0];
+  return fmt::format("{}:{}={}", method.name, first.key,
+                     first.fallback.empty() ? "FILE" : first.fallback);
+}
+
 void print_method(const MethodInfo& method) {
   fmt::print("{}: {}\n\n", method.name, method.summary);
   if (!method.keeps.empty()) print_paragraph("keeps", method.keeps);
   print_paragraph("helps", method.when);
   if (!method.harms.empty()) print_paragraph("harms", method.harms);
+  if (!method.needs.empty()) print_paragraph("needs", method.needs);
   if (!method.paper.empty()) print_paragraph("paper", method.paper);
   if (method.options.empty()) {
     fmt::print("options   none\n");
@@ -101,11 +111,7 @@ void print_method(const MethodInfo& method) {
     }
     std::fputs(table.text("  ").c_str(), stdout);
   }
-  std::string example(method.name);
-  if (!method.options.empty()) {
-    example += fmt::format(":{}={}", method.options[0].key, method.options[0].fallback);
-  }
-  fmt::print("\n  longhaul run -m MODEL -f FILE -p QUESTION --attention {}\n", example);
+  fmt::print("\n  longhaul run -m MODEL -f FILE -p QUESTION --attention {}\n", example(method));
 }
 
 const MethodInfo& method_named(const std::string& name) {
@@ -135,6 +141,7 @@ ordered_json methods_json(std::span<const MethodInfo> chosen) {
                        {"when", method.when},
                        {"keeps", method.keeps},
                        {"harms", method.harms},
+                       {"needs", method.needs},
                        {"paper", method.paper},
                        {"options", options}});
   }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/system_info.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -19,6 +20,7 @@
 #include "cli/session_flags.h"
 #include "cli/table.h"
 #include "engine/perplexity.h"
+#include "ops/cpu/isa.h"
 
 namespace longhaul {
 namespace {
@@ -50,12 +52,17 @@ struct Figures {
 
 void print_figures(const Figures& f) {
   Table table;
+  const auto windows = static_cast<int64_t>(f.result.window_sums.size());
+  if (!f.result.finished) {
+    table.add({"stopped", fmt::format("after {} of {} windows: the figures are theirs",
+                                      with_commas(windows), with_commas(f.result.windows))});
+  }
   table.add({"perplexity", fmt::format("{:.4f}", f.result.perplexity())});
   table.add({"mean -ln p", fmt::format("{:.6f} per token", f.result.mean())});
-  table.add({"tokens", fmt::format("{} scored of {}, {} windows of {} every {}",
-                                   with_commas(f.result.tokens_scored), with_commas(f.tokens),
-                                   f.result.window_sums.size(), with_commas(f.plan.window),
-                                   with_commas(f.plan.stride))});
+  table.add(
+      {"tokens", fmt::format("{} scored of {}, {} windows of {} every {}",
+                             with_commas(f.result.tokens_scored), with_commas(f.tokens), windows,
+                             with_commas(f.plan.window), with_commas(f.plan.stride))});
   std::fputs(table.text().c_str(), stdout);
   if (f.flags.quiet) return;
   Table cost;
@@ -85,7 +92,23 @@ void print_figures_json(const Figures& f) {
       {"kv_type", name_of(f.session.kv_type)},
       {"attention", f.session.attention.text()},
       {"peak_rss_bytes", peak_resident_bytes()},
+      {"isa", name_of(current_isa())},
+      {"bf16_products", multiplies_in_bf16(f.session.compute)},
+      {"threads", thread_count()},
+      {"finished", f.result.finished},
   });
+}
+
+/// What acts when a prompt ends has no effect on rows of the prompt.
+void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& session,
+                           const Engine& engine) {
+  if (flags.prefill > 0) return;
+  const auto method = session.attention.make(engine.model().shape);
+  if (method->prompt_choice() != PromptChoice::kAtEnd) return;
+  warn(
+      "--attention {}: it forgets when a prompt ends, and without --prefill all that is scored is "
+      "the prompt: the figures are those of dense attention",
+      session.attention.text());
 }
 
 int run(const PerplexityFlags& flags) {
@@ -101,10 +124,11 @@ int run(const PerplexityFlags& flags) {
   warn_replaced(replaced);
   // It stands in the middle of a text: no BOS.
   plan.instruction = engine->tokenizer().encode(flags.instruction, {.add_special = false});
+  Interrupt interrupt;
   warn_beyond_training(*engine, session,
                        std::min<int64_t>(plan.window, static_cast<int64_t>(tokens.size())));
+  warn_of_dense_figures(flags, session, *engine);
 
-  Interrupt interrupt;
   ProgressBar bar("reading", !flags.quiet && !flags.json);
   PerplexityHooks hooks;
   hooks.cancel = &interrupt.flag();

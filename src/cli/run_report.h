@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/generate.h"
@@ -18,6 +19,7 @@ struct RunFacts {
       0;  ///< from the first prompt token's reading to the first reply token
   double session_load_seconds = 0;  ///< of --load
   size_t loaded_tokens = 0;         ///< in the session file of --load
+  std::optional<uint64_t> seed;     ///< of tokens that are drawn; none at temperature 0
 };
 
 /// Aligned lines for standard error.

@@ -41,6 +41,16 @@ bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
   return true;
 }
 
+void warn_chosen_without_question(const Session& session, const std::filesystem::path& file) {
+  const MethodSpec& method = session.options().attention;
+  const PromptChoice choice = method.make(session.engine().model().shape)->prompt_choice();
+  if (choice != PromptChoice::kByLastRow && choice != PromptChoice::kAtEnd) return;
+  warn(
+      "--save {}: {} chooses what stays of a text by its end, and here no question stands there: "
+      "save with the question (-p), or with --attention dense",
+      file.string(), method.text());
+}
+
 void warn_read_anew(const Session& session, const std::filesystem::path& file) {
   warn(
       "--load {}: {} cannot go back to where this prompt leaves the saved one, so all of it was "

@@ -17,7 +17,7 @@ struct SessionFlags {
   int64_t context = 0;
   size_t memory_limit = 0;
 
-  /// `limits` leaves out --attention and --ctx, for commands that give them another meaning.
+  /// Commands that give --attention and --ctx another meaning leave them out.
   enum class Set { kAll, kWithoutContext, kWithoutAttentionAndContext };
   void add_to(CLI::App& app, Set set = Set::kAll);
   /// Throws UserError for an unknown method or option.

@@ -1,5 +1,6 @@
 #include "cli/turn.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/progress_bar.h"
@@ -13,10 +14,11 @@ void write_text(std::string_view text) {
 }
 
 PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt,
-                            int64_t instruction, bool progress, Interrupt& interrupt) {
-  ProgressBar bar("reading", progress);
+                            int64_t instruction, const TurnOptions& options, Interrupt& interrupt) {
+  ProgressBar bar("reading", options.progress);
   PrefillHooks hooks;
   hooks.instruction = instruction;
+  hooks.reply = std::max<int64_t>(0, options.generate.max_tokens);
   hooks.cancel = &interrupt.flag();
   hooks.progress = [&bar](int64_t done, int64_t total) { bar.update(done, total); };
   return read_prompt(session, prompt, hooks);
@@ -27,7 +29,9 @@ PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
                   const TurnOptions& options, Interrupt& interrupt) {
   RunFacts facts;
-  facts.reading = read_with_bar(session, prompt, instruction, options.progress, interrupt);
+  const SamplerOptions& sampler = options.generate.sampler;
+  if (sampler.temperature > 0) facts.seed = sampler.seed;
+  facts.reading = read_with_bar(session, prompt, instruction, options, interrupt);
   if (!facts.reading.finished) return facts;
   if (!options.save.empty()) session.save(options.save);
   if (options.generate.max_tokens == 0) return facts;

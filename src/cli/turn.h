@@ -19,8 +19,7 @@ struct TurnOptions {
   std::filesystem::path save;  ///< the session after the prompt; empty: do not save
 };
 
-/// Cancelling is no error: the facts say how
-/// far it came.
+/// Cancelling is no error: the facts say how far it came.
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
                   const TurnOptions& options, Interrupt& interrupt);
 

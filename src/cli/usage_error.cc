@@ -39,8 +39,9 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
     return fmt::format("unknown flag {}{}", printable(flag), hint);
   }
   if (command.empty()) {
+    const std::string hint = nearest_name_hint(argument, commands_of(app));
     return fmt::format("unknown command {}{}", printable(argument),
-                       nearest_name_hint(argument, commands_of(app)));
+                       hint.empty() ? " (see 'longhaul --help')" : hint);
   }
   const std::string hint =
       app.get_name() == "run" ? "; quote the question and put -p before it" : "";

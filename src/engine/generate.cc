@@ -42,7 +42,7 @@ class TextSink {
 
 }  // namespace
 
-double PromptReading::tokens_per_second() const { return rate(tokens - reused, seconds); }
+double PromptReading::tokens_per_second() const { return rate(read, seconds); }
 double Reply::tokens_per_second() const { return rate(decode_steps, decode_seconds); }
 
 std::string_view name_of(StopReason reason) {
@@ -70,6 +70,7 @@ PromptReading read_prompt(Session& session, std::span<const int32_t> prompt,
   reading.reused = session.reuse_prefix(prompt);
   reading.finished = session.prefill(prompt.subspan(static_cast<size_t>(reading.reused)), hooks);
   reading.seconds = watch.seconds();
+  reading.read = static_cast<int64_t>(session.tokens().size()) - reading.reused;
   return reading;
 }
 

@@ -17,10 +17,11 @@ namespace longhaul {
 struct PromptReading {
   int64_t tokens = 0;  ///< of the whole prompt
   int64_t reused = 0;  ///< of them, in the session already
-  double seconds = 0;  ///< reading the others, up to the logits of the next token
+  int64_t read = 0;    ///< of the others, read: all of them when it finished
+  double seconds = 0;  ///< of that, up to the logits of the next token when it finished
   bool finished = false;
 
-  double tokens_per_second() const;
+  double tokens_per_second() const;  ///< of those read
 };
 
 /// Makes the session's context equal `prompt`, reading only what it does not share with it. Throws

@@ -113,6 +113,7 @@ PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
   for (const auto& w : windows) total += to_read(w);
 
   PerplexityResult result;
+  result.windows = std::ssize(windows);
   for (const PerplexityWindow& w : windows) {
     if (to_read(w) == 0) {
       result.window_sums.push_back(0);

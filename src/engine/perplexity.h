@@ -45,8 +45,9 @@ double negative_log_likelihood(const float* logits, size_t vocab, int32_t target
 
 struct PerplexityResult {
   int64_t tokens_scored = 0;
-  double sum = 0;  ///< of -ln p
-  std::vector<double> window_sums;
+  double sum = 0;                   ///< of -ln p
+  std::vector<double> window_sums;  ///< of the windows that were read
+  int64_t windows = 0;              ///< that the text has
   double seconds = 0;
   size_t kv_bytes = 0;  ///< of the largest window
   bool finished = false;

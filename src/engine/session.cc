@@ -12,7 +12,8 @@ namespace longhaul {
 namespace {
 
 constexpr int kDefaultChunk = 1024;
-constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
+constexpr int64_t kLogitRows = 128;               // rows whose logits exist at a time
+constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums stay in range
 
 }  // namespace
 
@@ -40,8 +41,8 @@ KvStore Session::State::make_store(const AttentionMethod& for_method) const {
   return KvStore(for_method.layout(decoder.shape(), options.kv_type));
 }
 
-MemoryForecast Session::State::forecast(int64_t new_tokens) const {
-  const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
+MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const {
+  const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens + reply;
   MemoryForecast f;
   f.weights = engine->weight_bytes();
   f.kv = method->most_kv_bytes(store().layout(), total, chunk);
@@ -60,24 +61,35 @@ void Session::State::check_known(std::span<const int32_t> fresh) const {
   }
 }
 
-void Session::State::check_fits(int64_t new_tokens) const {
+void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   if (options.context > 0 && total > options.context) {
     user_error("--ctx {}: the context would hold {} tokens", options.context, total);
   }
-  const MemoryForecast need = forecast(new_tokens);
+  const int64_t room = options.context > 0 ? options.context - total : kMostReply;
+  const int64_t written = std::clamp<int64_t>(reply, 0, room);
+  std::string what = fmt::format("{} tokens", total);
+  std::string advice =
+      "a shorter text, --kv-type q8_0, a smaller --chunk or an attention method that keeps less";
+  if (written > 0) {
+    what += fmt::format(" and a reply of up to {}", written);
+    advice = "a smaller -n, " + advice;
+  }
+  check_memory(forecast(new_tokens, written), what, advice);
+}
+
+void Session::State::check_memory(const MemoryForecast& need, const std::string& what,
+                                  std::string_view advice) const {
   // What this process holds already is counted in the forecast as well.
   const size_t limit = options.memory_limit > 0
                            ? options.memory_limit
                            : available_memory_bytes() + anonymous_resident_bytes();
   if (need.total() <= limit) return;
-  user_error(
-      "{} tokens need {} (weights {}, KV {}, working memory {}), more than {} {}; try a shorter "
-      "text, --kv-type q8_0, a smaller --chunk or an attention method that keeps less",
-      total, format_bytes(need.total()), format_bytes(need.weights), format_bytes(need.kv),
-      format_bytes(need.working),
-      options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,",
-      format_bytes(limit));
+  user_error("{} need {} (weights {}, KV {}, working memory {}), more than {} {}; try {}", what,
+             format_bytes(need.total()), format_bytes(need.weights), format_bytes(need.kv),
+             format_bytes(need.working),
+             options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,",
+             format_bytes(limit), advice);
 }
 
 void Session::State::run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks) {
@@ -151,7 +163,7 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   s.check_known(tokens);
   const int64_t begin = static_cast<int64_t>(s.tokens.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
-  s.check_fits(count);
+  s.check_fits(count, hooks.reply);
   s.set_angles(begin + count);
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
   const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});

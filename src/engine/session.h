@@ -33,6 +33,7 @@ struct PrefillHooks {
   /// Logits of every row of a pass, [rows, vocab], first row's index in the call (perplexity).
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
   int64_t instruction = 0;  ///< how many tokens at the end are the instruction
+  int64_t reply = 0;        ///< most tokens to be generated afterwards: the forecast counts them
 };
 
 /// What a prompt will need, before it is read.
@@ -92,8 +93,8 @@ class Session {
 
   /// Tokens, store and method state, keyed by model, method and types. See session_file.cc.
   void save(const std::filesystem::path& file) const;
-  /// Replaces this session's contents. Throws UserError naming what does not fit; the session is
-  /// unchanged then.
+  /// Replaces this session's contents. Throws UserError naming what does not fit, the memory limit
+  /// among it, before rows are read; the session is unchanged then.
   void load(const std::filesystem::path& file);
 
   /// What the method shows its rows, from now on: for analyses.

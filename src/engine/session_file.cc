@@ -54,6 +54,16 @@ void check_parts(const AttentionMethod& method, const KvStore& store, int64_t to
   }
 }
 
+/// What the store and the method's state can take while the rest of a file is read: never more
+/// than they take in the file, but for the unused ends of pages; and where rows go to the slower
+/// tier, one list in memory beside what the method holds.
+size_t most_bytes_restored(const AttentionMethod& method, const KvLayout& layout, int64_t tokens,
+                           int chunk, uint64_t in_file) {
+  const auto lists = static_cast<size_t>(layout.all_heads());
+  return std::min(static_cast<size_t>(in_file) + lists * layout.page_bytes(),
+                  method.most_kv_bytes(layout, tokens, chunk) + layout.bytes_for(tokens) / lists);
+}
+
 }  // namespace
 
 void Session::save(const std::filesystem::path& file) const {
@@ -126,6 +136,12 @@ void Session::load(const std::filesystem::path& file) {
   // Everything is read before anything of this session changes.
   std::unique_ptr<AttentionMethod> restored = s.options.attention.make(s.decoder.shape());
   KvStore store = s.make_store(*restored);
+  MemoryForecast need;
+  need.weights = s.engine->weight_bytes();
+  need.kv = s.store().bytes() + most_bytes_restored(*restored, store.layout(), std::ssize(tokens),
+                                                    s.chunk, in.remaining());
+  s.check_memory(need, fmt::format("{}: its {} tokens", name, tokens.size()),
+                 "a file saved with --kv-type q8_0 or an attention method that keeps less");
   restored->restore(in);
   store.restore(in);
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());

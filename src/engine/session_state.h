@@ -2,6 +2,8 @@
 // The parts of a session, for the two sources that work on them.
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.h"
@@ -18,8 +20,11 @@ struct Session::State {
   /// Takes the angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
   void check_known(std::span<const int32_t> fresh) const;
-  void check_fits(int64_t new_tokens) const;
-  MemoryForecast forecast(int64_t new_tokens) const;
+  void check_fits(int64_t new_tokens, int64_t reply) const;
+  /// Throws UserError, "WHAT need ...; try ADVICE", when that is more than the memory limit.
+  void check_memory(const MemoryForecast& need, const std::string& what,
+                    std::string_view advice) const;
+  MemoryForecast forecast(int64_t new_tokens, int64_t reply = 0) const;
   /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
   bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
                   const PrefillHooks& hooks);

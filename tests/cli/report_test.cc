@@ -75,6 +75,22 @@ TEST_F(ReportCommand, ComparesMethodsAndRuns) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(ReportCommand, ComparesRunsOfOneMethodEach) {
+  std::vector<Record> dense, duo;
+  for (int i = 0; i < 3; ++i) {
+    dense.push_back(answer("dense", std::to_string(i), 1));
+    duo.push_back(answer("duo", std::to_string(i), 0));
+  }
+  const std::string a = maker_.make("only dense", dense).string();
+  const std::string b = maker_.make("only duo", duo).string();
+  const Outcome o = Program().run({"report", "--compare", a, b});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.out, {"3 pairs of answers", "duo against dense"}));
+  EXPECT_TRUE(
+      refused(Program().run({"report", "--compare", run_, b}),
+              {"no method in common", "run has dense, snapkv:capacity=64;", "only duo has duo"}));
+}
+
 TEST_F(ReportCommand, RefusesInOneLine) {
   EXPECT_TRUE(refused(Program().run({"report"}), {"folder"}));
   EXPECT_TRUE(refused(Program().run({"report", "/nowhere"}), {"/nowhere", "no folder"}));
@@ -92,6 +108,14 @@ TEST_F(ReportCommand, RefusesInOneLine) {
       maker_.make_raw("bad", to_json(answer("dense", "1", 1)) + "\n{\"task\":\"t\"}\n", "{}");
   EXPECT_TRUE(
       refused(Program().run({"report", bad.string()}), {"samples.jsonl line 2", "'length'"}));
+}
+
+TEST(EvalText, NamesRuleAndSource) {
+  const Outcome o = Program().run(
+      {"eval", "magic", "--attention", "dense", "--lengths", "300", "-n", "1", "--opening", "on"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.out, {"magic, opened (the number is in the reply)\n"
+                          "from: RULER's sentence and question; public-domain books\n"}));
 }
 
 }  // namespace

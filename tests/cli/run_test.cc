@@ -2,31 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "attention/registry.h"
 #include "cli/program.h"
+#include "cli/texts.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::has;
+using testing_support::kNumberQuestion;
 using testing_support::kPassKeyQuestion;
+using testing_support::long_text;
 using testing_support::Outcome;
 using testing_support::Program;
-using testing_support::refused;
-
-/// Filler with a fact in the middle: some 1,300 tokens.
-std::string long_text() {
-  const std::string filler =
-      "The rain had not stopped since the morning, and the road to the harbour lay under water. ";
-  std::string text;
-  for (int i = 0; i < 60; ++i) {
-    if (i == 30) text += "One of the special magic numbers for quiet-harbor is: 4827163. ";
-    text += filler;
-  }
-  return text;
-}
-constexpr const char* kNumberQuestion =
-    "What is the special magic number for quiet-harbor mentioned in the provided text?";
+using testing_support::read_before_cancelled;
 
 TEST(Run, AnswersAndReports) {
   const Outcome o = Program().run({"run", "-p", kPassKeyQuestion});
@@ -117,6 +105,25 @@ TEST(Run, SeedsRepeat) {
   EXPECT_NE(text("1"), text("2"));
 }
 
+TEST(Run, ADrawnReplyNamesTheSeedThatRepeatsIt) {
+  const Program::Arguments draw{
+      "run",     "-p", "Tell me a story.", "--temp", "1.5", "--top-k", "0",
+      "--top-p", "1",  "--min-p",          "0",      "-n",  "24"};
+  const auto with = [&](Program::Arguments more) {
+    more.insert(more.begin(), draw.begin(), draw.end());
+    return Program().run(more);
+  };
+  const auto drawn = with({"--json"}).json();
+  ASSERT_TRUE(drawn.contains("seed"));
+  const std::string seed = std::to_string(drawn["seed"].get<uint64_t>());
+  const auto again = with({"--json", "--seed", seed}).json();
+  EXPECT_EQ(again["tokens"], drawn["tokens"]);
+  EXPECT_EQ(again["seed"], drawn["seed"]);
+  EXPECT_TRUE(has(with({"--seed", "417"}).err, {"seed", " 417\n"}));
+  const auto likeliest = Program().run({"run", "--json", "-n", "1", "-p", "Hello"}).json();
+  EXPECT_FALSE(likeliest.contains("seed")) << "nothing is drawn at temperature 0";
+}
+
 TEST(Run, RawContinuesTheBareText) {
   const std::string chat =
       "<|im_start|>user\n" + std::string(kPassKeyQuestion) + "<|im_end|>\n<|im_start|>assistant\n";
@@ -145,134 +152,6 @@ TEST(Run, SystemMessageAndNamedTemplate) {
   EXPECT_GT(tokens({"--system", "Be brief."}), tokens({}));
   EXPECT_EQ(tokens({"--chat-template", "chatml"}), tokens({}));
   EXPECT_NE(tokens({"--chat-template", "llama3"}), tokens({}));
-}
-
-TEST(Run, SavedSessionsAreNotReadAgain) {
-  Program program;
-  const auto file = program.folder().write("text.txt", long_text());
-  const std::string session = program.folder().path() / "text.session";
-  Outcome o = program.run({"run", "-f", file, "-n", "0", "--save", session, "--json"});
-  ASSERT_EQ(o.status, 0) << o.err;
-  const int64_t read = o.json()["prompt_tokens"];
-  o = program.run({"run", "-f", file, "--load", session, "-p", kNumberQuestion, "--json"});
-  ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_TRUE(has(o.json()["text"].get<std::string>(), {"4827163"}));
-  EXPECT_GT(o.json()["reused_tokens"].get<int64_t>(), read - 16);
-  EXPECT_EQ(o.json()["loaded_tokens"], read);
-
-  o = program.run({"run", "-f", file, "--load", session, "-p", "?", "--kv-type", "f32"});
-  EXPECT_TRUE(refused(o, {"text.session"}));
-  std::filesystem::resize_file(session, std::filesystem::file_size(session) - 100);
-  o = program.run({"run", "-f", file, "--load", session, "-p", kNumberQuestion});
-  EXPECT_TRUE(refused(o, {"text.session"}));
-}
-
-/// Also methods that cannot go back: what was saved is what stays whatever is asked.
-TEST(Run, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
-  Program program;
-  const auto file = program.folder().write("text.txt", long_text());
-  const std::string session = program.folder().path() / "text.session";
-  for (const MethodInfo& method : attention_methods()) {
-    if (method.name == "citrus") continue;  // reads nothing without a question: see below
-    SCOPED_TRACE(method.name);
-    const std::string name(method.name);
-    Outcome o = program.run(
-        {"run", "--attention", name, "-f", file, "-n", "0", "--save", session, "--json"});
-    ASSERT_EQ(o.status, 0) << o.err;
-    const int64_t read = o.json()["prompt_tokens"];
-    EXPECT_GT(read, 900);
-    o = program.run({"run", "--attention", name, "-f", file, "--load", session, "-p",
-                     kNumberQuestion, "-n", "2", "--json"});
-    ASSERT_EQ(o.status, 0) << o.err;
-    EXPECT_EQ(o.json()["reused_tokens"], read);
-    EXPECT_EQ(o.err, "");
-  }
-}
-
-/// What citrus has read, it has read by a question: it goes on from where that ended.
-TEST(Run, ATextReadByAQuestionIsGoneOnWith) {
-  Program program;
-  const std::string question = "Tell me of the quiet harbor";
-  const auto file = program.folder().write("text.txt", long_text());
-  const auto with_question = program.folder().write("longer.txt", long_text() + "\n\n" + question);
-  const std::string session = program.folder().path() / "text.session";
-  const Program::Arguments run{"run", "--attention", "citrus:k=128,chunk=128", "--raw", "--json"};
-  const auto with = [&](Program::Arguments more) {
-    more.insert(more.begin(), run.begin(), run.end());
-    return program.run(more);
-  };
-  Outcome o = with({"-f", file, "-p", question, "-n", "0", "--save", session});
-  ASSERT_EQ(o.status, 0) << o.err;
-  const int64_t read = o.json()["prompt_tokens"];
-  o = with({"-f", with_question, "-p", "And now", "--load", session, "-n", "2"});
-  ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_GT(read, 900);
-  EXPECT_EQ(o.json()["reused_tokens"], read);
-  EXPECT_EQ(o.err, "");
-}
-
-TEST(Run, ASessionThatIsOfNoUseIsToldOf) {
-  Program program;
-  const auto file = program.folder().write("text.txt", long_text());
-  const std::string session = program.folder().path() / "text.session";
-  const Program::Arguments run{"run", "-q", "--attention", "streamingllm:recent=400",
-                               "-f",  file, "-n",          "2"};
-  const auto with = [&](Program::Arguments more) {
-    more.insert(more.begin(), run.begin(), run.end());
-    return program.run(more);
-  };
-  ASSERT_EQ(with({"-p", "Where?", "--save", session}).err, "");
-  const Outcome o = with({"-p", "When?", "--load", session});
-  EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"warning: --load " + session, "streamingllm", "read anew", "-n 0"}));
-}
-
-TEST(Run, ASessionOfAnotherTextIsWarnedAbout) {
-  Program program;
-  const auto file = program.folder().write("text.txt", long_text());
-  const auto other = program.folder().write("other.txt", "Of cabbages and kings. " + long_text());
-  const std::string session = program.folder().path() / "text.session";
-  ASSERT_EQ(program.run({"run", "-f", file, "-n", "0", "--save", session}).status, 0);
-  const Program::Arguments load{"run", "-q", "--load", session};
-  const auto with = [&](Program::Arguments more, const std::string& input = "") {
-    more.insert(more.begin(), load.begin(), load.end());
-    return program.run(more, input);
-  };
-  const std::string warning = "warning: --load " + session;
-  Outcome o = with({"-f", other, "-p", kNumberQuestion});
-  EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.out, {"4827163"})) << "it answers all the same";
-  EXPECT_TRUE(has(o.err, {warning, "tokens only the first", "another text"}));
-  EXPECT_EQ(with({"-f", file, "-p", kNumberQuestion}).err, "");
-  EXPECT_EQ(with({"-f", file, "-f", other, "-p", kNumberQuestion, "-n", "4"}).err, "");
-
-  o = with({"-i", "-f", other, "-n", "4"}, "What?\nAnd now?\n");
-  EXPECT_EQ(o.err.find(warning), 0u);
-  EXPECT_EQ(o.err.find(warning, 1), std::string::npos) << "once is enough: " << o.err;
-  EXPECT_EQ(with({"-i", "-f", file, "-n", "4"}, "What?\nAnd now?\n").err, "");
-}
-
-TEST(Run, ChatReadsOnlyWhatIsNew) {
-  Program program;
-  const auto file = program.folder().write("text.txt", long_text());
-  const std::string lines = std::string(kNumberQuestion) + "\n\n" + kPassKeyQuestion + "\n/quit\n";
-  const Outcome o = program.run({"run", "-i", "-f", file}, lines);
-  EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.out, {"4827163", "The pass key is 58213."}));
-  // "[22 of 1,312 tokens read, ...": the text was read before the first question
-  for (size_t at = o.err.find('['); at != std::string::npos; at = o.err.find('[', at + 1)) {
-    EXPECT_LT(std::stoi(o.err.substr(at + 1)), 100) << o.err;
-  }
-  EXPECT_TRUE(has(o.err, {" tokens read, first token "}));
-}
-
-TEST(Run, ChatGoesOnAfterAnErrorAndClears) {
-  Program program;
-  const std::string lines = long_text() + "\n" + kPassKeyQuestion + "\n/clear\nHello\n";
-  const Outcome o = program.run({"run", "-i", "--ctx", "500", "-n", "40"}, lines);
-  EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"error: --ctx 500"}));
-  EXPECT_TRUE(has(o.out, {"The pass key is 58213."}));
 }
 
 TEST(Run, BrokenUtf8IsReplacedWithAWarning) {
@@ -314,11 +193,27 @@ TEST(Run, ControlCStopsThePrompt) {
   const auto file = program.folder().write("text.txt", text);
   // The warning about the length is the last thing before reading begins.
   const auto reading = [&] { return !program.errors_so_far().empty(); };
-  const Outcome o =
-      program.run_and_interrupt({"run", "-f", file, "--chunk", "64", "-p", "What?"}, reading);
+  const Program::Arguments run{"run", "-f", file, "--chunk", "64", "-p", "What?"};
+  Outcome o = program.run_and_interrupt(run, reading);
   EXPECT_EQ(o.status, 130);
   EXPECT_EQ(o.out, "");
-  EXPECT_TRUE(has(o.err, {"cancelled after"}));
+  const auto [read, all] = read_before_cancelled(o.err);
+  EXPECT_GE(read, 0) << o.err;
+  EXPECT_LT(read, all);
+  EXPECT_GT(all, 50'000);
+
+  Program::Arguments with_json = run;
+  with_json.emplace_back("--json");
+  o = program.run_and_interrupt(with_json, reading);
+  EXPECT_EQ(o.status, 130);
+  const auto json = o.json();
+  EXPECT_EQ(json["stop_reason"], "cancelled");
+  EXPECT_EQ(json["prompt_tokens"], all);
+  EXPECT_LT(json["read_tokens"].get<int64_t>(), all);
+  EXPECT_EQ(json["context_tokens"], json["read_tokens"]) << "the rate counts what was kept";
+  EXPECT_NEAR(
+      json["prefill_tokens_per_second"].get<double>() * json["prefill_seconds"].get<double>(),
+      json["read_tokens"].get<double>(), 1e-3);
 }
 
 }  // namespace

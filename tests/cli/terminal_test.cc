@@ -112,6 +112,18 @@ TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
   EXPECT_EQ(program.finish(), 130);
 }
 
+TEST(Terminal, APerplexityThatWasStoppedSaysSo) {
+  Program files;
+  const std::string file = files.folder().write("text.txt", long_text());
+  Terminal program({"perplexity", file, "--ctx", "128", "--isa", "generic", "--compute", "f32",
+                    "--threads", "1"});
+  ASSERT_TRUE(program.wait_for(" so far")) << program.seen();  // a window has been scored
+  program.type(kControlC);
+  EXPECT_TRUE(program.wait_for("stopped")) << program.seen();
+  EXPECT_TRUE(program.wait_for(" windows: the figures are theirs")) << program.seen();
+  EXPECT_EQ(program.finish(), 130);
+}
+
 TEST(Terminal, QuietAndJsonShowNoBar) {
   Program files;
   const std::string file = files.folder().write("text.txt", long_text().substr(0, 4'000));
@@ -121,6 +133,16 @@ TEST(Terminal, QuietAndJsonShowNoBar) {
     EXPECT_EQ(program.finish(), 0) << program.seen();
     EXPECT_EQ(program.seen().find("reading"), std::string::npos) << program.seen();
   }
+}
+
+TEST(Terminal, AnEvaluationShowsABarWithTheRunningScore) {
+  Terminal program({"eval", "passkey", "--lengths", "300", "--samples", "3", "--opening", "on"});
+  ASSERT_TRUE(program.wait_for("\r1 / 3 answers: dense 100 %\x1b[K")) << program.seen();
+  ASSERT_TRUE(program.wait_for("\r3 / 3 answers")) << program.seen();
+  ASSERT_TRUE(program.wait_for(": dense ")) << program.seen();
+  EXPECT_TRUE(program.wait_for("\r\x1b[K")) << "the bar is taken away: " << program.seen();
+  EXPECT_TRUE(program.wait_for("3 answers in ")) << program.seen();
+  EXPECT_EQ(program.finish(), 0) << program.seen();
 }
 
 TEST(Terminal, ControlCAtThePromptEndsTheChat) {

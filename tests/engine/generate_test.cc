@@ -88,6 +88,34 @@ TEST_F(Generate, LimitsHold) {
   EXPECT_THROW(read_prompt(too_small, tokens), UserError);
 }
 
+TEST_F(Generate, ACancelledReadingCountsWhatWasRead) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "The harbour was quiet and the boats lay still. ";
+  const std::vector<int32_t> tokens = prompt(text);
+  SessionOptions options;
+  options.chunk = 16;
+  Session session(engine_, options);
+  CancelFlag cancel;
+  PrefillHooks hooks;
+  hooks.cancel = &cancel;
+  int64_t done = 0;
+  hooks.progress = [&](int64_t now, int64_t) {
+    done = now;
+    if (now >= 40) cancel.request();
+  };
+  const PromptReading stopped = read_prompt(session, tokens, hooks);
+  EXPECT_FALSE(stopped.finished);
+  EXPECT_GE(done, 40);
+  EXPECT_LT(done, stopped.tokens);
+  EXPECT_EQ(stopped.read, done);
+  EXPECT_DOUBLE_EQ(stopped.tokens_per_second() * stopped.seconds, static_cast<double>(done));
+
+  const PromptReading rest = read_prompt(session, tokens);
+  EXPECT_TRUE(rest.finished);
+  EXPECT_EQ(rest.reused, done);
+  EXPECT_EQ(rest.read, rest.tokens - done);
+}
+
 TEST_F(Generate, CancelsBetweenTokens) {
   read_prompt(session_, prompt(kQuestion));
   CancelFlag cancel;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -146,7 +147,8 @@ TEST_F(Methods, ASavedSessionGoesOnAsTheOriginal) {
   const std::span<const int32_t> all(tokens);
   for (const char* method :
        {"streamingllm:recent=64", "lminfinite:local=64,limit=64", "ntk:mode=hf",
-        "trianglemix:window=16,last=16", "minference:patterns=search,search_at=100,dense_below=0",
+        "trianglemix:window=16,last=16", "triangle:window=16,last=16",
+        "minference:patterns=search,search_at=100,dense_below=0",
         "flexprefill:dense_below=0,min_budget=64", "xattention:dense_below=0",
         "duo:sparsity=1,sink=4,recent=64", "reattention:local=64,chunk=32,clip=4,fidelity=paper",
         "fastgen:threshold=0.5"}) {
@@ -180,6 +182,37 @@ TEST_F(Methods, APromptThatWasCancelledHalfWayCanBeFollowedByAnother) {
     EXPECT_LT(s.tokens().size(), tokens.size());
     ASSERT_TRUE(s.prefill(tokens));
     EXPECT_EQ(answer(s), kAnswer) << method;
+  }
+}
+
+/// The rest is read in the passes in which it would have been read: to the last bit the same.
+TEST_F(Methods, APromptThatWasCancelledHalfWayIsReadOnAsInOneGo) {
+  std::vector<int32_t> twice = prompt();
+  const auto once = twice;
+  twice.insert(twice.end(), once.begin(), once.end());
+  const auto tokens = std::span<const int32_t>(twice).first(320);  // five passes of 64
+  for (const char* method :
+       {"streamingllm:recent=64", "lminfinite:local=64,limit=64", "duo:sparsity=1,sink=4,recent=64",
+        "duo:sink=4,recent=64", "duo:sparsity=1,sink=4,recent=64,prefill_mode=strict_streaming",
+        "minference:dense_below=0,vertical=30,slash=100",
+        "minference:dense_below=0,patterns=search,search_at=100",
+        "flexprefill:dense_below=0,min_budget=64", "xattention:dense_below=0",
+        "trianglemix:window=16,last=16", "triangle:window=16,last=16"}) {
+    SCOPED_TRACE(method);
+    Session s = session(method, 64), whole = session(method, 64);
+    CancelFlag cancel;
+    PrefillHooks hooks;
+    hooks.cancel = &cancel;
+    hooks.progress = [&](int64_t done, int64_t total) {
+      if (2 * done >= total) cancel.request();
+    };
+    ASSERT_FALSE(s.prefill(tokens, hooks));
+    ASSERT_EQ(s.tokens().size(), 192u);
+    ASSERT_TRUE(s.prefill(tokens.subspan(192)));
+    ASSERT_TRUE(whole.prefill(tokens));
+    EXPECT_EQ(s.report().live_rows, whole.report().live_rows);
+    for (Session* each : {&s, &whole}) each->decode(tokens[5]);
+    EXPECT_TRUE(std::ranges::equal(s.logits(), whole.logits()));
   }
 }
 

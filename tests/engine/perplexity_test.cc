@@ -188,6 +188,7 @@ TEST(Perplexity, ReportsAndStops) {
                                          {.window = 512, .stride = 512}, hooks);
   EXPECT_FALSE(result.finished);
   EXPECT_EQ(result.window_sums.size(), 3);
+  EXPECT_EQ(result.windows, 13) << "each has a token that is not read, its last";
   EXPECT_EQ(expected_total, static_cast<int64_t>(golden.tokens.size()) - 13);
 }
 

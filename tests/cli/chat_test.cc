@@ -1,0 +1,121 @@
+// longhaul run -i, end to end, on models/nano.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "attention/registry.h"
+#include "cli/program.h"
+#include "cli/texts.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::kNumberQuestion;
+using testing_support::kPassKeyQuestion;
+using testing_support::long_text;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::read_before_cancelled;
+
+TEST(Chat, ReadsOnlyWhatIsNew) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string lines = std::string(kNumberQuestion) + "\n\n" + kPassKeyQuestion + "\n/quit\n";
+  const Outcome o = program.run({"run", "-i", "-f", file}, lines);
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.out, {"4827163", "The pass key is 58213."}));
+  // "[22 of 1,312 tokens read, ...": the text was read before the first question
+  for (size_t at = o.err.find('['); at != std::string::npos; at = o.err.find('[', at + 1)) {
+    EXPECT_LT(std::stoi(o.err.substr(at + 1)), 100) << o.err;
+  }
+  EXPECT_TRUE(has(o.err, {" tokens read, first token "}));
+}
+
+TEST(Chat, GoesOnAfterAnErrorAndClears) {
+  Program program;
+  const std::string lines = long_text() + "\n" + kPassKeyQuestion + "\n/clear\nHello\n";
+  const Outcome o = program.run({"run", "-i", "--ctx", "500", "-n", "40"}, lines);
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.err, {"error: --ctx 500"}));
+  EXPECT_TRUE(has(o.out, {"The pass key is 58213."}));
+}
+
+TEST(Chat, TellsWhatReadingTheTextsCostAndThenEachTurn) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
+  Program::Arguments chat{"run", "-i", "-f", file, "-n", "2"};
+  const std::string lines = "What?\nAnd now?\n";
+  const std::string told = program.run(chat, lines).err;
+  EXPECT_TRUE(has(told, {" read in ", " tokens/s)", "memory", " at most", "kernels"}));
+  EXPECT_EQ(told.find("kernels"), told.rfind("kernels")) << "once: " << told;
+  EXPECT_LT(told.find("kernels"), told.find('['));
+  EXPECT_LT(told.find('['), told.rfind('[')) << "two turns: " << told;
+  chat.emplace_back("-q");
+  EXPECT_EQ(program.run(chat, lines).err, "");
+}
+
+TEST(Chat, TheFirstQuestionOnTheCommandLineTellsWhatTheTextsCost) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
+  const Outcome o = program.run({"run", "-i", "-f", file, "-p", "What?", "-n", "2"}, "And now?\n");
+  EXPECT_TRUE(has(o.err, {" read in ", "first token", "reply", "kernels", "["}));
+  EXPECT_LT(o.err.find("kernels"), o.err.find('['));
+}
+
+TEST(Chat, NothingIsToldOfAReplyThatDoesNotCome) {
+  const Outcome o = Program().run({"run", "-i", "-n", "0"}, "Hello\n");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.err, {" tokens read, KV "}));
+  EXPECT_EQ(o.err.find("first token"), std::string::npos) << o.err;
+  EXPECT_EQ(o.err.find("tokens/s"), std::string::npos) << o.err;
+}
+
+TEST(Chat, ATurnThatIsDrawnNamesItsSeed) {
+  const Outcome o =
+      Program().run({"run", "-i", "-n", "2", "--temp", "1", "--seed", "417"}, "Hello\n");
+  EXPECT_TRUE(has(o.err, {" tokens/s, seed 417, KV "}));
+}
+
+/// Where the question has a say in what stays of a prompt, the text waits for it. What was read
+/// ahead leaves only the question to the first turn, which is told in a line ("[22 of 460 tokens
+/// read"); a turn that reads the text is told in full.
+TEST(Chat, ReadsAheadUnlessTheQuestionDecidesWhatStays) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
+  const std::set<std::string> wait = {"snapkv", "pyramidkv",        "fastgen",         "citrus",
+                                      "tova",   "tova:mode=easykv", "h2o:mode=oneshot"};
+  std::set<std::string> methods = wait;
+  for (const MethodInfo& method : attention_methods()) methods.emplace(method.name);
+  for (const std::string& method : methods) {
+    SCOPED_TRACE(method);
+    const Outcome o = program.run({"run", "-i", "-f", file, "-n", "0", "--attention", method},
+                                  "What is under water?\n");
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(has(o.err, {" read in ", "kernels"}));
+    EXPECT_EQ(o.err.find("error"), std::string::npos) << o.err;
+    const size_t line = o.err.find('[');
+    EXPECT_EQ(line == std::string::npos, wait.contains(method)) << o.err;
+    if (line != std::string::npos) {
+      EXPECT_LT(std::stoi(o.err.substr(line + 1)), 100) << o.err;
+    }
+  }
+}
+
+TEST(Chat, ControlCStopsReadingTheTextsAndTellsHowFarItCame) {
+  Program program;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += long_text();
+  const auto file = program.folder().write("text.txt", text);
+  // The warning about the length is the last thing before reading begins.
+  const auto reading = [&] { return !program.errors_so_far().empty(); };
+  const Outcome o = program.run_and_interrupt({"run", "-i", "-f", file, "--chunk", "64"}, reading);
+  EXPECT_EQ(o.status, 0) << "the chat goes on, and its input is at its end";
+  const auto [read, all] = read_before_cancelled(o.err);
+  EXPECT_GE(read, 0) << o.err;
+  EXPECT_LT(read, all);
+}
+
+}  // namespace
+}  // namespace longhaul

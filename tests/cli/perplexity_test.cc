@@ -1,0 +1,41 @@
+// longhaul perplexity over the methods: windows of a prompt of 100 tokens and at most 20 after it.
+
+#include <gtest/gtest.h>
+
+#include "attention/registry.h"
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::Outcome;
+using testing_support::Program;
+
+TEST(Perplexity, ScoresWithEveryMethodOfTheRegistry) {
+  Program program;
+  std::string text;  // some 130 tokens
+  for (int i = 0; i < 13; ++i) text += "The harbour was quiet and the boats lay still. ";
+  const auto file = program.folder().write("text.txt", text);
+  for (const MethodInfo& method : attention_methods()) {
+    SCOPED_TRACE(method.name);
+    Program::Arguments arguments{"perplexity", file,  "--ctx",       "120",
+                                 "--prefill",  "100", "--attention", std::string(method.name),
+                                 "--json"};
+    if (method.name == "citrus") {
+      arguments.insert(arguments.end(), {"--instruction", "How was the harbour?"});
+    }
+    const Outcome o = program.run(arguments);
+    ASSERT_EQ(o.status, 0) << o.err;
+    const auto json = o.json();
+    EXPECT_EQ(json["attention"], method.name);
+    EXPECT_GT(json["tokens"].get<int64_t>(), 100);
+    EXPECT_EQ(json["tokens_scored"].get<int64_t>(), json["tokens"].get<int64_t>() - 100);
+    for (const char* figure : {"perplexity", "mean_nll"}) {
+      ASSERT_TRUE(json[figure].is_number()) << figure;  // what is not finite is null in JSON
+      EXPECT_GT(json[figure].get<double>(), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longhaul

