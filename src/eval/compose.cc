@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace longhaul {
 namespace {
@@ -13,6 +14,10 @@ std::string user_text(const Sample& sample) {
   if (sample.context.empty()) return sample.question;
   if (sample.question.empty()) return sample.context;
   return sample.context + sample.separator + sample.question;
+}
+
+std::string hex_hash(const void* bytes, size_t count) {
+  return fmt::format("{:016x}", XXH3_64bits(bytes, count));
 }
 
 }  // namespace
@@ -62,6 +67,47 @@ ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const
   return prompt;
 }
 
+/// None where the end of the prompt is not that of a template, or does not begin at the control
+/// token that it is taken to begin at.
+std::optional<std::vector<int32_t>> PromptComposer::opened_tokens(
+    const Sample& sample, const std::vector<int32_t>& unopened) const {
+  if (!chat_ || !sample.chat) return std::nullopt;
+  const TextSegment last = text_of(sample, false).segments.back();
+  const auto mark = std::find_if(unopened.rbegin(), unopened.rend(),
+                                 [&](int32_t id) { return tokenizer_.is_special(id); });
+  if (!last.parse_special || mark == unopened.rend()) return std::nullopt;
+  const size_t at = last.text.rfind(tokenizer_.piece(*mark));
+  if (at == std::string::npos) return std::nullopt;
+  std::vector<TextSegment> end{{last.text.substr(at), true}};
+  const auto begin = std::prev(mark.base());
+  if (std::vector<int32_t>(begin, unopened.end()) != tokenizer_.encode(end, false)) {
+    return std::nullopt;
+  }
+  if (!sample.question.empty() &&
+      (end.front().text + sample.opening).find(sample.question) != std::string::npos) {
+    return std::nullopt;  // the instruction would begin there
+  }
+  end.push_back({sample.opening, false});
+  std::vector<int32_t> tokens(unopened.begin(), begin);
+  const std::vector<int32_t> rest = tokenizer_.encode(end, false);
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  return tokens;
+}
+
+ComposedPrompt PromptComposer::opened(const Sample& sample, const ComposedPrompt& unopened) const {
+  std::optional<std::vector<int32_t>> tokens = opened_tokens(sample, unopened.tokens);
+  if (!tokens) return compose(sample, true);
+  ComposedPrompt prompt = unopened;
+  const auto total = static_cast<int64_t>(tokens->size());
+  if (prompt.instruction > 0) {
+    prompt.instruction += total - static_cast<int64_t>(unopened.tokens.size());
+  }
+  if (sample.context.empty()) prompt.context_begin = prompt.context_end = total;
+  prompt.tokens = std::move(*tokens);
+  prompt.answer.clear();
+  return prompt;
+}
+
 ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens) {
   const auto total = static_cast<int64_t>(prompt.tokens.size());
   const int64_t context = prompt.context_end - prompt.context_begin;
@@ -79,8 +125,24 @@ Sample without_context(const Sample& sample) {
   return question;
 }
 
+std::string sample_hash(const Sample& sample, bool opening) {
+  std::string all = sample.chat ? "chat" : "bare";
+  const auto add = [&all](std::string_view part) {
+    all += fmt::format("\n{} ", part.size());
+    all += part;
+  };
+  add(sample.system);
+  for (const SampleTurn& turn : sample.turns) {
+    add(turn.assistant ? "assistant" : "user");
+    add(turn.content);
+  }
+  for (const std::string* part : {&sample.context, &sample.separator, &sample.question}) add(*part);
+  if (opening) add(sample.opening);
+  return hex_hash(all.data(), all.size());
+}
+
 std::string prompt_hash(const std::vector<int32_t>& tokens) {
-  return fmt::format("{:016x}", XXH3_64bits(tokens.data(), tokens.size() * sizeof(int32_t)));
+  return hex_hash(tokens.data(), tokens.size() * sizeof(int32_t));
 }
 
 }  // namespace longhaul

@@ -29,7 +29,13 @@ class PromptComposer {
   /// token. UserError when it is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
+  /// compose(sample, true) from compose(sample, false): what stands before the template's last
+  /// control token, where tokens never run across, is not tokenized again.
+  ComposedPrompt opened(const Sample& sample, const ComposedPrompt& unopened) const;
+
  private:
+  std::optional<std::vector<int32_t>> opened_tokens(const Sample& sample,
+                                                    const std::vector<int32_t>& unopened) const;
   PromptText text_of(const Sample& sample, bool opening) const;
 
   const Tokenizer& tokenizer_;
@@ -42,6 +48,10 @@ ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
 
 /// The same question without any context.
 Sample without_context(const Sample& sample);
+
+/// Hex xxh3 of all texts of a sample that compose() reads: without tokenizing, whether it is the
+/// same prompt.
+std::string sample_hash(const Sample& sample, bool opening);
 
 /// Hex xxh3 of the ids.
 std::string prompt_hash(const std::vector<int32_t>& tokens);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 #include <system_error>
 
 #include "base/error.h"
@@ -111,22 +110,6 @@ const std::string& EvalData::text(std::string_view name) const {
   }
   auto text = std::make_unique<std::string>(read_packed_file(path));
   return *texts_.emplace(std::string(name), std::move(text)).first->second;
-}
-
-std::vector<std::string> EvalData::names(std::string_view folder) const {
-  std::set<std::string> found;
-  if (!stays_inside(folder)) return {};
-  for (const fs::path& root : folders_) {
-    std::error_code error;
-    for (fs::directory_iterator it(root / folder, error), end; !error && it != end;
-         it.increment(error)) {
-      std::string name = it->path().filename().string();
-      if (name.starts_with(".") || !is_file(it->path())) continue;
-      if (name.ends_with(kPacked)) name.resize(name.size() - kPacked.size());
-      found.insert(std::string(folder) + "/" + name);
-    }
-  }
-  return {found.begin(), found.end()};
 }
 
 }  // namespace longhaul

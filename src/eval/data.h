@@ -22,8 +22,6 @@ class EvalData {
   /// For one thread.
   const std::string& text(std::string_view name) const;
   bool has(std::string_view name) const;
-  /// Names of the files in a folder such as "books", without .gz, ascending.
-  std::vector<std::string> names(std::string_view folder) const;
 
  private:
   std::filesystem::path find(std::string_view name) const;  ///< empty when there is none

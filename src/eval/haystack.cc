@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "eval/data.h"
+#include "eval/data_json.h"
 
 namespace longhaul {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::string_view kBooks[] = {
     "books/the-war-of-the-worlds.txt",
     "books/villette.txt",
 };
-constexpr double kBytesPerToken = 3.6;
+constexpr std::string_view kEssays = "essays/PaulGrahamEssays.json";
 constexpr int kDepths = 10;
 constexpr int kTries = 24;
 
@@ -36,10 +37,25 @@ bool starts_sentence(std::string_view text, size_t at) {
 const std::string_view kNoiseLine =
     "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again.";
 
-BookStretch::BookStretch(const EvalData& data, Random& random) {
-  for (const std::string_view name : kBooks) {
-    books_.push_back(&data.text(name));
-    if (books_.back()->empty()) user_error("data file {} is empty", name);
+std::shared_ptr<const std::string> graham_essays(const EvalData& data) {
+  if (!data.has(kEssays)) return nullptr;
+  auto text = std::make_shared<std::string>(text_member(data_json(data, kEssays), "text"));
+  if (std::all_of(text->begin(), text->end(), is_space)) {
+    user_error("{}: key \"text\" holds no text", kEssays);
+  }
+  return text;
+}
+
+BookStretch::BookStretch(const EvalData& data, Random& random,
+                         std::shared_ptr<const std::string> essays)
+    : essays_(std::move(essays)) {
+  if (essays_) {
+    books_.push_back(essays_.get());
+  } else {
+    for (const std::string_view name : kBooks) {
+      books_.push_back(&data.text(name));
+      if (books_.back()->empty()) user_error("data file {} is empty", name);
+    }
   }
   book_ = static_cast<size_t>(random.below(books_.size()));
   const std::string& text = *books_[book_];
@@ -131,8 +147,7 @@ void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_
 
 void fit_book_text(const TaskRequest& request, Sample& sample, const BookStretch& stretch,
                    const std::function<std::string(std::string_view text)>& context) {
-  constexpr int64_t kLeast = 64;  // bytes
-  fit_to_length(request, sample, kBytesPerToken, kLeast, [&](Sample& s, int64_t bytes) {
+  fit_to_length(request, sample, kBytesPerToken, kLeastBytes, [&](Sample& s, int64_t bytes) {
     s.context = context(stretch.text(static_cast<size_t>(bytes)));
   });
 }

@@ -1,9 +1,10 @@
 #pragma once
-// Long texts with something hidden in them: stretches of public-domain books and lines of noise,
-// cut so that the finished prompt fits the length asked for.
+// Long texts with something hidden in them: stretches of public-domain books (or of essays that the
+// user has) and lines of noise, cut so that the finished prompt fits the length asked for.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,16 +17,28 @@ namespace longhaul {
 /// "The grass is green. The sky is blue. ...": RULER's and the passkey prompts' noise.
 extern const std::string_view kNoiseLine;
 
+/// Of English prose, about, and the fewest that a prompt is made with: where the search for a
+/// length begins.
+inline constexpr double kBytesPerToken = 3.6;
+inline constexpr int64_t kLeastBytes = 64;
+
+/// Paul Graham's essays in RULER's public form, essays/PaulGrahamEssays.json with the key "text".
+/// Nobody has granted them, so they are there only with a user's own --data folder; null without.
+/// UserError for a file of another form or without any text.
+std::shared_ptr<const std::string> graham_essays(const EvalData& data);
+
 /// A place in the books of data/books, from which any amount of text can be read; goes on in the
 /// next book where one ends, and from the first again.
 class BookStretch {
  public:
-  /// Begins at a sentence.
-  BookStretch(const EvalData& data, Random& random);
+  /// Begins at a sentence. `essays`, unless null, are read in the books' place.
+  BookStretch(const EvalData& data, Random& random,
+              std::shared_ptr<const std::string> essays = nullptr);
   /// The next `bytes` bytes, cut back to the end of a word.
   std::string text(size_t bytes) const;
 
  private:
+  std::shared_ptr<const std::string> essays_;
   std::vector<const std::string*> books_;
   size_t book_ = 0, offset_ = 0;
 };
@@ -52,7 +65,7 @@ double grid_depth(int sample);
 void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_token,
                    int64_t least, const std::function<void(Sample&, int64_t units)>& fill);
 
-/// The same for a context of book text: about four bytes a token.
+/// The same for a context of book text.
 void fit_book_text(const TaskRequest& request, Sample& sample, const BookStretch& stretch,
                    const std::function<std::string(std::string_view text)>& context);
 

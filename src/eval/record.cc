@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 
 constexpr double kLargest = 1e12;  // of seconds, rates and losses: no real one comes near
 constexpr int64_t kMostCount = int64_t{1} << 60;
+constexpr char kPart = '\x1f';  // a control character, which names do not hold
 
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
@@ -115,11 +116,11 @@ class Fields {
 
 }  // namespace
 
-std::string Record::key() const {
-  constexpr char kPart = '\x1f';  // a control character, which names do not hold
-  return task + kPart + (opening ? '1' : '0') + kPart + std::to_string(length) + kPart + id +
-         kPart + method;
+std::string Record::prompt_key() const {
+  return task + kPart + (opening ? '1' : '0') + kPart + std::to_string(length) + kPart + id;
 }
+
+std::string Record::key() const { return prompt_key() + kPart + method; }
 
 std::string to_json(const Record& r) {
   const bool scored = std::isfinite(r.score);
@@ -128,6 +129,7 @@ std::string to_json(const Record& r) {
   if (!r.group.empty()) line["group"] = r.group;
   if (r.depth) line["depth"] = finite(*r.depth);
   line["method"] = r.method;
+  if (!r.sample_hash.empty()) line["sample_hash"] = r.sample_hash;
   line["prompt_hash"] = r.prompt_hash;
   line["prompt_tokens"] = r.prompt_tokens;
   line["reply"] = r.reply;
@@ -169,6 +171,7 @@ Record record_from_json(const std::string& line) {
     fields.real("depth", *r.depth, 0, 1);
   }
   fields.text("method", r.method, true);
+  fields.text("sample_hash", r.sample_hash);
   fields.text("prompt_hash", r.prompt_hash);
   fields.count("prompt_tokens", r.prompt_tokens);
   fields.text("reply", r.reply);

@@ -3,7 +3,8 @@
 // is run.json (what was asked for, on which machine) and samples.jsonl (record_file.h reads it).
 //
 // What `longhaul report` reads of run.json; it lists every other key as it stands:
-//   "version": "0.1.0"       "command": "longhaul eval ..."     "seed": 1     "started": "ISO 8601"
+//   "version": "0.1.0"       "build": "c1d3045"      "seed": 1     "started": "ISO 8601"
+//   "command": "longhaul eval ..."     "commands": [...]   the last one; all, in their order
 //   "model": {"name": ..., "weight_bytes": ..., ...}
 //   "machine": {"cpu": ..., "threads": ..., ...}
 //   "tasks": [{"name": ..., "summary": ..., "rule": ..., "source": ...}, ...]
@@ -26,6 +27,7 @@ struct Record {
   std::optional<double> depth;
   std::string method;  ///< canonical text, or "control:no-context", "control:middle-cut"
   // What happened.
+  std::string sample_hash;  ///< hex xxh3 of the texts that the prompt is made of; may be empty
   std::string prompt_hash;  ///< hex xxh3 of the prompt's token ids
   int64_t prompt_tokens = 0;
   std::string reply;
@@ -49,6 +51,10 @@ struct Record {
 
   /// The cell's fields as one text.
   std::string key() const;
+  /// The same without the method: records that agree in it answer one prompt.
+  std::string prompt_key() const;
+  /// Whether the method is a control, which reads a part of the prompt.
+  bool of_control() const { return method.starts_with("control:"); }
 };
 
 /// One line of JSON without the newline, and back. from_json throws UserError (names the key).

@@ -4,34 +4,19 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
 #include "base/error.h"
+#include "eval/durable_file.h"
 #include "eval/record_file.h"
 
 namespace longhaul {
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& path) {
-  user_error("{}: cannot be written: {}", path.string(), std::strerror(errno));
-}
-
 int open_locked(const std::filesystem::path& path) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) refuse(path);
+  if (file < 0) refuse_write(path);
   if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
   close(file);
   user_error("{}: another run is writing it", path.string());
-}
-
-void write_all(int file, const std::string& text, const std::filesystem::path& path) {
-  for (size_t written = 0; written < text.size();) {
-    const ssize_t n = write(file, text.data() + written, text.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) refuse(path);
-    written += static_cast<size_t>(n);
-  }
 }
 
 }  // namespace
@@ -40,14 +25,19 @@ RecordWriter::RecordWriter(const std::filesystem::path& folder) : path_(folder /
   file_ = open_locked(path_);
   try {
     RecordFile held = read_records(path_);
-    if (held.torn && ftruncate(file_, static_cast<off_t>(held.whole_bytes)) != 0) refuse(path_);
+    if (held.torn && ftruncate(file_, static_cast<off_t>(held.whole_bytes)) != 0)
+      refuse_write(path_);
     records_ = std::move(held.records);
     if (std::erase_if(records_, [](const Record& r) { return !r.error.empty(); }) > 0) rewrite();
+    sync_folder(folder);
   } catch (...) {
     close(file_);
     throw;
   }
-  for (const Record& record : records_) keys_.insert(record.key());
+  for (const Record& record : records_) {
+    keys_.insert(record.key());
+    note_prompt(record);
+  }
   found_ = records_.size();
 }
 
@@ -59,6 +49,7 @@ void RecordWriter::rewrite() {
   for (const Record& record : records_) lines += to_json(record) + "\n";
   try {
     write_all(file, lines, fresh);
+    sync_file(file, fresh);
     std::filesystem::rename(fresh, path_);
   } catch (...) {
     close(file);
@@ -68,11 +59,24 @@ void RecordWriter::rewrite() {
   file_ = file;
 }
 
+void RecordWriter::note_prompt(const Record& record) {
+  FoundPrompt& prompt = prompts_[record.prompt_key()];
+  if (prompt.sample_hash.empty()) prompt.sample_hash = record.sample_hash;
+  if (!prompt.prompt_hash.empty() || record.of_control()) return;
+  prompt.prompt_hash = record.prompt_hash;
+  prompt.prompt_tokens = record.prompt_tokens;
+}
+
 RecordWriter::~RecordWriter() { close(file_); }
 
 bool RecordWriter::has(const Record& record) const {
   const std::lock_guard lock(mutex_);
   return keys_.count(record.key()) > 0;
+}
+
+const FoundPrompt* RecordWriter::found_prompt(const Record& record) const {
+  const auto found = prompts_.find(record.prompt_key());
+  return found == prompts_.end() ? nullptr : &found->second;
 }
 
 void RecordWriter::add(const std::vector<Record>& records) {
@@ -83,7 +87,9 @@ void RecordWriter::add(const std::vector<Record>& records) {
     lines += to_json(record) + "\n";
     records_.push_back(record);
   }
+  if (lines.empty()) return;
   write_all(file_, lines, path_);
+  sync_file(file_, path_);
 }
 
 }  // namespace longhaul

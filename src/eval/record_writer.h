@@ -1,16 +1,24 @@
 #pragma once
-// Appends records to DIR/samples.jsonl as they come, so that a kill loses at most the line that it
-// interrupts.
+// Appends records to DIR/samples.jsonl as they come, so that a kill or a power cut loses at most
+// the line that it interrupts.
 
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "eval/record.h"
 
 namespace longhaul {
+
+/// What the records of a sample, asked in one way, say of its prompt.
+struct FoundPrompt {
+  std::string sample_hash;    ///< empty: from a program that did not write it
+  std::string prompt_hash;    ///< of the whole prompt, as methods read it; empty: controls only
+  int64_t prompt_tokens = 0;  ///< of the same
+};
 
 class RecordWriter {
  public:
@@ -24,6 +32,9 @@ class RecordWriter {
 
   /// Whether the record's (task, opening, length, id, method) is in the file.
   bool has(const Record& record) const;
+  /// What the file said, when it was opened, of the prompt of the record's (task, opening, length,
+  /// id); null when it held none of its answers. For any thread.
+  const FoundPrompt* found_prompt(const Record& record) const;
   /// Records of one sample, those that the file has already left out; on disk when it returns.
   /// For any thread.
   void add(const std::vector<Record>& records);
@@ -34,12 +45,14 @@ class RecordWriter {
 
  private:
   void rewrite();  ///< the file, with records_
+  void note_prompt(const Record& record);
 
   std::filesystem::path path_;
   int file_ = -1;
   mutable std::mutex mutex_;
   std::vector<Record> records_;
   std::unordered_set<std::string> keys_;
+  std::unordered_map<std::string, FoundPrompt> prompts_;  ///< of what was found, by prompt_key()
   size_t found_ = 0;
 };
 

@@ -46,6 +46,7 @@ struct EvalSettings {
   std::filesystem::path data;  ///< --data; may be empty
   // For run.json only.
   std::string model, version, command, isa;
+  std::string build;  ///< which sources the program was built from; not compared; may be empty
 };
 
 inline constexpr std::string_view kNoContext = "control:no-context";
@@ -60,8 +61,18 @@ std::string_view name_of(Openings openings);  ///< "off", "on", "both"
 nlohmann::ordered_json run_json(const EvalSettings& settings, const Engine& engine,
                                 std::span<const PlannedTask> tasks);
 
-/// Writes `folder`/run.json, or, where there is one, checks that it was made under the same
-/// conditions and adds what this run asks for beyond it. UserError names the setting that differs.
+/// Whether the folder holds a run. UserError when it holds records without run.json.
+bool has_begun(const std::filesystem::path& folder);
+
+/// What the run.json that is there becomes with what this run asks for beyond it. UserError names
+/// what makes the two incomparable. Changes nothing.
+nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
+                                     const nlohmann::ordered_json& run);
+
+/// `folder`/run.json; makes the folder.
+void write_run(const std::filesystem::path& folder, nlohmann::ordered_json run);
+
+/// write_run() of the run, or of the continued one where there is one.
 void begin_run(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
 
 }  // namespace longhaul

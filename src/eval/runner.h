@@ -38,8 +38,9 @@ struct EvalOutcome {
   size_t found = 0;             ///< of them, there before
   bool finished = false;
   double seconds = 0;
-  double engine_seconds =
-      0;  ///< of them, reading prompts and writing replies; all threads together
+  // Of all threads together:
+  double engine_seconds = 0;  ///< reading prompts and writing replies
+  double idle_seconds = 0;    ///< without a sample, while others still answered or made ready
 };
 
 /// The registry's tasks and "jsonl:FILE". UserError: an unknown name, a bad line of a file.
@@ -48,8 +49,8 @@ struct EvalOutcome {
 std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
                                     const std::filesystem::path& data = {});
 
-/// UserError when the folder holds another run, when data are missing, or when a length is too
-/// short for a task.
+/// UserError when the folder holds another run or answers to other prompts, when data are missing,
+/// when a method cannot be, or when a length is too short for a task.
 EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
                      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
                      const EvalHooks& hooks = {});

@@ -2,27 +2,11 @@
 // One question about one text, with what a right reply holds: what every task produces and the
 // runner asks.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace longhaul {
-
-/// How a reply becomes a score in 0..1 (scorers.h has the rules).
-enum class Match : uint8_t {
-  kContainsAll,   ///< share of the answers that are in the reply, case ignored (RULER)
-  kContainsAny,   ///< one of the answers is in the reply, case ignored
-  kExact,         ///< the trimmed reply equals an answer
-  kRegex,         ///< an answer, as a pattern, is found in the reply
-  kFirstInteger,  ///< the first run of digits equals an answer (passkey)
-  kNumber,        ///< the last number equals an answer (GSM8K)
-  kTokenF1,       ///< word F1 after normalisation, best answer (SQuAD)
-  kRouge1,        ///< ROUGE-1 F
-  kRougeL,        ///< ROUGE-L F
-  kEdit,          ///< edit similarity (code)
-  kTaskRule,      ///< the task's own rule, named by Sample::rule
-};
 
 /// A message of a conversation before the question.
 struct SampleTurn {
@@ -44,8 +28,8 @@ struct Sample {
   std::string separator = "\n";   ///< between context and question
   std::vector<std::string> answers;
   std::vector<std::string> choices;  ///< what answers are chosen from, for rules that need it
-  Match match = Match::kContainsAll;
-  std::string rule;     ///< with kTaskRule: a name of scorers.h
+  /// How a reply becomes a score in 0..1: a name of score_rules() in scorers.h.
+  std::string rule = "contains-all";
   int max_tokens = 32;  ///< of the reply
   std::vector<std::string> stop;
   std::optional<double> depth;  ///< 0..1: where in the context the answer lies

@@ -1,16 +1,13 @@
 #include "eval/sample_queue.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/error.h"
+#include "eval/haystack.h"
 #include "eval/scorers.h"
 
 namespace longhaul {
-namespace {
-
-constexpr double kBytesPerToken = 3.6;
-
-}  // namespace
 
 std::vector<bool> openings_of(const Sample& sample, Openings openings) {
   if (sample.opening.empty() || sample.perplexity || openings == Openings::kOff) return {false};
@@ -43,50 +40,95 @@ std::vector<Sample> SampleQueue::make(const PlannedTask& task, int64_t length, i
   return made;
 }
 
-void SampleQueue::plan(const PlannedTask& task) {
+void SampleQueue::plan_fixed(const PlannedTask& task) {
   const auto& lengths = settings_.lengths;
-  if (!task.scales) {
-    const int64_t cap = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-    Group group{&task, 0, true, {}};
-    for (Sample& sample : make(task, cap, settings_.samples)) {
-      group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
-      const QueuedSample queued{&task, 0, group.samples.back()};
-      answers_ += answers_of(*queued.sample);
-      work_ += static_cast<double>(answers_of(*queued.sample)) * work_of(queued);
-    }
-    groups_.push_back(std::move(group));
-    return;
+  const int64_t cap = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  Group group{&task, 0, true, false, {}};
+  for (Sample& sample : make(task, cap, settings_.samples)) {
+    group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
+    const QueuedSample queued{&task, 0, group.samples.back()};
+    answers_ += answers_of(*queued.sample);
+    work_ += static_cast<double>(answers_of(*queued.sample)) * work_of(queued);
   }
+  groups_.push_back(std::move(group));
+}
+
+void SampleQueue::plan(const PlannedTask& task) {
+  if (!task.scales) return plan_fixed(task);
+  const auto& lengths = settings_.lengths;
   if (lengths.empty()) user_error("task {}: --lengths is missing", task.name);
   const int64_t shortest = *std::min_element(lengths.begin(), lengths.end());
-  const std::vector<Sample> first = make(task, shortest, 1);
-  if (first.empty()) return;
+  std::vector<Sample> made = make(task, shortest, 1);
+  if (made.empty()) return;
+  const auto first = std::make_shared<const Sample>(std::move(made.front()));
+  const int64_t answers = settings_.samples * answers_of(*first);
   for (const int64_t length : lengths) {
-    groups_.push_back({&task, length, false, {}});
-    const int64_t answers = settings_.samples * answers_of(first.front());
+    groups_.push_back({&task, length, false, false, {}});
+    if (length == shortest && settings_.samples > 0) groups_.back().samples = {first};
     answers_ += answers;
-    work_ += static_cast<double>(answers) *
-             work_of({&task, length, std::make_shared<const Sample>(first.front())});
+    work_ += static_cast<double>(answers) * work_of({&task, length, first});
   }
 }
 
-void SampleQueue::fill(Group& group) const {
-  if (group.made) return;
+std::vector<QueuedSample> SampleQueue::planned() const {
+  std::vector<QueuedSample> all;
+  for (const Group& group : groups_) {
+    for (const auto& sample : group.samples) all.push_back({group.task, group.length, sample});
+  }
+  return all;
+}
+
+/// Makes the group's samples, or waits for the thread that does. One group is made at a time
+/// (EvalData is for one thread): the next one only when this one is there.
+void SampleQueue::fill(Group& group, std::unique_lock<std::mutex>& lock) {
+  if (group.making) {
+    filled_.wait(lock, [&] { return !group.making; });
+    return;
+  }
+  group.making = true;
+  lock.unlock();
+  std::vector<Sample> made;
+  std::exception_ptr failure;
+  try {
+    made = make(*group.task, group.length, settings_.samples);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  group.making = false;
+  filled_.notify_all();
+  if (failure) std::rethrow_exception(failure);
   group.made = true;
-  for (Sample& sample : make(*group.task, group.length, settings_.samples)) {
+  group.samples.clear();
+  for (Sample& sample : made) {
     group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
   }
 }
 
+/// Whoever takes a sample makes the group after this one first, if nobody has begun to. A thread
+/// that is alone would only begin to answer later.
+void SampleQueue::look_ahead(std::unique_lock<std::mutex>& lock) {
+  if (settings_.parallel <= 1 || !groups_[group_].made || group_ + 1 == groups_.size()) return;
+  Group& next = groups_[group_ + 1];
+  if (!next.made && !next.making) fill(next, lock);
+}
+
 std::optional<QueuedSample> SampleQueue::next() {
-  const std::lock_guard lock(mutex_);
-  for (; group_ < groups_.size(); ++group_, sample_ = 0) {
+  std::unique_lock lock(mutex_);
+  while (group_ < groups_.size()) {
     Group& group = groups_[group_];
-    fill(group);
     if (sample_ < group.samples.size()) {
-      return QueuedSample{group.task, group.length, std::move(group.samples[sample_++])};
+      QueuedSample taken{group.task, group.length, std::move(group.samples[sample_++])};
+      look_ahead(lock);
+      return taken;
     }
-    group.samples.clear();
+    if (group.made) {
+      group.samples.clear();
+      ++group_;
+      sample_ = 0;
+    } else {
+      fill(group, lock);
+    }
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // All samples of a run in the order in which they are asked, made when their turn comes.
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -27,8 +28,12 @@ class SampleQueue {
   SampleQueue(const EvalSettings& settings, std::span<const PlannedTask> tasks,
               const PromptComposer& composer, const EvalData& data);
 
-  /// The next one, for any thread; none after the last.
+  /// The next one, for any thread; none after the last. Where several threads take them, one of
+  /// them makes the samples of the next length or task while the others still have some.
   std::optional<QueuedSample> next();
+
+  /// Those that have been made when it begins.
+  std::vector<QueuedSample> planned() const;
 
   /// Answers that a sample needs: methods times ways of asking.
   int64_t answers_of(const Sample& sample) const;
@@ -41,18 +46,22 @@ class SampleQueue {
   struct Group {
     const PlannedTask* task = nullptr;
     int64_t length = 0;
-    bool made = false;
+    bool made = false;    ///< all samples are there; else perhaps the first
+    bool making = false;  ///< by some thread
     std::vector<std::shared_ptr<const Sample>> samples;
   };
 
   std::vector<Sample> make(const PlannedTask& task, int64_t length, int samples) const;
   void plan(const PlannedTask& task);
-  void fill(Group& group) const;
+  void plan_fixed(const PlannedTask& task);
+  void fill(Group& group, std::unique_lock<std::mutex>& lock);
+  void look_ahead(std::unique_lock<std::mutex>& lock);
 
   const EvalSettings& settings_;
   const PromptComposer& composer_;
   const EvalData& data_;
   std::mutex mutex_;
+  std::condition_variable filled_;
   std::vector<Group> groups_;
   size_t group_ = 0, sample_ = 0;  ///< the next one
   int64_t answers_ = 0;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/error.h"
 #include "eval/score_text.h"
@@ -37,13 +36,6 @@ double similarity(std::u32string_view a, std::u32string_view b, size_t substitut
   return 1 - static_cast<double>(distance(a, b, substitution)) / static_cast<double>(most);
 }
 
-/// Without any white space.
-std::u32string squeezed(std::string_view text) {
-  std::u32string out;
-  for (const std::string& word : split_words(text)) out += to_characters(word);
-  return out;
-}
-
 }  // namespace
 
 double edit_similarity(std::string_view answer, std::string_view reply) {
@@ -75,25 +67,6 @@ double code_line_score(std::string_view answer, std::string_view reply) {
   // fuzzywuzzy gives 0 for one empty side; it rounds halves to even, as nearbyint does.
   if (line.empty() || answer.empty()) return 0;
   return std::nearbyint(100 * edit_similarity(answer, line)) / 100;
-}
-
-double needlebench_score(std::string_view answer, std::string_view keyword,
-                         std::string_view reply) {
-  if (reply.find(keyword) != std::string_view::npos) return 1;
-  const std::u32string a = squeezed(answer);
-  const std::u32string b = squeezed(reply);
-  return 0.2 * similarity(a, b, 1, std::max(a.size(), b.size()));
-}
-
-double needle_words_score(std::string_view answer, std::string_view reply) {
-  const std::vector<std::string> words = squad_words(answer);
-  const std::vector<std::string> said = squad_words(reply);
-  const std::set<std::string> wanted(words.begin(), words.end());
-  const std::set<std::string> found(said.begin(), said.end());
-  if (wanted.empty()) return 0;
-  const auto shared = std::count_if(wanted.begin(), wanted.end(),
-                                    [&](const std::string& word) { return found.contains(word); });
-  return static_cast<double>(shared) / static_cast<double>(wanted.size());
 }
 
 }  // namespace longhaul

@@ -34,7 +34,7 @@ double share_contained(const Sample& sample, std::string_view reply) {
   return sample.answers.empty() ? 0 : contained / static_cast<double>(sample.answers.size());
 }
 
-double regex_score(const std::string& pattern, std::string_view reply) {
+double regex_score(std::string_view pattern, std::string_view reply) {
   std::string storage;
   size_t replaced = 0;
   return Regex(pattern, "answer").find(repair_utf8(reply, storage, &replaced), 0) ? 1 : 0;
@@ -83,6 +83,18 @@ double option_choice(const Sample& sample, std::string_view reply) {
   return option_choice_score(sample.answers, reply);
 }
 
+void check_pattern(const std::string& answer) { Regex(answer, "answer"); }
+
+void check_number(const std::string& answer) {
+  if (last_number_score(answer, answer) == 0) user_error("answer \"{}\" holds no number", answer);
+}
+
+void check_digits(const std::string& answer) {
+  if (answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos) {
+    user_error("answer \"{}\" is no run of digits", answer);
+  }
+}
+
 double rouge_1(std::string_view answer, std::string_view reply) {
   return rouge_n(1, answer, reply);
 }
@@ -91,13 +103,24 @@ double rouge_2(std::string_view answer, std::string_view reply) {
 }
 
 constexpr ScoreRule kRules[] = {
+    {"contains-all", "share of the answers that are in the reply, case ignored", share_contained},
+    {"contains-any", "an answer is in the reply, case ignored", best_of<contains_score>},
+    {"exact", "the trimmed reply equals an answer", best_of<exact_score>},
+    {"regex", "an answer, as a pattern, is found in the reply", best_of<regex_score>,
+     check_pattern},
+    {"first-integer", "the first run of digits equals an answer", best_of<first_integer_score>,
+     check_digits},
+    {"number", "the last number equals an answer", best_of<last_number_score>, check_number},
     {"f1", "SQuAD's word F1", best_of<squad_f1>},
     {"subspan", "the answer is in the reply, both in SQuAD's normal form", best_of<squad_contains>},
     {"f1-chinese", "F1 with every Chinese character a word (no segmenter)", best_of<chinese_f1>},
+    {"rouge-1", "ROUGE-1 F", best_of<rouge_1>},
     {"rouge-2", "ROUGE-2 F", best_of<rouge_2>},
+    {"rouge-l", "ROUGE-L F", best_of<rouge_l>},
     {"rouge-lsum", "ROUGE-Lsum F, sentences are lines", best_of<rouge_lsum>},
     {"rouge-l-unique", "ROUGE-L F of LongBench's package: different words, once each",
      best_of<rouge_l_unique>},
+    {"edit", "edit similarity", best_of<edit_similarity>},
     {"code-line", "edit similarity of the first line that is no comment", best_of<code_line_score>},
     {"integer-share", "of the reply's integers, the share that is right", best_of<integer_share>},
     {"classes", "1 / classes named, when the right one is among them", classes},
@@ -105,6 +128,8 @@ constexpr ScoreRule kRules[] = {
     {"needlebench", "the keyword (last answer), else 0.2 x similarity to the first answer",
      needlebench},
     {"needle-words", "share of the needle's different words", best_of<needle_words_score>},
+    {"verbatim", "share of the answer that its longest run of words in the reply covers",
+     best_of<verbatim_score>},
     {"whole-word", "the answer is a word of the reply", best_of<whole_word_score>},
     {"name", "the answer is a word of the reply in capitals", best_of<name_score>},
     {"last-integer", "the last word is the integer", best_of<last_integer_score>},
@@ -129,47 +154,15 @@ const ScoreRule& find_rule(std::string_view name) {
 std::span<const ScoreRule> score_rules() { return kRules; }
 
 double score_reply(const Sample& sample, std::string_view reply) {
-  switch (sample.match) {
-    case Match::kContainsAll:
-      return share_contained(sample, reply);
-    case Match::kContainsAny:
-      return best(sample, reply, contains_score);
-    case Match::kExact:
-      return best(sample, reply, exact_score);
-    case Match::kRegex:
-      return best(sample, reply, regex_score);
-    case Match::kFirstInteger:
-      return best(sample, reply, first_integer_score);
-    case Match::kNumber:
-      return best(sample, reply, last_number_score);
-    case Match::kTokenF1:
-      return best(sample, reply, squad_f1);
-    case Match::kRouge1:
-      return best(sample, reply, rouge_1);
-    case Match::kRougeL:
-      return best(sample, reply, rouge_l);
-    case Match::kEdit:
-      return best(sample, reply, edit_similarity);
-    case Match::kTaskRule:
-      break;
-  }
   const ScoreRule& rule = find_rule(sample.rule);
   return rule.score(sample, sample.rule.starts_with(kFirstLine) ? first_line(reply) : reply);
 }
 
 void check_scorable(const Sample& sample) {
+  const ScoreRule& rule = find_rule(sample.rule);
   if (sample.answers.empty()) user_error("no answer is given");
-  for (const std::string& answer : sample.answers) {
-    if (sample.match == Match::kRegex) Regex(answer, "answer");
-    if (sample.match == Match::kNumber && last_number_score(answer, answer) == 0) {
-      user_error("answer \"{}\" holds no number", answer);
-    }
-    if (sample.match == Match::kFirstInteger &&
-        (answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)) {
-      user_error("answer \"{}\" is no run of digits", answer);
-    }
-  }
-  if (sample.match == Match::kTaskRule) find_rule(sample.rule);
+  if (rule.check == nullptr) return;
+  for (const std::string& answer : sample.answers) rule.check(answer);
 }
 
 }  // namespace longhaul

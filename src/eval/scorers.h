@@ -11,19 +11,21 @@
 
 namespace longhaul {
 
-/// The score of a reply after sample.match; best over the answers unless a rule says otherwise.
-/// UserError: an unknown Sample::rule, a pattern that is no regular expression.
+/// The score of a reply after sample.rule; best over the answers unless the rule says otherwise.
+/// UserError: an unknown rule, a pattern that is no regular expression.
 double score_reply(const Sample& sample, std::string_view reply);
 
 /// Refuses before a run what score_reply would refuse in it: no answers, an unknown rule, a broken
 /// pattern, a numeric answer that is none. UserError; the caller says where the sample stands.
 void check_scorable(const Sample& sample);
 
-/// A rule that Sample::rule may name with Match::kTaskRule.
+/// A rule that Sample::rule may name.
 struct ScoreRule {
   std::string_view name;
   std::string_view help;  ///< one line
   double (*score)(const Sample& sample, std::string_view reply);
+  /// UserError for an answer that no reply could match; null where every answer will do.
+  void (*check)(const std::string& answer) = nullptr;
 };
 /// Also known as "first-line+NAME": only the reply's first line that is not empty is looked at.
 std::span<const ScoreRule> score_rules();
@@ -73,7 +75,10 @@ double label_score(std::string_view answer, std::span<const std::string> labels,
                    std::string_view question, std::string_view reply);
 /// NeedleBench: 1 with the keyword in the reply, else 0.2 of the edit similarity to the answer.
 double needlebench_score(std::string_view answer, std::string_view keyword, std::string_view reply);
-/// Share of the needle's words that are in the reply (DuoAttention's paper).
+/// Share of the needle's different words that are in the reply (DuoAttention's paper).
 double needle_words_score(std::string_view answer, std::string_view reply);
+/// The longest run of words, in SQuAD's normal form, that answer and reply share, as a share of the
+/// answer's words.
+double verbatim_score(std::string_view answer, std::string_view reply);
 
 }  // namespace longhaul

@@ -1,21 +1,15 @@
-// Tasks of the published benchmarks: with the packed data, with data in the public forms, and with
-// files that are wrong.
+// Tasks of the published benchmarks, with the packed data and with data in the public forms.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "base/error.h"
+#include "eval/benchmarks_run.h"
 #include "eval/prompt_template.h"
 #include "eval/runner.h"
 #include "eval/score_text.h"
-#include "eval/task_run.h"
 #include "eval/tasks/benchmark_families.h"
-#include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
@@ -24,37 +18,12 @@ using testing_support::all_answers;
 using testing_support::check_task;
 using testing_support::error_of;
 using testing_support::has;
+using testing_support::packed_data;
 using testing_support::prompt_text;
 using testing_support::request_of;
+using testing_support::samples_of;
 using testing_support::TempFolder;
-
-const EvalData& data() {
-  static const EvalData shared;
-  return shared;
-}
-
-const TaskInfo& task_of(std::string_view name) {
-  for (const auto family :
-       {ruler_niah_tasks(), ruler_qa_tasks(), longbench_tasks(), infinite_retrieval_tasks(),
-        infinite_computed_tasks(), infinite_filed_tasks(), babilong_tasks(), leval_tasks(),
-        document_tasks(), few_shot_tasks()}) {
-    for (const TaskInfo& task : family) {
-      if (task.name == name) return task;
-    }
-  }
-  user_error("no task {}", name);
-}
-
-std::vector<Sample> samples_of(std::string_view name, const EvalData& from, int64_t length = 0,
-                               int samples = 2) {
-  return task_of(name).make(request_of(from, length, samples));
-}
-
-void write_file(const TempFolder& folder, const std::string& name, const std::string& text) {
-  const std::filesystem::path path = folder.path() / name;
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
+using testing_support::write_file;
 
 TEST(PromptTemplate, FillsEveryNameOnce) {
   const PromptField fields[] = {{"a", "{b}"}, {"b", "two"}};
@@ -67,7 +36,7 @@ TEST(PromptTemplate, FillsEveryNameOnce) {
 }
 
 TEST(PromptTemplate, CutsTheMiddleOutOfWholeCharacters) {
-  TaskRequest request = request_of(data(), 1000, 1);
+  TaskRequest request = request_of(packed_data(), 1000, 1);
   request.prompt_tokens = [](const Sample& s) {
     EXPECT_EQ(to_utf8(to_characters(s.context)), s.context) << "a character is torn";
     return static_cast<int64_t>(s.context.size());
@@ -90,7 +59,7 @@ TEST(Benchmarks, TasksOfAnyLengthFitAndRepeat) {
                             document_tasks()}) {
     for (const TaskInfo& task : family) {
       ASSERT_TRUE(task.scales) << task.name;
-      check_task(task, data(), 8192);
+      check_task(task, packed_data(), 8192);
     }
   }
 }
@@ -99,7 +68,7 @@ TEST(Benchmarks, RightRepliesAreRight) {
   for (const auto family : {infinite_retrieval_tasks(), infinite_computed_tasks(), babilong_tasks(),
                             document_tasks(), few_shot_tasks()}) {
     for (const TaskInfo& task : family) {
-      for (const Sample& s : task.make(request_of(data(), 8192, 4))) {
+      for (const Sample& s : task.make(request_of(packed_data(), 8192, 4))) {
         // BABILong's rule finds "one" in "none" and calls that two labels.
         if (s.rule == "labels" && s.answers.front() == "none") continue;
         const bool all = s.rule == "running-values";
@@ -112,21 +81,21 @@ TEST(Benchmarks, RightRepliesAreRight) {
 
 TEST(LongBench, PackedSetsHaveItsForm) {
   EXPECT_EQ(longbench_tasks().size(), 21u);
-  const auto questions = samples_of("longbench/multifieldqa_zh", data(), 0, 200);
+  const auto questions = samples_of("longbench/multifieldqa_zh", packed_data(), 0, 200);
   ASSERT_EQ(questions.size(), 200u);
   EXPECT_TRUE(questions[0].context.starts_with("阅读以下文字并用中文简短回答：\n\n"));
   EXPECT_TRUE(questions[0].question.ends_with("\n回答："));
   EXPECT_EQ(questions[0].answers, std::vector<std::string>{"厦门大学。"});
   EXPECT_EQ(score_reply(questions[0], "厦门大学"), 1);
-  const auto passages = samples_of("longbench/passage_retrieval_zh", data(), 0, 300);
+  const auto passages = samples_of("longbench/passage_retrieval_zh", packed_data(), 0, 300);
   ASSERT_EQ(passages.size(), 200u);
   EXPECT_EQ(score_reply(passages[0], "答案是：" + passages[0].answers[0]), 1);
   for (const Sample& s : passages) EXPECT_TRUE(s.answers[0].starts_with("段落"));
 }
 
 TEST(LongBench, LongTextsLoseTheirMiddle) {
-  const Sample whole = samples_of("longbench/multifieldqa_zh", data(), 0, 1)[0];
-  const Sample cut = samples_of("longbench/multifieldqa_zh", data(), 2048, 1)[0];
+  const Sample whole = samples_of("longbench/multifieldqa_zh", packed_data(), 0, 1)[0];
+  const Sample cut = samples_of("longbench/multifieldqa_zh", packed_data(), 2048, 1)[0];
   EXPECT_LT(cut.context.size(), 8300u);
   EXPECT_GT(cut.context.size(), 7000u);
   EXPECT_EQ(cut.context.substr(0, 3000), whole.context.substr(0, 3000));
@@ -160,89 +129,8 @@ TEST(LongBench, ReadsThePublicForm) {
   EXPECT_EQ(samples_of("longbench/samsum", own)[0].stop, std::vector<std::string>{"\n"});
 }
 
-TEST(InfiniteBench, ExpressionsAndListsAreRight) {
-  for (const Sample& s : samples_of("infinitebench/math_find", data(), 2048, 14)) {
-    const std::string list = s.context.substr(s.context.find('[') + 1);
-    std::vector<int> numbers;
-    std::istringstream in(blank_out(list, ",]"));
-    for (int number = 0; in >> number;) numbers.push_back(number);
-    std::sort(numbers.begin(), numbers.end());
-    if (s.group == "largest number") {
-      EXPECT_EQ(s.answers[0], std::to_string(numbers.back()));
-    }
-    if (s.group == "smallest number") {
-      EXPECT_EQ(s.answers[0], std::to_string(numbers.front()));
-    }
-    EXPECT_TRUE(s.context.starts_with("What is the " + s.group + " in the following list?"));
-  }
-  const Sample calc = samples_of("infinitebench/math_calc", data(), 2048)[0];
-  const std::string expression = calc.context.substr(calc.context.rfind("Expression: ") + 12);
-  std::istringstream in(expression);
-  int value = 0, number = 0;
-  char sign = '+';
-  in >> value;
-  for (size_t i = 1; in >> sign >> number; ++i) {
-    value += sign == '+' ? number : -number;
-    ASSERT_LT(i, calc.answers.size());
-    ASSERT_EQ(calc.answers[i], std::to_string(value));
-  }
-  EXPECT_EQ(calc.answers.back(), std::to_string(value));
-}
-
-/// Follows the calls of the generated functions.
-int64_t run(const std::string& code, std::string call) {
-  int64_t plus = 0;
-  const size_t open = call.find('(');
-  const int64_t argument = std::stoll(call.substr(open + 1));
-  call.resize(open);
-  for (;;) {
-    const size_t at = code.find("def " + call + "(x):\n    return ");
-    if (at == std::string::npos) throw std::runtime_error("no " + call);
-    const size_t begin = code.find("return ", at) + 7;
-    std::istringstream line(code.substr(begin, code.find('\n', begin) - begin));
-    std::string value, sign;
-    int64_t number = 0;
-    line >> value;
-    if (line >> sign >> number) plus += sign == "+" ? number : -number;
-    if (value == "x") return argument + plus;
-    call = value.substr(0, value.find('('));
-  }
-}
-
-TEST(InfiniteBench, FunctionsReturnWhatIsExpected) {
-  for (const Sample& s : samples_of("infinitebench/code_run", data(), 4096, 5)) {
-    const size_t at = s.question.find("return value of ") + 16;
-    EXPECT_EQ(std::to_string(run(s.context, s.question.substr(at))), s.answers[0]);
-  }
-}
-
-TEST(InfiniteBench, ReadsThePublicForm) {
-  const TempFolder folder;
-  for (const TaskInfo& task : infinite_filed_tasks()) {
-    const bool letters = task.name.find("choice") != std::string_view::npos ||
-                         task.name.find("debug") != std::string_view::npos;
-    write_file(folder, std::string(task.name) + ".jsonl",
-               fmt::format(R"({{"id": 0, "context": "Once.", "input": "Who?", "answer": ["{}"], )"
-                           R"("options": ["x", "ROSS", "y", "z"]}})",
-                           letters ? "ROSS" : "ROSS\", \"ANNA"));
-  }
-  const EvalData own(folder.path());
-  for (const TaskInfo& task : infinite_filed_tasks()) {
-    const auto samples = task.make(request_of(own, 4096, 3));
-    ASSERT_EQ(samples.size(), 1u) << task.name;
-    EXPECT_NE(samples[0].context.find("Once."), std::string::npos);
-    const bool named = samples[0].rule.ends_with("choice");
-    EXPECT_EQ(score_reply(samples[0], named ? "The answer is: ROSS" : "ROSS"), 1) << task.name;
-  }
-  const Sample choice = samples_of("infinitebench/longbook_choice_eng", own)[0];
-  EXPECT_EQ(choice.answers, (std::vector<std::string>{"ROSS", "B"}));
-  EXPECT_EQ(score_reply(choice, "B"), 1);
-  EXPECT_EQ(score_reply(choice, "A"), 0);
-  EXPECT_NE(choice.question.find("B. ROSS\nC. y"), std::string::npos);
-}
-
 TEST(BabiLong, FactsStandInOrderInABook) {
-  const Sample s = samples_of("babilong/qa1", data(), 4096)[0];
+  const Sample s = samples_of("babilong/qa1", packed_data(), 4096)[0];
   // bAbI's second question of the test file: index 1 of the published choice.
   EXPECT_TRUE(s.question.ends_with("Question: Where is Mary?"));
   EXPECT_EQ(s.answers[0], "bathroom");
@@ -279,7 +167,7 @@ TEST(LEval, ReadsThePublicForm) {
 }
 
 TEST(Documents, GoldStandsWhereItShould) {
-  const auto samples = samples_of("multidoc/nq", data(), 8192, 10);
+  const auto samples = samples_of("multidoc/nq", packed_data(), 8192, 10);
   for (const Sample& s : samples) {
     ASSERT_TRUE(s.depth.has_value());
     const double at = static_cast<double>(s.context.find(s.answers[0]));
@@ -292,7 +180,7 @@ TEST(Documents, GoldStandsWhereItShould) {
 }
 
 TEST(FewShot, ExamplesAndQuestionsDiffer) {
-  const auto letters = samples_of("mmlu", data(), 0, 50);
+  const auto letters = samples_of("mmlu", packed_data(), 0, 50);
   ASSERT_EQ(letters.size(), 50u);
   for (const Sample& s : letters) {
     EXPECT_EQ(s.context.find(s.question), std::string::npos);
@@ -301,7 +189,7 @@ TEST(FewShot, ExamplesAndQuestionsDiffer) {
   std::set<std::string> subjects;
   for (const Sample& s : letters) subjects.insert(s.group);
   EXPECT_GT(subjects.size(), 15u) << "drawn over all subjects";
-  const auto sums = samples_of("gsm8k", data(), 0, 50);
+  const auto sums = samples_of("gsm8k", packed_data(), 0, 50);
   for (const Sample& s : sums) EXPECT_EQ(s.context.find(s.question), std::string::npos);
 }
 
@@ -321,64 +209,6 @@ TEST(Families, LeaveOutWhatHasNoData) {
   EXPECT_EQ(planned[0].name, "longbench/multifieldqa_zh");
   EXPECT_EQ(planned[1].name, "longbench/passage_retrieval_zh");
   EXPECT_TRUE(has(error_of([] { plan_tasks(std::vector<std::string>{"leval"}); }), {"--data"}));
-}
-
-TEST(Benchmarks, MissingFilesAreNamed) {
-  const std::string message = error_of([] { samples_of("longbench/hotpotqa", data()); });
-  EXPECT_TRUE(has(message, {"longbench/hotpotqa.jsonl", "--data"})) << message;
-}
-
-TEST(Benchmarks, WrongFilesAreRefusedByNameAndLine) {
-  const std::pair<std::string, std::string> bad[] = {
-      {"", "no entries"},
-      {"{\"input\": 1", "line 1: is no JSON"},
-      {"[1]", "line 1: is no JSON object"},
-      {"{}", "line 1: key"},
-      {"\n{\"context\": \"c\", \"length\": 1, \"input\": [1], \"answers\": []}",
-       "line 2: key \"input\""},
-      {"{\"context\": {}, \"length\": 1, \"input\": \"i\", \"answers\": [\"a\"]}",
-       "\"context\" is no text"},
-      {"{\"context\": \"c\", \"length\": \"x\", \"input\": \"i\", \"answers\": [\"a\"]}",
-       "\"length\""},
-      {std::string(100000, '['), "nested deeper"},
-      {"\x1f\x8b\x08garbage", "damaged"},
-  };
-  for (const auto& [text, part] : bad) {
-    const TempFolder folder;
-    write_file(folder, "longbench/hotpotqa.jsonl", text);
-    const EvalData own(folder.path());
-    const std::string message = error_of([&] { samples_of("longbench/hotpotqa", own); });
-    EXPECT_TRUE(has(message, {part, "longbench/hotpotqa.jsonl"})) << message;
-  }
-}
-
-TEST(Benchmarks, WrongPackedFilesAreRefused) {
-  struct Wrong {
-    std::string_view task;
-    std::string file, text;
-  };
-  const Wrong all[] = {
-      {"ruler/niah_single_2", "words/nouns.txt", "\n\n"},
-      {"ruler/niah_single_1", "prompts/ruler.json", "{\"base_tasks\": []}"},
-      {"ruler/qa_1", "qa/xquad.en.json", "{\"data\": []}"},
-      {"ruler/qa_2", "qa/hotpotqa.json", "[{\"context\": [[1]]}]"},
-      {"multihop/hotpotqa", "qa/hotpotqa_paragraphs.json", "[[]]"},
-      {"multidoc/nq", "qa/nq_open.jsonl", "{\"title\": \"t\"}"},
-      {"babilong/qa1", "babi/qa1.txt", "no number"},
-      {"babilong/qa1", "babi/test_100_idxs.json", "{\"qa1\": [999999]}"},
-      {"babilong/qa1", "prompts/babilong.json", "[]"},
-      {"mmlu", "mmlu/test.jsonl", "{\"subject\": 1}"},
-      {"gsm8k", "gsm8k/test.jsonl", "{\"question\": \"q\", \"answer\": \"a\"}"},
-      {"infinitebench/passkey", "prompts/infinitebench.json", "{\"templates\": {}}"},
-      {"longbench/multifieldqa_zh", "prompts/longbench_rules.json", "{\"dataset2metric\": 1}"},
-  };
-  for (const Wrong& wrong : all) {
-    const TempFolder folder;
-    write_file(folder, wrong.file, wrong.text);
-    const EvalData own(folder.path());
-    const std::string message = error_of([&] { samples_of(wrong.task, own, 2048); });
-    EXPECT_TRUE(has(message, {wrong.file})) << message;
-  }
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "eval/nano.h"
 
@@ -110,6 +112,59 @@ TEST(PromptHash, TellsPromptsApart) {
   EXPECT_EQ(prompt_hash({1, 2, 3}), prompt_hash({1, 2, 3}));
   EXPECT_NE(prompt_hash({1, 2, 3}), prompt_hash({1, 2, 4}));
   EXPECT_EQ(prompt_hash({}).size(), 16u);
+}
+
+void expect_opened_alike(const PromptComposer& composer, const Sample& s) {
+  const ComposedPrompt want = composer.compose(s, true);
+  const ComposedPrompt got = composer.opened(s, composer.compose(s, false));
+  EXPECT_EQ(got.tokens, want.tokens);
+  EXPECT_EQ(got.instruction, want.instruction);
+  EXPECT_EQ(got.context_begin, want.context_begin);
+  EXPECT_EQ(got.context_end, want.context_end);
+}
+
+TEST(Compose, OpenedFromTheUnopenedPromptIsTheSame) {
+  std::vector<Sample> samples(8, sample());
+  samples[1].context.clear();
+  samples[2].question.clear();
+  samples[3].turns = {{false, "Hello"}, {true, "Good day"}};
+  samples[4].chat = false;
+  samples[5].opening = "<|im_end|> is no control token";
+  samples[6].opening = "What is the key? It is";  // the question once more
+  samples[7].opening = "\n \u00e9 the";
+  for (const Sample& s : samples) {
+    SCOPED_TRACE(s.opening);
+    expect_opened_alike(nano_composer(), s);
+  }
+  for (const std::string_view name : chat_template_names()) {  // most without their control tokens
+    SCOPED_TRACE(name);
+    expect_opened_alike(PromptComposer(nano()->tokenizer(), ChatTemplate::named(name)), sample());
+  }
+  expect_opened_alike(PromptComposer(nano()->tokenizer(), std::nullopt), sample());
+}
+
+TEST(Compose, SampleHashTellsTextsApart) {
+  std::vector<Sample> samples(9, sample());
+  samples[1].context += ".";
+  samples[2].question += "?";
+  samples[3].separator = "";
+  samples[4].system = "Be brief.";
+  samples[5].turns = {{false, "Hello"}};
+  samples[6].turns = {{true, "Hello"}};
+  samples[7].chat = false;
+  samples[8].context += samples[8].separator;  // the same text in all, cut elsewhere
+  samples[8].separator = "";
+  std::set<std::string> hashes;
+  for (const Sample& s : samples) hashes.insert(sample_hash(s, false));
+  EXPECT_EQ(hashes.size(), samples.size());
+  Sample opened = sample();
+  opened.opening += " now";
+  EXPECT_EQ(sample_hash(opened, false), sample_hash(sample(), false));
+  EXPECT_NE(sample_hash(opened, true), sample_hash(sample(), true));
+  EXPECT_NE(sample_hash(sample(), true), sample_hash(sample(), false));
+  opened = sample();
+  opened.answers = {"red"};  // no part of the prompt
+  EXPECT_EQ(sample_hash(opened, true), sample_hash(sample(), true));
 }
 
 }  // namespace

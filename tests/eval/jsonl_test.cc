@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "eval/scorers.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -32,11 +33,11 @@ TEST(Jsonl, ReadsEveryForm) {
   ASSERT_EQ(samples.size(), 3u);
   EXPECT_EQ(samples[0].question, "What is 1+1?");
   EXPECT_EQ(samples[0].context, "");
-  EXPECT_EQ(samples[0].match, Match::kContainsAny);
+  EXPECT_EQ(samples[0].rule, "contains-any");
   EXPECT_EQ(samples[1].id, "7");
   EXPECT_EQ(samples[1].context, "The sky is green.");
   EXPECT_EQ(samples[1].answers, std::vector<std::string>{"green"});
-  EXPECT_EQ(samples[1].match, Match::kExact);
+  EXPECT_EQ(samples[1].rule, "exact");
   EXPECT_EQ(samples[1].max_tokens, 5);
   EXPECT_EQ(samples[1].group, "colours");
   EXPECT_EQ(samples[1].opening, "It is");
@@ -47,7 +48,28 @@ TEST(Jsonl, ReadsEveryForm) {
   EXPECT_FALSE(samples[2].turns[0].assistant);
   EXPECT_TRUE(samples[2].turns[1].assistant);
   EXPECT_EQ(samples[2].question, "Q");
-  EXPECT_EQ(samples[2].match, Match::kContainsAll);
+  EXPECT_EQ(samples[2].rule, "contains-all");
+}
+
+TEST(Jsonl, EveryMatchIsARuleOfScoring) {
+  const std::pair<std::string, std::string> matches[] = {{"contains", "contains-any"},
+                                                         {"contains_all", "contains-all"},
+                                                         {"exact", "exact"},
+                                                         {"regex", "regex"},
+                                                         {"f1", "f1"},
+                                                         {"number", "number"},
+                                                         {"rouge", "rouge-l"},
+                                                         {"rouge1", "rouge-1"},
+                                                         {"rouge2", "rouge-2"},
+                                                         {"edit", "edit"}};
+  for (const auto& [match, rule] : matches) {
+    const auto samples =
+        parse_jsonl(R"({"id":1,"prompt":"p","answers":["7 is it"],"match":")" + match + "\"}");
+    ASSERT_EQ(samples.size(), 1u);
+    EXPECT_EQ(samples[0].rule, rule);
+    EXPECT_EQ(score_reply(samples[0], "7 is it"), 1) << match;
+    EXPECT_EQ(score_reply(samples[0], ""), 0) << match;
+  }
 }
 
 struct BadLine {

@@ -26,6 +26,7 @@ Record full_record() {
   r.group = "books";
   r.depth = 0.25;
   r.method = "snapkv:capacity=512";
+  r.sample_hash = "fedcba9876543210";
   r.prompt_hash = "0123456789abcdef";
   r.prompt_tokens = 4011;
   r.reply = "eat a \"sandwich\"\n\tand </script> \xE2\x82\xAC";
@@ -60,6 +61,7 @@ TEST(Record, ComesBackAsItWas) {
   EXPECT_EQ(back.group, r.group);
   EXPECT_EQ(back.depth, r.depth);
   EXPECT_EQ(back.method, r.method);
+  EXPECT_EQ(back.sample_hash, r.sample_hash);
   EXPECT_EQ(back.prompt_hash, r.prompt_hash);
   EXPECT_EQ(back.prompt_tokens, r.prompt_tokens);
   EXPECT_EQ(back.reply, r.reply);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -50,12 +51,59 @@ TEST(BeginRun, NamesTheKeyThatIsOfAnotherKind) {
   }
   EXPECT_NE(refusal("settings", "x").find("key 'settings' is '\"x\"', expected an object"),
             std::string::npos);
+  EXPECT_NE(refusal("commands", {"longhaul eval", 5})
+                .find("key 'commands' is '[\"longhaul eval\",5]', expected a list of texts"),
+            std::string::npos);
+  for (const char* key : {"command", "build"}) {
+    EXPECT_NE(refusal(key, 5).find(fmt::format("key '{}' is '5', expected a text", key)),
+              std::string::npos);
+  }
   EXPECT_NE(refusal("openings", 5).find("key 'openings' is '5', expected a text"),
             std::string::npos);
   for (const ordered_json& value :
        {ordered_json(1e300), ordered_json(-1), ordered_json(UINT64_MAX), ordered_json("20")}) {
     EXPECT_NE(refusal("samples", value).find("key 'samples' is "), std::string::npos);
   }
+}
+
+/// run.json after run() has been begun in the folder with `key` as `value`.
+ordered_json begun(const testing_support::TempFolder& folder, const char* key,
+                   const std::string& value) {
+  ordered_json now = run();
+  now[key] = value;
+  begin_run(folder.path(), now);
+  std::ifstream in(folder.path() / "run.json");
+  return ordered_json::parse(in);
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(BeginRun, KeepsEveryCommandOnce) {
+  const testing_support::TempFolder folder;
+  EXPECT_EQ(begun(folder, "command", "a")["commands"], (Texts{"a"}));
+  EXPECT_EQ(begun(folder, "command", "b")["commands"], (Texts{"a", "b"}));
+  const ordered_json again = begun(folder, "command", "a");
+  EXPECT_EQ(again["commands"], (Texts{"a", "b"}));
+  EXPECT_EQ(again["command"], "a") << "the last one";
+}
+
+TEST(BeginRun, TakesOverTheOneCommandOfEarlierVersions) {
+  const testing_support::TempFolder folder;
+  ordered_json held = run();
+  held["command"] = "old";
+  folder.write("run.json", held.dump());
+  EXPECT_EQ(begun(folder, "command", "new")["commands"], (Texts{"old", "new"}));
+}
+
+TEST(BeginRun, NamesEveryBuildAndRefusesNone) {
+  const testing_support::TempFolder known;
+  EXPECT_EQ(begun(known, "build", "c1d3045")["build"], "c1d3045");
+  EXPECT_EQ(begun(known, "build", "c1d3045")["build"], "c1d3045");
+  const testing_support::TempFolder folder;
+  begin_run(folder.path(), run());  // by a program that does not say
+  EXPECT_EQ(begun(folder, "build", "c1d3045")["build"], "unknown, c1d3045");
+  EXPECT_EQ(begun(folder, "build", "c1")["build"], "unknown, c1d3045, c1");
+  EXPECT_EQ(begun(folder, "build", "c1d3045")["build"], "unknown, c1d3045, c1");
 }
 
 }  // namespace

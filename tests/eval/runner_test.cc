@@ -264,8 +264,11 @@ TEST(Runner, ParallelGivesTheSameAnswers) {
   EvalSettings settings = small_settings();
   const auto alone = told(run(settings, one.path()).records);
   settings.parallel = 2;
-  EXPECT_EQ(told(run(settings, two.path()).records), alone);
+  const EvalOutcome outcome = run(settings, two.path());
   set_thread_count(threads);
+  EXPECT_EQ(told(outcome.records), alone);
+  EXPECT_GE(outcome.idle_seconds, 0);
+  EXPECT_LE(outcome.engine_seconds + outcome.idle_seconds, 2 * outcome.seconds);
 }
 
 TEST(Runner, SharedReadingsChangeNoAnswer) {
@@ -342,6 +345,7 @@ TEST(RecordWriter, LeavesOutWhatIsThere) {
     RecordWriter writer(folder.path());
     writer.add({r});
     EXPECT_TRUE(writer.has(r));
+    EXPECT_EQ(writer.found_prompt(r), nullptr) << "found: when the file was opened";
   }
   RecordWriter writer(folder.path());
   EXPECT_EQ(writer.found(), 1u);
@@ -349,6 +353,36 @@ TEST(RecordWriter, LeavesOutWhatIsThere) {
   other.opening = true;
   writer.add({r, other});
   EXPECT_EQ(read_records(folder.path() / "samples.jsonl").records.size(), 2u);
+}
+
+TEST(RecordWriter, TellsThePromptOfWhatIsThere) {
+  TempFolder folder;
+  Record control;
+  control.task = "t";
+  control.id = "1";
+  control.method = std::string(kMiddleCut);
+  control.prompt_hash = "a part";
+  control.prompt_tokens = 3;
+  Record dense = control;
+  dense.method = "dense";
+  dense.sample_hash = "texts";
+  dense.prompt_hash = "whole";
+  dense.prompt_tokens = 9;
+  Record other = control;
+  other.id = "2";
+  RecordWriter(folder.path()).add({control, dense, other});
+  const RecordWriter writer(folder.path());
+  Record asked = dense;
+  asked.method = "snapkv";
+  const FoundPrompt* found = writer.found_prompt(asked);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->sample_hash, "texts");
+  EXPECT_EQ(found->prompt_hash, "whole");
+  EXPECT_EQ(found->prompt_tokens, 9);
+  ASSERT_NE(writer.found_prompt(other), nullptr);
+  EXPECT_EQ(writer.found_prompt(other)->prompt_hash, "") << "a control reads only a part";
+  asked.opening = true;
+  EXPECT_EQ(writer.found_prompt(asked), nullptr);
 }
 
 }  // namespace

@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "eval/haystack.h"
 #include "eval/nano.h"
+#include "eval/sample_queue.h"
+#include "eval/score_text.h"
 #include "eval/scorers.h"
 #include "eval/tasks/families.h"
+#include "eval/tasks/noise.h"
 
 namespace longhaul {
 namespace {
@@ -131,6 +136,46 @@ TEST(SentenceStart, FindsTheBorderBefore) {
   EXPECT_EQ(sentence_start(text, 1000), 19u);
 }
 
+TEST(Noise, HidesALineAfterAShareOfTheOthers) {
+  const std::string noise(kNoiseLine);
+  EXPECT_EQ(noise_with("KEY", 2, 0, "|"), "KEY|" + noise + "|" + noise);
+  EXPECT_EQ(noise_with("KEY", 2, 0.5, "|"), noise + "|KEY|" + noise);
+  EXPECT_EQ(noise_with("KEY", 2, 1, "|"), noise + "|" + noise + "|KEY");
+}
+
+TEST(Passkey, HasThePublishedForms) {
+  const std::string noise(kNoiseLine);
+  for (const auto& [task, after, between] :
+       {std::tuple("passkey", "\n", " "), std::tuple("passkey-infinitebench", "\n\n", "\n")}) {
+    const Sample s = eval_task(task).make(request_of(700, 2)).at(1);  // a third of the way in
+    const std::string line = passkey_line(s.answers.at(0));
+    EXPECT_EQ(line, "The pass key is " + s.answers[0] + ". Remember it. " + s.answers[0] +
+                        " is the pass key.");
+    EXPECT_TRUE(s.context.starts_with("There is an important info hidden inside"));
+    EXPECT_NE(s.context.find(" quiz you about the important information there." +
+                             std::string(after) + noise + between),
+              std::string::npos);
+    EXPECT_NE(s.context.find(noise + between + line + between + noise), std::string::npos);
+    EXPECT_TRUE(s.context.ends_with(noise));
+    EXPECT_EQ(s.separator + s.question, std::string(after) + "What is the pass key?");
+  }
+}
+
+TEST(Repeat, NamesAPassageOfTheBookByItsFirstWords) {
+  for (const Sample& s : eval_task("repeat").make(request_of(1500, 10))) {
+    ASSERT_EQ(s.answers.size(), 1u);
+    EXPECT_EQ(split_words(s.opening).size(), 10u);
+    EXPECT_EQ(split_words(s.answers[0]).size(), 24u);
+    const size_t at = s.context.find(s.opening + " " + s.answers[0]);
+    ASSERT_NE(at, std::string::npos) << s.opening;
+    EXPECT_EQ(sentence_start(s.context, at), at) << s.opening;
+    const size_t line = s.question.find('\n') + 1;
+    EXPECT_EQ(s.question.substr(0, line), "Repeat the passage that begins with these words:\n");
+    EXPECT_TRUE(s.opening.starts_with(s.question.substr(line) + " "));
+    EXPECT_EQ(score_reply(s, s.opening + " " + s.answers[0] + " And then"), 1);
+  }
+}
+
 TEST(BookStretch, GoesOnInTheNextBook) {
   Random random(5);
   const BookStretch stretch(testing_support::test_data(), random);
@@ -146,6 +191,35 @@ TEST(Registry, NamesAreUniqueAndExplained) {
     EXPECT_FALSE(task.summary.empty() || task.rule.empty() || task.source.empty()) << task.name;
     EXPECT_EQ(&eval_task(task.name), &task);
   }
+}
+
+TEST(Registry, EveryRetrievalTaskIsAskedBothWays) {
+  constexpr std::string_view kRetrieval[] = {"passkey",
+                                             "needle",
+                                             "magic",
+                                             "multikey",
+                                             "fact",
+                                             "key-value",
+                                             "variables",
+                                             "repeat",
+                                             "ruler/",
+                                             "infinitebench/passkey",
+                                             "infinitebench/number_string",
+                                             "infinitebench/kv_retrieval",
+                                             "infinitebench/code_run"};
+  int tasks = 0;
+  for (const TaskInfo& task : eval_tasks()) {
+    const bool retrieval =
+        std::any_of(std::begin(kRetrieval), std::end(kRetrieval),
+                    [&](std::string_view beginning) { return task.name.starts_with(beginning); });
+    if (!retrieval) continue;
+    ++tasks;
+    for (const Sample& sample : task.make(request_of(8192, 1))) {
+      EXPECT_EQ(openings_of(sample, Openings::kBoth), (std::vector<bool>{false, true}))
+          << task.name;
+    }
+  }
+  EXPECT_EQ(tasks, 29);
 }
 
 TEST(Registry, UnknownNameGetsTheNearest) {

@@ -18,8 +18,6 @@ namespace {
 constexpr std::string_view kFamily = "babilong/";
 constexpr int kTasksOfBabi = 20;
 constexpr int kReplyTokens = 25;
-constexpr double kBytesPerToken = 3.6;
-constexpr int64_t kLeastBytes = 64;
 
 struct Story {
   std::vector<std::string> facts;
@@ -114,7 +112,6 @@ std::vector<Sample> make(const TaskRequest& request, int number) {
     const PromptField fields[] = {{"question", story.question}};
     sample.answers = {story.answer};
     sample.choices = prompt.labels;
-    sample.match = Match::kTaskRule;
     sample.rule = "labels";
     sample.max_tokens = kReplyTokens;
     fit_to_length(request, sample, kBytesPerToken, kLeastBytes, [&](Sample& filled, int64_t bytes) {

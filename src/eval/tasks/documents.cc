@@ -65,8 +65,7 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, cons
     const std::vector<size_t> others = distractors(set, known, random);
     const PromptField fields[] = {{"question", question.text}};
     sample.answers = question.answers;
-    sample.match = several ? Match::kTokenF1 : Match::kTaskRule;
-    sample.rule = several ? "" : "first-line+subspan";
+    sample.rule = several ? "f1" : "first-line+subspan";
     sample.max_tokens = kReplyTokens;
     fit_to_length(request, sample, kDocumentsPerToken, static_cast<int64_t>(question.gold.size()),
                   [&](Sample& filled, int64_t count) {

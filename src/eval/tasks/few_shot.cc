@@ -56,7 +56,6 @@ std::vector<Sample> make_mmlu(const TaskRequest& request) {
     sample.separator = "\n\n";
     sample.question = letter_question(questions[i]);
     sample.answers = {text_member(questions[i], "answer")};
-    sample.match = Match::kTaskRule;
     sample.rule = "lone-letter";
     sample.chat = false;
     sample.max_tokens = 4;
@@ -89,7 +88,7 @@ std::vector<Sample> make_gsm8k(const TaskRequest& request) {
     sample.separator = "\n\n";
     sample.question = fmt::format("Question: {}\nAnswer:", text_member(entries[i], "question"));
     sample.answers = {std::string(trim(std::string_view(answer).substr(mark + 4)))};
-    sample.match = Match::kNumber;
+    sample.rule = "number";
     sample.stop = {"Question:", "\n\n"};
     sample.chat = false;
     sample.max_tokens = 256;

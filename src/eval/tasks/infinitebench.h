@@ -1,6 +1,6 @@
 #pragma once
-// What the files of InfiniteBench's tasks share (Zhang et al. 2024, arXiv:2402.13718): prompts and
-// reply lengths from data/prompts/infinitebench.json.
+// What the files of InfiniteBench's tasks share (Zhang et al. 2024, arXiv:2402.13718): prompts and,
+// but for the retrieval tasks, reply lengths from data/prompts/infinitebench.json.
 
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ struct InfinitePrompt {
 /// The prompt for chat models; for base models ("yarn_mistral_templates") where `base`.
 InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool base = false);
 
-/// Reply length and score rule of a sample; without a rule the first integer counts.
+/// Reply length and score rule of a sample.
 void use_prompt(Sample& sample, const InfinitePrompt& prompt, std::string_view rule);
 
 }  // namespace longhaul

@@ -153,6 +153,7 @@ std::vector<Sample> make_run(const TaskRequest& request) {
       Random again(seed);
       const Functions functions = draw_functions(count, levels, again);
       filled.answers = {std::to_string(functions.result)};
+      filled.opening = fmt::format("The value of {} is", functions.call);
       const std::string_view call = functions.call;
       const PromptField fields[] = {{"func", call.substr(0, call.find('('))}, {"func_call", call}};
       place_prompt(filled, prompt.text,

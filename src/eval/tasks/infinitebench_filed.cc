@@ -29,14 +29,19 @@ std::vector<std::string> answer_and_letter(const DataValue& record,
   return {given.front(), std::string(1, kLetters[static_cast<size_t>(place - options.begin())])};
 }
 
-Sample sample_of(const DataValue& record, std::string_view name, const InfinitePrompt& prompt,
-                 std::string_view rule) {
+/// `opening`: the words that InfiniteBench's prompt for base models ends with.
+struct DataSet {
+  std::string_view name, summary, rule, rule_in_words, opening;
+};
+
+Sample sample_of(const DataValue& record, const InfinitePrompt& prompt, const DataSet& set) {
   Sample sample;
-  use_prompt(sample, prompt, rule);
+  use_prompt(sample, prompt, set.rule);
+  sample.opening = set.opening;
   const std::string question = text_member(record, "input");
   std::vector<std::string> options;
   std::vector<PromptField> fields = {{"question", question}};
-  if (rule.ends_with("choice")) {
+  if (set.rule.ends_with("choice")) {
     options = texts_member(record, "options");
     if (options.size() != kLetters.size()) user_error("{}: has not four options", record.where);
     for (size_t i = 0; i < options.size(); ++i) {
@@ -47,19 +52,18 @@ Sample sample_of(const DataValue& record, std::string_view name, const InfiniteP
   } else {
     sample.answers = texts_member(record, "answer");
     // Only the first name is the right one, whatever else is listed.
-    if (name == "longdialogue_qa_eng" && !sample.answers.empty()) sample.answers.resize(1);
+    if (set.rule == "name" && !sample.answers.empty()) sample.answers.resize(1);
   }
   place_prompt(sample, prompt.text, text_member(record, "context"), fields);
   return sample;
 }
 
-std::vector<Sample> make(const TaskRequest& request, std::string_view task, std::string_view rule) {
-  const std::string_view name = task.substr(kFamily.size());
-  const InfinitePrompt prompt = infinite_prompt(*request.data, name);
+std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
+  const InfinitePrompt prompt = infinite_prompt(*request.data, set.name.substr(kFamily.size()));
   std::vector<Sample> samples;
   for (const DataValue& record :
-       data_json_lines(*request.data, fmt::format("{}.jsonl", task), request.samples)) {
-    Sample sample = sample_of(record, name, prompt, rule);
+       data_json_lines(*request.data, fmt::format("{}.jsonl", set.name), request.samples)) {
+    Sample sample = sample_of(record, prompt, set);
     sample.id = std::to_string(samples.size());
     cut_to_length(request, sample);
     samples.push_back(std::move(sample));
@@ -67,26 +71,24 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, std:
   return samples;
 }
 
-struct DataSet {
-  std::string_view name, summary, rule, rule_in_words;
-};
-
 constexpr DataSet kSets[] = {
-    {"infinitebench/longbook_sum_eng", "a summary of a novel", "rouge-lsum", "ROUGE-Lsum F"},
+    {"infinitebench/longbook_sum_eng", "a summary of a novel", "rouge-lsum", "ROUGE-Lsum F",
+     "Summary:"},
     {"infinitebench/longbook_choice_eng", "a question on a novel with four options",
-     "option-choice", "the letter or option that the reply settles on"},
-    {"infinitebench/longbook_qa_eng", "a question on a novel", "f1", "word F1 (SQuAD)"},
+     "option-choice", "the letter or option that the reply settles on",
+     "The letter of the correct answer is"},
+    {"infinitebench/longbook_qa_eng", "a question on a novel", "f1", "word F1 (SQuAD)", "Answer:"},
     {"infinitebench/longbook_qa_chn", "a question on a Chinese novel", "f1-chinese",
-     "F1 of characters"},
+     "F1 of characters", "答案："},
     {"infinitebench/longdialogue_qa_eng", "whose name is masked in a script", "name",
-     "the name is a word of the reply"},
+     "the name is a word of the reply", "The name that has been replaced with $$MASK$$ is likely"},
     {"infinitebench/code_debug", "which of four functions has an error", "function-choice",
-     "the letter or function that the reply settles on"},
+     "the letter or function that the reply settles on", "The correct option is:"},
 };
 
 template <size_t i>
 std::vector<Sample> make_set(const TaskRequest& request) {
-  return make(request, kSets[i].name, kSets[i].rule);
+  return make(request, kSets[i]);
 }
 
 template <size_t... i>

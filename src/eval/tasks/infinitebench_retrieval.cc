@@ -11,40 +11,39 @@
 #include "eval/tasks/benchmark_families.h"
 #include "eval/tasks/infinitebench.h"
 #include "eval/tasks/make_samples.h"
+#include "eval/tasks/noise.h"
 
 namespace longhaul {
 namespace {
 
-constexpr double kLinesPerToken = 1.0 / 25;
 constexpr double kPairsPerToken = 1.0 / 80;
 
-/// A needle line at a depth among lines of noise.
-void fit_noise(const TaskRequest& request, Sample& sample, const InfinitePrompt& prompt,
-               std::string_view needle, std::string_view question) {
+/// InfLLM's. InfiniteBench's own 6, 12 and 50 tokens hold the bare answer, not a reply that begins
+/// with "The pass key is".
+constexpr struct {
+  std::string_view name;
+  int tokens;
+} kReplyTokens[] = {{"passkey", 32}, {"number_string", 32}, {"kv_retrieval", 100}};
+
+/// A line at a depth among lines of noise, and a question about it.
+void fit_lines(const TaskRequest& request, Sample& sample, const InfinitePrompt& prompt,
+               std::string_view line, std::string_view question) {
   const PromptField fields[] = {{"input", question}};
-  fit_to_length(request, sample, kLinesPerToken, 1, [&](Sample& filled, int64_t lines) {
-    const int64_t place = std::llround(*filled.depth * static_cast<double>(lines));
-    std::string text;
-    for (int64_t i = 0; i <= lines; ++i) {
-      if (i == place) text += needle;
-      if (i < lines) text += std::string(kNoiseLine) + "\n";
-    }
-    place_prompt(filled, prompt.text, text, fields);
+  fit_noise(request, sample, line, "\n", [&](Sample& filled, const std::string& noise) {
+    place_prompt(filled, prompt.text, noise + "\n", fields);
   });
 }
 
 std::vector<Sample> make_passkey(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "passkey");
   return make_samples(request, "infinitebench/passkey", [&](Sample& sample, Random& random, int i) {
-    use_prompt(sample, prompt, "");
+    use_prompt(sample, prompt, "first-integer");
     std::string key;
     while (key.size() < 5) key += static_cast<char>('0' + random.below(10));
     sample.answers = {key};
     sample.opening = "The pass key is";
     sample.depth = grid_depth(i);
-    fit_noise(request, sample, prompt,
-              fmt::format("The pass key is {0}. Remember it. {0} is the pass key.\n", key),
-              "What is the pass key?");
+    fit_lines(request, sample, prompt, passkey_line(key), "What is the pass key?");
   });
 }
 
@@ -52,7 +51,7 @@ std::vector<Sample> make_number_string(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "number_string");
   constexpr std::string_view kTask = "infinitebench/number_string";
   return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
-    use_prompt(sample, prompt, "");
+    use_prompt(sample, prompt, "first-integer");
     std::string key = random.digits(5);
     while (key.size() < 10) {  // a digit is repeated beside itself
       const auto at = static_cast<size_t>(random.below(key.size()));
@@ -61,9 +60,9 @@ std::vector<Sample> make_number_string(const TaskRequest& request) {
     sample.answers = {key};
     sample.opening = "The sequence of digits is";
     sample.depth = grid_depth(i);
-    fit_noise(
+    fit_lines(
         request, sample, prompt,
-        fmt::format("The sequence of digits is {0}. Remember it. {0} is the sequence of digits.\n",
+        fmt::format("The sequence of digits is {0}. Remember it. {0} is the sequence of digits.",
                     key),
         "What is the sequence of digits?");
   });
@@ -76,6 +75,7 @@ std::vector<Sample> make_pairs(const TaskRequest& request) {
     use_prompt(sample, prompt, "whole-word");
     const std::string key = random.uuid();
     sample.answers = {random.uuid()};
+    sample.opening = "The value associated with the specified key is:";
     sample.depth = grid_depth(i);
     const std::string question =
         fmt::format("\nKey: \"{}\"\nThe value associated with the specified key is: ", key);
@@ -112,12 +112,14 @@ InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool
   const DataValue file = data_json(data, "prompts/infinitebench.json");
   const DataValue sets = member(file, "templates");
   const DataValue set = member(sets, base ? "yarn_mistral_templates" : "gpt4_templates");
+  for (const auto& reply : kReplyTokens) {
+    if (reply.name == name) return {text_member(set, name), reply.tokens};
+  }
   return {text_member(set, name), count_member(member(file, "max_new_tokens"), name)};
 }
 
 void use_prompt(Sample& sample, const InfinitePrompt& prompt, std::string_view rule) {
   sample.max_tokens = prompt.max_tokens;
-  sample.match = rule.empty() ? Match::kFirstInteger : Match::kTaskRule;
   sample.rule = rule;
 }
 

@@ -24,12 +24,17 @@ constexpr std::string_view kKeys[] = {"id",      "prompt", "messages",   "contex
                                       "answers", "match",  "max_tokens", "group",   "system",
                                       "opening", "stop",   "depth"};
 constexpr struct {
-  std::string_view name;
-  Match match;
-} kMatches[] = {{"contains", Match::kContainsAny}, {"contains_all", Match::kContainsAll},
-                {"exact", Match::kExact},          {"regex", Match::kRegex},
-                {"f1", Match::kTokenF1},           {"rouge", Match::kRougeL},
-                {"number", Match::kNumber}};
+  std::string_view name, rule;  ///< the user's, score_rules()'s
+} kMatches[] = {{"contains", "contains-any"},
+                {"contains_all", "contains-all"},
+                {"exact", "exact"},
+                {"regex", "regex"},
+                {"f1", "f1"},
+                {"rouge", "rouge-l"},
+                {"rouge1", "rouge-1"},
+                {"rouge2", "rouge-2"},
+                {"edit", "edit"},
+                {"number", "number"}};
 constexpr int64_t kMostReplyTokens = 1 << 16;
 constexpr size_t kLongestId = 256;
 constexpr int kDeepest = 8;  // nesting of a line
@@ -137,7 +142,7 @@ void read_match(const json& object, Sample& sample) {
   const std::string match = object.contains("match") ? text_of(object, "match") : "contains";
   for (const auto& known : kMatches) {
     if (known.name != match) continue;
-    sample.match = known.match;
+    sample.rule = known.rule;
     return;
   }
   std::vector<std::string_view> names;

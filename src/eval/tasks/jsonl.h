@@ -14,8 +14,8 @@ namespace longhaul {
 /// Keys of a line: "id" (text or whole number, unique), what is asked ("prompt", or "messages" of
 /// "role" and "content" that end with the user's, or "context" and "question"), "answers" (a text
 /// or several), and, where wanted, "match" (contains, contains_all, exact, regex, f1, rouge,
-/// number), "max_tokens", "group", "system", "opening", "stop", "depth" (0..1). Empty lines are
-/// skipped. UserError "line N: key ..." for anything else.
+/// rouge1, rouge2, edit, number), "max_tokens", "group", "system", "opening", "stop", "depth"
+/// (0..1). Empty lines are skipped. UserError "line N: key ..." for anything else.
 std::vector<Sample> parse_jsonl(std::string_view text);
 
 /// A task "jsonl:NAME" of all samples of a file, which may be gzipped. UserError names file and

@@ -77,6 +77,7 @@ std::vector<Sample> make_json(const TaskRequest& request) {
     sample.depth = grid_depth(i);
     sample.separator = "\n\n";
     sample.question = "Key: \"" + asked.key + "\"\nCorresponding value:";
+    sample.opening = "Corresponding value:";
     sample.answers = {asked.value};
     sample.max_tokens = 100;
     fit_to_length(request, sample, 1.0 / 80, 2, [&](Sample& s, int64_t count) {

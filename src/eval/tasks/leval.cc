@@ -31,14 +31,14 @@ constexpr DataSet kSets[] = {
      "the first lone letter A-D is right", 32},
     {"leval/sci_fi", "true or false in the world of a story", kTruthSystem, "true-false",
      "true or false, whichever comes first", 32},
-    {"leval/gsm100", "a word problem after 16 worked ones", kMathSystem, "",
+    {"leval/gsm100", "a word problem after 16 worked ones", kMathSystem, "number",
      "the last number is the answer", 512},
 };
 
 /// "(B) They escaped" and "B" are B; "True [fact: False]" is True: the story counts, not the world.
 std::string answer_of(const std::string& output, const DataSet& set, const std::string& where) {
   if (set.rule == "true-false") return output.substr(0, output.find(' '));
-  if (set.rule.empty()) return output;
+  if (set.rule == "number") return output;
   const size_t at = output.find_first_of("ABCD");
   if (at == std::string::npos) user_error("{}: output \"{}\" has no letter A-D", where, output);
   return output.substr(at, 1);
@@ -63,7 +63,6 @@ std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
       sample.separator = "\n\n";
       sample.question = questions[i];
       sample.answers = {answer_of(outputs[i], set, record.where)};
-      sample.match = set.rule.empty() ? Match::kNumber : Match::kTaskRule;
       sample.rule = set.rule;
       sample.max_tokens = set.max_tokens;
       cut_to_length(request, sample);

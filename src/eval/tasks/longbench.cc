@@ -91,7 +91,6 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task) {
     place_prompt(sample, settings.prompt, text_member(record, "context"), fields);
     sample.answers = texts_member(record, "answers");
     if (settings.rule.ends_with("classes")) sample.choices = texts_member(record, "all_classes");
-    sample.match = Match::kTaskRule;
     sample.rule = settings.rule;
     sample.max_tokens = settings.max_tokens;
     sample.chat = settings.chat;

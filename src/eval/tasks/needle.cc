@@ -1,5 +1,6 @@
 // A sentence in a book, asked for: three dialects of the needle in a haystack (docs/tasks.md).
-// Public-domain books stand in for the essays of the first, whose author has granted nothing.
+// Public-domain books stand in for the essays of the first, whose author has granted nothing; where
+// the user has them, they are read.
 
 #include <algorithm>
 
@@ -14,8 +15,9 @@ constexpr std::string_view kSandwich = "eat a sandwich and sit in Dolores Park o
 constexpr std::string_view kSandwichOpening = "The best thing to do in San Francisco is";
 
 std::vector<Sample> make_gkamradt(const TaskRequest& request) {
+  const auto essays = graham_essays(*request.data);
   return make_samples(request, "needle", [&](Sample& sample, Random& random, int i) {
-    const BookStretch stretch(*request.data, random);
+    const BookStretch stretch(*request.data, random, essays);
     sample.depth = grid_depth(i);
     sample.system =
         "You are a helpful AI bot that answers questions for a user. Keep your response short and "
@@ -25,7 +27,6 @@ std::vector<Sample> make_gkamradt(const TaskRequest& request) {
         "document or repeat your findings";
     sample.opening = kSandwichOpening;
     sample.answers = {std::string(kSandwich)};
-    sample.match = Match::kTaskRule;
     sample.rule = "needle-words";
     sample.max_tokens = 50;
     const std::string needle =
@@ -46,7 +47,6 @@ std::vector<Sample> make_duo(const TaskRequest& request) {
         "Francisco?";
     sample.opening = "Answer: The best thing to do in San Francisco is";
     sample.answers = {std::string(kSandwich)};
-    sample.match = Match::kTaskRule;
     sample.rule = "needle-words";
     sample.max_tokens = 51;
     const std::string needle =
@@ -87,7 +87,6 @@ std::vector<Sample> make_needlebench(const TaskRequest& request) {
                       "to this question.";
     sample.opening = "Hidden in " + where + " is the " + thing + ", the";
     sample.answers = {needle, keyword};
-    sample.match = Match::kTaskRule;
     sample.rule = "needlebench";
     sample.max_tokens = 50;
     fit_book_text(request, sample, stretch, [&](std::string_view text) {
@@ -104,7 +103,8 @@ constexpr std::string_view kWords =
 
 constexpr TaskInfo kTasks[] = {
     {"needle", "the San Francisco sentence in a book", kWords,
-     "gkamradt's prompt; public-domain books instead of essays", true, make_gkamradt},
+     "gkamradt's prompt; public-domain books, or Graham's essays where --data has them", true,
+     make_gkamradt},
     {"needle-duo", "the San Francisco sentence, DuoAttention's prompt", kWords,
      "DuoAttention's prompt without another model's control token; public-domain books", true,
      make_duo},

@@ -1,11 +1,10 @@
 // A number hidden in repeated noise (Mohtashami and Jaggi 2023, arXiv:2305.16300;
 // InfiniteBench, arXiv:2402.13718).
 
-#include <cmath>
-
 #include "eval/haystack.h"
 #include "eval/tasks/families.h"
 #include "eval/tasks/make_samples.h"
+#include "eval/tasks/noise.h"
 
 namespace longhaul {
 namespace {
@@ -13,52 +12,42 @@ namespace {
 constexpr std::string_view kDescription =
     "There is an important info hidden inside a lot of irrelevant text. Find it and memorize them. "
     "I will quiz you about the important information there.";
-constexpr double kLinesPerToken = 1.0 / 25;
 
-/// `lines` lines of noise with the key's line after a share `depth` of them.
-std::string noise_with(const std::string& line, int64_t lines, double depth,
-                       std::string_view between) {
-  const auto before = std::llround(depth * static_cast<double>(lines));
-  std::string text;
-  for (int64_t i = 0; i <= lines; ++i) {
-    if (i > 0) text += between;
-    if (i == before) {
-      text += line;
-    } else {
-      text += kNoiseLine;
-    }
-  }
-  return text;
-}
+/// What the published prompts do differently.
+struct Dialect {
+  std::string_view task;
+  std::string_view after_description, between_lines, before_question;
+  std::string (*key)(Random& random);
+};
 
-std::vector<Sample> make(const TaskRequest& request, std::string_view task,
-                         std::string_view after_description, std::string_view between,
-                         std::string_view before_question, bool five_digits) {
-  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
-    const std::string key =
-        five_digits ? random.digits(5) : std::to_string(random.between(1, 50000));
-    const std::string line =
-        "The pass key is " + key + ". Remember it. " + key + " is the pass key.";
+constexpr Dialect kLandmark = {"passkey", "\n", " ", "\n", [](Random& random) {
+                                 return std::to_string(random.between(1, 50000));
+                               }};
+constexpr Dialect kInfiniteBench = {"passkey-infinitebench", "\n\n", "\n", "\n\n",
+                                    [](Random& random) { return random.digits(5); }};
+
+std::vector<Sample> make(const TaskRequest& request, const Dialect& dialect) {
+  return make_samples(request, dialect.task, [&](Sample& sample, Random& random, int i) {
+    const std::string key = dialect.key(random);
     sample.depth = grid_depth(i);
     sample.question = "What is the pass key?";
     sample.opening = "The pass key is";
-    sample.separator = before_question;
+    sample.separator = dialect.before_question;
     sample.answers = {key};
-    sample.match = Match::kFirstInteger;
+    sample.rule = "first-integer";
     sample.max_tokens = 32;
-    fit_to_length(request, sample, kLinesPerToken, 1, [&](Sample& s, int64_t lines) {
-      s.context = std::string(kDescription) + std::string(after_description) +
-                  noise_with(line, lines, *s.depth, between);
-    });
+    fit_noise(request, sample, passkey_line(key), dialect.between_lines,
+              [&](Sample& filled, const std::string& noise) {
+                filled.context = kDescription;
+                filled.context += dialect.after_description;
+                filled.context += noise;
+              });
   });
 }
 
-std::vector<Sample> make_landmark(const TaskRequest& request) {
-  return make(request, "passkey", "\n", " ", "\n", false);
-}
-
+std::vector<Sample> make_landmark(const TaskRequest& request) { return make(request, kLandmark); }
 std::vector<Sample> make_infinitebench(const TaskRequest& request) {
-  return make(request, "passkey-infinitebench", "\n\n", "\n", "\n\n", true);
+  return make(request, kInfiniteBench);
 }
 
 constexpr std::string_view kRule = "the reply's first run of digits is the key";

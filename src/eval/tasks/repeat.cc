@@ -1,41 +1,72 @@
-// A marked passage of a book, to be repeated word for word.
+// A passage of the book itself, to be repeated word for word from its first words on.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
 #include "eval/haystack.h"
+#include "eval/score_text.h"
 #include "eval/tasks/families.h"
 #include "eval/tasks/make_samples.h"
-#include "eval/tasks/words.h"
 
 namespace longhaul {
 namespace {
 
-constexpr int kWords = 16;
+// Words of a passage: the first ones name it in the question; the reply is opened with more, so
+// that the last of them stand in the book alone; those behind them are scored.
+constexpr size_t kNamed = 6;
+constexpr size_t kOpened = 10;
+constexpr size_t kAsked = 24;
+constexpr size_t kPassage = kOpened + kAsked;
+constexpr int64_t kShortest = 512;  // bytes of a book; a passage takes about 200
+
+std::string joined(std::span<const std::string> words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// Words of the passage that begins at the sentence before `depth` of a text whose words are parted
+/// by single blanks. It ends within the text.
+std::vector<std::string> passage_at(const std::string& text, double depth) {
+  size_t last = text.size() + 1;  // where the last passage begins; a word less far each time
+  for (size_t words = 0; words < kPassage; ++words) {
+    if (last < 2) {
+      user_error("{} bytes of a book hold fewer than {} words", text.size(), kPassage);
+    }
+    last = text.rfind(' ', last - 2) + 1;  // no blank: npos + 1 is the text's beginning
+  }
+  const auto wanted = static_cast<size_t>(depth * static_cast<double>(last));
+  std::vector<std::string> words =
+      split_words(std::string_view(text).substr(sentence_start(text, wanted)));
+  words.resize(kPassage);
+  return words;
+}
+
+void ask_for(Sample& sample, const std::vector<std::string>& passage) {
+  const std::span<const std::string> words = passage;
+  sample.question =
+      "Repeat the passage that begins with these words:\n" + joined(words.first(kNamed));
+  sample.opening = joined(words.first(kOpened));
+  sample.answers = {joined(words.subspan(kOpened))};
+}
 
 std::vector<Sample> make(const TaskRequest& request) {
   return make_samples(request, "repeat", [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
-    std::string passage;
-    for (int w = 0; w < kWords; ++w) {
-      if (w > 0) passage += ' ';
-      passage += random.pick(w % 2 == 0 ? kAdjectives : kNouns);
-    }
     sample.depth = grid_depth(i);
-    sample.question = "Repeat the marked passage.";
-    sample.opening = "The marked passage is:";
-    sample.answers = {passage};
-    sample.match = Match::kTaskRule;
-    sample.rule = "needle-words";
-    sample.max_tokens = 80;
-    const std::string needle = "The marked passage is: " + passage + ".";
-    fit_book_text(request, sample, stretch, [&](std::string_view text) {
-      return hide(text, {{needle, *sample.depth}});
+    sample.rule = "verbatim";
+    sample.max_tokens = 96;
+    fit_to_length(request, sample, kBytesPerToken, kShortest, [&](Sample& filled, int64_t bytes) {
+      // On one line, so that the passage is the same text in book, opening and answer.
+      filled.context = joined(split_words(stretch.text(static_cast<size_t>(bytes))));
+      ask_for(filled, passage_at(filled.context, *filled.depth));
     });
   });
 }
 
 constexpr TaskInfo kTasks[] = {
-    {"repeat", "a marked passage of sixteen words, word for word",
-     "share of the passage's different words in the reply", "our own; public-domain books", true,
-     make},
+    {"repeat", "a passage of a book, word for word, from its first words on",
+     "of the passage's next 24 words, the share that the longest run of them in the reply covers",
+     "our own; public-domain books", true, make},
 };
 
 }  // namespace

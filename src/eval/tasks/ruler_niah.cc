@@ -40,8 +40,6 @@ constexpr Settings kSettings[] = {
 };
 
 constexpr int kDepths = 40;
-constexpr double kBytesPerToken = 3.6;  // of books; where the search begins
-constexpr int64_t kLeastBytes = 64;
 
 /// Draws keys and values of a kind.
 class Vocabulary {
@@ -178,6 +176,7 @@ std::vector<Sample> make(const TaskRequest& request, const Settings& s) {
     kind.pop_back();
   }
   const Vocabulary vocabulary(*request.data);
+  const auto essays = s.haystack == Haystack::kBook ? graham_essays(*request.data) : nullptr;
   return make_samples(request, s.name, [&](Sample& sample, Random& random, int) {
     const Needles needles = draw_needles(s, vocabulary, random);
     const PromptField fields[] = {{"type_needle_v", kind}, {"query", needles.query}};
@@ -186,7 +185,7 @@ std::vector<Sample> make(const TaskRequest& request, const Settings& s) {
     sample.max_tokens = prompt.max_tokens;
     const auto depths = draw_places(kDepths, needles.sentences.size(), random);
     if (s.haystack == Haystack::kBook) {
-      const BookStretch stretch(*request.data, random);
+      const BookStretch stretch(*request.data, random, essays);
       if (depths.size() == 1) sample.depth = static_cast<double>(depths[0]) / (kDepths - 1);
       fit_to_length(request, sample, kBytesPerToken, kLeastBytes,
                     [&](Sample& filled, int64_t bytes) {
@@ -216,7 +215,8 @@ std::vector<Sample> make_setting(const TaskRequest& request) {
 
 constexpr std::string_view kRule = "share of the values that are in the reply, case ignored";
 constexpr std::string_view kNoise = "RULER's prompt and noise";
-constexpr std::string_view kBook = "RULER's prompt; public-domain books for Graham's essays";
+constexpr std::string_view kBook =
+    "RULER's prompt; public-domain books, or Graham's essays where --data has them";
 constexpr std::string_view kAmong = "RULER's prompt and needles";
 
 constexpr TaskInfo kTasks[] = {

@@ -48,7 +48,7 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task,
     const std::vector<size_t> others = distractors(set, known, random);
     const PromptField fields[] = {{"query", question.text}};
     sample.answers = question.answers;
-    sample.match = Match::kContainsAny;
+    sample.rule = "contains-any";
     sample.opening = prompt.answer_prefix;
     sample.max_tokens = prompt.max_tokens;
     const uint64_t seed = random.bits();

@@ -1,0 +1,183 @@
+// run.json of a folder: a new one, or one that a further run is put into.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.h"
+#include "eval/durable_file.h"
+#include "eval/run_settings.h"
+#include "text/json_file.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* kFile = "run.json";
+
+bool is_text(const ordered_json& value) { return value.is_string(); }
+bool is_object(const ordered_json& value) { return value.is_object(); }
+bool is_list(const ordered_json& value) { return value.is_array(); }
+bool is_list_of_texts(const ordered_json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), is_text);
+}
+bool is_count(const ordered_json& value) {
+  return value.is_number_integer() && value.get<int64_t>() >= 0;
+}
+
+/// A run.json that people or other programs have written must not be believed.
+void check_kinds(const fs::path& path, const ordered_json& held) {
+  constexpr struct {
+    const char* key;
+    bool (*fits)(const ordered_json&);
+    const char* what;
+  } kKinds[] = {
+      {"tasks", is_list, "a list"},    {"methods", is_list, "a list"},
+      {"lengths", is_list, "a list"},  {"settings", is_object, "an object"},
+      {"openings", is_text, "a text"}, {"samples", is_count, "a whole number"},
+      {"command", is_text, "a text"},  {"commands", is_list_of_texts, "a list of texts"},
+      {"build", is_text, "a text"},
+  };
+  for (const auto& [key, fits, what] : kKinds) {
+    const auto found = held.find(key);
+    if (found == held.end() || fits(*found)) continue;
+    user_error("{}: key '{}' is {}, expected {}", path.string(), key, printable(found->dump()),
+               what);
+  }
+  const auto conditions = held.find("conditions");
+  if (conditions == held.end() || !conditions->is_object()) {
+    user_error("{}: key 'conditions' is missing", path.string());
+  }
+}
+
+void check_same_conditions(const fs::path& folder, const ordered_json& before,
+                           const ordered_json& now) {
+  for (const auto& [key, value] : now.items()) {
+    const auto held = before.find(key);
+    if (held != before.end() && *held == value) continue;
+    user_error("{} holds a run with {} {}, this one has {}: give another --out", folder.string(),
+               key, held == before.end() ? "unknown" : held->dump(), value.dump());
+  }
+}
+
+/// The user's own files: a task of the same name has the same contents.
+void check_same_contents(const fs::path& folder, const ordered_json& before,
+                         const ordered_json& now) {
+  const ordered_json none;
+  for (const auto& task : now) {
+    for (const auto& earlier : before) {
+      if (!earlier.is_object() || earlier.value("name", none) != task.at("name")) continue;
+      if (earlier.value("contents", none) == task.value("contents", none)) continue;
+      user_error("{} holds a run of {} with other contents of the file: give another --out",
+                 folder.string(), task.at("name").dump());
+    }
+  }
+}
+
+/// Methods by name with their fingerprints, this run's before those of earlier ones.
+ordered_json merged_methods(const fs::path& folder, const ordered_json& before, ordered_json now) {
+  for (const auto& [method, settings] : before.items()) {
+    if (now.value(method, settings) != settings) {
+      user_error(
+          "{} holds a run of {} with other settings: the model's profile or a file that it names "
+          "has changed; give another --out",
+          folder.string(), method);
+    }
+    now[method] = settings;
+  }
+  return now;
+}
+
+/// What `more` has beyond `held`, put behind it.
+ordered_json merged_list(ordered_json held, const ordered_json& more) {
+  for (const auto& item : more) {
+    const bool known = std::any_of(held.begin(), held.end(), [&](const ordered_json& h) {
+      if (!item.is_object() || !h.is_object()) return h == item;
+      return h.value("name", ordered_json()) == item.value("name", ordered_json());
+    });
+    if (!known) held.push_back(item);
+  }
+  return held;
+}
+
+/// All that have contributed, in their order. Earlier versions kept the last one only.
+ordered_json commands_of(const ordered_json& run) {
+  if (run.contains("commands")) return run["commands"];
+  ordered_json commands = ordered_json::array();
+  if (const std::string last = run.value("command", ""); !last.empty()) commands.push_back(last);
+  return commands;
+}
+
+/// "c1d3045, 2c7ab6b": the programs that have contributed, in their order.
+std::string merged_builds(const std::string& held, const std::string& now) {
+  for (size_t begin = 0; begin <= held.size();) {
+    const size_t end = std::min(held.find(", ", begin), held.size());
+    if (held.substr(begin, end - begin) == now) return held;
+    begin = end + 2;
+  }
+  return held + ", " + now;
+}
+
+/// What this run asks for, put to what the folder's run.json holds.
+ordered_json merged_run(const ordered_json& held, const ordered_json& run, ordered_json settings) {
+  ordered_json merged = run;
+  merged["settings"] = std::move(settings);
+  const ordered_json empty = ordered_json::array();
+  for (const char* key : {"tasks", "methods", "lengths"}) {
+    merged[key] = merged_list(held.value(key, empty), run.at(key));
+  }
+  const ordered_json commands = merged_list(commands_of(held), commands_of(run));
+  if (!commands.empty()) merged["commands"] = commands;
+  if (held.contains("build") || run.contains("build")) {
+    const std::string unknown = "unknown";
+    merged["build"] = merged_builds(held.value("build", unknown), run.value("build", unknown));
+  }
+  if (held.contains("samples")) {
+    merged["samples"] = std::max(held["samples"].get<int64_t>(), run.at("samples").get<int64_t>());
+  }
+  if (held.contains("started")) merged["started"] = held["started"];
+  if (held.value("openings", "") != run.at("openings")) merged["openings"] = "both";
+  return merged;
+}
+
+}  // namespace
+
+bool has_begun(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / kFile, error)) return true;
+  if (fs::exists(folder / "samples.jsonl", error)) {
+    user_error("--out {}: holds samples.jsonl without run.json", folder.string());
+  }
+  return false;
+}
+
+nlohmann::ordered_json continued_run(const fs::path& folder, const nlohmann::ordered_json& run) {
+  const fs::path path = folder / kFile;
+  const ordered_json held = ordered_json::parse(read_json_file(path).dump());
+  check_kinds(path, held);
+  check_same_conditions(folder, held.at("conditions"), run.at("conditions"));
+  check_same_contents(folder, held.value("tasks", ordered_json::array()), run.at("tasks"));
+  ordered_json settings =
+      merged_methods(folder, held.value("settings", ordered_json::object()), run.at("settings"));
+  return merged_run(held, run, std::move(settings));
+}
+
+void write_run(const fs::path& folder, nlohmann::ordered_json run) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) user_error("--out {}: cannot be made: {}", folder.string(), error.message());
+  if (const ordered_json commands = commands_of(run); !commands.empty()) {
+    run["commands"] = commands;
+  }
+  replace_file(folder / kFile,
+               run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+void begin_run(const fs::path& folder, const nlohmann::ordered_json& run) {
+  write_run(folder, has_begun(folder) ? continued_run(folder, run) : run);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,62 @@
+#include "eval/contenders.h"
+
+#include <algorithm>
+#include <set>
+
+#include "attention/check_method.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kSomeLength = 1024;  // where no task asks for one
+
+bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
+  constexpr PromptFacts kSomePrompt{
+      .begin = 0, .tokens = 1 << 20, .instruction = 16, .chunk = 1024};
+  return method.make(shape)->dense_prefix(kSomePrompt) > 0;
+}
+
+}  // namespace
+
+EvalSettings for_model(EvalSettings settings, const ModelShape& shape) {
+  const auto& lengths = settings.lengths;
+  const int64_t shortest =
+      lengths.empty() ? kSomeLength : *std::min_element(lengths.begin(), lengths.end());
+  std::set<std::string> names;
+  for (MethodSpec& method : settings.methods) {
+    method = method.for_model(shape);
+    const std::string name = method.text();
+    if (!names.insert(name).second) user_error("--attention: {} is given twice", name);
+    check_method(
+        method, shape, settings.session.kv_type,
+        {.begin = 0, .tokens = shortest, .instruction = 1, .chunk = settings.session.chunk});
+  }
+  return settings;
+}
+
+std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape) {
+  std::vector<Contender> contenders;
+  for (const MethodSpec& method : settings.methods) {
+    contenders.push_back({method.text(), settings.session, Contender::Reads::kWhole});
+    Contender& contender = contenders.back();
+    contender.options.attention = method;
+    contender.dense = method.info().name == "dense";
+    contender.shares = settings.share_reading && begins_densely(method, shape);
+  }
+  std::stable_partition(contenders.begin(), contenders.end(),
+                        [](const Contender& contender) { return contender.dense; });
+  if (settings.controls) {
+    SessionOptions dense = settings.session;
+    dense.attention = MethodSpec::parse("dense");
+    contenders.push_back({std::string(kNoContext), dense, Contender::Reads::kQuestionOnly});
+    contenders.push_back({std::string(kMiddleCut), dense, Contender::Reads::kWithoutMiddle});
+  }
+  return contenders;
+}
+
+bool concerns(const Contender& contender, const Sample& sample) {
+  return !sample.perplexity || contender.reads == Contender::Reads::kWhole;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,34 @@
+#pragma once
+// What is asked in a run beside each other: the methods, and the controls.
+
+#include <string>
+#include <vector>
+
+#include "eval/run_settings.h"
+#include "eval/sample.h"
+
+namespace longhaul {
+
+/// A method, or dense attention on a changed prompt.
+struct Contender {
+  enum class Reads { kWhole, kQuestionOnly, kWithoutMiddle };
+  std::string name;
+  SessionOptions options;
+  Reads reads = Reads::kWhole;
+  bool dense = false;
+  bool shares = false;  ///< begins like dense attention
+};
+
+/// The settings with each method as this model's profiles make it. UserError: a method that is
+/// given twice, or that could not even read the shortest prompt. What it refuses of longer ones is
+/// told in their records.
+EvalSettings for_model(EvalSettings settings, const ModelShape& shape);
+
+/// Of for_model()'s settings: dense attention, from whose readings others go on, then the other
+/// methods in their order, then the controls.
+std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape);
+
+/// Whether the sample is put to it: a text that is predicted is not asked without a part of itself.
+bool concerns(const Contender& contender, const Sample& sample);
+
+}  // namespace longhaul

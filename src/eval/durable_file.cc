@@ -1,0 +1,72 @@
+#include "eval/durable_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+/// Closes with the object.
+class OpenFile {
+ public:
+  OpenFile(const std::filesystem::path& path, int flags)
+      : file_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+    if (file_ < 0) refuse_write(path);
+  }
+  ~OpenFile() { close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int get() const { return file_; }
+
+ private:
+  int file_;
+};
+
+void sync(int (*call)(int), int file, const std::filesystem::path& path) {
+  int result = 0;
+  while ((result = call(file)) != 0 && errno == EINTR) {
+  }
+  // What cannot be synced at all (some networked and user-space file systems) says EINVAL.
+  if (result != 0 && errno != EINVAL && errno != ENOTSUP) refuse_write(path);
+}
+
+}  // namespace
+
+void refuse_write(const std::filesystem::path& path) {
+  user_error("{}: cannot be written: {}", path.string(), std::strerror(errno));
+}
+
+void write_all(int file, std::string_view text, const std::filesystem::path& path) {
+  while (!text.empty()) {
+    const ssize_t n = write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) refuse_write(path);
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+void sync_file(int file, const std::filesystem::path& path) { sync(fdatasync, file, path); }
+
+void sync_folder(const std::filesystem::path& folder) {
+  const OpenFile opened(folder, O_RDONLY | O_DIRECTORY);
+  sync(fsync, opened.get(), folder);
+}
+
+void replace_file(const std::filesystem::path& path, std::string_view text) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  {
+    const OpenFile opened(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+    write_all(opened.get(), text, fresh);
+    sync_file(opened.get(), fresh);
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) refuse_write(path);
+  sync_folder(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,24 @@
+#pragma once
+// Files that outlive a power cut, not only the process.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace longhaul {
+
+// UserError: "PATH: cannot be written: REASON".
+
+/// All of `text` to an open file.
+void write_all(int file, std::string_view text, const std::filesystem::path& path);
+/// Waits until what was written is on the disk.
+void sync_file(int file, const std::filesystem::path& path);
+/// The same for the names in a folder: after a file was made there or renamed.
+void sync_folder(const std::filesystem::path& folder);
+/// The file with `text` in place of what it held; at any moment one or the other is there.
+void replace_file(const std::filesystem::path& path, std::string_view text);
+
+/// "PATH: cannot be written: " and errno's reason.
+[[noreturn]] void refuse_write(const std::filesystem::path& path);
+
+}  // namespace longhaul

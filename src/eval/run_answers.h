@@ -1,0 +1,44 @@
+#pragma once
+// The answers that a run's folder holds: which cells are there, and whether they answer the prompts
+// that this run would ask.
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "eval/record_writer.h"
+#include "eval/sample_queue.h"
+
+namespace longhaul {
+
+/// What every record of a sample, asked in one way, begins with.
+Record cell_of(const QueuedSample& queued, bool opening);
+
+class RunAnswers {
+ public:
+  /// Begins the folder with run_json()'s `run`, or goes on in it. run.json changes only after
+  /// everything that can be refused at once has been looked at: the run's conditions, and the
+  /// samples that `queue` has planned.
+  RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
+             const SampleQueue& queue, Openings openings);
+
+  /// What the folder held of a cell's prompt when it was opened; null when it held nothing. Samples
+  /// that have a length of their own are cut by the longest of --lengths, and texts come from
+  /// --data: neither is one of the run's conditions. UserError when it was another sample.
+  const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
+  /// The same by the prompt's tokens, for records that do not say of which sample they are.
+  void check_prompt(const FoundPrompt& found, const Record& cell,
+                    const std::vector<int32_t>& tokens) const;
+  /// Whether the cell, its method included, is there: of a text that is predicted, every stretch.
+  bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
+
+  RecordWriter& writer() { return *writer_; }
+  const RecordWriter& writer() const { return *writer_; }
+
+ private:
+  const std::filesystem::path folder_;
+  std::unique_ptr<RecordWriter> writer_;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,26 @@
+#pragma once
+// A line hidden in repeated noise: what the passkey tasks and InfiniteBench's share.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "eval/task.h"
+
+namespace longhaul {
+
+/// "The pass key is 71432. Remember it. 71432 is the pass key."
+std::string passkey_line(std::string_view key);
+
+/// `lines` lines of noise with `hidden` after a share `depth` of them, parted by `between`.
+std::string noise_with(std::string_view hidden, int64_t lines, double depth,
+                       std::string_view between);
+
+/// Fills `sample` with `place(sample, noise)`, where the noise hides a line at sample.depth, as
+/// fit_to_length does.
+void fit_noise(const TaskRequest& request, Sample& sample, std::string_view hidden,
+               std::string_view between,
+               const std::function<void(Sample&, const std::string& noise)>& place);
+
+}  // namespace longhaul
