@@ -4,11 +4,13 @@
     tools/make_results_page.py [--check]
 
 A table stands between the lines `<!-- table LENGTH -->` and `<!-- end -->`: per cent right by method and
-task, the mean over tasks and the median of the KV bytes after the prompt. --check writes nothing and fails
-where the page is not what it would write.
+task, the mean over tasks and the median of the KV bytes after the prompt, of the methods that have answers at
+that length. Means are summed and rounded as `longhaul report` does (src/report/results.cc, text.cc), so both say
+the same of a half. --check writes nothing and fails where the page is not what it would write.
 """
 
 import statistics
+import sys
 
 import pages
 
@@ -25,21 +27,43 @@ def label(method):
     return name + (":" + options.replace(BLOCKS, "blocks") if options else "")
 
 
+def mean(values):
+    """The values one by one, not the exact sum: what doubles in that order give."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values)
+
+
+def percent(share):
+    """Whole numbers; a decimal near the ends, where 0 or 100 would claim too much."""
+    value = 100 * share
+    near_end = 0.05 < value < 0.5 or 99.5 <= value < 99.95
+    return f"{value:.1f}" if near_end else f"{value:.0f}"
+
+
+def share_of(method, rows):
+    """Mean score by sample id; an answer that was never given is 0, and left out of controls. None: no answer."""
+    counted = [r for r in rows if not (r.get("error") and method in CONTROLS)]
+    scores = {r["id"]: 0.0 if r.get("error") else r["score"] for r in counted}
+    return mean([scores[i] for i in sorted(scores)]) if scores else None
+
+
 def table(length, rows, run):
     tasks = [t["name"] for t in run["tasks"] if any(r["task"] == t["name"] for r in rows)]
+    if not tasks:
+        sys.exit(f"error: {PAGE.name} has a table for {length} tokens, but no answer is of that length")
     lines = ["| method | " + " | ".join(tasks) + " | mean | KV, MiB |", "|---" * (len(tasks) + 3) + "|"]
-    for method in run["methods"]:
+    for method in dict.fromkeys([*run["methods"], *(r["method"] for r in rows)]):
         own = [r for r in rows if r["method"] == method]
         if not own:
             continue
-        means = []
-        for task in tasks:
-            scores = [r["score"] for r in own if r["task"] == task]
-            means.append(100 * statistics.fmean(scores) if scores else None)
-        cells = ["" if m is None else f"{m:.0f}" for m in means]
-        mean = f"{statistics.fmean(means):.0f}" if None not in means else ""
-        kv = statistics.median(r["kv_bytes"] for r in own) / 2**20
-        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {mean} | {kv:.1f} |")
+        shares = [share_of(method, [r for r in own if r["task"] == task]) for task in tasks]
+        cells = ["" if s is None else percent(s) for s in shares]
+        over_tasks = "" if None in shares else percent(mean(shares))
+        kept = [r["kv_bytes"] for r in own if not r.get("error")]
+        kv = f"{statistics.median(kept) / 2**20:.1f}" if kept else ""
+        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {over_tasks} | {kv} |")
     return "\n".join(lines)
 
 

@@ -5,101 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "base/units.h"
 #include "report/costs.h"
-#include "report/svg/heat_map.h"
 #include "report/svg/line_chart.h"
 #include "report/svg/scatter.h"
 #include "report/text.h"
 
 namespace longhaul {
 namespace {
-
-/// Letters, digits, '-' and '.' only: a part of a file's name.
-std::string file_part(std::string_view text) {
-  std::string part;
-  for (const char c : text) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.';
-    if (plain) {
-      part += c;
-    } else if (!part.empty() && part.back() != '-') {
-      part += '-';
-    }
-  }
-  while (!part.empty() && part.back() == '-') part.pop_back();
-  return part.empty() ? "chart" : part;
-}
-
-/// Depths as they were asked for, or tenths where there are too many for rows.
-class DepthRows {
- public:
-  explicit DepthRows(const std::set<double>& depths) {
-    constexpr size_t kMostRows = 15;
-    binned_ = depths.size() > kMostRows;
-    if (binned_) {
-      for (int i = 0; i < 10; ++i)
-        labels_.push_back(fmt::format("{}\xE2\x80\x93{} %", 10 * i, 10 * i + 10));
-      return;
-    }
-    for (const double depth : depths) {
-      exact_[depth] = labels_.size();
-      labels_.push_back(fmt::format("{:.0f} %", 100 * depth));
-    }
-  }
-  size_t row_of(double depth) const {
-    if (binned_) return std::min<size_t>(9, static_cast<size_t>(depth * 10));
-    return exact_.at(depth);
-  }
-  const std::vector<std::string>& labels() const { return labels_; }
-
- private:
-  bool binned_ = false;
-  std::map<double, size_t> exact_;
-  std::vector<std::string> labels_;
-};
-
-HeatMap heat_map(const Results& results, size_t variant, size_t series, const DepthRows& rows) {
-  const std::vector<int64_t> lengths = results.lengths_of(variant);
-  HeatMap map;
-  map.title = shortened(results.series()[series].label, 40);
-  map.x_title = "context, tokens";
-  map.y_title = "depth";
-  map.y_labels = rows.labels();
-  std::vector<std::vector<double>> scores(rows.labels().size() * lengths.size());
-  for (size_t column = 0; column < lengths.size(); ++column) {
-    map.x_labels.push_back(length_text(lengths[column]));
-    const Cell* cell = results.cell(variant, lengths[column], series);
-    if (cell == nullptr) continue;
-    for (const Record* r : cell->records) {
-      if (!r->depth) continue;
-      scores[rows.row_of(*r->depth) * lengths.size() + column].push_back(r->error.empty() ? r->score
-                                                                                          : 0);
-    }
-  }
-  for (size_t i = 0; i < scores.size(); ++i) {
-    map.cells.emplace_back();
-    if (scores[i].empty()) continue;
-    const double mean = mean_of(scores[i]);
-    map.cells.back() = HeatCell{
-        mean, fmt::format("{}, {} tokens, depth {}: {} ({} sample{})", map.title,
-                          map.x_labels[i % lengths.size()], map.y_labels[i / lengths.size()],
-                          percent_text(mean), scores[i].size(), scores[i].size() == 1 ? "" : "s")};
-  }
-  return map;
-}
-
-bool has_depths(const Results& results, size_t variant, size_t series) {
-  for (const int64_t length : results.lengths_of(variant)) {
-    const Cell* cell = results.cell(variant, length, series);
-    if (cell == nullptr) continue;
-    if (std::ranges::any_of(cell->records, [](const Record* r) { return r->depth.has_value(); })) {
-      return true;
-    }
-  }
-  return false;
-}
 
 std::string cost_line(const Cost& cost) {
   return fmt::format("first token {}, KV {}, {} of dense attention's pairs",
@@ -110,7 +24,7 @@ std::string cost_line(const Cost& cost) {
 
 Scatter frontier(const Results& results, int64_t length, bool time) {
   Scatter chart;
-  chart.title = fmt::format("{} tokens", tokens_text(length));
+  chart.title = length_title(length);
   chart.x_title =
       time ? "time to the first token \xE2\x86\x90 faster" : "KV cache \xE2\x86\x90 smaller";
   chart.y_title = "\xE2\x86\x91 mean score over tasks, %";
@@ -129,10 +43,11 @@ Scatter frontier(const Results& results, int64_t length, bool time) {
   return chart;
 }
 
+/// `lengths`: the axis, so not 0, the samples' own.
 template <class Value>
-void add_cost_chart(const Results& results, std::vector<NamedChart>& charts, LineChart chart,
-                    const std::string& name, Value&& value) {
-  const std::vector<int64_t> lengths = scored_lengths(results);
+void add_cost_chart(const Results& results, const std::vector<int64_t>& lengths,
+                    std::vector<NamedChart>& charts, LineChart chart, const std::string& name,
+                    Value&& value) {
   chart.x_title = "prompt, tokens";
   chart.log_y = true;
   for (const int64_t length : lengths) chart.x_ticks.push_back(static_cast<double>(length));
@@ -155,34 +70,15 @@ void add_cost_chart(const Results& results, std::vector<NamedChart>& charts, Lin
 
 }  // namespace
 
-std::vector<NamedChart> heat_maps(const Results& results, size_t variant) {
-  std::set<double> depths;
-  for (const auto& [key, cell] : results.cells()) {
-    if (key.variant != variant) continue;
-    for (const Record* r : cell.records) {
-      if (r->depth) depths.insert(*r->depth);
-    }
-  }
-  std::vector<NamedChart> charts;
-  if (depths.empty() || results.variants()[variant].metric != "score") return charts;
-  const DepthRows rows(depths);
-  for (size_t i = 0; i < results.series().size(); ++i) {
-    if (!has_depths(results, variant, i)) continue;
-    charts.push_back(
-        {file_part(results.variants()[variant].label + "-" + results.series()[i].label),
-         draw(heat_map(results, variant, i, rows))});
-  }
-  return charts;
-}
-
 std::vector<NamedChart> frontier_charts(const Results& results) {
   std::vector<NamedChart> charts;
   for (const int64_t length : scored_lengths(results)) {
     for (const bool time : {true, false}) {
       const Scatter chart = frontier(results, length, time);
       if (chart.points.size() < 2) continue;
+      const std::string at = length == 0 ? length_text(length) : fmt::format("{}", length);
       charts.push_back(
-          {fmt::format("quality-against-{}-{}", time ? "time" : "kv", length), draw(chart)});
+          {fmt::format("quality-against-{}-{}", time ? "time" : "kv", at), draw(chart)});
     }
   }
   return charts;
@@ -190,31 +86,34 @@ std::vector<NamedChart> frontier_charts(const Results& results) {
 
 std::vector<NamedChart> cost_charts(const Results& results) {
   std::vector<NamedChart> charts;
-  if (scored_lengths(results).size() < 2) return charts;
+  std::vector<int64_t> lengths = scored_lengths(results);
+  std::erase(lengths, 0);
+  if (lengths.size() < 2) return charts;
   LineChart chart;
   chart.title = "Time to the first token";
   chart.y_title = "reading the prompt and choosing the first token";
   chart.y_unit = Unit::kSeconds;
-  add_cost_chart(results, charts, chart, "time-to-first-token",
+  add_cost_chart(results, lengths, charts, chart, "time-to-first-token",
                  [](const Cost& c) { return c.first_token_seconds; });
   chart.title = "Decoding";
   chart.y_title = "tokens a second, after the prompt";
   chart.y_unit = Unit::kPerSecond;
-  add_cost_chart(results, charts, chart, "decoding",
+  add_cost_chart(results, lengths, charts, chart, "decoding",
                  [](const Cost& c) { return c.decode_tokens_per_second; });
   chart.title = "KV cache";
   chart.y_title = "bytes after the prompt";
   chart.y_unit = Unit::kBytes;
-  add_cost_chart(results, charts, chart, "kv-cache", [](const Cost& c) { return c.kv_bytes; });
+  add_cost_chart(results, lengths, charts, chart, "kv-cache",
+                 [](const Cost& c) { return c.kv_bytes; });
   return charts;
 }
 
 std::vector<NamedChart> nll_charts(const Results& results, size_t variant) {
   std::vector<NamedChart> charts;
-  if (results.variants()[variant].metric != "nll") return charts;
+  if (results.variants()[variant].metric.share()) return charts;
   for (const int64_t length : results.lengths_of(variant)) {
     LineChart chart;
-    chart.title = length == 0 ? "Texts of their own length" : tokens_text(length) + " tokens";
+    chart.title = length_title(length);
     chart.x_title = "position in the text, tokens";
     chart.y_title = "\xE2\x88\x92ln p a token (lower is better)";
     for (size_t i = 0; i < results.series().size(); ++i) {

@@ -71,6 +71,20 @@ std::optional<size_t> find_method(const Results& results, size_t run, const std:
   return std::nullopt;
 }
 
+std::optional<size_t> find_text(const Results& results, size_t run, const std::string& method) {
+  const auto& series = results.series();
+  for (size_t i = 0; i < series.size(); ++i) {
+    if (series[i].run == run && series[i].method == method) return i;
+  }
+  return std::nullopt;
+}
+
+std::string listed(const Results& results, const std::vector<size_t>& series) {
+  std::string list;
+  for (const size_t i : series) list += (list.empty() ? "" : ", ") + results.series()[i].method;
+  return list;
+}
+
 [[noreturn]] void no_such_method(const Results& results, const std::string& name) {
   std::set<std::string> known;
   std::string list;
@@ -97,7 +111,7 @@ Comparison compare_series(const Results& results,
   Comparison comparison;
   for (const auto& [a, b] : pairs) {
     for (size_t variant = 0; variant < results.variants().size(); ++variant) {
-      const bool nll = results.variants()[variant].metric == "nll";
+      const bool nll = !results.variants()[variant].metric.share();
       Pairs all;
       Cell texts_a, texts_b;  // of nll: a text read at several lengths is one sample
       for (const int64_t length : results.lengths_of(variant)) {
@@ -163,14 +177,25 @@ std::vector<std::pair<size_t, size_t>> pairs_of_methods(const Results& results,
 
 std::vector<std::pair<size_t, size_t>> pairs_of_runs(const Results& results) {
   LH_ASSERT(results.runs().size() == 2);
-  std::vector<std::pair<size_t, size_t>> pairs;
   const auto& series = results.series();
-  for (size_t a = 0; a < series.size(); ++a) {
-    for (size_t b = 0; b < series.size(); ++b) {
-      const bool runs = series[a].run == 0 && series[b].run == 1;
-      if (runs && series[a].method == series[b].method) pairs.emplace_back(a, b);
+  std::vector<std::pair<size_t, size_t>> pairs, controls;
+  std::vector<size_t> methods[2];
+  for (size_t i = 0; i < series.size(); ++i) {
+    if (!series[i].control) methods[series[i].run].push_back(i);
+    if (series[i].run != 0) continue;
+    if (const auto same = find_text(results, 1, series[i].method)) {
+      (series[i].control ? controls : pairs).emplace_back(i, *same);
     }
   }
+  if (pairs.empty() && methods[0].size() == 1 && methods[1].size() == 1) {
+    pairs.emplace_back(methods[0][0], methods[1][0]);
+  }
+  if (pairs.empty() && !methods[0].empty() && !methods[1].empty()) {
+    user_error("--compare: the runs have no method in common: {} has {}; {} has {}",
+               results.runs()[0].name, listed(results, methods[0]), results.runs()[1].name,
+               listed(results, methods[1]));
+  }
+  pairs.insert(pairs.end(), controls.begin(), controls.end());
   return pairs;
 }
 

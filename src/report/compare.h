@@ -41,7 +41,8 @@ std::vector<std::pair<size_t, size_t>> pairs_against_dense(const Results& result
 /// The series called `a` and `b` in every run that has both.
 std::vector<std::pair<size_t, size_t>> pairs_of_methods(const Results& results,
                                                         const std::string& a, const std::string& b);
-/// Equal methods of the first and the second run.
+/// Equal methods of the first and the second run, else the only one of each; then their controls.
+/// UserError where both have methods and none of them is a pair.
 std::vector<std::pair<size_t, size_t>> pairs_of_runs(const Results& results);
 
 }  // namespace longhaul

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "base/units.h"
+#include "report/text.h"
 
 namespace longhaul {
 namespace {
 
 bool scored(const Results& results, size_t variant) {
-  return results.variants()[variant].metric == "score";
+  return results.variants()[variant].metric.share();
 }
 
 }  // namespace
@@ -44,8 +48,29 @@ std::vector<int64_t> scored_lengths(const Results& results) {
     if (!scored(results, variant)) continue;
     for (const int64_t length : results.lengths_of(variant)) lengths.insert(length);
   }
-  lengths.erase(0);
   return {lengths.begin(), lengths.end()};
+}
+
+Glance glance_of(const Results& results, size_t series, const std::vector<int64_t>& lengths) {
+  Glance glance;
+  for (const int64_t length : lengths) {
+    glance.quality.push_back(quality_at(results, series, length));
+    const Cost cost = cost_at(results, series, length);
+    if (cost.first_token_seconds <= 0) continue;
+    glance.costs_at = length;
+    glance.cost = cost;
+  }
+  return glance;
+}
+
+std::vector<std::string> cost_texts(const Cost& cost) {
+  const auto known = [](double value, std::string text) {
+    return value > 0 ? std::move(text) : std::string();
+  };
+  return {known(cost.first_token_seconds, format_seconds(cost.first_token_seconds)),
+          known(cost.decode_tokens_per_second, number_text(cost.decode_tokens_per_second)),
+          known(cost.kv_bytes, format_bytes(static_cast<size_t>(cost.kv_bytes))),
+          known(cost.pairs_share, percent_text(cost.pairs_share))};
 }
 
 size_t style_of(const Results& results, size_t series) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/groups.h"
 #include "report/text.h"
 #include "report/text_formats.h"
 
@@ -18,7 +19,7 @@ ordered_json cell_json(const Results& results, const CellKey& key, const Cell& c
                        {"opening", v.opening},
                        {"length", key.length},
                        {"method", s.method},
-                       {"metric", v.metric},
+                       {"metric", v.metric.name},
                        {"n", cell.score.n},
                        {"failed", cell.failed},
                        {"mean", cell.score.mean},
@@ -36,10 +37,35 @@ ordered_json cell_json(const Results& results, const CellKey& key, const Cell& c
   return json;
 }
 
+/// The cells' parts by Record::group: a cell's fields, and "group".
+ordered_json groups_json(const Results& results) {
+  ordered_json rows = ordered_json::array();
+  for (size_t variant = 0; variant < results.variants().size(); ++variant) {
+    for (const GroupTable& table : group_tables(results, variant)) {
+      for (const GroupRow& row : table.rows) {
+        for (const auto& [series, cell] : row.cells) {
+          rows.push_back(cell_json(results, {variant, table.length, series}, cell));
+          rows.back()["group"] = row.group;
+        }
+      }
+    }
+  }
+  return rows;
+}
+
 std::string csv_value(const ordered_json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return csv_field(value.get<std::string>());
   return value.dump();
+}
+
+std::string csv_line(const ordered_json& fields) {
+  std::string line;
+  for (const auto& [name, value] : fields.items()) {
+    if (name != "run") line += ',';
+    line += csv_value(value);
+  }
+  return line + '\n';
 }
 
 }  // namespace
@@ -47,16 +73,13 @@ std::string csv_value(const ordered_json& value) {
 std::string csv_report(const Results& results) {
   std::string out =
       "run,task,opening,length,method,metric,n,failed,mean,low,high,first_token_seconds,"
-      "decode_tokens_per_second,kv_bytes,pairs_share\n";
+      "decode_tokens_per_second,kv_bytes,pairs_share,group\n";
   for (const auto& [key, cell] : results.cells()) {
-    std::string line;
-    const ordered_json fields = cell_json(results, key, cell);
-    for (const auto& [name, value] : fields.items()) {
-      if (name != "run") line += ',';
-      line += csv_value(value);
-    }
-    out += line + '\n';
+    ordered_json fields = cell_json(results, key, cell);
+    fields["group"] = "";
+    out += csv_line(fields);
   }
+  for (const ordered_json& fields : groups_json(results)) out += csv_line(fields);
   return out;
 }
 
@@ -72,7 +95,7 @@ ordered_json json_comparison(const Results& results, const Comparison& compariso
                       {"method_b", b.method},
                       {"task", v.task},
                       {"opening", v.opening},
-                      {"metric", v.metric},
+                      {"metric", v.metric.name},
                       {"length", d.length ? ordered_json(*d.length) : ordered_json(nullptr)},
                       {"n", d.paired.n},
                       {"mean_a", d.paired.mean_a},
@@ -105,6 +128,7 @@ ordered_json json_report(const Results& results) {
   for (const auto& [key, cell] : results.cells()) cells.push_back(cell_json(results, key, cell));
   return {{"runs", runs},
           {"cells", cells},
+          {"groups", groups_json(results)},
           {"differences",
            json_comparison(results, compare_series(results, pairs_against_dense(results)))}};
 }

@@ -14,32 +14,27 @@ namespace {
 
 constexpr const char* kDash = "\xE2\x80\x93";
 
-std::string signed_difference(const Results& results, const Difference& d, double value) {
-  return results.variants()[d.variant].metric == "nll" ? fmt::format("{:+.3f}", value)
-                                                       : signed_points(value);
-}
-
 std::string difference_cell(const Results& results, const Difference& d, bool first) {
   const PairedDifference& p = d.paired;
-  const bool nll = results.variants()[d.variant].metric == "nll";
-  const bool better = nll ? p.difference < 0 : p.difference > 0;
+  const Metric& metric = results.variants()[d.variant].metric;
+  const bool more = metric.share();  // is better
   const std::string tooltip = fmt::format(
       "{}: {} against {}: {} (95 % interval {} to {}), p {} after Holm's correction {}, n {} "
       "pairs, {} better, {} "
       "worse; {}",
       results.variants()[d.variant].label, results.series()[d.b].method,
-      results.series()[d.a].method, signed_difference(results, d, p.difference),
-      signed_difference(results, d, p.interval.low), signed_difference(results, d, p.interval.high),
-      p_value_text(p.p), p_value_text(d.p_holm), p.n, nll ? p.lower : p.higher,
-      nll ? p.higher : p.lower, p.test);
-  std::string classes = d.real() ? (better ? "real good" : "real bad") : "unsure";
+      results.series()[d.a].method, metric.difference_text(p.difference),
+      metric.difference_text(p.interval.low), metric.difference_text(p.interval.high),
+      p_value_text(p.p), p_value_text(d.p_holm), p.n, more ? p.higher : p.lower,
+      more ? p.lower : p.higher, p.test);
+  std::string classes =
+      d.real() ? (metric.better(p.difference) ? "real good" : "real bad") : "unsure";
   if (first) classes += " first";
-  const double tint = nll ? 30 : std::min(46.0, 12 + 60 * std::abs(p.difference));
+  const double tint = more ? std::min(46.0, 12 + 60 * std::abs(p.difference)) : 30;
   return fmt::format(
       "<td class=\"{}\" style=\"--a:{:.0f}\" title=\"{}\">{}<small>{}{}{}</small></td>", classes,
-      tint, escape_xml(tooltip), signed_difference(results, d, p.difference),
-      signed_difference(results, d, p.interval.low), " to ",
-      signed_difference(results, d, p.interval.high));
+      tint, escape_xml(tooltip), metric.difference_text(p.difference),
+      metric.difference_text(p.interval.low), " to ", metric.difference_text(p.interval.high));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::string errors_table(const Results& results, size_t& count) {
 std::string wrong_table(const Results& results, size_t& count) {
   std::string rows;
   for (const auto& [key, cell] : results.cells()) {
-    if (results.series()[key.series].control || results.variants()[key.variant].metric != "score")
+    if (results.series()[key.series].control || !results.variants()[key.variant].metric.share())
       continue;
     size_t shown = 0;
     for (const Record* r : cell.records) {

@@ -40,10 +40,15 @@ std::string counts_line(const Results& results) {
 
 std::string navigation(const std::string& body) {
   constexpr std::pair<const char*, const char*> kLinks[] = {
-      {"glance", "At a glance"},   {"frontier", "Quality against cost"},
-      {"matrix", "All tasks"},     {"tasks", "Task by task"},
-      {"costs", "Cost by length"}, {"differences", "Real differences"},
-      {"failures", "Failures"},    {"run", "What was run"}};
+      {"glance", "At a glance"},
+      {"frontier", "Quality against cost"},
+      {"matrix", "All tasks"},
+      {"tasks", "Task by task"},
+      {"recall", "What the replies could see"},
+      {"costs", "Cost by length"},
+      {"differences", "Real differences"},
+      {"failures", "Failures"},
+      {"run", "What was run"}};
   std::string links;
   for (const auto& [id, title] : kLinks) {
     if (body.find(fmt::format("<section id=\"{}\">", id)) == std::string::npos) continue;
@@ -94,12 +99,12 @@ std::string html_what_was_run(const Results& results) {
   for (const RunFolder& run : results.runs()) {
     if (results.runs().size() > 1) body += fmt::format("<h3>{}</h3>\n", escape_xml(run.name));
     body += "<dl>\n";
-    if (const auto command = run.info.find("command"); command != run.info.end()) {
-      body += fmt::format("<dt>command</dt><dd><code>{}</code></dd>\n",
-                          escape_xml(info_text(*command)));
+    for (const std::string& command : commands_of(run)) {
+      body += fmt::format("<dt>command</dt><dd><code>{}</code></dd>\n", escape_xml(command));
     }
     for (const auto& [key, value] : run.info.items()) {
-      if (key == "command" || key == "tasks" || key == "settings") continue;  // hashes
+      if (key == "command" || key == "commands") continue;
+      if (key == "tasks" || key == "settings") continue;  // they stand above; are hashes
       // Numbers such as the seed are identifiers: no commas in them.
       const std::string text = value.is_number() ? escape_xml(value.dump()) : value_html(value);
       body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_xml(key), text);

@@ -14,17 +14,10 @@ namespace {
 constexpr const char* kDash = "\xE2\x80\x93";
 
 /// What the pointer shows over a score.
-std::string score_tooltip(const Results& results, const CellKey& key, const Cell& cell) {
-  const Series& s = results.series()[key.series];
-  const TaskVariant& v = results.variants()[key.variant];
-  const bool nll = v.metric == "nll";
-  const auto number = [&](double value) {
-    return nll ? fmt::format("{:.3f}", value) : percent_text(value);
-  };
-  std::string text = fmt::format("{}, {}, {}: {}", v.label, length_text(key.length), s.method,
-                                 number(cell.score.mean));
+std::string score_tooltip(const Metric& metric, const Cell& cell, const std::string& where) {
+  std::string text = where + ": " + metric.text(cell.score.mean);
   if (const auto& i = cell.score.interval) {
-    text += fmt::format(", 95 % interval {} to {}", number(i->low), number(i->high));
+    text += fmt::format(", 95 % interval {} to {}", metric.text(i->low), metric.text(i->high));
   }
   text += fmt::format(", n {}", cell.score.n);
   if (cell.failed > 0) text += fmt::format(", {} without an answer", cell.failed);
@@ -67,34 +60,38 @@ std::string html_tint(double score) {
   return fmt::format("class=\"{}\" style=\"--a:{:.0f}\"", fill.classes, kStrongest * fill.opacity);
 }
 
-std::string html_score_cell(const Results& results, const CellKey& key, bool with_interval,
-                            bool first_of_group) {
-  const Cell* cell = results.cell(key.variant, key.length, key.series);
-  const char* first = first_of_group ? " first" : "";
+std::string html_score_cell(const Metric& metric, const Cell* cell, const std::string& where,
+                            bool with_interval, bool apart) {
+  const char* first = apart ? " first" : "";
   if (cell == nullptr)
     return fmt::format("<td class=\"none{}\" title=\"not asked\">{}</td>", first, kDash);
-  const std::string tooltip = escape_xml(score_tooltip(results, key, *cell));
+  const std::string tooltip = escape_xml(score_tooltip(metric, *cell, where));
   if (cell->score.n == 0) {
     return fmt::format("<td class=\"none{}\" title=\"{}\">failed</td>", first, tooltip);
   }
-  const bool nll = results.variants()[key.variant].metric == "nll";
-  const auto number = [&](double value) {
-    return nll ? fmt::format("{:.3f}", value) : percent_text(value);
-  };
-  std::string tint = nll ? "class=\"" : html_tint(cell->score.mean);
-  if (nll) {
-    tint = fmt::format("class=\"num{}\"", first);
-  } else {
+  std::string tint = fmt::format("class=\"num{}\"", first);
+  if (metric.share()) {
+    tint = html_tint(cell->score.mean);
     tint.insert(tint.find('"', 7), first);
   }
-  std::string inside = number(cell->score.mean);
+  std::string inside = metric.text(cell->score.mean);
   if (cell->failed > 0) inside += "*";
   if (with_interval) {
     if (const auto& i = cell->score.interval) {
-      inside += fmt::format("<small>{}{}{}</small>", number(i->low), kDash, number(i->high));
+      inside +=
+          fmt::format("<small>{}{}{}</small>", metric.text(i->low), kDash, metric.text(i->high));
     }
   }
   return fmt::format("<td {} title=\"{}\">{}</td>", tint, tooltip, inside);
+}
+
+std::string html_score_cell(const Results& results, const CellKey& key, bool with_interval,
+                            bool apart) {
+  const TaskVariant& v = results.variants()[key.variant];
+  const std::string where = fmt::format("{}, {}, {}", v.label, length_text(key.length),
+                                        results.series()[key.series].method);
+  return html_score_cell(v.metric, results.cell(key.variant, key.length, key.series), where,
+                         with_interval, apart);
 }
 
 std::string html_charts(const std::vector<NamedChart>& charts, const std::string& classes) {

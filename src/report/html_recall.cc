@@ -26,7 +26,7 @@ std::string table_of(const Results& results, const RecallTable& table) {
     }
     body += "</tr>\n";
   }
-  return fmt::format("<h3>{}</h3>\n", length_text(table.length)) +
+  return fmt::format("<h3>{}</h3>\n", length_title(table.length)) +
          html_table("tight", head + "</tr>", body, "");
 }
 
@@ -37,10 +37,11 @@ std::string html_recall(const Results& results) {
   for (const RecallTable& table : recall_tables(results)) body += table_of(results, table);
   return html_section(
       "recall", "What the replies could see",
-      "Share of the answer\xE2\x80\x99s tokens in the text, per cent, that at least one head of a "
-      "layer could see in the rows that chose the reply\xE2\x80\x99s tokens, by layer; mean over "
-      "the answers that stand in their text word for word. A wrong reply at a high share is the "
-      "model\xE2\x80\x99s, at a low one the method\xE2\x80\x99s.",
+      fmt::format(
+          "Share of the answer\xE2\x80\x99s tokens in the text, per cent, that at least one "
+          "head of a layer could see in the rows that chose the reply\xE2\x80\x99s tokens, "
+          "by layer; mean over the answers that stand in their text word for word. {}",
+          kRecallReading),
       body);
 }
 

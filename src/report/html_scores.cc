@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/units.h"
 #include "report/costs.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
@@ -16,33 +15,21 @@ namespace {
 constexpr const char* kDash = "\xE2\x80\x93";
 
 std::string glance_row(const Results& results, size_t series, const std::vector<int64_t>& lengths) {
-  const Series& s = results.series()[series];
-  std::string row = "<tr>" + html_row_head(s);
-  Cost cost;
-  int64_t longest = 0;
-  for (const int64_t length : lengths) {
-    const auto quality = quality_at(results, series, length);
-    const Cost here = cost_at(results, series, length);
-    if (here.first_token_seconds > 0) {
-      cost = here;
-      longest = length;
-    }
+  const Glance glance = glance_of(results, series, lengths);
+  std::string row = "<tr>" + html_row_head(results.series()[series]);
+  for (const auto& quality : glance.quality) {
     row += quality
                ? fmt::format("<td {}>{}</td>", html_tint(*quality), percent_text(*quality))
                : fmt::format("<td class=\"none\" title=\"not asked, or not in all tasks\">{}</td>",
                              kDash);
   }
-  if (longest == 0)
+  if (!glance.costs_at)
     return row + fmt::format("<td class=\"none\" colspan=\"5\">{}</td></tr>\n", kDash);
-  const auto cell = [&](double value, const std::string& text) {
-    return value > 0 ? fmt::format("<td>{}</td>", text)
-                     : fmt::format("<td class=\"none\">{}</td>", kDash);
-  };
-  row += fmt::format("<td class=\"first\">{}</td>", tokens_text(longest));
-  row += cell(cost.first_token_seconds, format_seconds(cost.first_token_seconds));
-  row += cell(cost.decode_tokens_per_second, number_text(cost.decode_tokens_per_second));
-  row += cell(cost.kv_bytes, format_bytes(static_cast<size_t>(cost.kv_bytes)));
-  row += cell(cost.pairs_share, percent_text(cost.pairs_share) + " %");
+  row += fmt::format("<td class=\"first\">{}</td>", length_text(*glance.costs_at));
+  for (const std::string& text : cost_texts(glance.cost)) {
+    row += text.empty() ? fmt::format("<td class=\"none\">{}</td>", kDash)
+                        : fmt::format("<td>{}</td>", text);
+  }
   return row + "</tr>\n";
 }
 
@@ -83,11 +70,7 @@ std::string task_words(const TaskVariant& v) {
   std::string words;
   if (!v.summary.empty()) words += escape_xml(sentence(v.summary)) + " ";
   if (v.opening) words += "The prompt ends with the answer\xE2\x80\x99s opening words. ";
-  const std::string rule = !v.rule.empty() ? full_stop(v.rule)
-                           : v.metric == "nll"
-                               ? "mean \xE2\x88\x92ln p of a token, nats; lower is better."
-                               : "rule not recorded.";
-  words += "<b>Score:</b> " + escape_xml(rule);
+  words += "<b>Score:</b> " + escape_xml(v.metric.rule_text(v.rule));
   if (!v.source.empty()) words += " <b>Source:</b> " + escape_xml(full_stop(v.source));
   return fmt::format("<p class=\"rule\">{}</p>\n", words);
 }
@@ -103,23 +86,24 @@ std::string html_glance(const Results& results) {
   if (lengths.empty()) return "";
   std::string head = "<tr><th>method</th>";
   for (const int64_t length : lengths) {
-    head += fmt::format("<th class=\"num\">{}</th>", tokens_text(length));
+    head += fmt::format("<th class=\"num\">{}</th>", length_text(length));
   }
   head +=
       "<th class=\"num first\">costs at</th><th class=\"num\">first token</th><th "
       "class=\"num\">tokens/s</th>"
-      "<th class=\"num\">KV cache</th><th class=\"num\">pairs</th></tr>";
+      "<th class=\"num\">KV cache</th><th class=\"num\">pairs, %</th></tr>";
   std::string methods, controls;
   for (size_t i = 0; i < results.series().size(); ++i) {
     (results.series()[i].control ? controls : methods) += glance_row(results, i, lengths);
   }
-  return html_section("glance", "At a glance",
-                      "Mean score over all tasks, per cent, by prompt length in tokens; beside it "
-                      "what the method costs at the longest "
-                      "length it read: medians of the time to the first token, decoding speed, KV "
-                      "cache after the prompt, and the share of "
-                      "dense attention\xE2\x80\x99s query-key pairs that were computed.",
-                      html_table("tight", head, methods, controls));
+  return html_section(
+      "glance", "At a glance",
+      "Mean score over all tasks, per cent, by prompt length in tokens (own: the "
+      "samples\xE2\x80\x99 own lengths); beside it what the method costs at the "
+      "longest length it read: medians of the time to the first token, decoding speed, KV "
+      "cache after the prompt, and the share of "
+      "dense attention\xE2\x80\x99s query-key pairs that were computed.",
+      html_table("tight", head, methods, controls));
 }
 
 std::string html_frontiers(const Results& results) {
@@ -133,7 +117,7 @@ std::string html_frontiers(const Results& results) {
 std::string html_matrix(const Results& results) {
   std::vector<size_t> variants;
   for (size_t v = 0; v < results.variants().size(); ++v) {
-    if (results.variants()[v].metric == "score") variants.push_back(v);
+    if (results.variants()[v].metric.share()) variants.push_back(v);
   }
   if (variants.size() < 2) return "";
   std::string methods, controls;
@@ -158,7 +142,7 @@ std::string html_tasks(const Results& results) {
   for (size_t v = 0; v < results.variants().size(); ++v) {
     const TaskVariant& variant = results.variants()[v];
     body += fmt::format("<h3 id=\"task-{}\">{}</h3>\n", v, escape_xml(variant.label));
-    body += task_words(variant) + task_table(results, v);
+    body += task_words(variant) + task_table(results, v) + html_groups(results, v);
     if (const auto maps = heat_maps(results, v); !maps.empty())
       body += kRamp + html_charts(maps, "maps");
     body += html_charts(nll_charts(results, v), "charts");

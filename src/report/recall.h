@@ -8,6 +8,11 @@
 
 namespace longhaul {
 
+/// What the shares tell, for the section's introduction.
+inline constexpr const char* kRecallReading =
+    "So you see whether the method had dropped the answer or had it in view somewhere; which heads "
+    "have it matters too.";
+
 /// A method at a length, over all tasks.
 struct Recall {
   size_t series = 0;

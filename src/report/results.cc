@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/median.h"
+#include "report/method_text.h"
 
 namespace longhaul {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string bare_name(const std::string& method) { return method.substr(0, method.find(':')); }
 
 /// Methods of a run in the order in which run.json lists them, then as they appear.
 std::vector<std::string> methods_of(const RunFolder& run) {
@@ -65,44 +65,6 @@ double median_over(const std::vector<const Record*>& records, double (*value)(co
   return median_of(values);
 }
 
-void summarise(Cell& cell, bool control) {
-  bool share = true;
-  for (const Record* r : cell.records) {
-    cell.failed += r->error.empty() ? 0 : 1;
-    share = share && r->metric == "score";
-  }
-  std::vector<double> scores;
-  for (const auto& [id, score] : scores_by_sample(cell.records, control)) scores.push_back(score);
-  cell.score = estimate_mean(scores, share);
-  cell.cost = cost_of(cell.records);
-}
-
-/// "key=value" by "key=value", behind the name.
-std::vector<std::string> options_of(const std::string& method) {
-  std::vector<std::string> options;
-  for (size_t at = method.find(':'); at != std::string::npos;) {
-    const size_t comma = method.find(',', at + 1);
-    options.push_back(method.substr(at + 1, comma - at - 1));
-    at = comma;
-  }
-  return options;
-}
-
-/// The name, with those options that not every setting of the method among `all` has.
-std::string short_name(const std::string& method, const std::vector<Series>& all) {
-  const std::string name(bare_name(method));
-  std::string text = name;
-  for (const std::string& option : options_of(method)) {
-    const bool shared = std::ranges::all_of(all, [&](const Series& other) {
-      if (other.control || bare_name(other.method) != name) return true;
-      const std::vector<std::string> theirs = options_of(other.method);
-      return std::ranges::find(theirs, option) != theirs.end();
-    });
-    if (!shared) text += (text.size() == name.size() ? ":" : ",") + option;
-  }
-  return text;
-}
-
 }  // namespace
 
 Cost cost_of(const std::vector<const Record*>& records) {
@@ -117,7 +79,20 @@ Cost cost_of(const std::vector<const Record*>& records) {
   return cost;
 }
 
-bool is_control(const std::string& method) { return method.starts_with("control:"); }
+Cell cell_of(std::vector<const Record*> records, bool control) {
+  Cell cell;
+  cell.records = std::move(records);
+  bool share = true;
+  for (const Record* r : cell.records) {
+    cell.failed += r->error.empty() ? 0 : 1;
+    share = share && r->metric == "score";
+  }
+  std::vector<double> scores;
+  for (const auto& [id, score] : scores_by_sample(cell.records, control)) scores.push_back(score);
+  cell.score = estimate_mean(scores, share);
+  cell.cost = cost_of(cell.records);
+  return cell;
+}
 
 std::map<std::string, double> scores_by_sample(std::span<const Record* const> records,
                                                bool drop_failed) {
@@ -151,10 +126,9 @@ void Results::find_series() {
   }
   std::stable_sort(series_.begin(), series_.end(),
                    [](const Series& a, const Series& b) { return a.control < b.control; });
-  for (Series& s : series_) {
-    s.label =
-        s.control ? s.method.substr(std::string("control:").size()) : short_name(s.method, series_);
-  }
+  std::vector<std::string> methods;
+  for (const Series& s : series_) methods.push_back(s.method);
+  for (Series& s : series_) s.label = short_method(s.method, methods);
   for (Series& s : series_) {
     const auto elsewhere = [&](const Series& o) { return o.method == s.method && o.run != s.run; };
     if (std::any_of(series_.begin(), series_.end(), elsewhere)) {
@@ -172,7 +146,7 @@ void Results::find_variants() {
       lengths.insert(r.length);
       if (!seen.emplace(r.task, r.opening).second) continue;
       const auto [place, entry] = task_entry(runs_, r.task);
-      TaskVariant v{r.task, r.opening, r.metric, r.task + (r.opening ? ", opened" : ""),
+      TaskVariant v{r.task, r.opening, {r.metric}, r.task + (r.opening ? ", opened" : ""),
                     "",     "",        ""};
       if (entry != nullptr) {
         v.summary = text_at(*entry, "summary");
@@ -207,7 +181,9 @@ void Results::fill_cells() {
       ++records_;
     }
   }
-  for (auto& [key, cell] : cells_) summarise(cell, series_[key.series].control);
+  for (auto& [key, cell] : cells_) {
+    cell = cell_of(std::move(cell.records), series_[key.series].control);
+  }
 }
 
 std::vector<int64_t> Results::lengths_of(size_t variant) const {

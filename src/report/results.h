@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/metric.h"
 #include "report/run_folder.h"
 #include "report/statistics/estimate.h"
 
@@ -27,8 +28,8 @@ struct Series {
 struct TaskVariant {
   std::string task;
   bool opening = false;
-  std::string metric;  ///< of record.h
-  std::string label;   ///< "needle", "needle, opened"
+  Metric metric;
+  std::string label;  ///< "needle", "needle, opened"
   std::string summary, rule, source;
 };
 
@@ -47,6 +48,7 @@ struct Cell {
   Cost cost;
   std::vector<const Record*> records;
 };
+Cell cell_of(std::vector<const Record*> records, bool control);
 
 struct CellKey {
   size_t variant = 0;
@@ -89,8 +91,6 @@ class Results {
   std::map<CellKey, Cell> cells_;
   int64_t records_ = 0;
 };
-
-bool is_control(const std::string& method);
 
 /// One number per sample. Stretches of one text (metric nll: "emma@512", "emma@1024", ...) are one
 /// sample, their mean weighted by tokens: they are not independent of each other. An answer that

@@ -57,6 +57,19 @@ std::vector<RunFolder> read_runs(const std::vector<fs::path>& folders) {
   return runs;
 }
 
+std::vector<std::string> commands_of(const RunFolder& run) {
+  std::vector<std::string> commands;
+  const auto add = [&](const ordered_json& value) {
+    if (value.is_string()) commands.push_back(value.get<std::string>());
+  };
+  if (const auto all = run.info.find("commands"); all != run.info.end() && all->is_array()) {
+    for (const ordered_json& command : *all) add(command);
+  }
+  const auto one = run.info.find("command");
+  if (commands.empty() && one != run.info.end()) add(*one);
+  return commands;
+}
+
 std::string info_text(const ordered_json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();

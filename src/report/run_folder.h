@@ -23,6 +23,10 @@ RunFolder read_run(const std::filesystem::path& folder);
 /// Names that no two of them share. UserError when a folder is given twice.
 std::vector<RunFolder> read_runs(const std::vector<std::filesystem::path>& folders);
 
+/// Every command line that the run was made with: run.json's "commands", or "command" of runs that
+/// tell only one. None where neither is a text.
+std::vector<std::string> commands_of(const RunFolder& run);
+
 /// The text at a key of run.json, wherever it came from: numbers and lists are printed as people
 /// write them, other types as JSON; "" where there is none.
 std::string info_text(const nlohmann::ordered_json& value);

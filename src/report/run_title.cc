@@ -48,8 +48,11 @@ std::string run_subtitle(std::span<const RunFolder> runs) {
       joined(runs, [](const ordered_json& i) { return member(i, "machine", "cpu"); });
   const std::string threads =
       joined(runs, [](const ordered_json& i) { return member(i, "machine", "threads"); });
-  const std::string version =
-      joined(runs, [](const ordered_json& i) { return member(i, "version"); });
+  const std::string version = joined(runs, [](const ordered_json& i) {
+    const std::string number = member(i, "version"), build = member(i, "build");
+    if (build.empty()) return number;
+    return fmt::format("{}{}(build {})", number, number.empty() ? "" : " ", build);
+  });
   const std::string date =
       joined(runs, [](const ordered_json& i) { return member(i, "started").substr(0, 10); });
   const std::string seed = joined(runs, [](const ordered_json& i) {

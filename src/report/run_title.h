@@ -11,7 +11,7 @@ namespace longhaul {
 /// "Evaluation of nano", with the models of all runs.
 std::string run_title(std::span<const RunFolder> runs);
 
-/// Machine, version, seed and date, as far as run.json tells them.
+/// Machine, version, build, seed and date, as far as run.json tells them.
 std::string run_subtitle(std::span<const RunFolder> runs);
 
 }  // namespace longhaul

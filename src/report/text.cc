@@ -106,6 +106,20 @@ std::string shortened(std::string_view text, size_t most) {
   return out;
 }
 
+std::string file_part(std::string_view text) {
+  std::string part;
+  for (const char c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.';
+    if (plain) {
+      part += c;
+    } else if (!part.empty() && part.back() != '-') {
+      part += '-';
+    }
+  }
+  while (!part.empty() && part.back() == '-') part.pop_back();
+  return part.empty() ? "chart" : part;
+}
+
 std::string full_stop(std::string_view text) {
   const bool ended = !text.empty() && std::string_view(".!?").find(text.back()) != text.npos;
   return std::string(text) + (ended ? "" : ".");
@@ -125,6 +139,10 @@ std::string tokens_text(int64_t tokens) {
 }
 
 std::string length_text(int64_t length) { return length == 0 ? "own" : tokens_text(length); }
+
+std::string length_title(int64_t length) {
+  return length == 0 ? "Samples of their own length" : tokens_text(length) + " tokens";
+}
 
 std::string percent_text(double share) {
   const double percent = 100 * share;

@@ -22,15 +22,19 @@ std::string markdown_cell(std::string_view text);
 /// spaces.
 std::string shortened(std::string_view text, size_t most);
 
+/// Letters, digits, '.' and single '-' only: a part of a file's name; "chart" for none.
+std::string file_part(std::string_view text);
+
 /// With a full stop at the end, where there is none; sentence() also begins with a capital letter.
 std::string full_stop(std::string_view text);
 std::string sentence(std::string_view text);
 
-std::string tokens_text(int64_t tokens);  ///< "4K" for 4096, "3,000", "1M"
-std::string length_text(int64_t length);  ///< tokens_text; "own" for 0: samples' own lengths
-std::string percent_text(double share);   ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"
-std::string p_value_text(double p);       ///< "0.013", "< 0.001"
-std::string signed_points(double share);  ///< -0.35: "−35" with a true minus sign; 0.004: "+0.4"
+std::string tokens_text(int64_t tokens);   ///< "4K" for 4096, "3,000", "1M"
+std::string length_text(int64_t length);   ///< tokens_text; "own" for 0: samples' own lengths
+std::string length_title(int64_t length);  ///< "4K tokens"; "Samples of their own length"
+std::string percent_text(double share);    ///< 0.956: "96"; 1: "100"; 0.0042: "0.4"
+std::string p_value_text(double p);        ///< "0.013", "< 0.001"
+std::string signed_points(double share);   ///< -0.35: "−35" with a true minus sign; 0.004: "+0.4"
 std::string number_text(
     double value);  ///< three significant digits, no exponent in the usual range
 

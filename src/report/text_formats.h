@@ -13,9 +13,11 @@ namespace longhaul {
 std::string markdown_report(const Results& results);
 
 /// RFC 4180, a line per cell (run, task, opening, length, method), with a header; \n at line ends.
+/// Column "group": empty for the whole cell; behind all cells come their groups (groups.h).
 std::string csv_report(const Results& results);
 
-/// {"runs": [...], "cells": [...], "differences": [...] (methods against dense)}.
+/// {"runs": [...], "cells": [...], "groups": [...] (parts of cells), "differences": [...] (methods
+/// against dense)}.
 nlohmann::ordered_json json_report(const Results& results);
 
 /// A comparison in words and tables, and as an array of rows. `what`: "A against B".

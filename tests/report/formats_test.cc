@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/method_text.h"
+#include "report/metric.h"
 #include "report/run_maker.h"
 #include "report/svg/axis.h"
 #include "report/svg/label_places.h"
@@ -43,6 +45,8 @@ TEST(Text, Numbers) {
   EXPECT_EQ(tokens_text(1 << 20), "1M");
   EXPECT_EQ(tokens_text(3000), "3,000");
   EXPECT_EQ(length_text(0), "own");
+  EXPECT_EQ(length_title(0), "Samples of their own length");
+  EXPECT_EQ(length_title(4096), "4K tokens");
   EXPECT_EQ(percent_text(0.5), "50");
   EXPECT_EQ(percent_text(1), "100");
   EXPECT_EQ(percent_text(0.998), "99.8");
@@ -59,6 +63,40 @@ TEST(Text, Numbers) {
   EXPECT_EQ(shortened("\xE2\x82\xAC", 1), "\xE2\x82\xAC");
   EXPECT_EQ(markdown_cell("a|b_<c>"), "a\\|b\\_&lt;c&gt;");
   EXPECT_EQ(sentence("finds it"), "Finds it.");
+  EXPECT_EQ(file_part("needle, opened-snapkv:capacity=64"), "needle-opened-snapkv-capacity-64");
+  EXPECT_EQ(file_part("../?"), "..");
+  EXPECT_EQ(file_part("?"), "chart");
+}
+
+TEST(Metrics, PrintTheirNumbers) {
+  const Metric score{"score"}, nll{"nll"};
+  EXPECT_EQ(score.text(0.956), "96");
+  EXPECT_EQ(score.text_with_unit(0.956), "95.6 %");
+  EXPECT_EQ(score.difference_text(0.25), "+25");
+  EXPECT_TRUE(score.better(0.1) && !score.better(-0.1));
+  EXPECT_EQ(score.rule_text("the word is there"), "the word is there.");
+  EXPECT_EQ(score.rule_text(""), "rule not recorded.");
+  EXPECT_EQ(nll.text(2.3104), "2.310");
+  EXPECT_EQ(nll.text_with_unit(2.3104), "2.3104");
+  EXPECT_EQ(nll.difference_text(0.0124), "+0.012");
+  EXPECT_TRUE(nll.better(-0.1) && !nll.better(0.1));
+  EXPECT_TRUE(has(nll.rule_text(""), {"nats", "lower is better"}));
+}
+
+TEST(Methods, AreTakenApartWithoutBeingChecked) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(method_name("infllm:block=64,topk=8"), "infllm");
+  EXPECT_EQ(method_options("infllm:block=64,topk=8"), (Parts{"block=64", "topk=8"}));
+  EXPECT_EQ(method_name("dense"), "dense");
+  EXPECT_TRUE(method_options("dense").empty());
+  EXPECT_EQ(method_name("control:no-context"), "control:no-context");
+  EXPECT_TRUE(method_options("control:no-context").empty());
+  const std::vector<std::string> all{"h2o:budget=64,roco=no", "h2o:budget=64", "tova",
+                                     "control:no-context"};
+  EXPECT_EQ(short_method(all[0], all), "h2o:roco=no");
+  EXPECT_EQ(short_method(all[1], all), "h2o");
+  EXPECT_EQ(short_method(all[2], all), "tova");
+  EXPECT_EQ(short_method(all[3], all), "no-context");
 }
 
 TEST(Frontier, HoldsWhatNothingBeats) {
@@ -97,6 +135,19 @@ TEST(Labels, KeepTheirDistance) {
   }
 }
 
+TEST(Commands, AreReadFromOldRunsAndFromWhatIsNoList) {
+  const auto commands = [](const nlohmann::json& info) {
+    RunFolder run;
+    run.info = info;
+    return commands_of(run);
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(commands({{"command", "a"}}), Texts{"a"});
+  EXPECT_EQ(commands({{"command", "a"}, {"commands", nlohmann::json::array()}}), Texts{"a"});
+  EXPECT_EQ(commands({{"command", "a"}, {"commands", {1, "b"}}}), Texts{"b"});
+  EXPECT_EQ(commands({{"command", 3}, {"commands", "c"}}), Texts{});
+}
+
 class Formats : public ::testing::Test {
  protected:
   const Results& results_of(const std::vector<Record>& records) {
@@ -119,6 +170,20 @@ TEST_F(Formats, Markdown) {
                  "76)",
                  "control: no-context"}));
   EXPECT_TRUE(has(markdown_report(results_of({})), {"No sample has been answered yet"}));
+}
+
+TEST_F(Formats, MarkdownTellsSourceCommandsAndBuild) {
+  nlohmann::json info = RunMaker::standard_info();
+  info["tasks"][0]["source"] = "public-domain books";
+  info["commands"] = {"longhaul eval needle --lengths 4096", "longhaul eval needle -n 3"};
+  info["build"] = "v0.1-12-gabc";
+  runs_ = read_runs({maker_.make("several", {answer("dense", "1", 1)}, info)});
+  const std::string text = markdown_report(Results(runs_));
+  EXPECT_TRUE(has(text, {"Score: the word is there. Source: public-domain books.",
+                         "    longhaul eval needle --lengths 4096\n\n"
+                         "    longhaul eval needle -n 3\n\n",
+                         "Longhaul 0.1.0 (build v0.1-12-gabc) on A CPU"}));
+  EXPECT_EQ(text.find("    longhaul eval needle\n"), std::string::npos);
 }
 
 TEST_F(Formats, Csv) {

@@ -75,10 +75,13 @@ TEST(HtmlReport, EveryTextIsEscaped) {
   Record wrong = r;
   wrong.id += "2";
   wrong.error.clear();
+  r.group = evil;
   nlohmann::json info = {
       {"model", {{"name", evil}, {evil, evil}}},
       {"version", evil},
       {"command", evil},
+      {"commands", nlohmann::json::array({evil, evil})},
+      {"build", evil},
       {"methods", {evil, 3}},
       {evil, {evil}},
       {"tasks", {{{"name", evil}, {"rule", evil}, {"summary", evil}, {"source", evil}}}}};
@@ -89,6 +92,28 @@ TEST(HtmlReport, EveryTextIsEscaped) {
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_EQ(page.find("<!--"), std::string::npos);
   EXPECT_GT(count_of(page, "&lt;script&gt;"), 10);
+}
+
+TEST(HtmlReport, ListsEveryCommandAndTheBuild) {
+  nlohmann::json info = RunMaker::standard_info();
+  info["commands"] = {"longhaul eval needle --lengths 4096", "longhaul eval needle -n 3"};
+  info["build"] = "v0.1-12-gabc";
+  const std::string page = page_of({answer("dense", "1", 1)}, info);
+  EXPECT_TRUE(has(page, {"<dd><code>longhaul eval needle --lengths 4096</code></dd>",
+                         "<dd><code>longhaul eval needle -n 3</code></dd>",
+                         "<dt>build</dt><dd>v0.1-12-gabc</dd>",
+                         "Longhaul 0.1.0 (build v0.1-12-gabc) on A CPU"}));
+  EXPECT_EQ(count_of(page, "<dt>command</dt>"), 2);
+  EXPECT_EQ(page.find("<dt>commands</dt>"), std::string::npos);
+}
+
+TEST(HtmlReport, LeadsToWhatTheRepliesCouldSee) {
+  Record r = answer("dense", "1", 1);
+  r.recall = {0.5, 1};
+  const std::string page = page_of({r});
+  EXPECT_TRUE(has(page, {"<a href=\"#recall\">What the replies could see</a>",
+                         "which heads have it matters too", "<h3>4K tokens</h3>"}));
+  EXPECT_EQ(page_of({answer("dense", "1", 1)}).find("#recall"), std::string::npos);
 }
 
 TEST(HtmlReport, AnEmptyRunSaysSo) {

@@ -10,7 +10,7 @@
 #include "report/costs.h"
 #include "report/html_page.h"
 #include "report/recall.h"
-#include "report/run_maker.h"
+#include "report/report_fixture.h"
 #include "report/text_formats.h"
 
 namespace longhaul {
@@ -19,25 +19,9 @@ namespace {
 using testing_support::answer;
 using testing_support::error_of;
 using testing_support::has;
-using testing_support::RunMaker;
 using testing_support::small_run;
 
-class ResultsTest : public ::testing::Test {
- protected:
-  /// Runs named "0", "1", ...
-  const Results& results_of(const std::vector<std::vector<Record>>& runs) {
-    std::vector<std::filesystem::path> folders;
-    for (const auto& records : runs) {
-      folders.push_back(maker_.make(std::to_string(folders.size()), records));
-    }
-    runs_ = read_runs(folders);
-    results_ = std::make_unique<Results>(runs_);
-    return *results_;
-  }
-  RunMaker maker_;
-  std::vector<RunFolder> runs_;
-  std::unique_ptr<Results> results_;
-};
+class ResultsTest : public testing_support::ReportFixture {};
 
 TEST_F(ResultsTest, DenseFirstControlsLastAndShortNames) {
   const Results& r = results_of({small_run()});
@@ -165,6 +149,34 @@ TEST_F(ResultsTest, RunsWithDifferentSamplesCountOnlyTheCommonOnes) {
   EXPECT_EQ(c.over_lengths[0].only_b, 7);
   EXPECT_EQ(c.over_lengths[0].other_prompts, 1);
   EXPECT_EQ(c.by_length.size(), 1);
+}
+
+TEST_F(ResultsTest, RunsOfOneMethodEachArePairedWhateverItIs) {
+  std::vector<Record> a, b;
+  for (int i = 0; i < 4; ++i) {
+    a.push_back(answer("dense", std::to_string(i), 1));
+    b.push_back(answer("duo", std::to_string(i), 0));
+    for (auto* run : {&a, &b}) run->push_back(answer("control:no-context", std::to_string(i), 0));
+  }
+  const Results& r = results_of({a, b});
+  ASSERT_EQ(r.series().size(), 4u);
+  EXPECT_EQ(r.series()[0].method, "dense");
+  EXPECT_EQ(r.series()[1].method, "duo");
+  using Pairs = std::vector<std::pair<size_t, size_t>>;
+  EXPECT_EQ(pairs_of_runs(r), (Pairs{{0, 1}, {2, 3}}));
+  const Comparison c = compare_series(r, pairs_of_runs(r));
+  ASSERT_EQ(c.over_lengths.size(), 2u);
+  EXPECT_EQ(c.over_lengths[0].paired.n, 4);
+  EXPECT_EQ(c.over_lengths[0].paired.difference, -1);
+  EXPECT_EQ(c.over_lengths[1].paired.difference, 0);
+}
+
+TEST_F(ResultsTest, RunsWithoutACommonMethodAreNamedWithTheirMethods) {
+  const Results& r = results_of({{answer("dense", "1", 1), answer("tova", "1", 1)},
+                                 {answer("duo", "1", 1), answer("control:no-context", "1", 0)}});
+  EXPECT_TRUE(has(error_of([&] { pairs_of_runs(r); }),
+                  {"no method in common", "0 has dense, tova;", "1 has duo"}));
+  EXPECT_TRUE(pairs_of_runs(results_of({{}, {answer("dense", "1", 1)}})).empty());
 }
 
 TEST_F(ResultsTest, ATextReadAtSeveralLengthsIsOnePair) {

@@ -1,0 +1,31 @@
+#pragma once
+// A task's answers by Record::group: subjects, buckets of lengths, what the user's own cases name.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "report/results.h"
+
+namespace longhaul {
+
+struct GroupRow {
+  std::string group;             ///< "": answers that name none
+  std::map<size_t, Cell> cells;  ///< by series
+};
+
+struct GroupTable {
+  int64_t length = 0;
+  std::vector<size_t> series;  ///< those that have an answer
+  std::vector<GroupRow> rows;  ///< numbers in the names by their value: "2 calls" before "10 calls"
+};
+
+/// A table for each length at which the answers fall into 2 to 60 groups.
+std::vector<GroupTable> group_tables(const Results& results, size_t variant);
+
+std::string group_title(
+    const GroupTable& table);                  ///< "By group, 4K tokens"; own lengths: "By group"
+std::string group_label(const GroupRow& row);  ///< as a table prints it
+
+}  // namespace longhaul

@@ -1,0 +1,81 @@
+// Which differences are real, in words and tables.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "report/markdown_table.h"
+#include "report/text.h"
+#include "report/text_formats.h"
+
+namespace longhaul {
+namespace {
+
+std::string difference_table(const Results& results, const std::vector<Difference>& list) {
+  MarkdownTable table({"b against a", "task", "length", "a", "b", "b \xE2\x88\x92 a",
+                       "95 % interval", "p", "p (Holm)", "n", "real"},
+                      2);
+  for (const Difference& d : list) {
+    const Metric& metric = results.variants()[d.variant].metric;
+    const std::string a = results.series()[d.a].label, b = results.series()[d.b].label;
+    table.add({markdown_cell(b + " against " + a),
+               markdown_cell(results.variants()[d.variant].label),
+               d.length ? length_text(*d.length) : "all", metric.text(d.paired.mean_a),
+               metric.text(d.paired.mean_b), metric.difference_text(d.paired.difference),
+               fmt::format("{} to {}", metric.difference_text(d.paired.interval.low),
+                           metric.difference_text(d.paired.interval.high)),
+               p_value_text(d.paired.p), p_value_text(d.p_holm), fmt::format("{}", d.paired.n),
+               d.real() ? "yes" : "no"});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::vector<std::string> comparison_notes(const Comparison& comparison) {
+  int64_t pairs = 0, only_a = 0, only_b = 0, other = 0;
+  for (const Difference& d : comparison.over_lengths) {
+    pairs += d.paired.n;
+    only_a += d.only_a;
+    only_b += d.only_b;
+    other += d.other_prompts;
+  }
+  std::vector<std::string> notes{
+      fmt::format("{} pairs of answers to the same samples.", with_commas(pairs))};
+  if (only_a + only_b > 0) {
+    notes.push_back(fmt::format(
+        "Only common samples count: {} of a and {} of b have no partner and are left out.",
+        with_commas(only_a), with_commas(only_b)));
+  }
+  if (other > 0) {
+    notes.push_back(
+        fmt::format("{} pairs had different prompts (another seed, chat template or tokenizer): "
+                    "they are compared by sample number.",
+                    with_commas(other)));
+  }
+  return notes;
+}
+
+std::string markdown_comparison(const Results& results, const Comparison& comparison,
+                                const std::string& what) {
+  std::string out = fmt::format("# {}\n\n", markdown_cell(what));
+  if (comparison.over_lengths.empty()) return out + "They have no sample in common.\n";
+  for (const std::string& note : comparison_notes(comparison)) out += note + "\n";
+  const auto real =
+      std::ranges::count_if(comparison.over_lengths, [](const Difference& d) { return d.real(); });
+  out += fmt::format(
+      "{} of {} differences are real: p below 0.05 after Holm's correction (each table is "
+      "corrected by itself).\n"
+      "Scores in per cent, differences in points (perplexity: nats). 0/1 scores: McNemar's exact "
+      "test, Newcombe's\n"
+      "interval; others: sign-flip permutation test, bootstrap interval; both seeded.\n\n",
+      real, comparison.over_lengths.size());
+  out += "## Over all lengths\n\n" + difference_table(results, comparison.over_lengths);
+  if (comparison.by_length.size() > comparison.over_lengths.size()) {
+    out += "## By length\n\n" + difference_table(results, comparison.by_length);
+  }
+  return out;
+}
+
+}  // namespace longhaul

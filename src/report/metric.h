@@ -1,0 +1,21 @@
+#pragma once
+// What a task's numbers are, and how all formats print them.
+
+#include <string>
+
+namespace longhaul {
+
+struct Metric {
+  std::string name = "score";  ///< of eval/record.h
+
+  /// Shares from 0 to 1, printed in per cent: more is better. Else nats a token: less is.
+  bool share() const { return name == "score"; }
+  bool better(double difference) const { return share() ? difference > 0 : difference < 0; }
+  std::string text(double value) const;             ///< "96"; "2.310"
+  std::string text_with_unit(double value) const;   ///< "95.7 %"; "2.3104"
+  std::string difference_text(double value) const;  ///< points: "+4"; "+0.012"
+  /// "the word is there.": as run.json has it, else what the metric itself tells.
+  std::string rule_text(const std::string& recorded) const;
+};
+
+}  // namespace longhaul
