@@ -114,12 +114,6 @@ std::string template_of_config(const nlohmann::json& config, const std::string& 
   return {};
 }
 
-std::string token_text(const nlohmann::json& config, const std::string& where, const char* key) {
-  if (config.is_null()) return {};
-  const JsonField field = JsonField(config, where)[key];
-  return field.value().is_object() ? field["content"].text() : field.text_or("");
-}
-
 ChatTokens gguf_tokens(const GgufMetadata& metadata) {
   const auto texts = metadata.find_strings("tokenizer.ggml.tokens");
   const auto text_of = [&](const char* key) {

@@ -7,6 +7,7 @@
 #include "text/printable.h"
 #include "text/utf8.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/json_fields.h"
 
 namespace longhaul {
 
@@ -117,6 +118,13 @@ void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
       model.merges.add(left, symbol(text.substr(cut)), {ranks[id], static_cast<int32_t>(id)});
     }
   }
+}
+
+std::string token_text(const nlohmann::json& document, const std::string& where,
+                       std::string_view key) {
+  if (document.is_null()) return {};
+  const JsonField field = JsonField(document, where)[key];
+  return field.value().is_object() ? field["content"].text() : field.text_or("");
 }
 
 std::string read_text_file(const std::filesystem::path& path) {

@@ -50,6 +50,11 @@ void add_merge_line(MergeTable& table, const TextIds& ids, const Vocabulary& voc
 void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
                         const std::vector<int32_t>& ranks, const std::string& where);
 
+/// `bos_token` and the like of tokenizer_config.json or special_tokens_map.json, given as "..." or
+/// {"content": "..."}; empty when absent or when `document` is null. `where` is the file's name.
+std::string token_text(const nlohmann::json& document, const std::string& where,
+                       std::string_view key);
+
 std::string read_text_file(const std::filesystem::path& path);
 
 // Loaders. The models they return lack BOS, EOS and the ends of generation unless said otherwise.

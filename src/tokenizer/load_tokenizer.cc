@@ -31,14 +31,6 @@ nlohmann::json read_json_if_there(const fs::path& path) {
   return document;
 }
 
-/// A special token by its text: given as "..." or {"content": "..."}; empty when absent.
-std::string token_text(const nlohmann::json& document, const std::string& where,
-                       std::string_view key) {
-  if (document.is_null()) return {};
-  const JsonField field = JsonField(document, where)[key];
-  return field.value().is_object() ? field["content"].text() : field.text_or("");
-}
-
 std::optional<int32_t> id_of_text(const TokenizerModel& model, const std::string& text) {
   if (text.empty()) return std::nullopt;
   if (const AddedToken* token = model.added.with_text(text)) return token->id;

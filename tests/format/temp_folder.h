@@ -1,7 +1,6 @@
 #pragma once
-// A folder that is gone after the test, and what a call complains about.
+// A folder that is gone after the test; with base/error_of.h, which tests of files need as well.
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "base/error_of.h"
 
 namespace longhaul::testing_support {
 
@@ -33,31 +32,5 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
-
-/// The message of the UserError that `call` throws; fails the test when it throws none or one that
-/// is not a single line.
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const UserError& error) {
-    const std::string message = error.what();
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    return message;
-  }
-  ADD_FAILURE() << "no UserError was thrown";
-  return {};
-}
-
-/// True when `message` holds each of `parts`.
-inline ::testing::AssertionResult has(const std::string& message,
-                                      std::initializer_list<std::string_view> parts) {
-  for (const std::string_view part : parts) {
-    if (message.find(part) == std::string::npos) {
-      return ::testing::AssertionFailure() << "'" << part << "' is not in: " << message;
-    }
-  }
-  return ::testing::AssertionSuccess();
-}
 
 }  // namespace longhaul::testing_support

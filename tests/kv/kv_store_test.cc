@@ -205,6 +205,12 @@ TEST(KvStore, BytesFollowTheRowsThatLive) {
       }
     }
     EXPECT_EQ(store.longest(), 3000);
+    // One row more than fills its pages wastes most.
+    for (int64_t tokens = 1281; tokens <= 3000; ++tokens) {
+      const double exact =
+          static_cast<double>(6 * tokens) * 2 * static_cast<double>(layout.row_bytes());
+      EXPECT_LE(static_cast<double>(layout.bytes_for(tokens)), 1.05 * exact) << tokens;
+    }
     store.truncate(64);
     EXPECT_EQ(store.bytes(), layout.bytes_for(64));
     store.clear();

@@ -154,13 +154,7 @@ TEST(PageFile, LeavesNothingInItsFolder) {
 TEST(PageFile, AMissingFolderIsNamed) {
   PageFile file(64, "/no/such/folder");
   const std::vector<std::byte> page(64);
-  try {
-    file.write(page.data());
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("/no/such/folder"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("TMPDIR"), std::string::npos);
-  }
+  EXPECT_TRUE(has(error_of([&] { file.write(page.data()); }), {"/no/such/folder", "TMPDIR"}));
 }
 
 TEST(KvTier, AFullDiskIsAnErrorOfTheUserAndLosesNothing) {
@@ -171,12 +165,7 @@ TEST(KvTier, AFullDiskIsAnErrorOfTheUserAndLosesNothing) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit low{2 * filled.store.layout().page_bytes() + 100, old.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
-  std::string said;
-  try {
-    filled.store.spill(0, 0, 0, 64);
-  } catch (const UserError& error) {
-    said = error.what();
-  }
+  const std::string said = error_of([&] { filled.store.spill(0, 0, 0, 64); });
   setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_NE(said.find("TMPDIR"), std::string::npos) << said;

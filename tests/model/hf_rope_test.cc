@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/error_of.h"
 #include "model/config_hf_rope.h"
 
 namespace longhaul {
@@ -21,12 +21,9 @@ RopeSpec read(const json& config) {
 }
 
 std::string error_with(const json& rope) {
-  try {
+  return testing_support::error_if_any([&] {
     read({{"head_dim", 32}, {"max_position_embeddings", 256}, {"rope_scaling", rope}});
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(HuggingFaceRope, AnglesAreThoseOfTransformers) {

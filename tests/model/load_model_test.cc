@@ -7,7 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/error_of.h"
 #include "format/checkpoint.h"
 #include "model/model.h"
 
@@ -16,6 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing_support::error_if_any;
+using testing_support::error_of;
+
+void load(const fs::path& model) {
+  const Checkpoint checkpoint = open_checkpoint(model);
+  load_model(checkpoint);
+}
 
 class LoadModelTest : public testing::Test {
  protected:
@@ -37,13 +44,8 @@ class LoadModelTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string error_with(const std::string& name, const std::function<void(json&)>& edit) {
-    try {
-      const Checkpoint checkpoint = open_checkpoint(edited(name, edit));
-      load_model(checkpoint);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
+    const fs::path model = edited(name, edit);
+    return error_of([&] { load(model); });
   }
 
   /// The error of loading a copy of the model whose file has `tensor` under another name.
@@ -66,13 +68,7 @@ class LoadModelTest : public testing::Test {
     EXPECT_NE(at, std::string::npos);
     bytes[at] = '_';
     std::ofstream(file, std::ios::binary) << bytes;
-    try {
-      const Checkpoint checkpoint = open_checkpoint(model);
-      load_model(checkpoint);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
+    return error_if_any([&] { load(model); });
   }
 
   static void expect_names(const std::string& error, std::initializer_list<const char*> parts) {

@@ -1,8 +1,7 @@
-// Encoding: repair of UTF-8, control tokens, segments, long words; and the streaming detokenizer.
+// Encoding: repair of UTF-8, control tokens, segments; and the streaming detokenizer.
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <random>
 
 #include "text/utf8.h"
@@ -190,38 +189,6 @@ TEST(SymbolMerger, EqualsTheDefinition) {
     }
     EXPECT_EQ(merged, merge_slowly(table, ids));
   }
-}
-
-TEST(Encode, LongWordsAndRunsTakeLinearTime) {
-  std::mt19937 random(5);
-  std::string letters, blanks;
-  for (size_t i = 0; i < (size_t{1} << 20); ++i) {
-    letters += static_cast<char>('a' + random() % 26);
-    blanks += " \t\n\r"[random() % 4];
-  }
-  const Tokenizer tokenizer = llama3();
-  const std::string same(size_t{1} << 20, ' ');
-  for (const std::string& text : {letters, blanks, same, std::string(size_t{1} << 20, '7')}) {
-    const auto start = std::chrono::steady_clock::now();
-    const Ids ids = tokenizer.encode(text, {.add_special = false});
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    EXPECT_EQ(tokenizer.decode(ids), text);
-    EXPECT_LT(took.count(), 60.0);  // quadratic: hours
-    std::printf("%zu bytes, %zu tokens, %.2f s\n", text.size(), ids.size(), took.count());
-  }
-}
-
-TEST(Encode, ProseSpeed) {
-  const std::string paragraph = read_whole(tokenizer_data() / "README.md") + "\n\n" +
-                                read_whole(tokenizer_data() / "qwen2" / "LICENSE");
-  std::string text;
-  while (text.size() < 2'000'000) text += paragraph;
-  const auto start = std::chrono::steady_clock::now();
-  const Ids ids = llama3().encode(text);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  std::printf("%zu tokens, %.2f million tokens/s\n", ids.size(),
-              static_cast<double>(ids.size()) / took.count() / 1e6);
-  EXPECT_GT(ids.size(), 300'000u);
 }
 
 TEST(Detokenizer, NeverSplitsACharacter) {

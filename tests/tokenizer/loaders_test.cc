@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/error_of.h"
 #include "format/checkpoint.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/load_tokenizer.h"
@@ -16,6 +16,9 @@ namespace longhaul {
 namespace {
 
 namespace fs = std::filesystem;
+using testing_support::error_if_any;
+using testing_support::error_of;
+using testing_support::has;
 
 fs::path nano() { return fs::path(LONGHAUL_MODELS) / "nano"; }
 
@@ -91,13 +94,8 @@ TEST(LoadTokenizer, Phi3) {
 TEST(LoadTokenizer, NoChatTemplateNamesTheWayOut) {
   const Checkpoint checkpoint =
       open_checkpoint(tokenizer_data() / "llama_cpp_vocab" / "ggml-vocab-gpt-2.gguf");
-  try {
-    ChatTemplate::of(checkpoint);
-    ADD_FAILURE();
-  } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("has no chat template"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("--chat-template NAME"), std::string::npos);
-  }
+  EXPECT_TRUE(has(error_of([&] { ChatTemplate::of(checkpoint); }),
+                  {"has no chat template", "--chat-template NAME"}));
 }
 
 TEST(LoadTokenizer, Nano) {
@@ -138,36 +136,29 @@ TEST(LoadTokenizer, EndsOfGenerationFromEveryFile) {
 
 TEST(LoadTokenizer, WrongValuesAreNamed) {
   FolderLikeNano folder;
-  const auto error_of = [&] {
-    try {
-      load_tokenizer_folder(folder.path());
-      return std::string();
-    } catch (const UserError& error) {
-      return std::string(error.what());
-    }
-  };
-  EXPECT_EQ(error_of(), "");
+  const auto error = [&] { return error_if_any([&] { load_tokenizer_folder(folder.path()); }); };
+  EXPECT_EQ(error(), "");
   folder.write("generation_config.json", R"({"eos_token_id": "x"})");
-  EXPECT_NE(error_of().find("generation_config.json: eos_token_id"), std::string::npos);
+  EXPECT_NE(error().find("generation_config.json: eos_token_id"), std::string::npos);
   folder.write("generation_config.json", "[1]");
-  EXPECT_NE(error_of().find("not a JSON object"), std::string::npos);
+  EXPECT_NE(error().find("not a JSON object"), std::string::npos);
   folder.remove("generation_config.json");
   folder.write("tokenizer_config.json", R"({"bos_token": 5})");
-  EXPECT_NE(error_of().find("tokenizer_config.json: bos_token"), std::string::npos);
+  EXPECT_NE(error().find("tokenizer_config.json: bos_token"), std::string::npos);
   folder.remove("tokenizer_config.json");
   folder.write("tokenizer.json", "{");
-  EXPECT_NE(error_of().find("not valid JSON"), std::string::npos);
+  EXPECT_NE(error().find("not valid JSON"), std::string::npos);
   folder.remove("tokenizer.json");
   folder.write("tokenizer.model", std::string("\x0a\x0e\x0a\x05<unk>\x15", 10));
-  EXPECT_NE(error_of().find("not a tiktoken file"), std::string::npos);
+  EXPECT_NE(error().find("not a tiktoken file"), std::string::npos);
   folder.write("vocab.json", R"({"a": 7})");
   folder.write("merges.txt", "#version: 0.2\n");
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})");
-  EXPECT_NE(error_of().find("id of 'a' is not below"), std::string::npos);
+  EXPECT_NE(error().find("id of 'a' is not below"), std::string::npos);
   folder.write("vocab.json", R"({"a": 0})");
-  EXPECT_EQ(error_of(), "");
+  EXPECT_EQ(error(), "");
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "OtherTokenizer"})");
-  EXPECT_NE(error_of().find("'OtherTokenizer'"), std::string::npos);
+  EXPECT_NE(error().find("'OtherTokenizer'"), std::string::npos);
 }
 
 }  // namespace
