@@ -1,6 +1,7 @@
 // The same prompt, the same model: what this engine keeps and what kvpress 0.5.5 keeps
 // (tools/parity/kvpress_goldens.py made the goldens). Both in f32.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,12 +93,32 @@ TEST_F(KvpressTest, SnapKvWithAnotherWindowAndKernel) {
                   order("snapkv_window8_kernel7"));
 }
 
-TEST_F(KvpressTest, PyramidKvKeepsTheFirstOfTheSameRankingInEveryLayer) {
-  // kvpress counts the window within a layer's budget, KVCache-Factory (and we) beside it; the
-  // ranking from which the budgets are cut is the same.
-  const Session session = after_prompt("pyramidkv:capacity=80,window=8,kernel=7,pooling=avg");
-  EXPECT_GT(session.store().length(0, 0), session.store().length(11, 0));
-  expect_first_of(session, order("snapkv_window8_kernel7"));
+/// kvpress counts the window within a layer's budget, KVCache-Factory (and we) beside it: a list is
+/// as long as theirs and a window more. Its steps from layer to layer are fractions, ours whole
+/// numbers, rounded down: where they leave a rest, a layer keeps up to its number of rows more.
+TEST_F(KvpressTest, PyramidKvKeepsTheirBudgetAndTheWindowOfTheSameRanking) {
+  const nlohmann::json& golden = golden_.at("pyramidkv");
+  int whole = 0;
+  for (const nlohmann::json& setting : golden.at("settings")) {
+    const int64_t window = setting.at("window"), average = setting.at("average");
+    const int64_t beta = setting.at("beta");
+    const auto budgets = setting.at("budgets").get<std::vector<int64_t>>();
+    const bool no_rest = (budgets.front() - budgets.back()) % 11 == 0;
+    whole += no_rest ? 1 : 0;
+    const Session session =
+        after_prompt(fmt::format("pyramidkv:capacity={},window={},kernel={},pooling=avg,beta={}",
+                                 average + window, window, golden.at("kernel").get<int>(), beta));
+    ASSERT_EQ(budgets.size(), 12u);
+    for (int layer = 0; layer < 12; ++layer) {
+      const int64_t theirs = budgets[static_cast<size_t>(layer)] + window;
+      for (int head = 0; head < 3; ++head) {
+        EXPECT_GE(session.store().length(layer, head), theirs);
+        EXPECT_LE(session.store().length(layer, head), theirs + (no_rest ? 0 : layer));
+      }
+    }
+    if (window == 8) expect_first_of(session, golden.at("window8").get<Order>());
+  }
+  EXPECT_EQ(whole, 2);
 }
 
 TEST_F(KvpressTest, TovaKeepsTheSameTokens) {

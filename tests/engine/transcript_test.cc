@@ -1,7 +1,8 @@
 // Methods against short transcripts in torch that were written from the papers' formulas
-// (tools/parity/transcripts.py): what each layer keeps or selects of 700 tokens on nano, and the
-// logits that follow. Both in f32.
+// (tools/parity/transcripts.py), on nano: what each layer keeps or selects, what its attention
+// gives for some rows, and the logits that follow. Both in f32; the outputs are written in f16.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,46 +11,27 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/float_types.h"
+#include "engine/observed_reading.h"
 #include "engine/session.h"
 
 namespace longhaul {
 namespace {
 
 namespace fs = std::filesystem;
-using Tokens = std::vector<int64_t>;
+using testing_support::Reading;
+using testing_support::Tokens;
 
-/// An attention method that notes which stored rows every layer of a pass looked at by index.
-class Observed final : public AttentionMethod {
- public:
-  explicit Observed(std::unique_ptr<AttentionMethod> method) : method_(std::move(method)) {}
-
-  KvLayout layout(const ModelShape& shape, DType type) const override {
-    return method_->layout(shape, type);
-  }
-  std::vector<Pass> prepare(const PromptFacts& prompt) override { return method_->prepare(prompt); }
-  void attend(LayerStep& step) override {
-    step.workspace->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
-      Tokens& list = selected[static_cast<size_t>(seen.layer)];
-      list.clear();
-      for (const KeySegment& segment : tasks.front().segments) {
-        if (segment.index != nullptr) list.assign(segment.index, segment.index + segment.count);
-      }
-    };
-    method_->attend(step);
-  }
-
-  std::vector<Tokens> selected = std::vector<Tokens>(12);
-
- private:
-  std::unique_ptr<AttentionMethod> method_;
-};
+// Of the largest number of a row: rounding to f16 (logits: to four digits) alone takes half of it.
+constexpr float kTolerance = 1e-3f;
 
 class TranscriptTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { nano_ = Engine::open(fs::path(LONGHAUL_MODELS) / "nano"); }
 
   void read(const std::string& name) {
-    std::ifstream in(fs::path(LONGHAUL_TEST_DATA) / "goldens/transcripts" / (name + ".json"));
+    path_ = fs::path(LONGHAUL_TEST_DATA) / "goldens/transcripts" / name;
+    std::ifstream in(path_.string() + ".json");
     golden_ = nlohmann::json::parse(in);
     tokens_ = golden_.at("tokens").get<std::vector<int32_t>>();
     method_ = golden_.at("method").get<std::string>();
@@ -68,6 +50,19 @@ class TranscriptTest : public testing::Test {
     return session;
   }
 
+  /// The rows that the golden names, observed.
+  Reading reading() const {
+    return {nano_->model(), MethodSpec::parse(method_), golden_.value("rows", Tokens{})};
+  }
+  void read_prompt(Reading& reading) const {
+    read_prompt(reading, [](const Pass&) {});
+  }
+  template <class After>
+  void read_prompt(Reading& reading, After&& after) const {
+    reading.prompt(tokens_, golden_.value("instruction", 0), golden_.value("chunk", 1024), after);
+    expect_close(reading.logits, golden_.at("logits").get<std::vector<float>>(), "logits");
+  }
+
   static Tokens kept(const Session& session, int layer, int head) {
     Tokens tokens;
     for (int64_t row = 0; row < session.store().length(layer, head); ++row) {
@@ -76,19 +71,65 @@ class TranscriptTest : public testing::Test {
     return tokens;
   }
 
-  void expect_logits(std::span<const float> mine) const { expect_logits(mine, golden_); }
-  static void expect_logits(std::span<const float> mine, const nlohmann::json& golden) {
-    const auto theirs = golden.at("logits").get<std::vector<float>>();
-    ASSERT_EQ(mine.size(), theirs.size());
-    float largest = 0, error = 0;
-    for (size_t i = 0; i < theirs.size(); ++i) {
-      largest = std::max(largest, std::fabs(theirs[i]));
-      error = std::max(error, std::fabs(theirs[i] - mine[i]));
+  void expect_logits(std::span<const float> mine) const {
+    expect_close(mine, golden_.at("logits").get<std::vector<float>>(), "logits");
+  }
+
+  /// Every layer's attention in the rows that the golden names, all of its heads.
+  void expect_outputs(const Reading& reading) const {
+    std::ifstream in(path_.string() + ".f16", std::ios::binary);
+    for (const int64_t position : golden_.at("rows").get<Tokens>()) {
+      const auto& layers = reading.method.rows.at(position).output;
+      ASSERT_EQ(layers.size(), 12u);
+      for (size_t layer = 0; layer < layers.size(); ++layer) {
+        std::vector<f16_t> halves(384);
+        in.read(reinterpret_cast<char*>(halves.data()), 2 * 384);
+        ASSERT_TRUE(in.good());
+        std::vector<float> theirs;
+        for (const f16_t half : halves) theirs.push_back(f16_to_f32(half));
+        expect_close(layers[layer], theirs, fmt::format("row {}, layer {}", position, layer));
+      }
     }
-    EXPECT_LT(error, 1e-3f * largest);
+    EXPECT_EQ(in.peek(), std::ifstream::traits_type::eof());
+  }
+
+  /// What every head of every layer sees in those rows.
+  void expect_seen(const Reading& reading) const {
+    const nlohmann::json& rows = golden_.at("seen");
+    ASSERT_EQ(rows.size(), golden_.at("rows").size());
+    for (const auto& [position, theirs] : rows.items()) {
+      const auto& layers = reading.method.rows.at(std::stoll(position)).seen;
+      for (size_t layer = 0; layer < 12; ++layer) {
+        for (size_t head = 0; head < 6; ++head) {
+          EXPECT_EQ(layers[layer][head], numbers(theirs.at(layer).at(head / 2)))
+              << "row " << position << ", layer " << layer << ", head " << head;
+        }
+      }
+    }
+  }
+
+  /// Of stretches [begin, end).
+  static Tokens numbers(const nlohmann::json& stretches) {
+    Tokens all;
+    for (const auto& stretch : stretches) {
+      for (int64_t i = stretch.at(0); i < stretch.at(1); ++i) all.push_back(i);
+    }
+    return all;
+  }
+
+  static void expect_close(std::span<const float> mine, std::span<const float> theirs,
+                           const std::string& what) {
+    ASSERT_EQ(mine.size(), theirs.size()) << what;
+    float largest = 0;
+    for (const float x : theirs) largest = std::max(largest, std::fabs(x));
+    ASSERT_GT(largest, 0);
+    for (size_t i = 0; i < theirs.size(); ++i) {
+      ASSERT_LT(std::fabs(theirs[i] - mine[i]), kTolerance * largest) << what << ", number " << i;
+    }
   }
 
   static inline std::shared_ptr<const Engine> nano_;
+  fs::path path_;  // of the golden, without an extension
   nlohmann::json golden_;
   std::vector<int32_t> tokens_;
   std::string method_;
@@ -97,6 +138,10 @@ class TranscriptTest : public testing::Test {
 TEST_F(TranscriptTest, TriangleMix) {
   read("trianglemix");
   expect_logits(after_prompt().logits());
+  Reading layers = reading();
+  read_prompt(layers);
+  expect_seen(layers);
+  expect_outputs(layers);
 }
 
 TEST_F(TranscriptTest, DuoAttention) {
@@ -109,6 +154,10 @@ TEST_F(TranscriptTest, DuoAttention) {
   }
   out.close();
   method_.replace(method_.find("{gates}"), 7, gates.string());
+  Reading layers = reading();
+  read_prompt(layers);
+  expect_seen(layers);
+  expect_outputs(layers);
   const Session session = after_prompt();
   expect_logits(session.logits());
   const auto theirs = golden_.at("kept").get<std::vector<std::vector<Tokens>>>();
@@ -122,34 +171,45 @@ TEST_F(TranscriptTest, DuoAttention) {
   }
 }
 
-TEST_F(TranscriptTest, ReAttention) {
-  read("reattention");
-  expect_logits(after_prompt().logits());
+class ReattentionTranscriptTest : public TranscriptTest,
+                                  public testing::WithParamInterface<const char*> {};
 
-  Decoder decoder(nano_->model(), Compute::kF32);
-  Observed method(MethodSpec::parse(method_).make(decoder.shape()));
-  std::vector<KvStore> streams;
-  streams.emplace_back(method.layout(decoder.shape(), DType::F32));
-  const auto count = static_cast<int64_t>(tokens_.size());
-  decoder.set_context_length(count);
-  for (const Pass& pass : method.prepare({0, count, 0, 1024})) {
-    ForwardPass forward;
-    forward.tokens = std::span(tokens_).subspan(static_cast<size_t>(pass.begin),
-                                                static_cast<size_t>(pass.count));
-    forward.position = pass.begin;
-    forward.pass = pass;
-    forward.store = streams.data();
-    forward.streams = streams;
-    decoder.forward(forward, method);
-  }
-  EXPECT_EQ(method.selected, golden_.at("selected").get<std::vector<Tokens>>());
+TEST_P(ReattentionTranscriptTest, SelectsTheSameTokensInEveryStep) {
+  read(GetParam());
+  expect_logits(after_prompt().logits());
+  Reading layers = reading();
+  const nlohmann::json& steps = golden_.at("steps");
+  size_t step = 0;
+  read_prompt(layers, [&](const Pass& pass) {
+    const int64_t end = pass.begin + pass.count;
+    const std::vector<Tokens>& mine = layers.method.selected;
+    if (end < steps.at(0).at("end")) {  // everything is seen
+      EXPECT_EQ(mine, std::vector<Tokens>(12));
+      return;
+    }
+    ASSERT_LT(step, steps.size());
+    EXPECT_EQ(end, steps[step].at("end").get<int64_t>());
+    for (size_t layer = 0; layer < 12; ++layer) {
+      EXPECT_EQ(mine[layer], numbers(steps[step].at("selected").at(layer)))
+          << "tokens to " << end << ", layer " << layer;
+    }
+    ++step;
+  });
+  EXPECT_EQ(step, steps.size());
+  expect_outputs(layers);
 }
+
+INSTANTIATE_TEST_SUITE_P(Votes, ReattentionTranscriptTest,
+                         testing::Values("reattention", "reattention_tile"));
 
 class CitrusTranscriptTest : public TranscriptTest,
                              public testing::WithParamInterface<const char*> {};
 
 TEST_P(CitrusTranscriptTest, KeepsTheSameTokens) {
   read(std::string("citrus_") + GetParam());
+  Reading layers = reading();
+  read_prompt(layers);
+  expect_outputs(layers);
   const Session session = after_prompt();
   expect_logits(session.logits());
   const auto theirs = golden_.at("kept_of_document").get<std::vector<Tokens>>();
@@ -177,54 +237,34 @@ class LtriTranscriptTest : public TranscriptTest, public testing::WithParamInter
     }
     return numbers;
   }
-  std::vector<Tokens> blocks(const Observed& method) const {
+  std::vector<Tokens> blocks(const Reading& reading) const {
     std::vector<Tokens> layers;
-    for (const Tokens& rows : method.selected) layers.push_back(blocks(rows));
+    for (const Tokens& rows : reading.method.selected) layers.push_back(blocks(rows));
     return layers;
   }
 };
 
 TEST_P(LtriTranscriptTest, LooksUpTheSameBlocks) {
   read(std::string("ltri_") + GetParam());
-  Decoder decoder(nano_->model(), Compute::kF32);
-  Observed method(MethodSpec::parse(method_).make(decoder.shape()));
-  std::vector<KvStore> streams;
-  streams.emplace_back(method.layout(decoder.shape(), DType::F32));
-  std::vector<float> logits(4096);
-  const auto forward = [&](std::span<const int32_t> tokens, const Pass& pass, bool decoding) {
-    const float* hidden = decoder.forward({.tokens = tokens,
-                                           .position = pass.begin,
-                                           .decoding = decoding,
-                                           .pass = pass,
-                                           .store = streams.data(),
-                                           .streams = streams},
-                                          method);
-    decoder.logits(hidden + (pass.count - 1) * 384, 1, logits.data());
-  };
-
-  const auto count = static_cast<int64_t>(tokens_.size());
-  decoder.set_context_length(count);
+  Reading layers = reading();
   const auto theirs = golden_.at("selected").get<std::vector<std::vector<Tokens>>>();
   size_t step = 0;
-  for (const Pass& pass : method.prepare({0, count, 0, 1024})) {
-    forward(std::span(tokens_).subspan(static_cast<size_t>(pass.begin),
-                                       static_cast<size_t>(pass.count)),
-            pass, false);
+  read_prompt(layers, [&](const Pass& pass) {
     ASSERT_LT(step, theirs.size());
-    ASSERT_EQ(blocks(method), theirs[step]) << "step " << step << ", tokens from " << pass.begin;
+    EXPECT_EQ(blocks(layers), theirs[step]) << "step " << step << ", tokens from " << pass.begin;
     ++step;
-  }
+  });
   EXPECT_EQ(step, theirs.size());
-  expect_logits(logits);
 
   const nlohmann::json& decoded = golden_.at("decoded");
-  const int32_t token = decoded.at("token");
-  forward({&token, 1}, {count, 1}, true);
-  EXPECT_EQ(blocks(method), decoded.at("selected").get<std::vector<Tokens>>());
-  expect_logits(logits, decoded);
+  layers.decode(decoded.at("token"), static_cast<int64_t>(tokens_.size()));
+  EXPECT_EQ(blocks(layers), decoded.at("selected").get<std::vector<Tokens>>());
+  expect_close(layers.logits, decoded.at("logits").get<std::vector<float>>(), "logits");
+  if (golden_.contains("rows")) expect_outputs(layers);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, LtriTranscriptTest, testing::Values("published", "profile"));
+INSTANTIATE_TEST_SUITE_P(Settings, LtriTranscriptTest,
+                         testing::Values("published", "profile", "outputs"));
 
 }  // namespace
 }  // namespace longhaul

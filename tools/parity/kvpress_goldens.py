@@ -7,14 +7,15 @@ Needs its own environment (kvpress asks for an older transformers):
 
 Each press runs inside the model in f32. For presses that rank tokens the whole order is written, best
 first, cut to LISTED tokens: a budget of B rows keeps the first B. kvpress's own cut is compared with the
-first n_kept of that order, so the order is the press's and not this script's.
+first n_kept of that order, so the order is the press's and not this script's. PyramidKVPress gives every layer
+its own budget: those are written beside its order, for several settings.
 """
 import argparse
 import json
 import pathlib
 
 import torch
-from kvpress import DuoAttentionPress, SnapKVPress, StreamingLLMPress, TOVAPress
+from kvpress import DuoAttentionPress, PyramidKVPress, SnapKVPress, StreamingLLMPress, TOVAPress
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,7 +25,7 @@ RATIO = 0.7  # of the prompt that a press drops
 
 
 def order_of(press, model, tokens):
-    """Per layer and KV head: all positions, best first, as the press scores them."""
+    """Per layer and KV head: all positions, best first, as the press scores them. Per layer: how many it keeps."""
     orders, score = [], press.score
 
     def scored(module, hidden_states, keys, values, attentions, kwargs):
@@ -45,7 +46,30 @@ def order_of(press, model, tokens):
             kept = ranking[:pressed.shape[1]]
             same = torch.cdist(pressed[head], dense[head]).argmin(dim=1).tolist()
             assert sorted(kept) == sorted(same), (layer, head)
-    return [[ranking[:LISTED] for ranking in order] for order in orders]
+    return orders, [layer.keys.shape[2] for layer in caches["pressed"].layers]
+
+
+def listed(press, model, tokens):
+    return [[ranking[:LISTED] for ranking in order] for order in order_of(press, model, tokens)[0]]
+
+
+def pyramid(model, tokens):
+    """Budgets of three pyramids, and the order that the first and the last are cut from, as far as the engine's
+    budgets reach: a window more, and a token more in each layer (its steps are whole numbers)."""
+    settings, first = [], None
+    # (window, average without the window, beta). In the first two the schedule's divisions leave no rest; in the
+    # second its highest budget is all that precedes the window.
+    for window, average, beta in ((8, 110, 10), (24, 200, 20), (8, 160, 20)):
+        press = PyramidKVPress(compression_ratio=1 - average / TOKENS, window_size=window, kernel_size=7, beta=beta)
+        orders, budgets = order_of(press, model, tokens)
+        settings.append({"window": window, "average": average, "beta": beta, "budgets": budgets})
+        assert len(set(budgets)) == len(budgets)  # a pyramid, not its fallback
+        first = first or orders
+        assert window != 8 or orders == first
+    reach = [max(s["budgets"][layer] + s["window"] for s in settings if s["window"] == 8) + layer
+             for layer in range(len(first))]
+    return {"kernel": 7, "settings": settings,
+            "window8": [[ranking[:length] for ranking in order] for order, length in zip(first, reach)]}
 
 
 def duo(model, tokens, gates, sink, recent, ratio):
@@ -85,7 +109,8 @@ def main():
         "tova": TOVAPress(compression_ratio=RATIO),
         "streamingllm": StreamingLLMPress(compression_ratio=RATIO, n_sink=4),
     }
-    golden = {"tokens": ids, "kept": {name: order_of(press, model, tokens) for name, press in presses.items()},
+    golden = {"tokens": ids, "kept": {name: listed(press, model, tokens) for name, press in presses.items()},
+              "pyramidkv": pyramid(model, tokens),
               "duo": {"gates": gates.tolist(), "ratio": 0.75, "sink": 64, "recent": 128,
                       "streams": duo(model, tokens, gates, 64, 128, 0.75)}}
     golden["kept"]["streamingllm"] = [[sorted(ranking[:int(TOKENS * (1 - RATIO))]) for ranking in lists]

@@ -239,19 +239,24 @@ class Ltri:
         return sorted(sorted(self.votes, key=lambda b: (-round(self.votes[b], 6), rank[b]))[:s.topk])
 
 
-def transcript(settings):
+def transcript(settings, output=None):
+    """output(nano): what goes into "outputs" after the prompt and after the decoded token."""
     def run(nano, tokens, instruction):
         ltri, n = Ltri(nano, settings), len(tokens)
         cuts = [*range(0, n - settings.last, settings.chunk), n - settings.last, n]
         for first, end in zip(cuts, cuts[1:]):
             logits = ltri.read(tokens[first:end])
         ltri.decoding = True
+        rows = {n - 1: output(nano)} if output else {}
         token = int(logits.argmax())
         after = ltri.read([token])
+        if output:
+            rows[n] = output(nano)
         print(f"{ltri.blocks} blocks; closest selection: {min(ltri.gaps):.1e} relative")
-        return {"method": settings.text(), "chunk": 1024, "n_init": settings.n_init, "block": settings.block,
-                "logits": logits, "selected": ltri.seen[:-1],
-                "decoded": {"token": token, "logits": after, "selected": ltri.seen[-1]}}
+        golden = {"method": settings.text(), "chunk": 1024, "n_init": settings.n_init, "block": settings.block,
+                  "logits": logits, "selected": ltri.seen[:-1],
+                  "decoded": {"token": token, "logits": after, "selected": ltri.seen[-1]}}
+        return golden | ({"outputs": rows} if output else {})
 
     return run
 

@@ -45,7 +45,9 @@ class Nano:
 
     @torch.no_grad()
     def forward(self, tokens, attend):
-        """attend(layer, q, k, v) -> [rows, heads, dim]; returns the logits of the last row."""
+        """attend(layer, q, k, v) -> [rows, heads, dim]; returns the logits of the last row. What attend returned
+        stays in `outputs`, per layer [rows, heads * dim]."""
+        self.outputs = []
         x = self.weights["model.embed_tokens.weight"][torch.as_tensor(tokens)]
         rows = len(x)
         for layer in range(self.layers):
@@ -55,6 +57,7 @@ class Nano:
                 (h @ self.weights[f"{prefix}self_attn.{name}_proj.weight"].T).reshape(rows, -1, self.dim)
                 for name in "qkv")
             out = attend(layer, q, k, v).reshape(rows, -1)
+            self.outputs.append(out.detach())
             x = x + out @ self.weights[prefix + "self_attn.o_proj.weight"].T
             h = self.norm(x, prefix + "post_attention_layernorm.weight")
             gate = h @ self.weights[prefix + "mlp.gate_proj.weight"].T

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Short transcripts of the methods in torch, written from the papers' formulas and independent of the engine's
-source: what each layer keeps or selects of one prompt on nano, and the logits that follow.
-Goldens of tests/engine/transcript_test.cc.
+source: what each layer keeps or selects of one prompt on nano, its attention's output in some rows, and the logits
+that follow. Goldens of tests/engine/transcript_test.cc: NAME.json, and NAME.f16, the outputs [rows, layers, heads *
+head_dim] of the rows that "rows" names, little endian.
 
     pip install torch safetensors tokenizers numpy
     tools/parity/transcripts.py
@@ -36,6 +37,22 @@ class Kept:
         return len(self.tokens[layer])
 
 
+def output(nano, row=-1):
+    """[layers, heads * dim]: what every layer's attention gave a row of the last pass, before the output projection."""
+    return torch.stack([layer[row] for layer in nano.outputs])
+
+
+def stretches(ascending):
+    """[begin, end) of each stretch of consecutive numbers."""
+    ends = []
+    for x in ascending:
+        if ends and ends[-1][1] == x:
+            ends[-1][1] = x + 1
+        else:
+            ends.append([x, x + 1])
+    return ends
+
+
 def top(scores, count):
     """The highest, ties to the lower index, ascending."""
     order = torch.sort(scores, descending=True, stable=True).indices[:count]
@@ -44,7 +61,7 @@ def top(scores, count):
 
 def trianglemix(nano, tokens, instruction):
     start, sink, window, last = 6, 8, 64, 32
-    n = len(tokens)
+    n, middle = len(tokens), 400
     i, j = torch.arange(n)[:, None], torch.arange(n)
     triangle = (j <= i) & ((j < sink) | (i - j < window) | (i >= n - last))
 
@@ -52,8 +69,12 @@ def trianglemix(nano, tokens, instruction):
         q, k = nano.rotate(q, i[:, 0]), nano.rotate(k, j)
         return nano.mix(nano.probabilities(q, k, triangle if layer >= start else j <= i), v)
 
+    logits = nano.forward(tokens, attend)
+    rows = {row: output(nano, row) for row in (middle, n - 1)}
+    seen = {row: [[stretches(torch.where((triangle if layer >= start else j <= i)[row])[0].tolist())] * nano.kv_heads
+                  for layer in range(nano.layers)] for row in rows}
     return {"method": f"trianglemix:start_layer={start},sink={sink},window={window},last={last}",
-            "logits": nano.forward(tokens, attend)}
+            "logits": logits, "outputs": rows, "seen": seen}
 
 
 def duo(nano, tokens, instruction):
@@ -61,9 +82,10 @@ def duo(nano, tokens, instruction):
     full = torch.tensor([[(layer * nano.kv_heads + head) % 3 == 0 for head in range(nano.kv_heads)]
                          for layer in range(nano.layers)])
     store = Kept(nano.layers)  # everything; streaming heads look at what they would still hold
-    logits = None
+    logits, rows, seen = None, {}, {}
     for first in range(0, n, chunk):
         part = tokens[first:first + chunk]
+        looked = [[] for _ in range(nano.layers)]  # per KV head: what the part's last row sees
 
         def attend(layer, q, k, v):
             store.add(layer, k, v, first)
@@ -73,59 +95,78 @@ def duo(nano, tokens, instruction):
             stream = (j <= i) & held
             visible = torch.stack([j <= i if full[layer][h // nano.group] else stream
                                    for h in range(nano.heads)])
+            looked[layer] = [stretches(torch.where(mask[-1])[0].tolist()) for mask in visible[::nano.group]]
             return nano.mix(nano.probabilities(nano.rotate(q, i[:, 0]), nano.rotate(store.k[layer], j),
                                                visible), store.v[layer])
 
         logits = nano.forward(part, attend)
+        if first + len(part) in (400, n):
+            rows[first + len(part) - 1] = output(nano)
+            seen[first + len(part) - 1] = looked
     short = [t for t in range(n) if t < sink or t >= n - recent]
     return {"method": f"duo:gates={{gates}},threshold=0.5,sink={sink},recent={recent}", "chunk": chunk,
-            "gates": full.float().tolist(), "logits": logits,
+            "gates": full.float().tolist(), "logits": logits, "outputs": rows, "seen": seen,
             "kept": [[list(range(n)) if head else short for head in layer] for layer in full]}
 
 
-def reattention(nano, tokens, instruction):
-    sink, local, best, span, clip, chunk, tile = 16, 256, 4, 16, 12, 64, 128
-    n = len(tokens)
-    store = Kept(nano.layers)
-    selected = [[] for _ in range(nano.layers)]
+def reattention(rule):
+    """rule: what the rows of the prompt vote for, their best keys ("exact"), or the best of the best that each tile
+    has ("tile", the default). The prompt's last token, read alone, always votes for its best ones."""
+    def run(nano, tokens, instruction):
+        sink, local, best, span, clip, chunk, tile = 16, 256, 4, 16, 12, 64, 128
+        n = len(tokens)
+        store = Kept(nano.layers)
+        steps, rows = [], {}  # per step with a middle: its end, and per layer the stretches that were selected
 
-    def region(seen):
-        """How many of the last tokens are seen anyway: what is left between is whole tiles."""
-        return local - (tile - (seen - sink - local) % tile)
+        def region(seen):
+            """How many of the last tokens are seen anyway: what is left between is whole tiles."""
+            return local - (tile - (seen - sink - local) % tile)
 
-    def select(layer, q, seen):
-        middle = seen - region(seen) - sink
-        keys = store.k[layer][sink:sink + middle].repeat_interleave(nano.group, dim=1)
-        scores = torch.einsum("rhd,khd->rhk", q, keys)
-        hits = torch.sort(scores, dim=-1, descending=True, stable=True).indices[..., :best]
-        votes = torch.bincount(hits.flatten(), minlength=middle)
-        voted = [index for index in top(votes.float(), clip) if votes[index] > 0]
-        return sorted({sink + t for index in voted
-                       for t in range(max(0, index - span // 2), min(middle, index + span // 2))})
+        def hits(scores):
+            """scores [rows, heads, middle] -> the keys that each row and head votes for."""
+            if rule == "tile" and len(scores) > 1:
+                tiles = scores.unflatten(-1, (-1, tile)).max(dim=-1)
+                order = torch.sort(tiles.values, dim=-1, descending=True, stable=True).indices[..., :best]
+                return order * tile + tiles.indices.gather(-1, order)
+            return torch.sort(scores, dim=-1, descending=True, stable=True).indices[..., :best]
 
-    head = sink + local - (tile - (n - 1 - sink + local) % tile)
-    cuts = [0, head, *range(head + chunk, n - 1, chunk), n - 1, n]
-    logits = None
-    for first, end in zip(cuts, cuts[1:]):
-        part = tokens[first:end]
+        def select(layer, q, seen):
+            middle = seen - region(seen) - sink
+            keys = store.k[layer][sink:sink + middle].repeat_interleave(nano.group, dim=1)
+            votes = torch.bincount(hits(torch.einsum("rhd,khd->rhk", q, keys)).flatten(), minlength=middle)
+            voted = [index for index in top(votes.float(), clip) if votes[index] > 0]
+            return sorted({sink + t for index in voted
+                           for t in range(max(0, index - span // 2), min(middle, index + span // 2))})
 
-        def attend(layer, q, k, v):
-            store.add(layer, k, v, first)
-            if end <= sink + local:
-                rows = list(range(end))
-            else:
-                selected[layer] = select(layer, q, end)
-                rows = [*range(sink), *selected[layer], *range(end - region(end), end)]
-            keys, values = store.k[layer][rows], store.v[layer][rows]
-            count = len(rows)
-            q = nano.rotate(q, torch.arange(count - len(part), count))
-            keys = nano.rotate(keys, torch.arange(count))
-            return nano.mix(nano.probabilities(q, keys, causal(len(part), count)), values)
+        head = sink + local - (tile - (n - 1 - sink + local) % tile)
+        cuts = [0, head, *range(head + chunk, n - 1, chunk), n - 1, n]
+        for first, end in zip(cuts, cuts[1:]):
+            part, selected = tokens[first:end], []
 
-        logits = nano.forward(part, attend)
-    return {"method": f"reattention:global={sink},local={local},k={best},span={span},clip={clip},"
-                      f"chunk={chunk},prefill_topk=exact", "chunk": 1024, "logits": logits,
-            "selected": selected}
+            def attend(layer, q, k, v):
+                store.add(layer, k, v, first)
+                if end <= sink + local:
+                    listed = list(range(end))
+                else:
+                    chosen = select(layer, q, end)
+                    selected.append(stretches(chosen))
+                    listed = [*range(sink), *chosen, *range(end - region(end), end)]
+                keys, values = store.k[layer][listed], store.v[layer][listed]
+                count = len(listed)
+                q = nano.rotate(q, torch.arange(count - len(part), count))
+                keys = nano.rotate(keys, torch.arange(count))
+                return nano.mix(nano.probabilities(q, keys, causal(len(part), count)), values)
+
+            logits = nano.forward(part, attend)
+            if selected:
+                steps.append({"end": end, "selected": selected})
+            if end >= n - 1:  # the last row of a chunk that voted together, and the one that is read alone
+                rows[end - 1] = output(nano)
+        given = ",prefill_topk=exact" if rule == "exact" else ""
+        return {"method": f"reattention:global={sink},local={local},k={best},span={span},clip={clip},chunk={chunk}"
+                          + given, "chunk": 1024, "logits": logits, "outputs": rows, "steps": steps}
+
+    return run
 
 
 def citrus(cache):
@@ -178,17 +219,22 @@ def citrus(cache):
         kept = [list(rows) for rows in final.tokens]
         _, _, logits = read(question, final, len(document), True)
         return {"method": f"citrus:cache={cache},k={k},chunk={chunk}", "chunk": 1024,
-                "instruction": instruction, "logits": logits, "kept_of_document": kept}
+                "instruction": instruction, "logits": logits, "outputs": {len(tokens) - 1: output(nano)},
+                "kept_of_document": kept}
 
     return run
 
 
-METHODS = {"trianglemix": trianglemix, "duo": duo, "reattention": reattention,
+METHODS = {"trianglemix": trianglemix, "duo": duo,
+           "reattention": reattention("exact"), "reattention_tile": reattention("tile"),
            "citrus_standard": citrus("standard"), "citrus_shared": citrus("shared"),
-           "citrus_individual": citrus("individual"), "ltri_published": ltri.transcript(ltri.PUBLISHED),
-           "ltri_profile": ltri.transcript(ltri.profile(ROOT / "models/nano"))}
-# Tokens of the prompt. After 2,971 a block leaves the window in the prompt's last step, after 2,440 none does.
-LENGTHS = {"ltri_published": 2440, "ltri_profile": 2971}
+           "citrus_individual": citrus("individual"),
+           "ltri_published": ltri.transcript(ltri.PUBLISHED),
+           "ltri_profile": ltri.transcript(ltri.profile(ROOT / "models/nano")),
+           "ltri_outputs": ltri.transcript(ltri.PUBLISHED, output)}
+# Tokens of the prompt. After 2,971 a block leaves the window in the prompt's last step, after 2,440 none does. At 1,200
+# reattention's middle has more tiles than a row has votes.
+LENGTHS = {"reattention_tile": 1200, "ltri_published": 2440, "ltri_profile": 2971, "ltri_outputs": 1440}
 
 
 def rounded(logits):
@@ -212,6 +258,12 @@ def main():
         golden["logits"] = rounded(golden["logits"])
         if "decoded" in golden:
             golden["decoded"]["logits"] = rounded(golden["decoded"]["logits"])
+        if "outputs" in golden:
+            rows = golden.pop("outputs")
+            golden["rows"] = list(rows)
+            file = options.out / f"{name}.f16"
+            file.write_bytes(torch.stack(list(rows.values())).numpy().astype("<f2").tobytes())
+            print(f"{file.name}: {file.stat().st_size} bytes")
         file = options.out / f"{name}.json"
         file.write_text(json.dumps(golden, separators=(",", ":")) + "\n", encoding="utf-8")
         print(f"{file.name}: {file.stat().st_size} bytes")

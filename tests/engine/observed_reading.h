@@ -1,0 +1,176 @@
+#pragma once
+// A prompt read by an attention method as a session reads it, with what every layer looked at and
+// what its attention gave for some rows.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/method_spec.h"
+#include "model/decoder.h"
+#include "ops/visible_keys.h"
+
+namespace longhaul::testing_support {
+
+using Tokens = std::vector<int64_t>;
+
+/// What a row's attention was, layer by layer; of the last pass that read it.
+struct ObservedRow {
+  std::vector<std::vector<float>> output;  ///< [layer][heads * head_dim]
+  std::vector<std::vector<Tokens>> seen;   ///< [layer][query head]: tokens, ascending
+};
+
+/// An attention method that notes which stored rows every layer of a pass looked at by index (all
+/// heads the same ones), and all about the rows at some positions.
+class Observed final : public AttentionMethod {
+ public:
+  std::vector<Tokens> selected;         ///< [layer], of the last pass
+  std::map<int64_t, ObservedRow> rows;  ///< by position
+
+  Observed(std::unique_ptr<AttentionMethod> method, const ModelShape& shape,
+           const Tokens& positions)
+      : selected(static_cast<size_t>(shape.layers)), method_(std::move(method)) {
+    ObservedRow row;
+    row.output.resize(selected.size());
+    row.seen.assign(selected.size(), std::vector<Tokens>(static_cast<size_t>(shape.heads)));
+    for (const int64_t position : positions) rows[position] = row;
+  }
+
+  KvLayout layout(const ModelShape& shape, DType type) const override {
+    return method_->layout(shape, type);
+  }
+  std::vector<Pass> prepare(const PromptFacts& prompt) override { return method_->prepare(prompt); }
+  int streams() const override { return method_->streams(); }
+  void retain_streams(std::span<KvStore> streams, const Pass& pass, bool last) override {
+    method_->retain_streams(streams, pass, last);
+  }
+
+  void attend(LayerStep& step) override {
+    const size_t layer = static_cast<size_t>(step.layer);
+    step.workspace->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
+      note_selected(selected[static_cast<size_t>(seen.layer)], tasks);
+      for (auto& [position, row] : rows) {
+        if (reads(seen, position)) note_seen(row, seen, tasks, position);
+      }
+    };
+    for (auto& [position, row] : rows) {
+      if (!reads(step, position)) continue;
+      for (Tokens& tokens : row.seen[layer]) tokens.clear();
+    }
+    method_->attend(step);
+    const int64_t width = int64_t{step.shape->heads} * step.shape->head_dim;
+    for (auto& [position, row] : rows) {
+      if (!reads(step, position)) continue;
+      const float* out = step.out + (position - step.begin) * width;
+      row.output[layer].assign(out, out + width);
+    }
+  }
+
+ private:
+  static bool reads(const LayerStep& step, int64_t position) {
+    return position >= step.begin && position < step.begin + step.rows;
+  }
+
+  static void note_selected(Tokens& list, std::span<const AttendTask> tasks) {
+    for (const AttendTask& task : tasks) {
+      Tokens mine;
+      for (const KeySegment& segment : task.segments) {
+        if (segment.index != nullptr) mine.assign(segment.index, segment.index + segment.count);
+      }
+      if (&task == &tasks.front()) {
+        list = mine;
+      } else {
+        EXPECT_EQ(mine, list);
+      }
+    }
+  }
+
+  static void note_seen(ObservedRow& into, const LayerStep& step, std::span<const AttendTask> tasks,
+                        int64_t position) {
+    const int64_t row = position - step.begin;
+    for (const AttendTask& task : tasks) {
+      if (row < task.row_begin || row >= task.row_begin + task.row_count) continue;
+      for (int head = task.head_begin; head < task.head_begin + task.head_count; ++head) {
+        Tokens& seen = into.seen[static_cast<size_t>(step.layer)][static_cast<size_t>(head)];
+        for (const KeySegment& segment : task.segments) {
+          const KeyRange keys = visible_keys(segment, task.row_position + row - task.row_begin);
+          for (int64_t i = keys.begin; i < keys.end; ++i) {
+            seen.push_back(
+                step.store->token_of(step.layer, head / step.group(), row_of(segment, i)));
+          }
+        }
+        std::ranges::sort(seen);
+      }
+    }
+  }
+
+  std::unique_ptr<AttentionMethod> method_;
+};
+
+/// The passes of a session's prompt and generated tokens; compute and KV store in f32.
+class Reading {
+ public:
+  Observed method;
+  std::vector<float> logits;  ///< [vocab] after the last token read
+
+  Reading(const Model& model, const MethodSpec& spec, const Tokens& positions)
+      : method(spec.make(model.shape), model.shape, positions),
+        logits(static_cast<size_t>(model.config.vocab)),
+        model_(model),
+        decoder_(model, Compute::kF32) {
+    streams_.emplace_back(method.layout(decoder_.shape(), DType::F32));
+  }
+
+  /// Calls after(pass) after every pass.
+  template <class After>
+  void prompt(std::span<const int32_t> tokens, int64_t instruction, int chunk, After&& after) {
+    const auto count = static_cast<int64_t>(tokens.size());
+    decoder_.set_context_length(count);
+    const std::vector<Pass> passes = method.prepare({0, count, instruction, chunk});
+    for (int i = 1; i < method.streams(); ++i) streams_.push_back(streams_.front().fork());
+    std::optional<KvStore> copy;
+    Pass before;
+    for (const Pass& pass : passes) {
+      const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
+                            before.begin + before.count == pass.begin;
+      KvStore& stream = streams_[static_cast<size_t>(pass.stream)];
+      if (!reads_on) copy.reset();
+      if (pass.discard && !copy) copy = stream.fork();
+      const auto part =
+          tokens.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
+      forward(part, pass.begin, pass, false, pass.discard ? *copy : stream,
+              &pass == &passes.back());
+      after(pass);
+      before = pass;
+    }
+  }
+
+  void decode(int32_t token, int64_t position) {
+    forward({&token, 1}, position, {0, 1}, true, streams_.front(), false);
+  }
+
+ private:
+  void forward(std::span<const int32_t> tokens, int64_t position, const Pass& pass, bool decoding,
+               KvStore& store, bool last) {
+    const float* hidden = decoder_.forward({.tokens = tokens,
+                                            .position = position,
+                                            .decoding = decoding,
+                                            .pass = pass,
+                                            .store = &store,
+                                            .streams = streams_},
+                                           method);
+    decoder_.logits(hidden + (pass.count - 1) * model_.config.hidden, 1, logits.data());
+    method.retain_streams(streams_, pass, last);
+  }
+
+  const Model& model_;
+  Decoder decoder_;
+  std::vector<KvStore> streams_;
+};
+
+}  // namespace longhaul::testing_support
