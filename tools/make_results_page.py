@@ -5,8 +5,8 @@
 
 A table stands between the lines `<!-- table LENGTH -->` and `<!-- end -->`: per cent right by method and
 task, the mean over tasks and the median of the KV bytes after the prompt, of the methods that have answers at
-that length. Means are summed and rounded as `longhaul report` does (src/report/results.cc, text.cc), so both say
-the same of a half. --check writes nothing and fails where the page is not what it would write.
+that length. Records are counted, means summed and rounded as `longhaul report` does (src/report/results.cc,
+text.cc), so both say the same of a half. --check writes nothing and fails where the page is not what it would write.
 """
 
 import statistics
@@ -38,19 +38,25 @@ def mean(values):
 def percent(share):
     """Whole numbers; a decimal near the ends, where 0 or 100 would claim too much."""
     value = 100 * share
-    near_end = 0.05 < value < 0.5 or 99.5 <= value < 99.95
-    return f"{value:.1f}" if near_end else f"{value:.0f}"
+    rounded = f"{value:.0f}"
+    near_end = (rounded == "0" and value > 0.05) or (rounded == "100" and value < 99.95)
+    return f"{value:.1f}" if near_end else rounded
 
 
 def share_of(method, rows):
-    """Mean score by sample id; an answer that was never given is 0, and left out of controls. None: no answer."""
-    counted = [r for r in rows if not (r.get("error") and method in CONTROLS)]
-    scores = {r["id"]: 0.0 if r.get("error") else r["score"] for r in counted}
-    return mean([scores[i] for i in sorted(scores)]) if scores else None
+    """Mean over samples, of records with one id their mean; an answer that was never given is 0, and left out of
+    controls. None: no answer."""
+    scores = {}
+    for r in rows:
+        if not (r.get("error") and method in CONTROLS):
+            scores.setdefault(r["id"], []).append(0.0 if r.get("error") else r["score"])
+    return mean([mean(scores[i]) for i in sorted(scores)]) if scores else None
 
 
 def table(length, rows, run):
-    tasks = [t["name"] for t in run["tasks"] if any(r["task"] == t["name"] for r in rows)]
+    answered = {r["task"] for r in rows}
+    listed = [t["name"] for t in run["tasks"] if t["name"] in answered]
+    tasks = list(dict.fromkeys([*listed, *sorted(answered)]))
     if not tasks:
         sys.exit(f"error: {PAGE.name} has a table for {length} tokens, but no answer is of that length")
     lines = ["| method | " + " | ".join(tasks) + " | mean | KV, MiB |", "|---" * (len(tasks) + 3) + "|"]
@@ -61,7 +67,7 @@ def table(length, rows, run):
         shares = [share_of(method, [r for r in own if r["task"] == task]) for task in tasks]
         cells = ["" if s is None else percent(s) for s in shares]
         over_tasks = "" if None in shares else percent(mean(shares))
-        kept = [r["kv_bytes"] for r in own if not r.get("error")]
+        kept = [r["kv_bytes"] for r in own if not r.get("error") and r["kv_bytes"] > 0]
         kv = f"{statistics.median(kept) / 2**20:.1f}" if kept else ""
         lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {over_tasks} | {kv} |")
     return "\n".join(lines)

@@ -45,7 +45,7 @@ ordered_json groups_json(const Results& results) {
       for (const GroupRow& row : table.rows) {
         for (const auto& [series, cell] : row.cells) {
           rows.push_back(cell_json(results, {variant, table.length, series}, cell));
-          rows.back()["group"] = row.group;
+          rows.back()["group"] = row.group.empty() ? "(none)" : row.group;  // "": the whole cell
         }
       }
     }

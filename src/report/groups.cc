@@ -1,15 +1,18 @@
 #include "report/groups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "base/units.h"
 #include "report/text.h"
 
 namespace longhaul {
 namespace {
 
-constexpr size_t kFewestGroups = 2, kMostGroups = 60;
+constexpr size_t kFewestGroups = 2, kMostPrinted = 60;
 
 /// Compares as the text does, but for runs of digits: the longer number is behind the shorter one.
 std::string sort_key(const std::string& group) {
@@ -44,7 +47,7 @@ GroupTable table_at(const Results& results, size_t variant, int64_t length) {
     }
   }
   GroupTable table{length, {answered.begin(), answered.end()}, {}};
-  if (records.size() < kFewestGroups || records.size() > kMostGroups) return table;
+  if (records.size() < kFewestGroups) return table;
   for (auto& [name, by_series] : records) {
     GroupRow row{name.second, {}};
     for (auto& [series, list] : by_series) {
@@ -64,6 +67,12 @@ std::vector<GroupTable> group_tables(const Results& results, size_t variant) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   return tables;
+}
+
+std::optional<std::string> too_many_groups(const GroupTable& table) {
+  if (table.rows.size() <= kMostPrinted) return std::nullopt;
+  return fmt::format("{}: {} groups, which 'longhaul report --format csv' lists.",
+                     group_title(table), with_commas(std::ssize(table.rows)));
 }
 
 std::string group_title(const GroupTable& table) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,15 @@ struct GroupTable {
   std::vector<GroupRow> rows;  ///< numbers in the names by their value: "2 calls" before "10 calls"
 };
 
-/// A table for each length at which the answers fall into 2 to 60 groups.
+/// A table for each length at which the answers fall into more than one group.
 std::vector<GroupTable> group_tables(const Results& results, size_t variant);
 
-std::string group_title(
-    const GroupTable& table);                  ///< "By group, 4K tokens"; own lengths: "By group"
-std::string group_label(const GroupRow& row);  ///< as a table prints it
+/// What stands in the place of a table that nobody would read.
+std::optional<std::string> too_many_groups(const GroupTable& table);
+
+/// "By group, 4K tokens"; own lengths: "By group".
+std::string group_title(const GroupTable& table);
+/// As a table prints it.
+std::string group_label(const GroupRow& row);
 
 }  // namespace longhaul

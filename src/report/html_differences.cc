@@ -64,15 +64,17 @@ std::string html_differences(const Results& results) {
     }
     body += "</tr>\n";
   }
+  const size_t count = comparison.over_lengths.size();
+  const std::string comparisons = count == 1 ? "comparison" : fmt::format("{} comparisons", count);
   return html_section("differences", "Which differences from dense attention are real",
                       fmt::format("Points of the score over all lengths that both read, on the "
                                   "same samples, with the 95 % interval of the "
                                   "difference (perplexity: nats). Coloured: p below 0.05 after "
-                                  "Holm\xE2\x80\x99s correction for all {} "
-                                  "comparisons of this table; grey: may be chance. The tests are "
+                                  "Holm\xE2\x80\x99s correction for the {} "
+                                  "of this table; grey: may be chance. The tests are "
                                   "under the pointer; <code>longhaul report "
                                   "--against dense</code> prints them by length.",
-                                  comparison.over_lengths.size()),
+                                  comparisons),
                       html_table("tight", head + "</tr>", body, ""));
 }
 

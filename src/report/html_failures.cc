@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/text.h"
@@ -18,6 +19,10 @@ std::string sample_cells(const Results& results, const CellKey& key, const Recor
                      html_row_head(results.series()[key.series]),
                      escape_xml(results.variants()[key.variant].label), length_text(key.length),
                      escape_xml(shortened(r.id, 40)));
+}
+
+bool blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
 std::string errors_table(const Results& results, size_t& count) {
@@ -53,7 +58,7 @@ std::string wrong_table(const Results& results, size_t& count) {
           "<tr>{}<td>{}</td><td class=\"text wrap\">{}</td><td class=\"text wrap\">{}</td></tr>\n",
           sample_cells(results, key, *r), percent_text(r->score),
           escape_xml(shortened(expected, kLongestText)),
-          r->reply.empty() ? "(nothing)" : escape_xml(shortened(r->reply, kLongestText)));
+          blank(r->reply) ? "(nothing)" : escape_xml(shortened(r->reply, kLongestText)));
     }
   }
   if (rows.empty()) return "";
@@ -82,7 +87,7 @@ std::string html_failures(const Results& results) {
     body += fmt::format(
         "<details><summary>Wrong replies: {} score below 50; up to {} of each "
         "cell</summary>\n{}</details>\n",
-        wrong, kWrongPerCell, wrong_rows);
+        with_commas(static_cast<int64_t>(wrong)), kWrongPerCell, wrong_rows);
   }
   return html_section("failures", "Failures", "", body);
 }

@@ -48,6 +48,10 @@ std::string row_of(const Results& results, size_t variant, const GroupTable& tab
 std::string html_groups(const Results& results, size_t variant) {
   std::string out;
   for (const GroupTable& table : group_tables(results, variant)) {
+    if (const auto instead = too_many_groups(table)) {
+      out += fmt::format("<p>{}</p>\n", escape_xml(*instead));
+      continue;
+    }
     std::string rows;
     for (const GroupRow& row : table.rows) rows += row_of(results, variant, table, row);
     out += fmt::format("<p class=\"rule\"><b>{}</b></p>\n", group_title(table)) +

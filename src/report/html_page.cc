@@ -86,7 +86,8 @@ std::string value_html(const nlohmann::ordered_json& value) {
   for (const auto& [key, inner] : value.items()) {
     const std::string text = key == "weight_bytes" && inner.is_number_unsigned()
                                  ? format_bytes(inner.get<size_t>())
-                                 : info_text(inner);
+                             : inner.is_number() ? inner.dump()  // a seed has no commas
+                                                 : info_text(inner);
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escape_xml(key), escape_xml(text));
   }
   return out;

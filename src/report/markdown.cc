@@ -58,6 +58,10 @@ std::string glance(const Results& results) {
 std::string groups(const Results& results, size_t variant) {
   std::string out;
   for (const GroupTable& t : group_tables(results, variant)) {
+    if (const auto instead = too_many_groups(t)) {
+      out += *instead + "\n\n";
+      continue;
+    }
     std::vector<std::string> head{"group"};
     for (const size_t series : t.series) head.push_back(plain_label(results.series()[series]));
     MarkdownTable table(head);

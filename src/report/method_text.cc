@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "eval/record.h"
+
 namespace longhaul {
-namespace {
 
-constexpr std::string_view kControl = "control:";
-
-}  // namespace
-
-bool is_control(std::string_view method) { return method.starts_with(kControl); }
+bool is_control(std::string_view method) { return of_control(method); }
 
 std::string_view method_name(std::string_view method) {
   return is_control(method) ? method : method.substr(0, method.find(':'));
@@ -27,7 +24,7 @@ std::vector<std::string_view> method_options(std::string_view method) {
 }
 
 std::string short_method(std::string_view method, std::span<const std::string> all) {
-  if (is_control(method)) return std::string(method.substr(kControl.size()));
+  if (is_control(method)) return std::string(method.substr(kControlPrefix.size()));
   const std::string_view name = method_name(method);
   std::string text(name);
   for (const std::string_view option : method_options(method)) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "report/text.h"
 
 namespace longhaul {
@@ -15,7 +17,8 @@ std::string Metric::text_with_unit(double value) const {
 }
 
 std::string Metric::difference_text(double value) const {
-  return share() ? signed_points(value) : fmt::format("{:+.3f}", value);
+  if (share()) return signed_points(value);
+  return fmt::format("{}{:.3f}", value < 0 ? "\xE2\x88\x92" : "+", std::abs(value));
 }
 
 std::string Metric::rule_text(const std::string& recorded) const {

@@ -146,10 +146,10 @@ std::string length_title(int64_t length) {
 
 std::string percent_text(double share) {
   const double percent = 100 * share;
-  const double rounded = std::round(percent);
+  const std::string rounded = fmt::format("{:.0f}", percent);
   // A decimal where it tells something: near the ends a rounded 0 or 100 would claim too much.
-  const bool near_end = (rounded == 0 && percent > 0.05) || (rounded == 100 && percent < 99.95);
-  return near_end ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+  const bool near_end = (rounded == "0" && percent > 0.05) || (rounded == "100" && percent < 99.95);
+  return near_end ? fmt::format("{:.1f}", percent) : rounded;
 }
 
 std::string p_value_text(double p) {

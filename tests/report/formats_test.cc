@@ -51,6 +51,8 @@ TEST(Text, Numbers) {
   EXPECT_EQ(percent_text(1), "100");
   EXPECT_EQ(percent_text(0.998), "99.8");
   EXPECT_EQ(percent_text(0.004), "0.4");
+  EXPECT_EQ(percent_text(0.005), "0.5");
+  EXPECT_EQ(percent_text(0.995), "99.5");
   EXPECT_EQ(percent_text(0), "0");
   EXPECT_EQ(signed_points(-0.35),
             "\xE2\x88\x92"
@@ -79,6 +81,9 @@ TEST(Metrics, PrintTheirNumbers) {
   EXPECT_EQ(nll.text(2.3104), "2.310");
   EXPECT_EQ(nll.text_with_unit(2.3104), "2.3104");
   EXPECT_EQ(nll.difference_text(0.0124), "+0.012");
+  EXPECT_EQ(nll.difference_text(-0.0124),
+            "\xE2\x88\x92"
+            "0.012");
   EXPECT_TRUE(nll.better(-0.1) && !nll.better(0.1));
   EXPECT_TRUE(has(nll.rule_text(""), {"nats", "lower is better"}));
 }
