@@ -50,8 +50,13 @@ class FastGen final : public AttentionMethod {
     for (int layer = 0; layer < shape_.layers; ++layer) {
       if (!forgets_in(layer)) continue;
       for (int head = 0; head < shape_.kv_heads[static_cast<size_t>(layer)]; ++head) {
-        if (reading_) rule(layer, head) = how_.cheapest(judged(store, layer, head));
-        if (rule(layer, head) != Rule::kFull) forget(store, layer, head);
+        Rule& now = rule(layer, head);
+        if (!reading_ && now == Rule::kFull) continue;
+        judge(store, layer, head);
+        if (reading_) now = how_.cheapest(list_);
+        if (now == Rule::kFull) continue;
+        const std::vector<int32_t> kept = how_.kept(list_, now);
+        if (kept.size() < list_.tokens.size()) store.keep(layer, head, kept);
       }
     }
     reading_ = false;
@@ -153,25 +158,20 @@ class FastGen final : public AttentionMethod {
     column_sums(call, tasks, targets);
   }
 
-  JudgedList judged(KvStore& store, int layer, int head) const {
-    const int64_t rows = store.length(layer, head);
-    JudgedList list;
-    for (int64_t row = 0; row < rows; ++row) {
-      list.tokens.push_back(store.token_of(layer, head, row));
-      list.classes.push_back(class_of(list.tokens.back()));
+  /// Fills list_ from a KV head's rows.
+  void judge(KvStore& store, int layer, int head) {
+    const size_t rows = static_cast<size_t>(store.length(layer, head));
+    list_.tokens.resize(rows);
+    list_.classes.resize(rows);
+    for (size_t row = 0; row < rows; ++row) {
+      list_.tokens[row] = store.token_of(layer, head, static_cast<int64_t>(row));
+      list_.classes[row] = class_of(list_.tokens[row]);
     }
-    list.attention = store.column(layer, head, "attention");
-    list.recent = store.column(layer, head, "recent");
-    list.begin = begin_;
-    list.end = tokens_;
-    list.heads = shape_.heads / shape_.kv_heads[static_cast<size_t>(layer)];
-    return list;
-  }
-
-  void forget(KvStore& store, int layer, int head) {
-    const JudgedList list = judged(store, layer, head);
-    const std::vector<int32_t> kept = how_.kept(list, rule(layer, head));
-    if (kept.size() < list.tokens.size()) store.keep(layer, head, kept);
+    list_.attention = store.column(layer, head, "attention");
+    list_.recent = store.column(layer, head, "recent");
+    list_.begin = begin_;
+    list_.end = tokens_;
+    list_.heads = shape_.heads / shape_.kv_heads[static_cast<size_t>(layer)];
   }
 
   HybridRules how_;
@@ -184,6 +184,7 @@ class FastGen final : public AttentionMethod {
   bool reading_ = false;            ///< a prompt
   std::vector<float> lse_;          ///< [rows, heads] of the step
   std::vector<KeySegment> segments_, windows_;
+  JudgedList list_;  ///< of the KV head that is judged; a member so that its memory stays
 };
 
 constexpr OptionInfo kOptions[] = {

@@ -15,6 +15,12 @@ namespace {
 
 constexpr int64_t kSettling = 10;  // newest rows: seen by too few to be judged
 
+/// What rounding alone may make of the variance of equal numbers, a share of their squared mean. A
+/// sum of n numbers in f32 is off by up to n / 2 units of 2^-24: the mean's error counts twice,
+/// that of the squares once. 16 more for the heads of each row: a key that one row saw varies by
+/// nothing.
+double rounding_share(float rows) { return (16 + 2 * double{rows}) * 0x1p-24; }
+
 class Roco final : public StrideEviction {
  public:
   using StrideEviction::StrideEviction;
@@ -57,8 +63,8 @@ class Roco final : public StrideEviction {
       const double mean = sums[i] / seen[i];
       means.push_back(static_cast<float>(mean));
       const double variance = squares[i] / seen[i] - mean * mean;
-      const bool rounding = variance < 1e-6 * mean * mean;  // of sums in f32: equal, so the first
-      steadiness.push_back(rounding ? 0.0f : static_cast<float>(-std::sqrt(variance)));
+      const bool steady = variance < rounding_share(seen[i]) * mean * mean;
+      steadiness.push_back(steady ? 0.0f : static_cast<float>(-std::sqrt(variance)));
     }
     // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
     const int64_t feasible = how().budget + how().stride - how().recent - how().sink;

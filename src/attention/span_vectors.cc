@@ -17,10 +17,11 @@ void SpanVectors::add_block(const LayerStep& step, const AgedBlock& block, const
   const size_t heads = static_cast<size_t>(shape_.heads);
   const DType type = KeyVectors::type_for(step.store->layout().type);
   std::vector<float> votes(static_cast<size_t>(o_.blocks.block)), vectors;
+  std::vector<float> unused(static_cast<size_t>(shape_.head_dim));
   for (size_t i = 0; i < block.votes.size(); ++i) votes[i / heads] += block.votes[i];
   for (const std::vector<int32_t>& tokens : tokens_by_span(step.layer, map, votes)) {
     vectors.clear();
-    for (const int32_t token : tokens) add_key(step, block.first + token, vectors);
+    for (const int32_t token : tokens) add_key(step, block.first + token, unused, vectors);
     index.add_span(vectors, width(step.layer), type);
   }
   index.end_block();
@@ -72,13 +73,13 @@ std::vector<std::vector<int32_t>> SpanVectors::tokens_by_span(int layer, const B
   return by_span;
 }
 
-/// Appends the key of a row of the store.
-void SpanVectors::add_key(const LayerStep& step, int64_t row, std::vector<float>& vectors) const {
+/// Appends the key of a row of the store; `unused` [head_dim] takes its value.
+void SpanVectors::add_key(const LayerStep& step, int64_t row, std::span<float> unused,
+                          std::vector<float>& vectors) const {
   const int64_t dim = shape_.head_dim, heads = width(step.layer) / dim;
   const int head = rule(step.layer).head;
   const size_t at = vectors.size();
   vectors.resize(at + static_cast<size_t>(heads * dim));
-  std::vector<float> unused(static_cast<size_t>(dim));  // its value
   for (int64_t i = 0; i < heads; ++i) {
     const int list = head >= 0 ? head / step.group() : static_cast<int>(i);
     step.store->read(step.layer, list, row, vectors.data() + at + i * dim, unused.data());

@@ -46,7 +46,8 @@ class SpanVectors {
   const LtriLayer& rule(int layer) const { return o_.layers[static_cast<size_t>(layer)]; }
   std::vector<std::vector<int32_t>> tokens_by_span(int layer, const BlockMap& map,
                                                    std::span<const float> votes) const;
-  void add_key(const LayerStep& step, int64_t row, std::vector<float>& vectors) const;
+  void add_key(const LayerStep& step, int64_t row, std::span<float> unused,
+               std::vector<float>& vectors) const;
   void add_query(const LayerStep& step, const float* q, std::vector<float>& vectors) const;
   void sum_from(size_t begin, int layer, std::vector<float>& vectors) const;
 

@@ -105,7 +105,7 @@ float* LinearInput::begin_f32(int64_t rows, int64_t cols) {
 
 bf16_t* LinearInput::begin_tiles(int64_t rows, int64_t cols) {
   assign(nullptr, rows, cols);
-  tiles_.resize(static_cast<size_t>(round_up(rows, 32) * round_up(cols, kTileDepth)));
+  tiles_.resize(static_cast<size_t>(pad_to_tiles(rows, 32) * pad_to_tiles(cols, kTileDepth)));
   has_tiles_ = true;
   return tiles_.data();
 }
@@ -115,7 +115,7 @@ void LinearInput::pack(int64_t row_tile, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) rows[i] = x + i * cols_;
   kPanelGemmKernels_for(current_isa())
       .pack_rows(rows, cols_,
-                 tiles_.data() + row_tile * tiles_of(cols_, kTileDepth) * kTileElements);
+                 tiles_.data() + row_tile * count_tiles(cols_, kTileDepth) * kTileElements);
 }
 
 const bf16_t* LinearInput::tiles() {
@@ -123,7 +123,7 @@ const bf16_t* LinearInput::tiles() {
     const float* x = f32_;
     begin_tiles(rows_, cols_);
     f32_ = x;
-    parallel_ranges(round_up(rows_, 32) / kTileSide, 1, [&](int64_t first, int64_t last) {
+    parallel_ranges(pad_to_tiles(rows_, 32) / kTileSide, 1, [&](int64_t first, int64_t last) {
       for (int64_t tile = first; tile < last; ++tile) {
         const int64_t begin = tile * kTileSide;
         pack(tile, x + begin * cols_, std::clamp<int64_t>(rows_ - begin, 0, kTileSide));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/isa.h"
 #include "ops/cpu/panel_gemm.h"
@@ -32,7 +33,7 @@ void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, 
   const int64_t k = std::min(depth.count * kTileDepth, weight.cols() - first);
   const size_t offset = bytes_of(weight.type, first);
   expanded.resize(static_cast<size_t>(kTileSide * k));
-  for (int64_t n = 0; n < round_up(count, 32); n += kTileSide) {
+  for (int64_t n = 0; n < pad_to_tiles(count, 32); n += kTileSide) {
     const int64_t live = std::clamp<int64_t>(count - n, 0, kTileSide);
     const bf16_t* rows[kTileSide] = {};
     for (int64_t i = 0; i < live; ++i) {
@@ -58,8 +59,8 @@ void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks,
               Finish&& finish) {
   thread_local Buffer<bf16_t> tiles;
   thread_local Buffer<float> sums;
-  const int64_t k_tiles = tiles_of(x.cols(), kTileDepth), m_blocks = tiles_of(x.rows(), 32);
-  const int64_t parts = tiles_of(k_tiles, kDepthTiles);
+  const int64_t k_tiles = count_tiles(x.cols(), kTileDepth), m_blocks = count_tiles(x.rows(), 32);
+  const int64_t parts = count_tiles(k_tiles, kDepthTiles);
   const int64_t stride = k_tiles * kTileElements;  // of x, from one row of tiles to the next
   tiles.resize(static_cast<size_t>(2 * n_blocks * std::min(k_tiles, kDepthTiles) * kTileElements));
   sums.resize(static_cast<size_t>(parts == 1 ? n_blocks : m_blocks * n_blocks) * kBlock);
@@ -93,14 +94,15 @@ void multiply_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
                   job.bias == nullptr ? nullptr : job.bias + at, job.add,
                   job.y + 32 * m * stride_of(job) + at, stride_of(job));
   };
-  multiply(kernels, x, tiles_of(panel.count, 32), expand, write);
+  multiply(kernels, x, count_tiles(panel.count, 32), expand, write);
 }
 
 /// One panel of gate, with the same outputs of up, to their activations in `inner`.
 void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const WeightPanel& panel,
                     const TensorView& up, bf16_t* inner) {
   const TensorView& gate = panel.job->weight;
-  const int64_t inner_tiles = tiles_of(gate.rows(), kTileDepth), pairs = tiles_of(panel.count, 32);
+  const int64_t inner_tiles = count_tiles(gate.rows(), kTileDepth);
+  const int64_t pairs = count_tiles(panel.count, 32);
   const auto expand = [&](Depth depth, bf16_t* tiles) {  // blocks of gate and up take turns
     const int64_t block_tiles = 2 * depth.count * kTileElements;
     for (int64_t n = 0; n < pairs; ++n, tiles += 2 * block_tiles) {
@@ -122,6 +124,7 @@ void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
 
 void linear_bf16(LinearInput& x, std::span<const LinearJob> jobs) {
   const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
+  LH_ASSERT(kernels.block != nullptr);
   x.tiles();  // made here, not by the first thread that asks
   const std::vector<WeightPanel> panels = cut_to_panels(jobs, kPanelOutputs);
   parallel_for(static_cast<int64_t>(panels.size()),
@@ -130,6 +133,7 @@ void linear_bf16(LinearInput& x, std::span<const LinearJob> jobs) {
 
 void swiglu_bf16(LinearInput& x, const TensorView& gate, const TensorView& up, bf16_t* inner) {
   const PanelGemmKernels& kernels = kPanelGemmKernels_for(current_isa());
+  LH_ASSERT(kernels.block != nullptr);
   x.tiles();
   const LinearJob gates[] = {{gate}};
   const std::vector<WeightPanel> panels = cut_to_panels(gates, kPanelOutputs / 2);

@@ -10,7 +10,7 @@ std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t 
   int64_t outputs = 0;
   for (const LinearJob& job : jobs) outputs += job.weight.rows();
   // Several panels for each thread, so that the last one to finish is not far behind.
-  const int64_t share = round_up(outputs / (4 * thread_count()) + 1, 32);
+  const int64_t share = pad_to_tiles(outputs / (4 * thread_count()) + 1, 32);
   const int64_t width = std::clamp<int64_t>(share, 32, most_outputs);
   std::vector<WeightPanel> panels;
   for (const LinearJob& job : jobs) {

@@ -9,9 +9,9 @@
 
 namespace longhaul {
 
-/// Tiles of `side` elements that hold `n` of them.
-inline int64_t tiles_of(int64_t n, int64_t side) { return (n + side - 1) / side; }
-inline int64_t round_up(int64_t n, int64_t to) { return tiles_of(n, to) * to; }
+/// Tiles of `side` elements that hold `n` of them, and the elements of these tiles.
+inline int64_t count_tiles(int64_t n, int64_t side) { return (n + side - 1) / side; }
+inline int64_t pad_to_tiles(int64_t n, int64_t side) { return count_tiles(n, side) * side; }
 
 /// Floats from one row of the job's y to the next.
 inline int64_t stride_of(const LinearJob& job) {

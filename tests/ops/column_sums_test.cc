@@ -157,6 +157,11 @@ TEST(ColumnSums, EqualTheDefinitionOverTypesSizesAndGroups) {
                    causal);
 }
 
+// A tile holds 32 rows of one head each: 40 heads of a row of the text lie in two, 72 in three.
+TEST(ColumnSums, RowsOfManyHeadsThatCrossTheBordersOfTiles) {
+  check_everywhere({{DType::BF16, 64, 40, 3, 70}, {DType::F32, 32, 72, 2, 130}}, causal);
+}
+
 TEST(ColumnSums, SegmentsOfEveryVisibilityAndOwnQueries) {
   static const std::vector<int32_t> index = {0, 1, 2, 9, 10, 40, 41, 42, 43, 77};
   check_everywhere({{DType::BF16, 64, 3, 20, 140}, {DType::F32, 32, 2, 50, 128}},
@@ -199,8 +204,9 @@ TEST(ColumnSums, DoNotDependOnThreads) {
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 1}) {
     set_thread_count(threads);
-    results.emplace_back(2 * s.keys);
-    const ColumnTarget targets[] = {{results.back().data()}, {results.back().data() + s.keys}};
+    results.emplace_back(4 * s.keys);
+    float* const at = results.back().data();  // [2, keys] sums, then [2, keys] squares
+    const ColumnTarget targets[] = {{at, at + 2 * s.keys}, {at + s.keys, at + 3 * s.keys}};
     column_sums(s.call, s.tasks, targets);
   }
   EXPECT_EQ(results[0], results[1]);

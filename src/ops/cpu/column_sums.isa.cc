@@ -17,8 +17,8 @@ class TileColumns {
         columns_(unit.rows, {layout, unit.rows.call->head_dim, kColumnCounts}) {}
 
   void run() {
+    if (unit_.squares != nullptr) std::memset(row_sums_, 0, sizeof(row_sums_));
     Gemm::begin();
-    std::memset(row_sums_, 0, sizeof(row_sums_));
     for (int f = 0; f < rows_.count; f += kTileRows) tile(f);
     Gemm::end();
   }
@@ -34,9 +34,10 @@ class TileColumns {
       const float* scores = columns_.score(rows_, f, b);
       if (unit_.map != nullptr) {
         add_rows(columns_[b], scores, f, b * kTileKeys);
+      } else if (unit_.squares != nullptr) {
+        add_columns_and_squares(columns_[b], scores, f, b * kTileKeys);
       } else {
         add_columns(columns_[b], scores, b * kTileKeys);
-        if (unit_.squares != nullptr) add_squares(columns_[b], scores, f, b * kTileKeys);
       }
     }
   }
@@ -61,22 +62,30 @@ class TileColumns {
     for (int j = 0; j < block.count; ++j) unit_.sums[first + j] += sums[j];
   }
 
-  /// Adds the squares of what each row of the text gives the keys, over all heads. The heads of a
-  /// row may lie in two tiles: what the first holds of it waits in row_sums_.
-  void add_squares(const KeyBlock& block, const float* scores, int f, int first) {
-    alignas(64) float squares[kTileKeys];
+  /// The same, and adds the squares of what each row of the text gives the keys, over all heads.
+  /// The heads of a row may lie in several tiles: what earlier ones hold of it waits in row_sums_.
+  void add_columns_and_squares(const KeyBlock& block, const float* scores, int f, int first) {
+    const int heads = unit_.rows.head_count, heads_left = heads - f % heads;  // of the first row
+    alignas(64) float sums[kTileKeys], squares[kTileKeys];
     for (int j = 0; j < block.padded_keys; j += kLanes) {
-      Vec square{}, row_sum = load(row_sums_ + first + j);
-      for (int r = 0; r < kTileRows; ++r) {
-        row_sum += probabilities(scores, r, j);
-        if ((f + r + 1) % unit_.rows.head_count != 0) continue;
+      Vec sum{}, square{}, row_sum = load(row_sums_ + first + j);
+      for (int r = 0, left = heads_left; r < kTileRows; ++r) {
+        const Vec p = probabilities(scores, r, j);
+        sum += p;
+        row_sum += p;
+        if (--left > 0) continue;
+        left = heads;
         square = fma(row_sum, row_sum, square);
         row_sum = Vec{};
       }
       store(row_sums_ + first + j, row_sum);
+      store(sums + j, sum);
       store(squares + j, square);
     }
-    for (int j = 0; j < block.count; ++j) unit_.squares[first + j] += squares[j];
+    for (int j = 0; j < block.count; ++j) {
+      unit_.sums[first + j] += sums[j];
+      unit_.squares[first + j] += squares[j];
+    }
   }
 
   /// Adds the tile's probabilities to the map's rows, one head after the other.
@@ -95,7 +104,7 @@ class TileColumns {
   const FlatRows rows_;
   const PackedColumns<Gemm> columns_;
   float denominators_[kTileRows];            // log2
-  alignas(64) float row_sums_[kColumnKeys];  // of the row whose last heads are in the next tile
+  alignas(64) float row_sums_[kColumnKeys];  // of the row whose last heads are in a later tile
 };
 
 size_t scratch_bytes(const AttendCall& call) {
