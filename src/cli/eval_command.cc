@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/build_id.h"
 #include "cli/command.h"
+#include "cli/eval_list.h"
 #include "cli/eval_progress.h"
 #include "cli/eval_report.h"
 #include "cli/flags.h"
@@ -93,6 +94,7 @@ std::string command_line() {
 }
 
 EvalSettings EvalFlags::settings() const {
+  form.check();
   EvalSettings s;
   SessionFlags one = session;
   for (const std::string& method : split_methods(attention)) {
@@ -143,30 +145,8 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
   return names;
 }
 
-int list_tasks(bool json) {
-  if (json) {
-    nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
-    for (const TaskInfo& t : eval_tasks()) {
-      tasks.push_back({{"name", t.name},
-                       {"summary", t.summary},
-                       {"rule", t.rule},
-                       {"source", t.source},
-                       {"any_length", t.scales}});
-    }
-    print_json(tasks);
-    return kExitOk;
-  }
-  for (const TaskInfo& t : eval_tasks()) {
-    std::printf("%s", fmt::format("{}\n    {}\n    score: {}\n    from: {}\n", t.name, t.summary,
-                                  t.rule, t.source)
-                          .c_str());
-  }
-  std::puts("jsonl FILE\n    cases of your own, one JSON object a line (docs/eval.md)");
-  return kExitOk;
-}
-
-/// How long it took, and what of it the harness took for itself. Threads that had no sample left
-/// while others still answered are told apart: no harness could have used them.
+/// How long it took, and what of it the harness took for itself. Threads that had no sample, while
+/// others answered or made the next ones, are told apart.
 std::string time_line(const EvalFlags& flags, const EvalOutcome& outcome) {
   const size_t fresh = outcome.records.size() - outcome.found;
   const double all_threads = outcome.seconds * flags.parallel;

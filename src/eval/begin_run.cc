@@ -63,16 +63,33 @@ void check_same_conditions(const fs::path& folder, const ordered_json& before,
   }
 }
 
-/// The user's own files: a task of the same name has the same contents.
-void check_same_contents(const fs::path& folder, const ordered_json& before,
-                         const ordered_json& now) {
+/// Whether two tasks have the key with the same value, or both have none.
+bool agree(const ordered_json& a, const ordered_json& b, const char* key) {
   const ordered_json none;
+  return a.value(key, none) == b.value(key, none);
+}
+
+/// A task of the same name is scored by the same rule and reads the same files of the user's. Words
+/// about its source may change: where the texts have, the records' hashes tell.
+void check_same_task(const fs::path& folder, const ordered_json& before, const ordered_json& now) {
+  if (!agree(before, now, "rule")) {
+    user_error("{} holds a run of {} with another rule of scoring, {}: give another --out",
+               folder.string(), now.at("name").dump(),
+               printable(before.value("rule", ordered_json()).dump()));
+  }
+  if (agree(before, now, "contents")) return;
+  const bool cases = now.value("name", "").starts_with("jsonl:");
+  user_error("{} holds a run of {} with other {}: give another --out", folder.string(),
+             now.at("name").dump(),
+             cases ? "contents of the file" : "essays, or none (--data names their folder)");
+}
+
+void check_same_tasks(const fs::path& folder, const ordered_json& before, const ordered_json& now) {
   for (const auto& task : now) {
     for (const auto& earlier : before) {
-      if (!earlier.is_object() || earlier.value("name", none) != task.at("name")) continue;
-      if (earlier.value("contents", none) == task.value("contents", none)) continue;
-      user_error("{} holds a run of {} with other contents of the file: give another --out",
-                 folder.string(), task.at("name").dump());
+      if (earlier.is_object() && agree(earlier, task, "name")) {
+        check_same_task(folder, earlier, task);
+      }
     }
   }
 }
@@ -121,6 +138,8 @@ std::string merged_builds(const std::string& held, const std::string& now) {
   return held + ", " + now;
 }
 
+std::string builds_of(const ordered_json& run) { return run.value("build", "unknown"); }
+
 /// What this run asks for, put to what the folder's run.json holds.
 ordered_json merged_run(const ordered_json& held, const ordered_json& run, ordered_json settings) {
   ordered_json merged = run;
@@ -132,8 +151,7 @@ ordered_json merged_run(const ordered_json& held, const ordered_json& run, order
   const ordered_json commands = merged_list(commands_of(held), commands_of(run));
   if (!commands.empty()) merged["commands"] = commands;
   if (held.contains("build") || run.contains("build")) {
-    const std::string unknown = "unknown";
-    merged["build"] = merged_builds(held.value("build", unknown), run.value("build", unknown));
+    merged["build"] = merged_builds(builds_of(held), builds_of(run));
   }
   if (held.contains("samples")) {
     merged["samples"] = std::max(held["samples"].get<int64_t>(), run.at("samples").get<int64_t>());
@@ -143,32 +161,49 @@ ordered_json merged_run(const ordered_json& held, const ordered_json& run, order
   return merged;
 }
 
+/// The folder's run.json, with values of the kinds that are expected.
+ordered_json held_run(const fs::path& folder) {
+  const fs::path path = folder / kFile;
+  ordered_json held = ordered_json::parse(read_json_file(path).dump());
+  check_kinds(path, held);
+  return held;
+}
+
 }  // namespace
+
+void make_run_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) user_error("--out {}: cannot be made: {}", folder.string(), error.message());
+}
 
 bool has_begun(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / kFile, error)) return true;
-  if (fs::exists(folder / "samples.jsonl", error)) {
+  // An empty one is what a run leaves that ended before its first line, and what locks the folder.
+  const uintmax_t bytes = fs::file_size(folder / "samples.jsonl", error);
+  if (!error && bytes > 0) {
     user_error("--out {}: holds samples.jsonl without run.json", folder.string());
   }
   return false;
 }
 
 nlohmann::ordered_json continued_run(const fs::path& folder, const nlohmann::ordered_json& run) {
-  const fs::path path = folder / kFile;
-  const ordered_json held = ordered_json::parse(read_json_file(path).dump());
-  check_kinds(path, held);
+  const ordered_json held = held_run(folder);
   check_same_conditions(folder, held.at("conditions"), run.at("conditions"));
-  check_same_contents(folder, held.value("tasks", ordered_json::array()), run.at("tasks"));
+  check_same_tasks(folder, held.value("tasks", ordered_json::array()), run.at("tasks"));
   ordered_json settings =
       merged_methods(folder, held.value("settings", ordered_json::object()), run.at("settings"));
   return merged_run(held, run, std::move(settings));
 }
 
+std::string other_builds(const fs::path& folder, const nlohmann::ordered_json& run) {
+  if (!run.contains("build")) return "";
+  const std::string held = builds_of(held_run(folder));
+  return merged_builds(held, builds_of(run)) == held ? "" : held;
+}
+
 void write_run(const fs::path& folder, nlohmann::ordered_json run) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) user_error("--out {}: cannot be made: {}", folder.string(), error.message());
   if (const ordered_json commands = commands_of(run); !commands.empty()) {
     run["commands"] = commands;
   }
@@ -177,6 +212,7 @@ void write_run(const fs::path& folder, nlohmann::ordered_json run) {
 }
 
 void begin_run(const fs::path& folder, const nlohmann::ordered_json& run) {
+  make_run_folder(folder);
   write_run(folder, has_begun(folder) ? continued_run(folder, run) : run);
 }
 

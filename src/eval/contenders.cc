@@ -9,7 +9,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kSomeLength = 1024;  // where no task asks for one
+constexpr int64_t kFewTokens = 64;  // as short as a case of the user's may be
 
 bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
   constexpr PromptFacts kSomePrompt{
@@ -17,12 +17,20 @@ bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
   return method.make(shape)->dense_prefix(kSomePrompt) > 0;
 }
 
+/// What every method must be able to read. Only tasks of any length have prompts as long as they
+/// are asked for.
+int64_t shortest_prompt(const std::vector<int64_t>& lengths, std::span<const PlannedTask> tasks) {
+  const bool filled =
+      std::any_of(tasks.begin(), tasks.end(), [](const PlannedTask& task) { return task.scales; });
+  return filled && !lengths.empty() ? *std::min_element(lengths.begin(), lengths.end())
+                                    : kFewTokens;
+}
+
 }  // namespace
 
-EvalSettings for_model(EvalSettings settings, const ModelShape& shape) {
-  const auto& lengths = settings.lengths;
-  const int64_t shortest =
-      lengths.empty() ? kSomeLength : *std::min_element(lengths.begin(), lengths.end());
+EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
+                       std::span<const PlannedTask> tasks) {
+  const int64_t shortest = shortest_prompt(settings.lengths, tasks);
   std::set<std::string> names;
   for (MethodSpec& method : settings.methods) {
     method = method.for_model(shape);

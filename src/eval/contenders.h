@@ -1,6 +1,7 @@
 #pragma once
 // What is asked in a run beside each other: the methods, and the controls.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct Contender {
 };
 
 /// The settings with each method as this model's profiles make it. UserError: a method that is
-/// given twice, or that could not even read the shortest prompt. What it refuses of longer ones is
-/// told in their records.
-EvalSettings for_model(EvalSettings settings, const ModelShape& shape);
+/// given twice, or that could not even read a prompt of the shortest length (of a few tokens, where
+/// every task has lengths of its own). What it refuses of longer ones is told in their records.
+EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
+                       std::span<const PlannedTask> tasks);
 
 /// Of for_model()'s settings: dense attention, from whose readings others go on, then the other
 /// methods in their order, then the controls.

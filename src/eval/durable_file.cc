@@ -54,19 +54,23 @@ void write_all(int file, std::string_view text, const std::filesystem::path& pat
 void sync_file(int file, const std::filesystem::path& path) { sync(fdatasync, file, path); }
 
 void sync_folder(const std::filesystem::path& folder) {
-  const OpenFile opened(folder, O_RDONLY | O_DIRECTORY);
-  sync(fsync, opened.get(), folder);
+  const std::filesystem::path named = folder.empty() ? std::filesystem::path(".") : folder;
+  const OpenFile opened(named, O_RDONLY | O_DIRECTORY);
+  sync(fsync, opened.get(), named);
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view text) {
   const std::filesystem::path fresh = path.string() + ".new";
-  {
-    const OpenFile opened(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  const OpenFile opened(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  try {
     write_all(opened.get(), text, fresh);
     sync_file(opened.get(), fresh);
+    if (std::rename(fresh.c_str(), path.c_str()) != 0) refuse_write(path);
+  } catch (...) {
+    unlink(fresh.c_str());
+    throw;
   }
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) refuse_write(path);
-  sync_folder(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
+  sync_folder(path.parent_path());
 }
 
 }  // namespace longhaul

@@ -13,9 +13,11 @@ namespace longhaul {
 void write_all(int file, std::string_view text, const std::filesystem::path& path);
 /// Waits until what was written is on the disk.
 void sync_file(int file, const std::filesystem::path& path);
-/// The same for the names in a folder: after a file was made there or renamed.
+/// The same for the names in a folder: after a file was made there or renamed. Empty: the current
+/// folder, as the parent of a bare name.
 void sync_folder(const std::filesystem::path& folder);
-/// The file with `text` in place of what it held; at any moment one or the other is there.
+/// The file with `text` in place of what it held; at any moment one or the other is there. It is
+/// written as PATH.new first, which is gone when that fails.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// "PATH: cannot be written: " and errno's reason.

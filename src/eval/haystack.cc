@@ -1,5 +1,8 @@
 #include "eval/haystack.h"
 
+#include <fmt/format.h>
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -44,6 +47,12 @@ std::shared_ptr<const std::string> graham_essays(const EvalData& data) {
     user_error("{}: key \"text\" holds no text", kEssays);
   }
   return text;
+}
+
+std::string essays_hash(const EvalData& data) {
+  if (!data.has(kEssays)) return "";
+  const std::string& text = data.text(kEssays);
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 BookStretch::BookStretch(const EvalData& data, Random& random,

@@ -26,6 +26,8 @@ inline constexpr int64_t kLeastBytes = 64;
 /// Nobody has granted them, so they are there only with a user's own --data folder; null without.
 /// UserError for a file of another form or without any text.
 std::shared_ptr<const std::string> graham_essays(const EvalData& data);
+/// Hex xxh3 of that file's text; empty where there is none.
+std::string essays_hash(const EvalData& data);
 
 /// A place in the books of data/books, from which any amount of text can be read; goes on in the
 /// next book where one ends, and from the first again.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "eval/data.h"
+#include "eval/haystack.h"
 #include "eval/runner.h"
 #include "eval/tasks/jsonl.h"
 
@@ -13,11 +14,9 @@ namespace longhaul {
 namespace {
 
 /// A task, or those of a family that can be made from the data that is there.
-std::vector<const TaskInfo*> tasks_at_hand(std::string_view name,
-                                           const std::filesystem::path& folder) {
+std::vector<const TaskInfo*> tasks_at_hand(std::string_view name, const EvalData& data) {
   const std::vector<const TaskInfo*> tasks = eval_tasks_named(name);
   if (tasks.size() == 1) return tasks;
-  const EvalData data(folder);
   TaskRequest nothing;
   nothing.data = &data;
   nothing.prompt_tokens = [](const Sample&) { return int64_t{0}; };
@@ -40,20 +39,31 @@ std::vector<const TaskInfo*> tasks_at_hand(std::string_view name,
   return made;
 }
 
+PlannedTask planned(const TaskInfo& info, const EvalData& data) {
+  PlannedTask task;
+  task.name = info.name;
+  task.summary = info.summary;
+  task.rule = info.rule;
+  task.source = info.source;
+  if (info.essays) task.contents = essays_hash(data);
+  task.scales = info.scales;
+  task.make = info.make;
+  return task;
+}
+
 }  // namespace
 
 std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
                                     const std::filesystem::path& data) {
   constexpr std::string_view kFile = "jsonl:";
+  const EvalData texts(data);
   std::vector<PlannedTask> tasks;
   for (const std::string& name : names) {
     if (name.starts_with(kFile)) {
       tasks.push_back(jsonl_task(name.substr(kFile.size())));
     } else {
-      for (const TaskInfo* info : tasks_at_hand(name, data)) {
-        tasks.push_back({std::string(info->name), std::string(info->summary),
-                         std::string(info->rule), std::string(info->source), "", info->scales,
-                         info->make});
+      for (const TaskInfo* info : tasks_at_hand(name, texts)) {
+        tasks.push_back(planned(*info, texts));
       }
     }
   }

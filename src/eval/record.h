@@ -13,9 +13,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace longhaul {
+
+/// What the names of controls begin with.
+inline constexpr std::string_view kControlPrefix = "control:";
+/// Whether a method of that name is a control, which reads a part of the prompt.
+inline bool of_control(std::string_view method) { return method.starts_with(kControlPrefix); }
 
 struct Record {
   // Which cell. (task, opening, length, id, method) is unique in a run.
@@ -53,8 +59,6 @@ struct Record {
   std::string key() const;
   /// The same without the method: records that agree in it answer one prompt.
   std::string prompt_key() const;
-  /// Whether the method is a control, which reads a part of the prompt.
-  bool of_control() const { return method.starts_with("control:"); }
 };
 
 /// One line of JSON without the newline, and back. from_json throws UserError (names the key).

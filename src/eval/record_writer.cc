@@ -2,56 +2,80 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdio>
 
 #include "base/error.h"
 #include "eval/durable_file.h"
 #include "eval/record_file.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
 
+/// Whether the name is still that file's: another run may have put a rewritten one in its place
+/// between opening and locking.
+bool is_named(int file, const std::filesystem::path& path) {
+  struct stat opened = {};
+  struct stat named = {};
+  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 int open_locked(const std::filesystem::path& path) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) refuse_write(path);
-  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0 && is_named(file, path)) return file;
   close(file);
   user_error("{}: another run is writing it", path.string());
 }
 
 }  // namespace
 
-RecordWriter::RecordWriter(const std::filesystem::path& folder) : path_(folder / "samples.jsonl") {
-  file_ = open_locked(path_);
+RecordWriter::RecordWriter(const std::filesystem::path& folder)
+    : path_(folder / "samples.jsonl"), file_(open_locked(path_)) {
   try {
     RecordFile held = read_records(path_);
-    if (held.torn && ftruncate(file_, static_cast<off_t>(held.whole_bytes)) != 0)
-      refuse_write(path_);
+    torn_ = held.torn;
+    whole_bytes_ = held.whole_bytes;
     records_ = std::move(held.records);
-    if (std::erase_if(records_, [](const Record& r) { return !r.error.empty(); }) > 0) rewrite();
-    sync_folder(folder);
+    failures_ = std::erase_if(records_, [](const Record& r) { return !r.error.empty(); }) > 0;
+    for (const Record& record : records_) {
+      keys_.insert(record.key());
+      note_prompt(record);
+    }
   } catch (...) {
     close(file_);
     throw;
   }
-  for (const Record& record : records_) {
-    keys_.insert(record.key());
-    note_prompt(record);
-  }
   found_ = records_.size();
+}
+
+void RecordWriter::begin() {
+  if (failures_) {
+    rewrite();
+  } else if (torn_ && ftruncate(file_, static_cast<off_t>(whole_bytes_)) != 0) {
+    refuse_write(path_);
+  }
+  torn_ = failures_ = false;
+  begun_ = true;
+  sync_folder(path_.parent_path());
 }
 
 void RecordWriter::rewrite() {
   const std::filesystem::path fresh = path_.string() + ".new";
-  std::filesystem::remove(fresh);
+  unlink(fresh.c_str());  // of a run that was killed
   const int file = open_locked(fresh);
   std::string lines;
   for (const Record& record : records_) lines += to_json(record) + "\n";
   try {
     write_all(file, lines, fresh);
     sync_file(file, fresh);
-    std::filesystem::rename(fresh, path_);
+    if (std::rename(fresh.c_str(), path_.c_str()) != 0) refuse_write(path_);
   } catch (...) {
+    unlink(fresh.c_str());
     close(file);
     throw;
   }
@@ -60,14 +84,23 @@ void RecordWriter::rewrite() {
 }
 
 void RecordWriter::note_prompt(const Record& record) {
+  const auto note = [&](std::string& known, const std::string& said) {
+    if (known.empty()) known = said;
+    if (said.empty() || said == known) return;
+    user_error("{}: holds answers to two different prompts of task {}, sample {}", path_.string(),
+               printable(record.task), printable(record.id));
+  };
   FoundPrompt& prompt = prompts_[record.prompt_key()];
-  if (prompt.sample_hash.empty()) prompt.sample_hash = record.sample_hash;
-  if (!prompt.prompt_hash.empty() || record.of_control()) return;
-  prompt.prompt_hash = record.prompt_hash;
-  prompt.prompt_tokens = record.prompt_tokens;
+  note(prompt.sample_hash, record.sample_hash);
+  if (of_control(record.method)) return;
+  if (prompt.prompt_hash.empty()) prompt.prompt_tokens = record.prompt_tokens;
+  note(prompt.prompt_hash, record.prompt_hash);
 }
 
-RecordWriter::~RecordWriter() { close(file_); }
+RecordWriter::~RecordWriter() {
+  if (!begun_ && lseek(file_, 0, SEEK_END) == 0) unlink(path_.c_str());
+  close(file_);
+}
 
 bool RecordWriter::has(const Record& record) const {
   const std::lock_guard lock(mutex_);
@@ -80,6 +113,7 @@ const FoundPrompt* RecordWriter::found_prompt(const Record& record) const {
 }
 
 void RecordWriter::add(const std::vector<Record>& records) {
+  LH_ASSERT(begun_);
   const std::lock_guard lock(mutex_);
   std::string lines;
   for (const Record& record : records) {
@@ -87,9 +121,21 @@ void RecordWriter::add(const std::vector<Record>& records) {
     lines += to_json(record) + "\n";
     records_.push_back(record);
   }
-  if (lines.empty()) return;
-  write_all(file_, lines, path_);
-  sync_file(file_, path_);
+  if (!lines.empty()) append(lines);
+}
+
+/// All of it or nothing: no other thread may write behind the half line that a full disk leaves.
+void RecordWriter::append(const std::string& lines) {
+  if (torn_) user_error("{}: ends in half a line", path_.string());
+  const off_t held = lseek(file_, 0, SEEK_END);
+  if (held < 0) refuse_write(path_);
+  try {
+    write_all(file_, lines, path_);
+    sync_file(file_, path_);
+  } catch (...) {
+    torn_ = ftruncate(file_, held) != 0;
+    throw;
+  }
 }
 
 }  // namespace longhaul

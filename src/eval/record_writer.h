@@ -2,6 +2,7 @@
 // Appends records to DIR/samples.jsonl as they come, so that a kill or a power cut loses at most
 // the line that it interrupts.
 
+#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -22,13 +23,17 @@ struct FoundPrompt {
 
 class RecordWriter {
  public:
-  /// Continues the file if there is one: reads its records, cuts off a torn last line, takes out
-  /// those with an error (they are asked again: there may be more memory now), and locks it against
-  /// a second run. UserError when it is locked, damaged or cannot be written.
+  /// Locks the folder's file against a second run and reads what it holds, which stays as it is;
+  /// makes an empty one where there is none, which is gone again unless begin() follows. Records
+  /// with an error are left out: they are asked again, there may be more memory now. UserError when
+  /// it is locked, damaged, cannot be written, or holds answers to different prompts of one sample.
   explicit RecordWriter(const std::filesystem::path& folder);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
+
+  /// Takes what was left out, and a torn last line, from the file. Before the first add().
+  void begin();
 
   /// Whether the record's (task, opening, length, id, method) is in the file.
   bool has(const Record& record) const;
@@ -46,9 +51,14 @@ class RecordWriter {
  private:
   void rewrite();  ///< the file, with records_
   void note_prompt(const Record& record);
+  void append(const std::string& lines);
 
   std::filesystem::path path_;
   int file_ = -1;
+  bool torn_ = false;         ///< the file ends in half a line
+  uint64_t whole_bytes_ = 0;  ///< before it, when the file was opened
+  bool failures_ = false;     ///< the file holds records with an error
+  bool begun_ = false;
   mutable std::mutex mutex_;
   std::vector<Record> records_;
   std::unordered_set<std::string> keys_;

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "eval/ask.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -30,21 +34,42 @@ Record cell_of(const QueuedSample& queued, bool opening) {
 }
 
 RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
-                       const SampleQueue& queue, Openings openings)
+                       SampleQueue& queue, const PromptComposer& composer, Openings openings)
     : folder_(folder) {
-  if (!has_begun(folder)) {
+  make_run_folder(folder);
+  writer_ = std::make_unique<RecordWriter>(folder);  // locked: no other run begins here meanwhile
+  if (has_begun(folder)) {
+    nlohmann::ordered_json continued = continued_run(folder, run);
+    check_planned(queue, composer, openings);
+    const std::string others = other_builds(folder, run);
+    if (!others.empty() && writer_->found() > 0) {
+      warn("records of {} were made by build {}, this is {}", folder.string(), printable(others),
+           printable(run.at("build").get<std::string>()));
+    }
+    write_run(folder, std::move(continued));
+  } else {
     write_run(folder, run);
-    writer_ = std::make_unique<RecordWriter>(folder);
-    return;
   }
-  nlohmann::ordered_json continued = continued_run(folder, run);
-  writer_ = std::make_unique<RecordWriter>(folder);
+  writer_->begin();
+}
+
+/// Every sample that is planned, and the first of every length that the folder has answers of.
+void RunAnswers::check_planned(SampleQueue& queue, const PromptComposer& composer,
+                               Openings openings) const {
+  std::set<std::pair<std::string_view, int64_t>> held;
+  for (const Record& record : writer_->records()) held.emplace(record.task, record.length);
+  queue.plan_first([&](const PlannedTask& task, int64_t length) {
+    return held.count({task.name, length}) > 0;
+  });
   for (const QueuedSample& queued : queue.planned()) {
     for (const bool opening : openings_of(*queued.sample, openings)) {
-      found_prompt(*queued.sample, cell_of(queued, opening));
+      const Record cell = cell_of(queued, opening);
+      const FoundPrompt* found = found_prompt(*queued.sample, cell);
+      const bool unnamed =
+          found != nullptr && found->sample_hash.empty() && !found->prompt_hash.empty();
+      if (unnamed) check_prompt(*found, cell, composer.compose(*queued.sample, opening).tokens);
     }
   }
-  write_run(folder, std::move(continued));
 }
 
 const FoundPrompt* RunAnswers::found_prompt(const Sample& sample, Record cell) const {

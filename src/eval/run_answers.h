@@ -17,11 +17,12 @@ Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {
  public:
-  /// Begins the folder with run_json()'s `run`, or goes on in it. run.json changes only after
-  /// everything that can be refused at once has been looked at: the run's conditions, and the
-  /// samples that `queue` has planned.
+  /// Begins the folder with run_json()'s `run`, or goes on in it. What it holds changes only after
+  /// everything that can be refused at once has been looked at: the run's conditions, the samples
+  /// that `queue` has planned, and the first one of every length that the folder has answers of,
+  /// which `queue` plans for that. Warns where the answers are of another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
-             const SampleQueue& queue, Openings openings);
+             SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
   /// What the folder held of a cell's prompt when it was opened; null when it held nothing. Samples
   /// that have a length of their own are cut by the longest of --lengths, and texts come from
@@ -37,6 +38,8 @@ class RunAnswers {
   const RecordWriter& writer() const { return *writer_; }
 
  private:
+  void check_planned(SampleQueue& queue, const PromptComposer& composer, Openings openings) const;
+
   const std::filesystem::path folder_;
   std::unique_ptr<RecordWriter> writer_;
 };

@@ -18,7 +18,7 @@ namespace longhaul {
 /// A task of this run: from the registry, or the user's own file.
 struct PlannedTask {
   std::string name, summary, rule, source;
-  std::string contents;  ///< hash of the user's file; empty for tasks of the registry
+  std::string contents;  ///< hash of the user's file that it reads (cases, essays); else empty
   bool scales = true;
   std::function<std::vector<Sample>(const TaskRequest&)> make;
 };
@@ -61,6 +61,9 @@ std::string_view name_of(Openings openings);  ///< "off", "on", "both"
 nlohmann::ordered_json run_json(const EvalSettings& settings, const Engine& engine,
                                 std::span<const PlannedTask> tasks);
 
+/// The folder, made where it is not there.
+void make_run_folder(const std::filesystem::path& folder);
+
 /// Whether the folder holds a run. UserError when it holds records without run.json.
 bool has_begun(const std::filesystem::path& folder);
 
@@ -69,10 +72,14 @@ bool has_begun(const std::filesystem::path& folder);
 nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
                                      const nlohmann::ordered_json& run);
 
-/// `folder`/run.json; makes the folder.
+/// The builds of the program that the folder's run.json names; empty when `run`'s is one of them or
+/// is not known.
+std::string other_builds(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
+
+/// `folder`/run.json.
 void write_run(const std::filesystem::path& folder, nlohmann::ordered_json run);
 
-/// write_run() of the run, or of the continued one where there is one.
+/// Makes the folder; write_run() of the run, or of the continued one where there is one.
 void begin_run(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
 
 }  // namespace longhaul

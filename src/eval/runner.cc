@@ -42,24 +42,23 @@ class Run {
         composer_(composer_of(settings, *engine)),
         data_(settings.data),
         queue_(settings, tasks, composer_, data_),
-        answers_(folder, run_json(settings, *engine, tasks), queue_, settings.openings),
+        answers_(folder, run_json(settings, *engine, tasks), queue_, composer_, settings.openings),
         progress_(contenders_, queue_.answers(), queue_.work(), hooks) {
     for (const Record& record : answers_.writer().records()) {
-      if (asks_for(record, tasks)) progress_.add_found(record);
+      if (queue_.asks(record)) progress_.add_found(record);
     }
   }
 
   /// Takes samples until there are none, or somebody stops the run.
   void work();
   EvalOutcome outcome() const;
-  /// Of all threads, in work(). When they are done.
-  double busy_seconds() const { return busy_seconds_; }
+  /// Of all threads, in work(), without what they waited for samples. When they are done.
+  double busy_seconds() const { return in_work_seconds_ - queue_.waited_seconds(); }
 
  private:
   bool stopped() const {
     return failed_ || (hooks_.cancel != nullptr && hooks_.cancel->requested());
   }
-  bool asks_for(const Record& record, std::span<const PlannedTask> tasks) const;
   void ask_all(const QueuedSample& queued);
   void ask_one_way(const QueuedSample& queued, Record cell, SharedWork& shared);
   void ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
@@ -81,17 +80,9 @@ class Run {
 
   std::atomic<bool> failed_{false};
   std::mutex mutex_;  // of what follows
-  double busy_seconds_ = 0;
+  double in_work_seconds_ = 0;
   std::exception_ptr failure_;
 };
-
-bool Run::asks_for(const Record& record, std::span<const PlannedTask> tasks) const {
-  const auto& lengths = settings_.lengths;
-  return std::any_of(tasks.begin(), tasks.end(), [&](const PlannedTask& task) {
-    return task.name == record.task && (!task.scales || std::find(lengths.begin(), lengths.end(),
-                                                                  record.length) != lengths.end());
-  });
-}
 
 ComposedPrompt Run::prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
                               const ComposedPrompt& whole) const {
@@ -206,7 +197,7 @@ void Run::work() {
     failed_ = true;
   }
   const std::lock_guard lock(mutex_);
-  busy_seconds_ += watch.seconds();
+  in_work_seconds_ += watch.seconds();
   if (!failure_) failure_ = failure;
 }
 
@@ -226,7 +217,7 @@ EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSett
                      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
                      const EvalHooks& hooks) {
   const Stopwatch watch;
-  const EvalSettings settings = for_model(wanted, engine->model().shape);
+  const EvalSettings settings = for_model(wanted, engine->model().shape, tasks);
   Run run(engine, settings, tasks, folder, hooks);
   const double made_ready = watch.seconds();
   if (settings.parallel <= 1) {

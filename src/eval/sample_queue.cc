@@ -1,13 +1,20 @@
 #include "eval/sample_queue.h"
 
 #include <algorithm>
-#include <exception>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "eval/haystack.h"
 #include "eval/scorers.h"
 
 namespace longhaul {
+namespace {
+
+bool among(const std::vector<bool>& ways, bool opening) {
+  return std::find(ways.begin(), ways.end(), opening) != ways.end();
+}
+
+}  // namespace
 
 std::vector<bool> openings_of(const Sample& sample, Openings openings) {
   if (sample.opening.empty() || sample.perplexity || openings == Openings::kOff) return {false};
@@ -43,7 +50,9 @@ std::vector<Sample> SampleQueue::make(const PlannedTask& task, int64_t length, i
 void SampleQueue::plan_fixed(const PlannedTask& task) {
   const auto& lengths = settings_.lengths;
   const int64_t cap = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  Group group{&task, 0, true, false, {}};
+  Group group;
+  group.task = &task;
+  group.made = true;
   for (Sample& sample : make(task, cap, settings_.samples)) {
     group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
     const QueuedSample queued{&task, 0, group.samples.back()};
@@ -63,11 +72,36 @@ void SampleQueue::plan(const PlannedTask& task) {
   const auto first = std::make_shared<const Sample>(std::move(made.front()));
   const int64_t answers = settings_.samples * answers_of(*first);
   for (const int64_t length : lengths) {
-    groups_.push_back({&task, length, false, false, {}});
-    if (length == shortest && settings_.samples > 0) groups_.back().samples = {first};
+    Group& group = groups_.emplace_back();
+    group.task = &task;
+    group.length = length;
+    group.ways = openings_of(*first, settings_.openings);
+    if (length == shortest && settings_.samples > 0) group.samples = {first};
     answers_ += answers;
     work_ += static_cast<double>(answers) * work_of({&task, length, first});
   }
+}
+
+void SampleQueue::plan_first(
+    const std::function<bool(const PlannedTask& task, int64_t length)>& wanted) {
+  for (Group& group : groups_) {
+    const bool there = group.made || !group.samples.empty() || settings_.samples < 1;
+    if (there || !wanted(*group.task, group.length)) continue;
+    for (Sample& sample : make(*group.task, group.length, 1)) {
+      group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
+    }
+  }
+}
+
+bool SampleQueue::asks(const Record& record) const {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+    if (group.task->name != record.task || group.length != record.length) return false;
+    if (group.task->scales) return among(group.ways, record.opening);
+    return std::any_of(group.samples.begin(), group.samples.end(), [&](const auto& sample) {
+      return sample->id == record.id &&
+             among(openings_of(*sample, settings_.openings), record.opening);
+    });
+  });
 }
 
 std::vector<QueuedSample> SampleQueue::planned() const {
@@ -82,7 +116,9 @@ std::vector<QueuedSample> SampleQueue::planned() const {
 /// (EvalData is for one thread): the next one only when this one is there.
 void SampleQueue::fill(Group& group, std::unique_lock<std::mutex>& lock) {
   if (group.making) {
+    const Stopwatch watch;
     filled_.wait(lock, [&] { return !group.making; });
+    waited_seconds_ += watch.seconds();
     return;
   }
   group.making = true;
@@ -97,7 +133,8 @@ void SampleQueue::fill(Group& group, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   group.making = false;
   filled_.notify_all();
-  if (failure) std::rethrow_exception(failure);
+  group.failure = failure;
+  if (failure) return;
   group.made = true;
   group.samples.clear();
   for (Sample& sample : made) {
@@ -110,7 +147,7 @@ void SampleQueue::fill(Group& group, std::unique_lock<std::mutex>& lock) {
 void SampleQueue::look_ahead(std::unique_lock<std::mutex>& lock) {
   if (settings_.parallel <= 1 || !groups_[group_].made || group_ + 1 == groups_.size()) return;
   Group& next = groups_[group_ + 1];
-  if (!next.made && !next.making) fill(next, lock);
+  if (!next.made && !next.making && !next.failure) fill(next, lock);
 }
 
 std::optional<QueuedSample> SampleQueue::next() {
@@ -126,6 +163,8 @@ std::optional<QueuedSample> SampleQueue::next() {
       group.samples.clear();
       ++group_;
       sample_ = 0;
+    } else if (group.failure) {
+      std::rethrow_exception(group.failure);
     } else {
       fill(group, lock);
     }

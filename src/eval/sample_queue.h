@@ -3,6 +3,8 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +13,7 @@
 
 #include "eval/compose.h"
 #include "eval/data.h"
+#include "eval/record.h"
 #include "eval/run_settings.h"
 
 namespace longhaul {
@@ -28,12 +31,20 @@ class SampleQueue {
   SampleQueue(const EvalSettings& settings, std::span<const PlannedTask> tasks,
               const PromptComposer& composer, const EvalData& data);
 
-  /// The next one, for any thread; none after the last. Where several threads take them, one of
-  /// them makes the samples of the next length or task while the others still have some.
-  std::optional<QueuedSample> next();
-
-  /// Those that have been made when it begins.
+  /// Makes the first sample also of those lengths of tasks that are wanted. Before next().
+  void plan_first(const std::function<bool(const PlannedTask& task, int64_t length)>& wanted);
+  /// Those that have been made. Before next().
   std::vector<QueuedSample> planned() const;
+  /// Whether this run asks for what was answered in the record, however many samples it asks for.
+  /// Before next().
+  bool asks(const Record& record) const;
+
+  /// The next one, for any thread; none after the last. Where several threads take them, one of
+  /// them makes the samples of the next length or task while the others still have some; what they
+  /// cannot be made for is thrown when their turn comes.
+  std::optional<QueuedSample> next();
+  /// Of all threads, in next(), for samples that another one made. Not while threads take some.
+  double waited_seconds() const { return waited_seconds_; }
 
   /// Answers that a sample needs: methods times ways of asking.
   int64_t answers_of(const Sample& sample) const;
@@ -46,8 +57,10 @@ class SampleQueue {
   struct Group {
     const PlannedTask* task = nullptr;
     int64_t length = 0;
-    bool made = false;    ///< all samples are there; else perhaps the first
-    bool making = false;  ///< by some thread
+    bool made = false;           ///< all samples are there; else perhaps the first
+    bool making = false;         ///< by some thread
+    std::exception_ptr failure;  ///< why they cannot be made
+    std::vector<bool> ways;      ///< in which they are asked; empty: each in its own
     std::vector<std::shared_ptr<const Sample>> samples;
   };
 
@@ -64,6 +77,7 @@ class SampleQueue {
   std::condition_variable filled_;
   std::vector<Group> groups_;
   size_t group_ = 0, sample_ = 0;  ///< the next one
+  double waited_seconds_ = 0;
   int64_t answers_ = 0;
   double work_ = 0;
 };

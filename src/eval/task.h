@@ -33,6 +33,7 @@ struct TaskInfo {
   /// Deterministic in (length, samples, seed): sample i is the same whatever `samples` is.
   /// UserError names the data file that is missing and --data.
   std::vector<Sample> (*make)(const TaskRequest& request);
+  bool essays = false;  ///< reads Graham's essays in place of books where the data has them
 };
 
 std::span<const TaskInfo> eval_tasks();

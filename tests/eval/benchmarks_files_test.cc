@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "eval/benchmarks_run.h"
+#include "eval/runner.h"
 
 namespace longhaul {
 namespace {
@@ -66,6 +67,27 @@ TEST(Essays, ChangeNoOtherTask) {
         << task;
     EXPECT_EQ(samples_of(task, none, 2048, 1)[0].context.find("One essay."), std::string::npos);
   }
+}
+
+TEST(Essays, MarkTheTasksThatReadThem) {
+  for (const TaskInfo& task : eval_tasks()) {
+    EXPECT_EQ(task.essays, task.source.find("essays") != std::string_view::npos) << task.name;
+  }
+  const TempFolder one, other, none;
+  const std::string file = "essays/PaulGrahamEssays.json";
+  write_file(one, file, R"({"text": "One essay. Another."})");
+  write_file(other, file, R"({"text": "One essay. Another"})");
+  const std::vector<std::string> names{"needle", "ruler/niah_single_2", "needle-duo"};
+  const auto contents = [&](const TempFolder& folder) {
+    std::vector<std::string> all;
+    for (const PlannedTask& task : plan_tasks(names, folder.path())) all.push_back(task.contents);
+    return all;
+  };
+  EXPECT_EQ(contents(none), (std::vector<std::string>{"", "", ""}));
+  const std::vector<std::string> read = contents(one);
+  EXPECT_EQ(read[0].size(), 16u);
+  EXPECT_EQ(read, (std::vector<std::string>{read[0], read[0], ""}));
+  EXPECT_NE(contents(other)[0], read[0]);
 }
 
 TEST(Essays, OfAnotherFormAreRefused) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "eval/nano.h"
+#include "eval/record_writer.h"
 #include "eval/runner.h"
 #include "format/temp_folder.h"
 
@@ -34,6 +35,7 @@ EvalSettings dense_settings() {
 PlannedTask own_task(const std::string& key) {
   PlannedTask task;
   task.name = "own";
+  task.rule = "as the sample says";
   task.scales = false;
   task.make = [key](const TaskRequest&) {
     Sample sample;
@@ -45,6 +47,14 @@ PlannedTask own_task(const std::string& key) {
     sample.max_tokens = 8;
     return std::vector<Sample>{sample};
   };
+  return task;
+}
+
+/// The same sample at every length.
+PlannedTask any_task(const std::string& key) {
+  PlannedTask task = own_task(key);
+  task.name = "any";
+  task.scales = true;
   return task;
 }
 
@@ -75,7 +85,13 @@ void change_records(const TempFolder& folder, Change&& change) {
 
 TEST(Resume, AnswersToOtherPromptsAreRefusedAndNothingChanges) {
   const TempFolder folder;
-  EXPECT_EQ(run(dense_settings(), own_task("58213"), folder.path()).records.size(), 2u);
+  const EvalOutcome first = run(dense_settings(), own_task("58213"), folder.path());
+  ASSERT_EQ(first.records.size(), 2u);
+  Record failed = first.records.front();
+  failed.method = "h2o";
+  failed.error = "out of memory";
+  std::ofstream(folder.path() / "samples.jsonl", std::ios::binary | std::ios::app)
+      << to_json(failed) << "\n{\"task\":\"own";
   const std::string info = read(folder.path() / "run.json"),
                     records = read(folder.path() / "samples.jsonl");
   EvalSettings other_method = dense_settings();
@@ -91,6 +107,47 @@ TEST(Resume, AnswersToOtherPromptsAreRefusedAndNothingChanges) {
   const EvalOutcome again = run(longer, own_task("58213"), folder.path());
   EXPECT_EQ(again.found, 2u);
   EXPECT_EQ(again.records.size(), 2u);
+  EXPECT_EQ(read(folder.path() / "samples.jsonl"),
+            to_json(first.records[0]) + "\n" + to_json(first.records[1]) + "\n");
+}
+
+TEST(Resume, OtherPromptsOfALongerLengthAreRefusedBeforeTheShorterIsAsked) {
+  const TempFolder folder;
+  EvalSettings settings = dense_settings();
+  settings.lengths = {400};
+  EXPECT_EQ(run(settings, any_task("58213"), folder.path()).records.size(), 2u);
+  settings.lengths = {300, 400};
+  for (const bool named : {true, false}) {
+    if (!named) change_records(folder, [](ordered_json& r) { r.erase("sample_hash"); });
+    const std::string records = read(folder.path() / "samples.jsonl");
+    EXPECT_TRUE(has(error_of([&] { run(settings, any_task("58214"), folder.path()); }),
+                    {"another prompt of any, sample 0"}));
+    EXPECT_EQ(read(folder.path() / "samples.jsonl"), records);
+  }
+  EXPECT_EQ(run(settings, any_task("58213"), folder.path()).records.size(), 4u);
+}
+
+TEST(Resume, AnotherRuleOfScoringIsRefused) {
+  const TempFolder folder;
+  EvalSettings settings = dense_settings();
+  PlannedTask task = any_task("58213");
+  run(settings, task, folder.path());
+  task.rule = "as strictly as can be";
+  settings.lengths = {400};
+  EXPECT_TRUE(has(error_of([&] { run(settings, task, folder.path()); }),
+                  {"\"any\" with another rule", "as the sample says", "--out"}));
+}
+
+TEST(Resume, AFolderThatAnotherRunHoldsIsNotBegun) {
+  const TempFolder folder;
+  {
+    const RecordWriter other(folder.path());
+    EXPECT_TRUE(has(error_of([&] { run(dense_settings(), own_task("58213"), folder.path()); }),
+                    {"another run"}));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "run.json"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "the other one did not begin";
+  EXPECT_EQ(run(dense_settings(), own_task("58213"), folder.path()).records.size(), 2u);
 }
 
 TEST(Resume, RecordsThatDoNotNameTheirSampleAreComparedByTheirTokens) {
@@ -157,6 +214,22 @@ TEST(Resume, RunningScoreIsOfTheTasksThatAreAsked) {
   scored.clear();
   run(dense_settings(), other, folder.path(), hooks);
   EXPECT_EQ(scored, (std::vector<int64_t>{2, 2})) << "what was there counts from the beginning";
+}
+
+TEST(Resume, RunningScoreIsOfTheWayThatIsAsked) {
+  for (const PlannedTask& task : {own_task("58213"), any_task("58213")}) {
+    const TempFolder folder;
+    EvalSettings settings = dense_settings();
+    run(settings, task, folder.path());
+    settings.openings = Openings::kOn;
+    std::vector<int64_t> scored;
+    EvalHooks hooks;
+    hooks.progress = [&](const EvalProgress& progress) {
+      scored.push_back(progress.methods.front().scored);
+    };
+    EXPECT_EQ(run(settings, task, folder.path(), hooks).records.size(), 2u);
+    EXPECT_EQ(scored, (std::vector<int64_t>{1}));
+  }
 }
 
 TEST(Resume, AMethodThatCannotBeIsRefusedBeforeTheRun) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/error_of.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -93,6 +94,60 @@ TEST(BeginRun, TakesOverTheOneCommandOfEarlierVersions) {
   held["command"] = "old";
   folder.write("run.json", held.dump());
   EXPECT_EQ(begun(folder, "command", "new")["commands"], (Texts{"old", "new"}));
+}
+
+/// Of run() in a folder that holds it; `held` and `now` are further keys of its task.
+std::string task_refusal(const char* held, const char* now) {
+  const testing_support::TempFolder folder;
+  ordered_json first = run(), second = run();
+  first["tasks"][0].update(ordered_json::parse(held));
+  second["tasks"][0].update(ordered_json::parse(now));
+  begin_run(folder.path(), first);
+  return testing_support::error_if_any([&] { begin_run(folder.path(), second); });
+}
+
+TEST(BeginRun, ATaskKeepsItsRuleAndTheFilesThatItReads) {
+  using testing_support::has;
+  EXPECT_EQ(task_refusal(R"({"rule": "a", "source": "books"})", R"({"rule": "a", "source": "b"})"),
+            "");
+  EXPECT_TRUE(has(task_refusal(R"({"rule": "a"})", R"({"rule": "b"})"),
+                  {"\"needle\" with another rule", R"('"a"')", "--out"}));
+  EXPECT_TRUE(has(task_refusal(R"({"rule": 5})", R"({"rule": "b"})"), {"another rule", "'5'"}));
+  EXPECT_TRUE(has(task_refusal("{}", R"({"contents": "1f"})"),
+                  {"\"needle\" with other essays, or none", "--data", "--out"}));
+  EXPECT_NE(task_refusal(R"({"contents": "1f"})", "{}"), "");
+  EXPECT_NE(task_refusal(R"({"contents": "1f"})", R"({"contents": "2f"})"), "");
+  EXPECT_EQ(task_refusal(R"({"contents": "1f"})", R"({"contents": "1f"})"), "");
+  EXPECT_EQ(task_refusal(R"({"name": "fact", "rule": "a"})", R"({"rule": "b"})"), "");
+}
+
+TEST(BeginRun, RecordsWithoutARunAreRefusedButNotTheFileThatLocks) {
+  const testing_support::TempFolder folder;
+  folder.write("samples.jsonl", "");
+  EXPECT_FALSE(has_begun(folder.path()));
+  folder.write("samples.jsonl", "{");
+  EXPECT_TRUE(testing_support::has(testing_support::error_of([&] { has_begun(folder.path()); }),
+                                   {folder.path().string(), "without run.json"}));
+  folder.write("run.json", run().dump());
+  EXPECT_TRUE(has_begun(folder.path()));
+}
+
+TEST(BeginRun, TellsOfBuildsThatAreOthers) {
+  const testing_support::TempFolder folder;
+  ordered_json now = run();
+  begin_run(folder.path(), now);
+  EXPECT_EQ(other_builds(folder.path(), now), "") << "this one is not known";
+  now["build"] = "c1";
+  EXPECT_EQ(other_builds(folder.path(), now), "unknown");
+  const testing_support::TempFolder known;
+  begin_run(known.path(), now);
+  EXPECT_EQ(other_builds(known.path(), now), "");
+  now["build"] = "c2";
+  EXPECT_EQ(other_builds(known.path(), now), "c1");
+  begin_run(known.path(), now);
+  EXPECT_EQ(other_builds(known.path(), now), "");
+  now["build"] = "c";
+  EXPECT_EQ(other_builds(known.path(), now), "c1, c2");
 }
 
 TEST(BeginRun, NamesEveryBuildAndRefusesNone) {

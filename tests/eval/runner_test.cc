@@ -4,17 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "base/error.h"
-#include "base/parallel.h"
-#include "eval/nano.h"
+#include "eval/nano_run.h"
 #include "eval/record_file.h"
-#include "eval/record_writer.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -22,45 +18,11 @@ namespace {
 
 using testing_support::error_of;
 using testing_support::has;
-using testing_support::nano;
+using testing_support::read;
+using testing_support::run;
+using testing_support::small_settings;
 using testing_support::TempFolder;
-
-EvalSettings small_settings() {
-  EvalSettings s;
-  s.methods = {MethodSpec::parse("dense"), MethodSpec::parse("streamingllm:recent=64")};
-  s.lengths = {400, 300};
-  s.samples = 2;
-  s.model = "nano";
-  s.version = "test";
-  return s;
-}
-
-EvalOutcome run(const EvalSettings& settings, const std::filesystem::path& folder,
-                const std::vector<std::string>& tasks = {"passkey", "magic"},
-                const EvalHooks& hooks = {}) {
-  return run_eval(nano(), settings, plan_tasks(tasks), folder, hooks);
-}
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-/// What must not depend on when or how often a run was started.
-std::string told(const Record& r) {
-  std::ostringstream text;
-  text << r.task << r.opening << r.length << "/" << r.id << r.method << r.prompt_hash << r.reply
-       << r.score << r.error;
-  return text.str();
-}
-
-std::multiset<std::string> told(const std::vector<Record>& records) {
-  std::multiset<std::string> all;
-  for (const Record& r : records) all.insert(told(r));
-  return all;
-}
+using testing_support::told;
 
 TEST(Runner, AsksEveryMethodTheSamePrompts) {
   TempFolder folder;
@@ -238,62 +200,6 @@ TEST(Runner, AMethodWhoseFilesHaveChangedIsNotMixedWithItsFormerAnswers) {
   EXPECT_TRUE(run(settings, folder.path() / "out", {"passkey"}).finished);
 }
 
-TEST(Runner, CancelledRunKeepsWhatIsDoneAndGoesOn) {
-  TempFolder folder;
-  EvalSettings settings = small_settings();
-  settings.lengths = {300};
-  CancelFlag cancel;
-  EvalHooks hooks;
-  hooks.cancel = &cancel;
-  hooks.progress = [&](const EvalProgress& progress) {
-    EXPECT_EQ(progress.total, 8);
-    if (progress.done == 3) cancel.request();
-  };
-  const EvalOutcome stopped = run(settings, folder.path(), {"passkey"}, hooks);
-  EXPECT_FALSE(stopped.finished);
-  EXPECT_EQ(stopped.records.size(), 3u);
-  const EvalOutcome rest = run(settings, folder.path(), {"passkey"});
-  EXPECT_EQ(rest.found, 3u);
-  EXPECT_EQ(rest.records.size(), 8u);
-}
-
-TEST(Runner, ParallelGivesTheSameAnswers) {
-  const int threads = thread_count();
-  set_thread_count(2);
-  TempFolder one, two;
-  EvalSettings settings = small_settings();
-  const auto alone = told(run(settings, one.path()).records);
-  settings.parallel = 2;
-  const EvalOutcome outcome = run(settings, two.path());
-  set_thread_count(threads);
-  EXPECT_EQ(told(outcome.records), alone);
-  EXPECT_GE(outcome.idle_seconds, 0);
-  EXPECT_LE(outcome.engine_seconds + outcome.idle_seconds, 2 * outcome.seconds);
-}
-
-TEST(Runner, SharedReadingsChangeNoAnswer) {
-  EvalSettings settings = small_settings();
-  settings.methods = {MethodSpec::parse("snapkv:capacity=128,window=16"),
-                      MethodSpec::parse("dense"),
-                      MethodSpec::parse("pyramidkv:capacity=128,window=16"),
-                      MethodSpec::parse("snapkv:capacity=128,window=16,per=query_head")};
-  TempFolder one, two;
-  const EvalOutcome shared = run(settings, one.path());
-  settings.share_reading = false;
-  const EvalOutcome alone = run(settings, two.path());
-  EXPECT_EQ(told(shared.records), told(alone.records));
-  std::map<std::string, const Record*> by_cell;
-  const auto cell = [](const Record& r) {
-    return r.task + (r.opening ? "+" : "-") + std::to_string(r.length) + "/" + r.id + r.method;
-  };
-  for (const Record& r : alone.records) by_cell[cell(r)] = &r;
-  for (const Record& r : shared.records) {
-    const Record& other = *by_cell.at(cell(r));
-    EXPECT_EQ(r.kv_bytes, other.kv_bytes) << cell(r);
-    EXPECT_NEAR(r.pairs_share, other.pairs_share, 0.02) << cell(r);
-  }
-}
-
 TEST(Runner, PredictsBooksByPosition) {
   TempFolder folder;
   EvalSettings settings = small_settings();
@@ -327,62 +233,6 @@ TEST(Runner, TooShortLengthIsRefusedBeforeTheRun) {
   settings.lengths = {70, 300};
   EXPECT_TRUE(has(error_of([&] { run(settings, folder.path() / "new"); }), {"--lengths 70"}));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "new"));
-}
-
-TEST(RecordWriter, SecondRunIntoTheSameFolderIsRefused) {
-  TempFolder folder;
-  const RecordWriter first(folder.path());
-  EXPECT_TRUE(has(error_of([&] { RecordWriter second(folder.path()); }), {"another run"}));
-}
-
-TEST(RecordWriter, LeavesOutWhatIsThere) {
-  TempFolder folder;
-  Record r;
-  r.task = "t";
-  r.id = "1";
-  r.method = "dense";
-  {
-    RecordWriter writer(folder.path());
-    writer.add({r});
-    EXPECT_TRUE(writer.has(r));
-    EXPECT_EQ(writer.found_prompt(r), nullptr) << "found: when the file was opened";
-  }
-  RecordWriter writer(folder.path());
-  EXPECT_EQ(writer.found(), 1u);
-  Record other = r;
-  other.opening = true;
-  writer.add({r, other});
-  EXPECT_EQ(read_records(folder.path() / "samples.jsonl").records.size(), 2u);
-}
-
-TEST(RecordWriter, TellsThePromptOfWhatIsThere) {
-  TempFolder folder;
-  Record control;
-  control.task = "t";
-  control.id = "1";
-  control.method = std::string(kMiddleCut);
-  control.prompt_hash = "a part";
-  control.prompt_tokens = 3;
-  Record dense = control;
-  dense.method = "dense";
-  dense.sample_hash = "texts";
-  dense.prompt_hash = "whole";
-  dense.prompt_tokens = 9;
-  Record other = control;
-  other.id = "2";
-  RecordWriter(folder.path()).add({control, dense, other});
-  const RecordWriter writer(folder.path());
-  Record asked = dense;
-  asked.method = "snapkv";
-  const FoundPrompt* found = writer.found_prompt(asked);
-  ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->sample_hash, "texts");
-  EXPECT_EQ(found->prompt_hash, "whole");
-  EXPECT_EQ(found->prompt_tokens, 9);
-  ASSERT_NE(writer.found_prompt(other), nullptr);
-  EXPECT_EQ(writer.found_prompt(other)->prompt_hash, "") << "a control reads only a part";
-  asked.opening = true;
-  EXPECT_EQ(writer.found_prompt(asked), nullptr);
 }
 
 }  // namespace

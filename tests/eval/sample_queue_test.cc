@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/error_of.h"
 #include "eval/nano.h"
 
 namespace longhaul {
@@ -86,6 +87,42 @@ TEST(SampleQueue, ForSeveralThreadsItMakesTheNextLengthAhead) {
   EXPECT_EQ(made.size(), 3u);
   EXPECT_EQ(queue.next()->length, 200);
   EXPECT_EQ(made.back(), (std::pair<int64_t, int>(300, 3)));
+}
+
+TEST(SampleQueue, MakesTheFirstSampleOfWhatIsWanted) {
+  Made made;
+  const PlannedTask task = counted_task(
+      [&](const TaskRequest& request) { made.emplace_back(request.length, request.samples); });
+  const EvalSettings settings = settings_of({100, 200, 300}, 2, 1);
+  SampleQueue queue(settings, {&task, 1}, nano_composer(), test_data());
+  queue.plan_first([](const PlannedTask&, int64_t length) { return length != 200; });
+  EXPECT_EQ(made, (Made{{100, 1}, {300, 1}}));
+  ASSERT_EQ(queue.planned().size(), 2u);
+  EXPECT_EQ(queue.planned().back().length, 300);
+  std::vector<std::pair<int64_t, std::string>> order;
+  while (const auto queued = queue.next()) order.emplace_back(queued->length, queued->sample->id);
+  EXPECT_EQ(order, (std::vector<std::pair<int64_t, std::string>>{
+                       {100, "0"}, {100, "1"}, {200, "0"}, {200, "1"}, {300, "0"}, {300, "1"}}));
+  EXPECT_EQ(made, (Made{{100, 1}, {300, 1}, {100, 2}, {200, 2}, {300, 2}}));
+}
+
+TEST(SampleQueue, AFailureAheadIsThrownWhenItsTurnComes) {
+  int failed = 0;
+  const PlannedTask task = counted_task([&](const TaskRequest& request) {
+    if (request.length == 100) return;
+    ++failed;
+    user_error("no such length");
+  });
+  const EvalSettings settings = settings_of({100, 200}, 3, 2);
+  SampleQueue queue(settings, {&task, 1}, nano_composer(), test_data());
+  EXPECT_EQ(queue.next()->sample->id, "0");
+  EXPECT_EQ(queue.next()->sample->id, "1");
+  EXPECT_EQ(failed, 1) << "while the second one was taken";
+  EXPECT_EQ(queue.next()->sample->id, "2");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(testing_support::error_of([&] { queue.next(); }), "no such length");
+  }
+  EXPECT_EQ(failed, 1);
 }
 
 TEST(SampleQueue, ThreadsGetEverySampleOnceAndOneMakesAtATime) {

@@ -104,7 +104,7 @@ constexpr std::string_view kWords =
 constexpr TaskInfo kTasks[] = {
     {"needle", "the San Francisco sentence in a book", kWords,
      "gkamradt's prompt; public-domain books, or Graham's essays where --data has them", true,
-     make_gkamradt},
+     make_gkamradt, true},
     {"needle-duo", "the San Francisco sentence, DuoAttention's prompt", kWords,
      "DuoAttention's prompt without another model's control token; public-domain books", true,
      make_duo},

@@ -221,13 +221,15 @@ constexpr std::string_view kAmong = "RULER's prompt and needles";
 
 constexpr TaskInfo kTasks[] = {
     {kSettings[0].name, "a number in repeated noise", kRule, kNoise, true, make_setting<0>},
-    {kSettings[1].name, "a number in a book", kRule, kBook, true, make_setting<1>},
-    {kSettings[2].name, "a UUID in a book", kRule, kBook, true, make_setting<2>},
-    {kSettings[3].name, "one of four numbers in a book", kRule, kBook, true, make_setting<3>},
+    {kSettings[1].name, "a number in a book", kRule, kBook, true, make_setting<1>, true},
+    {kSettings[2].name, "a UUID in a book", kRule, kBook, true, make_setting<2>, true},
+    {kSettings[3].name, "one of four numbers in a book", kRule, kBook, true, make_setting<3>, true},
     {kSettings[4].name, "one number among numbers", kRule, kAmong, true, make_setting<4>},
     {kSettings[5].name, "one UUID among UUIDs", kRule, kAmong, true, make_setting<5>},
-    {kSettings[6].name, "four numbers of one key in a book", kRule, kBook, true, make_setting<6>},
-    {kSettings[7].name, "the numbers of four keys in a book", kRule, kBook, true, make_setting<7>},
+    {kSettings[6].name, "four numbers of one key in a book", kRule, kBook, true, make_setting<6>,
+     true},
+    {kSettings[7].name, "the numbers of four keys in a book", kRule, kBook, true, make_setting<7>,
+     true},
 };
 
 }  // namespace

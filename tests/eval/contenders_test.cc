@@ -1,0 +1,50 @@
+// What is refused of a run's methods before it begins.
+
+#include "eval/contenders.h"
+
+#include <gtest/gtest.h>
+
+#include "attention/method_run.h"
+#include "base/error_of.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_if_any;
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::small_shape;
+
+PlannedTask task_that(bool scales) {
+  PlannedTask task;
+  task.scales = scales;
+  return task;
+}
+
+/// Of a method that reads up to the 4,096 tokens that the model was trained for.
+std::string refusal(std::vector<int64_t> lengths, const std::vector<PlannedTask>& tasks) {
+  EvalSettings settings;
+  settings.methods = {MethodSpec::parse("reattention:fidelity=paper")};
+  settings.lengths = std::move(lengths);
+  return error_if_any([&] { for_model(settings, small_shape(2, 2, 2, 64), tasks); });
+}
+
+TEST(Contenders, AMethodMustReadTheShortestLength) {
+  EXPECT_EQ(refusal({8192, 4096}, {task_that(true)}), "");
+  EXPECT_TRUE(has(refusal({8192}, {task_that(true)}), {"--attention reattention", "8192"}));
+}
+
+TEST(Contenders, LengthsSayNothingOfCasesThatHaveTheirOwn) {
+  EXPECT_EQ(refusal({8192}, {task_that(false)}), "");
+  EXPECT_TRUE(has(refusal({8192}, {task_that(false), task_that(true)}), {"reattention"}));
+}
+
+TEST(Contenders, AMethodThatIsGivenTwiceIsRefused) {
+  EvalSettings settings;
+  settings.methods = {MethodSpec::parse("dense"), MethodSpec::parse("dense")};
+  EXPECT_TRUE(has(error_of([&] { for_model(settings, small_shape(2, 2, 2, 64), {}); }),
+                  {"dense is given twice"}));
+}
+
+}  // namespace
+}  // namespace longhaul

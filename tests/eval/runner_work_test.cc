@@ -1,0 +1,146 @@
+// How a run's work is spread and ended: threads and who waits for whom, an early stop, readings
+// that answers share.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "base/parallel.h"
+#include "eval/nano_run.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::nano;
+using testing_support::run;
+using testing_support::small_settings;
+using testing_support::TempFolder;
+using testing_support::told;
+
+/// So many threads while it lasts.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(thread_count()) { set_thread_count(count); }
+  ~Threads() { set_thread_count(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Bare questions of one length, for two threads.
+EvalSettings two_at_a_time(int samples) {
+  EvalSettings s = small_settings();
+  s.methods.resize(1);
+  s.lengths = {300};
+  s.samples = samples;
+  s.parallel = 2;
+  return s;
+}
+
+/// Its samples take `seconds` to make, but for the one that is made before the run.
+PlannedTask bare_task(const std::atomic<double>& seconds) {
+  PlannedTask task;
+  task.name = "bare";
+  task.make = [&seconds](const TaskRequest& request) {
+    if (request.samples > 1)
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds.load()));
+    std::vector<Sample> samples;
+    for (int i = 0; i < request.samples; ++i) {
+      Sample sample;
+      sample.id = std::to_string(i);
+      sample.question = "What is 1+1?";
+      sample.answers = {"2"};
+      samples.push_back(sample);
+    }
+    return samples;
+  };
+  return task;
+}
+
+TEST(RunnerWork, ParallelGivesTheSameAnswers) {
+  const Threads two_threads(2);
+  TempFolder one, two;
+  EvalSettings settings = small_settings();
+  const auto alone = told(run(settings, one.path()).records);
+  settings.parallel = 2;
+  const EvalOutcome outcome = run(settings, two.path());
+  EXPECT_EQ(told(outcome.records), alone);
+  EXPECT_LE(outcome.engine_seconds + outcome.idle_seconds, 2 * outcome.seconds);
+}
+
+TEST(RunnerWork, AThreadWithoutASampleIsIdle) {
+  const Threads two_threads(2);
+  const TempFolder folder;
+  const std::atomic<double> at_once{0.0};
+  const PlannedTask task = bare_task(at_once);
+  const EvalOutcome outcome = run_eval(nano(), two_at_a_time(1), {&task, 1}, folder.path());
+  ASSERT_EQ(outcome.records.size(), 1u);
+  EXPECT_GT(outcome.engine_seconds, 0);
+  EXPECT_GT(outcome.idle_seconds, outcome.engine_seconds / 2) << "the other one did nothing";
+}
+
+TEST(RunnerWork, AThreadThatWaitsForSamplesIsIdle) {
+  const Threads two_threads(2);
+  const TempFolder folder;
+  std::atomic<double> seconds{0.0};
+  const PlannedTask task = bare_task(seconds);
+  const EvalSettings settings = two_at_a_time(2);
+  EXPECT_EQ(run_eval(nano(), settings, {&task, 1}, folder.path()).records.size(), 2u);
+  seconds = 0.2;  // all that this run does: one thread makes the samples
+  const EvalOutcome outcome = run_eval(nano(), settings, {&task, 1}, folder.path());
+  EXPECT_EQ(outcome.found, 2u);
+  EXPECT_EQ(outcome.engine_seconds, 0);
+  EXPECT_GT(outcome.idle_seconds, 0.1);
+  EXPECT_LT(outcome.idle_seconds, 2 * outcome.seconds - 0.1) << "who makes samples is not";
+}
+
+TEST(RunnerWork, CancelledRunKeepsWhatIsDoneAndGoesOn) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.lengths = {300};
+  CancelFlag cancel;
+  EvalHooks hooks;
+  hooks.cancel = &cancel;
+  hooks.progress = [&](const EvalProgress& progress) {
+    EXPECT_EQ(progress.total, 8);
+    if (progress.done == 3) cancel.request();
+  };
+  const EvalOutcome stopped = run(settings, folder.path(), {"passkey"}, hooks);
+  EXPECT_FALSE(stopped.finished);
+  EXPECT_EQ(stopped.records.size(), 3u);
+  const EvalOutcome rest = run(settings, folder.path(), {"passkey"});
+  EXPECT_EQ(rest.found, 3u);
+  EXPECT_EQ(rest.records.size(), 8u);
+}
+
+TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
+  EvalSettings settings = small_settings();
+  settings.methods = {MethodSpec::parse("snapkv:capacity=128,window=16"),
+                      MethodSpec::parse("dense"),
+                      MethodSpec::parse("pyramidkv:capacity=128,window=16"),
+                      MethodSpec::parse("snapkv:capacity=128,window=16,per=query_head")};
+  TempFolder one, two;
+  const EvalOutcome shared = run(settings, one.path());
+  settings.share_reading = false;
+  const EvalOutcome alone = run(settings, two.path());
+  EXPECT_EQ(told(shared.records), told(alone.records));
+  std::map<std::string, const Record*> by_cell;
+  const auto cell = [](const Record& r) {
+    return r.task + (r.opening ? "+" : "-") + std::to_string(r.length) + "/" + r.id + r.method;
+  };
+  for (const Record& r : alone.records) by_cell[cell(r)] = &r;
+  for (const Record& r : shared.records) {
+    const Record& other = *by_cell.at(cell(r));
+    EXPECT_EQ(r.kv_bytes, other.kv_bytes) << cell(r);
+    EXPECT_NEAR(r.pairs_share, other.pairs_share, 0.02) << cell(r);
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
