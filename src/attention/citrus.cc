@@ -100,6 +100,7 @@ class Citrus final : public AttentionMethod {
 
   int numbers_per_row() const override { return 1; }  // its token
   PromptChoice prompt_choice() const override { return PromptChoice::kByInstruction; }
+  bool keeps_replies() const override { return true; }
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
     int64_t rows = o_.k + o_.chunk;
     for (const int64_t window : shape_.window) {

@@ -184,12 +184,16 @@ class AttentionMethod {
     retain(streams[static_cast<size_t>(pass.stream)], pass, last_of_prompt);
   }
 
-  /// Most bytes that all streams hold while the context grows to `tokens` in passes of at most
-  /// `chunk` rows; the default is for methods that keep everything.
+  /// Most bytes that all streams hold while prompts make the context grow to `tokens` in passes of
+  /// at most `chunk` rows; the default is for methods that keep everything.
   virtual size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
     (void)chunk;
     return layout.bytes_for(tokens);
   }
+
+  /// True when every generated token stays until the next prompt is read, beside what
+  /// most_kv_bytes() bounds. Otherwise it bounds a context that ends with a reply as well.
+  virtual bool keeps_replies() const { return false; }
 
   /// True when rows [0, n) of the store can be used again for another continuation after
   /// truncate(n): nothing was forgotten and nothing depends on what came later.

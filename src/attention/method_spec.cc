@@ -24,6 +24,8 @@ const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo>
     if (method.name == name) return method;
     names.push_back(method.name);
   }
+  if (name.empty())
+    user_error("--attention: the method's name is missing (methods: {})", fmt::join(names, ", "));
   user_error("--attention: unknown method '{}'{} (methods: {})", name,
              nearest_name_hint(name, names), fmt::join(names, ", "));
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/parse_number.h"
+#include "base/units.h"
 
 namespace longhaul {
 namespace {
@@ -21,12 +22,19 @@ struct Site {
   }
 };
 
+/// A bound as `longhaul methods` prints it.
+std::string shown_bound(const OptionInfo& option, double bound) {
+  return option.kind == OptionKind::kInteger ? with_commas(static_cast<int64_t>(bound))
+                                             : fmt::format("{}", bound);
+}
+
 void check_range(const Site& site, double value) {
   const OptionInfo& option = site.option;
   if (option.least == 0 && option.most == 0) return;
   if (value >= option.least && value <= option.most) return;
   site.refuse(fmt::format("{}from {} to {}{}{}", option.takes_auto() ? "auto or " : "",
-                          option.least, option.most, option.unit.empty() ? "" : " ", option.unit));
+                          shown_bound(option, option.least), shown_bound(option, option.most),
+                          option.unit.empty() ? "" : " ", option.unit));
 }
 
 std::string integer(const Site& site) {

@@ -35,6 +35,7 @@ class StrideEviction : public AttentionMethod {
   void retain(KvStore& store, const Pass& pass, bool last_of_prompt) override;
   int numbers_per_row() const override { return 1; }  // its token; more with columns
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override;
+  bool keeps_replies() const override { return true; }
   bool can_rewind() const override { return false; }  // scores hold what later queries paid
   void save(ByteWriter& out) const override;
   void restore(ByteReader& in) override;

@@ -35,7 +35,7 @@ PrefillHooks bench_hooks(int64_t tokens, const CancelFlag* cancel) {
 bool go_to_depth(Session& session, std::span<const int32_t> tokens, int64_t depth,
                  const CancelFlag* cancel) {
   std::vector<int32_t> wanted(tokens.begin(), tokens.begin() + depth);
-  wanted.push_back(decoded_token(session));  // reuse_prefix leaves the last token to be read
+  wanted.push_back(decoded_token(session) == 0 ? 1 : 0);  // not what was decoded: `depth` is kept
   const int64_t kept = session.reuse_prefix(wanted);
   if (kept == depth) return true;
   return session.prefill(

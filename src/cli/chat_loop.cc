@@ -1,9 +1,11 @@
 #include "cli/chat_loop.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -11,12 +13,15 @@
 #include "cli/line_editor.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {
 
 constexpr const char* kHelp =
-    "Ask away. /clear forgets the conversation, /quit or Ctrl-D ends it, Ctrl-C stops a reply.\n";
+    "Ask away. /clear forgets the conversation, /help shows this, /quit or Ctrl-D ends the chat.\n"
+    "Ctrl-C stops a reply and takes back a half-typed line; where nothing is typed it ends the "
+    "chat.\n";
 
 class Chat {
  public:
@@ -43,18 +48,28 @@ class Chat {
         if (isatty(STDIN_FILENO) == 1) std::fputs("\n", stdout);
         return interrupt_.requested() ? kExitCancelled : kExitOk;
       }
-      if (*line == "/quit" || *line == "/exit") return kExitOk;
-      if (*line == "/help") {
-        std::fputs(kHelp, stderr);
-      } else if (*line == "/clear") {
-        context_.clear();
-      } else if (line->find_first_not_of(" \t") != std::string::npos) {
+      const std::string_view said = trim_back(trim_front(*line));
+      if (said == "/quit" || said == "/exit") return kExitOk;
+      if (said.starts_with('/') && said.find_first_of(" \t") == std::string_view::npos) {
+        obey(said);
+      } else if (!said.empty()) {
         answer(*line);
       }
     }
   }
 
  private:
+  /// One word that begins with '/': a question has more.
+  void obey(std::string_view command) {
+    if (command == "/help") {
+      std::fputs(kHelp, stderr);
+    } else if (command == "/clear") {
+      context_.clear();
+    } else {
+      std::fputs(fmt::format("unknown command {}; /help lists them\n", command).c_str(), stderr);
+    }
+  }
+
   /// The documents are read before the first question is there; that costs the first token nothing
   /// then. Not where the end of a prompt has a say in what stays of it: that end is the question.
   void read_ahead() {
@@ -64,9 +79,22 @@ class Chat {
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
     const std::vector<int32_t> tokens = compose_before_question(prompt_, documents_, engine);
-    warn_of_length(tokens);
-    warn_of_other_text(tokens);
-    tell_of(run_turn(session_, tokens, 0, reading, interrupt_));
+    const auto held = session_.tokens();  // of a file that was saved with these texts, or a chat
+    if (std::mismatch(tokens.begin(), tokens.end(), held.begin(), held.end()).first != tokens.end())
+      tell_of(read(tokens, 0, reading));
+  }
+
+  RunFacts read(const std::vector<int32_t>& tokens, int64_t instruction, const TurnOptions& turn) {
+    if (!warned_) {
+      warned_ = warn_beyond_training(session_.engine(), session_.options(),
+                                     static_cast<int64_t>(tokens.size()));
+    }
+    const bool loaded = !compared_ && !session_.tokens().empty();
+    compared_ = true;  // from the first turn on the session is this conversation's
+    const bool other = loaded && warn_other_text(session_, tokens, options_.loaded);
+    RunFacts facts = run_turn(session_, tokens, instruction, turn, interrupt_);
+    if (loaded && !other && facts.reading.reused == 0) warn_read_anew(session_, options_.loaded);
+    return facts;
   }
 
   /// What the documents cost, and a reading that was stopped, is told in full; a turn in a line.
@@ -78,25 +106,11 @@ class Chat {
                stderr);
   }
 
-  void warn_of_length(const std::vector<int32_t>& tokens) {
-    if (warned_) return;
-    warned_ = warn_beyond_training(session_.engine(), session_.options(),
-                                   static_cast<int64_t>(tokens.size()));
-  }
-
-  /// Once: from the first turn on the session is this conversation's.
-  void warn_of_other_text(const std::vector<int32_t>& tokens) {
-    if (!compared_ && !options_.loaded.empty()) warn_other_text(session_, tokens, options_.loaded);
-    compared_ = true;
-  }
-
   void answer(const std::string& text) {
     const std::vector<int32_t> before = context_;
     try {
       const int64_t instruction = append_user(text);
-      warn_of_length(context_);
-      warn_of_other_text(context_);
-      const RunFacts facts = run_turn(session_, context_, instruction, options_.turn, interrupt_);
+      const RunFacts facts = read(context_, instruction, options_.turn);
       tell_of(facts);
       if (!facts.reading.finished) {  // the next turn goes on where the reading stopped
         context_ = before;
@@ -123,7 +137,7 @@ class Chat {
     size_t replaced = 0;
     const auto turn =
         engine.tokenizer().encode(chat_.further_turn(text, reply_closed_), false, &replaced);
-    warn_replaced(replaced);
+    warn_replaced("the question", replaced);
     context_.insert(context_.end(), turn.begin(), turn.end());
     return static_cast<int64_t>(turn.size());
   }

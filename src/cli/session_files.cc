@@ -47,7 +47,7 @@ void warn_chosen_without_question(const Session& session, const std::filesystem:
   if (choice != PromptChoice::kByLastRow && choice != PromptChoice::kAtEnd) return;
   warn(
       "--save {}: {} chooses what stays of a text by its end, and here no question stands there: "
-      "save with the question (-p), or with --attention dense",
+      "save with the question (-p) that the file is to serve, or with --attention dense for any",
       file.string(), method.text());
 }
 

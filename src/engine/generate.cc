@@ -68,7 +68,8 @@ PromptReading read_prompt(Session& session, std::span<const int32_t> prompt,
   PromptReading reading;
   reading.tokens = static_cast<int64_t>(prompt.size());
   reading.reused = session.reuse_prefix(prompt);
-  reading.finished = session.prefill(prompt.subspan(static_cast<size_t>(reading.reused)), hooks);
+  const auto rest = prompt.subspan(static_cast<size_t>(reading.reused));
+  reading.finished = rest.empty() || session.prefill(rest, hooks);
   reading.seconds = watch.seconds();
   reading.read = static_cast<int64_t>(session.tokens().size()) - reading.reused;
   return reading;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/units.h"
 
 namespace longhaul {
 namespace {
@@ -48,6 +49,7 @@ std::optional<double> score_window(Session& session, std::span<const int32_t> to
   PrefillHooks pass;
   pass.cancel = hooks.cancel;
   pass.instruction = std::ssize(plan.instruction);
+  pass.reply = length - in_prompt;
   if (plan.prefill == 0) pass.all_logits = std::ref(scorer);
   if (hooks.progress) {
     pass.progress = [&](int64_t read, int64_t) { hooks.progress(read, total, {}); };
@@ -87,7 +89,10 @@ std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window,
     user_error("--stride {}: it must lie between 1 and --ctx {}", stride, window);
   }
   const int64_t least = std::max<int64_t>(2, prefill + 1);
-  if (tokens < least) user_error("the text has {} tokens; at least {} are needed", tokens, least);
+  if (tokens < least) {
+    user_error("the text has {} token{}; at least {} are needed", with_commas(tokens),
+               tokens == 1 ? "" : "s", with_commas(least));
+  }
   std::vector<PerplexityWindow> windows;
   int64_t scored_to = 0;
   for (int64_t begin = 0;; begin += stride) {

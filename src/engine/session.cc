@@ -42,10 +42,14 @@ KvStore Session::State::make_store(const AttentionMethod& for_method) const {
 }
 
 MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const {
-  const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens + reply;
+  const int64_t read = static_cast<int64_t>(tokens.size()) + new_tokens;
+  const KvLayout& layout = store().layout();
   MemoryForecast f;
   f.weights = engine->weight_bytes();
-  f.kv = method->most_kv_bytes(store().layout(), total, chunk);
+  f.kv =
+      method->keeps_replies()  // earlier ones too, until a prompt's first cut
+          ? method->most_kv_bytes(layout, read, chunk) + layout.bytes_for(reply) + store().bytes()
+          : method->most_kv_bytes(layout, read + reply, chunk);
   f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
                                      options.compute);
   return f;
@@ -67,7 +71,7 @@ void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
     user_error("--ctx {}: the context would hold {} tokens", options.context, total);
   }
   const int64_t room = options.context > 0 ? options.context - total : kMostReply;
-  const int64_t written = std::clamp<int64_t>(reply, 0, room);
+  const int64_t written = std::clamp<int64_t>(reply, 0, std::min(room, kMostReply));
   std::string what = fmt::format("{} tokens", total);
   std::string advice =
       "a shorter text, --kv-type q8_0, a smaller --chunk or an attention method that keeps less";
@@ -168,6 +172,7 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
   const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
   return s.whole_or_nothing([&] {
+    s.logits.clear();  // of a reading that is cancelled there are none
     s.drop_other_streams();
     for (int i = 1; i < s.method->streams(); ++i) s.streams.push_back(s.store().fork());
     const bool finished = s.run_passes(tokens, begin, passes, hooks);
@@ -211,7 +216,7 @@ int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {
     s.reset();
     return 0;
   }
-  if (shared == held && shared < wanted) return shared;  // a pure continuation
+  if (shared == held && (shared < wanted || !s.logits.empty())) return shared;  // goes on as it is
   shared = std::min(shared, wanted - 1);
   if (shared <= 0 || !s.method->can_rewind()) {
     s.reset();

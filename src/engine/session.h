@@ -88,7 +88,7 @@ class Session {
   /// Keeps the longest prefix that `tokens` and this context share, if the method can go back to
   /// it and would read it at the same angles (scalings that depend on the length: in a context of
   /// tokens.size() tokens), else forgets everything. Returns the tokens kept; the caller prefills
-  /// the rest (at least the last token is always left to read, so that there are logits).
+  /// the rest. None is left where `tokens` is what was read last, and logits() are at hand.
   int64_t reuse_prefix(std::span<const int32_t> tokens);
 
   /// Tokens, store and method state, keyed by model, method and types. See session_file.cc.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {
@@ -60,7 +60,9 @@ void check_parts(const AttentionMethod& method, const KvStore& store, int64_t to
 size_t most_bytes_restored(const AttentionMethod& method, const KvLayout& layout, int64_t tokens,
                            int chunk, uint64_t in_file) {
   const auto lists = static_cast<size_t>(layout.all_heads());
-  return std::min(static_cast<size_t>(in_file) + lists * layout.page_bytes(),
+  const size_t as_in_file = static_cast<size_t>(in_file) + lists * layout.page_bytes();
+  if (method.keeps_replies()) return as_in_file;  // how many of the tokens are replies is not known
+  return std::min(as_in_file,
                   method.most_kv_bytes(layout, tokens, chunk) + layout.bytes_for(tokens) / lists);
 }
 

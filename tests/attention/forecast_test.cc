@@ -66,6 +66,18 @@ TEST_P(Forecast, IsNeverLessThanWhatIsHeld) {
   }
 }
 
+TEST_P(Forecast, CountsALongReply) {
+  const ModelShape shape = small_shape(2, 2, 3, 32);
+  const auto method = MethodSpec::parse(GetParam()).make(shape);
+  MethodRun run(shape, *method, DType::F32, 520);
+  run.prompt(310, 64);
+  run.decode(200);
+  const KvLayout& layout = run.store.layout();
+  EXPECT_LE(run.most_bytes, method->keeps_replies()
+                                ? method->most_kv_bytes(layout, 310, 64) + layout.bytes_for(200)
+                                : method->most_kv_bytes(layout, 510, 64));
+}
+
 TEST_P(Forecast, OfAPromptIsNotThriceWhatTheStoreHolds) {
   const ModelShape shape = small_shape(2, 2, 3, 64);
   const auto method = MethodSpec::parse(GetParam()).make(shape);

@@ -91,7 +91,8 @@ TEST(MethodSpec, AnUnknownMethodIsAnsweredWithTheList) {
             "--attention: unknown method 'samplr'; did you mean 'sampler'? "
             "(methods: plain, sampler)");
   EXPECT_EQ(refused("qqqq"), "--attention: unknown method 'qqqq' (methods: plain, sampler)");
-  EXPECT_TRUE(has(refused(""), {"unknown method ''"}));
+  EXPECT_TRUE(has(refused("SAMPLER:recent=3"), {"did you mean 'sampler'?"}));
+  EXPECT_EQ(refused(""), "--attention: the method's name is missing (methods: plain, sampler)");
 }
 
 TEST(MethodSpec, AnUnknownKeyIsAnsweredWithTheKeys) {
@@ -106,8 +107,8 @@ TEST(MethodSpec, AnUnknownKeyIsAnsweredWithTheKeys) {
 
 TEST(MethodSpec, AValueOutOfRangeIsAnsweredWithTheRange) {
   EXPECT_EQ(refused("sampler:recent=0"),
-            "--attention sampler: recent=0: must be from 1 to 4096 tokens");
-  EXPECT_TRUE(has(refused("sampler:recent=4097"), {"recent=4097", "from 1 to 4096 tokens"}));
+            "--attention sampler: recent=0: must be from 1 to 4,096 tokens");
+  EXPECT_TRUE(has(refused("sampler:recent=4097"), {"recent=4097", "from 1 to 4,096 tokens"}));
   EXPECT_TRUE(has(refused("sampler:share=1.01"), {"share=1.01", "from 0 to 1"}));
   EXPECT_TRUE(has(refused("sampler:share=-0.1"), {"from 0 to 1"}));
 }

@@ -55,6 +55,36 @@ TEST(SessionFiles, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
     ASSERT_EQ(o.status, 0) << o.err;
     EXPECT_EQ(o.json()["reused_tokens"], read);
     EXPECT_EQ(o.err, "");
+
+    o = program.run({"run", "-i", "--attention", name, "-f", file, "--load", session, "-n", "2"},
+                    std::string(kNumberQuestion) + "\n");
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(has(o.err, {testing_support::reused_line(read)})) << "nor in a chat";
+  }
+}
+
+TEST(SessionFiles, AFileServesTheQuestionThatItWasSavedWith) {
+  Program program;
+  const auto file = program.folder().write("text.txt", long_text());
+  const std::string session = program.folder().path() / "text.session";
+  for (const MethodInfo& method : attention_methods()) {
+    SCOPED_TRACE(method.name);
+    const Program::Arguments ask{"run", "--attention", std::string(method.name), "-f",
+                                 file,  "-p",          kNumberQuestion,          "-n",
+                                 "8",   "--json"};
+    const auto with = [&](const char* flag) {
+      Program::Arguments all = ask;
+      all.insert(all.end(), {flag, session});
+      return program.run(all);
+    };
+    const Outcome saved = with("--save");
+    ASSERT_EQ(saved.status, 0) << saved.err;
+    const Outcome loaded = with("--load");
+    ASSERT_EQ(loaded.status, 0) << loaded.err;
+    EXPECT_EQ(loaded.err, "");
+    EXPECT_EQ(loaded.json()["read_tokens"], 0);
+    EXPECT_EQ(loaded.json()["reused_tokens"], saved.json()["prompt_tokens"]);
+    EXPECT_EQ(loaded.json()["text"], saved.json()["text"]);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A text to ask about and its question.
 
+#include <cstdint>
 #include <string>
 
 namespace longhaul::testing_support {
@@ -15,6 +16,13 @@ inline std::string long_text() {
     text += filler;
   }
   return text;
+}
+
+/// As a report tells that this many tokens, below 10,000, were there already.
+inline std::string reused_line(int64_t tokens) {
+  const std::string digits = std::to_string(tokens);
+  const size_t head = digits.size() > 3 ? digits.size() - 3 : 0;
+  return (head > 0 ? digits.substr(0, head) + "," : "") + digits.substr(head) + " reused";
 }
 
 inline constexpr const char* kNumberQuestion =

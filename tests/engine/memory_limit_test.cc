@@ -95,5 +95,16 @@ TEST_F(MemoryLimit, TheReplyIsCountedAsFarAsTheContextGoes) {
   EXPECT_TRUE(session.prefill(prompt(100), hooks));
 }
 
+TEST_F(MemoryLimit, TheReplyIsCountedWhereAMethodCutsPromptsOnly) {
+  SessionOptions small = options("h2o:budget=64,stride=16,recent=8", 0);
+  small.memory_limit = Session(nano_, small).forecast(400).total() + kOfTokens * 3 / 10;
+  Session session(nano_, small);
+  PrefillHooks hooks;
+  hooks.reply = kTokens;
+  EXPECT_TRUE(has(error_of([&] { session.prefill(prompt(400), hooks); }), {"--memory-limit"}));
+  hooks.reply = kTokens / 4;
+  EXPECT_TRUE(session.prefill(prompt(400), hooks));
+}
+
 }  // namespace
 }  // namespace longhaul

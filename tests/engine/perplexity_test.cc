@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/error.h"
+#include "base/error_of.h"
 
 namespace longhaul {
 namespace {
+
+using testing_support::error_of;
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -64,7 +66,10 @@ TEST(PerplexityWindows, RefuseNonsense) {
   EXPECT_THROW(perplexity_windows(10, 1, 1), UserError);
   EXPECT_THROW(perplexity_windows(10, 4, 5), UserError);
   EXPECT_THROW(perplexity_windows(10, 4, 0), UserError);
-  EXPECT_THROW(perplexity_windows(1, 4, 4), UserError);
+  EXPECT_EQ(error_of([] { perplexity_windows(1, 4, 4); }),
+            "the text has 1 token; at least 2 are needed");
+  EXPECT_EQ(error_of([] { perplexity_windows(1000, 4000, 1, 2000); }),
+            "the text has 1,000 tokens; at least 2,001 are needed");
   EXPECT_THROW(perplexity_windows(10, 4, 4, 4), UserError);
   EXPECT_THROW(perplexity_windows(10, 4, 4, -1), UserError);
   EXPECT_THROW(perplexity_windows(3, 8, 4, 3), UserError);

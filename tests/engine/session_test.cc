@@ -224,6 +224,8 @@ TEST_F(SessionTest, ThePrefixIsReused) {
   Session fresh(nano_, {});
   fresh.prefill(other);
   for (size_t i = 0; i < 4096; ++i) EXPECT_NEAR(s.logits()[i], fresh.logits()[i], 0.25);
+  EXPECT_EQ(s.reuse_prefix(other), 150) << "the logits of its last token are at hand";
+  s.decode(7);
   EXPECT_EQ(s.reuse_prefix(other), 149) << "the last token is read again for its logits";
   EXPECT_EQ(s.reuse_prefix(prompt(20, 77)), 0);
   EXPECT_EQ(s.tokens().size(), 0u);
