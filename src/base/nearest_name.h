@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// The candidate with the fewest edits from `name`, when these are few enough to be a slip (at most
-/// a third of the letters); else empty.
+/// The candidate with the fewest edits from `name`, whatever the case of letters, when these are
+/// few enough to be a slip (at most a third of the letters); else empty.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// "; did you mean 'dense'?" to go behind an error's text; empty when nothing is near.

@@ -7,6 +7,7 @@
 #include "attention/check_method.h"
 #include "base/error.h"
 #include "base/system_info.h"
+#include "base/units.h"
 #include "cli/bench_report.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -30,10 +31,11 @@ struct BenchFlags {
   int repeat = 3;
   bool no_machine = false;
   bool json = false;
+  bool quiet = false;
 };
 
 void note(const BenchFlags& flags, const std::string& line) {
-  if (!flags.json) std::fprintf(stderr, "%s\n", line.c_str());
+  if (!flags.json && !flags.quiet) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const Engine>& engine,
@@ -44,7 +46,7 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
   for (const int64_t prompt : flags.prompts) {
     if (interrupt.requested()) return speeds;
     const bool decodes = flags.steps > 0 && std::erase(depths, prompt) > 0;
-    note(flags, fmt::format("{}: prefill of {} tokens{} ...", speeds.attention, prompt,
+    note(flags, fmt::format("{}: prefill of {} tokens{} ...", speeds.attention, with_commas(prompt),
                             decodes ? " and decode" : ""));
     DecodeSpeed decode{.depth = prompt, .steps = flags.steps};
     const PrefillSpeed speed = bench_prefill(engine, options, prompt, flags.repeat,
@@ -54,7 +56,8 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
     if (decodes) speeds.decode.push_back(decode);
   }
   if (interrupt.requested() || flags.steps == 0 || depths.empty()) return speeds;
-  note(flags, fmt::format("{}: decode of {} tokens ...", speeds.attention, flags.steps));
+  note(flags,
+       fmt::format("{}: decode of {} tokens ...", speeds.attention, with_commas(flags.steps)));
   for (const DecodeSpeed& speed :
        bench_decode(engine, options, depths, flags.steps, flags.repeat, &interrupt.flag())) {
     speeds.decode.push_back(speed);
@@ -142,6 +145,7 @@ Command add_bench_command(CLI::App& program) {
   flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
   app->add_flag("--no-machine", flags->no_machine, "Do not measure the machine's own peaks");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->add_flag("-q,--quiet", flags->quiet, "No lines that tell what is being measured");
   app->footer(
       "Example:\n"
       "  longhaul bench -m smollm2 --prompt 512,2048,8192 --gen 64 --depth 0,8192");

@@ -16,9 +16,9 @@ struct ChatOptions {
   std::filesystem::path loaded;  ///< where the session comes from; empty: it is new
 };
 
-/// Until /quit, the end of input or Ctrl-C at the prompt; Ctrl-C during a reply stops the reply.
-/// The first turn takes the documents along; with a question in `prompt` it starts at once.
-/// Returns the exit status.
+/// Until /quit, the end of input or Ctrl-C at a prompt where nothing is typed; Ctrl-C during a
+/// reply stops the reply. The first turn takes the documents along; with a question in `prompt` it
+/// starts at once. Returns the exit status.
 int run_chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
              const ChatOptions& options, Interrupt& interrupt);
 

@@ -26,5 +26,6 @@ Command add_tokenize_command(CLI::App& program);
 Command add_methods_command(CLI::App& program);
 Command add_models_command(CLI::App& program);
 Command add_pull_command(CLI::App& program);
+Command add_help_command(CLI::App& program);
 
 }  // namespace longhaul

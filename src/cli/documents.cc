@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/units.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {
@@ -57,16 +59,43 @@ constexpr OtherFormat kOtherFormats[] = {
     {"{\\rtf", "RTF, not plain text", "pandoc -f rtf -t plain {} -o text.txt"},
     {"\x1f\x8b", "a gzip file", "gunzip -c {} > text.txt"},
     {"GGUF", "a model, not text", nullptr},
+    {"LNGHULVK", "a session file: give it to --load", nullptr},
 };
 
+// UTF-16 whose zero bytes are the first of their pairs, and the second.
+constexpr OtherFormat kUnmarkedUtf16[] = {
+    {"", "UTF-16 without a byte-order mark", "iconv -f UTF-16BE -t UTF-8 {} > text.txt"},
+    {"", "UTF-16 without a byte-order mark", "iconv -f UTF-16LE -t UTF-8 {} > text.txt"},
+};
+
+std::string name_of_document(const std::string& file) {
+  return file == "-" ? "standard input" : file;
+}
+
+[[noreturn]] void refuse(const OtherFormat& format, const std::string& file) {
+  const std::string name = name_of_document(file);
+  if (format.make_text == nullptr) user_error("{}: this is {}", name, format.what);
+  user_error("{}: this is {}; convert it first: {}", name, format.what,
+             fmt::format(fmt::runtime(format.make_text), file == "-" ? "FILE" : file));
+}
+
+/// Western text in UTF-16 is zero at every second byte, and hardly anywhere else. Null where a text
+/// is not.
+const OtherFormat* unmarked_utf16(std::string_view text) {
+  const std::string_view begin = text.substr(0, kSniffedBytes);
+  size_t zeros[2] = {0, 0};  // at even and at odd places
+  for (size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
+  const size_t side = zeros[1] > zeros[0] ? 1 : 0;
+  const bool zero_by_turns = zeros[side] > 0 && 10 * zeros[1 - side] <= zeros[side];
+  return zero_by_turns && 3 * zeros[side] >= begin.size() ? &kUnmarkedUtf16[side] : nullptr;
+}
+
 void refuse_other_formats(std::string_view text, const std::string& file) {
-  const std::string name = file == "-" ? "standard input" : file;
   for (const OtherFormat& format : kOtherFormats) {
-    if (!text.starts_with(format.begins)) continue;
-    if (format.make_text == nullptr) user_error("{}: this is {}", name, format.what);
-    user_error("{}: this is {}; convert it first: {}", name, format.what,
-               fmt::format(fmt::runtime(format.make_text), file == "-" ? "FILE" : file));
+    if (text.starts_with(format.begins)) refuse(format, file);
   }
+  if (const OtherFormat* format = unmarked_utf16(text); format != nullptr) refuse(*format, file);
+  const std::string name = name_of_document(file);
   if (has_null_bytes(text)) warn("{}: holds zero bytes and is probably no text", name);
   if (text.empty()) warn("{}: is empty", name);
 }
@@ -82,13 +111,18 @@ std::string read_document(const std::string& file) {
   std::string text = read_file(file);
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   refuse_other_formats(text, file);
-  return text;
+  std::string repaired;
+  size_t replaced = 0;
+  repair_utf8(text, repaired, &replaced);
+  warn_replaced(name_of_document(file), replaced);
+  if (replaced == 0) return text;
+  return repaired;
 }
 
-void warn_replaced(size_t count) {
+void warn_replaced(const std::string& where, size_t count) {
   if (count == 0) return;
-  warn("the prompt is not valid UTF-8: {} broken sequence{} replaced by U+FFFD", count,
-       count == 1 ? " was" : "s were");
+  warn("{}: not valid UTF-8: {} broken sequence{} replaced by U+FFFD", where,
+       with_commas(static_cast<int64_t>(count)), count == 1 ? " was" : "s were");
 }
 
 std::string join_documents(const std::vector<std::string>& documents, const std::string& question) {

@@ -8,12 +8,12 @@
 namespace longhaul {
 
 /// The text of `file`, "-" for standard input, without a byte-order mark. Throws UserError naming
-/// the file when it cannot be read or is a PDF; warns when it is empty or looks like no text at
-/// all. Broken UTF-8 is left as it is: the tokenizer replaces it.
+/// the file when it cannot be read or is of another format (a PDF, UTF-16, ...); warns when it is
+/// empty or looks like no text at all, and of broken UTF-8, for which U+FFFD stands in the result.
 std::string read_document(const std::string& file);
 
-/// One warning for `count` broken UTF-8 sequences in a prompt, none for 0.
-void warn_replaced(size_t count);
+/// One warning for `count` broken UTF-8 sequences of `where`, none for 0.
+void warn_replaced(const std::string& where, size_t count);
 
 /// Documents, then the question, with blank lines between them; documents lose the newlines at
 /// their end. Empty ones are left out.

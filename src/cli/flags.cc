@@ -20,13 +20,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// "-n=3" arrives as the value "=3". Empty where nothing was meant that way.
-std::string equals_problem(const std::string& text) {
-  if (!text.starts_with('=')) return "";
-  return fmt::format("{}: a flag of one letter takes its value without '=', as in -n 3",
-                     printable(text));
-}
-
 }  // namespace
 
 std::vector<std::string> split_commas(const std::string& text) {
@@ -44,11 +37,11 @@ std::vector<std::string> split_commas(const std::string& text) {
 std::string integer_problem(const std::string& text, int64_t least, int64_t most) {
   int64_t value = 0;
   if (parse_number(text, value) && value >= least && value <= most) return "";
-  if (const std::string problem = equals_problem(text); !problem.empty()) return problem;
   if (most == std::numeric_limits<int64_t>::max()) {
-    return fmt::format("{} is no whole number of at least {}", printable(text), least);
+    return fmt::format("{} is no whole number of at least {}", printable(text), with_commas(least));
   }
-  return fmt::format("{} is no whole number from {} to {}", printable(text), least, most);
+  return fmt::format("{} is no whole number from {} to {}", printable(text), with_commas(least),
+                     with_commas(most));
 }
 
 std::string real_problem(const std::string& text, double least, double most) {

@@ -5,9 +5,13 @@
 
 namespace longhaul {
 
-void print_json(const nlohmann::ordered_json& value) {
+std::string json_text(const nlohmann::ordered_json& value) {
   const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  std::puts(value.dump(2, ' ', false, replace).c_str());
+  return value.dump(2, ' ', false, replace) + "\n";
+}
+
+void print_json(const nlohmann::ordered_json& value) {
+  std::fputs(json_text(value).c_str(), stdout);
 }
 
 }  // namespace longhaul

@@ -13,7 +13,9 @@
 namespace longhaul {
 namespace {
 
-const CancelFlag* cancel_reading = nullptr;  // the editor's callback takes no argument
+// The editor's callback takes no argument.
+const CancelFlag* cancel_reading = nullptr;
+bool key_came = false;  ///< since the prompt was shown
 
 /// One byte from the terminal, -1 at its end or after Ctrl-C. The editor's own reading would try
 /// again when a signal interrupts it, and miss one that comes between two reads.
@@ -26,7 +28,10 @@ int read_byte() {
     if (ready <= 0) continue;
     unsigned char byte = 0;
     const ssize_t count = read(STDIN_FILENO, &byte, 1);
-    if (count == 1) return byte;
+    if (count == 1) {
+      key_came = true;
+      return byte;
+    }
     if (count == 0 || errno != EINTR) return -1;
   }
 }
@@ -65,7 +70,7 @@ bool prepare_editor() {
 
 }  // namespace
 
-std::optional<std::string> read_line(const std::string& prompt, const CancelFlag& cancel) {
+std::optional<std::string> read_line(const std::string& prompt, CancelFlag& cancel) {
   std::string line;
   if (isatty(STDIN_FILENO) == 0) {
     if (!std::getline(std::cin, line)) return std::nullopt;
@@ -73,7 +78,14 @@ std::optional<std::string> read_line(const std::string& prompt, const CancelFlag
   }
   [[maybe_unused]] static const bool once = prepare_editor();
   cancel_reading = &cancel;
+  key_came = false;
   char* typed = readline(prompt.c_str());
+  while (typed == nullptr && key_came && cancel.requested()) {
+    cancel.clear();
+    key_came = false;
+    std::cout << '\n' << std::flush;
+    typed = readline(prompt.c_str());
+  }
   if (typed == nullptr) return std::nullopt;
   line = typed;
   std::free(typed);

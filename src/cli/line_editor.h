@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// Empty at the end of input and when Ctrl-C, which sets `cancel`, interrupted the reading.
-/// `prompt` is shown only on a terminal.
-std::optional<std::string> read_line(const std::string& prompt, const CancelFlag& cancel);
+/// Empty at the end of input and when Ctrl-C, which sets `cancel`, interrupted the reading. On a
+/// terminal `prompt` is shown, and Ctrl-C after the first key only begins the line anew.
+std::optional<std::string> read_line(const std::string& prompt, CancelFlag& cancel);
 
 }  // namespace longhaul

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <span>
 #include <string>
 
 #include "base/error.h"
@@ -27,7 +29,9 @@ int fail(const std::string& line) {
 }
 
 /// A file that is opened later must not become a stream that the caller closed: what is printed
-/// would end in it. Reading from such a stream, and printing to it, stays an error.
+/// would end in it. Reading from a closed standard input, and printing to a closed standard output,
+/// stays an error; what goes to a closed standard error is dropped in silence: nobody could be
+/// told.
 void occupy_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
@@ -57,8 +61,12 @@ int run_program(int argc, char** argv) {
       add_run_command(program),      add_perplexity_command(program), add_bench_command(program),
       add_eval_command(program),     add_report_command(program),     add_inspect_command(program),
       add_tokenize_command(program), add_methods_command(program),    add_models_command(program),
-      add_pull_command(program),
+      add_pull_command(program),     add_help_command(program),
   };
+  const std::span<const char* const> given(argv, static_cast<size_t>(argc));
+  const std::string equals =
+      equals_problem(program, given.subspan(std::min<size_t>(1, given.size())));
+  if (!equals.empty()) return fail(equals);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -59,10 +59,10 @@ void print_figures(const Figures& f) {
   }
   table.add({"perplexity", fmt::format("{:.4f}", f.result.perplexity())});
   table.add({"mean -ln p", fmt::format("{:.6f} per token", f.result.mean())});
-  table.add(
-      {"tokens", fmt::format("{} scored of {}, {} windows of {} every {}",
-                             with_commas(f.result.tokens_scored), with_commas(f.tokens), windows,
-                             with_commas(f.plan.window), with_commas(f.plan.stride))});
+  table.add({"tokens", fmt::format("{} scored of {}, {} window{} of {} every {}",
+                                   with_commas(f.result.tokens_scored), with_commas(f.tokens),
+                                   with_commas(windows), windows == 1 ? "" : "s",
+                                   with_commas(f.plan.window), with_commas(f.plan.stride))});
   std::fputs(table.text().c_str(), stdout);
   if (f.flags.quiet) return;
   Table cost;
@@ -111,6 +111,18 @@ void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& s
       session.attention.text());
 }
 
+/// Without --prefill it stands behind all that is scored.
+void refuse_idle_instruction(const PerplexityFlags& flags, const SessionOptions& session,
+                             const Engine& engine) {
+  if (flags.prefill > 0 || flags.instruction.empty()) return;
+  const auto method = session.attention.make(engine.model().shape);
+  if (method->prompt_choice() == PromptChoice::kByInstruction) return;
+  user_error(
+      "--instruction: without --prefill it is for methods that read a text by it, and --attention "
+      "{} does not",
+      session.attention.text());
+}
+
 int run(const PerplexityFlags& flags) {
   PerplexityPlan plan;
   plan.window = flags.window;
@@ -119,9 +131,8 @@ int run(const PerplexityFlags& flags) {
   const SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file);
   const auto engine = flags.model.open();
-  size_t replaced = 0;
-  const auto tokens = engine->tokenizer().encode(text, {}, &replaced);
-  warn_replaced(replaced);
+  refuse_idle_instruction(flags, session, *engine);
+  const auto tokens = engine->tokenizer().encode(text);
   // It stands in the middle of a text: no BOS.
   plan.instruction = engine->tokenizer().encode(flags.instruction, {.add_special = false});
   Interrupt interrupt;

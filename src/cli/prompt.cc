@@ -42,14 +42,29 @@ void PromptFormFlags::add_to(CLI::App& app) {
       ->group(kPromptFormGroup);
 }
 
+void PromptFormFlags::check() const {
+  if (raw && !chat_template.empty())
+    user_error("--chat-template {}: does not go with --raw, which uses none", chat_template);
+}
+
 void PromptFlags::add_to(CLI::App& app) {
   app.add_option("-f,--file", files,
                  "A text to read, '-' for standard input; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  add_text(app, "-p,--prompt", question, "TEXT", "The question; it follows the texts");
-  add_text(app, "--system", system, "TEXT", "System message")->group(kPromptFormGroup);
+  const auto once = CLI::MultiOptionPolicy::Throw;  // the other texts would be lost in silence
+  add_text(app, "-p,--prompt", question, "TEXT", "The question; it follows the texts")
+      ->multi_option_policy(once);
+  add_text(app, "--system", system, "TEXT", "System message")
+      ->multi_option_policy(once)
+      ->group(kPromptFormGroup);
   form.add_to(app);
+}
+
+void PromptFlags::check() const {
+  form.check();
+  if (form.raw && !system.empty())
+    user_error("--system: does not go with --raw, which knows no messages");
 }
 
 PromptTokens compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,
@@ -57,7 +72,7 @@ PromptTokens compose_prompt(const PromptFlags& flags, const std::vector<std::str
   size_t replaced = 0;
   PromptTokens prompt = prompt_tokens(engine.tokenizer(), text_of(flags, documents, engine),
                                       flags.question, &replaced);
-  warn_replaced(replaced);
+  warn_replaced(flags.system.empty() ? "the question" : "the question or --system", replaced);
   return prompt;
 }
 
@@ -72,7 +87,7 @@ std::vector<int32_t> compose_before_question(const PromptFlags& flags,
   };
   size_t replaced = 0;
   std::vector<int32_t> tokens = tokens_before_question(engine.tokenizer(), asking, &replaced);
-  warn_replaced(replaced);
+  warn_replaced("--system", replaced);
   if (tokens.empty()) user_error("the texts give no tokens that stay whatever is asked");
   return tokens;
 }

@@ -16,6 +16,8 @@ struct PromptFormFlags {
   bool raw = false;
 
   void add_to(CLI::App& app);
+  /// Throws UserError where one flag leaves another without effect.
+  void check() const;
 };
 
 inline constexpr const char* kPromptFormGroup = "Prompt form";
@@ -27,14 +29,15 @@ struct PromptFlags {
   PromptFormFlags form;
 
   void add_to(CLI::App& app);
+  void check() const;  ///< as PromptFormFlags::check()
 };
 
 /// Throws the UserError of a prompt without text.
 [[noreturn]] void refuse_empty_prompt();
 
 /// The first turn: system message, documents and question in the model's template, or with --raw
-/// the bare text, in which control tokens are recognised. Warns about broken UTF-8; throws
-/// UserError when there is no text at all.
+/// the bare text, in which control tokens are recognised. Warns about broken UTF-8 beside
+/// the documents; throws UserError when there is no text at all.
 PromptTokens compose_prompt(const PromptFlags& flags, const std::vector<std::string>& documents,
                             const Engine& engine);
 

@@ -50,8 +50,9 @@ std::string chosen_format(const ReportFlags& flags) {
   if (flags.output.empty() || ending == ".md") return "md";
   if (ending == ".html" || ending == ".htm") return "html";
   if (ending == ".csv") return "csv";
-  user_error("-o {}: what to write is not clear: end it in .html, .md or .csv, or give --format",
-             flags.output);
+  user_error(
+      "-o {}: what to write is not clear: end it in .html, .md or .csv, or give --format or --json",
+      flags.output);
 }
 
 void put(const ReportFlags& flags, const std::string& text) {
@@ -60,6 +61,7 @@ void put(const ReportFlags& flags, const std::string& text) {
     return;
   }
   write_text(flags.output, text);
+  if (flags.json) return;
   std::fprintf(stderr, "%s: %zu KB\n", flags.output.c_str(), (text.size() + 999) / 1000);
 }
 
@@ -67,9 +69,9 @@ void put_comparison(const ReportFlags& flags, const Results& results,
                     const std::vector<std::pair<size_t, size_t>>& pairs, const std::string& what) {
   const Comparison comparison = compare_series(results, pairs);
   if (flags.json) {
-    print_json({{"what", what},
-                {"notes", comparison_notes(comparison)},
-                {"differences", json_comparison(results, comparison)}});
+    put(flags, json_text({{"what", what},
+                          {"notes", comparison_notes(comparison)},
+                          {"differences", json_comparison(results, comparison)}}));
   } else {
     if (chosen_format(flags) != "md")
       user_error("a comparison is written as Markdown or with --json");
@@ -80,6 +82,8 @@ void put_comparison(const ReportFlags& flags, const Results& results,
 int run(const ReportFlags& flags) {
   const bool compares = !flags.compare.empty();
   if (compares && !flags.against.empty()) user_error("--compare and --against exclude each other");
+  if (flags.json && !flags.format.empty())
+    user_error("--format {}: does not go with --json, which is another format", flags.format);
   const bool runs_compared = compares && flags.folders.empty();
   const std::vector<std::string>& given = runs_compared ? flags.compare : flags.folders;
   if (given.empty()) user_error("no folder of 'longhaul eval' is given");
@@ -94,7 +98,7 @@ int run(const ReportFlags& flags) {
     put_comparison(flags, results, pairs_against(results, flags.against),
                    "All methods against " + flags.against);
   } else if (flags.json) {
-    print_json(json_report(results));
+    put(flags, json_text(json_report(results)));
   } else {
     const std::string format = chosen_format(flags);
     put(flags, format == "html"  ? html_report(results)
@@ -111,7 +115,7 @@ Command add_report_command(CLI::App& program) {
   auto flags = std::make_shared<ReportFlags>();
   app->add_option("DIR", flags->folders, "Folders of 'longhaul eval'")->type_name("");
   add_text(*app, "-o,--output", flags->output, "FILE",
-           "Write there (.html, .md or .csv); else to standard output");
+           "Write there (.html, .md or .csv; JSON with --json); else to standard output");
   add_choice(*app, "--format", flags->format, {"html", "md", "csv"},
              "What to write; else by the file's ending, else md");
   app->add_option("--compare", flags->compare,
@@ -122,7 +126,7 @@ Command add_report_command(CLI::App& program) {
            "Which differences of all methods of DIR from this one are real");
   add_text(*app, "--pictures", flags->pictures, "FOLDER",
            "Write every chart there as an SVG file too");
-  app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->add_flag("--json", flags->json, "One JSON object, on standard output or in FILE");
   app->footer(
       "Examples:\n"
       "  longhaul report results -o report.html\n"

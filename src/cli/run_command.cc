@@ -57,6 +57,7 @@ void RunFlags::check() const {
   if (interactive && json) user_error("--json: does not go with -i");
   if (interactive && prompt.form.raw)
     user_error("--raw: does not go with -i, a chat needs a template");
+  prompt.check();
   size_t from_stdin = 0;
   for (const std::string& file : prompt.files) from_stdin += file == "-" ? 1 : 0;
   if (interactive && from_stdin > 0)

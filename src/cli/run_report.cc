@@ -16,6 +16,7 @@ namespace {
 
 std::string prompt_line(const PromptReading& r) {
   std::string line = with_commas(r.tokens) + " tokens";
+  if (r.finished && r.read == 0) return line + ", all of them reused";
   if (r.reused > 0) line += fmt::format(", {} reused", with_commas(r.reused));
   const std::string read = with_commas(r.read), time = format_seconds(r.seconds);
   line += r.finished ? fmt::format(", {} read in {}", read, time)
@@ -88,7 +89,6 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"reused_tokens", facts.reading.reused},
       {"read_tokens", facts.reading.read},
       {"loaded_tokens", facts.loaded_tokens},
-      {"session_load_seconds", facts.session_load_seconds},
       {"prefill_seconds", facts.reading.seconds},
       {"prefill_tokens_per_second", facts.reading.tokens_per_second()},
       {"first_token_seconds", facts.first_token_seconds},
@@ -105,6 +105,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"bf16_products", multiplies_in_bf16(session.options().compute)},
       {"threads", thread_count()},
   };
+  if (facts.loaded_tokens > 0) json["session_load_seconds"] = facts.session_load_seconds;
   if (facts.seed) json["seed"] = *facts.seed;
   return json;
 }

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/units.h"
 #include "cli/flags.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -27,6 +31,23 @@ std::vector<std::string_view> methods_for(const ModelShape& shape, int64_t token
     if (goes_to(info, shape, tokens)) names.push_back(info.name);
   }
   return names;
+}
+
+bool is_method(const std::string& name) {
+  const auto all = attention_methods();
+  return std::any_of(all.begin(), all.end(), [&](const MethodInfo& m) { return m.name == name; });
+}
+
+/// A list of methods where one is wanted. What does not begin with a method's name may be an option
+/// without its value: the method's own message tells more.
+void refuse_list(const std::string& attention) {
+  const std::vector<std::string> methods = split_methods(attention);
+  for (const std::string& method : methods) {
+    if (!is_method(method.substr(0, method.find(':')))) return;
+  }
+  if (methods.size() < 2) return;
+  user_error("--attention {}: this command takes one method; eval and bench take several",
+             printable(attention));
 }
 
 }  // namespace
@@ -58,6 +79,7 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
 }
 
 SessionOptions SessionFlags::options() const {
+  refuse_list(attention);
   SessionOptions options;
   options.attention = MethodSpec::parse(attention);
   options.kv_type = *dtype_from_name(kv_type);
@@ -105,7 +127,7 @@ bool warn_beyond_training(const Engine& engine, const SessionOptions& options, i
   warn(
       "{} tokens are more than the {} that this model was trained for: with {} attention expect "
       "wrong answers; {}",
-      tokens, longest, method.info().name, advice);
+      with_commas(tokens), with_commas(longest), method.info().name, advice);
   return true;
 }
 

@@ -20,7 +20,7 @@ struct SessionFlags {
   /// Commands that give --attention and --ctx another meaning leave them out.
   enum class Set { kAll, kWithoutContext, kWithoutAttentionAndContext };
   void add_to(CLI::App& app, Set set = Set::kAll);
-  /// Throws UserError for an unknown method or option.
+  /// Throws UserError for an unknown method or option, and for several methods.
   SessionOptions options() const;
 };
 

@@ -20,12 +20,8 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
-std::vector<std::string> commands_of(const CLI::App& program) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
+std::vector<const CLI::App*> commands_of(const CLI::App& program) {
+  return program.get_subcommands([](const CLI::App*) { return true; });
 }
 
 std::string unexpected_line(const CLI::App& app, const std::string& argument) {
@@ -38,17 +34,73 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
     }
     return fmt::format("unknown flag {}{}", printable(flag), hint);
   }
-  if (command.empty()) {
-    const std::string hint = nearest_name_hint(argument, commands_of(app));
-    return fmt::format("unknown command {}{}", printable(argument),
-                       hint.empty() ? " (see 'longhaul --help')" : hint);
-  }
+  if (command.empty()) return unknown_command_line(app, argument);
   const std::string hint =
       app.get_name() == "run" ? "; quote the question and put -p before it" : "";
   return fmt::format("{}: unexpected argument {}{}", command, printable(argument), hint);
 }
 
+/// The flag of an argument where it takes a value, and the part of the argument behind it.
+struct FlagWithValue {
+  const CLI::Option* option = nullptr;
+  std::string name, rest;
+};
+
+/// "--name=rest".
+FlagWithValue long_flag(const CLI::App& app, const std::string& argument) {
+  const size_t equals = std::min(argument.find('='), argument.size());
+  const std::string name = argument.substr(0, equals);
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr || option->get_items_expected_max() == 0) return {};
+  return {option, name, argument.substr(std::min(equals + 1, argument.size()))};
+}
+
+/// "-nrest", and "-qnrest" where q takes none.
+FlagWithValue short_flag(const CLI::App& app, const std::string& argument) {
+  for (size_t i = 1; i < argument.size(); ++i) {
+    const std::string name{'-', argument[i]};
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) return {};
+    if (option->get_items_expected_max() > 0) return {option, name, argument.substr(i + 1)};
+  }
+  return {};
+}
+
 }  // namespace
+
+const CLI::App* find_command(const CLI::App& program, const std::string& name) {
+  for (const CLI::App* command : commands_of(program)) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
+std::string unknown_command_line(const CLI::App& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands_of(program)) names.push_back(command->get_name());
+  const std::string hint = nearest_name_hint(name, names);
+  return fmt::format("unknown command {}{}", printable(name),
+                     hint.empty() ? " (see 'longhaul --help')" : hint);
+}
+
+std::string equals_problem(const CLI::App& program, std::span<const char* const> arguments) {
+  const CLI::App* app = arguments.empty() ? nullptr : find_command(program, arguments[0]);
+  if (app == nullptr) return "";
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i];
+    if (argument == "--") return "";
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    const bool is_long = argument[1] == '-';
+    const FlagWithValue flag = is_long ? long_flag(*app, argument) : short_flag(*app, argument);
+    if (flag.option == nullptr) continue;
+    if (!is_long && flag.rest.starts_with('=')) {
+      return fmt::format("{}: a flag of one letter takes its value without '=', as in {} {}",
+                         printable(argument), flag.name, flag.option->get_type_name());
+    }
+    if (flag.rest.empty()) ++i;  // the next argument is the value, whatever it looks like
+  }
+  return "";
+}
 
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error) {
   const auto parsed = program.get_subcommands();
@@ -60,7 +112,12 @@ std::string usage_error_line(const CLI::App& program, const CLI::ParseError& err
   const std::string name = error.get_name();
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
-  if (name == "ArgumentMismatch") return what.substr(0, what.find(':')) + ": a value is missing";
+  if (name == "ArgumentMismatch") {
+    const size_t colon = std::min(what.find(':'), what.size());
+    const bool too_many = what.compare(colon, 10, ": At Most ") == 0;
+    return what.substr(0, colon) +
+           (too_many ? ": is given more than once" : ": a value is missing");
+  }
   const std::string command =
       &app == &program ? std::string("longhaul") : "longhaul " + app.get_name();
   if (name == "RequiredError")

@@ -1,6 +1,7 @@
 #pragma once
 // What was wrong with the command line, in one line.
 
+#include <span>
 #include <string>
 
 #include "cli/cli11_names.h"
@@ -9,5 +10,14 @@ namespace longhaul {
 
 /// Names the flag or argument, and the flag or command that was probably meant.
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error);
+
+/// "-n=3" among `arguments`, which begin with the command: the parser would take "=3" for the
+/// value. Empty where there is none.
+std::string equals_problem(const CLI::App& program, std::span<const char* const> arguments);
+
+/// Null where there is none of this name.
+const CLI::App* find_command(const CLI::App& program, const std::string& name);
+/// With the command that was probably meant.
+std::string unknown_command_line(const CLI::App& program, const std::string& name);
 
 }  // namespace longhaul

@@ -19,6 +19,11 @@ TEST(NearestName, FindsSlipsOfTheFingers) {
   EXPECT_EQ(nearest_name("duo", kNames), "duo");
 }
 
+TEST(NearestName, CaseDoesNotCount) {
+  EXPECT_EQ(nearest_name("SnapKV", kNames), "snapkv");
+  EXPECT_EQ(nearest_name("DNESE", kNames), "dense");
+}
+
 TEST(NearestName, SaysNothingRatherThanNonsense) {
   EXPECT_EQ(nearest_name("transformer", kNames), "");
   EXPECT_EQ(nearest_name("", kNames), "");

@@ -19,5 +19,15 @@ TEST(Arguments, OneMayHaveTheNameOfACommand) {
   EXPECT_TRUE(refused(program.run({"report", "pull"}), {"pull: is no folder"}));
 }
 
+TEST(Arguments, AValueMayLookLikeAFlagWithEquals) {
+  for (const Program::Arguments& question :
+       {Program::Arguments{"-p", "-n=3"}, {"--prompt", "-n=3"}, {"--prompt=-n=3"}, {"-p-n=3"}}) {
+    Program::Arguments run{"run", "--json", "-n", "0"};
+    run.insert(run.end(), question.begin(), question.end());
+    const Outcome o = Program().run(run);
+    EXPECT_EQ(o.status, 0) << question.front() << ": " << o.err;
+  }
+}
+
 }  // namespace
 }  // namespace longhaul

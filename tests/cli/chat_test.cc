@@ -42,6 +42,16 @@ TEST(Chat, GoesOnAfterAnErrorAndClears) {
   EXPECT_TRUE(has(o.out, {"The pass key is 58213."}));
 }
 
+TEST(Chat, AWordWithASlashIsACommand) {
+  const Outcome o = Program().run({"run", "-i", "-n", "0"},
+                                  "/foo\n /help \nWhat is /foo?\n/foo or /bar?\n/quit\nHello\n");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(has(o.err, {"unknown command /foo; /help lists them\n", "/clear forgets"}));
+  const size_t first = o.err.find(" tokens read"), last = o.err.rfind(" tokens read");
+  ASSERT_LT(first, last) << "two questions: " << o.err;
+  EXPECT_EQ(o.err.find(" tokens read", first + 1), last) << o.err;
+}
+
 TEST(Chat, TellsWhatReadingTheTextsCostAndThenEachTurn) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));

@@ -24,6 +24,27 @@ TEST(Commands, HelpShowsAnExample) {
   EXPECT_TRUE(has(Program().run({"--version"}).out, {"longhaul 0."}));
 }
 
+TEST(Commands, HelpIsAlsoACommand) {
+  EXPECT_EQ(Program().run({"help"}).out, Program().run({"--help"}).out);
+  for (const char* command : {"run", "eval", "help"}) {
+    const Outcome o = Program().run({"help", command});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out, Program().run({command, "--help"}).out);
+  }
+}
+
+TEST(Commands, BenchTellsWhatItMeasuresUnlessItIsToBeQuiet) {
+  Program::Arguments bench{"bench",    "--prompt", "1100",    "--gen", "0",
+                           "--repeat", "1",        "--depth", "0",     "--no-machine"};
+  Outcome o = Program().run(bench);
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err, "dense: prefill of 1,100 tokens ...\n");
+  bench.emplace_back("-q");
+  o = Program().run(bench);
+  EXPECT_TRUE(has(o.out, {"prefill", "1,100"}));
+  EXPECT_EQ(o.err, "");
+}
+
 TEST(Commands, BenchMeasures) {
   const Outcome o = Program().run({"bench", "--prompt", "100,200", "--gen", "4", "--depth", "70,0",
                                    "--repeat", "2", "--no-machine", "--json"});

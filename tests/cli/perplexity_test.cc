@@ -37,5 +37,13 @@ TEST(Perplexity, ScoresWithEveryMethodOfTheRegistry) {
   }
 }
 
+TEST(Perplexity, OneWindowIsOne) {
+  Program program;
+  const auto file = program.folder().write("text.txt", "The harbour was quiet.");
+  const Outcome o = program.run({"perplexity", file});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(testing_support::has(o.out, {", 1 window of 2,048 every 2,048\n"}));
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -7,6 +7,7 @@
 namespace longhaul {
 namespace {
 
+using testing_support::has;
 using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
@@ -31,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(
     Flags, BadCalls,
     ::testing::Values(
         BadCall{{"rnu"}, "unknown command 'rnu'", "did you mean 'run'?"},
-        BadCall{{"help"}, "unknown command 'help'", "longhaul --help"},
+        BadCall{{"help", "rnu"}, "unknown command 'rnu'", "did you mean 'run'?"},
+        BadCall{{"transformer"}, "unknown command 'transformer'", "longhaul --help"},
         BadCall{{"--verion"}, "unknown flag '--verion'", "did you mean '--version'?"},
         BadCall{{"run", "--tmep", "1"}, "unknown flag '--tmep'", "did you mean '--temp'?"},
         BadCall{{"run", "--chat-tempalte=x"}, "'--chat-tempalte'", "'--chat-template'?"},
@@ -48,8 +50,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--repeat-last", "x"}, "--repeat-last: 'x'", "whole number"},
         BadCall{{"run", "-p", "x", "--seed", "-3"}, "--seed: '-3'", "whole number"},
         BadCall{{"run", "-p", "x", "-n", "-2"}, "--tokens: '-2'", "at least -1"},
-        BadCall{{"run", "-p", "x", "-n=3x"}, "--tokens: '=3x'", "without '=', as in -n 3"},
-        BadCall{{"run", "-p", "x", "-t=2"}, "--threads: '=2'", "without '='"},
+        BadCall{{"run", "-p", "x", "-n=3x"}, "'-n=3x'", "without '=', as in -n N"},
+        BadCall{{"run", "-p", "x", "-qt=2"}, "'-qt=2'", "without '=', as in -t N"},
+        BadCall{{"run", "-m=nano", "-p", "x"}, "'-m=nano'", "as in -m MODEL"},
+        BadCall{{"run", "-f=x.txt"}, "'-f=x.txt'", "as in -f FILE"},
+        BadCall{{"run", "-p=What?"}, "'-p=What?'", "as in -p TEXT"},
+        BadCall{{"run", "-p", "a", "-p", "b"}, "--prompt", "given more than once"},
+        BadCall{{"run", "-p", "x", "--system", "a", "--system", "b"}, "--system", "more than once"},
+        BadCall{{"run", "-p", "x", "--raw", "--system", "y"}, "--system", "--raw"},
+        BadCall{{"run", "-p", "x", "--raw", "--chat-template", "phi3"}, "-template phi3", "--raw"},
         BadCall{{"run", "-p", "x", "--chunk", "99999999999999999999"}, "--chunk:", "whole number"},
         BadCall{{"run", "-p", "x", "--ctx", "12k"}, "--ctx: '12k'", "whole number"},
         BadCall{{"run", "-p", "x", "--threads", "two"}, "--threads: 'two'", "whole number"},
@@ -60,8 +69,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--memory-limit", "1M"}, "--memory-limit", "1.0 MiB"},
         BadCall{{"run", "-p", "x", "--chat-template", "foo"}, "--chat-template: 'foo'", "chatml"},
         BadCall{{"run", "-p", "x", "--attention", "desne"}, "'desne'", "'dense'"},
+        BadCall{{"run", "-p", "x", "--attention", "SnapKV"}, "'SnapKV'", "did you mean 'snapkv'?"},
+        BadCall{{"run", "-p", "x", "--attention", ""}, "--attention", "name is missing"},
+        BadCall{{"run", "-p", "x", "--attention", "snapkv,dense"}, "one method", "eval and bench"},
+        BadCall{{"run", "-p", "x", "--attention", "tova:sink=1,dense"}, "one method", "bench"},
+        BadCall{{"run", "-p", "x", "--attention", "tova:stride=1,sink"}, "'sink'", "sink=VALUE"},
         BadCall{{"run", "-p", "x", "--attention", "dense:k=1"}, "--attention dense", "'k'"},
         BadCall{{"run", "-p", "x", "--attention", "tova:sink=9"}, "tova: sink", "mode=official"},
+        BadCall{{"run", "-p", "x", "--attention", "snapkv:capacity=1"}, "to 16,777,216", "from 2"},
         BadCall{{"bench", "--attention", "h2o:mode=oneshot,sink=9"}, "h2o: sink", "mode=oneshot"},
         BadCall{{"run", "-p", "x", "--load", "/no/such"}, "/no/such", "No such file"},
         BadCall{{"run", "-p", "x", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
@@ -81,11 +96,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"perplexity", "/etc/passwd", "--ctx", "8", "--stride", "9"}, "--stride 9", "8"},
         BadCall{{"perplexity", "/etc/passwd", "--ctx", "8", "--prefill", "8"}, "--prefill 8", "8"},
         BadCall{{"perplexity", "/etc/passwd", "--attention", "citrus"}, "citrus", "--instruction"},
+        BadCall{{"perplexity", "/etc/passwd", "--instruction", "x"}, "--instruction", "dense"},
         BadCall{{"run", "-f", "/etc/passwd", "--attention", "citrus"}, "instruction", "-p"},
         BadCall{{"bench", "--prompt", "512,x"}, "--prompt: 'x'", "whole number"},
         BadCall{{"bench", "--prompt", "0"}, "--prompt: '0'", "from 1"},
         BadCall{{"bench", "--depth", ""}, "--depth: ''", "whole number"},
-        BadCall{{"bench", "--repeat", "0"}, "--repeat: '0'", "from 1"},
+        BadCall{{"bench", "--repeat", "0"}, "--repeat: '0'", "from 1 to 1,000"},
         BadCall{{"bench", "--attention", "dense,foo"}, "'foo'", "dense"},
         BadCall{{"inspect"}, "model", "longhaul inspect --help"},
         BadCall{{"inspect", "/etc/hostname"}, "/etc/hostname", ""},
@@ -116,12 +132,30 @@ TEST(Refusals, FilesThatAreNoText) {
            {std::string("PK\3\4", 4), "convert it first: pandoc -t plain "},
            {"{\\rtf1", "pandoc -f rtf"},
            {"\x1f\x8b\x08", "gunzip -c"},
-           {"GGUF", "a model, not text"}}) {
+           {"GGUF", "a model, not text"},
+           {"LNGHULVK", "a session file: give it to --load"}}) {
     const auto file = program.folder().write("other", begins + "more");
     EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x"}), {"other: this is", what}));
   }
   EXPECT_TRUE(refused(program.run({"run", "-f", "/tmp", "-p", "x"}), {"/tmp", "folder"}));
   EXPECT_TRUE(refused(program.run({"run", "-f", "/no/such", "-p", "x"}), {"/no/such"}));
+}
+
+TEST(Refusals, Utf16WithoutAByteOrderMarkIsToldFromATextWithZeros) {
+  Program program;
+  const auto read = [&](const std::string& bytes) {
+    const auto file = program.folder().write("wide.txt", bytes);
+    return program.run({"tokenize", "-f", file, "--count"});
+  };
+  EXPECT_TRUE(refused(read(std::string("G\0r\0\xfc\0\xdf\0e\0\x13\x20", 12)),
+                      {"wide.txt: this is UTF-16 without", "iconv -f UTF-16LE -t UTF-8 "}));
+  EXPECT_TRUE(refused(read(std::string("\0h\0i\0!", 6)), {"iconv -f UTF-16BE"}));
+  for (const std::string& bytes :
+       {std::string("one\0zero", 8), std::string("a\0\0\0b\0\0\0", 8), std::string(64, '\0')}) {
+    const Outcome o = read(bytes);
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(has(o.err, {"warning: ", "wide.txt: holds zero bytes"}));
+  }
 }
 
 TEST(Refusals, DamagedModels) {

@@ -42,6 +42,19 @@ TEST_F(ReportCommand, FormatFollowsTheFlagTheEndingAndTheTerminal) {
   EXPECT_TRUE(has(Program().run({"report", "--help"}).out, {"Example", "longhaul report"}));
 }
 
+TEST_F(ReportCommand, JsonGoesWhereItIsAskedFor) {
+  const std::string file = (maker_.folder().path() / "report.json").string();
+  const Outcome o = Program().run({"report", run_, "--json", "-o", file});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(o.err, "");
+  EXPECT_EQ(contents(file), Program().run({"report", run_, "--json"}).out);
+  ASSERT_EQ(Program().run({"report", run_, "--json", "--against", "dense", "-o", file}).status, 0);
+  EXPECT_EQ(nlohmann::json::parse(contents(file))["what"], "All methods against dense");
+  EXPECT_TRUE(refused(Program().run({"report", run_, "--json", "--format", "html"}),
+                      {"--format html", "--json"}));
+}
+
 TEST_F(ReportCommand, PicturesAreFilesOfTheirOwn) {
   const auto folder = maker_.folder().path() / "pictures";
   ASSERT_EQ(Program().run({"report", run_, "--pictures", folder.string()}).status, 0);

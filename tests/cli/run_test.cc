@@ -52,6 +52,7 @@ TEST(Run, JsonHoldsTextAndFigures) {
   EXPECT_EQ(json["stop_reason"], "end_of_reply");
   EXPECT_EQ(json["attention"], "dense");
   EXPECT_EQ(json["reused_tokens"], 0);
+  EXPECT_FALSE(json.contains("session_load_seconds")) << "nothing was loaded";
   for (const char* key : {"prompt_tokens", "prefill_tokens_per_second", "first_token_seconds",
                           "decode_tokens_per_second", "kv_bytes", "peak_rss_bytes"}) {
     EXPECT_GT(json[key].get<double>(), 0) << key;
@@ -61,6 +62,19 @@ TEST(Run, JsonHoldsTextAndFigures) {
   const size_t tokens = json["context_tokens"];
   EXPECT_GE(json["kv_bytes"].get<size_t>(), tokens * per_token);
   EXPECT_LE(json["kv_bytes"].get<size_t>(), (tokens + 64) * per_token);
+}
+
+TEST(Run, JsonTellsHowLongLoadingTook) {
+  Program program;
+  const std::string session = program.folder().path() / "hello.session";
+  const Program::Arguments ask{"run", "--json", "-n", "0", "-p", "Hello"};
+  const auto with = [&](const char* flag) {
+    Program::Arguments all = ask;
+    all.insert(all.end(), {flag, session});
+    return program.run(all);
+  };
+  ASSERT_EQ(with("--save").status, 0);
+  EXPECT_GT(with("--load").json()["session_load_seconds"].get<double>(), 0);
 }
 
 TEST(Run, ChunkThreadsAndKernelsDoNotChangeTheAnswer) {
@@ -158,8 +172,16 @@ TEST(Run, BrokenUtf8IsReplacedWithAWarning) {
   const Outcome o = Program().run({"run", "-f", "-", "-p", kNumberQuestion},
                                   "caf\xe9 au lait, \xff\xff and more. " + long_text());
   EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"warning: ", "not valid UTF-8", "3 "}));
+  EXPECT_TRUE(has(o.err, {"warning: standard input: not valid UTF-8: 3 broken sequences were"}));
   EXPECT_TRUE(has(o.out, {"4827163"}));
+  Program program;
+  const auto good = program.folder().write("good.txt", "caf\u00e9");
+  const auto bad = program.folder().write("bad.txt", "caf\xe9");
+  const std::string err =
+      program.run({"run", "-q", "-f", good, "-f", bad, "-p", "\xff?", "-n", "0"}).err;
+  EXPECT_TRUE(has(err, {"bad.txt: not valid UTF-8: 1 broken sequence was replaced",
+                        "the question: not valid UTF-8: 1 broken sequence was replaced"}));
+  EXPECT_EQ(err.find("good.txt"), std::string::npos) << err;
 }
 
 TEST(Run, WarnsBeyondTheTrainedLength) {
@@ -167,7 +189,7 @@ TEST(Run, WarnsBeyondTheTrainedLength) {
   for (int i = 0; i < 7; ++i) text += long_text();
   const Outcome o = Program().run({"run", "-f", "-", "-n", "0"}, text);
   EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"warning: ", "8192", "dense", "--attention ", "goes further"}));
+  EXPECT_TRUE(has(o.err, {"warning: ", "8,192", "dense", "--attention ", "goes further"}));
   // a method that does, and none that was trained to the same length
   EXPECT_TRUE(has(o.err, {"streamingllm"}));
   EXPECT_EQ(o.err.find("minference"), std::string::npos) << o.err;

@@ -145,17 +145,29 @@ TEST(Terminal, AnEvaluationShowsABarWithTheRunningScore) {
   EXPECT_EQ(program.finish(), 0) << program.seen();
 }
 
-TEST(Terminal, ControlCAtThePromptEndsTheChat) {
-  for (const char* typed : {"", "a line that is not finished, with Grü"}) {
-    Terminal chat(kSilentChat);
-    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
-    if (*typed != 0) {
-      chat.type(typed);
-      ASSERT_TRUE(chat.wait_for("Grü")) << chat.seen();
-    }
+TEST(Terminal, ControlCAtTheEmptyPromptEndsTheChat) {
+  Terminal chat(kSilentChat);
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(kControlC);
+  EXPECT_EQ(chat.finish(), 130) << chat.seen();
+}
+
+TEST(Terminal, ControlCTakesBackAHalfTypedLine) {
+  const std::string line = "Where is the old harbour?";
+  const std::string want = tokens_of(line);
+  Terminal chat(kSilentChat);
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  for (int i = 0; i < 2; ++i) {
+    chat.type("a line that is not finished, with Grü");
+    ASSERT_TRUE(chat.wait_for("Grü")) << chat.seen();
     chat.type(kControlC);
-    EXPECT_EQ(chat.finish(), 130) << chat.seen();
+    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   }
+  chat.type(line + kEnter);
+  ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(kControlC);
+  EXPECT_EQ(chat.finish(), 130) << chat.seen();
 }
 
 }  // namespace
