@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Every comparison with peers that docs/performance.md shows: all.sh [NAME...], see --help.
 set -euo pipefail
+venv=${VENV:+$(realpath -m -- "$VENV")}  # of where the caller stands
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 folder=build/compare
-venv=${VENV:-$folder/venv}
+venv=${venv:-$folder/venv}
 longhaul=build/release/src/cli/longhaul
 
 standard=(--prompt "2048,8192" --depth "512,8192" --gen 32)
@@ -78,6 +79,7 @@ run_one() {
     return 0
   fi
   echo "== $name"
+  rm -f "$folder/tables/$name".{md,json}  # of an earlier run: one that fails leaves none
   if path=$(model_path "$model") && VENV=$venv bench/compare/run.sh -m "$path" "$@" \
     --json "$folder/tables/$name.json" >"$folder/tables/$name.part"; then
     mv "$folder/tables/$name.part" "$folder/tables/$name.md"
