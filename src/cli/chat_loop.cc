@@ -23,6 +23,12 @@ constexpr const char* kHelp =
     "Ctrl-C stops a reply and takes back a half-typed line; where nothing is typed it ends the "
     "chat.\n";
 
+/// "/word"; a question, or a path, has more.
+bool is_command(std::string_view said) {
+  return said.size() > 1 && said[0] == '/' &&
+         said.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 1) == std::string_view::npos;
+}
+
 class Chat {
  public:
   Chat(Session& session, const PromptFlags& prompt, const std::vector<std::string>& documents,
@@ -50,7 +56,7 @@ class Chat {
       }
       const std::string_view said = trim_back(trim_front(*line));
       if (said == "/quit" || said == "/exit") return kExitOk;
-      if (said.starts_with('/') && said.find_first_of(" \t") == std::string_view::npos) {
+      if (is_command(said)) {
         obey(said);
       } else if (!said.empty()) {
         answer(*line);
@@ -59,7 +65,6 @@ class Chat {
   }
 
  private:
-  /// One word that begins with '/': a question has more.
   void obey(std::string_view command) {
     if (command == "/help") {
       std::fputs(kHelp, stderr);
@@ -79,9 +84,7 @@ class Chat {
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
     const std::vector<int32_t> tokens = compose_before_question(prompt_, documents_, engine);
-    const auto held = session_.tokens();  // of a file that was saved with these texts, or a chat
-    if (std::mismatch(tokens.begin(), tokens.end(), held.begin(), held.end()).first != tokens.end())
-      tell_of(read(tokens, 0, reading));
+    tell_of(read(tokens, 0, reading));
   }
 
   RunFacts read(const std::vector<int32_t>& tokens, int64_t instruction, const TurnOptions& turn) {

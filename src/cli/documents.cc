@@ -86,6 +86,8 @@ const OtherFormat* unmarked_utf16(std::string_view text) {
   size_t zeros[2] = {0, 0};  // at even and at odd places
   for (size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
   const size_t side = zeros[1] > zeros[0] ? 1 : 0;
+  constexpr size_t kTelling = 6;  // bytes; fewer may be anything
+  if (begin.size() < kTelling) return nullptr;
   const bool zero_by_turns = zeros[side] > 0 && 10 * zeros[1 - side] <= zeros[side];
   return zero_by_turns && 3 * zeros[side] >= begin.size() ? &kUnmarkedUtf16[side] : nullptr;
 }

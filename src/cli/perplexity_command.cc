@@ -112,14 +112,15 @@ void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& s
 }
 
 /// Without --prefill it stands behind all that is scored.
-void refuse_idle_instruction(const PerplexityFlags& flags, const SessionOptions& session,
-                             const Engine& engine) {
+void warn_of_late_instruction(const PerplexityFlags& flags, const SessionOptions& session,
+                              const Engine& engine) {
   if (flags.prefill > 0 || flags.instruction.empty()) return;
   const auto method = session.attention.make(engine.model().shape);
   if (method->prompt_choice() == PromptChoice::kByInstruction) return;
-  user_error(
-      "--instruction: without --prefill it is for methods that read a text by it, and --attention "
-      "{} does not",
+  warn(
+      "--instruction: without --prefill it stands behind all that is scored, and --attention {} "
+      "does "
+      "not read a text by it",
       session.attention.text());
 }
 
@@ -131,7 +132,7 @@ int run(const PerplexityFlags& flags) {
   const SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file);
   const auto engine = flags.model.open();
-  refuse_idle_instruction(flags, session, *engine);
+  warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);
   // It stands in the middle of a text: no BOS.
   plan.instruction = engine->tokenizer().encode(flags.instruction, {.add_special = false});

@@ -65,7 +65,7 @@ int run(const TokenizeFlags& flags) {
   size_t replaced = 0;
   const auto ids = tokenizer.encode(
       text, {.add_special = !flags.bare, .parse_special = flags.special}, &replaced);
-  warn_replaced("TEXT", replaced);
+  if (flags.file.empty()) warn_replaced("TEXT", replaced);
 
   if (flags.json) {
     std::vector<std::string> pieces;

@@ -69,6 +69,7 @@ PromptReading read_prompt(Session& session, std::span<const int32_t> prompt,
   reading.tokens = static_cast<int64_t>(prompt.size());
   reading.reused = session.reuse_prefix(prompt);
   const auto rest = prompt.subspan(static_cast<size_t>(reading.reused));
+  if (rest.empty()) session.check_room(0, hooks.reply);
   reading.finished = rest.empty() || session.prefill(rest, hooks);
   reading.seconds = watch.seconds();
   reading.read = static_cast<int64_t>(session.tokens().size()) - reading.reused;

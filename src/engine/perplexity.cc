@@ -46,10 +46,10 @@ std::optional<double> score_window(Session& session, std::span<const int32_t> to
   prompt.insert(prompt.end(), plan.instruction.begin(), plan.instruction.end());
   const int64_t total = length + std::ssize(plan.instruction);
 
+  session.check_room(total, 0);
   PrefillHooks pass;
   pass.cancel = hooks.cancel;
   pass.instruction = std::ssize(plan.instruction);
-  pass.reply = length - in_prompt;
   if (plan.prefill == 0) pass.all_logits = std::ref(scorer);
   if (hooks.progress) {
     pass.progress = [&](int64_t read, int64_t) { hooks.progress(read, total, {}); };

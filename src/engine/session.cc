@@ -46,10 +46,14 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   const KvLayout& layout = store().layout();
   MemoryForecast f;
   f.weights = engine->weight_bytes();
-  f.kv =
-      method->keeps_replies()  // earlier ones too, until a prompt's first cut
-          ? method->most_kv_bytes(layout, read, chunk) + layout.bytes_for(reply) + store().bytes()
-          : method->most_kv_bytes(layout, read + reply, chunk);
+  if (method->keeps_replies()) {  // earlier ones too, until a prompt's first cut
+    const size_t everything =
+        layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
+    f.kv = std::min(everything, method->most_kv_bytes(layout, read, chunk) +
+                                    layout.bytes_for(reply) + store().bytes());
+  } else {
+    f.kv = method->most_kv_bytes(layout, read + reply, chunk);
+  }
   f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
                                      options.compute);
   return f;
@@ -160,6 +164,8 @@ std::span<const float> Session::logits() const { return state_->logits; }
 const KvStore& Session::store() const { return state_->store(); }
 void Session::observe(AttentionObserver observer) { state_->decoder.observe(std::move(observer)); }
 MemoryForecast Session::forecast(int64_t tokens) const { return state_->forecast(tokens); }
+
+void Session::check_room(int64_t tokens, int64_t reply) const { state_->check_fits(tokens, reply); }
 
 bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
   State& s = *state_;

@@ -74,6 +74,10 @@ class Session {
   /// What reading `tokens` more will need in all.
   MemoryForecast forecast(int64_t tokens) const;
 
+  /// Throws UserError where `tokens` more, and a reply of up to `reply`, pass `context` or the
+  /// memory limit.
+  void check_room(int64_t tokens, int64_t reply) const;
+
   /// Reads tokens. Returns false when it was cancelled between passes (what was kept stays).
   /// Throws UserError when they pass `context`, or the forecast passes the memory limit; nothing
   /// has changed then. Where a pass throws (a full disk), the session forgets everything.

@@ -45,7 +45,7 @@ ordered_json groups_json(const Results& results) {
       for (const GroupRow& row : table.rows) {
         for (const auto& [series, cell] : row.cells) {
           rows.push_back(cell_json(results, {variant, table.length, series}, cell));
-          rows.back()["group"] = row.group.empty() ? "(none)" : row.group;  // "": the whole cell
+          rows.back()["group"] = row.group.empty() ? ordered_json() : ordered_json(row.group);
         }
       }
     }
@@ -79,7 +79,10 @@ std::string csv_report(const Results& results) {
     fields["group"] = "";
     out += csv_line(fields);
   }
-  for (const ordered_json& fields : groups_json(results)) out += csv_line(fields);
+  for (ordered_json fields : groups_json(results)) {
+    if (fields["group"].is_null()) fields["group"] = "(none)";  // "" is the whole cell
+    out += csv_line(fields);
+  }
   return out;
 }
 

@@ -45,5 +45,21 @@ TEST(Perplexity, OneWindowIsOne) {
   EXPECT_TRUE(testing_support::has(o.out, {", 1 window of 2,048 every 2,048\n"}));
 }
 
+TEST(Perplexity, WarnsWhereWhatIsAskedForChangesNothing) {
+  Program program;
+  const auto file = program.folder().write("text.txt", "The harbour was quiet.");
+  const auto err = [&](Program::Arguments more) {
+    more.insert(more.begin(), {"perplexity", file});
+    const Outcome o = program.run(more);
+    EXPECT_EQ(o.status, 0);
+    return o.err;
+  };
+  using testing_support::has;
+  EXPECT_TRUE(has(err({"--instruction", "Why?"}), {"warning: --instruction", "dense"}));
+  EXPECT_TRUE(has(err({"--attention", "snapkv"}), {"warning: --attention snapkv", "--prefill"}));
+  EXPECT_EQ(err({"--attention", "citrus", "--instruction", "Why?"}).find("warning"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace longhaul

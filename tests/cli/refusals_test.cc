@@ -96,7 +96,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"perplexity", "/etc/passwd", "--ctx", "8", "--stride", "9"}, "--stride 9", "8"},
         BadCall{{"perplexity", "/etc/passwd", "--ctx", "8", "--prefill", "8"}, "--prefill 8", "8"},
         BadCall{{"perplexity", "/etc/passwd", "--attention", "citrus"}, "citrus", "--instruction"},
-        BadCall{{"perplexity", "/etc/passwd", "--instruction", "x"}, "--instruction", "dense"},
         BadCall{{"run", "-f", "/etc/passwd", "--attention", "citrus"}, "instruction", "-p"},
         BadCall{{"bench", "--prompt", "512,x"}, "--prompt: 'x'", "whole number"},
         BadCall{{"bench", "--prompt", "0"}, "--prompt: '0'", "from 1"},

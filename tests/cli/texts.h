@@ -18,11 +18,11 @@ inline std::string long_text() {
   return text;
 }
 
-/// As a report tells that this many tokens, below 10,000, were there already.
-inline std::string reused_line(int64_t tokens) {
-  const std::string digits = std::to_string(tokens);
+/// A count below a million as reports print it.
+inline std::string with_comma(int64_t count) {
+  const std::string digits = std::to_string(count);
   const size_t head = digits.size() > 3 ? digits.size() - 3 : 0;
-  return (head > 0 ? digits.substr(0, head) + "," : "") + digits.substr(head) + " reused";
+  return (head > 0 ? digits.substr(0, head) + "," : "") + digits.substr(head);
 }
 
 inline constexpr const char* kNumberQuestion =

@@ -129,12 +129,13 @@ TEST_F(Groups, AreLinesOfTheCsvAndAListOfTheJson) {
   const Results& r = results_of({calls()});
   const std::string csv = csv_report(r);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 + 6);
-  EXPECT_TRUE(has(csv, {",kv_bytes,pairs_share,group\n", ",1048576.0,1.0,\n",
-                        ",1048576.0,1.0,2 calls\n", ",262144.0,0.25,10 calls\n"}));
+  EXPECT_TRUE(
+      has(csv, {",kv_bytes,pairs_share,group\n", ",1048576.0,1.0,\n", ",1048576.0,1.0,(none)\n",
+                ",1048576.0,1.0,2 calls\n", ",262144.0,0.25,10 calls\n"}));
   const auto json = json_report(r);
   EXPECT_EQ(json["cells"].size(), 2u);
   ASSERT_EQ(json["groups"].size(), 6u);
-  EXPECT_EQ(json["groups"][0]["group"], "(none)");
+  EXPECT_TRUE(json["groups"][0]["group"].is_null());
   EXPECT_EQ(json["groups"][3]["group"], "2 calls");
   EXPECT_EQ(json["groups"][3]["method"], "snapkv:capacity=64");
   EXPECT_EQ(json["groups"][3]["mean"], 0.5);
