@@ -51,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"samples", 20},
       {"openings", "both"},
       {"conditions", {{"seed", 7}}}};
-  attempt([&] { begin_run(fuzzing::folder(), now); });
+  attempt([&] { write_run(fuzzing::folder(), continued_run(fuzzing::folder(), now)); });
   return 0;
 }

@@ -79,7 +79,4 @@ std::string other_builds(const std::filesystem::path& folder, const nlohmann::or
 /// `folder`/run.json.
 void write_run(const std::filesystem::path& folder, nlohmann::ordered_json run);
 
-/// Makes the folder; write_run() of the run, or of the continued one where there is one.
-void begin_run(const std::filesystem::path& folder, const nlohmann::ordered_json& run);
-
 }  // namespace longhaul

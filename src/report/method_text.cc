@@ -6,15 +6,13 @@
 
 namespace longhaul {
 
-bool is_control(std::string_view method) { return of_control(method); }
-
 std::string_view method_name(std::string_view method) {
-  return is_control(method) ? method : method.substr(0, method.find(':'));
+  return of_control(method) ? method : method.substr(0, method.find(':'));
 }
 
 std::vector<std::string_view> method_options(std::string_view method) {
   std::vector<std::string_view> options;
-  if (is_control(method)) return options;
+  if (of_control(method)) return options;
   for (size_t at = method.find(':'); at != std::string_view::npos;) {  // at a ':' or ','
     const size_t comma = method.find(',', at + 1);
     options.push_back(method.substr(at + 1, comma - at - 1));
@@ -24,7 +22,7 @@ std::vector<std::string_view> method_options(std::string_view method) {
 }
 
 std::string short_method(std::string_view method, std::span<const std::string> all) {
-  if (is_control(method)) return std::string(method.substr(kControlPrefix.size()));
+  if (of_control(method)) return std::string(method.substr(kControlPrefix.size()));
   const std::string_view name = method_name(method);
   std::string text(name);
   for (const std::string_view option : method_options(method)) {

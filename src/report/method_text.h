@@ -9,8 +9,6 @@
 
 namespace longhaul {
 
-bool is_control(std::string_view method);
-
 /// Without its options; a control's whole text.
 std::string_view method_name(std::string_view method);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/median.h"
+#include "eval/record.h"
 #include "report/method_text.h"
 
 namespace longhaul {
@@ -31,7 +32,7 @@ std::vector<std::string> methods_of(const RunFolder& run) {
     if (answered.contains(method) && seen.insert(method).second) found.push_back(method);
   }
   std::stable_sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) {
-    const auto rank = [](const std::string& m) { return is_control(m) ? 2 : m == "dense" ? 0 : 1; };
+    const auto rank = [](const std::string& m) { return of_control(m) ? 2 : m == "dense" ? 0 : 1; };
     return rank(a) < rank(b);
   });
   return found;
@@ -121,7 +122,7 @@ Results::Results(std::span<const RunFolder> runs) : runs_(runs) {
 void Results::find_series() {
   for (size_t run = 0; run < runs_.size(); ++run) {
     for (const std::string& method : methods_of(runs_[run])) {
-      series_.push_back({run, method, method, is_control(method)});
+      series_.push_back({run, method, method, of_control(method)});
     }
   }
   std::stable_sort(series_.begin(), series_.end(),

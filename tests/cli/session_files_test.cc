@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "attention/registry.h"
+#include "base/units.h"
 #include "cli/program.h"
 #include "cli/texts.h"
 
@@ -59,7 +60,7 @@ TEST(SessionFiles, ATextThatWasReadIsNotReadAgainWithAnyMethod) {
     o = program.run({"run", "-i", "--attention", name, "-f", file, "--load", session, "-n", "2"},
                     std::string(kNumberQuestion) + "\n");
     ASSERT_EQ(o.status, 0) << o.err;
-    const std::string count = testing_support::with_comma(read);
+    const std::string count = with_commas(read);
     EXPECT_TRUE(has(o.err, {count + " tokens, all of them reused"}) ||
                 has(o.err, {count + " reused"}))
         << "nor in a chat: " << o.err;

@@ -1,7 +1,6 @@
 #pragma once
 // A text to ask about and its question.
 
-#include <cstdint>
 #include <string>
 
 namespace longhaul::testing_support {
@@ -16,13 +15,6 @@ inline std::string long_text() {
     text += filler;
   }
   return text;
-}
-
-/// A count below a million as reports print it.
-inline std::string with_comma(int64_t count) {
-  const std::string digits = std::to_string(count);
-  const size_t head = digits.size() > 3 ? digits.size() - 3 : 0;
-  return (head > 0 ? digits.substr(0, head) + "," : "") + digits.substr(head);
 }
 
 inline constexpr const char* kNumberQuestion =

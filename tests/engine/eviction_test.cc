@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "engine/generate.h"
+#include "engine/half_way.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -122,12 +123,7 @@ TEST_P(Eviction, ACancelledPromptThatDoesNotFitIsReadOn) {
   const auto tokens = prompt();
   Session session(engine_, with(GetParam().small));
   CancelFlag cancel;
-  PrefillHooks hooks;
-  hooks.cancel = &cancel;
-  hooks.progress = [&](int64_t done, int64_t total) {
-    if (2 * done >= total) cancel.request();
-  };
-  ASSERT_FALSE(session.prefill(tokens, hooks));
+  ASSERT_FALSE(session.prefill(tokens, testing_support::until_half_way(cancel)));
   const size_t read = session.tokens().size();
   EXPECT_GE(2 * read, tokens.size());
   ASSERT_LT(read, tokens.size());

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "engine/generate.h"
+#include "engine/half_way.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -173,12 +174,7 @@ TEST_F(Methods, APromptThatWasCancelledHalfWayCanBeFollowedByAnother) {
        {"reattention:local=128,chunk=64,clip=12,fidelity=paper", "fastgen:threshold=1.5"}) {
     Session s = session(method, 64);
     CancelFlag cancel;
-    PrefillHooks hooks;
-    hooks.cancel = &cancel;
-    hooks.progress = [&](int64_t done, int64_t total) {
-      if (2 * done >= total) cancel.request();
-    };
-    EXPECT_FALSE(s.prefill(tokens, hooks));
+    EXPECT_FALSE(s.prefill(tokens, testing_support::until_half_way(cancel)));
     EXPECT_LT(s.tokens().size(), tokens.size());
     ASSERT_TRUE(s.prefill(tokens));
     EXPECT_EQ(answer(s), kAnswer) << method;
@@ -201,12 +197,7 @@ TEST_F(Methods, APromptThatWasCancelledHalfWayIsReadOnAsInOneGo) {
     SCOPED_TRACE(method);
     Session s = session(method, 64), whole = session(method, 64);
     CancelFlag cancel;
-    PrefillHooks hooks;
-    hooks.cancel = &cancel;
-    hooks.progress = [&](int64_t done, int64_t total) {
-      if (2 * done >= total) cancel.request();
-    };
-    ASSERT_FALSE(s.prefill(tokens, hooks));
+    ASSERT_FALSE(s.prefill(tokens, testing_support::until_half_way(cancel)));
     ASSERT_EQ(s.tokens().size(), 192u);
     ASSERT_TRUE(s.prefill(tokens.subspan(192)));
     ASSERT_TRUE(whole.prefill(tokens));

@@ -16,6 +16,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
+void begin_run(const std::filesystem::path& folder, const ordered_json& run) {
+  make_run_folder(folder);
+  write_run(folder, has_begun(folder) ? continued_run(folder, run) : run);
+}
+
 ordered_json run() {
   ordered_json run = {{"openings", "both"}, {"samples", 20}, {"settings", ordered_json::object()}};
   run["tasks"] = ordered_json::array({{{"name", "needle"}}});

@@ -10,11 +10,13 @@
 
 #include "base/parallel.h"
 #include "eval/nano_run.h"
+#include "eval/task_run.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::bare_samples;
 using testing_support::nano;
 using testing_support::run;
 using testing_support::small_settings;
@@ -50,15 +52,7 @@ PlannedTask bare_task(const std::atomic<double>& seconds) {
   task.make = [&seconds](const TaskRequest& request) {
     if (request.samples > 1)
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds.load()));
-    std::vector<Sample> samples;
-    for (int i = 0; i < request.samples; ++i) {
-      Sample sample;
-      sample.id = std::to_string(i);
-      sample.question = "What is 1+1?";
-      sample.answers = {"2"};
-      samples.push_back(sample);
-    }
-    return samples;
+    return bare_samples(request.samples);
   };
   return task;
 }

@@ -12,10 +12,12 @@
 #include "base/error.h"
 #include "base/error_of.h"
 #include "eval/nano.h"
+#include "eval/task_run.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::bare_samples;
 using testing_support::nano_composer;
 using testing_support::test_data;
 
@@ -35,15 +37,7 @@ PlannedTask counted_task(Told&& told) {
   task.name = "counted";
   task.make = [told](const TaskRequest& request) {
     told(request);
-    std::vector<Sample> samples;
-    for (int i = 0; i < request.samples; ++i) {
-      Sample sample;
-      sample.id = std::to_string(i);
-      sample.question = "What is 1+1?";
-      sample.answers = {"2"};
-      samples.push_back(sample);
-    }
-    return samples;
+    return bare_samples(request.samples);
   };
   return task;
 }

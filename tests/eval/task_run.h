@@ -32,6 +32,19 @@ inline TaskRequest request_of(const EvalData& data, int64_t length, int samples,
   return request;
 }
 
+/// Questions without a text.
+inline std::vector<Sample> bare_samples(int count) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < count; ++i) {
+    Sample sample;
+    sample.id = std::to_string(i);
+    sample.question = "What is 1+1?";
+    sample.answers = {"2"};
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
 /// Same request, same samples; sample i does not depend on how many there are; they fit and can be
 /// scored; a reply with all answers is right.
 inline void check_task(const TaskInfo& task, const EvalData& data, int64_t length) {

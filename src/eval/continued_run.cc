@@ -211,9 +211,4 @@ void write_run(const fs::path& folder, nlohmann::ordered_json run) {
                run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
-void begin_run(const fs::path& folder, const nlohmann::ordered_json& run) {
-  make_run_folder(folder);
-  write_run(folder, has_begun(folder) ? continued_run(folder, run) : run);
-}
-
 }  // namespace longhaul
