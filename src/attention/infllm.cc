@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "attention/block_index.h"
 #include "attention/context_blocks.h"
-#include "attention/key_vectors.h"
 #include "attention/registry.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
-#include "ops/matvec.h"
 #include "ops/ranking.h"
 
 namespace longhaul {
@@ -27,8 +26,9 @@ class InfLlm final : public AttentionMethod {
       : o_(options),
         shape_(shape),
         blocks_(options.blocks, shape),
-        index_(static_cast<size_t>(shape.layers)),
-        vectors_(options.best_repr ? std::min(options.repr, options.blocks.block) : 1) {}
+        vectors_(options.best_repr ? std::min(options.repr, options.blocks.block) : 1),
+        index_(static_cast<size_t>(shape.layers),
+               BlockIndex(shape.heads, vectors_, shape.head_dim)) {}
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     return passes_with_last(prompt, o_.blocks.chunk, 1);
@@ -41,26 +41,28 @@ class InfLlm final : public AttentionMethod {
   }
 
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    const int64_t elements = tokens / o_.blocks.block * block_elements() * shape_.layers;
-    return blocks_.most_kv_bytes(layout, tokens, chunk) +
-           bytes_of(KeyVectors::type_for(layout.type), elements);
+    size_t bytes = blocks_.most_kv_bytes(layout, tokens, chunk);
+    for (const BlockIndex& layer : index_) {
+      bytes += layer.bytes_for(tokens / o_.blocks.block, KeyVectors::type_for(layout.type));
+    }
+    return bytes;
   }
 
   void save(ByteWriter& out) const override {
     blocks_.save(out);
-    for (const KeyVectors& layer : index_) layer.save(out);
+    for (const BlockIndex& layer : index_) layer.save(out);
   }
   void restore(ByteReader& in) override {
     blocks_.restore(in);
-    for (KeyVectors& layer : index_) layer.restore(in);
+    for (BlockIndex& layer : index_) layer.restore(in);
   }
   void check_restored(const KvStore& store, int64_t tokens) const override {
     const auto looks_up = [&](int l) { return shape_.own_window(l) == 0; };
     blocks_.check_restored(store, tokens, looks_up);
-    const int64_t elements = split_context(o_.blocks, tokens).blocks * block_elements();
+    const int64_t blocks = split_context(o_.blocks, tokens).blocks;
     for (int l = 0; l < shape_.layers; ++l) {
-      const KeyVectors& index = index_[static_cast<size_t>(l)];
-      if (index.elements() != (looks_up(l) ? elements : 0) ||
+      const BlockIndex& index = index_[static_cast<size_t>(l)];
+      if (index.blocks() != (looks_up(l) ? blocks : 0) ||
           !index.takes(KeyVectors::type_for(store.layout().type))) {
         user_error("layer {} has an index of blocks of another context", l);
       }
@@ -70,45 +72,19 @@ class InfLlm final : public AttentionMethod {
   int64_t longest_context(const ModelShape&) const override { return 0; }
 
  private:
-  int64_t block_elements() const { return vectors_ * shape_.heads * shape_.head_dim; }
-
+  /// By <mean query of the rows, representatives>.
   std::vector<int32_t> choose(const LayerStep& step) {
-    const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
-    const KeyVectors& index = index_[static_cast<size_t>(step.layer)];
-    LH_ASSERT(!blocks_.retrieves() || index.elements() == blocks * block_elements());
-    scores_.assign(static_cast<size_t>(blocks), 0.0f);
-    if (blocks > o_.blocks.topk) score(step, index);
-    return top_indices(scores_, o_.blocks.topk);
-  }
-
-  /// Sum over query heads of <mean query of the rows, representative>, or of the best of them.
-  void score(const LayerStep& step, const KeyVectors& index) {
-    const int64_t width = shape_.heads * shape_.head_dim, dim = shape_.head_dim;
+    if (!blocks_.retrieves()) return {};
+    const int64_t width = shape_.heads * shape_.head_dim;
+    const BlockIndex& index = index_[static_cast<size_t>(step.layer)];
+    LH_ASSERT(index.blocks() == blocks_.split().blocks);
     query_.assign(static_cast<size_t>(width), 0.0f);
     for (int r = 0; r < step.rows; ++r) {
       for (int64_t i = 0; i < width; ++i) query_[static_cast<size_t>(i)] += step.q[r * width + i];
     }
     for (float& x : query_) x /= static_cast<float>(step.rows);
     blocks_.rotate_far(query_.data());
-
-    if (vectors_ == 1) return products(index.rows(width), query_.data(), scores_);
-    // index: [blocks, heads, vectors, head_dim]
-    std::vector<float> dots(scores_.size() * static_cast<size_t>(shape_.heads * vectors_));
-    for (int64_t h = 0; h < shape_.heads; ++h) {
-      products(index.rows(dim), query_.data() + h * dim, dots);
-      for (size_t b = 0; b < scores_.size(); ++b) {
-        const auto first =
-            dots.begin() +
-            static_cast<std::ptrdiff_t>((static_cast<int64_t>(b) * shape_.heads + h) * vectors_);
-        scores_[b] += *std::max_element(first, first + static_cast<std::ptrdiff_t>(vectors_));
-      }
-    }
-  }
-
-  /// out[i] = <row i of `rows`, x>.
-  void products(const TensorView& rows, const float* x, std::vector<float>& out) {
-    activations_.assign(x, 1, rows.cols());
-    matvec(rows, activations_, out.data());
+    return index.top(query_, o_.blocks.topk);
   }
 
   /// Appends the block to the layer's index: per query head its tokens with most votes.
@@ -116,32 +92,31 @@ class InfLlm final : public AttentionMethod {
     const int64_t dim = shape_.head_dim, heads = shape_.heads;
     std::vector<float> votes(static_cast<size_t>(o_.blocks.block));
     std::vector<float> key(static_cast<size_t>(dim)), value(key.size());
-    std::vector<float> vectors(static_cast<size_t>(vectors_ * dim));  // of one head
+    std::vector<float> vectors(static_cast<size_t>(heads * vectors_ * dim));
     for (int64_t h = 0; h < heads; ++h) {
       for (size_t t = 0; t < votes.size(); ++t) {
         votes[t] = block.votes[t * static_cast<size_t>(heads) + static_cast<size_t>(h)];
       }
       const std::vector<int32_t> chosen = top_indices(votes, o_.repr);
       const float share = vectors_ == 1 ? 1.0f / static_cast<float>(chosen.size()) : 1.0f;
-      std::fill(vectors.begin(), vectors.end(), 0.0f);
-      for (size_t i = 0; i < chosen.size(); ++i) {
-        step.store->read(step.layer, static_cast<int>(h) / step.group(), block.first + chosen[i],
+      float* to = vectors.data() + h * vectors_ * dim;
+      for (const int32_t token : chosen) {
+        step.store->read(step.layer, static_cast<int>(h) / step.group(), block.first + token,
                          key.data(), value.data());
-        float* to = vectors.data() + (vectors_ == 1 ? 0 : i * key.size());
         for (size_t t = 0; t < key.size(); ++t) to[t] += key[t] * share;
+        if (vectors_ > 1) to += dim;
       }
-      index_[static_cast<size_t>(step.layer)].append(
-          vectors, KeyVectors::type_for(step.store->layout().type));
     }
+    index_[static_cast<size_t>(step.layer)].append(vectors,
+                                                   KeyVectors::type_for(step.store->layout().type));
   }
 
   InfLlmOptions o_;
   ModelShape shape_;
   ContextBlocks blocks_;
-  std::vector<KeyVectors> index_;  ///< per layer: [blocks, heads, vectors, head_dim], raw
   int64_t vectors_;                ///< of a block and query head
-  std::vector<float> query_, scores_;
-  ActivationRows activations_;
+  std::vector<BlockIndex> index_;  ///< per layer, of raw keys
+  std::vector<float> query_;
 };
 
 constexpr OptionInfo kOptions[] = {

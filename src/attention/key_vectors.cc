@@ -26,6 +26,17 @@ int64_t KeyVectors::elements() const {
   return static_cast<int64_t>(bytes_.size() / bytes_of(type_, 1));
 }
 
+void KeyVectors::read(int64_t first, std::span<float> out) const {
+  const auto count = static_cast<int64_t>(out.size());
+  LH_ASSERT(first + count <= elements());
+  const uint8_t* from = bytes_.data() + bytes_of(type_, first);
+  if (type_ == DType::F32) {
+    std::memcpy(out.data(), from, out.size_bytes());
+  } else {
+    bf16_to_f32(reinterpret_cast<const bf16_t*>(from), count, out.data());
+  }
+}
+
 TensorView KeyVectors::rows(int64_t width) const {
   LH_ASSERT(elements() % width == 0);
   TensorView view;
@@ -43,7 +54,8 @@ void KeyVectors::save(ByteWriter& out) const {
 
 void KeyVectors::restore(ByteReader& in) {
   type_ = static_cast<DType>(in.number<uint8_t>());
-  bytes_ = in.array<uint8_t>();
+  const std::vector<uint8_t> bytes = in.array<uint8_t>();
+  bytes_.assign(bytes.begin(), bytes.end());
   if ((type_ != DType::BF16 && type_ != DType::F32) || bytes_.size() % bytes_of(type_, 1) != 0) {
     user_error("{}: damaged: an index of another type", in.path().string());
   }

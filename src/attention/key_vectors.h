@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/huge_pages.h"
 #include "base/tensor_view.h"
 
 namespace longhaul {
@@ -22,6 +23,8 @@ class KeyVectors {
   /// Adds elements; all of one list have one type, BF16 or F32.
   void append(std::span<const float> elements, DType type);
   int64_t elements() const;
+  /// Elements from `first` on, as f32.
+  void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }
   /// Whether elements of the type may be appended.
   bool takes(DType type) const { return bytes_.empty() || type == type_; }
@@ -33,7 +36,7 @@ class KeyVectors {
 
  private:
   DType type_ = DType::BF16;
-  std::vector<uint8_t> bytes_;
+  std::vector<uint8_t, HugePageAllocator<uint8_t>> bytes_;
 };
 
 }  // namespace longhaul

@@ -2,12 +2,13 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 
 namespace longhaul {
 namespace {
@@ -17,6 +18,15 @@ constexpr size_t kHashBytes = sizeof(XXH64_hash_t);
 
 struct FreeHash {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+std::unique_ptr<XXH3_state_t, FreeHash> new_hash() {
+  std::unique_ptr<XXH3_state_t, FreeHash> hash(XXH3_createState());
+  LH_ASSERT(hash != nullptr && XXH3_64bits_reset(hash.get()) == XXH_OK);
+  return hash;
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
 }  // namespace
@@ -46,8 +56,7 @@ ByteWriter::ByteWriter(const std::filesystem::path& path) : state_(std::make_uni
   state_->path = path;
   state_->part = path;
   state_->part += ".part";
-  state_->hash.reset(XXH3_createState());
-  LH_ASSERT(state_->hash != nullptr && XXH3_64bits_reset(state_->hash.get()) == XXH_OK);
+  state_->hash = new_hash();
   state_->file = std::fopen(state_->part.c_str(), "wbe");
   if (state_->file == nullptr) state_->fail();
   std::setvbuf(state_->file, nullptr, _IOFBF, kBufferBytes);
@@ -83,30 +92,60 @@ void ByteWriter::finish() {
 }
 
 struct ByteReader::State {
-  explicit State(const std::filesystem::path& path) : file(path) {}
-  MappedFile file;
-  const std::byte* next = nullptr;
-  const std::byte* end = nullptr;
+  std::filesystem::path path;
+  std::unique_ptr<std::FILE, CloseFile> file;
+  uint64_t remaining = 0;
+
+  [[noreturn]] void fail(const char* what) const {
+    user_error("{}: cannot {}: {}", path.string(), what, std::strerror(errno));
+  }
+  /// Less than `size` only where the file has become shorter.
+  size_t read(void* data, size_t size) {
+    const size_t got = std::fread(data, 1, size, file.get());
+    if (got < size && std::ferror(file.get()) != 0) fail("read");
+    return got;
+  }
+  bool checksum_matches();
 };
 
-ByteReader::ByteReader(const std::filesystem::path& path) : state_(std::make_unique<State>(path)) {
-  const std::span<const std::byte> all = state_->file.bytes();
-  if (all.size() < kHashBytes) too_short();
-  state_->next = all.data();
-  state_->end = all.data() + all.size() - kHashBytes;
-  XXH64_hash_t stored;
-  std::memcpy(&stored, state_->end, sizeof stored);
-  if (XXH3_64bits(all.data(), all.size() - kHashBytes) != stored) {
+/// Reads all of the file. It is not mapped: files of many gigabytes pass, and would count as
+/// memory.
+bool ByteReader::State::checksum_matches() {
+  const std::unique_ptr<XXH3_state_t, FreeHash> hash = new_hash();
+  std::vector<std::byte> buffer(kBufferBytes);
+  for (uint64_t left = remaining; left > 0;) {
+    const size_t got = read(buffer.data(), std::min<uint64_t>(left, buffer.size()));
+    if (got == 0) return false;
+    XXH3_64bits_update(hash.get(), buffer.data(), got);
+    left -= got;
+  }
+  XXH64_hash_t stored = 0;
+  return read(&stored, sizeof stored) == sizeof stored && XXH3_64bits_digest(hash.get()) == stored;
+}
+
+ByteReader::ByteReader(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+  state_->path = path;
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    user_error("{}: not a regular file", path.string());
+  }
+  state_->file.reset(std::fopen(path.c_str(), "rbe"));
+  if (state_->file == nullptr) state_->fail("open");
+  std::setvbuf(state_->file.get(), nullptr, _IOFBF, kBufferBytes);
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error || bytes < kHashBytes) too_short();
+  state_->remaining = bytes - kHashBytes;
+  if (!state_->checksum_matches()) {
     user_error("{}: damaged: checksum does not match", path.string());
   }
+  std::rewind(state_->file.get());
 }
 
 ByteReader::~ByteReader() = default;
 
 void ByteReader::bytes(void* data, size_t size) {
-  if (size > remaining()) too_short();
-  if (size > 0) std::memcpy(data, state_->next, size);
-  state_->next += size;
+  if (size > remaining() || state_->read(data, size) != size) too_short();
+  state_->remaining -= size;
 }
 
 std::string ByteReader::text() {
@@ -117,12 +156,12 @@ std::string ByteReader::text() {
   return value;
 }
 
-uint64_t ByteReader::remaining() const { return static_cast<uint64_t>(state_->end - state_->next); }
+uint64_t ByteReader::remaining() const { return state_->remaining; }
 
-const std::filesystem::path& ByteReader::path() const { return state_->file.path(); }
+const std::filesystem::path& ByteReader::path() const { return state_->path; }
 
 void ByteReader::too_short() const {
-  user_error("{}: damaged: ends too early", state_->file.path().string());
+  user_error("{}: damaged: ends too early", state_->path.string());
 }
 
 }  // namespace longhaul

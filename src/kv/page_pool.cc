@@ -8,11 +8,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/huge_pages.h"
 
 namespace longhaul {
 namespace {
 
-constexpr size_t kSlabBytes = size_t{2} << 20;
+constexpr size_t kSlabBytes = kHugePageBytes;  // a page finds its slab by masking
 constexpr size_t kWarmBytes = size_t{2} << 20;
 
 size_t round_up(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
@@ -20,26 +21,6 @@ size_t round_up(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
 size_t os_page_bytes() {
   static const size_t bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
-}
-
-/// One huge page of the operating system, or pages of 4 KiB. Decoding reads every slab for each
-/// token, and hardware stops fetching ahead at the end of a page; but a huge page is taken whole at
-/// the first touch, which a store of a few rows should not cost.
-std::byte* map_slab(bool huge) {
-  // Twice the size, then cut to a multiple of the size: a page finds its slab by masking.
-  void* address = ::mmap(nullptr, 2 * kSlabBytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) throw std::bad_alloc();
-  std::byte* begin = static_cast<std::byte*>(address);
-  std::byte* slab =
-      reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(begin), kSlabBytes));
-  if (slab > begin) ::munmap(begin, static_cast<size_t>(slab - begin));
-  std::byte* end = slab + kSlabBytes;
-  if (end < begin + 2 * kSlabBytes) {
-    ::munmap(end, static_cast<size_t>(begin + 2 * kSlabBytes - end));
-  }
-  ::madvise(slab, kSlabBytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-  return slab;
 }
 
 }  // namespace
@@ -91,7 +72,7 @@ std::byte* PagePool::page_of(Slab* slab, size_t index) const {
 PagePool::Slab* PagePool::add_slab() {
   open_.reserve(open_.size() + 1);
   const bool huge = in_use_ > 0;  // every slab but the first
-  Slab* slab = new (map_slab(huge)) Slab;
+  Slab* slab = new (map_pages(kSlabBytes, huge)) Slab;
   slab->huge = huge;
   slab->pages = slab->free_count = static_cast<uint32_t>(pages_per_slab_);
   for (uint32_t i = 0; i < slab->pages; ++i) slab->free_pages()[i] = slab->pages - 1 - i;
@@ -166,7 +147,7 @@ void PagePool::cool(std::byte* page) {
   }
   if (slab->free_count == slab->pages) {
     close(slab);
-    ::munmap(slab, kSlabBytes);
+    unmap_pages(reinterpret_cast<std::byte*>(slab), kSlabBytes);
   } else {
     return_memory(slab, index);
   }

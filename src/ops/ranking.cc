@@ -8,6 +8,28 @@
 #include "base/error.h"
 
 namespace longhaul {
+namespace {
+
+constexpr int64_t kFew = 16;  ///< of so many times as many, a heap finds the best sooner
+
+/// The best k of `order` (0, 1, 2, ...) come first. Few of many change the heap of those found so
+/// far, so that most cost one comparison.
+template <class Better>
+void keep_best(std::vector<int32_t>& order, int64_t k, std::span<const float> scores,
+               const Better& better) {
+  const auto end = order.begin() + k;
+  std::make_heap(order.begin(), end, better);  // the worst in front
+  float worst = scores[static_cast<size_t>(order.front())];
+  for (size_t i = static_cast<size_t>(k); i < scores.size(); ++i) {
+    if (!(scores[i] > worst)) continue;
+    std::pop_heap(order.begin(), end, better);
+    *(end - 1) = static_cast<int32_t>(i);
+    std::push_heap(order.begin(), end, better);
+    worst = scores[static_cast<size_t>(order.front())];
+  }
+}
+
+}  // namespace
 
 std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k) {
   LH_ASSERT(k >= 0);
@@ -25,7 +47,11 @@ std::vector<int32_t> top_indices(std::span<const float> scores, int64_t k) {
     const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
     return x > y || (x == y && a < b);
   };
-  std::nth_element(order.begin(), order.begin() + k, order.end(), better);
+  if (k > 0 && k < static_cast<int64_t>(order.size()) / kFew) {
+    keep_best(order, k, scores, better);
+  } else {
+    std::nth_element(order.begin(), order.begin() + k, order.end(), better);
+  }
   order.resize(static_cast<size_t>(k));
   std::sort(order.begin(), order.end());
   return order;

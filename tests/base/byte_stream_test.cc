@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/system_info.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -97,6 +98,36 @@ TEST(ByteStream, EveryShortenedFileIsNoticed) {
     const auto path = folder.write("short", good.substr(0, size));
     EXPECT_TRUE(has(error_of([&] { ByteReader in(path); }), {path.string(), "damaged"})) << size;
   }
+}
+
+TEST(ByteStream, ABigFileTakesNoMemoryOfItsSize) {
+  TempFolder folder;
+  const auto path = folder.path() / "file";
+  constexpr int kParts = 128;
+  std::vector<std::byte> part(size_t{1} << 20);
+  ByteWriter out(path);
+  for (int i = 0; i < kParts; ++i) {
+    part[0] = static_cast<std::byte>(i);
+    out.bytes(part.data(), part.size());
+  }
+  out.finish();
+  const size_t before = peak_resident_bytes();
+  ByteReader in(path);
+  for (int i = 0; i < kParts; ++i) {
+    in.bytes(part.data(), part.size());
+    ASSERT_EQ(part[0], static_cast<std::byte>(i));
+  }
+  EXPECT_EQ(in.remaining(), 0u);
+  EXPECT_LT(peak_resident_bytes() - before, part.size() * kParts / 4);
+}
+
+TEST(ByteStream, WhatCannotBeReadIsNamed) {
+  TempFolder folder;
+  const auto missing = folder.path() / "missing";
+  EXPECT_EQ(error_of([&] { ByteReader in(missing); }),
+            missing.string() + ": cannot open: No such file or directory");
+  EXPECT_EQ(error_of([&] { ByteReader in(folder.path()); }),
+            folder.path().string() + ": not a regular file");
 }
 
 TEST(ByteStream, CountsBeyondTheFileAreRefusedBeforeAllocating) {

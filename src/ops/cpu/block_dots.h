@@ -16,6 +16,12 @@
 namespace longhaul::LH_ISA {
 namespace {
 
+inline void prefetch_ahead_of(const uint8_t* weights, int bytes) {
+  for (int line = 0; line < bytes; line += 64) {
+    __builtin_prefetch(weights + kPrefetchBytes + line, 0, 2);
+  }
+}
+
 /// M rows of x, from `first` on, against all weight rows.
 template <class Type, int M>
 void block_rows_of(const MatvecRows& a, int64_t first) {
@@ -28,12 +34,13 @@ void block_rows_of(const MatvecRows& a, int64_t first) {
     const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
     RowSums<Type, M> sums;
     for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
-      for (int line = 0; line < kBlocksPerGroup * Type::kBytes; line += 64) {
-        __builtin_prefetch(p + kPrefetchBytes + line, 0, 2);
-      }
+      prefetch_ahead_of(p, kBlocksPerGroup * Type::kBytes);
       sums.add_group(p, x, g);
     }
-    if (tail_blocks > 0) sums.add_tail(p, tail_blocks, x, groups);
+    if (tail_blocks > 0) {
+      prefetch_ahead_of(p, tail_blocks * Type::kBytes);
+      sums.add_tail(p, tail_blocks, x, groups);
+    }
     const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
     for (int m = 0; m < M; ++m) a.y[(first + m) * a.y_stride + r] = sums.total(m) + bias;
   }

@@ -1,0 +1,56 @@
+#pragma once
+// What InfLLM looks blocks up by (Xiao et al. 2024, 3.2): per block and query head, vectors that
+// stand for the block's keys. Every token reads the index of the whole text, so a look-up reads an
+// int8 copy of it, and the vectors themselves of the blocks that come first there: for half of the
+// bytes it finds what the vectors alone would find.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/key_vectors.h"
+#include "base/huge_pages.h"
+
+namespace longhaul {
+
+class ByteReader;
+class ByteWriter;
+
+class BlockIndex {
+ public:
+  BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim);
+
+  /// Adds a block: [heads, vectors, head_dim], kept as `type` (KeyVectors), always the same.
+  void append(std::span<const float> block, DType type);
+  int64_t blocks() const { return vectors_.elements() / width(); }
+  /// Whether blocks of the type may be added.
+  bool takes(DType type) const { return vectors_.takes(type); }
+
+  /// The k blocks (all, when there are fewer) of highest score, ascending; of equal scores the
+  /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim]
+  std::vector<int32_t> top(std::span<const float> query, int64_t k) const;
+
+  /// Bytes of an index of `blocks` blocks, its copy included.
+  size_t bytes_for(int64_t blocks, DType type) const;
+
+  void save(ByteWriter& out) const;
+  void restore(ByteReader& in);  ///< throws UserError when the file makes no sense
+
+ private:
+  int64_t width() const { return heads_ * count_ * head_dim_; }  ///< elements of a block
+  int64_t columns() const { return count_ == 1 ? width() : head_dim_; }
+  void copy_block(int64_t block);
+  TensorView rows(const std::byte* data, DType type, int64_t blocks) const;
+  std::vector<float> scores(const TensorView& rows, std::span<const float> query) const;
+
+  int64_t heads_, count_, head_dim_;
+  KeyVectors vectors_;  ///< [blocks, heads, count, head_dim]
+  bool has_copy_;
+  /// The same in Q8_0, less the first block's first vector of each head: that moves all scores
+  /// alike, and what keys have in common would take most of the int8's range.
+  std::vector<std::byte, HugePageAllocator<std::byte>> copy_;
+  std::vector<float> common_;  ///< the first block
+};
+
+}  // namespace longhaul

@@ -1,0 +1,45 @@
+#pragma once
+// Memory that is walked from end to end for every token. Hardware stops fetching ahead at the end
+// of a page of the operating system, so such memory wants huge ones.
+
+#include <cstddef>
+#include <memory>
+
+namespace longhaul {
+
+inline constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+/// Zeros: `bytes` and their place are multiples of kHugePageBytes. Not `huge`: pages of the usual
+/// size, for what may stay almost empty, as a huge page is taken whole at the first touch. Throws
+/// std::bad_alloc. Given back with unmap_pages().
+std::byte* map_pages(size_t bytes, bool huge);
+void unmap_pages(std::byte* pages, size_t bytes);
+
+/// For a std::vector that may grow long: from a huge page on, in huge pages.
+template <class T>
+struct HugePageAllocator {
+  using value_type = T;
+
+  HugePageAllocator() = default;
+  template <class U>
+  HugePageAllocator(const HugePageAllocator<U>&) {}
+
+  T* allocate(size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < kHugePageBytes) return std::allocator<T>().allocate(count);
+    return reinterpret_cast<T*>(map_pages(whole(bytes), true));
+  }
+  void deallocate(T* data, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < kHugePageBytes) return std::allocator<T>().deallocate(data, count);
+    unmap_pages(reinterpret_cast<std::byte*>(data), whole(bytes));
+  }
+  bool operator==(const HugePageAllocator&) const { return true; }
+
+ private:
+  static size_t whole(size_t bytes) {
+    return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  }
+};
+
+}  // namespace longhaul

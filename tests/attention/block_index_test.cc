@@ -1,0 +1,178 @@
+#include "attention/block_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "base/byte_stream.h"
+#include "base/float_types.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+
+struct Shape {
+  int64_t heads, vectors, head_dim;
+  int64_t width() const { return heads * vectors * head_dim; }
+};
+
+std::vector<float> random_floats(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& each : x) each = normal(random);
+  return x;
+}
+
+BlockIndex index_of(const Shape& shape, const std::vector<float>& vectors, DType type) {
+  BlockIndex index(shape.heads, shape.vectors, shape.head_dim);
+  const auto width = static_cast<size_t>(shape.width());
+  for (size_t at = 0; at < vectors.size(); at += width) {
+    index.append({vectors.data() + at, width}, type);
+  }
+  return index;
+}
+
+/// The definition, in double precision.
+double score(const Shape& shape, const float* block, const std::vector<float>& query, DType type) {
+  double sum = 0;
+  for (int64_t h = 0; h < shape.heads; ++h) {
+    double best = -std::numeric_limits<double>::infinity();
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      double dot = 0;
+      for (int64_t t = 0; t < shape.head_dim; ++t) {
+        const float x = block[(h * shape.vectors + v) * shape.head_dim + t];
+        dot += double{type == DType::F32 ? x : bf16_to_f32(f32_to_bf16(x))} *
+               double{query[static_cast<size_t>(h * shape.head_dim + t)]};
+      }
+      best = std::max(best, dot);
+    }
+    sum += best;
+  }
+  return sum;
+}
+
+std::vector<int32_t> best_of(const Shape& shape, const std::vector<float>& vectors,
+                             const std::vector<float>& query, DType type, int64_t k) {
+  std::vector<double> scores;
+  for (size_t at = 0; at < vectors.size(); at += static_cast<size_t>(shape.width())) {
+    scores.push_back(score(shape, vectors.data() + at, query, type));
+  }
+  std::vector<int32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return scores[static_cast<size_t>(a)] > scores[static_cast<size_t>(b)];
+  });
+  order.resize(std::min(order.size(), static_cast<size_t>(k)));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+TEST(BlockIndex, FindsTheBestByItsDefinition) {
+  for (const Shape shape : {Shape{6, 1, 64}, Shape{3, 4, 32}, Shape{10, 3, 64}, Shape{4, 1, 24},
+                            Shape{2, 5, 24}, Shape{1, 1, 7}}) {
+    for (const DType type : {DType::F32, DType::BF16}) {
+      const std::vector<float> vectors = random_floats(300 * shape.width(), 1);
+      const BlockIndex index = index_of(shape, vectors, type);
+      ASSERT_EQ(index.blocks(), 300);
+      for (uint32_t seed = 2; seed < 8; ++seed) {
+        const std::vector<float> query = random_floats(shape.heads * shape.head_dim, seed);
+        for (const int64_t k : {1, 16, 299}) {
+          EXPECT_EQ(index.top(query, k), best_of(shape, vectors, query, type, k))
+              << shape.heads << 'x' << shape.vectors << 'x' << shape.head_dim << " k " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockIndex, TellsBlocksApartThatTheCopyCannot) {
+  // A common key and 1 % of it: most differences are below a step of the copy's int8.
+  for (const Shape shape : {Shape{4, 1, 64}, Shape{3, 2, 32}}) {
+    const std::vector<float> common = random_floats(shape.width(), 1);
+    std::vector<float> vectors = random_floats(200 * shape.width(), 2);
+    for (size_t i = 0; i < vectors.size(); ++i) {
+      vectors[i] = common[i % common.size()] + 0.01f * vectors[i];
+    }
+    const BlockIndex index = index_of(shape, vectors, DType::F32);
+    for (uint32_t seed = 3; seed < 13; ++seed) {
+      const std::vector<float> query = random_floats(shape.heads * shape.head_dim, seed);
+      EXPECT_EQ(index.top(query, 8), best_of(shape, vectors, query, DType::F32, 8));
+    }
+  }
+}
+
+TEST(BlockIndex, AKeyThatOutweighsAllOthersHidesNoBlock) {
+  const Shape shape{2, 1, 32};
+  std::vector<float> vectors = random_floats(100 * shape.width(), 1);
+  for (int64_t i = 0; i < shape.width(); ++i) vectors[static_cast<size_t>(i)] *= -1e5f;
+  for (size_t i = 0; i < vectors.size(); i += 32) vectors[i] *= 300;  // as keys' outlier channels
+  const BlockIndex index = index_of(shape, vectors, DType::F32);
+  for (uint32_t seed = 3; seed < 13; ++seed) {
+    const std::vector<float> query = random_floats(64, seed);
+    EXPECT_EQ(index.top(query, 5), best_of(shape, vectors, query, DType::F32, 5));
+  }
+}
+
+TEST(BlockIndex, OfEqualScoresTheLowerBlockAndAllOfAFew) {
+  const Shape shape{1, 1, 32};
+  const BlockIndex index = index_of(shape, std::vector<float>(9 * 32, 1.0f), DType::BF16);
+  const std::vector<float> query(32, 0.3f);
+  EXPECT_EQ(index.top(query, 3), (std::vector<int32_t>{0, 1, 2}));
+  EXPECT_EQ(index.top(query, 9), (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(index.top(query, 100).size(), 9u);
+  EXPECT_TRUE(index.top(query, 0).empty());
+  EXPECT_TRUE(BlockIndex(1, 1, 32).top(query, 4).empty());
+}
+
+TEST(BlockIndex, WhatIsNoNumberComesLast) {
+  const Shape shape{1, 1, 32};
+  for (const float damage :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    std::vector<float> vectors;
+    for (const float score : {1, 2, 3, 4, 5, 6, 7, 8}) vectors.insert(vectors.end(), 32, score);
+    vectors[5 * 32 + 3] = damage;
+    vectors[7 * 32] = damage;
+    const BlockIndex index = index_of(shape, vectors, DType::F32);
+    EXPECT_EQ(index.top(std::vector<float>(32, 1.0f), 3), (std::vector<int32_t>{3, 4, 6}));
+  }
+}
+
+TEST(BlockIndex, FindsTheSameWhenRestored) {
+  const Shape shape{2, 2, 32};
+  const std::vector<float> vectors = random_floats(50 * shape.width(), 1);
+  const BlockIndex index = index_of(shape, vectors, DType::BF16);
+  const TempFolder folder;
+  ByteWriter out(folder.path() / "i");
+  index.save(out);
+  out.finish();
+  ByteReader in(folder.path() / "i");
+  BlockIndex restored(shape.heads, shape.vectors, shape.head_dim);
+  restored.restore(in);
+  EXPECT_EQ(restored.blocks(), 50);
+  EXPECT_FALSE(restored.takes(DType::F32));
+  restored.append({vectors.data(), static_cast<size_t>(shape.width())}, DType::BF16);
+  for (uint32_t seed = 3; seed < 13; ++seed) {
+    const std::vector<float> query = random_floats(64, seed);
+    EXPECT_EQ(restored.top(query, 4), index.top(query, 4));
+  }
+
+  ByteReader other(folder.path() / "i");
+  BlockIndex wider(3, 1, 64);
+  EXPECT_NE(error_of([&] { wider.restore(other); }).find("parts of blocks"), std::string::npos);
+}
+
+TEST(BlockIndex, TellsItsBytes) {
+  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::BF16), 10u * 64 * 2 + 10 * 2 * 34);
+  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::F32), 10u * 64 * 4 + 10 * 2 * 34);
+  EXPECT_EQ(BlockIndex(1, 3, 24).bytes_for(10, DType::BF16), 10u * 72 * 2);
+}
+
+}  // namespace
+}  // namespace longhaul
