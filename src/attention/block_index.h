@@ -31,7 +31,8 @@ class BlockIndex {
   /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim]
   std::vector<int32_t> top(std::span<const float> query, int64_t k) const;
 
-  /// Bytes of an index of `blocks` blocks, its copy included.
+  size_t bytes() const { return vectors_.bytes() + copy_.size(); }
+  /// The same of `blocks` blocks.
   size_t bytes_for(int64_t blocks, DType type) const;
 
   void save(ByteWriter& out) const;

@@ -48,6 +48,12 @@ class InfLlm final : public AttentionMethod {
     return bytes;
   }
 
+  size_t index_bytes() const override {
+    size_t bytes = 0;
+    for (const BlockIndex& layer : index_) bytes += layer.bytes();
+    return bytes;
+  }
+
   void save(ByteWriter& out) const override {
     blocks_.save(out);
     for (const BlockIndex& layer : index_) layer.save(out);

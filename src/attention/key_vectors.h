@@ -23,6 +23,7 @@ class KeyVectors {
   /// Adds elements; all of one list have one type, BF16 or F32.
   void append(std::span<const float> elements, DType type);
   int64_t elements() const;
+  size_t bytes() const { return bytes_.size(); }
   /// Elements from `first` on, as f32.
   void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }

@@ -75,6 +75,12 @@ class Ltri final : public AttentionMethod {
     return blocks_.most_kv_bytes(layout, tokens, chunk) + static_cast<size_t>(bytes);
   }
 
+  size_t index_bytes() const override {
+    size_t bytes = 0;
+    for (const Layer& layer : layers_) bytes += layer.index.bytes();
+    return bytes;
+  }
+
   void save(ByteWriter& out) const override {
     blocks_.save(out);
     maps_.save(out);

@@ -191,6 +191,10 @@ class AttentionMethod {
     return layout.bytes_for(tokens);
   }
 
+  /// Bytes of the context's keys that it holds beside the stores (an index); figures of KV memory
+  /// and most_kv_bytes() count them.
+  virtual size_t index_bytes() const { return 0; }
+
   /// True when every generated token stays until the next prompt is read, beside what
   /// most_kv_bytes() bounds. Otherwise it bounds a context that ends with a reply as well.
   virtual bool keeps_replies() const { return false; }

@@ -60,6 +60,12 @@ int64_t SpanIndex::vectors() const {
   return count;
 }
 
+size_t SpanIndex::bytes() const {
+  size_t bytes = 0;
+  for (const Group& group : groups_) bytes += group.vectors.bytes();
+  return bytes;
+}
+
 bool SpanIndex::takes(DType type) const {
   return std::all_of(groups_.begin(), groups_.end(),
                      [type](const Group& group) { return group.vectors.takes(type); });

@@ -24,6 +24,7 @@ class SpanIndex {
 
   int64_t blocks() const { return blocks_; }
   int64_t vectors() const;
+  size_t bytes() const;  ///< of the vectors
   /// Whether vectors of the type may be added.
   bool takes(DType type) const;
 

@@ -240,7 +240,7 @@ SessionReport Session::report() const {
   SessionReport r;
   r.tokens = static_cast<int64_t>(s.tokens.size());
   r.live_rows = s.store().live_rows();
-  r.kv_bytes = s.store().bytes();
+  r.kv_bytes = s.store().bytes() + s.method->index_bytes();
   const int64_t pairs = work.pairs + s.taken_pairs;
   const int64_t dense_pairs = work.dense_pairs + s.taken_dense_pairs;
   r.pairs_share =

@@ -46,8 +46,8 @@ struct MemoryForecast {
 
 struct SessionReport {
   int64_t tokens = 0;
-  int64_t live_rows = 0;  ///< kept (token, layer, KV head) rows
-  size_t kv_bytes = 0;
+  int64_t live_rows = 0;         ///< kept (token, layer, KV head) rows
+  size_t kv_bytes = 0;           ///< in memory, a method's index included
   double pairs_share = 1.0;      ///< attention pairs computed, of those of dense attention
   double attention_seconds = 0;  ///< since the session began
 };

@@ -115,6 +115,16 @@ TEST(InfLlm, EqualsItsDefinitionWhateverTheBlocksAndPages) {
   }
 }
 
+TEST(InfLlm, CountsItsIndexAsMemory) {
+  const ModelShape shape = small_shape(2, 2, 3, 32);
+  const auto method = make(kSmall, shape);
+  MethodRun run(shape, *method, DType::BF16, 330);
+  EXPECT_EQ(method->index_bytes(), 0u);
+  run.prompt(311, 512);
+  // 16 blocks in 2 layers: a vector of each of 6 heads in bf16, and its copy in Q8_0.
+  EXPECT_EQ(method->index_bytes(), 2u * 16 * 6 * (32 * 2 + 34));
+}
+
 TEST(InfLlm, AStepIsAtMostTheChunkThatIsAllowed) {
   const ModelShape shape = small_shape(1, 2, 2, 32);
   for (const int64_t rows : {1, 7, 24}) {

@@ -86,7 +86,7 @@ struct MethodRun {
       step.workspace = &workspace;
       method.attend(step);
     }
-    size_t bytes = 0;
+    size_t bytes = method.index_bytes();
     for (const KvStore& stream : streams) bytes += stream.bytes();
     most_bytes = std::max(most_bytes, bytes);
   }
@@ -142,7 +142,7 @@ struct MethodRun {
   std::vector<LayerInputs> inputs;      ///< per layer
   std::vector<std::vector<float>> out;  ///< per layer, as q
   int64_t done = 0;
-  size_t most_bytes = 0;  ///< that all streams held after a pass
+  size_t most_bytes = 0;  ///< that all streams and the index held after a pass
 };
 
 /// The definition of causal attention with rotary positions, in double precision, of one layer.

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -106,16 +105,15 @@ inline ::testing::AssertionResult refused(const Outcome& outcome,
 
 /// {812, 8040} of "812 of 8,040 read, cancelled after"; {-1, -1} where a report does not say that.
 inline std::pair<int64_t, int64_t> read_before_cancelled(const std::string& report) {
-  std::smatch found;
-  if (!std::regex_search(report, found,
-                         std::regex("([0-9,]+) of ([0-9,]+) read, cancelled after"))) {
-    return {-1, -1};
-  }
+  const size_t end = report.find(" read, cancelled after");
+  const size_t of = report.rfind(" of ", end);
+  if (end == std::string::npos || of == std::string::npos) return {-1, -1};
   const auto number = [](std::string text) {
     std::erase(text, ',');
     return std::stoll(text);
   };
-  return {number(found[1]), number(found[2])};
+  const size_t begin = report.find_last_not_of("0123456789,", of - 1) + 1;  // 0 when npos
+  return {number(report.substr(begin, of - begin)), number(report.substr(of + 4, end - of - 4))};
 }
 
 inline constexpr const char* kPassKeyQuestion =

@@ -87,6 +87,7 @@ TEST_F(BlockRetrieval, MostOfTheContextIsNotInMemory) {
     Session s = session(method);
     ASSERT_TRUE(s.prefill(tokens));
     EXPECT_LT(s.report().kv_bytes, dense.report().kv_bytes * 6 / 10) << method;
+    EXPECT_GT(s.report().kv_bytes, s.store().bytes()) << method;  // the index counts
     EXPECT_GT(s.store().spilled_bytes(), dense.report().kv_bytes * 4 / 10) << method;
     EXPECT_LT(s.forecast(1 << 20).kv, dense.forecast(1 << 20).kv / 4) << method;
     EXPECT_LT(s.report().pairs_share, 0.9) << method;
