@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -50,7 +49,7 @@ void BlockIndex::copy_block(int64_t block) {
 
 std::vector<int32_t> BlockIndex::top(std::span<const float> query, int64_t k) const {
   LH_ASSERT(static_cast<int64_t>(query.size()) == heads_ * head_dim_);
-  const TensorView all = rows(vectors_.rows(width()).data, vectors_.type(), blocks());
+  const TensorView all = vectors_.rows(columns());
   if (k == 0 || blocks() <= k) return top_indices(std::vector<float>(blocks()), k);
   if (!has_copy_ || blocks() <= kCandidates * k) return top_indices(scores(all, query), k);
 

@@ -5,12 +5,18 @@
 #include <cstdint>
 #include <new>
 
-#include "base/error.h"
-
 namespace longhaul {
 
+namespace {
+
+size_t whole_pages(size_t bytes) {
+  return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+}
+
+}  // namespace
+
 std::byte* map_pages(size_t bytes, bool huge) {
-  LH_ASSERT(bytes % kHugePageBytes == 0);
+  bytes = whole_pages(bytes);
   // A page more than asked for, then cut to where it is aligned.
   const size_t mapped = bytes + kHugePageBytes;
   void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
@@ -26,6 +32,6 @@ std::byte* map_pages(size_t bytes, bool huge) {
   return pages;
 }
 
-void unmap_pages(std::byte* pages, size_t bytes) { ::munmap(pages, bytes); }
+void unmap_pages(std::byte* pages, size_t bytes) { ::munmap(pages, whole_pages(bytes)); }
 
 }  // namespace longhaul

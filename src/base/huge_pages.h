@@ -9,9 +9,9 @@ namespace longhaul {
 
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-/// Zeros: `bytes` and their place are multiples of kHugePageBytes. Not `huge`: pages of the usual
-/// size, for what may stay almost empty, as a huge page is taken whole at the first touch. Throws
-/// std::bad_alloc. Given back with unmap_pages().
+/// Zeros, `bytes` rounded up to whole huge pages and aligned to them. Not `huge`: pages of the
+/// usual size, for what may stay almost empty, as a huge page is taken whole at the first touch.
+/// Throws std::bad_alloc. Given back with unmap_pages() and the same `bytes`.
 std::byte* map_pages(size_t bytes, bool huge);
 void unmap_pages(std::byte* pages, size_t bytes);
 
@@ -27,19 +27,14 @@ struct HugePageAllocator {
   T* allocate(size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes < kHugePageBytes) return std::allocator<T>().allocate(count);
-    return reinterpret_cast<T*>(map_pages(whole(bytes), true));
+    return reinterpret_cast<T*>(map_pages(bytes, true));
   }
   void deallocate(T* data, size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes < kHugePageBytes) return std::allocator<T>().deallocate(data, count);
-    unmap_pages(reinterpret_cast<std::byte*>(data), whole(bytes));
+    unmap_pages(reinterpret_cast<std::byte*>(data), bytes);
   }
   bool operator==(const HugePageAllocator&) const { return true; }
-
- private:
-  static size_t whole(size_t bytes) {
-    return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
-  }
 };
 
 }  // namespace longhaul

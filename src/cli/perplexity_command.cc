@@ -119,8 +119,7 @@ void warn_of_late_instruction(const PerplexityFlags& flags, const SessionOptions
   if (method->prompt_choice() == PromptChoice::kByInstruction) return;
   warn(
       "--instruction: without --prefill it stands behind all that is scored, and --attention {} "
-      "does "
-      "not read a text by it",
+      "does not read a text by it",
       session.attention.text());
 }
 

@@ -3,6 +3,7 @@
 // sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m).
 
 #include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/prefetch.h"
 #include "ops/cpu/weight_blocks.h"
 
 #if defined(__AVX512VNNI__)
@@ -15,12 +16,6 @@
 
 namespace longhaul::LH_ISA {
 namespace {
-
-inline void prefetch_ahead_of(const uint8_t* weights, int bytes) {
-  for (int line = 0; line < bytes; line += 64) {
-    __builtin_prefetch(weights + kPrefetchBytes + line, 0, 2);
-  }
-}
 
 /// M rows of x, from `first` on, against all weight rows.
 template <class Type, int M>

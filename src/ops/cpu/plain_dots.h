@@ -2,6 +2,7 @@
 // Rows of f32, f16 and bf16 weights against f32 activations, accumulated in f32.
 
 #include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/prefetch.h"
 #include "ops/cpu/simd.h"
 #include "ops/cpu/small_floats.h"
 
@@ -43,9 +44,7 @@ void plain_rows_of(const MatvecRows& a, int64_t first) {
     int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
       const uint8_t* p = w + i * Type::kBytes;
-      for (int line = 0; line < kStep * Type::kBytes; line += 64) {
-        __builtin_prefetch(p + kPrefetchBytes + line, 0, 2);
-      }
+      prefetch_ahead_of(p, kStep * Type::kBytes);
       const Vec w0 = Type::load_vec(p), w1 = Type::load_vec(p + kLanes * Type::kBytes);
       for (int m = 0; m < M; ++m) {
         even[m] = fma(w0, load(x[m] + i), even[m]);
