@@ -79,9 +79,9 @@ double measure_reading(size_t bytes) {
 
 }  // namespace
 
-double MachinePeak::best(bool bf16) const {
+double MachinePeak::best(bool rounded) const {
   double best = 0;
-  for (const GemmPeak& g : gemms) best = std::max({best, bf16 ? g.bf16 : g.f32, g.engine});
+  for (const GemmPeak& g : gemms) best = std::max({best, rounded ? g.bf16 : g.f32, g.engine});
   return best;
 }
 

@@ -22,8 +22,9 @@ struct MachinePeak {
   std::vector<GemmPeak> gemms;
   double read_bytes_per_second = 0;
 
-  /// The fastest product of all, the engine's own included.
-  double best(bool bf16) const;
+  /// The fastest product of all, the engine's own included; of the library's, those that round to
+  /// bf16 or those in f32.
+  double best(bool rounded) const;
 };
 
 /// Large square-like products and the model's own, then memory. Takes two to four seconds and as

@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 /// What the machine could do with the products in force; 0 when it was not measured.
 double gemm_peak(const BenchResults& r) {
   if (!r.machine) return 0;
-  return r.machine->best(multiplies_in_bf16(r.session.compute));
+  return r.machine->best(panel_kernels(r.session.compute) != nullptr);
 }
 
 double read_peak(const BenchResults& r) { return r.machine ? r.machine->read_bytes_per_second : 0; }
@@ -153,7 +153,7 @@ ordered_json machine_json(const BenchResults& r) {
   ordered_json json = {{"cpu", cpu_model_name()},
                        {"threads", thread_count()},
                        {"isa", name_of(current_isa())},
-                       {"bf16_products", multiplies_in_bf16(r.session.compute)}};
+                       {"products", product_name(r.session.compute)}};
   if (!r.machine) return json;
   json["gemm"] = ordered_json::array();
   for (const GemmPeak& g : r.machine->gemms) {

@@ -36,9 +36,8 @@ std::shared_ptr<const Engine> ModelFlags::open() const {
 }
 
 std::string kernels_line(Compute compute) {
-  return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()),
-                     multiplies_in_bf16(compute) ? "bf16" : "f32", thread_count(),
-                     thread_count() == 1 ? "" : "s");
+  return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()), product_name(compute),
+                     thread_count(), thread_count() == 1 ? "" : "s");
 }
 
 }  // namespace longhaul

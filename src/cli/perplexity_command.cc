@@ -93,7 +93,7 @@ void print_figures_json(const Figures& f) {
       {"attention", f.session.attention.text()},
       {"peak_rss_bytes", peak_resident_bytes()},
       {"isa", name_of(current_isa())},
-      {"bf16_products", multiplies_in_bf16(f.session.compute)},
+      {"products", product_name(f.session.compute)},
       {"threads", thread_count()},
       {"finished", f.result.finished},
   });

@@ -102,7 +102,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"weight_bytes", session.engine().weight_bytes()},
       {"load_seconds", session.engine().load_seconds()},
       {"isa", name_of(current_isa())},
-      {"bf16_products", multiplies_in_bf16(session.options().compute)},
+      {"products", product_name(session.options().compute)},
       {"threads", thread_count()},
   };
   if (facts.loaded_tokens > 0) json["session_load_seconds"] = facts.session_load_seconds;

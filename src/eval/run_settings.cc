@@ -27,7 +27,7 @@ ordered_json conditions(const EvalSettings& s, const Engine& engine) {
                         : s.chat_template.empty() ? "the model's"
                                                   : s.chat_template},
       {"kv type", name_of(s.session.kv_type)},
-      {"compute", s.session.compute == Compute::kF32 ? "f32" : "best"},
+      {"compute", name_of(s.session.compute)},
       {"chunk", s.session.chunk},
       {"kept by control:middle-cut", s.kept_by_cut},
       {"kernels", s.isa},

@@ -172,8 +172,8 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
-  const bool tiles = rows > kMatvecMaxRows && multiplies_in_bf16(compute);
-  const size_t element = tiles ? sizeof(bf16_t) : sizeof(float);
+  const bool tiles = rows > kMatvecMaxRows && panel_kernels(compute) != nullptr;
+  const size_t element = tiles ? bytes_per_input(compute) : sizeof(float);
   const size_t stream = n(c.hidden) * sizeof(float);
   const size_t projections = n(3 * q_width + 2 * kv_width) * sizeof(float);  // one rotated copy
   const size_t input = n(std::max<int64_t>(c.hidden, q_width)) * element;

@@ -1,6 +1,7 @@
 #include "ops/linear.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/error.h"
@@ -9,12 +10,14 @@
 #include "ops/cpu/isa.h"
 #include "ops/cpu/panel_gemm.h"
 #include "ops/dequantize.h"
-#include "ops/linear_bf16.h"
+#include "ops/linear_panels.h"
 #include "ops/swiglu.h"
 #include "ops/weight_panels.h"
 
 namespace longhaul {
 namespace {
+
+constexpr std::array<std::string_view, 3> kComputeNames = {"best", "int8", "f32"};
 
 /// Elements of an expanded panel on the f32 path.
 constexpr int64_t kF32PanelElements = int64_t{1} << 20;
@@ -22,7 +25,7 @@ constexpr int64_t kF32PanelElements = int64_t{1} << 20;
 void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
   const int64_t cols = x.cols();
   const std::vector<WeightPanel> panels =
-      cut_to_panels(jobs, std::max<int64_t>(64, kF32PanelElements / cols / 64 * 64));
+      cut_to_panels(jobs, 32, std::max<int64_t>(64, kF32PanelElements / cols / 64 * 64));
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
     const WeightPanel& p = panels[static_cast<size_t>(i)];
     thread_local Buffer<float> expanded;
@@ -53,16 +56,16 @@ void run(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
     return is_block_type(job.weight.type);
   });
   const bool few = x.rows() <= kMatvecMaxRows && x.f32() != nullptr;
-  if (few && (compute == Compute::kBest || !rounds)) {
+  if (few && (compute != Compute::kF32 || !rounds)) {
     few_rows(x, jobs);
-  } else if (multiplies_in_bf16(compute)) {
-    linear_bf16(x, jobs);
+  } else if (const PanelGemmKernels* kernels = panel_kernels(compute)) {
+    linear_panels(*kernels, x, jobs);
   } else {
     in_f32(x, jobs);
   }
 }
 
-/// Only linear_bf16() adds as it writes; the others get a buffer to write to.
+/// Only linear_panels() adds as it writes; the others get a buffer to write to.
 void run_and_add(LinearInput& x, const LinearJob& job, Compute compute) {
   thread_local Buffer<float> product;
   const int64_t outputs = job.weight.rows(), stride = stride_of(job);
@@ -92,7 +95,7 @@ void swiglu_of_products(LinearInput& x, const TensorView& gate, const TensorView
 
 void LinearInput::assign(const float* x, int64_t rows, int64_t cols) {
   f32_ = x;
-  has_tiles_ = false;
+  form_ = nullptr;
   rows_ = rows;
   cols_ = cols;
 }
@@ -103,32 +106,34 @@ float* LinearInput::begin_f32(int64_t rows, int64_t cols) {
   return own_.data();
 }
 
-bf16_t* LinearInput::begin_tiles(int64_t rows, int64_t cols) {
+std::byte* LinearInput::begin_tiles(int64_t rows, int64_t cols, const PanelGemmKernels& kernels) {
   assign(nullptr, rows, cols);
-  tiles_.resize(static_cast<size_t>(pad_to_tiles(rows, 32) * pad_to_tiles(cols, kTileDepth)));
-  has_tiles_ = true;
+  tiles_.resize(static_cast<size_t>(pad_to_tiles(rows, kBlockSide) / kTileSide *
+                                    count_tiles(cols, kernels.depth) * kernels.x_tile));
+  form_ = &kernels;
   return tiles_.data();
 }
 
 void LinearInput::pack(int64_t row_tile, const float* x, int64_t count) {
   const float* rows[kTileSide] = {};
   for (int64_t i = 0; i < count; ++i) rows[i] = x + i * cols_;
-  kPanelGemmKernels_for(current_isa())
-      .pack_rows(rows, cols_,
-                 tiles_.data() + row_tile * count_tiles(cols_, kTileDepth) * kTileElements);
+  form_->pack_rows(rows, cols_,
+                   tiles_.data() + row_tile * count_tiles(cols_, form_->depth) * form_->x_tile);
 }
 
-const bf16_t* LinearInput::tiles() {
-  if (!has_tiles_) {
+const std::byte* LinearInput::tiles(const PanelGemmKernels& kernels) {
+  if (form_ != &kernels) {
     const float* x = f32_;
-    begin_tiles(rows_, cols_);
+    LH_ASSERT(x != nullptr);
+    begin_tiles(rows_, cols_, kernels);
     f32_ = x;
-    parallel_ranges(pad_to_tiles(rows_, 32) / kTileSide, 1, [&](int64_t first, int64_t last) {
-      for (int64_t tile = first; tile < last; ++tile) {
-        const int64_t begin = tile * kTileSide;
-        pack(tile, x + begin * cols_, std::clamp<int64_t>(rows_ - begin, 0, kTileSide));
-      }
-    });
+    parallel_ranges(
+        pad_to_tiles(rows_, kBlockSide) / kTileSide, 1, [&](int64_t first, int64_t last) {
+          for (int64_t tile = first; tile < last; ++tile) {
+            const int64_t begin = tile * kTileSide;
+            pack(tile, x + begin * cols_, std::clamp<int64_t>(rows_ - begin, 0, kTileSide));
+          }
+        });
   }
   return tiles_.data();
 }
@@ -139,8 +144,35 @@ ActivationRows& LinearInput::few() {
   return few_;
 }
 
-bool multiplies_in_bf16(Compute compute) {
-  return compute == Compute::kBest && kPanelGemmKernels_for(current_isa()).block != nullptr;
+std::string_view name_of(Compute compute) { return kComputeNames[static_cast<size_t>(compute)]; }
+
+std::optional<Compute> compute_from_name(std::string_view name) {
+  const auto at = std::find(kComputeNames.begin(), kComputeNames.end(), name);
+  if (at == kComputeNames.end()) return std::nullopt;
+  return static_cast<Compute>(at - kComputeNames.begin());
+}
+
+const PanelGemmKernels* panel_kernels(Compute compute) {
+  if (compute == Compute::kF32) return nullptr;
+  const PanelGemmKernels& int8 = kInt8PanelGemm_for(current_isa());
+  if (compute == Compute::kInt8 && int8.depth != 0) return &int8;
+  for (const PanelGemmKernels* k :
+       {&kBf16PanelGemm_for(current_isa()), &kInt16PanelGemm_for(current_isa())}) {
+    if (k->depth != 0) return k;
+  }
+  return nullptr;
+}
+
+const char* product_name(Compute compute) {
+  const PanelGemmKernels* kernels = panel_kernels(compute);
+  return kernels == nullptr ? "f32" : kernels->product;
+}
+
+size_t bytes_per_input(Compute compute) {
+  const PanelGemmKernels* kernels = panel_kernels(compute);
+  if (kernels == nullptr) return sizeof(float);
+  const size_t elements = static_cast<size_t>(kTileSide) * static_cast<size_t>(kernels->depth);
+  return (static_cast<size_t>(kernels->x_tile) + elements - 1) / elements;
 }
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
@@ -150,7 +182,7 @@ void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
 
 void linear(LinearInput& x, const LinearJob& job, Compute compute) {
   LH_ASSERT(job.weight.cols() == x.cols());
-  const bool adds_in_place = multiplies_in_bf16(compute) && x.rows() > kMatvecMaxRows;
+  const bool adds_in_place = panel_kernels(compute) != nullptr && x.rows() > kMatvecMaxRows;
   if (job.add && !adds_in_place) {
     run_and_add(x, job, compute);
   } else {
@@ -162,15 +194,16 @@ void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
                    Compute compute) {
   const int64_t ffn = gate.rows(), rows = x.rows();
   LH_ASSERT(up.rows() == ffn && gate.cols() == x.cols() && up.cols() == x.cols());
-  if (rows <= kMatvecMaxRows || !multiplies_in_bf16(compute)) {
+  const PanelGemmKernels* kernels = panel_kernels(compute);
+  if (rows <= kMatvecMaxRows || kernels == nullptr) {
     swiglu_of_products(x, gate, up, inner.begin_f32(rows, ffn), compute);
   } else {
-    swiglu_bf16(x, gate, up, inner.begin_tiles(rows, ffn));
+    swiglu_panels(*kernels, x, gate, up, inner.begin_tiles(rows, ffn, *kernels));
   }
 }
 
 size_t linear_scratch_bytes(int64_t most_cols) {
-  const int64_t panel = std::max(bf16_panel_bytes(most_cols), kF32PanelElements * 4);
+  const int64_t panel = std::max(panel_bytes(most_cols), kF32PanelElements * 4);
   return static_cast<size_t>(thread_count() * panel);
 }
 

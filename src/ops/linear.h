@@ -1,28 +1,42 @@
 #pragma once
 // y = x W^T for weights of any stored type: few rows stream the quantized weights (matvec.h), many
-// rows expand a panel of them at a time, to bf16 for the matrix unit (cpu/panel_gemm.h) or to f32
-// for the GEMM library.
+// rows expand a panel of them at a time, to tiles that our kernels multiply
+// (cpu/panel_gemm.h) or to f32 for the GEMM library.
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/buffer.h"
-#include "base/float_types.h"
 #include "base/parallel.h"
 #include "base/tensor_view.h"
 #include "ops/matvec.h"
 
 namespace longhaul {
 
+struct PanelGemmKernels;
+
 enum class Compute : uint8_t {
-  kBest,  ///< bf16 products where the CPU has them (AVX512-BF16, AMX), else f32
+  kBest,  ///< bf16 products where the CPU has them (AVX512-BF16, AMX), else int16 (AVX2), else f32
+  kInt8,  ///< weights and activations of many rows rounded to int8 where that is faster, else kBest
   kF32,   ///< f32 products; for reference
 };
 
-/// True when `compute` multiplies in bf16 for many rows at the ISA level in force.
-bool multiplies_in_bf16(Compute compute);
+/// What multiplies many rows with weights at the ISA level in force; null: the GEMM library, in
+/// f32.
+const PanelGemmKernels* panel_kernels(Compute compute);
 
-/// Rows that several matrices are applied to; other forms (bf16 tiles, int8) are made once, on
+std::string_view name_of(Compute compute);  ///< "best", "int8" or "f32"
+std::optional<Compute> compute_from_name(std::string_view name);
+
+/// "bf16", "int16", "int8" or "f32": the type of these products.
+const char* product_name(Compute compute);
+
+/// Bytes of one element of LinearInput's rows in the form that `compute` multiplies, rounded up.
+size_t bytes_per_input(Compute compute);
+
+/// Rows that several matrices are applied to; other forms (tiles, groups of int8) are made once, on
 /// demand.
 class LinearInput {
  public:
@@ -38,20 +52,21 @@ class LinearInput {
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   const float* f32() const { return f32_; }  ///< null when only tiles are kept
-  const bf16_t* tiles();  ///< bf16, in tiles (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/32)]
+  /// As `kernels` read them (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/depth)] tiles.
+  const std::byte* tiles(const PanelGemmKernels& kernels);
   ActivationRows& few();  ///< rows() <= kMatvecMaxRows
 
  private:
   friend void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
                             LinearInput& inner, Compute compute);
   float* begin_f32(int64_t rows, int64_t cols);  ///< for [rows, cols] of its own
-  bf16_t* begin_tiles(int64_t rows, int64_t cols);
+  std::byte* begin_tiles(int64_t rows, int64_t cols, const PanelGemmKernels& kernels);
   void pack(int64_t row_tile, const float* rows, int64_t count);
 
   const float* f32_ = nullptr;
   int64_t rows_ = 0, cols_ = 0;
-  bool has_tiles_ = false;
-  Buffer<bf16_t> tiles_;
+  const PanelGemmKernels* form_ = nullptr;  ///< of tiles_; null: none yet
+  Buffer<std::byte> tiles_;
   Buffer<float> own_;
   ActivationRows few_;
 };
@@ -67,7 +82,7 @@ struct LinearJob {
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
 void linear(LinearInput& x, const LinearJob& job, Compute compute);
 
-/// inner = silu(x gate^T) * (x up^T), ready to be multiplied by `down`. With many rows in bf16 the
+/// inner = silu(x gate^T) * (x up^T), ready to be multiplied by `down`. With many rows in tiles the
 /// two products never reach memory.
 void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up, LinearInput& inner,
                    Compute compute);
@@ -84,14 +99,15 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, const float* a, const float* b, f
 template <class Fill>
 void LinearInput::fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows) {
   constexpr int64_t kStretch = 16;  // rows of a tile
-  if (rows <= kMatvecMaxRows || !multiplies_in_bf16(compute)) {
+  const PanelGemmKernels* kernels = panel_kernels(compute);
+  if (rows <= kMatvecMaxRows || kernels == nullptr) {
     float* x = begin_f32(rows, cols);
     parallel_ranges(rows, kStretch, [&](int64_t begin, int64_t end) {
       fill_rows(begin, end - begin, x + begin * cols);
     });
     return;
   }
-  begin_tiles(rows, cols);
+  begin_tiles(rows, cols, *kernels);
   parallel_ranges((rows + 31) / 32 * 2, 1, [&](int64_t first, int64_t last) {
     thread_local Buffer<float> stretch;
     stretch.resize(static_cast<size_t>(kStretch * cols));

@@ -6,12 +6,13 @@
 
 namespace longhaul {
 
-std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t most_outputs) {
+std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
+                                       int64_t most_outputs) {
   int64_t outputs = 0;
   for (const LinearJob& job : jobs) outputs += job.weight.rows();
   // Several panels for each thread, so that the last one to finish is not far behind.
-  const int64_t share = pad_to_tiles(outputs / (4 * thread_count()) + 1, 32);
-  const int64_t width = std::clamp<int64_t>(share, 32, most_outputs);
+  const int64_t share = pad_to_tiles(outputs / (4 * thread_count()) + 1, unit);
+  const int64_t width = std::min(share, most_outputs);
   std::vector<WeightPanel> panels;
   for (const LinearJob& job : jobs) {
     for (int64_t n = 0; n < job.weight.rows(); n += width) {

@@ -24,7 +24,9 @@ struct WeightPanel {
   int64_t begin, count;
 };
 
-/// Panels of 32 to `most_outputs` outputs (a job's last one may be narrower), several a thread.
-std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t most_outputs);
+/// Panels of at most `most_outputs` outputs, several a thread, each a multiple of `unit` (but for a
+/// job's last one, which may be narrower).
+std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
+                                       int64_t most_outputs);
 
 }  // namespace longhaul

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--threads", "two"}, "--threads: 'two'", "whole number"},
         BadCall{{"run", "-p", "x", "--isa", "avx"}, "--isa: 'avx'", "avx2"},
         BadCall{{"run", "-p", "x", "--kv-type", "q4_0"}, "--kv-type: 'q4_0'", "q8_0"},
-        BadCall{{"run", "-p", "x", "--compute", "f16"}, "--compute: 'f16'", "best, f32"},
+        BadCall{{"run", "-p", "x", "--compute", "f16"}, "--compute: 'f16'", "best, int8, f32"},
         BadCall{{"run", "-p", "x", "--memory-limit", "lots"}, "--memory-limit: 'lots'", "512M"},
         BadCall{{"run", "-p", "x", "--memory-limit", "1M"}, "--memory-limit", "1.0 MiB"},
         BadCall{{"run", "-p", "x", "--chat-template", "foo"}, "--chat-template: 'foo'", "chatml"},

@@ -1,10 +1,10 @@
 // Attention of few rows (decode): bound by memory, so every key and value is read once, straight
-// from its page, for all rows that share it. Keys and values in bf16 go through the matrix unit
-// where there is one (few_tiles.h); other arithmetic is f32.
+// from its page, for all rows that share it. Keys and values in bf16 are multiplied as bf16
+// where the level can (few_bf16.h); other arithmetic is f32.
 
 #include "ops/cpu/attend_kernels.h"
+#include "ops/cpu/few_bf16.h"
 #include "ops/cpu/few_rows.h"
-#include "ops/cpu/few_tiles.h"
 #include "ops/cpu/flat_rows.h"
 
 namespace longhaul::LH_ISA {
@@ -19,9 +19,9 @@ struct Scratch {
   float* weights;  // [rows, kGroup]
   float* out;      // [rows, dim]
   float* fetched;  // [keys, values][kGroup, dim] that needed converting first
-  FewTiles::Scratch matrix_unit;
+  FewBf16::Scratch bf16_scratch;
 
-  Scratch(ScratchLayout& layout, int padded_dim) : matrix_unit(layout, padded_dim) {
+  Scratch(ScratchLayout& layout, int padded_dim) : bf16_scratch(layout, padded_dim) {
     const size_t dim = static_cast<size_t>(padded_dim);
     layout.take(queries, kFewRows * dim);
     layout.take(weights, kFewRows * kGroup);
@@ -36,11 +36,11 @@ struct Few : Scratch {
   const FlatRows flat;
   int dim;   // head_dim rounded up to 16
   int rows;  // flat rows
-  const std::byte* key[kGroup];
-  const std::byte* value[kGroup];
-  const std::byte* next_key[kGroup];  // of the group after this one, to be fetched meanwhile
+  const std::byte* key[kGroup] = {};
+  const std::byte* value[kGroup] = {};
+  const std::byte* next_key[kGroup] = {};  // of the group after this one, to be fetched meanwhile
   int row_bytes = 0;
-  FewTiles* tiles = nullptr;  // null: vectors
+  FewBf16* bf16 = nullptr;  // null: vectors
   float max[kFewRows], sum[kFewRows];
 
   Few(const AttendUnit& u, ScratchLayout layout)
@@ -125,11 +125,11 @@ struct AddValues {
 
 void load_queries(Few& f, int form) {
   f.flat.load_queries(f.call.queries[static_cast<size_t>(form)], 0, f.rows, f.dim, f.queries);
-  if (f.tiles != nullptr) f.tiles->load_queries(f.queries);
+  if (f.bf16 != nullptr) f.bf16->load_queries(f.queries);
 }
 
 void scale_row(Few& f, int m, float factor) {
-  if (f.tiles != nullptr) return f.tiles->scale_row(m, factor);
+  if (f.bf16 != nullptr) return f.bf16->scale_row(m, factor);
   float* out = f.out + m * f.dim;
   for (int t = 0; t < f.dim; t += kLanes) store(out + t, load(out + t) * splat(factor));
 }
@@ -137,7 +137,7 @@ void scale_row(Few& f, int m, float factor) {
 /// Folds scores of keys [lo, hi) into row m's running softmax; leaves weights for add_values.
 void softmax_row(Few& f, int m, int lo, int hi, int count) {
   float* w = f.weights + m * kGroup;
-  const int padded = f.tiles != nullptr ? kGroup : round_up(count, kLanes);
+  const int padded = f.bf16 != nullptr ? kGroup : round_up(count, kLanes);
   for (int i = 0; i < lo; ++i) w[i] = kLowest;
   for (int i = hi; i < padded; ++i) w[i] = kLowest;
   Vec top = load(w);
@@ -169,8 +169,8 @@ struct Reading {
   Reading(const Few& f, const KeySegment& s) : segment(s), stride(row_stride(s.rows)) {
     value_offset = static_cast<int64_t>(s.rows.page_rows) * stride;
     value_type = f.call.head_dim % 16 == 0 ? s.rows.type : DType::F32;
-    key_type = s.rotate && f.tiles == nullptr ? DType::F32 : value_type;
-    key_stride = s.rotate && f.tiles != nullptr ? 2 * f.dim : stride;
+    key_type = s.rotate && f.bf16 == nullptr ? DType::F32 : value_type;
+    key_stride = s.rotate && f.bf16 != nullptr ? 2 * f.dim : stride;
   }
 };
 
@@ -234,22 +234,22 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   for (int64_t at = begin; at < end; at += kGroup) {
     const int count = end - at < kGroup ? static_cast<int>(end - at) : kGroup;
     locate(f, r, at, count, end);
-    if (f.tiles != nullptr) {
-      f.tiles->score(f.key, r.key_stride, count, f.weights, f.next_key);
+    if (f.bf16 != nullptr) {
+      f.bf16->score(f.key, r.key_stride, count, f.weights, f.next_key);
     } else {
       score(f, count);
     }
     softmax_rows(f, s, at, count);
-    if (f.tiles != nullptr) {
-      f.tiles->add_values(f.value, count, f.weights, f.next_key, r.value_offset);
+    if (f.bf16 != nullptr) {
+      f.bf16->add_values(f.value, count, f.weights, f.next_key, r.value_offset);
     } else {
       add(f, count);
     }
   }
 }
 
-bool tiles_serve(const AttendUnit& unit) {
-  bool served = unit.call->compute == AttendCompute::kBest && FewTiles::serves(unit.call->head_dim);
+bool bf16_serves(const AttendUnit& unit) {
+  bool served = unit.call->compute == AttendCompute::kBest && FewBf16::serves(unit.call->head_dim);
   for (int i = 0; i < unit.segment_count; ++i) {
     served = served && unit.segments[i].rows.type == DType::BF16;
   }
@@ -281,12 +281,12 @@ void write_out(const Few& f) {
 
 size_t few_scratch_bytes(const AttendCall& call) { return bytes_of<Scratch>(padded_dim(call)); }
 
-void attend_few(const AttendUnit& unit, std::byte* scratch) {
+[[gnu::nonnull]] void attend_few(const AttendUnit& unit, std::byte* scratch) {
   Few f(unit, ScratchLayout(scratch));
-  FewTiles tiles(f.dim, f.rows, f.matrix_unit);
-  if (tiles_serve(unit)) f.tiles = &tiles;
+  FewBf16 products(f.dim, f.rows, f.bf16_scratch);
+  if (bf16_serves(unit)) f.bf16 = &products;
 
-  if (f.tiles != nullptr) FewTiles::begin();
+  if (f.bf16 != nullptr) FewBf16::begin();
   int64_t start = 0;  // of the segment, in the keys laid end to end
   for (int i = 0; i < unit.segment_count; ++i) {
     const KeySegment& s = unit.segments[i];
@@ -295,9 +295,9 @@ void attend_few(const AttendUnit& unit, std::byte* scratch) {
     if (begin < s.count && end > begin) segment_part(f, s, begin, end < s.count ? end : s.count);
     start += s.count;
   }
-  if (f.tiles != nullptr) {
-    f.tiles->read_sums(f.out);
-    FewTiles::end();
+  if (f.bf16 != nullptr) {
+    f.bf16->read_sums(f.out);
+    FewBf16::end();
   }
   write_out(f);
 }

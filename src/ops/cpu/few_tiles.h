@@ -1,13 +1,11 @@
 #pragma once
-// Products of few query rows with 64 bf16 keys and values on the matrix unit, straight from rows as
-// they are stored. Queries and weights are split into two bf16 terms (value = high + low), so that
-// only stored keys and values carry bf16's rounding. For *.isa.cc only.
+// FewBf16 (few_bf16.h) on the matrix unit. For *.isa.cc only.
 
 #include <cstddef>
 #include <cstring>
 
+#include "ops/cpu/few_terms.h"
 #include "ops/cpu/scratch_layout.h"
-#include "ops/cpu/simd.h"
 
 namespace longhaul::LH_ISA {
 
@@ -62,7 +60,7 @@ class FewTiles {
       for (int t = 0; t < dim_; t += 16) {
         const Vec x = load(queries + m * dim_ + t);
         uint16_t terms[2][16];
-        split(x, terms[0], terms[1]);
+        split_to_bf16(x, terms[0], terms[1]);
         for (int term = 0; term < 2; ++term) {
           for (int i = 0; i < 16; ++i) {
             const int pair = t + i;  // [term][dim / 2 pairs][16 columns][2]
@@ -79,7 +77,7 @@ class FewTiles {
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
              const std::byte* const* next) {
     for (int g = 0; g < count; g += 32) {
-      for (int i = g; i < g + 32 && i < count; ++i) prefetch(next[i]);
+      for (int i = g; i < g + 32 && i < count; ++i) prefetch_bf16(next[i], dim_);
       const std::byte* block[2];
       int64_t stride[2];
       for (int b = 0; b < 2; ++b)
@@ -120,8 +118,8 @@ class FewTiles {
                   const std::byte* const* next, int64_t offset) {
     for (int m = 0; m < rows_; ++m) {
       for (int i = 0; i < kKeys; i += 16) {
-        split(load(weights + m * kKeys + i), s_.weights + m * kKeys + i,
-              s_.weights + (kRows + m) * kKeys + i);
+        split_to_bf16(load(weights + m * kKeys + i), s_.weights + m * kKeys + i,
+                      s_.weights + (kRows + m) * kKeys + i);
       }
     }
     for (int g = 0; g < count; g += 32) {
@@ -143,28 +141,11 @@ class FewTiles {
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; ++t)
-        out[m * dim_ + element(t)] = s_.out[t / 16 * 16 * kRows + m * 16 + t % 16];
+        out[m * dim_ + unpacked_element(t)] = s_.out[t / 16 * 16 * kRows + m * 16 + t % 16];
     }
   }
 
  private:
-  /// To the second level: requests for the first one would wait for its few fill buffers.
-  void prefetch(const std::byte* row) const {
-    for (int at = 0; at < 2 * dim_; at += 64) __builtin_prefetch(row + at, 0, 2);
-  }
-
-  /// Which element of a value stands in column t of the sums: pack_values interleaves quarters.
-  static int element(int t) {
-    const int half = t / 16 % 2, column = t % 16;
-    return t / 32 * 32 + column / 4 * 8 + half * 4 + column % 4;
-  }
-
-  /// x = high + low, both rounded to bf16.
-  static void split(Vec x, uint16_t* high, uint16_t* low) {
-    store_bf16(high, x);
-    store_bf16(low, x - load_bf16(high));
-  }
-
   /// 16 keys from `at` on at one distance from each other, copied together where they are not.
   const std::byte* even_rows(const std::byte* const* key, int at, int row_bytes, int count,
                              int64_t* stride) {
@@ -218,8 +199,8 @@ class FewTiles {
       const int i = at + 2 * pair;
       const std::byte* first = value[i < count ? i : count - 1];
       const std::byte* second = value[i + 1 < count ? i + 1 : count - 1];
-      prefetch(next[i < count ? i : count - 1] + offset);
-      prefetch(next[i + 1 < count ? i + 1 : count - 1] + offset);
+      prefetch_bf16(next[i < count ? i : count - 1] + offset, dim_);
+      prefetch_bf16(next[i + 1 < count ? i + 1 : count - 1] + offset, dim_);
       for (int t = 0; t < dim_; t += 32) {
         const __m512i a = _mm512_loadu_si512(first + 2 * t), b = _mm512_loadu_si512(second + 2 * t);
         uint16_t* to = s_.values + 32 * t + 32 * pair;
@@ -233,23 +214,6 @@ class FewTiles {
   const Scratch s_;
 };
 
-#else
-/// Without a matrix unit.
-class FewTiles {
- public:
-  static bool serves(int) { return false; }
-  struct Scratch {
-    Scratch(ScratchLayout&, int) {}
-  };
-  FewTiles(int, int, const Scratch&) {}
-  static void begin() {}
-  static void end() {}
-  void load_queries(const float*) {}
-  void score(const std::byte* const*, int, int, float*, const std::byte* const*) {}
-  void scale_row(int, float) {}
-  void add_values(const std::byte* const*, int, const float*, const std::byte* const*, int64_t) {}
-  void read_sums(float*) const {}
-};
 #endif
 
 }  // namespace longhaul::LH_ISA

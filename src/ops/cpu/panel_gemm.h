@@ -1,12 +1,17 @@
 #pragma once
-// The bf16 product behind linear() for many rows: y = x W^T with W expanded panel by panel straight
-// into the form that the matrix unit reads. A GEMM library would need the expanded matrix in memory
-// first and repack it on every call; here it goes from the quantized file to the second-level
-// cache.
+// The product behind linear() for many rows: y = x W^T with W expanded panel by panel straight into
+// the form that the kernels read. A GEMM library would need the expanded matrix in memory first and
+// repack it on every call; here it goes from the quantized file to the second-level cache.
 //
-// Both operands are cut into tiles of 16 x 32 elements, 1 KiB each and contiguous:
-//   x tile [16 rows][32 k]; W tile [16 k pairs][16 outputs][2], k fastest-but-one.
+// Both operands are cut into tiles of 16 rows (of x, or outputs of W) by `depth` columns:
+//   bf16, depth 32: x tile [16 rows][32 k]; W tile [16 k pairs][16 outputs][2].
+//   int16, depth 128: x tile [16 rows][128 k] and f32 scales [16]; W tile [64 k pairs][16
+//     outputs][2] and f32 scales [16]. 12 bits and a sign, one scale for every row and tile.
+//   int8, depth 64: x tile [16 rows][64 k] of q + 128 and f32 scales [16]; W tile [16 quads of
+//   k][16
+//     outputs][4], f32 scales [16] and i32 [16] of -128 * (sum of q). 7 bits and a sign.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/float_types.h"
@@ -15,31 +20,35 @@
 namespace longhaul {
 
 inline constexpr int kTileSide = 16;
-inline constexpr int kTileDepth = 32;
-inline constexpr int kTileElements = kTileSide * kTileDepth;
-inline constexpr int64_t kDepthTiles = 64;  ///< k tiles that are expanded and multiplied at a time
+inline constexpr int kBlockSide = 32;  ///< of the sums that a kernel computes at a time
 
 struct PanelGemmKernels {
-  /// 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [k_tiles].
-  void (*pack_rows)(const float* const rows[16], int64_t k, bf16_t* tiles);
-  /// 16 weight rows, each [k] bf16 at any alignment (missing ones null), to tiles [k_tiles].
-  void (*pack_weights)(const bf16_t* const rows[16], int64_t k, bf16_t* tiles);
-  /// C[32, 32] = A B over k_tiles, or += : two row tiles a (a_stride elements apart), two output
-  /// tiles b (b_stride apart).
-  void (*block)(int k_tiles, const bf16_t* a, int64_t a_stride, const bf16_t* b, int64_t b_stride,
-                float* c, bool accumulate);
-  /// The live part of a block to y, rows y_stride apart: y = C + bias, or y += C + bias. bias may
-  /// be null.
+  int depth;            ///< columns of a tile; 0: the level has no such products
+  int x_tile, w_tile;   ///< bytes of a tile
+  const char* product;  ///< "bf16", "int16" or "int8"
+
+  /// 16 rows of x (missing ones null: zeros), k padded with zeros, to tiles [ceil(k / depth)].
+  void (*pack_rows)(const float* const rows[16], int64_t k, std::byte* tiles);
+  /// 16 weight rows, each [k] bf16 at any alignment (missing ones null), to tiles.
+  void (*pack_weights)(const bf16_t* const rows[16], int64_t k, std::byte* tiles);
+  /// C[32, 32] = A B over `k` columns (of the last tile only these count), or += : two rows of
+  /// tiles a (a_stride bytes apart), two b (b_stride apart).
+  void (*block)(int64_t k, const std::byte* a, int64_t a_stride, const std::byte* b,
+                int64_t b_stride, float* c, bool accumulate);
+  /// The live part of a block to y, rows y_stride floats apart: y = C + bias, or y += C + bias.
+  /// bias may be null.
   void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
                 int64_t y_stride);
-  /// silu(gate) * up of two blocks, to two row tiles `tile_stride` elements apart.
-  void (*swiglu)(const float* gate, const float* up, bf16_t* tile, int64_t tile_stride);
+  /// silu(gate) * up of `pairs` pairs of blocks (gate, up, gate, up, ...: the columns of one tile,
+  /// or the first of them) to two rows of tiles `tile_stride` bytes apart.
+  void (*swiglu)(const float* blocks, int pairs, std::byte* tile, int64_t tile_stride);
   /// Around a run of block() calls on one thread.
   void (*begin)();
   void (*end)();
 };
 
-/// Null functions where the level has no bf16 products.
-LH_PER_ISA(PanelGemmKernels, kPanelGemmKernels)
+LH_PER_ISA(PanelGemmKernels, kBf16PanelGemm)
+LH_PER_ISA(PanelGemmKernels, kInt16PanelGemm)
+LH_PER_ISA(PanelGemmKernels, kInt8PanelGemm)
 
 }  // namespace longhaul

@@ -25,7 +25,14 @@ inline constexpr int kLanes = 4;
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
 
-static inline Vec splat(float x) { return Vec{} + x; }
+/// Makes the compiler address what lies at fixed distances from p by p alone. Left to itself it
+/// keeps a pointer for each row of a product, more than there are registers.
+template <class T>
+static inline void keep_one_pointer(const T*& p) {
+  asm("" : "+r"(p));
+}
+
+static inline Vec splat(float x) { return x - Vec{}; }  // x + 0 is not x for -0: an addition stays
 
 static inline Vec fma(Vec a, Vec b, Vec c) {
 #if defined(__AVX512F__)
@@ -77,6 +84,27 @@ static inline Vec load(const float* p) {
 }
 
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
+
+/// The first `count` of kLanes numbers; the other lanes are zeros, and not read.
+static inline Vec load_first(const float* p, int count) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
+#else
+  Vec v = {};
+  if (count >= kLanes) return load(p);
+  std::memcpy(&v, p, sizeof(float) * static_cast<size_t>(count));
+  return v;
+#endif
+}
+
+static inline void store_first(float* p, int count, Vec v) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+#else
+  if (count >= kLanes) return store(p, v);
+  std::memcpy(p, &v, sizeof(float) * static_cast<size_t>(count));
+#endif
+}
 
 /// Largest of `count` numbers (a multiple of 2 * kLanes), lane by lane.
 static inline Vec lane_max(const float* x, int count) {

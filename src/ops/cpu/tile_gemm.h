@@ -66,7 +66,7 @@ struct GemmF32 {
 struct GemmBf16 {
   using Element = uint16_t;
   static constexpr int kDepth = 32;
-  static constexpr int kRows = 6;
+  static constexpr int kRows = 8, kVectors = 2;  // of tiles of 32 rows nothing is left over
   static void begin() {}
   static void end() {}
 
@@ -85,13 +85,13 @@ struct GemmBf16 {
         acc[r][j] = accumulate ? _mm512_loadu_ps(c + r * ldc + 16 * j) : _mm512_setzero_ps();
       }
     }
-    for (int t = 0; t < k; t += 2) {
+    for (int t = 0; t < k; t += 2, a += 2) {
       __m512bh row[C];
       for (int j = 0; j < C; ++j) {
         row[j] = (__m512bh)_mm512_loadu_si512(b + t * ldb + 32 * j);
       }
       for (int r = 0; r < R; ++r) {
-        const __m512bh x = pair(a + r * lda + t);
+        const __m512bh x = pair(a + r * lda);
         for (int j = 0; j < C; ++j) acc[r][j] = _mm512_dpbf16_ps(acc[r][j], x, row[j]);
       }
     }
@@ -113,8 +113,8 @@ struct GemmBf16 {
   static void run(int m, int n, int k, const uint16_t* a, int64_t lda, const uint16_t* b,
                   int64_t ldb, float* c, int64_t ldc, bool accumulate) {
     int j = 0;
-    for (; j + 64 <= n; j += 64) {
-      columns<4>(m, k, a, lda, b + 2 * j, ldb, c + j, ldc, accumulate);
+    for (; j + 16 * kVectors <= n; j += 16 * kVectors) {
+      columns<kVectors>(m, k, a, lda, b + 2 * j, ldb, c + j, ldc, accumulate);
     }
     for (; j < n; j += 16) columns<1>(m, k, a, lda, b + 2 * j, ldb, c + j, ldc, accumulate);
   }

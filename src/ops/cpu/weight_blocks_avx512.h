@@ -42,14 +42,22 @@ inline __m512i add_fifth_bits(__m512i u, uint32_t first, uint32_t second) {
   return _mm512_mask_add_epi8(u, bits, u, _mm512_set1_epi8(16));
 }
 
-/// The first four bytes of up to 8 blocks: an f16 factor and, for some types, an f16 minimum.
+/// The first four bytes of up to 8 blocks: an f16 factor and, for some types, an f16 minimum. Plain
+/// loads, since a gather takes longer, much longer where the CPU's is microcoded; inserted one by
+/// one, since from a list of numbers the compiler makes stores that no wide load can follow.
 template <class Type>
 struct Registers32 : Type {
-  static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {
-    const __m256i at = _mm256_mullo_epi32(_mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0),
-                                          _mm256_set1_epi32(Type::kBytes));
-    const __mmask8 present = static_cast<__mmask8>((1u << blocks) - 1);
-    const __m256i heads = _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), present, at, p, 1);
+  [[gnu::always_inline]] static int head(const uint8_t* p, int block, int blocks) {
+    return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
+  }
+  [[gnu::always_inline]] static __m128i four_heads(const uint8_t* p, int first, int blocks) {
+    __m128i heads = _mm_cvtsi32_si128(head(p, first, blocks));
+    heads = _mm_insert_epi32(heads, head(p, first + 1, blocks), 1);
+    heads = _mm_insert_epi32(heads, head(p, first + 2, blocks), 2);
+    return _mm_insert_epi32(heads, head(p, first + 3, blocks), 3);
+  }
+  [[gnu::always_inline]] static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {
+    const __m256i heads = _mm256_setr_m128i(four_heads(p, 0, blocks), four_heads(p, 4, blocks));
     const __m512 pairs = _mm512_cvtph_ps(heads);  // factor, minimum, factor, minimum, ...
     d = _mm512_moveldup_ps(pairs);
     m = Type::kHasMin ? _mm512_movehdup_ps(pairs)

@@ -1,0 +1,34 @@
+#pragma once
+// FewBf16: products of few query rows with groups of at most 64 bf16 keys and values, straight from
+// rows as they are stored. Queries and weights are split into two bf16 terms (value = high + low),
+// so that only stored keys and values carry bf16's rounding. For *.isa.cc only.
+
+#include "ops/cpu/few_pairs.h"
+#include "ops/cpu/few_tiles.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AMX_BF16__)
+using FewBf16 = FewTiles;
+#elif defined(__AVX512BF16__)
+using FewBf16 = FewPairs;
+#else
+/// Without products of bf16.
+class FewBf16 {
+ public:
+  static bool serves(int) { return false; }
+  struct Scratch {
+    Scratch(ScratchLayout&, int) {}
+  };
+  FewBf16(int, int, const Scratch&) {}
+  static void begin() {}
+  static void end() {}
+  void load_queries(const float*) {}
+  void score(const std::byte* const*, int, int, float*, const std::byte* const*) {}
+  void scale_row(int, float) {}
+  void add_values(const std::byte* const*, int, const float*, const std::byte* const*, int64_t) {}
+  void read_sums(float*) const {}
+};
+#endif
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,186 @@
+#pragma once
+// FewBf16 (few_bf16.h) on vectors that multiply pairs of bf16: twice as many elements a step as in
+// f32, and none to be converted. For *.isa.cc only.
+
+#include <cstddef>
+#include <cstring>
+
+#include "ops/cpu/few_rows.h"
+#include "ops/cpu/few_terms.h"
+#include "ops/cpu/scratch_layout.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AVX512BF16__)
+class FewPairs {
+ public:
+  static constexpr int kKeys = 64;  ///< of a group
+
+  static bool serves(int dim) { return dim % 32 == 0; }
+
+  struct Scratch {
+    uint16_t* queries;  ///< [rows][high, low][dim]
+    uint16_t* weights;  ///< [rows][high, low][kKeys]
+    float* out;         ///< [rows, dim], elements in the order of unpacked_element()
+
+    Scratch(ScratchLayout& layout, int padded_dim) {
+      const size_t dim = static_cast<size_t>(padded_dim);
+      layout.take(queries, 2 * kFewRows * dim);
+      layout.take(weights, 2 * kFewRows * kKeys);
+      layout.take(out, kFewRows * dim);
+    }
+  };
+
+  FewPairs(int dim, int rows, const Scratch& scratch)
+      : dim_(dim),
+        rows_(rows),
+        s_(scratch),
+        score_(pick_rows<ScoreKeys, DType::BF16>(rows)),
+        add_(pick_rows<AddValues, DType::BF16>(rows)) {
+    std::memset(s_.out, 0, sizeof(float) * static_cast<size_t>(rows * dim));
+  }
+
+  static void begin() {}
+  static void end() {}
+
+  /// queries [rows, dim] f32.
+  void load_queries(const float* queries) {
+    for (int m = 0; m < rows_; ++m) {
+      uint16_t* terms = s_.queries + 2 * m * dim_;
+      for (int t = 0; t < dim_; t += kLanes) {
+        split_to_bf16(load(queries + m * dim_ + t), terms + t, terms + dim_ + t);
+      }
+    }
+  }
+
+  /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
+  /// multiple of 16 is unspecified. Meanwhile the rows `next` are fetched.
+  void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
+             const std::byte* const* next) {
+    score_({*this, key, count, weights, next, 0});
+  }
+
+  /// Sums of row m so far times `factor`.
+  void scale_row(int m, float factor) {
+    float* out = s_.out + m * dim_;
+    for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(factor));
+  }
+
+  /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
+  /// Meanwhile the rows `offset` bytes from `next` are fetched.
+  void add_values(const std::byte* const* value, int count, const float* weights,
+                  const std::byte* const* next, int64_t offset) {
+    for (int m = 0; m < rows_; ++m) {
+      uint16_t* terms = s_.weights + 2 * m * kKeys;
+      for (int i = 0; i < kKeys; i += kLanes) {
+        split_to_bf16(load(weights + m * kKeys + i), terms + i, terms + kKeys + i);
+      }
+    }
+    add_({*this, value, count, nullptr, next, offset});
+  }
+
+  /// The sums as [rows, dim].
+  void read_sums(float* out) const {
+    for (int m = 0; m < rows_; ++m) {
+      for (int t = 0; t < dim_; ++t) out[m * dim_ + unpacked_element(t)] = s_.out[m * dim_ + t];
+    }
+  }
+
+ private:
+  struct Group {
+    const FewPairs& few;
+    const std::byte* const* row;  // keys or values
+    int count;
+    float* scores;  // [rows, kKeys], where keys are scored
+    const std::byte* const* next;
+    int64_t offset;  // from a row of `next` to what is to be fetched
+  };
+
+  template <DType, int M>
+  struct ScoreKeys {
+    static void run(const Group& g) {
+      const int dim = g.few.dim_;
+      const uint16_t* queries = g.few.s_.queries;
+      for (int begin = 0; begin < g.count; begin += kLanes) {
+        Vec partial[M][kLanes];
+        for (int i = 0; i < kLanes; ++i) {
+          const int at = begin + i < g.count ? begin + i : begin;
+          prefetch_bf16(g.next[at], dim);
+          __m512 sum[M] = {};
+          for (int t = 0; t < dim; t += 32) {
+            const __m512bh key = load_pairs(g.row[at] + 2 * t);
+            for (int m = 0; m < M; ++m) {
+              const uint16_t* terms = queries + 2 * m * dim + t;
+              sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms));
+              sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms + dim));
+            }
+          }
+          for (int m = 0; m < M; ++m) partial[m][i] = (Vec)sum[m];
+        }
+        for (int m = 0; m < M; ++m) {
+          store(g.scores + m * kKeys + begin, reduce_lanes<Add>(partial[m]));
+        }
+      }
+    }
+  };
+
+  template <DType, int M>
+  struct AddValues {
+    static void run(const Group& g) {
+      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // stretches of 32 elements: 4 or 2 sums a row
+      int t = 0;
+      for (; t + 32 * kAtOnce <= g.few.dim_; t += 32 * kAtOnce) at<kAtOnce>(g, t);
+      for (; t < g.few.dim_; t += 32) at<1>(g, t);
+    }
+
+    /// Elements [t, t + 32 * N) of all keys.
+    template <int N>
+    static void at(const Group& g, int t) {
+      const int dim = g.few.dim_;
+      __m512 sum[M][2 * N];
+      float* const out = g.few.s_.out + t;
+      for (int m = 0; m < M; ++m) {
+        for (int n = 0; n < 2 * N; ++n) sum[m][n] = _mm512_loadu_ps(out + m * dim + 16 * n);
+      }
+      for (int i = 0; i < g.count; i += 2) {
+        const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero beyond the count
+        if (t == 0)
+          prefetch_bf16(g.next[i] + g.offset, dim), prefetch_bf16(g.next[second] + g.offset, dim);
+        __m512bh pairs[2 * N];
+        for (int n = 0; n < N; ++n) {
+          const __m512i a = _mm512_loadu_si512(g.row[i] + 2 * (t + 32 * n));
+          const __m512i b = _mm512_loadu_si512(g.row[second] + 2 * (t + 32 * n));
+          pairs[2 * n] = (__m512bh)_mm512_unpacklo_epi16(a, b);
+          pairs[2 * n + 1] = (__m512bh)_mm512_unpackhi_epi16(a, b);
+        }
+        for (int m = 0; m < M; ++m) {
+          const uint16_t* terms = g.few.s_.weights + 2 * m * kKeys + i;
+          const __m512bh high = broadcast_pair(terms), low = broadcast_pair(terms + kKeys);
+          for (int n = 0; n < 2 * N; ++n) {
+            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], high, pairs[n]);
+            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], low, pairs[n]);
+          }
+        }
+      }
+      for (int m = 0; m < M; ++m) {
+        for (int n = 0; n < 2 * N; ++n) _mm512_storeu_ps(out + m * dim + 16 * n, sum[m][n]);
+      }
+    }
+  };
+
+  static __m512bh load_pairs(const void* p) { return (__m512bh)_mm512_loadu_si512(p); }
+
+  static __m512bh broadcast_pair(const uint16_t* p) {
+    int32_t bits;
+    std::memcpy(&bits, p, 4);
+    return (__m512bh)_mm512_set1_epi32(bits);
+  }
+
+  int dim_, rows_;
+  const Scratch s_;
+  void (*score_)(const Group&);
+  void (*add_)(const Group&);
+};
+#endif
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,180 @@
+// kInt8PanelGemm: products of int8 with AVX512-VNNI. x is stored as q + 128, since the instruction
+// multiplies unsigned by signed bytes; what that adds is taken off by the sums' starting values.
+
+#include "ops/cpu/panel_gemm.h"
+#include "ops/cpu/panel_output.h"
+#include "ops/cpu/transpose.h"
+
+namespace longhaul::LH_ISA {
+
+// With a matrix unit bf16 products are faster than this.
+#if defined(__AVX512VNNI__) && !defined(__AMX_BF16__)
+namespace {
+
+constexpr int kDepth = 64;
+constexpr int kQuads = kDepth / 4;
+constexpr int kVectors = kDepth / 16;
+
+struct XTile {
+  uint8_t q[kTileSide][kDepth];  ///< value / scale + 128
+  float scale[kTileSide];
+};
+
+struct WTile {
+  int8_t q[kQuads][kTileSide][4];
+  float scale[kTileSide];
+  int32_t start[kTileSide];  ///< -128 * (sum of q)
+};
+
+__mmask16 live_lanes(int64_t count) {
+  return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1);
+}
+
+struct Quantized {
+  __m128i q[kVectors];  ///< int8
+  float scale;
+};
+
+Quantized quantize(const __m512 (&x)[kVectors]) {
+  __m512 top = _mm512_abs_ps(x[0]);
+  for (int i = 1; i < kVectors; ++i) top = _mm512_max_ps(top, _mm512_abs_ps(x[i]));
+  const float most = _mm512_reduce_max_ps(top);
+  const __m512 inverse = _mm512_set1_ps(most > 1e-36f ? 127.0f / most : 0.0f);
+  Quantized out;
+  out.scale = most / 127.0f;
+  for (int i = 0; i < kVectors; ++i) {
+    out.q[i] = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(x[i], inverse)));
+  }
+  return out;
+}
+
+void pack_rows(const float* const rows[16], int64_t k, std::byte* to) {
+  XTile* tile = reinterpret_cast<XTile*>(to);
+  for (int64_t at = 0; at < k; at += kDepth, ++tile) {
+    for (int r = 0; r < kTileSide; ++r) {
+      __m512 x[kVectors] = {};
+      for (int i = 0; i < kVectors && rows[r] != nullptr; ++i) {
+        const int64_t begin = at + 16 * i;
+        if (begin < k) x[i] = _mm512_maskz_loadu_ps(live_lanes(k - begin), rows[r] + begin);
+      }
+      const Quantized quantized = quantize(x);
+      tile->scale[r] = quantized.scale;
+      for (int i = 0; i < kVectors; ++i) {  // q + 128 flips the sign bit
+        _mm_store_si128(reinterpret_cast<__m128i*>(tile->q[r] + 16 * i),
+                        _mm_xor_si128(quantized.q[i], _mm_set1_epi8(-128)));
+      }
+    }
+  }
+}
+
+/// Columns [at, at + kDepth) of a row of k bf16; zeros beyond its end, and where it is missing.
+void load_weights(const bf16_t* row, int64_t at, int64_t k, __m512 (&x)[kVectors]) {
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t begin = at + 16 * i;
+    x[i] = _mm512_setzero_ps();
+    if (row == nullptr || begin >= k) continue;
+    const __m256i bits = _mm256_maskz_loadu_epi16(live_lanes(k - begin), row + begin);
+    x[i] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+}
+
+void pack_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
+  WTile* tile = reinterpret_cast<WTile*>(to);
+  for (int64_t at = 0; at < k; at += kDepth, ++tile) {
+    alignas(64) int8_t q[kTileSide][kDepth];
+    for (int r = 0; r < kTileSide; ++r) {
+      __m512 w[kVectors];
+      load_weights(rows[r], at, k, w);
+      const Quantized quantized = quantize(w);
+      tile->scale[r] = quantized.scale;
+      for (int i = 0; i < kVectors; ++i) {
+        _mm_store_si128(reinterpret_cast<__m128i*>(q[r] + 16 * i), quantized.q[i]);
+      }
+    }
+    __m512i sums = _mm512_setzero_si512();
+    for (int half = 0; half < kDepth / 64; ++half) {  // 64 columns: 16 quads
+      __m512i in[kTileSide];
+      for (int r = 0; r < kTileSide; ++r) in[r] = _mm512_load_si512(q[r] + 64 * half);
+      transpose_16x16(in, reinterpret_cast<uint32_t*>(tile->q[16 * half]), kTileSide);
+    }
+    for (int p = 0; p < kQuads; ++p) {
+      sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(-128), _mm512_load_si512(tile->q[p]));
+    }
+    _mm512_store_si512(tile->start, _mm512_sub_epi32(_mm512_setzero_si512(), sums));
+  }
+}
+
+/// Rows [r, r + 8) of a tile of x by 32 outputs, over its first `quads`: 16 integer sums, scaled
+/// and added to c.
+void eight_rows(int quads, const XTile& x, int r, const WTile& w0, const WTile& w1, float* c,
+                bool add) {
+  __m512i sum[8][2];
+  const __m512i start[2] = {_mm512_load_si512(w0.start), _mm512_load_si512(w1.start)};
+  for (int i = 0; i < 8; ++i) sum[i][0] = start[0], sum[i][1] = start[1];
+  const uint8_t* rows = x.q[r];
+  for (int p = 0; p < quads; ++p, rows += 4) {
+    keep_one_pointer(rows);
+    const __m512i a = _mm512_load_si512(w0.q[p]), b = _mm512_load_si512(w1.q[p]);
+    for (int i = 0; i < 8; ++i) {
+      int32_t quad;
+      std::memcpy(&quad, rows + i * kDepth, 4);
+      const __m512i four = _mm512_set1_epi32(quad);
+      sum[i][0] = _mm512_dpbusd_epi32(sum[i][0], four, a);
+      sum[i][1] = _mm512_dpbusd_epi32(sum[i][1], four, b);
+    }
+  }
+  const __m512 scale[2] = {_mm512_load_ps(w0.scale), _mm512_load_ps(w1.scale)};
+  for (int i = 0; i < 8; ++i) {
+    const __m512 of_row = _mm512_set1_ps(x.scale[r + i]);
+    for (int j = 0; j < 2; ++j) {
+      float* to = c + (r + i) * kBlockSide + 16 * j;
+      const __m512 factor = _mm512_mul_ps(scale[j], of_row);
+      const __m512 product = _mm512_cvtepi32_ps(sum[i][j]);
+      _mm512_store_ps(to, add ? _mm512_fmadd_ps(product, factor, _mm512_load_ps(to))
+                              : _mm512_mul_ps(product, factor));
+    }
+  }
+}
+
+void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, int64_t w_stride,
+           float* c, bool accumulate) {
+  for (int64_t t = 0; t * kDepth < k; ++t) {
+    const int64_t left = k - t * kDepth;
+    const int quads = left < kDepth ? static_cast<int>((left + 3) / 4) : kQuads;
+    const WTile& w0 = reinterpret_cast<const WTile*>(w)[t];
+    const WTile& w1 = reinterpret_cast<const WTile*>(w + w_stride)[t];
+    for (int half = 0; half < 2; ++half) {
+      const XTile& rows = reinterpret_cast<const XTile*>(x + half * x_stride)[t];
+      float* sums = c + half * kTileSide * kBlockSide;
+      eight_rows(quads, rows, 0, w0, w1, sums, accumulate || t > 0);
+      eight_rows(quads, rows, 8, w0, w1, sums, accumulate || t > 0);
+    }
+  }
+}
+
+void swiglu(const float* blocks, int pairs, std::byte* to, int64_t tile_stride) {
+  swiglu_tiles<kDepth>(blocks, pairs, to, tile_stride, pack_rows);
+}
+
+void nothing() {}
+
+}  // namespace
+
+extern const PanelGemmKernels kInt8PanelGemm = {
+    .depth = kDepth,
+    .x_tile = sizeof(XTile),
+    .w_tile = sizeof(WTile),
+    .product = "int8",
+    .pack_rows = pack_rows,
+    .pack_weights = pack_weights,
+    .block = block,
+    .write = write_block,
+    .swiglu = swiglu,
+    .begin = nothing,
+    .end = nothing,
+};
+#else
+extern const PanelGemmKernels kInt8PanelGemm = {};
+#endif
+
+}  // namespace longhaul::LH_ISA
