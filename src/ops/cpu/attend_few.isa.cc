@@ -57,9 +57,10 @@ struct Few : Scratch {
   }
 };
 
-/// Rows are short and scattered over pages, which hides them from the hardware's prefetching.
+/// Rows are short and scattered over pages, which hides them from the hardware's prefetching. To
+/// the second level: groups in use and the next ones would push each other out of the first.
 inline void prefetch_row(const std::byte* row, int bytes) {
-  for (int at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
+  for (int at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
 }
 
 /// Scores of `count` keys for M rows into weights[m, key].

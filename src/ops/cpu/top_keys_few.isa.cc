@@ -35,7 +35,7 @@ struct ScoreKeys {
       Vec partial[M][kLanes];
       for (int i = 0; i < kLanes; ++i) {
         const int at = g + i < count ? g + i : g;
-        for (int b = 0; b < f.row_bytes; b += 64) __builtin_prefetch(f.ahead[at] + b);
+        for (int b = 0; b < f.row_bytes; b += 64) __builtin_prefetch(f.ahead[at] + b, 0, 2);
         Vec acc[M] = {};
         for (int t = 0; t < f.dim; t += kLanes) {
           const Vec k = load_stored<T>(f.key[at], t);
