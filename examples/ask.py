@@ -46,7 +46,7 @@ def print_reading(text_path, facts):
           f"{facts['prefill_tokens_per_second']:,.0f} tokens/s")
     print(f"Kept          {mib(facts['kv_bytes'])} of keys and values "
           f"({facts['kv_type']}, {facts['attention']} attention)")
-    print(f"Kernels       {facts['isa']}, {'bf16' if facts['bf16_products'] else 'f32'} products, "
+    print(f"Kernels       {facts['isa']}, {facts['products']} products, "
           f"{facts['threads']} thread{'' if facts['threads'] == 1 else 's'}\n", flush=True)
 
 

@@ -81,7 +81,9 @@ double measure_reading(size_t bytes) {
 
 double MachinePeak::best(bool rounded) const {
   double best = 0;
-  for (const GemmPeak& g : gemms) best = std::max({best, rounded ? g.bf16 : g.f32, g.engine});
+  for (const GemmPeak& g : gemms) {
+    best = std::max({best, g.f32, rounded ? g.bf16 : 0.0, g.engine});
+  }
   return best;
 }
 

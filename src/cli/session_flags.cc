@@ -71,8 +71,8 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
              "Tokens read at a time; 0: chosen for the model. Less takes less memory")
       ->group(group);
   add_choice(app, "--compute", compute, {"best", "int8", "f32"},
-             "best: bf16 products where the CPU has them; int8: rounds more and reads prompts "
-             "faster, on CPUs with AVX512-VNNI and no AMX; f32: for reference")
+             "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more "
+             "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; f32: for reference")
       ->group("Machine");
   add_size(app, "--memory-limit", memory_limit,
            "Refuse what needs more, such as 2G; default: what is free")

@@ -173,13 +173,16 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
   const bool tiles = rows > kMatvecMaxRows && panel_kernels(compute) != nullptr;
-  const size_t element = tiles ? bytes_per_input(compute) : sizeof(float);
   const size_t stream = n(c.hidden) * sizeof(float);
   const size_t projections = n(3 * q_width + 2 * kv_width) * sizeof(float);  // one rotated copy
-  const size_t input = n(std::max<int64_t>(c.hidden, q_width)) * element;
-  const size_t inner = n(c.ffn) * (tiles ? element : 2 * element);
+  const auto row = [&](int64_t cols) {
+    return tiles ? linear_input_bytes(cols, compute) : n(cols) * sizeof(float);
+  };
+  const size_t input = row(std::max<int64_t>(c.hidden, q_width));
+  const size_t inner = row(c.ffn) * (tiles ? 1 : 2);
   return n(rows) * (stream + projections + input + inner) + n(c.vocab) * sizeof(float) +
-         (rows > kMatvecMaxRows ? linear_scratch_bytes(std::max(c.ffn, c.hidden)) : 0);
+         (rows > kMatvecMaxRows ? linear_scratch_bytes(rows, std::max(c.ffn, c.hidden), compute)
+                                : 0);
 }
 
 }  // namespace longhaul

@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 3> kComputeNames = {"best", "int8", "f32"
 constexpr int64_t kF32PanelElements = int64_t{1} << 20;
 
 void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
+  LH_ASSERT(x.f32() != nullptr);
   const int64_t cols = x.cols();
   const std::vector<WeightPanel> panels =
       cut_to_panels(jobs, 32, std::max<int64_t>(64, kF32PanelElements / cols / 64 * 64));
@@ -168,11 +169,10 @@ const char* product_name(Compute compute) {
   return kernels == nullptr ? "f32" : kernels->product;
 }
 
-size_t bytes_per_input(Compute compute) {
+size_t linear_input_bytes(int64_t cols, Compute compute) {
   const PanelGemmKernels* kernels = panel_kernels(compute);
-  if (kernels == nullptr) return sizeof(float);
-  const size_t elements = static_cast<size_t>(kTileSide) * static_cast<size_t>(kernels->depth);
-  return (static_cast<size_t>(kernels->x_tile) + elements - 1) / elements;
+  if (kernels == nullptr) return static_cast<size_t>(cols) * sizeof(float);
+  return static_cast<size_t>(count_tiles(cols, kernels->depth) * kernels->x_tile / kTileSide);
 }
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
@@ -202,8 +202,11 @@ void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
   }
 }
 
-size_t linear_scratch_bytes(int64_t most_cols) {
-  const int64_t panel = std::max(panel_bytes(most_cols), kF32PanelElements * 4);
+size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute) {
+  const PanelGemmKernels* kernels = panel_kernels(compute);
+  const int64_t panel = kernels != nullptr
+                            ? panel_bytes(*kernels, rows, most_cols)
+                            : std::max(kF32PanelElements, 64 * most_cols) * int64_t{sizeof(float)};
   return static_cast<size_t>(thread_count() * panel);
 }
 

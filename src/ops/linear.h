@@ -33,8 +33,8 @@ std::optional<Compute> compute_from_name(std::string_view name);
 /// "bf16", "int16", "int8" or "f32": the type of these products.
 const char* product_name(Compute compute);
 
-/// Bytes of one element of LinearInput's rows in the form that `compute` multiplies, rounded up.
-size_t bytes_per_input(Compute compute);
+/// Bytes of a row of `cols` in LinearInput, in the form in which `compute` multiplies many.
+size_t linear_input_bytes(int64_t cols, Compute compute);
 
 /// Rows that several matrices are applied to; other forms (tiles, groups of int8) are made once, on
 /// demand.
@@ -87,9 +87,9 @@ void linear(LinearInput& x, const LinearJob& job, Compute compute);
 void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up, LinearInput& inner,
                    Compute compute);
 
-/// Bytes that expanded panels of matrices with up to `most_cols` columns take on all threads: a
-/// part of the memory forecast.
-size_t linear_scratch_bytes(int64_t most_cols);
+/// Bytes that expanded panels of matrices with up to `most_cols` columns, and sums of `rows` rows
+/// with them, take on all threads: a part of the memory forecast.
+size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute);
 
 /// C[m, n] = A[m, k] B[n, k]^T in f32 through the GEMM library, on the calling thread; rows of C
 /// `c_stride` apart.

@@ -18,6 +18,7 @@ constexpr int64_t kPanelOutputs = 256;
 constexpr int64_t kPartColumns = 2048;
 constexpr int64_t kBlock = kBlockSide * kBlockSide;
 
+/// The columns of a part.
 struct Depth {
   int64_t begin, count;  ///< in tiles
   int64_t columns;
@@ -149,8 +150,13 @@ void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const Tensor
   });
 }
 
-int64_t panel_bytes(int64_t cols) {
-  return kPanelOutputs * std::min(cols, kPartColumns) * int64_t{sizeof(bf16_t)};
+int64_t panel_bytes(const PanelGemmKernels& kernels, int64_t rows, int64_t most_cols) {
+  const int64_t part =
+      std::min(count_tiles(most_cols, kernels.depth), kPartColumns / kernels.depth);
+  const int64_t tiles = kPanelOutputs / kTileSide * part * kernels.w_tile;
+  const int64_t m_blocks = most_cols <= kPartColumns ? 1 : count_tiles(rows, kBlockSide);
+  const int64_t sums = m_blocks * kPanelOutputs / kBlockSide * kBlock * int64_t{sizeof(float)};
+  return 2 * (tiles + sums);  // multiply() keeps them for plain products and for SwiGLU
 }
 
 }  // namespace longhaul

@@ -20,7 +20,8 @@ void linear_panels(const PanelGemmKernels& kernels, LinearInput& x,
 void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const TensorView& gate,
                    const TensorView& up, std::byte* inner);
 
-/// Bytes of one thread's expanded panel of a matrix with `cols` columns, at most.
-int64_t panel_bytes(int64_t cols);
+/// Bytes that one thread takes for expanded panels of matrices with up to `most_cols` columns and
+/// for sums of `rows` rows with them.
+int64_t panel_bytes(const PanelGemmKernels& kernels, int64_t rows, int64_t most_cols);
 
 }  // namespace longhaul

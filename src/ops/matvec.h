@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-inline constexpr int64_t kMatvecMaxRows = 8;  ///< beyond this, dequantize and call the GEMM
+inline constexpr int64_t kMatvecMaxRows = 8;  ///< of x; more are linear()'s
 
 /// 256 activations in int8: blocks of 32 share a scale (amax / 127). Scale and sum are kept per 16,
 /// the finest sub-block of any weight type, so that all types read them alike.

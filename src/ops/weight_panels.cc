@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/parallel.h"
 
 namespace longhaul {
 
 std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
                                        int64_t most_outputs) {
+  LH_ASSERT(most_outputs % unit == 0);
   int64_t outputs = 0;
   for (const LinearJob& job : jobs) outputs += job.weight.rows();
   // Several panels for each thread, so that the last one to finish is not far behind.

@@ -24,8 +24,9 @@ struct WeightPanel {
   int64_t begin, count;
 };
 
-/// Panels of at most `most_outputs` outputs, several a thread, each a multiple of `unit` (but for a
-/// job's last one, which may be narrower).
+/// Panels of at most `most_outputs` outputs, several a thread where there are that many units; each
+/// a multiple of `unit`, which divides most_outputs (but for a job's last one, which may be
+/// narrower).
 std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
                                        int64_t most_outputs);
 

@@ -105,6 +105,7 @@ TEST(MachinePeak, IsMeasured) {
     EXPECT_GT(g.f32, 1e8);
     EXPECT_GT(g.engine, 1e8);
     EXPECT_GE(peak.best(false), g.f32);
+    EXPECT_GE(peak.best(true), std::max({g.f32, g.bf16, g.engine}));
   }
   EXPECT_GT(peak.read_bytes_per_second, 1e8);
 }

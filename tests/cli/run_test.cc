@@ -4,6 +4,7 @@
 
 #include "cli/program.h"
 #include "cli/texts.h"
+#include "ops/linear.h"
 
 namespace longhaul {
 namespace {
@@ -51,6 +52,7 @@ TEST(Run, JsonHoldsTextAndFigures) {
   EXPECT_EQ(json["text"], "The pass key is 58213.");
   EXPECT_EQ(json["stop_reason"], "end_of_reply");
   EXPECT_EQ(json["attention"], "dense");
+  EXPECT_EQ(json["products"], product_name(Compute::kBest));
   EXPECT_EQ(json["reused_tokens"], 0);
   EXPECT_FALSE(json.contains("session_load_seconds")) << "nothing was loaded";
   for (const char* key : {"prompt_tokens", "prefill_tokens_per_second", "first_token_seconds",
@@ -84,6 +86,8 @@ TEST(Run, ChunkThreadsAndKernelsDoNotChangeTheAnswer) {
                                           {"--threads", "1"},
                                           {"--isa", "generic"},
                                           {"--compute", "f32"},
+                                          {"--compute", "int8"},
+                                          {"--isa", "avx2"},
                                           {"--kv-type", "f32"},
                                           {"--kv-type", "f16"},
                                           {"--kv-type", "Q8_0"},

@@ -99,8 +99,10 @@ class AttentionTest : public testing::Test {
     }
     attend(call, tasks);
 
-    const bool exact = compute == AttendCompute::kF32 || c.rows * c.group <= 8 || c.rows == 1 ||
-                       current_isa() < Isa::kAvx512Bf16;
+    // Few rows multiply what is stored; keys in bf16 that are rotated first are rounded again.
+    const bool rounded_again = c.type == DType::BF16 && segments[0][0].rotate;
+    const bool few = (c.rows * c.group <= 8 || c.rows == 1) && !rounded_again;
+    const bool exact = compute == AttendCompute::kF32 || few || current_isa() < Isa::kAvx512Bf16;
     const double tolerance = exact ? 2e-5 : 2e-2;
     for (int r = 0; r < c.rows; ++r) {
       for (int h = 0; h < q_heads; ++h) {
@@ -163,7 +165,13 @@ TEST_F(AttentionTest, DenseCausalOverTypesSizesAndGroups) {
                     {DType::BF16, 16, 2, 20, 40},
                     {DType::F16, 24, 1, 9, 5},
                     {DType::BF16, 256, 1, 12, 64},
-                    {DType::BF16, 64, 16, 1, 300}},
+                    {DType::BF16, 64, 16, 1, 300},
+                    {DType::BF16, 96, 3, 1, 200},
+                    {DType::BF16, 96, 4, 1, 201},
+                    {DType::BF16, 32, 2, 1, 130},
+                    {DType::BF16, 128, 5, 1, 70},
+                    {DType::BF16, 64, 6, 1, 99},
+                    {DType::BF16, 64, 7, 1, 65}},
                    causal);
 }
 
@@ -198,6 +206,7 @@ TEST_F(AttentionTest, RawKeysAreRotatedAtListOrAbsolutePositions) {
   for (int32_t i = 0; i < 170; i += 1 + i % 3) index.push_back(i);
   for (const bool absolute : {false, true}) {
     check_everywhere({{DType::BF16, 64, 3, 9, 161},
+                      {DType::BF16, 64, 3, 1, 169},
                       {DType::F16, 64, 1, 1, 169},
                       {DType::Q8_0, 64, 2, 10, 160},
                       {DType::F32, 64, 2, 1, 169},

@@ -10,7 +10,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-constexpr int kGroup = 64;  // keys whose softmax is folded in at a time
+constexpr int kGroup = FewBf16::kKeys;  // keys whose softmax is folded in at a time
 
 inline int padded_dim(const AttendCall& call) { return round_up(call.head_dim, 16); }
 
@@ -36,11 +36,12 @@ struct Few : Scratch {
   const FlatRows flat;
   int dim;   // head_dim rounded up to 16
   int rows;  // flat rows
+  // Set before they are read; zeros, since the static analyzer does not see that.
   const std::byte* key[kGroup] = {};
   const std::byte* value[kGroup] = {};
   const std::byte* next_key[kGroup] = {};  // of the group after this one, to be fetched meanwhile
   int row_bytes = 0;
-  FewBf16* bf16 = nullptr;  // null: vectors
+  FewBf16* bf16 = nullptr;  // null: f32
   float max[kFewRows], sum[kFewRows];
 
   Few(const AttendUnit& u, ScratchLayout layout)

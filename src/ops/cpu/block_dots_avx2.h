@@ -62,15 +62,12 @@ class RowSums {
   [[gnu::always_inline]] void start_group(const uint8_t* p, int blocks,
                                           const ActivationGroup* const* x, int64_t g,
                                           float (*scale)[16]) {
-    alignas(32) float d[16] = {}, constant[16] = {};
-    Type::scales(p, blocks, d, constant);
+    const Factors f = Type::factors(p, blocks);
     for (int m = 0; m < M; ++m) {
       const ActivationGroup& a = x[m][g];
       for (int i = 0; i < 2; ++i) {
-        const __m256 factors = _mm256_load_ps(d + 8 * i);
-        _mm256_store_ps(scale[m] + 8 * i, _mm256_mul_ps(factors, _mm256_loadu_ps(a.scale + 8 * i)));
-        sums_[m][i] = _mm256_fmadd_ps(_mm256_load_ps(constant + 8 * i),
-                                      _mm256_loadu_ps(a.sum + 8 * i), sums_[m][i]);
+        _mm256_store_ps(scale[m] + 8 * i, _mm256_mul_ps(f.d[i], _mm256_loadu_ps(a.scale + 8 * i)));
+        sums_[m][i] = _mm256_fmadd_ps(f.m[i], _mm256_loadu_ps(a.sum + 8 * i), sums_[m][i]);
       }
     }
   }

@@ -1,7 +1,8 @@
 #pragma once
 // FewBf16: products of few query rows with groups of at most 64 bf16 keys and values, straight from
 // rows as they are stored. Queries and weights are split into two bf16 terms (value = high + low),
-// so that only stored keys and values carry bf16's rounding. For *.isa.cc only.
+// so that only keys and values carry bf16's rounding (keys that are rotated first, once more). For
+// *.isa.cc only.
 
 #include "ops/cpu/few_pairs.h"
 #include "ops/cpu/few_tiles.h"
@@ -16,6 +17,7 @@ using FewBf16 = FewPairs;
 /// Without products of bf16.
 class FewBf16 {
  public:
+  static constexpr int kKeys = 64;
   static bool serves(int) { return false; }
   struct Scratch {
     Scratch(ScratchLayout&, int) {}

@@ -96,7 +96,7 @@ class FewPairs {
     int64_t offset;  // from a row of `next` to what is to be fetched
   };
 
-  template <DType, int M>
+  template <DType /*as pick_rows() wants it*/, int M>
   struct ScoreKeys {
     static void run(const Group& g) {
       const int dim = g.few.dim_;

@@ -3,13 +3,16 @@
 // the form that the kernels read. A GEMM library would need the expanded matrix in memory first and
 // repack it on every call; here it goes from the quantized file to the second-level cache.
 //
-// Both operands are cut into tiles of 16 rows (of x, or outputs of W) by `depth` columns:
-//   bf16, depth 32: x tile [16 rows][32 k]; W tile [16 k pairs][16 outputs][2].
-//   int16, depth 128: x tile [16 rows][128 k] and f32 scales [16]; W tile [64 k pairs][16
-//     outputs][2] and f32 scales [16]. 12 bits and a sign, one scale for every row and tile.
-//   int8, depth 64: x tile [16 rows][64 k] of q + 128 and f32 scales [16]; W tile [16 quads of
-//   k][16
-//     outputs][4], f32 scales [16] and i32 [16] of -128 * (sum of q). 7 bits and a sign.
+// Both operands are cut into tiles of 16 rows (of x, or outputs of W) by `depth` columns. Weights
+// are rounded to bf16 before they are packed; then, with s a scale for every row and tile:
+//
+//   bf16   depth 32   x [16 rows][32]          W [16 pairs of k][16 outputs][2]
+//   int16  depth 128  x [16 rows][128], s[16]  W [64 pairs of k][16 outputs][2], s[16]
+//   int8   depth 64   x [16 rows][64], s[16]   W [16 quads of k][16 outputs][4], s[16], start[16]
+//
+// int16 holds 12 bits and a sign, int8 seven and a sign; x in int8 is stored as q + 128, and start
+// is -128 * (sum of an output's q). Tiles, their strides and blocks of sums lie at multiples of 64
+// bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +34,10 @@ struct PanelGemmKernels {
   void (*pack_rows)(const float* const rows[16], int64_t k, std::byte* tiles);
   /// 16 weight rows, each [k] bf16 at any alignment (missing ones null), to tiles.
   void (*pack_weights)(const bf16_t* const rows[16], int64_t k, std::byte* tiles);
-  /// C[32, 32] = A B over `k` columns (of the last tile only these count), or += : two rows of
-  /// tiles a (a_stride bytes apart), two b (b_stride apart).
-  void (*block)(int64_t k, const std::byte* a, int64_t a_stride, const std::byte* b,
-                int64_t b_stride, float* c, bool accumulate);
+  /// C[32, 32] = x W^T over `k` columns (of the last tile only these count), or += : two rows of
+  /// tiles of x (x_stride bytes apart), two of W (w_stride apart).
+  void (*block)(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w,
+                int64_t w_stride, float* c, bool accumulate);
   /// The live part of a block to y, rows y_stride floats apart: y = C + bias, or y += C + bias.
   /// bias may be null.
   void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,

@@ -1,5 +1,6 @@
-// kInt16PanelGemm: products of 16-bit integers, twice as many a step as in f32. Both operands are
-// rounded to multiples of a scale for every row and tile; sums of a tile are exact.
+// kInt16PanelGemm: products of 16-bit integers, twice as many a step as in f32. Both operands (of
+// the weights what bf16 left) are rounded to multiples of a scale for every row and tile; sums of a
+// tile are exact.
 
 #include "ops/cpu/panel_gemm.h"
 #include "ops/cpu/panel_output.h"
@@ -13,7 +14,8 @@ namespace {
 
 constexpr int kDepth = 128;
 constexpr int kPairs = kDepth / 2;
-constexpr float kMost = 4095;  // of q: kDepth products fit in 31 bits
+constexpr int kMost = 4095;  // of q: kDepth products fit in 31 bits
+static_assert(int64_t{kDepth} * kMost * kMost <= INT32_MAX);
 
 struct XTile {
   int16_t q[kTileSide][kDepth];
@@ -25,14 +27,16 @@ struct WTile {
   float scale[kTileSide];
 };
 
-/// q = x / scale, rounded to nearest even, at most kMost; returns the scale.
+/// q = x / scale, rounded to nearest even, at most kMost; returns the scale, which is not a number
+/// where one of x is none. The largest is found by its bits, in whose order such come last.
 float quantize(const float* x, int16_t* q) {
-  float top = 0;
-#pragma omp simd reduction(max : top)
+  int32_t bits = 0;
+#pragma omp simd reduction(max : bits)
   for (int i = 0; i < kDepth; ++i) {
-    const float a = __builtin_fabsf(x[i]);
-    top = a > top ? a : top;
+    const int32_t a = static_cast<int32_t>(bits_from_float(x[i]) & 0x7fffffffu);
+    bits = a > bits ? a : bits;
   }
+  const float top = float_from_bits(static_cast<uint32_t>(bits));
   const float inverse = top > 1e-30f ? kMost / top : 0.0f;
 #pragma omp simd
   for (int i = 0; i < kDepth; ++i) {  // adding 1.5 * 2^23 leaves the integer in the low bits
@@ -97,8 +101,8 @@ Vec to_floats(Sums sum) { return (Vec)_mm256_cvtepi32_ps(sum); }
 
 /// kRows rows of a tile of x from r on by 2 * kLanes outputs, over its first `pairs`: sums, scaled
 /// and added to c.
-void few_rows(int pairs, const XTile& x, int r, const int16_t* const w[2],
-              const float* const scales[2], float* c, bool add) {
+void rows_by_outputs(int pairs, const XTile& x, int r, const int16_t* const w[2],
+                     const float* const scales[2], float* c, bool add) {
   Sums sum[kRows][2] = {};
   const int16_t* rows = x.q[r];
 #pragma GCC unroll 2
@@ -140,8 +144,8 @@ void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, 
       for (int r = 0; r < kBlockSide; r += kRows) {
         const int half = r / kTileSide;
         const XTile& rows = reinterpret_cast<const XTile*>(x + half * x_stride)[t];
-        few_rows(pairs, rows, r % kTileSide, weights, scales, c + half * kTileSide * kBlockSide + n,
-                 accumulate || t > 0);
+        rows_by_outputs(pairs, rows, r % kTileSide, weights, scales,
+                        c + half * kTileSide * kBlockSide + n, accumulate || t > 0);
       }
     }
   }

@@ -26,8 +26,10 @@ struct WTile {
   int32_t start[kTileSide];  ///< -128 * (sum of q)
 };
 
+static_assert(sizeof(XTile) % 64 == 0 && sizeof(WTile) % 64 == 0);
+
 __mmask16 live_lanes(int64_t count) {
-  return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1);
+  return count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1);
 }
 
 struct Quantized {
@@ -35,10 +37,15 @@ struct Quantized {
   float scale;
 };
 
+/// Of absolute values; they are ordered as these are, infinity and not-a-number above all others.
+__m512i magnitude_bits(__m512 x) { return _mm512_castps_si512(_mm512_abs_ps(x)); }
+
+/// A tile with a number that is none gets that as its scale, and so do all sums with it.
 Quantized quantize(const __m512 (&x)[kVectors]) {
-  __m512 top = _mm512_abs_ps(x[0]);
-  for (int i = 1; i < kVectors; ++i) top = _mm512_max_ps(top, _mm512_abs_ps(x[i]));
-  const float most = _mm512_reduce_max_ps(top);
+  __m512i top = magnitude_bits(x[0]);
+  for (int i = 1; i < kVectors; ++i) top = _mm512_max_epi32(top, magnitude_bits(x[i]));
+  const float most =
+      _mm512_cvtss_f32(_mm512_castsi512_ps(_mm512_set1_epi32(_mm512_reduce_max_epi32(top))));
   const __m512 inverse = _mm512_set1_ps(most > 1e-36f ? 127.0f / most : 0.0f);
   Quantized out;
   out.scale = most / 127.0f;
@@ -91,12 +98,10 @@ void pack_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
         _mm_store_si128(reinterpret_cast<__m128i*>(q[r] + 16 * i), quantized.q[i]);
       }
     }
+    __m512i in[kTileSide];
+    for (int r = 0; r < kTileSide; ++r) in[r] = _mm512_load_si512(q[r]);
+    transpose_16x16(in, reinterpret_cast<uint32_t*>(tile->q), kTileSide);
     __m512i sums = _mm512_setzero_si512();
-    for (int half = 0; half < kDepth / 64; ++half) {  // 64 columns: 16 quads
-      __m512i in[kTileSide];
-      for (int r = 0; r < kTileSide; ++r) in[r] = _mm512_load_si512(q[r] + 64 * half);
-      transpose_16x16(in, reinterpret_cast<uint32_t*>(tile->q[16 * half]), kTileSide);
-    }
     for (int p = 0; p < kQuads; ++p) {
       sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(-128), _mm512_load_si512(tile->q[p]));
     }

@@ -182,7 +182,7 @@ static inline float first_lane(Vec v) {
   return x;
 }
 
-/// 2^x for x <= 0 (or slightly above); relative error 3e-7, 0 below -126.
+/// 2^x, x below 127; relative error 3e-7, 0 below -126.
 static inline Vec exp2_precise(Vec x) {
 #if defined(__AVX512F__)
   const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x08);  // x - round(x), in [-0.5, 0.5]

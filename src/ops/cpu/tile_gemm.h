@@ -12,8 +12,9 @@ namespace longhaul::LH_ISA {
 struct GemmF32 {
   using Element = float;
   static constexpr int kDepth = 1;  ///< k is padded to a multiple of this
+  // As many sums as registers allow, and of tiles of 32 rows nothing left over.
 #if defined(__AVX512F__)
-  static constexpr int kRows = 6, kVectors = 2;
+  static constexpr int kRows = 8, kVectors = 2;
 #else
   static constexpr int kRows = 4, kVectors = 2;
 #endif
@@ -66,7 +67,7 @@ struct GemmF32 {
 struct GemmBf16 {
   using Element = uint16_t;
   static constexpr int kDepth = 32;
-  static constexpr int kRows = 8, kVectors = 2;  // of tiles of 32 rows nothing is left over
+  static constexpr int kRows = 8, kVectors = 2;
   static void begin() {}
   static void end() {}
 

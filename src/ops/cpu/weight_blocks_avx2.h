@@ -1,6 +1,7 @@
 #pragma once
 // weight_blocks.h in AVX2 registers: block(p, j) gives weights 32 j to 32 j + 31 of a group of 256
-// as unsigned bytes. The factors come from the plain loops.
+// as unsigned bytes, factors(p, blocks) what they are multiplied with. Nothing goes through memory:
+// numbers written one by one cannot be read as a vector soon after.
 
 #include <immintrin.h>
 
@@ -14,8 +15,73 @@ inline __m256i bytes32(const uint8_t* p) {
 }
 
 /// Shifts the bytes right (within 16 bits: mask what is wanted) and keeps the bits of `mask`.
-inline __m256i bits_at(__m256i v, int shift, char mask) {
-  return _mm256_and_si256(_mm256_srl_epi16(v, _mm_cvtsi32_si128(shift)), _mm256_set1_epi8(mask));
+[[gnu::always_inline]] inline __m256i bits_at(__m256i v, int shift, char mask) {
+  return _mm256_and_si256(shift == 0 ? v : _mm256_srli_epi16(v, shift), _mm256_set1_epi8(mask));
+}
+
+/// Of 16 runs of 16 weights: factor and constant (weight = d * u + m).
+struct Factors {
+  __m256 d[2], m[2];
+};
+
+inline __m256 floats_of_signed(__m128i bytes) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
+
+/// d = factor * (16 signed bytes), m = d * offset.
+inline Factors factors_of_16(__m128i bytes, float factor, float offset) {
+  Factors f;
+  f.d[0] = _mm256_mul_ps(floats_of_signed(bytes), _mm256_set1_ps(factor));
+  f.d[1] =
+      _mm256_mul_ps(floats_of_signed(_mm_unpackhi_epi64(bytes, bytes)), _mm256_set1_ps(factor));
+  for (int i = 0; i < 2; ++i) f.m[i] = _mm256_mul_ps(f.d[i], _mm256_set1_ps(offset));
+  return f;
+}
+
+/// Eight numbers, each twice.
+inline void twice(__m256 x, __m256 out[2]) {
+  out[0] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+  out[1] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
+}
+
+inline __m128i two_words(uint32_t low, uint32_t high) {
+  return _mm_cvtsi64_si128(static_cast<int64_t>(uint64_t{high} << 32 | low));
+}
+
+/// Types of 32 weights a block: the first four bytes of each are an f16 factor and, for some, an
+/// f16 minimum.
+template <class Type>
+struct Factors32 : Type {
+  [[gnu::always_inline]] static int head(const uint8_t* p, int block, int blocks) {
+    return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
+  }
+  [[gnu::always_inline]] static Factors factors(const uint8_t* p, int blocks) {
+    Factors f;
+    for (int i = 0; i < 2; ++i) {
+      __m128i heads = _mm_cvtsi32_si128(head(p, 4 * i, blocks));
+      heads = _mm_insert_epi32(heads, head(p, 4 * i + 1, blocks), 1);
+      heads = _mm_insert_epi32(heads, head(p, 4 * i + 2, blocks), 2);
+      heads = _mm_insert_epi32(heads, head(p, 4 * i + 3, blocks), 3);
+      const __m256 pairs = _mm256_cvtph_ps(heads);  // factor, minimum, factor, minimum, ...
+      f.d[i] = _mm256_moveldup_ps(pairs);
+      f.m[i] = Type::kHasMin ? _mm256_movehdup_ps(pairs)
+                             : _mm256_mul_ps(f.d[i], _mm256_set1_ps(-Type::kOffset));
+    }
+    return f;
+  }
+};
+
+/// Q4_K, Q5_K: see unpack_k_scales.
+inline Factors factors_with_minima(const uint8_t* p) {
+  const uint32_t a = load_u32(p + 4), b = load_u32(p + 8), c = load_u32(p + 12);
+  const __m128i factors =
+      two_words(a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 6 & 0x03030303u) << 4);
+  const __m128i minima =
+      two_words(b & 0x3f3f3f3fu, (c >> 4 & 0x0f0f0f0fu) | (b >> 6 & 0x03030303u) << 4);
+  Factors f;
+  twice(_mm256_mul_ps(floats_of_signed(factors), _mm256_set1_ps(load_f16(p))), f.d);
+  twice(_mm256_mul_ps(floats_of_signed(minima), _mm256_set1_ps(-load_f16(p + 2))), f.m);
+  return f;
 }
 
 /// 16 bytes: low halves, then high halves.
@@ -41,47 +107,69 @@ inline __m256i iq4_bytes(__m256i index) {
   return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(above_zero), index);
 }
 
-struct BlocksQ4_0 : Q4_0 {
+struct BlocksQ4_0 : Factors32<Q4_0> {
   static __m256i block(const uint8_t* p, int j) { return halves(p + j * kBytes + 2); }
 };
-struct BlocksQ4_1 : Q4_1 {
+struct BlocksQ4_1 : Factors32<Q4_1> {
   static __m256i block(const uint8_t* p, int j) { return halves(p + j * kBytes + 4); }
 };
-struct BlocksQ5_0 : Q5_0 {
+struct BlocksQ5_0 : Factors32<Q5_0> {
   static __m256i block(const uint8_t* p, int j) {
     p += j * kBytes;
     return _mm256_or_si256(halves(p + 6), fifth_bits(p + 2));
   }
 };
-struct BlocksQ5_1 : Q5_1 {
+struct BlocksQ5_1 : Factors32<Q5_1> {
   static __m256i block(const uint8_t* p, int j) {
     p += j * kBytes;
     return _mm256_or_si256(halves(p + 8), fifth_bits(p + 4));
   }
 };
-struct BlocksQ8_0 : Q8_0 {
+struct BlocksQ8_0 : Factors32<Q8_0> {
   static __m256i block(const uint8_t* p, int j) {
     return _mm256_xor_si256(bytes32(p + j * kBytes + 2), _mm256_set1_epi8(-128));
   }
 };
-struct BlocksIQ4_NL : IQ4_NL {
+struct BlocksIQ4_NL : Factors32<IQ4_NL> {
   static __m256i block(const uint8_t* p, int j) { return iq4_bytes(halves(p + j * kBytes + 2)); }
 };
 struct BlocksIQ4_XS : IQ4_XS {
+  static Factors factors(const uint8_t* p, int) {
+    const uint32_t pairs = load_u32(p + 4);  // byte i: low four bits of the scales 2 i and 2 i + 1
+    const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
+                                          _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(p + 2)),
+                                           _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
+    const __m256i six =
+        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
+                        _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
+    Factors f;
+    twice(_mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))),
+                        _mm256_set1_ps(load_f16(p))),
+          f.d);
+    for (int i = 0; i < 2; ++i) f.m[i] = _mm256_mul_ps(f.d[i], _mm256_set1_ps(-128.0f));
+    return f;
+  }
   static __m256i block(const uint8_t* p, int j) { return iq4_bytes(halves(p + 8 + 16 * j)); }
 };
 struct BlocksQ4_K : Q4_K {
+  static Factors factors(const uint8_t* p, int) { return factors_with_minima(p); }
   static __m256i block(const uint8_t* p, int j) {
     return bits_at(bytes32(p + 16 + 32 * (j / 2)), j % 2 * 4, 15);
   }
 };
 struct BlocksQ5_K : Q5_K {
+  static Factors factors(const uint8_t* p, int) { return factors_with_minima(p); }
   static __m256i block(const uint8_t* p, int j) {
     const __m256i fifth = _mm256_slli_epi16(bits_at(bytes32(p + 16), j, 1), 4);
     return _mm256_or_si256(bits_at(bytes32(p + 48 + 32 * (j / 2)), j % 2 * 4, 15), fifth);
   }
 };
 struct BlocksQ6_K : Q6_K {
+  static Factors factors(const uint8_t* p, int) {
+    const __m128i scales = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 192));
+    return factors_of_16(scales, load_f16(p + 208), -32.0f);
+  }
   static __m256i block(const uint8_t* p, int j) {
     const int half = j / 4, quarter = j % 4;
     const __m256i low = bytes32(p + 64 * half + quarter % 2 * 32);
@@ -90,6 +178,15 @@ struct BlocksQ6_K : Q6_K {
   }
 };
 struct BlocksQ3_K : Q3_K {
+  static Factors factors(const uint8_t* p, int) {
+    const uint32_t a = load_u32(p + 96), b = load_u32(p + 100), c = load_u32(p + 104);
+    const __m128i low = two_words((a & 0x0f0f0f0fu) | (c & 0x03030303u) << 4,
+                                  (b & 0x0f0f0f0fu) | (c >> 2 & 0x03030303u) << 4);
+    const __m128i high = two_words((a >> 4 & 0x0f0f0f0fu) | (c >> 4 & 0x03030303u) << 4,
+                                   (b >> 4 & 0x0f0f0f0fu) | (c >> 6 & 0x03030303u) << 4);
+    const __m128i scales = _mm_sub_epi8(_mm_unpacklo_epi64(low, high), _mm_set1_epi8(32));
+    return factors_of_16(scales, load_f16(p + 108), -4.0f);
+  }
   static __m256i block(const uint8_t* p, int j) {
     const __m256i low = bits_at(bytes32(p + 32 + 32 * (j / 4)), j % 4 * 2, 3);
     return _mm256_or_si256(low, _mm256_slli_epi16(bits_at(bytes32(p), j, 1), 2));
