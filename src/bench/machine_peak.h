@@ -22,8 +22,8 @@ struct MachinePeak {
   std::vector<GemmPeak> gemms;
   double read_bytes_per_second = 0;
 
-  /// The fastest product of all, the engine's own included; of the library's those in f32 and, where
-  /// `rounded` allows them, in bf16.
+  /// The fastest product of all, the engine's own included; of the library's those in f32 and,
+  /// where `rounded` allows them, in bf16.
   double best(bool rounded) const;
 };
 
