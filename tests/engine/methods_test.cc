@@ -54,12 +54,12 @@ enum class Saves { kNothing, kPairs, kRows };
 struct Covering {
   const char* method;
   Saves saves = Saves::kPairs;
-  int64_t text = 2500;  ///< tokens that they do not cover
+  int64_t text = 1500;  ///< tokens that they do not cover
 };
 
 constexpr Covering kCovering[] = {
-    {"streamingllm", Saves::kPairs, 6000},
-    {"lminfinite", Saves::kPairs, 7500},
+    {"streamingllm:recent=500"},
+    {"lminfinite:local=500,limit=500"},
     {"ntk", Saves::kNothing},
     {"ntk:mode=hf", Saves::kNothing},
     {"ntk:mode=fixed", Saves::kNothing},
@@ -71,7 +71,7 @@ constexpr Covering kCovering[] = {
     {"xattention:dense_below=0"},
     {"trianglemix:window=16,last=64,dense=xattention,dense_options=dense_below=0"},
     {"duo:sparsity=0", Saves::kNothing},
-    {"duo:sparsity=1,recent=1000"},
+    {"duo:sparsity=1,recent=500"},
     {"reattention", Saves::kPairs, 6000},
     {"reattention:global=8,local=64,chunk=32,clip=12,fidelity=paper"},
     {"fastgen:threshold=1.5", Saves::kNothing},

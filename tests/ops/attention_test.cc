@@ -125,7 +125,7 @@ class AttentionTest : public testing::Test {
   }
 
   template <class MakeSegments>
-  void check_everywhere(std::vector<Case> cases, MakeSegments&& make_segments) {
+  void check_everywhere(const std::vector<Case>& cases, MakeSegments&& make_segments) {
     for (int isa = 0; isa <= static_cast<int>(best_isa()); ++isa) {
       set_isa(static_cast<Isa>(isa));
       for (const int threads : {1, 2}) {

@@ -17,8 +17,9 @@ struct Few {
   float* queries;     // [rows, dim]
   float* scores;      // [rows, kTopTile]
   float* fetched;     // [kTopTile, dim] keys that must be converted first
-  const std::byte* key[kTopTile];
-  const std::byte* ahead[kTopTile];  // of the tile after this one, to be fetched meanwhile
+  // Set before they are read; zeros, since the static analyzer does not see that.
+  const std::byte* key[kTopTile] = {};
+  const std::byte* ahead[kTopTile] = {};  // of the tile after this one, to be fetched meanwhile
 
   Few(ScratchLayout& layout, int head_dim) : dim(round_up(head_dim, 16)) {
     layout.take(queries, static_cast<size_t>(kFewRows) * static_cast<size_t>(dim));
@@ -92,7 +93,7 @@ void on_matrix_unit(const TopKeysUnit& unit, const FlatRows& rows, const BestKey
 
 size_t top_keys_few_scratch_bytes(const AttendCall& call) { return bytes_of<Few>(call.head_dim); }
 
-void top_keys_few(const TopKeysUnit& unit, std::byte* scratch) {
+[[gnu::nonnull]] void top_keys_few(const TopKeysUnit& unit, std::byte* scratch) {
   const AttendCall& call = *unit.rows.call;
   const KeySegment& s = *unit.rows.segments;
   const FlatRows rows(unit.rows);
