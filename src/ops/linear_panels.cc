@@ -49,6 +49,16 @@ void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, 
   }
 }
 
+struct PanelScratch {
+  Buffer<std::byte> tiles;
+  Buffer<float> sums;
+};
+
+PanelScratch& scratch_of_this_thread() {
+  thread_local PanelScratch scratch;
+  return scratch;
+}
+
 /// Products of all rows with `n_blocks` * 32 outputs, in blocks of 32 x 32. expand(depth, tiles)
 /// provides the weights; finish(block [32, 32], m, n) takes block (m, n) when its sum is complete;
 /// blocks (m, 0) to (m, n) lie one after the other. Sums stay in packed blocks: rows of a result
@@ -56,8 +66,7 @@ void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, 
 template <class Expand, class Finish>
 void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks, Expand&& expand,
               Finish&& finish) {
-  thread_local Buffer<std::byte> tiles;
-  thread_local Buffer<float> sums;
+  auto& [tiles, sums] = scratch_of_this_thread();
   const int64_t k_tiles = count_tiles(x.cols(), kernels.depth);
   const int64_t m_blocks = count_tiles(x.rows(), kBlockSide);
   const int64_t part_tiles = std::min(k_tiles, kPartColumns / kernels.depth);
@@ -156,7 +165,7 @@ int64_t panel_bytes(const PanelGemmKernels& kernels, int64_t rows, int64_t most_
   const int64_t tiles = kPanelOutputs / kTileSide * part * kernels.w_tile;
   const int64_t m_blocks = most_cols <= kPartColumns ? 1 : count_tiles(rows, kBlockSide);
   const int64_t sums = m_blocks * kPanelOutputs / kBlockSide * kBlock * int64_t{sizeof(float)};
-  return 2 * (tiles + sums);  // multiply() keeps them for plain products and for SwiGLU
+  return tiles + sums;
 }
 
 }  // namespace longhaul

@@ -6,6 +6,7 @@
 #include "ops/cpu/few_bf16.h"
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/flat_rows.h"
+#include "ops/cpu/prefetch.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -58,12 +59,6 @@ struct Few : Scratch {
   }
 };
 
-/// Rows are short and scattered over pages, which hides them from the hardware's prefetching. To
-/// the second level: groups in use and the next ones would push each other out of the first.
-inline void prefetch_row(const std::byte* row, int bytes) {
-  for (int at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
-}
-
 /// Scores of `count` keys for M rows into weights[m, key].
 template <DType T, int M>
 void score_keys(Few& f, int count) {
@@ -72,8 +67,9 @@ void score_keys(Few& f, int count) {
     for (int i = 0; i < kLanes; ++i) {
       const int at = g + i < count ? g + i : g;
       const std::byte* row = f.key[at];
-      prefetch_row(f.value[at], f.row_bytes);
-      prefetch_row(f.next_key[at], f.row_bytes);
+      // Rows are short and scattered over pages, which hides them from the hardware.
+      prefetch_bytes(f.value[at], f.row_bytes);
+      prefetch_bytes(f.next_key[at], f.row_bytes);
       Vec acc[M] = {};
       for (int t = 0; t < f.dim; t += kLanes) {
         const Vec k = load_stored<T>(row, t);

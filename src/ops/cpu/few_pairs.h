@@ -7,6 +7,7 @@
 
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/few_terms.h"
+#include "ops/cpu/prefetch.h"
 #include "ops/cpu/scratch_layout.h"
 
 namespace longhaul::LH_ISA {
@@ -105,7 +106,7 @@ class FewPairs {
         Vec partial[M][kLanes];
         for (int i = 0; i < kLanes; ++i) {
           const int at = begin + i < g.count ? begin + i : begin;
-          prefetch_bf16(g.next[at], dim);
+          prefetch_bytes(g.next[at], 2 * dim);
           __m512 sum[M] = {};
           for (int t = 0; t < dim; t += 32) {
             const __m512bh key = load_pairs(g.row[at] + 2 * t);
@@ -145,7 +146,8 @@ class FewPairs {
       for (int i = 0; i < g.count; i += 2) {
         const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero beyond the count
         if (t == 0)
-          prefetch_bf16(g.next[i] + g.offset, dim), prefetch_bf16(g.next[second] + g.offset, dim);
+          prefetch_bytes(g.next[i] + g.offset, 2 * dim),
+              prefetch_bytes(g.next[second] + g.offset, 2 * dim);
         __m512bh pairs[2 * N];
         for (int n = 0; n < N; ++n) {
           const __m512i a = _mm512_loadu_si512(g.row[i] + 2 * (t + 32 * n));

@@ -1,8 +1,6 @@
 #pragma once
 // What products of few rows in bf16 share. For *.isa.cc only.
 
-#include <cstddef>
-
 #include "ops/cpu/simd.h"
 
 namespace longhaul::LH_ISA {
@@ -11,12 +9,6 @@ namespace longhaul::LH_ISA {
 static inline void split_to_bf16(Vec x, uint16_t* high, uint16_t* low) {
   store_bf16(high, x);
   store_bf16(low, x - load_bf16(high));
-}
-
-/// Asks for a row of bf16. To the second level: requests for the first one would wait for its few
-/// fill buffers.
-static inline void prefetch_bf16(const std::byte* row, int dim) {
-  for (int at = 0; at < 2 * dim; at += 64) __builtin_prefetch(row + at, 0, 2);
 }
 
 /// Which element of a row stands at t after unpacklo/unpackhi of 16-bit elements, 32 at a time.

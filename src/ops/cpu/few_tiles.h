@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/cpu/few_terms.h"
+#include "ops/cpu/prefetch.h"
 #include "ops/cpu/scratch_layout.h"
 
 namespace longhaul::LH_ISA {
@@ -77,7 +78,7 @@ class FewTiles {
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
              const std::byte* const* next) {
     for (int g = 0; g < count; g += 32) {
-      for (int i = g; i < g + 32 && i < count; ++i) prefetch_bf16(next[i], dim_);
+      for (int i = g; i < g + 32 && i < count; ++i) prefetch_bytes(next[i], 2 * dim_);
       const std::byte* block[2];
       int64_t stride[2];
       for (int b = 0; b < 2; ++b)
@@ -199,8 +200,8 @@ class FewTiles {
       const int i = at + 2 * pair;
       const std::byte* first = value[i < count ? i : count - 1];
       const std::byte* second = value[i + 1 < count ? i + 1 : count - 1];
-      prefetch_bf16(next[i < count ? i : count - 1] + offset, dim_);
-      prefetch_bf16(next[i + 1 < count ? i + 1 : count - 1] + offset, dim_);
+      prefetch_bytes(next[i < count ? i : count - 1] + offset, 2 * dim_);
+      prefetch_bytes(next[i + 1 < count ? i + 1 : count - 1] + offset, 2 * dim_);
       for (int t = 0; t < dim_; t += 32) {
         const __m512i a = _mm512_loadu_si512(first + 2 * t), b = _mm512_loadu_si512(second + 2 * t);
         uint16_t* to = s_.values + 32 * t + 32 * pair;

@@ -24,11 +24,6 @@ struct MatvecRows {
   const float* bias;  // [rows] or null
 };
 
-/// How far ahead of their use weights are asked for. The hardware's own prefetch stops at each
-/// page; rows lie one after the other, so ours runs on across rows. To the second level: requests
-/// for the first one would wait for its few fill buffers.
-inline constexpr int kPrefetchBytes = 3072;
-
 struct MatvecTable {
   void (*run[kDTypeCount])(const MatvecRows&);  ///< by DType
   void (*quantize)(const float* x, int64_t cols, ActivationGroup* groups);

@@ -151,12 +151,6 @@ void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, 
   }
 }
 
-void swiglu(const float* blocks, int pairs, std::byte* to, int64_t tile_stride) {
-  swiglu_tiles<kDepth>(blocks, pairs, to, tile_stride, pack_rows);
-}
-
-void nothing() {}
-
 }  // namespace
 
 extern const PanelGemmKernels kInt16PanelGemm = {
@@ -168,7 +162,7 @@ extern const PanelGemmKernels kInt16PanelGemm = {
     .pack_weights = pack_weights,
     .block = block,
     .write = write_block,
-    .swiglu = swiglu,
+    .swiglu = swiglu_tiles<kDepth, pack_rows>,
     .begin = nothing,
     .end = nothing,
 };

@@ -20,6 +20,9 @@ static inline void write_block(const float* c, int rows, int outputs, const floa
   }
 }
 
+/// PanelGemmKernels::begin and end where vectors need no preparation.
+static inline void nothing() {}
+
 /// silu(x) * up = x / (1 + e^-x) * up
 static inline Vec gated(Vec x, Vec up) {
   const Vec clamped = max(x, splat(-80.0f));  // e^80 is finite and the quotient is 0 to f32
@@ -28,10 +31,9 @@ static inline Vec gated(Vec x, Vec up) {
 }
 
 /// PanelGemmKernels::swiglu for tiles that are packed by rows.
-template <int kDepth>
-static inline void swiglu_tiles(const float* blocks, int pairs, std::byte* to, int64_t tile_stride,
-                                void (*pack_rows)(const float* const rows[16], int64_t k,
-                                                  std::byte* tiles)) {
+template <int kDepth, void (*pack_rows)(const float* const rows[16], int64_t k, std::byte* tiles)>
+static inline void swiglu_tiles(const float* blocks, int pairs, std::byte* to,
+                                int64_t tile_stride) {
   constexpr int kBlock = kBlockSide * kBlockSide;
   for (int half = 0; half < 2; ++half) {
     float inner[kTileSide][kDepth];

@@ -1,16 +1,25 @@
 #pragma once
-// Weights on their way to the second-level cache while those before them are multiplied.
+// What is to be read soon, on its way to the second-level cache: requests for the first one would
+// wait for its few fill buffers, and push out what is in use. For *.isa.cc only.
 
-#include "ops/cpu/matvec_kernels.h"
+#include <cstdint>
 
 namespace longhaul::LH_ISA {
 namespace {
 
+inline void prefetch_bytes(const void* begin, int bytes) {
+  for (int at = 0; at < bytes; at += 64) {
+    __builtin_prefetch(static_cast<const char*>(begin) + at, 0, 2);
+  }
+}
+
+/// How far ahead of their use weights are asked for. The hardware's own prefetch stops at each
+/// page; rows lie one after the other, so ours runs on across rows.
+inline constexpr int kPrefetchBytes = 3072;
+
 /// Asks for as many bytes as are about to be used, kPrefetchBytes further on.
 inline void prefetch_ahead_of(const uint8_t* weights, int bytes) {
-  for (int line = 0; line < bytes; line += 64) {
-    __builtin_prefetch(weights + kPrefetchBytes + line, 0, 2);
-  }
+  prefetch_bytes(weights + kPrefetchBytes, bytes);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "ops/cpu/few_rows.h"
 #include "ops/cpu/flat_rows.h"
 #include "ops/cpu/key_scores.h"
+#include "ops/cpu/prefetch.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -36,7 +37,7 @@ struct ScoreKeys {
       Vec partial[M][kLanes];
       for (int i = 0; i < kLanes; ++i) {
         const int at = g + i < count ? g + i : g;
-        for (int b = 0; b < f.row_bytes; b += 64) __builtin_prefetch(f.ahead[at] + b, 0, 2);
+        prefetch_bytes(f.ahead[at], f.row_bytes);
         Vec acc[M] = {};
         for (int t = 0; t < f.dim; t += kLanes) {
           const Vec k = load_stored<T>(f.key[at], t);

@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "ops/cpu/weight_blocks.h"
+#include "ops/cpu/block_factors.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -52,17 +52,11 @@ inline __m128i two_words(uint32_t low, uint32_t high) {
 /// f16 minimum.
 template <class Type>
 struct Factors32 : Type {
-  [[gnu::always_inline]] static int head(const uint8_t* p, int block, int blocks) {
-    return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
-  }
   [[gnu::always_inline]] static Factors factors(const uint8_t* p, int blocks) {
     Factors f;
     for (int i = 0; i < 2; ++i) {
-      __m128i heads = _mm_cvtsi32_si128(head(p, 4 * i, blocks));
-      heads = _mm_insert_epi32(heads, head(p, 4 * i + 1, blocks), 1);
-      heads = _mm_insert_epi32(heads, head(p, 4 * i + 2, blocks), 2);
-      heads = _mm_insert_epi32(heads, head(p, 4 * i + 3, blocks), 3);
-      const __m256 pairs = _mm256_cvtph_ps(heads);  // factor, minimum, factor, minimum, ...
+      // factor, minimum, factor, minimum, ...
+      const __m256 pairs = _mm256_cvtph_ps(four_heads<Type>(p, 4 * i, blocks));
       f.d[i] = _mm256_moveldup_ps(pairs);
       f.m[i] = Type::kHasMin ? _mm256_movehdup_ps(pairs)
                              : _mm256_mul_ps(f.d[i], _mm256_set1_ps(-Type::kOffset));
@@ -135,18 +129,8 @@ struct BlocksIQ4_NL : Factors32<IQ4_NL> {
 };
 struct BlocksIQ4_XS : IQ4_XS {
   static Factors factors(const uint8_t* p, int) {
-    const uint32_t pairs = load_u32(p + 4);  // byte i: low four bits of the scales 2 i and 2 i + 1
-    const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
-                                          _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
-    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(p + 2)),
-                                           _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14));
-    const __m256i six =
-        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
-                        _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
     Factors f;
-    twice(_mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))),
-                        _mm256_set1_ps(load_f16(p))),
-          f.d);
+    twice(iq4_xs_factors(p), f.d);
     for (int i = 0; i < 2; ++i) f.m[i] = _mm256_mul_ps(f.d[i], _mm256_set1_ps(-128.0f));
     return f;
   }

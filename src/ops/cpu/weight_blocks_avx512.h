@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "ops/cpu/weight_blocks.h"
+#include "ops/cpu/block_factors.h"
 
 namespace longhaul::LH_ISA {
 namespace {
@@ -42,22 +42,12 @@ inline __m512i add_fifth_bits(__m512i u, uint32_t first, uint32_t second) {
   return _mm512_mask_add_epi8(u, bits, u, _mm512_set1_epi8(16));
 }
 
-/// The first four bytes of up to 8 blocks: an f16 factor and, for some types, an f16 minimum. Plain
-/// loads, since a gather takes longer, much longer where the CPU's is microcoded; inserted one by
-/// one, since from a list of numbers the compiler makes stores that no wide load can follow.
+/// The first four bytes of up to 8 blocks: an f16 factor and, for some types, an f16 minimum.
 template <class Type>
 struct Registers32 : Type {
-  [[gnu::always_inline]] static int head(const uint8_t* p, int block, int blocks) {
-    return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
-  }
-  [[gnu::always_inline]] static __m128i four_heads(const uint8_t* p, int first, int blocks) {
-    __m128i heads = _mm_cvtsi32_si128(head(p, first, blocks));
-    heads = _mm_insert_epi32(heads, head(p, first + 1, blocks), 1);
-    heads = _mm_insert_epi32(heads, head(p, first + 2, blocks), 2);
-    return _mm_insert_epi32(heads, head(p, first + 3, blocks), 3);
-  }
   [[gnu::always_inline]] static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {
-    const __m256i heads = _mm256_setr_m128i(four_heads(p, 0, blocks), four_heads(p, 4, blocks));
+    const __m256i heads =
+        _mm256_setr_m128i(four_heads<Type>(p, 0, blocks), four_heads<Type>(p, 4, blocks));
     const __m512 pairs = _mm512_cvtph_ps(heads);  // factor, minimum, factor, minimum, ...
     d = _mm512_moveldup_ps(pairs);
     m = Type::kHasMin ? _mm512_movehdup_ps(pairs)
@@ -201,19 +191,8 @@ struct RegistersQ3_K : Q3_K {
 
 struct RegistersIQ4_XS : IQ4_XS {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
-    const uint32_t pairs = load_u32(p + 4);  // byte i: low four bits of the scales 2 i and 2 i + 1
-    const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
-                                          _mm256_set_epi32(28, 24, 20, 16, 12, 8, 4, 0));
-    const __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(p + 2)),
-                                           _mm256_set_epi32(14, 12, 10, 8, 6, 4, 2, 0));
-    const __m256i six =
-        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
-                        _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
-    const __m256 scale =
-        _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32))),
-                      _mm256_set1_ps(load_f16(p)));
     d = _mm512_permutexvar_ps(_mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0),
-                              _mm512_castps256_ps512(scale));
+                              _mm512_castps256_ps512(iq4_xs_factors(p)));
     m = _mm512_mul_ps(d, _mm512_set1_ps(-128.0f));
   }
   static __m512i quarter(const uint8_t* p, int j) {
