@@ -13,6 +13,7 @@
 #include "cli/line_editor.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
+#include "text/printable.h"
 #include "text/utf8.h"
 
 namespace longhaul {
@@ -123,7 +124,7 @@ class Chat {
       reply_closed_ = facts.reply.stop == StopReason::kEndOfReply;
     } catch (const UserError& error) {  // too long, no memory: the conversation goes on without it
       context_ = before;
-      std::fprintf(stderr, "error: %s\n", error.what());
+      std::fprintf(stderr, "error: %s\n", one_line(error.what()).c_str());
     }
   }
 

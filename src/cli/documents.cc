@@ -1,5 +1,6 @@
 #include "cli/documents.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -32,6 +33,7 @@ std::string read_all(std::FILE* stream, const std::string& name) {
 
 std::string read_file(const std::string& file) {
   if (file == "-") return read_all(stdin, "standard input");
+  if (file.empty()) user_error("'': the name of a text is empty");
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) user_error("{}: is a folder, not a text", file);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
@@ -61,6 +63,8 @@ constexpr OtherFormat kOtherFormats[] = {
     {"GGUF", "a model, not text", nullptr},
     {"LNGHULVK", "a session file: give it to --load", nullptr},
 };
+
+constexpr OtherFormat kSafetensors = {"", "a model, not text", nullptr};
 
 // UTF-16 whose zero bytes are the first of their pairs, and the second.
 constexpr OtherFormat kUnmarkedUtf16[] = {
@@ -92,7 +96,15 @@ const OtherFormat* unmarked_utf16(std::string_view text) {
   return zero_by_turns && 3 * zeros[side] >= begin.size() ? &kUnmarkedUtf16[side] : nullptr;
 }
 
+/// The length of a header in JSON, as 8 bytes of which the last are zero, and the header.
+bool is_safetensors(std::string_view text) {
+  constexpr size_t kLength = 8, kLongestBytes = 4;  // the format allows headers of 100 MB
+  if (!text.substr(std::min(kLength, text.size())).starts_with("{\"")) return false;
+  return text.substr(kLongestBytes, kLength - kLongestBytes) == std::string_view("\0\0\0\0", 4);
+}
+
 void refuse_other_formats(std::string_view text, const std::string& file) {
+  if (is_safetensors(text)) refuse(kSafetensors, file);  // its length may look like another's mark
   for (const OtherFormat& format : kOtherFormats) {
     if (text.starts_with(format.begins)) refuse(format, file);
   }

@@ -1,5 +1,6 @@
 #include "format/checkpoint.h"
 
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -84,7 +85,10 @@ void Checkpoint::open_gguf() {
 }
 
 void Checkpoint::open_hf() {
-  const fs::path folder = fs::is_directory(path_) ? path_ : path_.parent_path();
+  const bool whole_folder = fs::is_directory(path_);
+  const fs::path folder = whole_folder ? path_ : path_.parent_path();  // "" is the current one
+  if (!whole_folder && !fs::exists(folder / "config.json"))
+    user_error("{}: there is no config.json beside it", path_.string());
   hf_ = std::make_unique<HfDocuments>(read_hf_documents(folder));
   const SafetensorsFiles safetensors = find_safetensors(path_);
   std::unordered_map<std::string, size_t> shard_of;
@@ -104,8 +108,15 @@ void Checkpoint::open_hf() {
 }
 
 Checkpoint open_checkpoint(const fs::path& path) {
-  if (!fs::exists(path)) user_error("{}: no such file or folder", path.string());
-  const bool hf = fs::is_directory(path) || path.extension() == ".safetensors";
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found)
+    user_error("{}: no such file or folder", path.string());
+  if (error) user_error("{}: cannot open: {}", path.string(), error.message());
+  // Opening a pipe would wait for one who writes.
+  if (!fs::is_directory(status) && !fs::is_regular_file(status))
+    user_error("{}: neither a file nor a folder", path.string());
+  const bool hf = fs::is_directory(status) || path.extension() == ".safetensors";
   Checkpoint checkpoint(hf ? CheckpointFormat::kHuggingFace : CheckpointFormat::kGguf, path);
   if (hf) {
     checkpoint.open_hf();

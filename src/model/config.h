@@ -26,7 +26,8 @@ struct ModelConfig {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer; 0: none
   RopeSpec rope;
-  bool qkv_bias = false;          ///< q, k and v have biases, which must be there
+  std::vector<std::string> rope_tensors;  ///< of the checkpoint, whose factors `rope` holds
+  bool qkv_bias = false;                  ///< q, k and v have biases, which must be there
   bool own_head = false;          ///< the output matrix must be there: the embedding is not it
   bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
 

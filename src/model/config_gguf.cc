@@ -9,6 +9,7 @@
 #include "format/checkpoint.h"
 #include "model/config.h"
 #include "ops/dequantize.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -32,12 +33,11 @@ class Reader {
     c.vocab = static_cast<int>(checkpoint_.get("token_embd.weight").rows());
     c.head_dim = head_dim(c);
     c.norm_eps = static_cast<float>(data_.get_f64(key("attention.layer_norm_rms_epsilon")));
-    c.trained_context = static_cast<int64_t>(data_.get_u64(key("context_length")));
-    const auto window = data_.find_u64(key("attention.sliding_window")).value_or(0);
-    c.window.assign(static_cast<size_t>(c.layers), static_cast<int64_t>(window));
+    c.trained_context = size("context_length");
+    c.window.assign(static_cast<size_t>(c.layers), size_or("attention.sliding_window", 0));
     c.qkv_bias = architecture_ == "qwen2";
     c.interleaved_rope = architecture_ == "llama";
-    c.rope = rope(c);
+    read_rope(c);
     return c;
   }
 
@@ -45,16 +45,21 @@ class Reader {
   std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
 
   int to_int(std::string_view name, uint64_t value) const {
-    if (value > (1u << 30)) user_error("{}: {} is {}", data_.file(), key(name), value);
+    constexpr uint64_t kMost = 1 << 30;
+    if (value > kMost)
+      user_error("{}: {} is {}, more than {}", data_.file(), key(name), value, kMost);
     return static_cast<int>(value);
   }
   int size(std::string_view name) const { return to_int(name, data_.get_u64(key(name))); }
+  int size_or(std::string_view name, int64_t fallback) const {
+    return to_int(name, data_.find_u64(key(name)).value_or(static_cast<uint64_t>(fallback)));
+  }
 
   void check_architecture() const {
     constexpr std::string_view kKnown[] = {"llama", "qwen2", "qwen3", "phi3"};
     if (std::find(std::begin(kKnown), std::end(kKnown), architecture_) == std::end(kKnown)) {
-      user_error("{}: general.architecture is '{}'; supported: llama, qwen2, qwen3, phi3",
-                 data_.file(), architecture_);
+      user_error("{}: general.architecture is {}; supported: llama, qwen2, qwen3, phi3",
+                 data_.file(), printable(architecture_));
     }
     if (data_.find_u64(key("expert_count")).value_or(0) > 0) {
       user_error("{}: {} is {}: mixtures of experts are not supported", data_.file(),
@@ -97,19 +102,23 @@ class Reader {
     const auto key_length = data_.find_u64(key("attention.key_length"));
     const auto value_length = data_.find_u64(key("attention.value_length"));
     if (key_length && value_length && *key_length != *value_length) {
-      user_error("{}: keys of {} and values of {} elements: different sizes are not supported",
-                 data_.file(), *key_length, *value_length);
+      user_error("{}: {} is {} and {} is {}: different sizes are not supported", data_.file(),
+                 key("attention.key_length"), *key_length, key("attention.value_length"),
+                 *value_length);
     }
     if (key_length) return to_int("attention.key_length", *key_length);
     return c.heads > 0 ? c.hidden / c.heads : 0;
   }
 
-  std::vector<float> factors(std::string_view name, int rotary_dim) const {
+  /// Empty where there is no such tensor.
+  std::vector<float> factors(const char* name, ModelConfig& c) const {
     const TensorView* tensor = checkpoint_.find(name);
     if (tensor == nullptr) return {};
-    if (tensor->elements() != rotary_dim / 2) {
+    c.rope_tensors.emplace_back(name);
+    const int pairs = c.rope.rotary_dim / 2;
+    if (tensor->elements() != pairs) {
       user_error("{}: tensor {} has {} elements, expected {}", data_.file(), name,
-                 tensor->elements(), rotary_dim / 2);
+                 tensor->elements(), pairs);
     }
     std::vector<float> values(static_cast<size_t>(tensor->elements()));
     dequantize_row(tensor->type, tensor->data, tensor->elements(), values.data());
@@ -120,16 +129,13 @@ class Reader {
     return values;
   }
 
-  RopeSpec rope(const ModelConfig& c) const {
-    RopeSpec r;
-    const auto rotary = data_.find_u64(key("rope.dimension_count"));
-    r.rotary_dim = rotary ? to_int("rope.dimension_count", *rotary) : c.head_dim;
+  void read_rope(ModelConfig& c) const {
+    RopeSpec& r = c.rope;
+    r.rotary_dim = size_or("rope.dimension_count", c.head_dim);
     r.base = data_.find_f64(key("rope.freq_base")).value_or(10000.0);
     r.factor = data_.find_f64(key("rope.scaling.factor"))
                    .value_or(data_.find_f64(key("rope.scale_linear")).value_or(1.0));
-    r.original_context =
-        static_cast<int64_t>(data_.find_u64(key("rope.scaling.original_context_length"))
-                                 .value_or(static_cast<uint64_t>(c.trained_context)));
+    r.original_context = size_or("rope.scaling.original_context_length", c.trained_context);
     const auto type = data_.find_string(key("rope.scaling.type")).value_or("linear");
     if (type == "yarn") {
       r.scaling = RopeScaling::kYarn;
@@ -137,13 +143,18 @@ class Reader {
     } else if (type == "linear") {
       r.scaling = r.factor != 1.0 ? RopeScaling::kLinear : RopeScaling::kNone;
     } else if (type != "none" && type != "longrope") {
-      user_error("{}: {} is '{}'; supported: none, linear, yarn, longrope", data_.file(),
-                 key("rope.scaling.type"), type);
+      user_error("{}: {} is {}; supported: none, linear, yarn, longrope", data_.file(),
+                 key("rope.scaling.type"), printable(type));
     }
-    r.divisors = factors("rope_freqs.weight", r.rotary_dim);
-    r.long_factors = factors("rope_factors_long.weight", r.rotary_dim);
-    r.short_factors = factors("rope_factors_short.weight", r.rotary_dim);
-    if (!r.long_factors.empty() && !r.short_factors.empty()) {
+    r.divisors = factors("rope_freqs.weight", c);
+    r.long_factors = factors("rope_factors_long.weight", c);
+    r.short_factors = factors("rope_factors_short.weight", c);
+    if (r.long_factors.empty() != r.short_factors.empty()) {
+      const bool has_long = r.short_factors.empty();
+      user_error("{}: has tensor rope_factors_{}.weight but no rope_factors_{}.weight",
+                 data_.file(), has_long ? "long" : "short", has_long ? "short" : "long");
+    }
+    if (!r.long_factors.empty()) {
       r.scaling = RopeScaling::kLongRope;
       r.factor = static_cast<double>(c.trained_context) / static_cast<double>(r.original_context);
     }
@@ -151,7 +162,6 @@ class Reader {
     refuse_unless(type == "yarn" ? 1.0 : 0.0, "rope.scaling.yarn_ext_factor");
     refuse_unless(0.0, "rope.scaling.yarn_log_multiplier");
     refuse_unless(0.0, "rope.scaling.alpha");
-    return r;
   }
 
   /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so they mean

@@ -58,12 +58,12 @@ class Reader {
   void check_supported(const std::string& family) const {
     constexpr std::string_view kKnown[] = {"llama", "mistral", "qwen2", "qwen3", "phi3"};
     if (std::find(std::begin(kKnown), std::end(kKnown), family) == std::end(kKnown)) {
-      user_error("{}: model_type is '{}'; supported: llama, mistral, qwen2, qwen3, phi3", file_,
-                 family);
+      user_error("{}: model_type is {}; supported: llama, mistral, qwen2, qwen3, phi3", file_,
+                 printable(family));
     }
     const std::string activation = fields_.text("hidden_act", "silu");
     if (activation != "silu" && activation != "swish") {
-      user_error("{}: hidden_act is '{}'; supported: silu", file_, activation);
+      user_error("{}: hidden_act is {}; supported: silu", file_, printable(activation));
     }
     if (fields_.flag("mlp_bias")) user_error("{}: mlp_bias is true, which is not supported", file_);
     if (fields_.has("quantization_config")) {

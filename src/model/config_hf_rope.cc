@@ -47,7 +47,7 @@ class RopeReader {
       if (value.is_null() ||
           std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown))
         continue;
-      user_error("{}: rope scaling: '{}' is not supported", config_.file(), key);
+      user_error("{}: rope scaling: {} is not supported", config_.file(), printable(key));
     }
   }
 
@@ -79,9 +79,8 @@ class RopeReader {
       r.long_factors = factors("long_factor", static_cast<size_t>(r.rotary_dim / 2));
     } else {
       user_error(
-          "{}: rope scaling is '{}'; supported: default, linear, llama3, yarn, dynamic, "
-          "longrope",
-          config_.file(), type);
+          "{}: rope scaling is {}; supported: default, linear, llama3, yarn, dynamic, longrope",
+          config_.file(), printable(type));
     }
     r.factor = factor(type, r);
     if (r.scaling == RopeScaling::kYarn || r.scaling == RopeScaling::kLongRope) {

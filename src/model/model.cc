@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "format/checkpoint.h"
-#include "ops/dequantize.h"
+#include "model/tensor_finder.h"
 
 namespace longhaul {
 namespace {
@@ -50,32 +50,27 @@ std::string profile_prefix(const std::filesystem::path& model) {
   return (model.parent_path() / model.stem()).string() + ".";
 }
 
-std::string shape_text(const TensorView& t) {
-  std::string text = "[";
-  for (int i = 0; i < t.rank; ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(t.shape[static_cast<size_t>(i)]);
-  }
-  return text + "]";
-}
-
 class Loader {
  public:
   explicit Loader(const Checkpoint& checkpoint)
       : checkpoint_(checkpoint),
         names_(checkpoint.format() == CheckpointFormat::kGguf ? kGguf : kHuggingFace),
-        file_(checkpoint.path().string()) {}
+        tensors_(checkpoint) {}
 
   Model load() {
     Model m;
     m.config = read_config(checkpoint_);
     config_ = &m.config;
+    for (const std::string& name : m.config.rope_tensors) tensors_.mark_used(name);
     m.shape = m.config.shape();
     m.shape.profile_prefix = profile_prefix(checkpoint_.path());
     m.embedding = matrix(names_.embedding, m.config.vocab, m.config.hidden);
-    const bool has_head = m.config.own_head || find(names_.head, ".weight") != nullptr;
+    const bool has_head = m.config.own_head || has_weight(names_.head);
     m.head = has_head ? matrix(names_.head, m.config.vocab, m.config.hidden) : m.embedding;
-    m.final_norm = vector(names_.final_norm, ".weight", m.config.hidden);
+    m.final_norm = norm(names_.final_norm, m.config.hidden);
     for (int l = 0; l < m.config.layers; ++l) m.layers.push_back(layer(l));
+    tensors_.refuse_unused(fmt::format("a {} model of {} layer{}", m.config.architecture,
+                                       m.config.layers, m.config.layers == 1 ? "" : "s"));
     return m;
   }
 
@@ -83,53 +78,37 @@ class Loader {
   std::string at(const char* name, int layer) const {
     return fmt::format(fmt::runtime(name), layer);
   }
-  const TensorView* find(const std::string& name, const char* kind) const {
-    return checkpoint_.find(name + kind);
+  bool has_weight(const std::string& name) const { return tensors_.has(name + ".weight"); }
+  TensorView matrix(const std::string& name, int64_t rows, int64_t cols) {
+    return tensors_.matrix(name + ".weight", rows, cols);
   }
-
-  TensorView matrix(const std::string& name, int64_t rows, int64_t cols) const {
-    const TensorView& t = checkpoint_.get(name + ".weight");
-    if (t.rank != 2 || t.shape[0] != rows || t.shape[1] != cols) {
-      user_error("{}: tensor {}.weight has shape {}, expected [{}, {}]", file_, name, shape_text(t),
-                 rows, cols);
-    }
-    return t;
-  }
-
-  std::vector<float> vector(const std::string& name, const char* kind, int64_t size) const {
-    const TensorView& t = checkpoint_.get(name + kind);
-    if (t.elements() != size || t.rank != 1) {
-      user_error("{}: tensor {}{} has shape {}, expected [{}]", file_, name, kind, shape_text(t),
-                 size);
-    }
-    std::vector<float> values(static_cast<size_t>(size));
-    dequantize_row(t.type, t.data, size, values.data());
-    return values;
+  std::vector<float> norm(const std::string& name, int64_t size) {
+    return tensors_.vector(name + ".weight", size);
   }
 
   /// A bias that may be missing where the configuration does not promise it.
-  std::vector<float> bias(const std::string& name, int64_t size) const {
-    if (!config_->qkv_bias && find(name, ".bias") == nullptr) return {};
-    return vector(name, ".bias", size);
+  std::vector<float> bias(const std::string& name, int64_t size) {
+    if (!config_->qkv_bias && !tensors_.has(name + ".bias")) return {};
+    return tensors_.vector(name + ".bias", size);
   }
 
   void refuse_bias(const std::string& name) const {
-    if (find(name, ".bias") != nullptr) {
-      user_error("{}: tensor {}.bias: a bias is not supported there", file_, name);
-    }
+    if (!tensors_.has(name + ".bias")) return;
+    user_error("{}: tensor {}.bias: a bias is not supported there", checkpoint_.path().string(),
+               name);
   }
 
-  LayerWeights layer(int l) const {
+  LayerWeights layer(int l) {
     const ModelConfig& c = *config_;
     LayerWeights w;
-    w.attention_norm = vector(at(names_.attention_norm, l), ".weight", c.hidden);
-    w.ffn_norm = vector(at(names_.ffn_norm, l), ".weight", c.hidden);
+    w.attention_norm = norm(at(names_.attention_norm, l), c.hidden);
+    w.ffn_norm = norm(at(names_.ffn_norm, l), c.hidden);
     const int64_t q_rows = int64_t{c.heads} * c.head_dim;
     const int64_t kv_rows = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
     load_projections(l, q_rows, kv_rows, w);
     if (c.architecture == "qwen3") {
-      w.q_norm = vector(at(names_.q_norm, l), ".weight", c.head_dim);
-      w.k_norm = vector(at(names_.k_norm, l), ".weight", c.head_dim);
+      w.q_norm = norm(at(names_.q_norm, l), c.head_dim);
+      w.k_norm = norm(at(names_.k_norm, l), c.head_dim);
     }
     w.output = matrix(at(names_.output, l), c.hidden, q_rows);
     load_ffn(l, w);
@@ -139,9 +118,9 @@ class Loader {
     return w;
   }
 
-  void load_projections(int l, int64_t q_rows, int64_t kv_rows, LayerWeights& w) const {
+  void load_projections(int l, int64_t q_rows, int64_t kv_rows, LayerWeights& w) {
     const std::string fused = at(names_.qkv, l);
-    if (!config_->qkv_bias && find(fused, ".weight") != nullptr) {
+    if (!config_->qkv_bias && has_weight(fused)) {
       const TensorView all = matrix(fused, q_rows + 2 * kv_rows, config_->hidden);
       w.q = all.slice_rows(0, q_rows);
       w.k = all.slice_rows(q_rows, kv_rows);
@@ -157,10 +136,11 @@ class Loader {
     w.v_bias = bias(at(names_.v, l), kv_rows);
   }
 
-  void load_ffn(int l, LayerWeights& w) const {
+  /// phi3 alone has gate and up in one matrix, which GGUF names as others name up: of another
+  /// family a matrix of that name without a gate is a file that lacks its gate.
+  void load_ffn(int l, LayerWeights& w) {
     const int64_t ffn = config_->ffn, hidden = config_->hidden;
-    const bool split = find(at(names_.gate, l), ".weight") != nullptr;
-    if (!split && find(at(names_.gate_up, l), ".weight") != nullptr) {
+    if (config_->architecture == "phi3" && !has_weight(at(names_.gate, l))) {
       const TensorView both = matrix(at(names_.gate_up, l), 2 * ffn, hidden);
       w.gate = both.slice_rows(0, ffn);
       w.up = both.slice_rows(ffn, ffn);
@@ -173,7 +153,7 @@ class Loader {
 
   const Checkpoint& checkpoint_;
   const TensorNames& names_;
-  std::string file_;
+  TensorFinder tensors_;
   const ModelConfig* config_ = nullptr;
 };
 

@@ -32,7 +32,8 @@ struct Model {
 };
 
 /// Views into `checkpoint`, which must outlive the model. Throws UserError naming file and tensor:
-/// missing, wrong shape (found and expected), unsupported type.
+/// missing, wrong shape (found and expected), unsupported type, or there without a use: what is
+/// done would not be that model's arithmetic.
 Model load_model(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

@@ -9,4 +9,8 @@ namespace longhaul {
 /// as \xNN, cut after 80 bytes.
 std::string printable(std::string_view text);
 
+/// A whole message made fit for one line of a terminal, whatever the texts are that it quotes:
+/// control characters and broken UTF-8 as \xNN, the rest as it is.
+std::string one_line(std::string_view message);
+
 }  // namespace longhaul

@@ -136,11 +136,12 @@ ChatTemplate ChatTemplate::named(std::string_view name, ChatTokens tokens) {
   return {*format, std::string(format->default_system), writes_bos, std::move(tokens)};
 }
 
-ChatTemplate ChatTemplate::recognise(std::string_view jinja, ChatTokens tokens) {
+ChatTemplate ChatTemplate::recognise(std::string_view jinja, ChatTokens tokens,
+                                     const std::string& model) {
   const TemplateText text(jinja);
   std::string default_system;
   const ChatFormat* format = recognise_format(text, default_system);
-  if (format == nullptr) no_template("the model's chat template is of no known format");
+  if (format == nullptr) no_template(model + ": its chat template is of no known format");
   return {*format, std::move(default_system), text.any("bos_token"), std::move(tokens)};
 }
 
@@ -162,7 +163,7 @@ ChatTemplate ChatTemplate::of(const Checkpoint& checkpoint) {
   if (jinja.empty()) {
     no_template(fmt::format("{}: the model has no chat template", checkpoint.path().string()));
   }
-  return recognise(jinja, std::move(tokens));
+  return recognise(jinja, std::move(tokens), checkpoint.path().string());
 }
 
 }  // namespace longhaul

@@ -32,8 +32,10 @@ class ChatTemplate {
   /// By name (`chat_template_names()`); UserError lists the names.
   static ChatTemplate named(std::string_view name, ChatTokens tokens = {});
 
-  /// From the Jinja text. UserError names `--chat-template NAME` (with the names) and `--raw`.
-  static ChatTemplate recognise(std::string_view jinja, ChatTokens tokens = {});
+  /// From the Jinja text. UserError names `model`, `--chat-template NAME` (with the names) and
+  /// `--raw`.
+  static ChatTemplate recognise(std::string_view jinja, ChatTokens tokens = {},
+                                const std::string& model = "the model");
 
   /// From the model's metadata or tokenizer_config.json; UserError also when it has none.
   static ChatTemplate of(const Checkpoint& checkpoint);

@@ -7,6 +7,7 @@
 namespace longhaul {
 namespace {
 
+using testing_support::has;
 using testing_support::kPassKeyQuestion;
 using testing_support::Program;
 using testing_support::refused;
@@ -39,6 +40,17 @@ TEST(Output, ToAClosedStreamIsAnErrorAndEndsInNoOtherFile) {
   const auto o = again.run({"run", "-q", "-p", kPassKeyQuestion, "--load", session});
   EXPECT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(o.out, "The pass key is 58213.\n");
+}
+
+TEST(Output, AFileThatMayNotGrowIsAnErrorAndLeavesNoPart) {
+  Program program;
+  program.limit_files(100 << 10);
+  const std::filesystem::path session = program.folder().path() / "s";
+  const auto o = program.run({"run", "-n", "0", "-p", kPassKeyQuestion, "--save", session});
+  EXPECT_TRUE(has(o.err, {"error: " + session.string(), "File too large"})) << o.status;
+  EXPECT_EQ(o.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(session));
+  EXPECT_FALSE(std::filesystem::exists(session.string() + ".part"));
 }
 
 TEST(Output, NothingPrintedIsNothingLost) {

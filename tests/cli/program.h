@@ -2,6 +2,7 @@
 // Runs the real program and tells what it said.
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,9 @@ class Program {
   /// Where standard output goes instead of Outcome::out; "" closes it.
   void set_output(const std::string& file) { output_ = file; }
 
+  /// No file may grow beyond this, as under `ulimit -f`.
+  void limit_files(rlim_t bytes) { file_limit_ = bytes; }
+
   /// Set in the child only.
   void set_environment(const std::string& name, const std::string& value) {
     environment_.emplace_back(name, value);
@@ -76,6 +80,8 @@ class Program {
     dup2(open(output_.value_or(out).c_str(), O_WRONLY | O_TRUNC), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_TRUNC), STDERR_FILENO);
     if (output_ == "") close(STDOUT_FILENO);
+    const rlimit limit = {file_limit_, RLIM_INFINITY};
+    if (file_limit_ != RLIM_INFINITY) setrlimit(RLIMIT_FSIZE, &limit);
     exec_program(arguments, environment_);
   }
 
@@ -88,6 +94,7 @@ class Program {
 
   TempFolder folder_;
   std::optional<std::string> output_;
+  rlim_t file_limit_ = RLIM_INFINITY;
   std::vector<std::pair<std::string, std::string>> environment_;
 };
 

@@ -1,6 +1,7 @@
 #include "format/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -199,6 +200,29 @@ TEST(CheckpointHuggingFace, BrokenFolders) {
   fs::remove(folder.path() / "config.json");
   fs::create_directory(folder.path() / "config.json");
   EXPECT_TRUE(has(failure(folder.path()), {"config.json", "regular file"}));
+}
+
+TEST(CheckpointHuggingFace, AFileWithoutItsConfigIsNamed) {
+  const TempFolder folder;
+  const auto file = folder.write("lone.safetensors", one_tensor("w"));
+  EXPECT_EQ(failure(file), file.string() + ": there is no config.json beside it");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  EXPECT_EQ(failure("lone.safetensors"), "lone.safetensors: there is no config.json beside it");
+  write_config(folder);
+  EXPECT_EQ(open_checkpoint("lone.safetensors").tensors().size(), 1u);
+  fs::current_path(before);
+}
+
+TEST(Checkpoint, WhatIsNeitherAFileNorAFolder) {
+  const TempFolder folder;
+  for (const char* name : {"pipe", "pipe.safetensors"}) {
+    const fs::path pipe = folder.path() / name;
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(failure(pipe), pipe.string() + ": neither a file nor a folder");
+  }
+  const fs::path long_name = folder.path() / std::string(300, 'x');
+  EXPECT_TRUE(has(failure(long_name), {"xxx: cannot open: File name too long"}));
 }
 
 TEST(CheckpointHuggingFace, BrokenIndexes) {

@@ -63,15 +63,15 @@ class GgufBuilder {
   }
 
   /// Dimensions as in the file (fastest first); the data is `bytes` times `fill`.
-  GgufBuilder& tensor(std::string_view name, std::vector<uint64_t> dims, uint32_t type,
+  GgufBuilder& tensor(std::string_view name, const std::vector<uint64_t>& dims, uint32_t type,
                       size_t bytes, char fill = 0) {
     const uint64_t offset = (data_.size() + alignment_ - 1) / alignment_ * alignment_;
     data_.resize(offset, 0);
     data_.append(bytes, fill);
-    return tensor_at(name, std::move(dims), type, offset);
+    return tensor_at(name, dims, type, offset);
   }
   /// An entry without data.
-  GgufBuilder& tensor_at(std::string_view name, std::vector<uint64_t> dims, uint32_t type,
+  GgufBuilder& tensor_at(std::string_view name, const std::vector<uint64_t>& dims, uint32_t type,
                          uint64_t offset) {
     put_string(infos_, name);
     put(infos_, static_cast<uint32_t>(dims.size()));

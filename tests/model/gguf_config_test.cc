@@ -8,84 +8,18 @@
 #include <limits>
 #include <string>
 
-#include "format/checkpoint.h"
-#include "format/gguf_builder.h"
-#include "format/temp_folder.h"
-#include "model/model.h"
+#include "model/gguf_model.h"
 
 namespace longhaul {
 namespace {
 
+using testing_support::error_if_any;
 using testing_support::error_of;
-using testing_support::GgufBuilder;
 using testing_support::has;
-using testing_support::TempFolder;
+using testing_support::kHeadDim;
+using testing_support::kPositive;
 
-constexpr uint64_t kHidden = 8, kHeads = 4, kHeadDim = 2, kFfn = 4, kVocab = 6;
-constexpr uint32_t kF32 = 0;
-constexpr char kPositive = '\x3f';  // four such bytes are the float 0.747
-
-class GgufConfig : public testing::Test {
- protected:
-  /// A model of three layers with everything but `attention.head_count_kv`.
-  explicit GgufConfig(const std::string& architecture = "llama") { begin(architecture); }
-
-  void begin(const std::string& architecture, uint32_t context = 64) {
-    prefix_ = architecture + ".";
-    file_ = GgufBuilder();
-    file_.text("general.architecture", architecture);
-    file_.u32(prefix_ + "block_count", 3).u32(prefix_ + "embedding_length", kHidden);
-    file_.u32(prefix_ + "feed_forward_length", kFfn).u32(prefix_ + "context_length", context);
-    file_.u32(prefix_ + "attention.head_count", kHeads);
-    real("attention.layer_norm_rms_epsilon", 1e-5f);
-    matrix("token_embd.weight", kHidden, kVocab);
-  }
-  void u32(const std::string& key, uint32_t value) { file_.u32(prefix_ + key, value); }
-  void u64(const std::string& key, uint64_t value) {
-    file_.number(prefix_ + key, GgufType::kU64, value);
-  }
-  void real(const std::string& key, float value) {
-    file_.number(prefix_ + key, GgufType::kF32, value);
-  }
-  void text(const std::string& key, const std::string& value) { file_.text(prefix_ + key, value); }
-  void kv_heads(const std::vector<uint32_t>& counts) {
-    file_.array(prefix_ + "attention.head_count_kv", GgufType::kU32, counts);
-  }
-  void matrix(const std::string& name, uint64_t cols, uint64_t rows) {
-    file_.tensor(name, {cols, rows}, kF32, cols * rows * sizeof(float));
-  }
-  void vector(const std::string& name, uint64_t size, char fill = 0) {
-    file_.tensor(name, {size}, kF32, size * sizeof(float), fill);
-  }
-  /// The layers' tensors, with these KV heads.
-  void weights(const std::vector<uint32_t>& kv) {
-    vector("output_norm.weight", kHidden);
-    for (size_t l = 0; l < kv.size(); ++l) {
-      const std::string layer = fmt::format("blk.{}.", l);
-      vector(layer + "attn_norm.weight", kHidden);
-      vector(layer + "ffn_norm.weight", kHidden);
-      matrix(layer + "attn_q.weight", kHidden, kHeads * kHeadDim);
-      matrix(layer + "attn_k.weight", kHidden, kv[l] * kHeadDim);
-      matrix(layer + "attn_v.weight", kHidden, kv[l] * kHeadDim);
-      matrix(layer + "attn_output.weight", kHeads * kHeadDim, kHidden);
-      matrix(layer + "ffn_gate.weight", kHidden, kFfn);
-      matrix(layer + "ffn_up.weight", kHidden, kFfn);
-      matrix(layer + "ffn_down.weight", kFfn, kHidden);
-    }
-  }
-
-  Checkpoint open() const { return open_checkpoint(folder_.write("m.gguf", file_.build())); }
-  ModelConfig config() const { return read_config(open()); }
-  Model load() const {
-    const Checkpoint checkpoint = open();
-    return load_model(checkpoint);
-  }
-
- private:
-  TempFolder folder_;
-  GgufBuilder file_;
-  std::string prefix_;
-};
+class GgufConfig : public testing_support::GgufModel {};
 
 TEST_F(GgufConfig, UnsupportedArchitecturesAreNamed) {
   for (const char* architecture : {"gemma3", "mamba", ""}) {
@@ -94,6 +28,14 @@ TEST_F(GgufConfig, UnsupportedArchitecturesAreNamed) {
                     {"m.gguf", "general.architecture", fmt::format("'{}'", architecture),
                      "supported: llama, qwen2, qwen3, phi3"}));
   }
+}
+
+TEST_F(GgufConfig, TextsOfTheFileAreMadeFitForALine) {
+  begin("a\nb\x1b[31m");
+  EXPECT_TRUE(has(error_of([&] { config(); }), {R"(general.architecture is 'a\x0ab\x1b[31m')"}));
+  begin("llama");
+  text("rope.scaling.type", "a\nb\x1b[31m");
+  EXPECT_TRUE(has(error_of([&] { config(); }), {R"(rope.scaling.type is 'a\x0ab\x1b[31m')"}));
 }
 
 TEST_F(GgufConfig, TheSlidingWindowHoldsForEveryLayer) {
@@ -105,9 +47,10 @@ TEST_F(GgufConfig, TheSlidingWindowHoldsForEveryLayer) {
 
 TEST_F(GgufConfig, LengthsThatCannotBe) {
   u64("attention.sliding_window", ~uint64_t{0});
-  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "sliding window is -1"}));
+  EXPECT_TRUE(has(error_of([&] { config(); }),
+                  {"m.gguf", "llama.attention.sliding_window is 18446744073709551615"}));
   begin("llama", ~uint32_t{0});
-  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "trained context is 4294967295"}));
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "llama.context_length is 4294967295"}));
 }
 
 TEST_F(GgufConfig, KvHeadsOfOneNumber) {
@@ -140,10 +83,10 @@ TEST_F(GgufConfig, KvHeadsThatCannotBe) {
   EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "llama.attention.head_count_kv"}));
   begin("llama");
   kv_heads({1, 3, 2});
-  EXPECT_TRUE(has(error_of([&] { config(); }), {"4 query heads", "3 KV"}));
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"attention.head_count_kv is 3", "4 query heads"}));
   begin("llama");
   kv_heads({1, 0, 2});
-  EXPECT_TRUE(has(error_of([&] { config(); }), {"number of KV heads", "0"}));
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"llama.attention.head_count_kv is 0"}));
 }
 
 TEST_F(GgufConfig, AttnFactorMultipliesTheMagnitudeOfYarn) {
@@ -211,6 +154,64 @@ TEST_F(GgufConfig, AttnFactorsThatCannotBe) {
     real("rope.scaling.attn_factor", factor);
     EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf", "llama.rope.scaling.attn_factor"}));
   }
+}
+
+TEST_F(GgufConfig, ValuesThatCannotBeAreNamedByTheirKeys) {
+  const auto error_with = [&](const char* key, float value) {
+    begin("llama");
+    real(key, value);
+    return error_of([&] { config(); });
+  };
+  EXPECT_TRUE(has(error_with("rope.freq_base", -1), {"m.gguf: llama.rope.freq_base is -1"}));
+  EXPECT_TRUE(has(error_with("rope.scaling.factor", -2), {"llama.rope.scaling.factor is -2"}));
+  EXPECT_TRUE(has(error_with("rope.scale_linear", -3), {"llama.rope.scale_linear is -3"}));
+  begin("llama");
+  u32("attention.key_length", 0);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf: llama.attention.key_length is 0"}));
+  begin("llama");
+  u32("rope.dimension_count", 1);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf: llama.rope.dimension_count is 1, but"}));
+  u32("attention.key_length", 2);
+  u32("attention.value_length", 4);
+  EXPECT_TRUE(has(error_of([&] { config(); }),
+                  {"attention.key_length is 2", "attention.value_length is 4"}));
+  begin("phi3");
+  u32("rope.scaling.original_context_length", 0);
+  vector("rope_factors_long.weight", kHeadDim / 2, kPositive);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"rope_factors_short.weight"})) << "one of two";
+  vector("rope_factors_short.weight", kHeadDim / 2, kPositive);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"rope.scaling.original_context_length is 0"}));
+}
+
+TEST_F(GgufConfig, KeysOfOtherArithmeticMustBeNeutral) {
+  const auto error_with = [&](const std::string& key, float value) {
+    begin("llama");
+    real(key, value);
+    return error_if_any([&] { config(); });
+  };
+  const auto scale = static_cast<float>(1 / std::sqrt(double{kHeadDim}));
+  for (const auto& [key, neutral] :
+       std::vector<std::pair<std::string, float>>{{"attn_logit_softcapping", 0.0f},
+                                                  {"final_logit_softcapping", 0.0f},
+                                                  {"attention.clamp_kqv", 0.0f},
+                                                  {"attention.max_alibi_bias", 0.0f},
+                                                  {"attention.temperature_scale", 0.0f},
+                                                  {"logit_scale", 1.0f},
+                                                  {"residual_scale", 1.0f},
+                                                  {"embedding_scale", 1.0f},
+                                                  {"attention.scale", scale}}) {
+    EXPECT_EQ(error_with(key, neutral), "") << key;
+    EXPECT_EQ(error_with(key, 0), "") << key << ": not set";
+    for (const float other : {0.25f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+      EXPECT_TRUE(has(error_with(key, other), {fmt::format("m.gguf: llama.{} is {}", key, other)}));
+    }
+  }
+  begin("llama");
+  boolean("attention.causal", true);
+  EXPECT_EQ(error_if_any([&] { config(); }), "");
+  begin("llama");
+  boolean("attention.causal", false);
+  EXPECT_TRUE(has(error_of([&] { config(); }), {"m.gguf: llama.attention.causal is false"}));
 }
 
 }  // namespace

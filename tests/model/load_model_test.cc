@@ -9,6 +9,7 @@
 
 #include "base/error_of.h"
 #include "format/checkpoint.h"
+#include "format/safetensors_builder.h"
 #include "model/model.h"
 
 namespace longhaul {
@@ -60,6 +61,20 @@ class LoadModelTest : public testing::Test {
     fs::copy(fs::path(LONGHAUL_TEST_DATA) / "tiny_models/gguf" / file.filename(), file);
     return error_without_in(file, tensor, file);
   }
+  /// The error of loading a copy of the model that has one tensor more, of two elements.
+  std::string error_with_further(const std::string& name, const std::string& tensor,
+                                 const char* type) {
+    const fs::path model = edited(name, [](json&) {});
+    fs::rename(model / "model.safetensors", model / "first.safetensors");
+    const json map = {{"model.norm.weight", "first.safetensors"}, {tensor, "further.safetensors"}};
+    std::ofstream(model / "model.safetensors.index.json") << json{{"weight_map", map}};
+    const uint64_t bytes = std::string(type) == "F64" ? 16 : 8;
+    const auto header =
+        testing_support::header_of({testing_support::entry(tensor, type, "[2]", 0, bytes)});
+    std::ofstream(model / "further.safetensors", std::ios::binary)
+        << testing_support::safetensors(header, std::string(bytes, '\0'));
+    return error_if_any([&] { load(model); });
+  }
   static std::string error_without_in(const fs::path& file, const std::string& tensor,
                                       const fs::path& model) {
     std::ifstream in(file, std::ios::binary);
@@ -101,9 +116,17 @@ TEST_F(LoadModelTest, MissingWrongAndHugeNumbers) {
   expect_names(error_with("qwen2", [](json& c) { c["num_hidden_layers"] = -1; }),
                {"num_hidden_layers", "-1"});
   expect_names(error_with("qwen2", [](json& c) { c["num_attention_heads"] = 0; }),
-               {"number of heads"});
+               {"config.json: num_attention_heads is 0"});
   expect_names(error_with("qwen2", [](json& c) { c["num_key_value_heads"] = 3; }),
-               {"4 query heads", "3 KV"});
+               {"config.json: num_key_value_heads is 3", "4 query heads"});
+  expect_names(error_with("qwen2", [](json& c) { c["hidden_size"] = 3; }),
+               {"config.json: hidden_size / num_attention_heads is 0"});
+  expect_names(error_with("phi3", [](json& c) { c["partial_rotary_factor"] = 0.72; }),
+               {"config.json: hidden_size / num_attention_heads * partial_rotary_factor is 23"});
+  expect_names(error_with("qwen2", [](json& c) { c["rope_theta"] = -1; }),
+               {"config.json: rope_theta is -1"});
+  expect_names(error_with("qwen2", [](json& c) { c["rms_norm_eps"] = 2; }),
+               {"config.json: rms_norm_eps is 2"});
   expect_names(error_with("llama_linear", [](json& c) { c["rope_scaling"]["factor"] = 0; }),
                {"factor", "0"});
   for (const double length : {-1.0, 1e300}) {
@@ -143,14 +166,72 @@ TEST_F(LoadModelTest, TensorsThatTheFamilyNeedsAreNamedWhenMissing) {
                {"model.layers.0.self_attn.q_proj.bias", "missing"});
 }
 
+TEST_F(LoadModelTest, TensorsThatNothingUsesAreRefused) {
+  expect_names(error_with("qwen2", [](json& c) { c["num_hidden_layers"] = 1; }),
+               {"load_model_TensorsThat", "'model.layers.1.",
+                "more are not part of a qwen2 model of 1 layer"});
+  const auto layer_0 = [](const char* name) { return fmt::format("model.layers.0.{}", name); };
+  for (const std::string& tensor :
+       {layer_0("self_attn.q_norm.weight"), layer_0("self_attn.masked_bias")}) {
+    expect_names(error_with_further("llama_linear", tensor, "F32"),
+                 {tensor.c_str(), "is not part of a llama model of 2 layers"});
+  }
+  expect_names(error_with_further("qwen2", "mtp.weight", "F64"), {"'mtp.weight' is not part of"});
+  const std::string inverse = layer_0("self_attn.rotary_emb.inv_freq");
+  EXPECT_EQ(error_with_further("llama_linear", inverse, "F32"), "");
+  EXPECT_EQ(error_with_further("llama_linear", inverse, "F64"), "") << "not readable";
+  EXPECT_EQ(error_with_further("llama_linear", "model.rotary_emb.inv_freq", "F32"), "");
+}
+
+TEST_F(LoadModelTest, KeysOfOtherArithmeticMustBeNeutral) {
+  struct Key {
+    const char* name;
+    json neutral, other;
+  };
+  const Key keys[] = {{"attn_logit_softcapping", nullptr, 50},
+                      {"final_logit_softcapping", 0, 30},
+                      {"clip_qkv", nullptr, 8},
+                      {"logits_scaling", 1.0, 16},
+                      {"logit_scale", 1, 0.0625},
+                      {"residual_multiplier", 1.0, 0.22},
+                      {"embedding_multiplier", 1, 12},
+                      {"scale_emb", 1, 12},
+                      {"attention_multiplier", 0.25, 0.015625},
+                      {"query_pre_attn_scalar", 16, 256},
+                      {"alibi", false, true},
+                      {"use_bidirectional_attention", false, true},
+                      {"is_causal", true, false}};
+  for (const Key& key : keys) {
+    const auto error = [&](const json& value) {
+      const fs::path model = edited("llama_linear", [&](json& c) { c[key.name] = value; });
+      return error_if_any([&] { load(model); });
+    };
+    EXPECT_EQ(error(key.neutral), "");
+    expect_names(error(key.other),
+                 {fmt::format("config.json: {} is {}", key.name, key.other.dump()).c_str()});
+  }
+}
+
+TEST_F(LoadModelTest, TextsOfTheFileAreMadeFitForALine) {
+  const std::string hostile = "a\nb\x1b[31m", shown = R"('a\x0ab\x1b[31m')";
+  expect_names(error_with("qwen2", [&](json& c) { c["model_type"] = hostile; }),
+               {"model_type is ", shown.c_str()});
+  expect_names(error_with("qwen2", [&](json& c) { c["hidden_act"] = hostile; }),
+               {"hidden_act is ", shown.c_str()});
+  expect_names(
+      error_with("llama_llama3", [&](json& c) { c["rope_scaling"]["rope_type"] = hostile; }),
+      {"rope scaling is ", shown.c_str()});
+}
+
 TEST_F(LoadModelTest, AnOutputMatrixOfItsOwnIsNeededUnlessTied) {
   expect_names(error_without("qwen2", "lm_head.weight"), {"lm_head.weight", "missing"});
   expect_names(error_with("llama_linear", [](json& c) { c["tie_word_embeddings"] = false; }),
                {"lm_head.weight", "missing"});
   const auto tied = [](json& c) { c["tie_word_embeddings"] = true; };
-  EXPECT_EQ(error_without("qwen2", "lm_head.weight", tied), "");
+  const char* renamed = "tensor '_m_head.weight' is not part of";  // and nothing is missing
+  expect_names(error_without("qwen2", "lm_head.weight", tied), {renamed});
   const auto silent = [](json& c) { c.erase("tie_word_embeddings"); };
-  EXPECT_EQ(error_without("qwen2", "lm_head.weight", silent), "");
+  expect_names(error_without("qwen2", "lm_head.weight", silent), {renamed});
 }
 
 TEST_F(LoadModelTest, SlidingWindowsFollowTheFamily) {

@@ -148,8 +148,8 @@ TEST(ChatTemplate, UnknownTemplateNamesTheWayOut) {
       "{{ '<|im_start|>assistant\n<think>\n' }}",
   };
   for (const char* jinja : unknown) {
-    EXPECT_TRUE(has(error_of([&] { ChatTemplate::recognise(jinja); }),
-                    {"--chat-template NAME", "llama3.1", "--raw"}))
+    EXPECT_TRUE(has(error_of([&] { ChatTemplate::recognise(jinja, {}, "m.gguf"); }),
+                    {"m.gguf: ", "--chat-template NAME", "llama3.1", "--raw"}))
         << jinja;
   }
   EXPECT_THROW(ChatTemplate::named("chatlm"), UserError);

@@ -1,0 +1,66 @@
+#include "model/config_keys.h"
+
+#include <nlohmann/json.hpp>
+
+#include "format/checkpoint.h"
+
+namespace longhaul {
+namespace {
+
+ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
+  const GgufMetadata& data = checkpoint.gguf();
+  const std::string prefix = std::string(data.get_string("general.architecture")) + ".";
+  const auto key = [&](const char* name) { return prefix + name; };
+  const auto key_or = [&](const char* name, const std::string& fallback) {
+    return data.contains(key(name)) ? key(name) : fallback;
+  };
+  ConfigKeys k;
+  k.file = data.file();
+  k.layers = key("block_count");
+  k.hidden = key("embedding_length");
+  k.ffn = key("feed_forward_length");
+  k.vocab = "number of rows of token_embd.weight";
+  k.heads = key("attention.head_count");
+  k.kv_heads = key_or("attention.head_count_kv", k.heads);
+  k.head_dim = key_or("attention.key_length", k.hidden + " / " + k.heads);
+  k.norm_eps = key("attention.layer_norm_rms_epsilon");
+  k.rotary_dim = key_or("rope.dimension_count", k.head_dim);
+  k.rope_base = key("rope.freq_base");
+  k.original_context = key_or("rope.scaling.original_context_length", key("context_length"));
+  const bool longrope = checkpoint.find("rope_factors_long.weight") != nullptr;
+  k.rope_factor = longrope ? key("context_length") + " / " + k.original_context
+                           : key_or("rope.scaling.factor", key("rope.scale_linear"));
+  return k;
+}
+
+ConfigKeys hugging_face_keys(const HfDocuments& documents) {
+  const auto has = [&](const char* key) {
+    const auto found = documents.config.find(key);
+    return found != documents.config.end() && !found->is_null();
+  };
+  ConfigKeys k;
+  k.file = (documents.folder / "config.json").string();
+  k.layers = "num_hidden_layers";
+  k.hidden = "hidden_size";
+  k.ffn = "intermediate_size";
+  k.vocab = "vocab_size";
+  k.heads = "num_attention_heads";
+  k.kv_heads = has("num_key_value_heads") ? "num_key_value_heads" : k.heads;
+  k.head_dim = has("head_dim") ? "head_dim" : k.hidden + " / " + k.heads;
+  k.norm_eps = "rms_norm_eps";
+  k.rotary_dim = k.head_dim + " * partial_rotary_factor";
+  k.rope_base = "rope_theta";
+  k.original_context = "original_max_position_embeddings";
+  // A factor that the file has was found to be positive when it was read.
+  k.rope_factor = "max_position_embeddings / " + k.original_context;
+  return k;
+}
+
+}  // namespace
+
+ConfigKeys config_keys(const Checkpoint& checkpoint) {
+  return checkpoint.format() == CheckpointFormat::kGguf ? gguf_keys(checkpoint)
+                                                        : hugging_face_keys(checkpoint.hf());
+}
+
+}  // namespace longhaul

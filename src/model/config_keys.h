@@ -1,0 +1,20 @@
+#pragma once
+// What the settings of a ModelConfig are called in the file that it was read from, for messages.
+
+#include <string>
+
+namespace longhaul {
+
+class Checkpoint;
+
+/// A setting that follows from others where the file does not have it bears their names.
+struct ConfigKeys {
+  std::string file;  ///< that holds the keys
+  std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
+  std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
+};
+
+/// Of a checkpoint whose configuration could be read.
+ConfigKeys config_keys(const Checkpoint& checkpoint);
+
+}  // namespace longhaul

@@ -1,0 +1,71 @@
+#include "model/neutral_keys.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <string>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "model/config.h"
+#include "model/config_fields.h"
+
+namespace longhaul {
+namespace {
+
+/// Files hold rounded numbers.
+bool same(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
+
+[[noreturn]] void refuse(const std::string& file, const std::string& key, double found,
+                         double usual) {
+  user_error("{}: {} is {}, which is not supported, only {} is", file, key, found, usual);
+}
+
+/// 0 means that a number is not set: llama.cpp reads it so.
+void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
+  const auto must_be = [&](double usual, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      const std::string key = config.architecture + "." + name;
+      const double found = data.find_f64(key).value_or(0);
+      if (found != 0 && !same(found, usual)) refuse(data.file(), key, found, usual);
+    }
+  };
+  must_be(0, {"attn_logit_softcapping", "final_logit_softcapping", "attention.clamp_kqv",
+              "attention.max_alibi_bias", "attention.temperature_scale"});
+  must_be(1, {"logit_scale", "residual_scale", "embedding_scale"});
+  must_be(1 / std::sqrt(config.head_dim), {"attention.scale"});
+  const std::string causal = config.architecture + ".attention.causal";
+  if (!data.find_bool(causal).value_or(true))
+    user_error("{}: {} is false, which is not supported", data.file(), causal);
+}
+
+void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
+  const auto must_be = [&](double usual, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      const double found = fields.real(key, usual);
+      if (!same(found, usual)) refuse(fields.file(), key, found, usual);
+    }
+  };
+  must_be(0, {"attn_logit_softcapping", "final_logit_softcapping", "clip_qkv"});
+  must_be(1, {"logits_scaling", "logit_scale", "residual_multiplier", "embedding_multiplier",
+              "scale_emb"});
+  must_be(1 / std::sqrt(config.head_dim), {"attention_multiplier"});
+  must_be(config.head_dim, {"query_pre_attn_scalar"});
+  for (const char* key : {"alibi", "use_bidirectional_attention"}) {
+    if (fields.flag(key)) user_error("{}: {} is true, which is not supported", fields.file(), key);
+  }
+  if (!fields.flag("is_causal", true))
+    user_error("{}: is_causal is false, which is not supported", fields.file());
+}
+
+}  // namespace
+
+void refuse_other_arithmetic(const Checkpoint& checkpoint, const ModelConfig& config) {
+  if (checkpoint.format() == CheckpointFormat::kGguf) {
+    check_gguf(checkpoint.gguf(), config);
+    return;
+  }
+  const HfDocuments& hf = checkpoint.hf();
+  check_hugging_face({(hf.folder / "config.json").string(), hf.config}, config);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,78 @@
+#include "model/tensor_finder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "format/checkpoint.h"
+#include "ops/dequantize.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+/// What files hold beside a model's weights: older Hugging Face releases saved the angles of RoPE,
+/// which follow from config.json. GGUF files hold nothing such: llama.cpp refuses them as well.
+bool is_ignorable(std::string_view tensor, CheckpointFormat format) {
+  return format == CheckpointFormat::kHuggingFace && tensor.ends_with(".rotary_emb.inv_freq");
+}
+
+std::string shape_text(const TensorView& t) {
+  return fmt::format("[{}]", fmt::join(t.shape.begin(), t.shape.begin() + t.rank, ", "));
+}
+
+}  // namespace
+
+TensorFinder::TensorFinder(const Checkpoint& checkpoint)
+    : checkpoint_(checkpoint), file_(checkpoint.path().string()) {}
+
+bool TensorFinder::has(const std::string& tensor) const {
+  return checkpoint_.find(tensor) != nullptr;
+}
+
+TensorView TensorFinder::matrix(const std::string& tensor, int64_t rows, int64_t cols) {
+  const TensorView& t = checkpoint_.get(tensor);
+  if (t.rank != 2 || t.shape[0] != rows || t.shape[1] != cols) {
+    wrong_shape(t, fmt::format("[{}, {}]", rows, cols));
+  }
+  used_.insert(t.name);
+  return t;
+}
+
+std::vector<float> TensorFinder::vector(const std::string& tensor, int64_t size) {
+  const TensorView& t = checkpoint_.get(tensor);
+  if (t.elements() != size || t.rank != 1) wrong_shape(t, fmt::format("[{}]", size));
+  used_.insert(t.name);
+  std::vector<float> values(static_cast<size_t>(size));
+  dequantize_row(t.type, t.data, size, values.data());
+  return values;
+}
+
+void TensorFinder::mark_used(std::string_view tensor) {
+  used_.insert(checkpoint_.get(tensor).name);
+}
+
+void TensorFinder::refuse_unused(const std::string& expected) const {
+  const std::string* first = nullptr;
+  size_t further = 0;
+  const auto see = [&](const std::string& name) {
+    if (used_.contains(name) || is_ignorable(name, checkpoint_.format())) return;
+    if (first == nullptr) {
+      first = &name;
+    } else {
+      ++further;
+    }
+  };
+  for (const TensorView& tensor : checkpoint_.tensors()) see(tensor.name);
+  for (const UnreadableTensor& tensor : checkpoint_.unreadable()) see(tensor.name);
+  if (first == nullptr) return;
+  user_error("{}: tensor {}{} not part of {}", file_, printable(*first),
+             further == 0 ? " is" : fmt::format(" and {} more are", further), expected);
+}
+
+void TensorFinder::wrong_shape(const TensorView& tensor, const std::string& expected) const {
+  user_error("{}: tensor {} has shape {}, expected {}", file_, tensor.name, shape_text(tensor),
+             expected);
+}
+
+}  // namespace longhaul

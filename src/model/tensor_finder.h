@@ -1,0 +1,42 @@
+#pragma once
+// Tensors of a checkpoint by name and shape, and whether anything is left that nobody asked for: a
+// model whose file holds more than its architecture and number of layers explain is another model.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/tensor_view.h"
+
+namespace longhaul {
+
+class Checkpoint;
+
+/// Every function throws UserError naming file and tensor: missing, wrong shape (found and
+/// expected), unsupported type.
+class TensorFinder {
+ public:
+  explicit TensorFinder(const Checkpoint& checkpoint);
+
+  bool has(const std::string& tensor) const;
+  /// [rows, cols], a view.
+  TensorView matrix(const std::string& tensor, int64_t rows, int64_t cols);
+  /// [size], as f32.
+  std::vector<float> vector(const std::string& tensor, int64_t size);
+
+  /// A tensor that was used by others.
+  void mark_used(std::string_view tensor);
+  /// Refuses tensors, readable or not, that were not used. `expected`: which model has none such.
+  void refuse_unused(const std::string& expected) const;
+
+ private:
+  [[noreturn]] void wrong_shape(const TensorView& tensor, const std::string& expected) const;
+
+  const Checkpoint& checkpoint_;
+  std::string file_;
+  std::unordered_set<std::string_view> used_;  ///< names that the checkpoint holds
+};
+
+}  // namespace longhaul
