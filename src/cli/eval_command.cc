@@ -34,7 +34,7 @@ struct EvalFlags {
   SessionFlags session;
   std::vector<std::string> tasks;
   std::string attention = "dense";
-  std::vector<int64_t> lengths{4096};
+  std::vector<int64_t> lengths;
   int samples = 20;
   uint64_t seed = 1;
   std::string openings = "both";
@@ -58,7 +58,9 @@ void EvalFlags::add_to(CLI::App& app) {
   model.add_to(app);
   add_text(app, "--attention", attention, "METHOD,...",
            "Attention methods, compared on the same prompts");
-  add_number_list(app, "--lengths", lengths, 64, kLongest, "Tokens that prompt and reply may fill");
+  add_number_list(app, "--lengths", lengths, 64, kLongest,
+                  "Tokens that prompt and reply may fill; texts of their own length are cut to the "
+                  "longest (4096; such texts: what the model was trained for)");
   add_number(app, "-n,--samples", samples, 1, 1 << 20, "Samples of every task and length");
   add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed, other samples");
   add_text(app, "-o,--out", out, "DIR",

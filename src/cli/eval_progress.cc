@@ -15,7 +15,6 @@ namespace longhaul {
 namespace {
 
 constexpr double kBetweenLines = 0.1;  // seconds
-constexpr double kEnoughToGuess = 1.0;
 
 size_t terminal_width() {
   winsize size{};
@@ -53,11 +52,8 @@ std::string progress_text(const EvalProgress& progress, double left) {
 void EvalBar::update(const EvalProgress& progress) {
   if (!enabled_) return;
   const double now = watch_.seconds();
-  if (first_share_ < 0) first_share_ = progress.share;
   if (shown_ && now - drawn_ < kBetweenLines && progress.done < progress.total) return;
-  const double done = progress.share - first_share_;
-  const double left = now > kEnoughToGuess && done > 0 ? now / done * (1 - progress.share) : -1;
-  std::string line = progress_text(progress, left);
+  std::string line = progress_text(progress, seconds_left(progress, now));
   const size_t width = terminal_width() - 1;
   if (line.size() > width) line = line.substr(0, width);
   std::fputs(("\r" + line + "\x1b[K").c_str(), stderr);

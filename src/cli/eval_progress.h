@@ -18,7 +18,6 @@ class EvalBar {
 
  private:
   bool enabled_, shown_ = false;
-  double first_share_ = -1;  ///< of the work, done by earlier runs
   Stopwatch watch_;
   double drawn_ = 0;  ///< second of the last line
 };

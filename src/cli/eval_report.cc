@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/table.h"
+#include "report/cut_texts.h"
 
 namespace longhaul {
 namespace {
@@ -61,6 +62,7 @@ std::string eval_text(const Results& results) {
     }
     text += fmt::format("{}{} ({})\n", text.empty() ? "" : "\n", variant.label, variant.rule);
     if (!variant.source.empty()) text += fmt::format("from: {}\n", variant.source);
+    if (const std::string cut = cut_text(results, v); !cut.empty()) text += "cut: " + cut + "\n";
     text += table.text("  ");
   }
   return text;
@@ -83,6 +85,7 @@ nlohmann::ordered_json eval_json(const Results& results) {
         {"first_token_seconds", cell.cost.first_token_seconds},
         {"decode_tokens_per_second", cell.cost.decode_tokens_per_second},
         {"pairs_share", cell.cost.pairs_share},
+        {"cut", std::ranges::count_if(cell.records, [](auto* r) { return r->cut_tokens > 0; })},
     };
     if (cell.score.interval)
       item["interval"] = {cell.score.interval->low, cell.score.interval->high};

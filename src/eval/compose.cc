@@ -16,6 +16,21 @@ std::string user_text(const Sample& sample) {
   return sample.context + sample.separator + sample.question;
 }
 
+std::string_view without_end_blanks(std::string_view text) {
+  const size_t last = text.find_last_not_of(" \n");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+/// The opening behind a bare prompt. Published prompts hold their cue once: one that the question
+/// ends with is not put there again.
+void open_bare(std::string& text, const Sample& sample) {
+  const std::string_view cue = without_end_blanks(sample.opening);
+  if (cue.empty() || without_end_blanks(text).ends_with(cue)) return;
+  const bool apart = !text.empty() && text.back() != ' ' && text.back() != '\n' &&
+                     !sample.opening.starts_with(' ');
+  text += (apart ? sample.before_opening : "") + sample.opening;
+}
+
 std::string hex_hash(const void* bytes, size_t count) {
   return fmt::format("{:016x}", XXH3_64bits(bytes, count));
 }
@@ -41,9 +56,7 @@ PromptText PromptComposer::text_of(const Sample& sample, bool opening) const {
   std::string text = sample.system.empty() ? "" : sample.system + "\n\n";
   for (const SampleTurn& turn : sample.turns) text += turn.content + "\n\n";
   text += user_text(sample);
-  const bool apart = opening && !text.empty() && text.back() != ' ' && text.back() != '\n' &&
-                     !sample.opening.starts_with(' ');
-  if (opening) text += (apart ? " " : "") + sample.opening;
+  if (opening) open_bare(text, sample);
   return bare_prompt(std::move(text), false);
 }
 

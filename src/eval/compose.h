@@ -25,8 +25,9 @@ class PromptComposer {
       : tokenizer_(tokenizer), chat_(std::move(chat)) {}
 
   /// System message, context, separator and question in the chat template, then, with `opening`,
-  /// the reply's first words behind the assistant mark. Text of a sample never becomes a control
-  /// token. UserError when it is empty.
+  /// the reply's first words behind the assistant mark; in bare text behind `before_opening`,
+  /// unless the question ends with them. Text of a sample never becomes a control token. UserError
+  /// when it is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
   /// compose(sample, true) from compose(sample, false): what stands before the template's last
@@ -50,7 +51,8 @@ ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
 Sample without_context(const Sample& sample);
 
 /// Hex xxh3 of all texts of a sample that compose() reads: without tokenizing, whether it is the
-/// same prompt.
+/// same prompt. Not of what stands before a bare opening: that is the task's, and prompt_hash()
+/// tells it.
 std::string sample_hash(const Sample& sample, bool opening);
 
 /// Hex xxh3 of the ids.

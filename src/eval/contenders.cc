@@ -11,25 +11,41 @@ namespace {
 
 constexpr int64_t kFewTokens = 64;  // as short as a case of the user's may be
 
+/// Whether some task fills the lengths that are asked for.
+bool has_filled(std::span<const PlannedTask> tasks) {
+  return std::any_of(tasks.begin(), tasks.end(),
+                     [](const PlannedTask& task) { return task.scales; });
+}
+
 bool begins_densely(const MethodSpec& method, const ModelShape& shape) {
   constexpr PromptFacts kSomePrompt{
       .begin = 0, .tokens = 1 << 20, .instruction = 16, .chunk = 1024};
   return method.make(shape)->dense_prefix(kSomePrompt) > 0;
 }
 
+/// Lengths that nobody gave. The benchmarks cut texts of their own length to the model's.
+void choose_lengths(EvalSettings& settings, const ModelShape& shape,
+                    std::span<const PlannedTask> tasks) {
+  if (!settings.lengths.empty()) {
+    settings.longest_text = *std::max_element(settings.lengths.begin(), settings.lengths.end());
+    return;
+  }
+  settings.longest_text = shape.trained_context;
+  if (has_filled(tasks)) settings.lengths = {kUsualLength};
+}
+
 /// What every method must be able to read. Only tasks of any length have prompts as long as they
 /// are asked for.
 int64_t shortest_prompt(const std::vector<int64_t>& lengths, std::span<const PlannedTask> tasks) {
-  const bool filled =
-      std::any_of(tasks.begin(), tasks.end(), [](const PlannedTask& task) { return task.scales; });
-  return filled && !lengths.empty() ? *std::min_element(lengths.begin(), lengths.end())
-                                    : kFewTokens;
+  return has_filled(tasks) && !lengths.empty() ? *std::min_element(lengths.begin(), lengths.end())
+                                               : kFewTokens;
 }
 
 }  // namespace
 
 EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
                        std::span<const PlannedTask> tasks) {
+  choose_lengths(settings, shape, tasks);
   const int64_t shortest = shortest_prompt(settings.lengths, tasks);
   std::set<std::string> names;
   for (MethodSpec& method : settings.methods) {

@@ -20,7 +20,8 @@ struct Contender {
   bool shares = false;  ///< begins like dense attention
 };
 
-/// The settings with each method as this model's profiles make it. UserError: a method that is
+/// The settings with each method as this model's profiles make it, and with lengths where none were
+/// given. UserError: a method that is
 /// given twice, or that could not even read a prompt of the shortest length (of a few tokens, where
 /// every task has lengths of its own). What it refuses of longer ones is told in their records.
 EvalSettings for_model(EvalSettings settings, const ModelShape& shape,

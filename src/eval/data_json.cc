@@ -49,19 +49,29 @@ DataValue data_json(const EvalData& data, std::string_view name) {
   return {parse(data.text(name), where), where};
 }
 
-std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view name, int64_t count) {
-  std::vector<DataValue> values;
+DataJsonLines::DataJsonLines(const EvalData& data, std::string_view name) : name_(name) {
   std::string_view rest = data.text(name);
   for (int64_t number = 1; !rest.empty(); ++number) {
-    if (count >= 0 && static_cast<int64_t>(values.size()) >= count) break;
     const std::string_view line = take_line(rest);
-    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    std::string where = fmt::format("{} line {}", name, number);
-    nlohmann::json json = parse(line, where);
-    if (!json.is_object()) user_error("{}: is no JSON object", where);
-    values.push_back({std::move(json), std::move(where)});
+    if (line.find_first_not_of(" \t") != std::string_view::npos) lines_.push_back({line, number});
   }
-  if (values.empty() && count != 0) user_error("{}: holds no entries", name);
+  if (lines_.empty()) user_error("{}: holds no entries", name);
+}
+
+DataValue DataJsonLines::at(size_t index) const {
+  const Line& line = lines_.at(index);
+  std::string where = fmt::format("{} line {}", name_, line.number);
+  nlohmann::json json = parse(line.text, where);
+  if (!json.is_object()) user_error("{}: is no JSON object", where);
+  return {std::move(json), std::move(where)};
+}
+
+std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view name, int64_t count) {
+  const DataJsonLines lines(data, name);
+  const size_t all = lines.size();
+  const size_t wanted = count < 0 ? all : std::min(all, static_cast<size_t>(count));
+  std::vector<DataValue> values;
+  for (size_t i = 0; i < wanted; ++i) values.push_back(lines.at(i));
   return values;
 }
 

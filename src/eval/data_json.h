@@ -21,8 +21,26 @@ struct DataValue {
 /// A whole file. UserError: missing, no JSON, nested deeper than 64, more than 64 MiB.
 DataValue data_json(const EvalData& data, std::string_view name);
 
-/// The objects of a file of JSON lines; at most the first `count` (-1: all). Empty lines are
-/// skipped. The bounds hold for every line.
+/// A file of JSON lines whose objects are parsed when they are asked for: a task that takes a few
+/// of many does not pay for the others. `data` must outlive it.
+class DataJsonLines {
+ public:
+  /// UserError: missing, or without any line. Empty lines are skipped.
+  DataJsonLines(const EvalData& data, std::string_view name);
+  size_t size() const { return lines_.size(); }
+  /// The bounds of data_json() hold for every line.
+  DataValue at(size_t index) const;
+
+ private:
+  struct Line {
+    std::string_view text;
+    int64_t number = 0;  ///< in the file
+  };
+  std::string name_;
+  std::vector<Line> lines_;
+};
+
+/// The objects of a file of JSON lines; at most the first `count` (-1: all).
 std::vector<DataValue> data_json_lines(const EvalData& data, std::string_view name,
                                        int64_t count = -1);
 

@@ -62,7 +62,8 @@ void place_prompt(Sample& sample, std::string_view text, std::string_view contex
 void cut_to_length(const TaskRequest& request, Sample& sample) {
   if (request.length <= 0) return;
   const int64_t limit = request.length - sample.max_tokens;
-  if (request.prompt_tokens(sample) <= limit) return;
+  const int64_t tokens = request.prompt_tokens(sample);
+  if (tokens <= limit) return;
   const std::string whole = sample.context;
   size_t fits = 0;
   size_t too_many = whole.size() / 2 + 1;
@@ -72,10 +73,13 @@ void cut_to_length(const TaskRequest& request, Sample& sample) {
     (request.prompt_tokens(sample) <= limit ? fits : too_many) = half;
   }
   sample.context = without_middle(whole, fits);
-  if (fits == 0 && request.prompt_tokens(sample) > limit) {
-    user_error("--lengths {}: too short for sample {}: its question alone is longer",
-               request.length, sample.id);
+  const int64_t left = request.prompt_tokens(sample);
+  if (fits == 0 && left > limit) {
+    user_error("sample {}: its question and reply alone take more than {} tokens (--lengths)",
+               sample.id, request.length);
   }
+  sample.cut_tokens = tokens - left;
+  sample.cut_to = request.length;
 }
 
 }  // namespace longhaul

@@ -23,7 +23,8 @@ void place_prompt(Sample& sample, std::string_view text, std::string_view contex
                   std::span<const PromptField> fields);
 
 /// Takes out the middle of a context whose prompt and reply do not fit request.length (0: no
-/// limit), as LongBench and InfiniteBench do. UserError when the rest alone is too long.
+/// limit), as LongBench and InfiniteBench do, and notes in the sample how much that was. UserError
+/// when the rest alone is too long.
 void cut_to_length(const TaskRequest& request, Sample& sample);
 
 }  // namespace longhaul

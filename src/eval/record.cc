@@ -132,6 +132,10 @@ std::string to_json(const Record& r) {
   if (!r.sample_hash.empty()) line["sample_hash"] = r.sample_hash;
   line["prompt_hash"] = r.prompt_hash;
   line["prompt_tokens"] = r.prompt_tokens;
+  if (r.cut_tokens > 0) {
+    line["cut_tokens"] = r.cut_tokens;
+    line["cut_to"] = r.cut_to;
+  }
   line["reply"] = r.reply;
   line["expected"] = r.expected;
   line["score"] = finite(r.score);
@@ -174,6 +178,8 @@ Record record_from_json(const std::string& line) {
   fields.text("sample_hash", r.sample_hash);
   fields.text("prompt_hash", r.prompt_hash);
   fields.count("prompt_tokens", r.prompt_tokens);
+  fields.count("cut_tokens", r.cut_tokens);
+  fields.count("cut_to", r.cut_to);
   fields.text("reply", r.reply);
   fields.texts("expected", r.expected);
   fields.one_of("metric", r.metric, {"score", "nll"});

@@ -36,6 +36,8 @@ struct Record {
   std::string sample_hash;  ///< hex xxh3 of the texts that the prompt is made of; may be empty
   std::string prompt_hash;  ///< hex xxh3 of the prompt's token ids
   int64_t prompt_tokens = 0;
+  /// Tokens that the text lost from its middle to fit `cut_to` together with the reply (Sample).
+  int64_t cut_tokens = 0, cut_to = 0;
   std::string reply;
   std::vector<std::string> expected;
   double score = 0;  ///< 0..1; for metric "nll" the mean negative log-likelihood, nats per token

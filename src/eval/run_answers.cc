@@ -29,6 +29,8 @@ Record cell_of(const QueuedSample& queued, bool opening) {
   cell.id = sample.id;
   cell.group = sample.group;
   cell.depth = sample.depth;
+  cell.cut_tokens = sample.cut_tokens;
+  cell.cut_to = sample.cut_to;
   cell.sample_hash = sample_hash(sample, opening);
   return cell;
 }

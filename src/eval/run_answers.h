@@ -25,7 +25,7 @@ class RunAnswers {
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
   /// What the folder held of a cell's prompt when it was opened; null when it held nothing. Samples
-  /// that have a length of their own are cut by the longest of --lengths, and texts come from
+  /// that have a length of their own are cut to --lengths or the model's, and texts come from
   /// --data: neither is one of the run's conditions. UserError when it was another sample.
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
   /// The same by the prompt's tokens, for records that do not say of which sample they are.

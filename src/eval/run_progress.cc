@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace longhaul {
+namespace {
+
+constexpr double kEnoughToGuess = 1.0;  // second
+
+}  // namespace
+
+double seconds_left(const EvalProgress& progress, double seconds) {
+  if (seconds < kEnoughToGuess || progress.fresh <= 0) return -1;
+  return seconds / progress.fresh * progress.left;
+}
 
 RunProgress::RunProgress(const std::vector<Contender>& contenders, int64_t answers, double work,
                          const EvalHooks& hooks)
@@ -11,21 +21,33 @@ RunProgress::RunProgress(const std::vector<Contender>& contenders, int64_t answe
   for (const Contender& contender : contenders) progress_.methods.push_back({contender.name});
 }
 
-void RunProgress::add_score(const Record& record) {
-  if (record.metric != "score") return;
-  for (EvalProgress::Method& method : progress_.methods) {
-    if (method.name != record.method) continue;
-    method.sum += record.score;
-    method.scored += 1;
+bool RunProgress::add_score(const Record& record) {
+  const auto method =
+      std::find_if(progress_.methods.begin(), progress_.methods.end(),
+                   [&](const EvalProgress::Method& known) { return known.name == record.method; });
+  if (method == progress_.methods.end()) return false;
+  if (record.metric == "score") {
+    method->sum += record.score;
+    method->scored += 1;
   }
+  return true;
+}
+
+void RunProgress::add_found(const Record& record, double work) {
+  if (add_score(record)) found_ += work;
 }
 
 void RunProgress::count(double work, const std::vector<Record>& records, double engine_seconds) {
   const std::lock_guard lock(mutex_);
   progress_.done += 1;
-  work_done_ += work;
+  work_ -= work;
+  if (records.empty()) {
+    found_ -= work;
+  } else {
+    progress_.fresh += work;
+  }
   engine_seconds_ += engine_seconds;
-  progress_.share = work_ > 0 ? std::min(1.0, work_done_ / work_) : 1;
+  progress_.left = std::max(0.0, work_ - std::max(0.0, found_));
   for (const Record& record : records) add_score(record);
   if (hooks_.progress) hooks_.progress(progress_);
 }

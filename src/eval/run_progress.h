@@ -15,23 +15,25 @@ class RunProgress {
   RunProgress(const std::vector<Contender>& contenders, int64_t answers, double work,
               const EvalHooks& hooks);
 
-  /// The running score begins with what earlier runs answered. Before the first count().
-  void add_found(const Record& record) { add_score(record); }
-  /// One answer more: with the records that are new, and the engine's seconds for it. For any
-  /// thread.
+  /// The running score begins with what earlier runs answered, and the work that is left without
+  /// it (`work`; 0: none of what this run asks for). Before the first count().
+  void add_found(const Record& record, double work);
+  /// One answer more: with the records that are new (none: it was there), and the engine's seconds
+  /// for it. For any thread.
   void count(double work, const std::vector<Record>& records, double engine_seconds);
 
   /// Not while threads count.
   double engine_seconds() const { return engine_seconds_; }
 
  private:
-  void add_score(const Record& record);
+  bool add_score(const Record& record);  ///< false: of a method that is not asked
 
   const EvalHooks& hooks_;
-  const double work_;
+  double work_;       ///< of all answers that are asked for and not passed yet
+  double found_ = 0;  ///< of them, found and not passed yet
   std::mutex mutex_;
   EvalProgress progress_;
-  double work_done_ = 0, engine_seconds_ = 0;
+  double engine_seconds_ = 0;
 };
 
 }  // namespace longhaul

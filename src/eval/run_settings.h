@@ -29,9 +29,15 @@ enum class Openings : uint8_t {
   kBoth,  ///< every such sample is asked both ways
 };
 
+/// Of tasks of any length, where none is asked for.
+inline constexpr int64_t kUsualLength = 4096;
+
 struct EvalSettings {
   std::vector<MethodSpec> methods;
+  /// Tokens that prompt and reply may fill. Empty: kUsualLength, and texts of their own length are
+  /// cut to what the model was trained for.
   std::vector<int64_t> lengths;
+  int64_t longest_text = 0;  ///< what those are cut to; 0: not at all. for_model() sets it
   int samples = 20;
   uint64_t seed = 1;
   Openings openings = Openings::kBoth;

@@ -1,5 +1,7 @@
 #include "eval/runner.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -7,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/parallel.h"
 #include "eval/answer_recall.h"
 #include "eval/ask.h"
@@ -44,8 +47,9 @@ class Run {
         queue_(settings, tasks, composer_, data_),
         answers_(folder, run_json(settings, *engine, tasks), queue_, composer_, settings.openings),
         progress_(contenders_, queue_.answers(), queue_.work(), hooks) {
+    warn_of_unopened();
     for (const Record& record : answers_.writer().records()) {
-      if (queue_.asks(record)) progress_.add_found(record);
+      if (queue_.asks(record)) progress_.add_found(record, queue_.work_of(record));
     }
   }
 
@@ -59,6 +63,7 @@ class Run {
   bool stopped() const {
     return failed_ || (hooks_.cancel != nullptr && hooks_.cancel->requested());
   }
+  void warn_of_unopened() const;
   void ask_all(const QueuedSample& queued);
   void ask_one_way(const QueuedSample& queued, Record cell, SharedWork& shared);
   void ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
@@ -83,6 +88,12 @@ class Run {
   double in_work_seconds_ = 0;
   std::exception_ptr failure_;
 };
+
+void Run::warn_of_unopened() const {
+  const std::vector<std::string_view> names = queue_.unopened();
+  if (settings_.openings != Openings::kOn || names.empty()) return;
+  warn("--opening on: no opened form, so asked without: {}", fmt::join(names, ", "));
+}
 
 ComposedPrompt Run::prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
                               const ComposedPrompt& whole) const {

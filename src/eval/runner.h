@@ -23,9 +23,14 @@ struct EvalProgress {
     int64_t scored = 0;
   };
   int64_t done = 0, total = 0;  ///< answers: (sample, opening, method)
-  double share = 0;             ///< of the work, guessed from lengths
+  // Work, guessed from lengths:
+  double fresh = 0;  ///< of the answers that this run has given
+  double left = 0;   ///< of those that it still has to give; what earlier runs gave is in neither
   std::vector<Method> methods;
 };
+
+/// What is left at the speed of what this run has done in `seconds`; below 0: too early to tell.
+double seconds_left(const EvalProgress& progress, double seconds);
 
 struct EvalHooks {
   /// After every answer; may come from any thread, one at a time.

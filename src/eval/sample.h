@@ -2,6 +2,7 @@
 // One question about one text, with what a right reply holds: what every task produces and the
 // runner asks.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct Sample {
   /// The reply's first words, put behind the chat template's assistant mark when openings are on
   /// ("The special magic number for K mentioned in the provided text is"). May be empty.
   std::string opening;
+  /// Before the opening where no assistant mark stands between: in bare text.
+  std::string before_opening = " ";
   std::string system;             ///< system message; may be empty
   std::vector<SampleTurn> turns;  ///< between the system message and the question
   bool chat = true;               ///< false: the bare text, without a chat template
@@ -33,6 +36,9 @@ struct Sample {
   int max_tokens = 32;  ///< of the reply
   std::vector<std::string> stop;
   std::optional<double> depth;  ///< 0..1: where in the context the answer lies
+  /// Tokens that were taken out of the context's middle, so that prompt and reply fit `cut_to`;
+  /// both 0 where it is whole.
+  int64_t cut_tokens = 0, cut_to = 0;
   /// Nothing is asked: the context's own tokens are predicted, and scored by position (metric nll).
   bool perplexity = false;
 };

@@ -1,6 +1,7 @@
 #include "eval/sample_queue.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -14,10 +15,13 @@ bool among(const std::vector<bool>& ways, bool opening) {
   return std::find(ways.begin(), ways.end(), opening) != ways.end();
 }
 
+/// A text that is predicted has no reply to open.
+bool has_opening(const Sample& sample) { return !sample.opening.empty() && !sample.perplexity; }
+
 }  // namespace
 
 std::vector<bool> openings_of(const Sample& sample, Openings openings) {
-  if (sample.opening.empty() || sample.perplexity || openings == Openings::kOff) return {false};
+  if (!has_opening(sample) || openings == Openings::kOff) return {false};
   if (openings == Openings::kOn) return {true};
   return {false, true};
 }
@@ -48,14 +52,13 @@ std::vector<Sample> SampleQueue::make(const PlannedTask& task, int64_t length, i
 }
 
 void SampleQueue::plan_fixed(const PlannedTask& task) {
-  const auto& lengths = settings_.lengths;
-  const int64_t cap = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
   Group group;
   group.task = &task;
   group.made = true;
-  for (Sample& sample : make(task, cap, settings_.samples)) {
+  for (Sample& sample : make(task, settings_.longest_text, settings_.samples)) {
     group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
     const QueuedSample queued{&task, 0, group.samples.back()};
+    group.opened = group.opened || has_opening(*queued.sample);
     answers_ += answers_of(*queued.sample);
     work_ += static_cast<double>(answers_of(*queued.sample)) * work_of(queued);
   }
@@ -76,6 +79,7 @@ void SampleQueue::plan(const PlannedTask& task) {
     group.task = &task;
     group.length = length;
     group.ways = openings_of(*first, settings_.openings);
+    group.opened = has_opening(*first);
     if (length == shortest && settings_.samples > 0) group.samples = {first};
     answers_ += answers;
     work_ += static_cast<double>(answers) * work_of({&task, length, first});
@@ -91,6 +95,15 @@ void SampleQueue::plan_first(
       group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
     }
   }
+}
+
+std::vector<std::string_view> SampleQueue::unopened() const {
+  std::vector<std::string_view> names;
+  for (const Group& group : groups_) {
+    const bool known = std::find(names.begin(), names.end(), group.task->name) != names.end();
+    if (!group.opened && !known) names.push_back(group.task->name);
+  }
+  return names;
 }
 
 bool SampleQueue::asks(const Record& record) const {
@@ -178,6 +191,23 @@ int64_t SampleQueue::answers_of(const Sample& sample) const {
   const int64_t controls = settings_.controls ? 2 : 0;
   return (methods + controls) *
          static_cast<int64_t>(openings_of(sample, settings_.openings).size());
+}
+
+double SampleQueue::work_of(const Record& record) const {
+  // Of a text's stretches the first one stands for the answer.
+  if (!asks(record) || record.position.value_or(0) > 0) return 0;
+  if (record.length > 0) {
+    int number = 0;  // samples of any length are numbered
+    std::from_chars(record.id.data(), record.id.data() + record.id.size(), number);
+    return number < settings_.samples ? static_cast<double>(record.length) : 0;
+  }
+  for (const Group& group : groups_) {
+    if (group.task->name != record.task) continue;
+    for (const auto& sample : group.samples) {
+      if (sample->id == record.id) return work_of({group.task, 0, sample});
+    }
+  }
+  return 0;
 }
 
 double SampleQueue::work_of(const QueuedSample& queued) const {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "eval/compose.h"
@@ -35,6 +36,8 @@ class SampleQueue {
   void plan_first(const std::function<bool(const PlannedTask& task, int64_t length)>& wanted);
   /// Those that have been made. Before next().
   std::vector<QueuedSample> planned() const;
+  /// Tasks of which no sample has opening words, in their order. Before next().
+  std::vector<std::string_view> unopened() const;
   /// Whether this run asks for what was answered in the record, however many samples it asks for.
   /// Before next().
   bool asks(const Record& record) const;
@@ -45,6 +48,9 @@ class SampleQueue {
   std::optional<QueuedSample> next();
   /// Of all threads, in next(), for samples that another one made. Not while threads take some.
   double waited_seconds() const { return waited_seconds_; }
+
+  /// Work of the answer that the record is of; 0 where this run does not ask for it. Before next().
+  double work_of(const Record& record) const;
 
   /// Answers that a sample needs: methods times ways of asking.
   int64_t answers_of(const Sample& sample) const;
@@ -61,6 +67,7 @@ class SampleQueue {
     bool making = false;         ///< by some thread
     std::exception_ptr failure;  ///< why they cannot be made
     std::vector<bool> ways;      ///< in which they are asked; empty: each in its own
+    bool opened = false;         ///< some sample that is known has opening words
     std::vector<std::shared_ptr<const Sample>> samples;
   };
 

@@ -16,7 +16,7 @@ namespace longhaul {
 class EvalData;  // data.h: files that travel with the project, or those of --data DIR
 
 struct TaskRequest {
-  int64_t length = 0;  ///< tokens that prompt and reply may fill; 0: tasks of fixed length
+  int64_t length = 0;  ///< tokens that prompt and reply may fill; 0: texts stay whole
   int samples = 0;
   uint64_t seed = 0;
   /// Tokens of the finished prompt of a sample, template included (tasks fill up to `length`).
@@ -29,7 +29,7 @@ struct TaskInfo {
   std::string_view summary;  ///< one line: what is asked
   std::string_view rule;     ///< how it is scored, in words; printed beside every score
   std::string_view source;   ///< whose prompts, and which texts stand in for which
-  bool scales = true;        ///< false: samples have lengths of their own, --lengths is a cap
+  bool scales = true;        ///< false: samples have lengths of their own
   /// Deterministic in (length, samples, seed): sample i is the same whatever `samples` is.
   /// UserError names the data file that is missing and --data.
   std::vector<Sample> (*make)(const TaskRequest& request);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/costs.h"
+#include "report/cut_texts.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/text.h"
@@ -66,12 +67,16 @@ std::string task_table(const Results& results, size_t variant) {
   return html_table("scores", head + "</tr>", methods, controls);
 }
 
-std::string task_words(const TaskVariant& v) {
+std::string task_words(const Results& results, size_t variant) {
+  const TaskVariant& v = results.variants()[variant];
   std::string words;
   if (!v.summary.empty()) words += escape_xml(sentence(v.summary)) + " ";
   if (v.opening) words += "The prompt ends with the answer\xE2\x80\x99s opening words. ";
   words += "<b>Score:</b> " + escape_xml(v.metric.rule_text(v.rule));
   if (!v.source.empty()) words += " <b>Source:</b> " + escape_xml(full_stop(v.source));
+  if (const std::string cut = cut_text(results, variant); !cut.empty()) {
+    words += " <b>Cut:</b> " + escape_xml(cut);
+  }
   return fmt::format("<p class=\"rule\">{}</p>\n", words);
 }
 
@@ -142,7 +147,7 @@ std::string html_tasks(const Results& results) {
   for (size_t v = 0; v < results.variants().size(); ++v) {
     const TaskVariant& variant = results.variants()[v];
     body += fmt::format("<h3 id=\"task-{}\">{}</h3>\n", v, escape_xml(variant.label));
-    body += task_words(variant) + task_table(results, v) + html_groups(results, v);
+    body += task_words(results, v) + task_table(results, v) + html_groups(results, v);
     if (const auto maps = heat_maps(results, v); !maps.empty())
       body += kRamp + html_charts(maps, "maps");
     body += html_charts(nll_charts(results, v), "charts");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "report/costs.h"
+#include "report/cut_texts.h"
 #include "report/groups.h"
 #include "report/markdown_table.h"
 #include "report/recall.h"
@@ -98,6 +99,7 @@ std::string task(const Results& results, size_t variant) {
   std::string words = "Score: " + markdown_cell(v.metric.rule_text(v.rule));
   if (!v.source.empty()) words += " Source: " + markdown_cell(full_stop(v.source));
   if (v.opening) words += " The prompt ends with the answer's opening words.";
+  if (const std::string cut = cut_text(results, variant); !cut.empty()) words += " " + cut;
   return fmt::format("### {}\n\n{}\n\n{}", markdown_cell(v.label), words, table.text()) +
          groups(results, variant);
 }

@@ -19,7 +19,7 @@ std::string difference_table(const Results& results, const std::vector<Differenc
   for (const Difference& d : list) {
     const Metric& metric = results.variants()[d.variant].metric;
     const std::string a = results.series()[d.a].label, b = results.series()[d.b].label;
-    table.add({markdown_cell(b + " against " + a),
+    table.add({markdown_cell(fmt::format("{} against {}", b, a)),
                markdown_cell(results.variants()[d.variant].label),
                d.length ? length_text(*d.length) : "all", metric.text(d.paired.mean_a),
                metric.text(d.paired.mean_b), metric.difference_text(d.paired.difference),

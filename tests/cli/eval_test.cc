@@ -116,6 +116,45 @@ TEST(Eval, AsksAsRunDoes) {
   }
 }
 
+/// A text of some 500 tokens and one question, in L-Eval's form.
+std::string write_leval(const Program& program) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "The harbour was quiet and boat " + std::to_string(i) + ". ";
+  const nlohmann::json line{
+      {"instructions", {"Which boat?\n(A) 1\n(B) 2"}}, {"outputs", {"A"}}, {"input", text}};
+  const std::filesystem::path data = program.folder().path() / "data";
+  std::filesystem::create_directories(data / "leval");
+  std::ofstream(data / "leval/tpo.jsonl") << line.dump() << "\n";
+  return data;
+}
+
+TEST(Eval, TellsWhichTextsWereCut) {
+  Program program;
+  const std::string data = write_leval(program);
+  const auto record_of = [&](const char* out, const std::vector<std::string>& lengths) {
+    const auto folder = program.folder().path() / out;
+    std::vector<std::string> arguments{"eval", "leval/tpo", "--data", data,        "-n",
+                                       "1",    "--out",     folder,   "--opening", "on"};
+    arguments.insert(arguments.end(), lengths.begin(), lengths.end());
+    const Outcome o = program.run(arguments);
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(has(o.err, {"--opening on: no opened form, so asked without: leval/tpo"})) << o.err;
+    EXPECT_EQ(o.out.find("cut: ") != std::string::npos, !lengths.empty()) << o.out;
+    if (!lengths.empty()) {
+      EXPECT_TRUE(has(o.out, {"cut: 1 of 1 samples was cut to 300 tokens, reply included"}));
+    }
+    std::ifstream in(folder / "samples.jsonl");
+    return nlohmann::json::parse(in);
+  };
+  const auto whole = record_of("whole", {});
+  EXPECT_FALSE(whole.contains("cut_tokens"));
+  const auto cut = record_of("cut", {"--lengths", "300"});
+  EXPECT_LE(cut["prompt_tokens"], 300);
+  EXPECT_EQ(cut["cut_to"], 300);
+  EXPECT_EQ(cut["cut_tokens"].get<int>() + cut["prompt_tokens"].get<int>(),
+            whole["prompt_tokens"].get<int>());
+}
+
 TEST(Eval, RefusesBeforeTheRun) {
   Program program;
   const std::string out = program.folder().path() / "run";

@@ -137,11 +137,16 @@ TEST(InfiniteBench, ReadsThePublicForm) {
                            letters ? "ROSS" : "ROSS\", \"ANNA"));
   }
   const EvalData own(folder.path());
+  const DataValue templates =
+      member(member(data_json(packed_data(), "prompts/infinitebench.json"), "templates"),
+             "yarn_mistral_templates");
   for (const TaskInfo& task : infinite_filed_tasks()) {
     const auto samples = task.make(request_of(own, 4096, 3));
     ASSERT_EQ(samples.size(), 1u) << task.name;
     EXPECT_NE(samples[0].context.find("Once."), std::string::npos);
     EXPECT_EQ(samples[0].opening, kCues.at(task.name)) << task.name;
+    const std::string base = text_member(templates, task.name.substr(task.name.find('/') + 1));
+    EXPECT_TRUE(base.ends_with(samples[0].before_opening + samples[0].opening)) << task.name;
     EXPECT_EQ(openings_of(samples[0], Openings::kBoth), (std::vector<bool>{false, true}));
     const bool named = samples[0].rule.ends_with("choice");
     EXPECT_EQ(score_reply(samples[0], named ? "The answer is: ROSS" : "ROSS"), 1) << task.name;

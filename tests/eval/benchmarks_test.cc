@@ -1,5 +1,6 @@
 // Tasks of the published benchmarks, with the packed data and with data in the public forms.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -50,6 +51,8 @@ TEST(PromptTemplate, CutsTheMiddleOutOfWholeCharacters) {
   EXPECT_LE(sample.context.size(), 900u);
   EXPECT_GE(sample.context.size(), 880u);
   EXPECT_TRUE(sample.context.starts_with("beginü") && sample.context.ends_with("好end"));
+  EXPECT_EQ(sample.cut_tokens, 5008 - static_cast<int64_t>(sample.context.size()));
+  EXPECT_EQ(sample.cut_to, 1000);
   request.prompt_tokens = [](const Sample&) { return int64_t{2000}; };
   EXPECT_THROW(cut_to_length(request, sample), UserError);
 }
@@ -96,6 +99,10 @@ TEST(LongBench, PackedSetsHaveItsForm) {
 TEST(LongBench, LongTextsLoseTheirMiddle) {
   const Sample whole = samples_of("longbench/multifieldqa_zh", packed_data(), 0, 1)[0];
   const Sample cut = samples_of("longbench/multifieldqa_zh", packed_data(), 2048, 1)[0];
+  EXPECT_EQ(whole.cut_tokens, 0);
+  EXPECT_NEAR(static_cast<double>(cut.cut_tokens),
+              static_cast<double>(whole.context.size() - cut.context.size()) / 4, 1);
+  EXPECT_EQ(cut.cut_to, 2048);
   EXPECT_LT(cut.context.size(), 8300u);
   EXPECT_GT(cut.context.size(), 7000u);
   EXPECT_EQ(cut.context.substr(0, 3000), whole.context.substr(0, 3000));
@@ -123,6 +130,9 @@ TEST(LongBench, ReadsThePublicForm) {
     EXPECT_NE(prompt_text(samples[0]).find("a dog\na cat"), std::string::npos);
     EXPECT_NO_THROW(check_scorable(samples[0])) << task.name;
   }
+  EXPECT_EQ(samples_of("longbench/passage_retrieval_en", own)[0].opening, "The answer is:");
+  EXPECT_EQ(samples_of("longbench/passage_retrieval_zh", own)[0].opening, "答案是：");
+  EXPECT_EQ(samples_of("longbench/hotpotqa", own)[0].opening, "");
   const Sample trec = samples_of("longbench/trec", own)[0];
   EXPECT_EQ(score_reply(trec, "\nCity or Date\nmore"), 0.5);
   EXPECT_FALSE(trec.chat);
@@ -177,6 +187,33 @@ TEST(Documents, GoldStandsWhereItShould) {
     EXPECT_TRUE(s.question.starts_with("Question: ") && s.question.ends_with("\nAnswer:"));
   }
   EXPECT_NE(samples[0].context.find("\nDocument [2](Title: "), std::string::npos);
+}
+
+TEST(FewShot, ReadsWhatIsAskedOnly) {
+  // A line that is no JSON is refused where it is drawn, and costs nothing elsewhere.
+  const TempFolder folder;
+  std::string good, text;
+  for (const char letter : {'A', 'B', 'C', 'D', 'A'}) {
+    good += fmt::format(
+        R"({{"subject": "s", "question": "q", "choices": [1, 2, 3, 4], "answer": "{}"}})", letter);
+    good += '\n';
+  }
+  write_file(folder, "mmlu/dev.jsonl", good);
+  for (int i = 0; i < 1000; ++i) text += "no JSON\n";
+  write_file(folder, "mmlu/test.jsonl", text);
+  const EvalData own(folder.path());
+  EXPECT_EQ(samples_of("mmlu", own, 0, 0).size(), 0u);
+  const std::string message = error_of([&] { samples_of("mmlu", own, 0, 1); });
+  EXPECT_TRUE(has(message, {"mmlu/test.jsonl line ", "is no JSON"})) << message;
+  // The same with one good line among them, which the seed draws first.
+  const std::string number = message.substr(message.find("line ") + 5);
+  const auto drawn = static_cast<size_t>(std::stoi(number));
+  text = std::string();
+  for (size_t i = 1; i <= 1000; ++i) {
+    text += i == drawn ? good.substr(0, good.find('\n') + 1) : "no JSON\n";
+  }
+  write_file(folder, "mmlu/test.jsonl", text);
+  EXPECT_EQ(samples_of("mmlu", EvalData(folder.path()), 0, 1).size(), 1u);
 }
 
 TEST(FewShot, ExamplesAndQuestionsDiffer) {

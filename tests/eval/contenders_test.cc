@@ -39,6 +39,22 @@ TEST(Contenders, LengthsSayNothingOfCasesThatHaveTheirOwn) {
   EXPECT_TRUE(has(refusal({8192}, {task_that(false), task_that(true)}), {"reattention"}));
 }
 
+TEST(Contenders, TextsOfTheirOwnLengthAreCutToTheModelsUnlessAskedOtherwise) {
+  const ModelShape shape = small_shape(2, 2, 2, 64);
+  const std::vector<PlannedTask> own{task_that(false)}, both{task_that(false), task_that(true)};
+  EvalSettings settings;
+  EXPECT_EQ(for_model(settings, shape, own).longest_text, shape.trained_context);
+  EXPECT_TRUE(for_model(settings, shape, own).lengths.empty())
+      << "nothing is of a length asked for";
+  ModelShape longer = shape;
+  longer.trained_context = 131072;
+  EXPECT_EQ(for_model(settings, longer, both).longest_text, 131072);
+  EXPECT_EQ(for_model(settings, longer, both).lengths, std::vector<int64_t>{4096});
+  settings.lengths = {1024, 2048};
+  EXPECT_EQ(for_model(settings, longer, both).longest_text, 2048);
+  EXPECT_EQ(for_model(settings, longer, both).lengths, settings.lengths);
+}
+
 TEST(Contenders, AMethodThatIsGivenTwiceIsRefused) {
   EvalSettings settings;
   settings.methods = {MethodSpec::parse("dense"), MethodSpec::parse("dense")};

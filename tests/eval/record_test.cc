@@ -29,6 +29,8 @@ Record full_record() {
   r.sample_hash = "fedcba9876543210";
   r.prompt_hash = "0123456789abcdef";
   r.prompt_tokens = 4011;
+  r.cut_tokens = 2500;
+  r.cut_to = 4096;
   r.reply = "eat a \"sandwich\"\n\tand </script> \xE2\x82\xAC";
   r.expected = {"eat a sandwich", "sit"};
   r.score = 0.625;
@@ -64,6 +66,8 @@ TEST(Record, ComesBackAsItWas) {
   EXPECT_EQ(back.sample_hash, r.sample_hash);
   EXPECT_EQ(back.prompt_hash, r.prompt_hash);
   EXPECT_EQ(back.prompt_tokens, r.prompt_tokens);
+  EXPECT_EQ(back.cut_tokens, r.cut_tokens);
+  EXPECT_EQ(back.cut_to, r.cut_to);
   EXPECT_EQ(back.reply, r.reply);
   EXPECT_EQ(back.expected, r.expected);
   EXPECT_EQ(back.score, r.score);
@@ -83,6 +87,8 @@ TEST(Record, ShortLinesTakeDefaults) {
       record_from_json(R"({"task":"t","length":0,"id":"a","method":"dense","score":1,"new":[1]})");
   EXPECT_FALSE(r.depth.has_value());
   EXPECT_FALSE(r.opening);
+  EXPECT_EQ(r.cut_tokens, 0);
+  EXPECT_EQ(to_json(r).find("cut_"), std::string::npos) << "whole texts say nothing of it";
   EXPECT_EQ(r.metric, "score");
   EXPECT_EQ(r.pairs_share, 1);
 }

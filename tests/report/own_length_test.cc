@@ -7,6 +7,7 @@
 
 #include "report/charts.h"
 #include "report/costs.h"
+#include "report/cut_texts.h"
 #include "report/html_page.h"
 #include "report/report_fixture.h"
 #include "report/text_formats.h"
@@ -70,6 +71,26 @@ TEST_F(OwnLength, StandsAtAGlance) {
                          "<section id=\"frontier\">", "Samples of their own length"}));
   EXPECT_EQ(page.find("<section id=\"costs\">"), std::string::npos)
       << "there is no axis of lengths";
+}
+
+TEST_F(OwnLength, TellsWhichTextsWereCutAndToWhat) {
+  std::vector<Record> records = own_cases();
+  EXPECT_EQ(cut_text(results_of({records}), 0), "");
+  EXPECT_EQ(markdown_report(*results_).find("cut to"), std::string::npos);
+  EXPECT_EQ(html_report(*results_).find("cut to"), std::string::npos);
+  for (Record& r : records) {
+    if (r.id == "0") continue;
+    r.cut_tokens = 1000 + 100 * std::stoi(r.id);
+    r.cut_to = 4096;
+  }
+  const Results& r = results_of({records});
+  const std::string told =
+      "3 of 4 samples were cut to 4,096 tokens, reply included: the middle of the text, 1,100 to "
+      "1,300 tokens, was taken out.";
+  EXPECT_EQ(cut_text(r, 0), told);
+  EXPECT_TRUE(has(markdown_report(r), {told}));
+  EXPECT_TRUE(has(html_report(r), {"<b>Cut:</b> " + told}));
+  EXPECT_EQ(XmlCheck::problem(html_report(r)), "");
 }
 
 TEST_F(OwnLength, HasAFrontierButNoPlaceOnAnAxisOfLengths) {

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "report/statistics/distributions.h"
 #include "report/statistics/estimate.h"
 #include "report/statistics/paired.h"
+#include "report/statistics/sign_flip.h"
 #include "text/json_file.h"
 
 namespace longhaul {
@@ -113,6 +117,85 @@ TEST_F(Statistics, OtherScoresAreFlippedAndResampled) {
     EXPECT_EQ(d.p, paired_difference(zeros, differences, 7).p);
     EXPECT_EQ(d.interval.low, paired_difference(zeros, differences, 7).interval.low);
   }
+}
+
+/// The share of all signs, one by one.
+double p_of_every_flip(const Values& differences) {
+  const double observed = std::abs(std::accumulate(differences.begin(), differences.end(), 0.0));
+  int64_t extreme = 0;
+  for (uint64_t signs = 0; signs < uint64_t{1} << differences.size(); ++signs) {
+    double sum = 0;
+    for (size_t i = 0; i < differences.size(); ++i) {
+      sum += (signs >> i & 1) != 0 ? -differences[i] : differences[i];
+    }
+    extreme += std::abs(sum) > observed - 1e-9 ? 1 : 0;
+  }
+  return std::ldexp(static_cast<double>(extreme), -static_cast<int>(differences.size()));
+}
+
+/// Irrational sizes, of which every third one is below 0.
+Values uneven_differences(size_t count) {
+  Values differences;
+  for (size_t i = 0; i < count; ++i) {
+    const double size = std::sqrt(static_cast<double>(i + 2)) / 10;
+    differences.push_back(i % 3 == 0 ? -size : size);
+  }
+  return differences;
+}
+
+TEST(SignFlip, CountsEveryFlipOfFewPairs) {
+  for (const size_t count : {1, 2, 7, 12, 19}) {
+    const Values differences = uneven_differences(count);
+    EXPECT_NEAR(sign_flip_p(differences), p_of_every_flip(differences), 1e-12) << count;
+  }
+  const Values ties{0.25, 0.25, -0.25, 0.5, 0, 0.1, -0.1, 0.3};
+  EXPECT_NEAR(sign_flip_p(ties), p_of_every_flip({0.25, 0.25, -0.25, 0.5, 0.1, -0.1, 0.3}), 1e-12);
+  EXPECT_EQ(sign_flip_p(Values{0.1, 0.2, -0.3}), 1);
+}
+
+TEST(SignFlip, IsExactForManyPairsOfACommonStep) {
+  // Alike in size: a sign test.
+  for (const int count : {33, 60, 200}) {
+    for (const int lower : {0, 3, count / 3, count / 2}) {
+      Values differences(static_cast<size_t>(count), 2.0 / 7);
+      std::fill_n(differences.begin(), lower, -2.0 / 7);
+      const double want = sign_test_p(lower, count);
+      EXPECT_NEAR(sign_flip_p(differences) / want, 1, 1e-9) << count << " " << lower;
+    }
+  }
+  // Sums of 40 halves and 40 wholes, counted by their two numbers.
+  Values differences(80, 0.5);
+  std::fill_n(differences.begin(), 40, 1.0);
+  differences[0] = -1;
+  differences[79] = -0.5;
+  // Lesser side: at most 1.5, so (0 wholes, 0..3 halves) or (1 whole, 0..1 halves).
+  const double subsets = 1 + 40 + 780 + 9880 + 40 * (1 + 40);
+  EXPECT_NEAR(sign_flip_p(differences) / (2 * std::ldexp(subsets, -80)), 1, 1e-9);
+}
+
+TEST(SignFlip, RoundingChangesLittle) {
+  // One above the pairs whose subsets are all listed; a pair of size 0.0001 decides nothing.
+  for (const size_t count : {31, 32}) {
+    Values differences = uneven_differences(count);
+    const double listed = sign_flip_p(differences);
+    for (int i = 0; i < 8; ++i) differences.push_back(1e-6 * std::sqrt(2.0 + i));
+    EXPECT_NEAR(sign_flip_p(differences) / listed, 1, 0.01) << count;
+  }
+  // All one way: no other signs are as extreme, however many there are.
+  Values one_way = uneven_differences(100);
+  for (double& d : one_way) d = std::abs(d);
+  EXPECT_NEAR(std::log2(sign_flip_p(one_way)), -99, 1e-9);
+  EXPECT_GT(sign_flip_p(Values(3000, 0.123456789)), 0);
+}
+
+TEST(SignFlip, HasNoFloorThatHolmsCorrectionRunsInto) {
+  // 25 pairs, all about 79 points lower, among 1,099 other comparisons.
+  Values p(1100, 0.5);
+  Values differences;
+  for (int i = 0; i < 25; ++i) differences.push_back(-0.79 + 0.001 * std::sqrt(i));
+  p[0] = sign_flip_p(differences);
+  EXPECT_DOUBLE_EQ(p[0], std::ldexp(1.0, -24));
+  EXPECT_LT(holm_adjusted(p)[0], 0.0001);
 }
 
 TEST_F(Statistics, NoDifferenceIsNoDifference) {

@@ -95,6 +95,34 @@ Prompt read_prompt(const EvalData& data, const std::string& task) {
   return {std::string(trim(text)), texts_member(member(file, "TASK_LABELS"), task)};
 }
 
+/// "Where is Mary?" between "Where is " and "?": Mary. Empty where the question is another one.
+std::string_view asked_between(std::string_view question, std::string_view before,
+                               std::string_view after) {
+  const bool fits = question.size() > before.size() + after.size() &&
+                    question.starts_with(before) && question.ends_with(after);
+  if (!fits) return "";
+  question.remove_prefix(before.size());
+  question.remove_suffix(after.size());
+  return question;
+}
+
+/// The first words of the answer that the prompt's examples show. Where they show the bare answer,
+/// the cue before it.
+std::string opening_of(int number, std::string_view question) {
+  const std::string_view asked = asked_between(question, "Where is ", "?");
+  if (number == 1 && !asked.empty()) return fmt::format("The most recent location of {} is", asked);
+  if (number == 2 && asked.starts_with("the "))
+    return fmt::format("T{} is in the", asked.substr(1));
+  const std::string_view former = asked_between(question, "Where was ", "?");
+  constexpr std::string_view kBefore = " before ";
+  const size_t at = former.find(kBefore);
+  if (number == 3 && at != std::string_view::npos) {
+    return fmt::format("Before {} {} was in the", former.substr(at + kBefore.size()),
+                       former.substr(0, at));
+  }
+  return "Answer:";
+}
+
 std::vector<Sample> make(const TaskRequest& request, int number) {
   const std::string name = fmt::format("qa{}", number);
   const std::vector<Story> stories = read_stories(*request.data, fmt::format("babi/{}.txt", name));
@@ -112,6 +140,8 @@ std::vector<Sample> make(const TaskRequest& request, int number) {
     const PromptField fields[] = {{"question", story.question}};
     sample.answers = {story.answer};
     sample.choices = prompt.labels;
+    sample.opening = opening_of(number, story.question);
+    sample.before_opening = "\n";
     sample.rule = "labels";
     sample.max_tokens = kReplyTokens;
     fit_to_length(request, sample, kBytesPerToken, kLeastBytes, [&](Sample& filled, int64_t bytes) {

@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kPrompt =
     "Write a high-quality answer for the given question using only the provided search results "
     "(some of which might be irrelevant).\n\n{context}\n\nQuestion: {question}\nAnswer:";
+constexpr std::string_view kCue = "Answer:";  // the prompt's own, once more behind the mark
 constexpr int kReplyTokens = 100;
 constexpr double kDocumentsPerToken = 1.0 / 150;
 
@@ -65,6 +66,7 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, cons
     const std::vector<size_t> others = distractors(set, known, random);
     const PromptField fields[] = {{"question", question.text}};
     sample.answers = question.answers;
+    sample.opening = kCue;
     sample.rule = several ? "f1" : "first-line+subspan";
     sample.max_tokens = kReplyTokens;
     fit_to_length(request, sample, kDocumentsPerToken, static_cast<int64_t>(question.gold.size()),

@@ -42,20 +42,21 @@ std::vector<Sample> make_mmlu(const TaskRequest& request) {
     examples[subject] +=
         fmt::format("{} {}\n\n", letter_question(entry), text_member(entry, "answer"));
   }
-  const std::vector<DataValue> questions = data_json_lines(*request.data, "mmlu/test.jsonl");
+  const DataJsonLines questions(*request.data, "mmlu/test.jsonl");
   std::vector<Sample> samples;
   for (const size_t i : draw("mmlu", request.seed, questions.size(), request.samples)) {
     Sample sample;
     sample.id = std::to_string(i);
-    sample.group = text_member(questions[i], "subject");
+    const DataValue asked = questions.at(i);
+    sample.group = text_member(asked, "subject");
     std::string subject = sample.group;
     replace_all(subject, "_", " ");
     sample.context =
         fmt::format("The following are multiple choice questions (with answers) about {}.\n\n{}",
                     subject, trim(examples[sample.group]));
     sample.separator = "\n\n";
-    sample.question = letter_question(questions[i]);
-    sample.answers = {text_member(questions[i], "answer")};
+    sample.question = letter_question(asked);
+    sample.answers = {text_member(asked, "answer")};
     sample.rule = "lone-letter";
     sample.chat = false;
     sample.max_tokens = 4;
@@ -70,23 +71,24 @@ std::string worked(const DataValue& entry) {
 }
 
 std::vector<Sample> make_gsm8k(const TaskRequest& request) {
-  const std::vector<DataValue> entries = data_json_lines(*request.data, "gsm8k/test.jsonl");
+  const DataJsonLines entries(*request.data, "gsm8k/test.jsonl");
   if (entries.size() <= kShots) user_error("gsm8k/test.jsonl: {} entries only", entries.size());
   const size_t questions = entries.size() - kShots;
   std::string examples;
   for (size_t i = questions; i < entries.size(); ++i) {
-    examples += (examples.empty() ? "" : "\n\n") + worked(entries[i]);
+    examples += (examples.empty() ? "" : "\n\n") + worked(entries.at(i));
   }
   std::vector<Sample> samples;
   for (const size_t i : draw("gsm8k", request.seed, questions, request.samples)) {
-    const std::string answer = text_member(entries[i], "answer");
+    const DataValue asked = entries.at(i);
+    const std::string answer = text_member(asked, "answer");
     const size_t mark = answer.rfind("####");
-    if (mark == std::string::npos) user_error("{}: the answer has no ####", entries[i].where);
+    if (mark == std::string::npos) user_error("{}: the answer has no ####", asked.where);
     Sample sample;
     sample.id = std::to_string(i);
     sample.context = examples;
     sample.separator = "\n\n";
-    sample.question = fmt::format("Question: {}\nAnswer:", text_member(entries[i], "question"));
+    sample.question = fmt::format("Question: {}\nAnswer:", text_member(asked, "question"));
     sample.answers = {std::string(trim(std::string_view(answer).substr(mark + 4)))};
     sample.rule = "number";
     sample.stop = {"Question:", "\n\n"};

@@ -29,15 +29,17 @@ std::vector<std::string> answer_and_letter(const DataValue& record,
   return {given.front(), std::string(1, kLetters[static_cast<size_t>(place - options.begin())])};
 }
 
-/// `opening`: the words that InfiniteBench's prompt for base models ends with.
+/// `opening`: the words that InfiniteBench's prompt for base models ends with, behind
+/// `before_opening`.
 struct DataSet {
-  std::string_view name, summary, rule, rule_in_words, opening;
+  std::string_view name, summary, rule, rule_in_words, opening, before_opening = "\n\n";
 };
 
 Sample sample_of(const DataValue& record, const InfinitePrompt& prompt, const DataSet& set) {
   Sample sample;
   use_prompt(sample, prompt, set.rule);
   sample.opening = set.opening;
+  sample.before_opening = set.before_opening;
   const std::string question = text_member(record, "input");
   std::vector<std::string> options;
   std::vector<PromptField> fields = {{"question", question}};
@@ -77,9 +79,10 @@ constexpr DataSet kSets[] = {
     {"infinitebench/longbook_choice_eng", "a question on a novel with four options",
      "option-choice", "the letter or option that the reply settles on",
      "The letter of the correct answer is"},
-    {"infinitebench/longbook_qa_eng", "a question on a novel", "f1", "word F1 (SQuAD)", "Answer:"},
+    {"infinitebench/longbook_qa_eng", "a question on a novel", "f1", "word F1 (SQuAD)",
+     "Answer:", "\n"},
     {"infinitebench/longbook_qa_chn", "a question on a Chinese novel", "f1-chinese",
-     "F1 of characters", "答案："},
+     "F1 of characters", "答案：", "\n"},
     {"infinitebench/longdialogue_qa_eng", "whose name is masked in a script", "name",
      "the name is a word of the reply", "The name that has been replaced with $$MASK$$ is likely"},
     {"infinitebench/code_debug", "which of four functions has an error", "function-choice",

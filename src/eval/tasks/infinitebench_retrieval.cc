@@ -42,6 +42,7 @@ std::vector<Sample> make_passkey(const TaskRequest& request) {
     while (key.size() < 5) key += static_cast<char>('0' + random.below(10));
     sample.answers = {key};
     sample.opening = "The pass key is";
+    sample.before_opening = "\n\n";
     sample.depth = grid_depth(i);
     fit_lines(request, sample, prompt, passkey_line(key), "What is the pass key?");
   });
@@ -59,6 +60,7 @@ std::vector<Sample> make_number_string(const TaskRequest& request) {
     }
     sample.answers = {key};
     sample.opening = "The sequence of digits is";
+    sample.before_opening = "\n\n";
     sample.depth = grid_depth(i);
     fit_lines(
         request, sample, prompt,

@@ -61,6 +61,7 @@ std::vector<Sample> make_lines(const TaskRequest& request) {
     sample.depth = grid_depth(i);
     sample.question = "Extract the value corresponding to this key:\nkey: " + asked.key;
     sample.opening = "value:";
+    sample.before_opening = "\n";
     sample.answers = {asked.value};
     sample.max_tokens = 40;
     fit_to_length(request, sample, 1.0 / 16, 2, [&](Sample& s, int64_t count) {

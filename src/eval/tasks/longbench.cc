@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "eval/data_json.h"
 #include "eval/prompt_template.h"
+#include "eval/score_text.h"
 #include "eval/tasks/benchmark_families.h"
 
 namespace longhaul {
@@ -37,9 +38,16 @@ bool lists(const DataValue& rules, std::string_view key, const std::string& name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Where a passage is to be found, the prompt's own cue ("The answer is: "), for the reply to go on
+/// from. The other sets' prompts end with theirs, or have none, and are asked in one form.
+std::string retrieval_cue(const std::string& name, std::string_view prompt) {
+  if (!name.starts_with("passage_retrieval")) return "";
+  return std::string(trim(prompt.substr(prompt.rfind('\n') + 1)));
+}
+
 /// What every sample of a data set shares.
 struct Settings {
-  std::string prompt, rule;
+  std::string prompt, rule, opening;
   int max_tokens = 0;
   bool chat = true;
   std::vector<std::string> stop;
@@ -62,6 +70,7 @@ Settings settings_of(const EvalData& data, const std::string& name) {
   }
   Settings s;
   s.prompt = text_member(prompts, name);
+  s.opening = retrieval_cue(name, s.prompt);
   s.rule =
       (lists(rules, "first_line_only", name) ? "first-line+" : "") + std::string(known->second);
   s.max_tokens = count_member(member(rules, "max_tokens"), name);
@@ -90,6 +99,7 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task) {
     const PromptField fields[] = {{"input", input}};
     place_prompt(sample, settings.prompt, text_member(record, "context"), fields);
     sample.answers = texts_member(record, "answers");
+    sample.opening = settings.opening;
     if (settings.rule.ends_with("classes")) sample.choices = texts_member(record, "all_classes");
     sample.rule = settings.rule;
     sample.max_tokens = settings.max_tokens;

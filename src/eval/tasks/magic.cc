@@ -1,6 +1,8 @@
 // Magic numbers in a book: RULER's needle sentences and question (arXiv:2404.06654) without the
 // paragraph before the text, which is how small models such as nano were taught them.
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "eval/haystack.h"
@@ -24,7 +26,7 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, int 
       if (!used.insert(key).second) continue;
       const double depth = needles.empty() ? *sample.depth : random.unit();
       needles.push_back(
-          {"One of the special magic numbers for " + key + " is: " + value + ".", depth});
+          {fmt::format("One of the special magic numbers for {} is: {}.", key, value), depth});
       if (needles.size() > 1) continue;
       sample.question =
           "What is the special magic number for " + key + " mentioned in the provided text?";

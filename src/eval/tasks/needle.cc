@@ -46,6 +46,7 @@ std::vector<Sample> make_duo(const TaskRequest& request) {
         "\n\nQuestion: Based on the content of the book, what is the best thing to do in San "
         "Francisco?";
     sample.opening = "Answer: The best thing to do in San Francisco is";
+    sample.before_opening = "\n\n";
     sample.answers = {std::string(kSandwich)};
     sample.rule = "needle-words";
     sample.max_tokens = 51;

@@ -16,15 +16,18 @@ constexpr std::string_view kDescription =
 /// What the published prompts do differently.
 struct Dialect {
   std::string_view task;
-  std::string_view after_description, between_lines, before_question;
+  std::string_view after_description, between_lines, before_question, before_opening;
   std::string (*key)(Random& random);
 };
 
-constexpr Dialect kLandmark = {"passkey", "\n", " ", "\n", [](Random& random) {
-                                 return std::to_string(random.between(1, 50000));
-                               }};
-constexpr Dialect kInfiniteBench = {"passkey-infinitebench", "\n\n", "\n", "\n\n",
-                                    [](Random& random) { return random.digits(5); }};
+constexpr Dialect kLandmark = {
+    "passkey", "\n", " ",
+    "\n",      " ",  [](Random& random) {
+                                 return std::to_string(random.between(1, 50000)); }};
+constexpr Dialect kInfiniteBench = {
+    "passkey-infinitebench", "\n\n", "\n", "\n\n", "\n\n", [](Random& random) {
+      return random.digits(5);
+    }};
 
 std::vector<Sample> make(const TaskRequest& request, const Dialect& dialect) {
   return make_samples(request, dialect.task, [&](Sample& sample, Random& random, int i) {
@@ -32,6 +35,7 @@ std::vector<Sample> make(const TaskRequest& request, const Dialect& dialect) {
     sample.depth = grid_depth(i);
     sample.question = "What is the pass key?";
     sample.opening = "The pass key is";
+    sample.before_opening = dialect.before_opening;
     sample.separator = dialect.before_question;
     sample.answers = {key};
     sample.rule = "first-integer";

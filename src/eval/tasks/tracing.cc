@@ -1,6 +1,8 @@
 // Variables that are assigned to each other, their lines scattered over a book: RULER's variable
 // tracking (arXiv:2404.06654) without its worked example.
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "eval/haystack.h"
@@ -31,7 +33,7 @@ std::vector<Sample> make(const TaskRequest& request) {
       if (!used.insert(name).second) continue;
       const std::string right = sample.answers.empty() ? value : "VAR " + sample.answers.back();
       depth = (static_cast<double>(lines.size()) + random.unit()) / kVariables;
-      lines.push_back({"VAR " + name + " = " + right, depth});
+      lines.push_back({fmt::format("VAR {} = {}", name, right), depth});
       sample.answers.push_back(name);
     }
     sample.question =

@@ -7,33 +7,13 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "report/statistics/distributions.h"
+#include "report/statistics/sign_flip.h"
 
 namespace longhaul {
 namespace {
 
-constexpr int kMostExactPairs = 16;
-constexpr int kFlips = 20'000;
-
 bool zero_or_one(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return v == 0 || v == 1; });
-}
-
-/// Sums that differ by rounding alone count as equal.
-bool as_extreme(double sum, double observed) {
-  return std::abs(sum) >= std::abs(observed) * (1 - 1e-12);
-}
-
-double exact_sign_flip_p(const std::vector<double>& differences, double observed) {
-  const uint64_t all = uint64_t{1} << differences.size();
-  uint64_t extreme = 0;
-  for (uint64_t signs = 0; signs < all; ++signs) {
-    double sum = 0;
-    for (size_t i = 0; i < differences.size(); ++i) {
-      sum += (signs >> i & 1) != 0 ? -differences[i] : differences[i];
-    }
-    extreme += as_extreme(sum, observed) ? 1 : 0;
-  }
-  return static_cast<double>(extreme) / static_cast<double>(all);
 }
 
 double correlation(int64_t both, int64_t only_b, int64_t only_a, int64_t neither) {
@@ -66,26 +46,6 @@ Interval newcombe_paired_interval(int64_t both, int64_t only_b, int64_t only_a, 
   const double difference = share_b - share_a;
   return {difference - length(share_b - of_b.low, of_a.high - share_a),
           difference + length(of_b.high - share_b, share_a - of_a.low)};
-}
-
-double sign_flip_p(std::span<const double> values, uint64_t seed) {
-  std::vector<double> differences;
-  std::ranges::copy_if(values, std::back_inserter(differences), [](double v) { return v != 0; });
-  if (differences.empty()) return 1;
-  const double observed = std::accumulate(differences.begin(), differences.end(), 0.0);
-  if (differences.size() <= kMostExactPairs) return exact_sign_flip_p(differences, observed);
-  SplitMix64 random(seed);
-  int extreme = 0;
-  for (int flip = 0; flip < kFlips; ++flip) {
-    double sum = 0;
-    uint64_t signs = 0;
-    for (size_t i = 0; i < differences.size(); ++i) {
-      if (i % 64 == 0) signs = random.next();
-      sum += (signs >> (i % 64) & 1) != 0 ? -differences[i] : differences[i];
-    }
-    extreme += as_extreme(sum, observed) ? 1 : 0;
-  }
-  return (extreme + 1.0) / (kFlips + 1.0);  // the observed signs are one of the possible ones
 }
 
 Interval bootstrap_mean_interval(std::span<const double> values, uint64_t seed) {
@@ -134,7 +94,7 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
     d.interval = newcombe_paired_interval(both, d.higher, d.lower, d.n - both - d.higher - d.lower);
   } else {
     d.test = "sign-flip permutation";
-    d.p = sign_flip_p(differences, seed);
+    d.p = sign_flip_p(differences);
     d.interval = bootstrap_mean_interval(differences, seed);
   }
   return d;

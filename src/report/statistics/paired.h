@@ -1,6 +1,6 @@
 #pragma once
 // Is a difference between two ways of answering the same samples real? Every test is paired and
-// deterministic: the random ones are seeded.
+// deterministic.
 
 #include <cstdint>
 #include <span>
@@ -24,14 +24,13 @@ struct PairedDifference {
 
 /// a[i] and b[i] belong to the same sample; sizes equal and above 0.
 /// Only zeros and ones: McNemar's exact test and Newcombe's paired score interval (1998, method
-/// 10). Else: the sign-flip permutation test of the mean (all 2^k flips of the k differing pairs
-/// while k <= 16, beyond that 20,000 seeded ones) and the percentile bootstrap of the mean.
+/// 10). Else: the sign-flip permutation test of the mean (sign_flip.h) and the percentile bootstrap
+/// of the mean, with seeded resamples.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    uint64_t seed = 1);
 
 /// The parts, for tests. `both`: pairs with 1 in both; `only_a`, `only_b`: in one; `neither`.
 Interval newcombe_paired_interval(int64_t both, int64_t only_b, int64_t only_a, int64_t neither);
-double sign_flip_p(std::span<const double> differences, uint64_t seed);
 Interval bootstrap_mean_interval(std::span<const double> values, uint64_t seed);
 
 /// Holm's step-down correction: adjusted p values, in the order given.

@@ -48,9 +48,9 @@ void linear_ticks(Axis& axis, int count) {
   if (axis.unit == Unit::kBytes)
     step = std::exp2(std::ceil(std::log2((axis.high - axis.low) / count)));
   axis.ticks.clear();
-  for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high; tick += step) {
-    axis.ticks.push_back(tick);
-  }
+  const auto first = static_cast<int64_t>(std::ceil(axis.low / step));
+  const auto last = static_cast<int64_t>(std::floor(axis.high / step));
+  for (int64_t i = first; i <= last; ++i) axis.ticks.push_back(static_cast<double>(i) * step);
 }
 
 void log_axis(Axis& axis, int count) {

@@ -39,7 +39,7 @@ std::vector<PlacedLabel> candidates(Point p) {
       {{p.x, p.y - 9}, Anchor::kMiddle, false},     {{p.x, p.y + 18}, Anchor::kMiddle, false},
       {{p.x + 6, p.y - 6}, Anchor::kStart, false},  {{p.x - 6, p.y - 6}, Anchor::kEnd, false},
       {{p.x + 6, p.y + 14}, Anchor::kStart, false}, {{p.x - 6, p.y + 14}, Anchor::kEnd, false}};
-  for (double away = 22; away <= 150; away += 8) {
+  for (int away = 22; away <= 150; away += 8) {
     for (const double side : {1.0, -1.0}) {
       for (const double across : {14.0, 30.0, 60.0}) {
         places.push_back({{p.x + across, p.y + 4 + side * away}, Anchor::kStart, true});
