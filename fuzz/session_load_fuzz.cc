@@ -49,7 +49,7 @@ constexpr const char* kMethods[] = {
     "citrus:k=16,chunk=8,cache=shared",
     "infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2",
     "infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2,repr_mode=max",
-    "ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8",
+    "ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8",
     "reattention:global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper",
     "fastgen:threshold=0.5",
 };

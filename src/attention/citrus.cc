@@ -119,7 +119,11 @@ class Citrus final : public AttentionMethod {
     }
   }
 
-  int64_t longest_context(const ModelShape&) const override { return 0; }
+  /// A list holds what the last cut left of it, k and a chunk, and the next chunk. An instruction
+  /// is short beside them.
+  int64_t reach(int64_t tokens, int) const override {
+    return std::min(tokens, o_.k + 2 * o_.chunk);
+  }
 
  private:
   int64_t window(int layer) const { return shape_.own_window(layer); }

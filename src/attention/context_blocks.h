@@ -4,6 +4,7 @@
 // one distance, the initial tokens, the blocks that its step has chosen, and remainder tokens that
 // are too old for its window. Blocks that are not in use lie in the slower tier of the KV store.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -22,6 +23,9 @@ struct BlockOptions {
   int64_t chunk = 512;   ///< most rows of a step
   int64_t cached = 32;   ///< blocks kept in memory, least recently used first out
   int64_t angle = 4095;  ///< distance at which initial tokens, blocks and aged tokens stand
+
+  /// AttentionMethod::reach; a distance of the trained length itself, as published, passes.
+  int64_t reach(int64_t tokens) const { return std::min(tokens, std::max(local, angle)); }
 };
 
 /// From the options n_init, n_local, block, topk, chunk, cached and fidelity. Throws UserError when

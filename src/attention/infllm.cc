@@ -75,7 +75,7 @@ class InfLlm final : public AttentionMethod {
     }
   }
 
-  int64_t longest_context(const ModelShape&) const override { return 0; }
+  int64_t reach(int64_t tokens, int) const override { return o_.blocks.reach(tokens); }
 
  private:
   /// By <mean query of the rows, representatives>.
@@ -139,7 +139,7 @@ constexpr OptionInfo kOptions[] = {
     {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
      "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
     {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
-     "rows of a step, which look up the same blocks"},
+     "rows of a step, which look up the same blocks; --chunk caps it"},
     {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
      "blocks kept in memory; the others lie in a temporary file"},
 };

@@ -56,6 +56,11 @@ class LmInfinite final : public SinkRecentMethod {
     step.attend(queries, segments_, 2, &rotations, before);
   }
 
+  /// A distance of the trained length itself, as published, passes.
+  int64_t reach(int64_t tokens, int) const override {
+    return std::min(tokens, std::max(recent(), sink() > 0 ? limit_ : 0));
+  }
+
  private:
   int64_t limit_;  // tokens
   RotationBuffer rotations_, limit_rotation_;

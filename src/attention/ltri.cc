@@ -121,7 +121,7 @@ class Ltri final : public AttentionMethod {
     }
   }
 
-  int64_t longest_context(const ModelShape&) const override { return 0; }
+  int64_t reach(int64_t tokens, int) const override { return o_.blocks.reach(tokens); }
 
  private:
   struct Layer {
@@ -191,9 +191,9 @@ constexpr OptionInfo kOptions[] = {
     {"block", OptionKind::kInteger, "128", "tokens", 1, 512, "", "tokens of a block"},
     {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
     {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
-     "rows of a step, which look up the same blocks"},
+     "rows of a step, which look up the same blocks; --chunk caps it"},
     {"last", OptionKind::kInteger, "32", "tokens", 1, 1 << 16, "",
-     "rows of a prompt's last step: the question, and little more"},
+     "rows of a prompt's last step: the question, and little more; --chunk caps it"},
     {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
      "blocks kept in memory; the others lie in a temporary file"},
     {"heads", OptionKind::kText, "", "", 0, 0, "",
@@ -217,7 +217,7 @@ constexpr OptionInfo kOptions[] = {
     {"queries", OptionKind::kChoice, "spans", "", 0, 0, "spans|rows",
      "what looks up: index tokens of the step's spans, or its last query_rows rows (ours)"},
     {"query_rows", OptionKind::kInteger, "1", "tokens", 1, 1 << 16, "",
-     "how many of the last rows look up", "queries=rows"},
+     "how many of the last rows look up, no more than last", "queries=rows"},
     {"similarity", OptionKind::kChoice, "sum", "", 0, 0, "sum|max",
      "of two spans: the sum over pairs of vectors, or the best pair (ours)"},
     {"decode", OptionKind::kChoice, "persistent", "", 0, 0, "persistent|refresh",

@@ -71,6 +71,13 @@ SpanNeighbours neighbours(const std::string& text) {
   return text == "col" ? SpanNeighbours::kColumn : SpanNeighbours::kBoth;
 }
 
+/// A part of a step is no longer than what it is a part of.
+void expect_within(const MethodOptions& options, std::string_view part, std::string_view whole) {
+  if (options.integer(part) <= options.integer(whole)) return;
+  user_error("--attention ltri: {}={}: must be from 1 to {} = {}", part, options.integer(part),
+             whole, options.integer(whole));
+}
+
 }  // namespace
 
 LtriOptions ltri_options(const MethodOptions& options, const ModelShape& shape) {
@@ -81,12 +88,14 @@ LtriOptions ltri_options(const MethodOptions& options, const ModelShape& shape) 
                o.blocks.local);
   }
   o.last = static_cast<int>(options.integer("last"));
+  expect_within(options, "last", "chunk");
   o.spans = static_cast<int>(options.integer("spans"));
   o.vectors = static_cast<int>(options.integer("vectors"));
   o.ratio = neighbours(options.text("ratio"));
   o.similarity = options.text("similarity") == "sum" ? SpanSimilarity::kSum : SpanSimilarity::kMax;
   o.queries = options.text("queries") == "spans" ? LtriQueries::kSpans : LtriQueries::kRows;
   o.query_rows = static_cast<int>(options.integer("query_rows"));
+  if (o.queries == LtriQueries::kRows) expect_within(options, "query_rows", "last");
   o.persistent = options.text("decode") == "persistent";
   o.vote = options.flag("vote");
   const auto theta = per_layer(options, "theta", shape.layers, 0, 1);

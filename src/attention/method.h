@@ -211,8 +211,13 @@ class AttentionMethod {
   virtual void restore(ByteReader& in) { (void)in; }
   virtual void check_restored(const KvStore& store, int64_t tokens) const;
 
-  /// Most tokens that the model answers sensibly with; 0 when there is no such bound.
-  virtual int64_t longest_context(const ModelShape& shape) const { return shape.trained_context; }
+  /// How far back rows see, in positions as the model is shown them, while the context grows to
+  /// `tokens` tokens in passes of at most `chunk` rows: beyond the trained length answers are
+  /// wrong. The default is for keys at their places in the text.
+  virtual int64_t reach(int64_t tokens, int chunk) const {
+    (void)chunk;
+    return tokens;
+  }
 };
 
 }  // namespace longhaul

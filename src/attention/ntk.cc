@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "attention/registry.h"
+#include "base/error.h"
 
 namespace longhaul {
 
@@ -27,15 +28,23 @@ RopeTable ntk_rope(const RopeTable& rope, double factor, int64_t length, int64_t
 
 namespace {
 
+constexpr int64_t kMostContext = 1 << 24;
+
 class Ntk final : public AttentionMethod {
  public:
   Ntk(const MethodOptions& options, const ModelShape& shape)
       : raw_(options.text("mode") == "exact"),
         by_pass_(options.text("length") == "pass"),
-        factor_(options.real("factor")) {
+        factor_(options.real("factor")),
+        trained_(shape.trained_context) {
     if (options.text("mode") != "fixed") return;
-    const auto stretched = std::llround(factor_ * static_cast<double>(shape.trained_context));
+    const auto stretched = std::llround(factor_ * static_cast<double>(trained_));
     fixed_length_ = options.optional_integer("context").value_or(stretched);
+    if (fixed_length_ >= trained_) return;
+    user_error(
+        "--attention ntk: context={}: must be from {} to {}: below the trained length it would "
+        "change nothing",
+        fixed_length_, trained_, kMostContext);
   }
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
@@ -64,7 +73,10 @@ class Ntk final : public AttentionMethod {
 
   bool can_rewind() const override { return fixed_length_ > 0; }
 
-  int64_t longest_context(const ModelShape&) const override { return fixed_length_; }
+  /// Within the length that the base is for, distances turn as those of the trained length do.
+  int64_t reach(int64_t tokens, int) const override {
+    return fixed_length_ > 0 && tokens > fixed_length_ ? tokens : std::min(tokens, trained_);
+  }
 
  private:
   int64_t present_length(const LayerStep& step) const {
@@ -81,6 +93,7 @@ class Ntk final : public AttentionMethod {
 
   bool raw_, by_pass_;
   double factor_;
+  int64_t trained_;           // tokens
   int64_t fixed_length_ = 0;  // tokens; 0: the base follows the context
   int64_t prompt_end_ = 0;
   int64_t table_length_ = -1;  // what table_ is for
@@ -97,8 +110,9 @@ constexpr OptionInfo kOptions[] = {
     {"length", OptionKind::kChoice, "prompt", "", 0, 0, "prompt|pass",
      "length that a prompt's rows are rotated for: the whole prompt's or the pass's",
      "mode=exact|hf"},
-    {"context", OptionKind::kInteger, "auto", "tokens", 1, 1 << 24, "",
-     "length that the base is for; auto: factor times the trained one", "mode=fixed"},
+    {"context", OptionKind::kInteger, "auto", "tokens", 1, kMostContext, "",
+     "length that the base is for, at least the trained one; auto: factor times the trained one",
+     "mode=fixed"},
 };
 
 }  // namespace

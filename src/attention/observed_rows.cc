@@ -29,10 +29,20 @@ void ObservedRows::clear() {
 
 void ObservedRows::add(LayerStep& step, const float* lse) {
   Layer& layer = layers_[static_cast<size_t>(step.layer)];
+  forget_from(layer, step.begin);
   slide(layer.queries, step.rotated_q(), step.rows, most_, shape_.heads * shape_.head_dim);
   slide(layer.lse, lse, step.rows, most_, shape_.heads);
   layer.count = std::min(layer.count + step.rows, most_);
+  layer.end = step.begin + step.rows;
   compute_ = step.compute;
+}
+
+/// Rows that were taken back since (AttentionMethod::can_rewind).
+void ObservedRows::forget_from(Layer& layer, int64_t position) const {
+  const int64_t stale = std::clamp<int64_t>(layer.end - position, 0, layer.count);
+  layer.count -= stale;
+  layer.queries.resize(static_cast<size_t>(layer.count * shape_.heads * shape_.head_dim));
+  layer.lse.resize(static_cast<size_t>(layer.count * shape_.heads));
 }
 
 std::vector<std::vector<float>> ObservedRows::attention_paid(const KvStore& store,

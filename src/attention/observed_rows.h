@@ -14,7 +14,7 @@ class ObservedRows {
 
   void clear();
   /// Takes the last rows of a step that has attended, with their softmax denominators `lse`
-  /// [rows, heads]. Rows of earlier passes stay as far as there is room.
+  /// [rows, heads]. Rows of earlier positions stay as far as there is room.
   void add(LayerStep& step, const float* lse);
 
   int64_t count(int layer) const { return at(layer).count; }
@@ -27,9 +27,11 @@ class ObservedRows {
  private:
   struct Layer {
     int64_t count = 0;
+    int64_t end = 0;             ///< position after the last of them
     std::vector<float> queries;  ///< [count, heads, head_dim], rotated
     std::vector<float> lse;      ///< [count, heads]
   };
+  void forget_from(Layer& layer, int64_t position) const;
   const Layer& at(int layer) const { return layers_[static_cast<size_t>(layer)]; }
 
   const ModelShape& shape_;

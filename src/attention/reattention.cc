@@ -41,8 +41,7 @@ class Reattention final : public AttentionMethod {
 
   std::vector<Pass> prepare(const PromptFacts& prompt) override {
     const int64_t total = prompt.begin + prompt.tokens;
-    if (!set_.original_positions && trained_ > 0 && total > trained_ &&
-        set_.most_visible() > trained_) {
+    if (!set_.original_positions && trained_ > 0 && reach(total, prompt.chunk) > trained_) {
       user_error(
           "--attention reattention: global {} + clip {} * span {} + local {} = {} visible keys, "
           "more "
@@ -82,9 +81,8 @@ class Reattention final : public AttentionMethod {
   void save(ByteWriter& out) const override { out.number<uint8_t>(selected_ ? 1 : 0); }
   void restore(ByteReader& in) override { selected_ = in.number<uint8_t>() != 0; }
 
-  int64_t longest_context(const ModelShape& shape) const override {
-    const bool within = !set_.original_positions && set_.most_visible() <= shape.trained_context;
-    return within ? 0 : shape.trained_context;
+  int64_t reach(int64_t tokens, int) const override {
+    return set_.original_positions ? tokens : std::min(tokens, set_.most_visible());
   }
 
  private:

@@ -15,7 +15,6 @@ class SinkRecentMethod : public AttentionMethod {
   void retain(KvStore& store, const Pass& pass, bool last_of_prompt) override;
   int numbers_per_row() const override { return 1; }  // its token
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override;
-  int64_t longest_context(const ModelShape&) const override { return 0; }
   void check_restored(const KvStore& store, int64_t tokens) const override;
 
  protected:

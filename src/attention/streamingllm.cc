@@ -37,6 +37,10 @@ class StreamingLlm final : public SinkRecentMethod {
     step.attend(queries, segments_, 2, &rotations, position);
   }
 
+  int64_t reach(int64_t tokens, int chunk) const override {
+    return std::min(tokens, sink() + recent() + chunk);
+  }
+
  private:
   /// Rows [begin, end) of a head, the first of them at `position` of the kept list.
   void add(const LayerStep& step, int head, int64_t begin, int64_t end, int64_t position) {

@@ -75,8 +75,10 @@ void StrideEviction::check_restored(const KvStore& store, int64_t tokens) const 
   }
 }
 
-int64_t StrideEviction::longest_context(const ModelShape& shape) const {
-  return how_.placement == Placement::kList ? 0 : shape.trained_context;
+int64_t StrideEviction::reach(int64_t tokens, int) const {
+  // A list of up to budget + stride rows is cut when one more stride has been read.
+  const bool in_list = how_.placement == Placement::kList;
+  return in_list ? std::min(tokens, how_.budget + 2 * how_.stride) : tokens;
 }
 
 }  // namespace longhaul

@@ -40,7 +40,7 @@ class StrideEviction : public AttentionMethod {
   void save(ByteWriter& out) const override;
   void restore(ByteReader& in) override;
   void check_restored(const KvStore& store, int64_t tokens) const override;
-  int64_t longest_context(const ModelShape& shape) const override;
+  int64_t reach(int64_t tokens, int chunk) const override;
 
  protected:
   /// A step after which rows will leave has attended.

@@ -10,6 +10,16 @@
 #include "base/units.h"
 
 namespace longhaul {
+namespace {
+
+constexpr const char* kSaveWithQuestion =
+    "save with the question (-p) that the file is to serve, or with --attention dense for any";
+
+PromptChoice choice_of(const Session& session) {
+  return session.options().attention.make(session.engine().model().shape)->prompt_choice();
+}
+
+}  // namespace
 
 void check_save_target(const std::filesystem::path& file) {
   namespace fs = std::filesystem;
@@ -42,20 +52,22 @@ bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
 }
 
 void warn_chosen_without_question(const Session& session, const std::filesystem::path& file) {
-  const MethodSpec& method = session.options().attention;
-  const PromptChoice choice = method.make(session.engine().model().shape)->prompt_choice();
+  const PromptChoice choice = choice_of(session);
   if (choice != PromptChoice::kByLastRow && choice != PromptChoice::kAtEnd) return;
   warn(
       "--save {}: {} chooses what stays of a text by its end, and here no question stands there: "
-      "save with the question (-p) that the file is to serve, or with --attention dense for any",
-      file.string(), method.text());
+      "{}",
+      file.string(), session.options().attention.text(), kSaveWithQuestion);
 }
 
 void warn_read_anew(const Session& session, const std::filesystem::path& file) {
+  const bool serves_any = choice_of(session) == PromptChoice::kWhileReading;
   warn(
       "--load {}: {} cannot go back to where this prompt leaves the saved one, so all of it was "
-      "read anew; saved without a question (-n 0 --save FILE, no -p) it goes on with any",
-      file.string(), session.options().attention.text());
+      "read anew; {}",
+      file.string(), session.options().attention.text(),
+      serves_any ? "saved without a question (-n 0 --save FILE, no -p) it goes on with any"
+                 : kSaveWithQuestion);
 }
 
 }  // namespace longhaul

@@ -15,20 +15,20 @@ namespace {
 
 constexpr int kLargestChunk = 1 << 20;
 
-/// Whether the method, with its default options, answers sensibly at `tokens` tokens.
-bool goes_to(const MethodInfo& info, const ModelShape& shape, int64_t tokens) {
+/// Whether its rows, with its default options, see no farther than the model was trained for.
+bool goes_to(const MethodInfo& info, const ModelShape& shape, int64_t tokens, int chunk) {
   try {
-    const int64_t longest = MethodSpec::parse(info.name).make(shape)->longest_context(shape);
-    return longest == 0 || longest >= tokens;
+    const auto method = MethodSpec::parse(info.name).make(shape);
+    return method->reach(tokens, chunk_of(chunk, *method)) <= shape.trained_context;
   } catch (const UserError&) {  // it needs options, or a model of another kind
     return false;
   }
 }
 
-std::vector<std::string_view> methods_for(const ModelShape& shape, int64_t tokens) {
+std::vector<std::string_view> methods_for(const ModelShape& shape, int64_t tokens, int chunk) {
   std::vector<std::string_view> names;
   for (const MethodInfo& info : attention_methods()) {
-    if (goes_to(info, shape, tokens)) names.push_back(info.name);
+    if (goes_to(info, shape, tokens, chunk)) names.push_back(info.name);
   }
   return names;
 }
@@ -119,16 +119,25 @@ std::vector<std::string> split_methods(const std::string& list) {
 bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens) {
   const ModelShape& shape = engine.model().shape;
   const MethodSpec& method = options.attention;
-  const int64_t longest = method.make(shape)->longest_context(shape);
-  if (longest == 0 || tokens <= longest) return false;
-  const auto able = methods_for(shape, tokens);
+  const int64_t trained = shape.trained_context;
+  const auto made = method.make(shape);
+  const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made));
+  if (trained == 0 || reach <= trained) return false;
+  const auto able = methods_for(shape, tokens, options.chunk);
   const std::string advice =
-      able.empty() ? "no attention method of this build goes further"
+      able.empty() ? "no attention method of this build goes further by itself"
                    : fmt::format("--attention {} goes further", fmt::join(able, " or "));
-  warn(
-      "{} tokens are more than the {} that this model was trained for: with {} attention expect "
-      "wrong answers; {}",
-      with_commas(tokens), with_commas(longest), method.info().name, advice);
+  if (reach < tokens) {
+    warn(
+        "--attention {}: rows see up to {} tokens back, more than the {} that this model was "
+        "trained for: expect wrong answers; {}",
+        method.text(), with_commas(reach), with_commas(trained), advice);
+  } else {
+    warn(
+        "{} tokens are more than the {} that this model was trained for: with {} attention expect "
+        "wrong answers; {}",
+        with_commas(tokens), with_commas(trained), method.text(), advice);
+  }
   return true;
 }
 

@@ -28,8 +28,8 @@ struct SessionFlags {
 /// method unless what follows is a further option of the one before.
 std::vector<std::string> split_methods(const std::string& list);
 
-/// Warns when `tokens` pass what the model was trained for and the method does nothing about it;
-/// names the methods that do. Returns whether it did.
+/// Warns when rows of a context of `tokens` tokens see farther back than the model was trained for;
+/// names the methods whose rows, by default, do not. Returns whether it did.
 bool warn_beyond_training(const Engine& engine, const SessionOptions& options, int64_t tokens);
 
 }  // namespace longhaul

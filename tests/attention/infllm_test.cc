@@ -281,7 +281,6 @@ TEST(InfLlm, MemoryStaysBoundedWhileTheTierGrows) {
   EXPECT_LE(run.store.bytes(), early + 2 * 4 * run.store.layout().page_bytes() + 100000);
   EXPECT_LE(run.store.bytes(), method->most_kv_bytes(run.store.layout(), 6000, 64));
   EXPECT_GT(run.store.spilled_bytes(), 4 * run.store.bytes());
-  EXPECT_EQ(method->longest_context(shape), 0);
 }
 
 TEST(InfLlm, RefusesWhatCannotWork) {

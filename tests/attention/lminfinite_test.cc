@@ -82,7 +82,6 @@ TEST(LmInfinite, TheStoreStaysWithinAPageOfTheBudget) {
   }
   const KvLayout& layout = run.store.layout();
   EXPECT_EQ(method->most_kv_bytes(layout, 1 << 20, 64), method->most_kv_bytes(layout, 1000, 64));
-  EXPECT_EQ(method->longest_context(shape), 0);
 }
 
 }  // namespace

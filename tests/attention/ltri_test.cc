@@ -170,6 +170,19 @@ TEST(Ltri, TheLastStepHoldsTheQuestion) {
   EXPECT_EQ(passes[2].count, 1100 - 32 - 1024);
   EXPECT_EQ(passes[3].count, 32);
   EXPECT_EQ(method->prepare({0, 20, 0, 1024}).size(), 1u);
+  EXPECT_EQ(method->prepare({0, 1100, 0, 20}).back().count, 12) << "--chunk caps it";
+}
+
+TEST(Ltri, RefusesPartsOfAStepThatAreLongerThanIt) {
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  const auto refused = [&](const std::string& options) {
+    return error_of([&] { make("ltri:" + options, shape); });
+  };
+  EXPECT_EQ(refused("last=600"), "--attention ltri: last=600: must be from 1 to chunk = 512");
+  EXPECT_EQ(refused("chunk=16"), "--attention ltri: last=32: must be from 1 to chunk = 16");
+  EXPECT_EQ(refused("queries=rows,query_rows=33"),
+            "--attention ltri: query_rows=33: must be from 1 to last = 32");
+  EXPECT_NO_THROW(make("ltri:chunk=16,last=16,queries=rows,query_rows=16", shape));
 }
 
 TEST(Ltri, RefusesHeadsAndThresholdsThatTheModelDoesNotHave) {

@@ -1,8 +1,10 @@
 #include "attention/ntk.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "attention/method_run.h"
+#include "base/error_of.h"
 
 namespace longhaul {
 namespace {
@@ -103,9 +105,21 @@ TEST(Ntk, FixedUsesOneBaseThroughout) {
     run.prompt(55, 64);
     expect_rows(run, length, 0, 100);
     EXPECT_TRUE(method->can_rewind());
-    EXPECT_EQ(method->longest_context(shape), length);
+    EXPECT_LE(method->reach(length, 64), shape.trained_context);
+    EXPECT_EQ(method->reach(length + 1, 64), length + 1);
   }
-  EXPECT_EQ(MethodSpec::parse("ntk").make(shape)->longest_context(shape), 0);
+  EXPECT_LE(MethodSpec::parse("ntk").make(shape)->reach(100000, 64), shape.trained_context);
+}
+
+TEST(Ntk, AContextBelowTheTrainedLengthIsRefused) {
+  const ModelShape shape = short_shape();
+  const std::string spec = fmt::format("ntk:mode=fixed,context={}", shape.trained_context);
+  EXPECT_NO_THROW(MethodSpec::parse(spec).make(shape));
+  EXPECT_EQ(testing_support::error_of(
+                [&] { MethodSpec::parse("ntk:mode=fixed,context=10").make(shape); }),
+            fmt::format("--attention ntk: context=10: must be from {} to 16777216: below the "
+                        "trained length it would change nothing",
+                        shape.trained_context));
 }
 
 }  // namespace

@@ -315,12 +315,12 @@ TEST(Reattention, RefusesOptionsThatDoNotFit) {
 
 TEST(Reattention, GoesOnWithoutBoundAsLongAsTheListFitsTheTrainedWindow) {
   const ModelShape shape = small_shape(1, 1, 2, 32);
-  const auto longest = [&](const char* spec) {
-    return MethodSpec::parse(spec).make(shape)->longest_context(shape);
+  const auto reach = [&](const char* spec) {
+    return MethodSpec::parse(spec).make(shape)->reach(20000, 1024);
   };
-  EXPECT_EQ(longest("reattention:clip=31,local=1024"), 0);
-  EXPECT_EQ(longest("reattention"), 4096);
-  EXPECT_EQ(longest("reattention:clip=31,local=1024,positions=original"), 4096);
+  EXPECT_EQ(reach("reattention:clip=31,local=1024"), 2048);
+  EXPECT_EQ(reach("reattention"), 8192);
+  EXPECT_EQ(reach("reattention:clip=31,local=1024,positions=original"), 20000);
 }
 
 TEST(Reattention, CanGoBackAsLongAsEverythingWasSeen) {

@@ -184,7 +184,7 @@ TEST(Registry, OptionsAreTakenWhereTheyHaveAnEffect) {
   for (const std::string& spec : std::vector<std::string>{
            "tova:mode=easykv,sink=9,recent=100,positions=cache",
            "h2o:sink=9,recent=100,stride=7,positions=cache", "h2o:mode=oneshot,recent=9",
-           "ntk:mode=fixed,context=5", "ntk:mode=hf,length=pass",
+           "ntk:mode=fixed,context=5000", "ntk:mode=hf,length=pass",
            "trianglemix:dense=minference,dense_options=patterns=search+search_at=9",
            "minference:patterns=search,search_at=9,pattern=blocks,last=9",
            "minference:pattern=a_shape,vertical=3,slash=4", "duo:gates=" + gates + ",threshold=0.5",

@@ -127,7 +127,7 @@ constexpr Case kCases[] = {
     {"citrus:k=16,chunk=8,sink=2"},
     {"citrus:k=16,chunk=8,cache=shared"},
     {"infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2"},
-    {"ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8"},
+    {"ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8"},
     {"reattention:global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper"},
     {"fastgen:threshold=0.5", true},
 };
@@ -222,7 +222,7 @@ TEST(RestoredState, InfLlmHasVectorsOfEveryBlockInTheTypeThatItAdds) {
 }
 
 TEST(RestoredState, LtriKnowsNoBlocksThatThereAreNot) {
-  Context context("ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8",
+  Context context("ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8",
                   testing_support::small_shape(1, 1, 2, 16));
   // One span of one vector in each block.
   const auto check = [&](const std::vector<int32_t>& chosen, int32_t known, int64_t maps) {

@@ -95,7 +95,6 @@ TEST(StreamingLlm, ForecastIsBoundedHoweverLongTheContext) {
   const KvLayout layout = method->layout(shape, DType::BF16);
   EXPECT_EQ(method->most_kv_bytes(layout, 1 << 20, 64), method->most_kv_bytes(layout, 1000, 64));
   EXPECT_EQ(method->most_kv_bytes(layout, 50, 64), layout.bytes_for(50));
-  EXPECT_EQ(method->longest_context(shape), 0);
 }
 
 TEST(StreamingLlm, WorksWithoutSinksAndWithALayersOwnWindow) {

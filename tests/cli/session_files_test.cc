@@ -114,20 +114,34 @@ TEST(SessionFiles, ATextReadByAQuestionIsGoneOnWith) {
   EXPECT_EQ(o.err, "");
 }
 
+/// And what to do instead, which then serves.
 TEST(SessionFiles, ASessionThatIsOfNoUseIsToldOf) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text());
   const std::string session = program.folder().path() / "text.session";
-  const Program::Arguments run{"run", "-q", "--attention", "streamingllm:recent=400",
-                               "-f",  file, "-n",          "2"};
-  const auto with = [&](Program::Arguments more) {
-    more.insert(more.begin(), run.begin(), run.end());
-    return program.run(more);
-  };
-  ASSERT_EQ(with({"-p", "Where?", "--save", session}).err, "");
-  const Outcome o = with({"-p", "When?", "--load", session});
-  EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"warning: --load " + session, "streamingllm", "read anew", "-n 0"}));
+  for (const std::string method :
+       {"streamingllm:recent=400", "infllm:n_local=300", "h2o:budget=300", "citrus:chunk=128,k=128",
+        "snapkv:capacity=300", "pyramidkv:capacity=300", "tova:capacity=300"}) {
+    SCOPED_TRACE(method);
+    const auto with = [&](Program::Arguments more) {
+      more.insert(more.begin(), {"run", "-q", "--attention", method, "-f", file});
+      return program.run(more);
+    };
+    ASSERT_EQ(with({"-p", "Where?", "-n", "2", "--save", session}).err, "");
+    Outcome o = with({"-p", "When?", "-n", "2", "--load", session});
+    EXPECT_EQ(o.status, 0);
+    EXPECT_TRUE(has(o.err, {"warning: --load " + session + ": " + method, "read anew; "}));
+    const std::string advice = o.err.substr(o.err.find("read anew; "));
+    if (advice.find("saved without a question") != std::string::npos) {
+      ASSERT_EQ(with({"-n", "0", "--save", session}).err, "");
+    } else {
+      EXPECT_TRUE(has(advice, {"save with the question (-p)", "--attention dense"}));
+      ASSERT_EQ(with({"-p", "When?", "-n", "2", "--save", session}).err, "");
+    }
+    o = with({"-p", "When?", "-n", "2", "--load", session, "--json"});
+    EXPECT_EQ(o.err, "");
+    EXPECT_GT(o.json()["reused_tokens"].get<int64_t>(), 900);
+  }
 }
 
 TEST(SessionFiles, ASessionOfAnotherTextIsWarnedAbout) {
