@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -19,12 +20,14 @@
 #include "cli/build_id.h"
 #include "cli/command.h"
 #include "cli/usage_error.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
 
-int fail(const std::string& line) {
-  std::fprintf(stderr, "error: %s\n", line.c_str());
+/// The one place where errors leave the program; names in them may hold anything.
+int fail(const std::string& problem) {
+  std::fprintf(stderr, "error: %s\n", one_line(problem).c_str());
   return kExitUserError;
 }
 
@@ -58,10 +61,10 @@ int run_program(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   program.require_subcommand(0, 1);  // a folder or a text may be named as a second one
   const std::array commands = {
-      add_run_command(program),      add_perplexity_command(program), add_bench_command(program),
-      add_eval_command(program),     add_report_command(program),     add_inspect_command(program),
-      add_tokenize_command(program), add_methods_command(program),    add_models_command(program),
-      add_pull_command(program),     add_help_command(program),
+      add_run_command(program),     add_perplexity_command(program), add_bench_command(program),
+      add_eval_command(program),    add_report_command(program),     add_heads_command(program),
+      add_inspect_command(program), add_tokenize_command(program),   add_methods_command(program),
+      add_models_command(program),  add_pull_command(program),       add_help_command(program),
   };
   const std::span<const char* const> given(argv, static_cast<size_t>(argc));
   const std::string equals =
@@ -86,6 +89,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   using longhaul::fail;
   longhaul::occupy_closed_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` is an error, as on a full disk
   try {
     const int status = longhaul::run_program(argc, argv);
     const std::string problem = longhaul::output_problem();

@@ -11,21 +11,22 @@ namespace longhaul {
 
 class ProgressBar {
  public:
-  /// `verb`: "reading". Disabled bars draw nothing.
-  ProgressBar(std::string verb, bool enabled);
+  /// `verb`: "reading", `unit`: what is counted. Disabled bars draw nothing.
+  ProgressBar(std::string verb, bool enabled, std::string unit = "tokens");
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Tokens done of all; `note` stands at the end.
+  /// Units done of all; `note` stands at the end.
   void update(int64_t done, int64_t total, const std::string& note = "");
   /// Takes the line away.
   void clear();
 
  private:
-  std::string verb_;
+  std::string verb_, unit_;
   bool enabled_;
   bool shown_ = false;
+  double drawn_ = 0;  ///< when, in seconds of watch_
   Stopwatch watch_;
 };
 

@@ -81,9 +81,7 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session)
   } else if (!flags.quiet) {
     std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
   }
-  const bool cancelled =
-      !facts.reading.finished || (facts.replied && facts.reply.stop == StopReason::kCancelled);
-  return cancelled ? kExitCancelled : kExitOk;
+  return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
 int run(const RunFlags& flags) {

@@ -57,6 +57,8 @@ std::string run_report(const RunFacts& facts, const Session& session) {
     table.add({"first token", format_seconds(facts.first_token_seconds)});
     table.add({"reply", reply_line(facts)});
     if (facts.seed) table.add({"seed", std::to_string(*facts.seed)});
+  } else if (facts.reading.finished && facts.cancelled()) {
+    table.add({"reply", "none, cancelled"});
   }
   table.add({"KV", kv_line(session)});
   table.add({"memory", fmt::format("{} at most, weights ({}, mapped) included",
@@ -74,6 +76,8 @@ std::string turn_report(const RunFacts& facts, const Session& session) {
     line += fmt::format("first token {}, {:.1f} tokens/s, ",
                         format_seconds(facts.first_token_seconds), facts.reply.tokens_per_second());
     if (facts.seed) line += fmt::format("seed {}, ", *facts.seed);
+  } else if (facts.cancelled()) {
+    line += "cancelled, ";
   }
   return line + fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
 }
@@ -84,7 +88,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"text", facts.reply.text},
       {"tokens", facts.reply.tokens},
       {"stop_reason",
-       facts.replied ? name_of(facts.reply.stop) : (facts.reading.finished ? "none" : "cancelled")},
+       facts.cancelled() ? "cancelled" : (facts.replied ? name_of(facts.reply.stop) : "none")},
       {"prompt_tokens", facts.reading.tokens},
       {"reused_tokens", facts.reading.reused},
       {"read_tokens", facts.reading.read},

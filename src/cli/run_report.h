@@ -20,6 +20,8 @@ struct RunFacts {
   double session_load_seconds = 0;  ///< of --load
   size_t loaded_tokens = 0;         ///< in the session file of --load
   std::optional<uint64_t> seed;     ///< of tokens that are drawn; none at temperature 0
+
+  bool cancelled() const { return !reading.finished || reply.stop == StopReason::kCancelled; }
 };
 
 /// Aligned lines for standard error.

@@ -25,6 +25,7 @@ struct TokenizeFlags {
   std::string model = "nano";
   std::string text;
   std::string file;
+  bool text_given = false, file_given = false;  ///< an empty text is one, too
   bool special = false;
   bool bare = false;
   bool count = false;
@@ -53,19 +54,19 @@ std::string shown_piece(std::string_view piece) {
 }
 
 int run(const TokenizeFlags& flags) {
-  if (!flags.file.empty() && !flags.text.empty()) {
+  if (flags.file_given && flags.text_given) {
     user_error("longhaul tokenize: give TEXT or -f FILE, not both");
   }
-  if (flags.file.empty() && flags.text.empty()) {
+  if (!flags.file_given && !flags.text_given) {
     user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
   }
-  const std::string text = flags.file.empty() ? flags.text : read_document(flags.file);
+  const std::string text = flags.text_given ? flags.text : read_document(flags.file);
   const Checkpoint checkpoint = open_checkpoint(find_model(flags.model));
   const Tokenizer tokenizer = load_tokenizer(checkpoint);
   size_t replaced = 0;
   const auto ids = tokenizer.encode(
       text, {.add_special = !flags.bare, .parse_special = flags.special}, &replaced);
-  if (flags.file.empty()) warn_replaced("TEXT", replaced);
+  if (flags.text_given) warn_replaced("TEXT", replaced);
 
   if (flags.json) {
     std::vector<std::string> pieces;
@@ -93,14 +94,15 @@ int run(const TokenizeFlags& flags) {
 Command add_tokenize_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("tokenize", "A text's token ids and pieces");
   auto flags = std::make_shared<TokenizeFlags>();
-  app->add_option("text", flags->text, "The text")->type_name("TEXT");
+  const CLI::Option* text = app->add_option("text", flags->text, "The text")->type_name("TEXT");
   app->add_option("-m,--model", flags->model, "GGUF file, Hugging Face folder or name")
       ->type_name("MODEL")
       ->take_last()
       ->capture_default_str();
-  app->add_option("-f,--file", flags->file, "Take the text from a file, '-' for standard input")
-      ->type_name("FILE")
-      ->take_last();
+  const CLI::Option* file =
+      app->add_option("-f,--file", flags->file, "Take the text from a file, '-' for standard input")
+          ->type_name("FILE")
+          ->take_last();
   app->add_flag("--special", flags->special, "Recognise control tokens such as <|im_end|>");
   app->add_flag("--bare", flags->bare, "Add no BOS or EOS, whatever the model asks for");
   app->add_flag("--count", flags->count, "Only say how many there are");
@@ -109,7 +111,11 @@ Command add_tokenize_command(CLI::App& program) {
       "Examples:\n"
       "  longhaul tokenize -m smollm2 'Hello, world'\n"
       "  longhaul tokenize -m nano -f book.txt --count");
-  return {app, [flags] { return run(*flags); }};
+  return {app, [flags, text, file] {
+            flags->text_given = text->count() > 0;
+            flags->file_given = file->count() > 0;
+            return run(*flags);
+          }};
 }
 
 }  // namespace longhaul

@@ -11,11 +11,15 @@
 namespace longhaul {
 namespace {
 
-constexpr int kDefaultChunk = 1024;
+constexpr int kDefaultChunk = 1024;               // rows of a pass where nobody says
 constexpr int64_t kLogitRows = 128;               // rows whose logits exist at a time
 constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums stay in range
 
 }  // namespace
+
+int chunk_of(int asked, const AttentionMethod& method) {
+  return asked > 0 ? asked : std::max(kDefaultChunk, method.preferred_chunk());
+}
 
 Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
     : engine(std::move(e)), options(o), decoder(engine->model(), o.compute) {
@@ -25,7 +29,7 @@ Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
 
 void Session::State::reset() {
   method = options.attention.make(decoder.shape());
-  chunk = options.chunk > 0 ? options.chunk : std::max(kDefaultChunk, method->preferred_chunk());
+  chunk = chunk_of(options.chunk, *method);
   streams.clear();
   streams.push_back(make_store(*method));
   tokens.clear();
@@ -100,9 +104,26 @@ void Session::State::check_memory(const MemoryForecast& need, const std::string&
              format_bytes(limit), advice);
 }
 
-void Session::State::run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks) {
+bool Session::State::can_undo(const Pass& pass) const {
+  if (streams.size() > 1 || pass.discard) return false;
+  return tokens.empty() || method->can_rewind();
+}
+
+void Session::State::undo_pass() {
+  if (tokens.empty()) {
+    reset();
+  } else {
+    store().truncate(static_cast<int64_t>(tokens.size()));
+  }
+}
+
+bool Session::State::run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks) {
   const Pass& pass = forward.pass;
   const float* hidden = decoder.forward(forward, *method);
+  if (hidden == nullptr) {
+    undo_pass();
+    return false;
+  }
   const int64_t width = engine->model().config.hidden;
   const int64_t vocab = engine->model().config.vocab;
   if (hooks.all_logits && !pass.discard) {
@@ -119,18 +140,21 @@ void Session::State::run_pass(const ForwardPass& forward, bool last, const Prefi
   }
   method->retain_streams(streams, pass, last);
   if (!pass.discard) tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
+  return true;
 }
 
 /// What a pass that discards leaves behind is of use only together with the pass that keeps what
 /// was read next: a prompt is not cancelled between the two.
 bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
                                 std::span<const Pass> passes, const PrefillHooks& hooks) {
+  const auto total = static_cast<int64_t>(prompt.size());
+  const int layers = engine->model().config.layers;
+  const auto cancelled = [&] { return hooks.cancel != nullptr && hooks.cancel->requested(); };
   std::optional<KvStore> copy;
   Pass before;
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
-    const bool cancelled = hooks.cancel != nullptr && hooks.cancel->requested();
-    if (cancelled && !before.discard) return false;
+    if (cancelled() && !before.discard) return false;
     const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
                           before.begin + before.count == pass.begin;
     if (!reads_on) copy.reset();
@@ -138,15 +162,22 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
     if (pass.discard && !copy) copy = stream.fork();
     const auto part =
         prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-    run_pass({.tokens = part,
-              .position = begin + pass.begin,
-              .pass = pass,
-              .store = pass.discard ? &*copy : &stream,
-              .streams = streams},
-             i + 1 == passes.size(), hooks);
-    if (hooks.progress && !pass.discard) {
-      hooks.progress(pass.begin + pass.count, static_cast<int64_t>(prompt.size()));
-    }
+    const auto tell = [&](int done) {
+      if (!hooks.progress || pass.discard) return;
+      hooks.progress(pass.begin + pass.count * done / layers, total);
+    };
+    const auto go_on = [&](int done) {
+      tell(done);
+      return !cancelled() || before.discard || !can_undo(pass);
+    };
+    const ForwardPass forward{.tokens = part,
+                              .position = begin + pass.begin,
+                              .pass = pass,
+                              .store = pass.discard ? &*copy : &stream,
+                              .streams = streams,
+                              .go_on = go_on};
+    if (!run_pass(forward, i + 1 == passes.size(), hooks)) return false;
+    tell(layers);
     before = pass;
   }
   return true;

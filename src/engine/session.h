@@ -26,8 +26,12 @@ struct SessionOptions {
   size_t memory_limit = 0;  ///< bytes; 0: what the machine has free
 };
 
+/// Rows of a prefill pass: `asked`, or where that is 0 the method's choice or the engine's.
+int chunk_of(int asked, const AttentionMethod& method);
+
 struct PrefillHooks {
-  /// After every pass: tokens done of all tokens of this call.
+  /// After every layer of a pass: tokens done of all tokens of this call, the pass's own by the
+  /// share of the layers that are done.
   std::function<void(int64_t done, int64_t total)> progress;
   const CancelFlag* cancel = nullptr;
   /// Logits of every row of a pass, [rows, vocab], first row's index in the call (perplexity).
@@ -78,7 +82,8 @@ class Session {
   /// memory limit.
   void check_room(int64_t tokens, int64_t reply) const;
 
-  /// Reads tokens. Returns false when it was cancelled between passes (what was kept stays).
+  /// Reads tokens. Returns false when it was cancelled: the passes that are done stay, and the one
+  /// it was in is taken back, where the method cannot do that ended first.
   /// Throws UserError when they pass `context`, or the forecast passes the memory limit; nothing
   /// has changed then. Where a pass throws (a full disk), the session forgets everything.
   bool prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks = {});

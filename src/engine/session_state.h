@@ -28,7 +28,11 @@ struct Session::State {
   /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
   bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
                   const PrefillHooks& hooks);
-  void run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks);
+  /// False when it was given up half-way: nothing of it is left then.
+  bool run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks);
+  /// Whether a pass that has not reached all layers can be undone.
+  bool can_undo(const Pass& pass) const;
+  void undo_pass();
   /// Runs `passes`. What an exception leaves, some layers with a pass's rows and some without, is
   /// no context: everything is forgotten then.
   template <class Passes>

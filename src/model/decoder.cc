@@ -151,6 +151,7 @@ const float* Decoder::forward(const ForwardPass& pass, AttentionMethod& method) 
   s.rows = static_cast<int64_t>(pass.tokens.size());
   s.embed(pass.tokens);
   for (int layer = 0; layer < s.model.config.layers; ++layer) {
+    if (layer > 0 && pass.go_on && !pass.go_on(layer)) return nullptr;
     s.attention(layer, pass, method);
     s.feed_forward(s.model.layers[static_cast<size_t>(layer)]);
   }

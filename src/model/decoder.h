@@ -3,6 +3,7 @@
 // attention method runs.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -20,6 +21,8 @@ struct ForwardPass {
   Pass pass;
   KvStore* store = nullptr;    ///< the pass's stream, or a copy of it
   std::span<KvStore> streams;  ///< of the session
+  /// Asked between two layers, with how many are done: false gives the pass up.
+  std::function<bool(int layers)> go_on;
 };
 
 /// Sees the tasks of an attention call before they run.
@@ -40,7 +43,8 @@ class Decoder {
 
   /// Reads the pass's tokens at positions position, position + 1, ... Keys and values go where the
   /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, valid
-  /// until the next call.
+  /// until the next call; null where the pass was given up: some layers hold its rows then, others
+  /// do not.
   const float* forward(const ForwardPass& pass, AttentionMethod& method);
 
   /// Logits of hidden states: out [rows, vocab]. Applies the final norm.

@@ -13,8 +13,8 @@ using testing_support::Outcome;
 using testing_support::Program;
 
 TEST(Commands, HelpShowsAnExample) {
-  for (const char* command :
-       {"run", "perplexity", "bench", "inspect", "tokenize", "methods", "models", "pull"}) {
+  for (const char* command : {"run", "perplexity", "bench", "inspect", "tokenize", "methods",
+                              "heads", "models", "pull"}) {
     const Outcome o = Program().run({command, "--help"});
     EXPECT_EQ(o.status, 0);
     EXPECT_TRUE(has(o.out, {"Example", std::string("longhaul ") + command})) << o.out;
@@ -123,6 +123,7 @@ TEST(Commands, TokenizeGivesIdsAndPieces) {
   for (const auto& piece : json["pieces"]) joined += piece.get<std::string>();
   EXPECT_EQ(joined, "Hello, world");
   EXPECT_EQ(json["ids"].size(), json["count"].get<size_t>());
+  EXPECT_EQ(Program().run({"tokenize", "", "--count"}).out, "0\n") << "an empty text is a text";
   EXPECT_EQ(Program().run({"tokenize", "<|im_end|>", "--special", "--count"}).out, "1\n");
   EXPECT_TRUE(has(Program().run({"tokenize", "-f", "-"}, "a\nb\xff").out, {"'\\n'"}));
 }

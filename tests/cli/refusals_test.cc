@@ -1,8 +1,10 @@
 // Every bad flag and every bad input gets one line and exit status 2.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "cli/program.h"
+#include "format/safetensors_builder.h"
 
 namespace longhaul {
 namespace {
@@ -90,6 +92,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-f", "-", "-f", "-"}, "-f -", "once"},
         BadCall{{"run", "-m", "nanoo", "-p", "x"}, "'nanoo'", "nano"},
         BadCall{{"run", "-p", "one two three", "--ctx", "4"}, "--ctx 4", "tokens"},
+        BadCall{{"heads", "--lengths", "9"}, "--lengths", "64"},
+        BadCall{{"heads", "--least", "2"}, "--least: '2'", "1"},
+        BadCall{{"heads", "--save"}, "ltri.json", "there already"},
         BadCall{{"perplexity"}, "file", "longhaul perplexity --help"},
         BadCall{{"perplexity", "/no/such"}, "/no/such", "No such file"},
         BadCall{{"perplexity", "/etc/hostname", "--ctx", "1"}, "--ctx: '1'", "from 2"},
@@ -105,6 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"inspect"}, "model", "longhaul inspect --help"},
         BadCall{{"inspect", "/etc/hostname"}, "/etc/hostname", ""},
         BadCall{{"tokenize"}, "TEXT", "-f FILE"},
+        BadCall{{"tokenize", "", "-f", "b"}, "TEXT", "not both"},
         BadCall{{"tokenize", "a", "-f", "b"}, "TEXT", "not both"},
         BadCall{{"methods", "--jsno"}, "'--jsno'", "'--json'?"},
         BadCall{{"models", "extra"}, "unexpected argument 'extra'", "models"},
@@ -136,7 +142,15 @@ TEST(Refusals, FilesThatAreNoText) {
     const auto file = program.folder().write("other", begins + "more");
     EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x"}), {"other: this is", what}));
   }
+  // The length of a header may look like the mark of UTF-16.
+  for (const std::string& model : {testing_support::safetensors(R"({"w":{}})"),
+                                   std::string("\xff\xfe\0\0\0\0\0\0", 8) + R"({"w":{}})"}) {
+    const auto file = program.folder().write("a.safetensors", model);
+    EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x", "--raw"}),
+                        {"a.safetensors: this is a model, not text"}));
+  }
   EXPECT_TRUE(refused(program.run({"run", "-f", "/tmp", "-p", "x"}), {"/tmp", "folder"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", "", "-p", "x"}), {"name of a text is empty"}));
   EXPECT_TRUE(refused(program.run({"run", "-f", "/no/such", "-p", "x"}), {"/no/such"}));
 }
 
@@ -165,6 +179,39 @@ TEST(Refusals, DamagedModels) {
   EXPECT_TRUE(refused(program.run({"inspect", cut}), {"cut.gguf"}));
   EXPECT_TRUE(refused(program.run({"run", "-m", program.folder().path(), "-p", "x"}),
                       {program.folder().path().string(), "config.json"}));
+}
+
+TEST(Refusals, NamesAreMadeFitForALine) {
+  const Program::Arguments hostile[] = {{"run", "-m", "a\nb\x1b[31m", "-p", "x"},
+                                        {"run", "-f", "a\nb\x1b[31m", "-p", "x"},
+                                        {"inspect", "a\nb\x1b[31m"},
+                                        {"run", "-p", "x", "--load", "a\nb\x1b[31m"}};
+  for (const Program::Arguments& arguments : hostile) {
+    EXPECT_TRUE(refused(Program().run(arguments), {R"(a\x0ab\x1b[31m)"}));
+  }
+  EXPECT_TRUE(refused(Program().run({"inspect", "straße"}), {"straße"}));
+}
+
+TEST(Refusals, AModelWhoseChatTemplateIsUnknownIsNamed) {
+  namespace fs = std::filesystem;
+  Program program;
+  const fs::path model = program.folder().path() / "odd";
+  fs::create_directory(model);
+  for (const auto& entry : fs::directory_iterator(fs::path(LONGHAUL_MODELS) / "nano")) {
+    fs::create_symlink(entry.path(), model / entry.path().filename());
+  }
+  const fs::path config = model / "tokenizer_config.json";
+  fs::remove(config);
+  std::ofstream(config) << R"({"chat_template":"<start_of_turn>"})";
+  EXPECT_TRUE(refused(program.run({"run", "-m", model, "-p", "x"}),
+                      {model.string() + ": its chat template", "--chat-template NAME", "--raw"}));
+}
+
+TEST(Refusals, APipeIsNoModel) {
+  Program program;
+  const auto pipe = program.folder().path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(refused(program.run({"inspect", pipe}), {"pipe: neither a file nor a folder"}));
 }
 
 TEST(Refusals, AFileThatCannotBeSavedIsNamedBeforeAnythingIsRead) {

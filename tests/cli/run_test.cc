@@ -203,6 +203,45 @@ TEST(Run, WarnsBeyondTheTrainedLength) {
   EXPECT_EQ(able.err, "");
 }
 
+TEST(Run, WarnsWhereAMethodsOwnWindowPassesTheTrainedLength) {
+  std::string text;
+  for (int i = 0; i < 9; ++i) text += long_text();
+  const auto err = [&](const std::string& method, Program::Arguments more = {}) {
+    more.insert(more.begin(), {"run", "-f", "-", "-n", "0", "--attention", method});
+    more.insert(more.end(), {"--ctx", "10"});  // the warning is there before that is refused
+    return Program().run(more, text).err;
+  };
+  for (const std::string method :
+       {"streamingllm:recent=20000", "infllm:n_local=20000", "ltri:n_local=20000", "citrus:k=20000",
+        "lminfinite:limit=20000,local=20000", "h2o:budget=20000,positions=cache",
+        "ntk:context=9000,mode=fixed"}) {
+    EXPECT_TRUE(has(err(method), {"warning: ",
+                                  " tokens are more than the 8,192 that this model was "
+                                  "trained for: with " +
+                                      method + " attention expect",
+                                  "--attention streamingllm or ", "goes further"}));
+  }
+  EXPECT_TRUE(has(err("streamingllm:recent=8000"),
+                  {"warning: --attention streamingllm:recent=8000: rows see up to 9,028 tokens "
+                   "back, more than the 8,192 that this model was trained for"}));
+  EXPECT_FALSE(has(err("streamingllm:recent=8000", {"--chunk", "100"}), {"warning"}));
+  EXPECT_TRUE(has(err("lminfinite:limit=9000"), {"rows see up to 9,000 tokens back"}));
+  for (const char* method : {"streamingllm:recent=5000", "infllm:n_local=8192", "ntk",
+                             "h2o:budget=5000,positions=cache", "reattention"}) {
+    EXPECT_FALSE(has(err(method), {"warning"})) << method;
+  }
+}
+
+TEST(Run, AdvisesMethodsWhoseDefaultsFitTheTrainedLength) {
+  const std::string model = std::string(LONGHAUL_TEST_DATA) + "/tiny_models/qwen3";  // 512 tokens
+  const Outcome o = Program().run(
+      {"run", "-m", model, "--raw", "-f", "-", "-n", "0", "--ctx", "10"}, long_text());
+  EXPECT_TRUE(has(o.err, {"the 512 that this model was trained for", "--attention ntk goes"}));
+  for (const char* method : {"streamingllm", "lminfinite", "infllm", "ltri", "citrus"}) {
+    EXPECT_EQ(o.err.find(method), std::string::npos) << o.err;
+  }
+}
+
 TEST(Run, ControlCStopsTheReplyAndReports) {
   Program program;
   const Outcome o = program.run_and_interrupt(
@@ -210,6 +249,24 @@ TEST(Run, ControlCStopsTheReplyAndReports) {
       [&] { return !program.output_so_far().empty(); });
   EXPECT_EQ(o.status, 130);
   EXPECT_TRUE(has(o.err, {"cancelled", "tokens/s", "KV"}));
+}
+
+/// A prompt that is one pass, of seconds: neither lost until it is over nor taken for a reply.
+TEST(Run, ControlCStopsAPassHalfWay) {
+  Program program;
+  std::string text;
+  for (int i = 0; i < 4; ++i) text += long_text();
+  const auto file = program.folder().write("text.txt", text);
+  const auto half_a_second = [end = std::chrono::steady_clock::now() +
+                                    std::chrono::milliseconds(500)] {
+    return std::chrono::steady_clock::now() > end;
+  };
+  const Outcome o = program.run_and_interrupt(
+      {"run", "-f", file, "--chunk", "8192", "--isa", "generic", "--compute", "f32", "-t", "1"},
+      half_a_second);
+  EXPECT_EQ(o.status, 130) << o.err;
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(read_before_cancelled(o.err).first, 0) << o.err;
 }
 
 TEST(Run, ControlCStopsThePrompt) {

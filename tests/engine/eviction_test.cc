@@ -125,7 +125,7 @@ TEST_P(Eviction, ACancelledPromptThatDoesNotFitIsReadOn) {
   CancelFlag cancel;
   ASSERT_FALSE(session.prefill(tokens, testing_support::until_half_way(cancel)));
   const size_t read = session.tokens().size();
-  EXPECT_GE(2 * read, tokens.size());
+  EXPECT_GE(3 * read, tokens.size()) << "at most the pass in the middle is taken back";
   ASSERT_LT(read, tokens.size());
   ASSERT_TRUE(session.prefill(std::span<const int32_t>(tokens).subspan(read)));
   EXPECT_TRUE(std::ranges::equal(session.tokens(), tokens));

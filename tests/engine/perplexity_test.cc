@@ -167,7 +167,7 @@ TEST(Perplexity, AnInstructionIsReadButNotScored) {
   int64_t done = 0, total = 0;
   PerplexityHooks hooks;
   hooks.progress = [&](int64_t d, int64_t t, const PerplexityResult&) {
-    EXPECT_GT(d, done);
+    EXPECT_GE(d, done);  // each layer of a pass of a few tokens is told of
     done = d;
     total = t;
   };

@@ -11,7 +11,7 @@ namespace longhaul::LH_ISA {
 
 struct KeyBlock {
   const KeySegment* segment;
-  const Rotations* rotations;  ///< for segments with `rotate`
+  const Rotations* rotations;  ///< of the keys as they are packed; null: they stay as stored
   int64_t begin;               ///< first key of the block within the segment
   int count;                   ///< keys, at most kTileKeys
   int padded_keys;             ///< count rounded up to 32; the rest is zeros
@@ -22,13 +22,13 @@ struct KeyBlock {
 static inline KeyBlock block_from(const KeySegment& s, const Rotations* rotations, int64_t begin,
                                   int64_t end, int padded_dim) {
   const int count = end - begin < kTileKeys ? static_cast<int>(end - begin) : kTileKeys;
-  return {&s, rotations, begin, count, round_up(count, 32), padded_dim};
+  return {&s, s.rotate ? rotations : nullptr, begin, count, round_up(count, 32), padded_dim};
 }
 
 static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
   const KeySegment& s = *b.segment;
   load_row(s.rows, key_row(s.rows, stride, row_of(s, b.begin + i)), out);
-  if (s.rotate) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
+  if (b.rotations != nullptr) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
 }
 
 /// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim] unless null.
@@ -94,9 +94,8 @@ static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
         continue;
       }
       const int64_t at = b.begin + g + i;
-      key[i] = bf16_row(s.rows, key_row(s.rows, stride, row_of(s, at)), dim,
-                        s.rotate ? b.rotations : nullptr, s.rotate ? position_of(s, at) : 0,
-                        unpacked_rows + i * dim);
+      key[i] = bf16_row(s.rows, key_row(s.rows, stride, row_of(s, at)), dim, b.rotations,
+                        b.rotations != nullptr ? position_of(s, at) : 0, unpacked_rows + i * dim);
     }
     for (int t = 0; t < dim; t += 32) {
       __m512i in[16];

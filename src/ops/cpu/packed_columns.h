@@ -17,13 +17,10 @@ class PackedColumns {
 
   /// `unit` names keys [key_begin, key_begin + key_count) of its only segment, at most kColumnKeys.
   PackedColumns(const AttendUnit& unit, const Scratch& scratch)
-      : call_(*unit.call),
-        segment_(unit.segments[0]),
-        dim_(round_up(call_.head_dim, 32)),
-        s_(scratch) {
+      : dim_(round_up(unit.call->head_dim, 32)), s_(scratch) {
     const int64_t end = unit.key_begin + unit.key_count;
     for (int64_t begin = unit.key_begin; begin < end; begin += kTileKeys) {
-      blocks_[count_] = block_from(segment_, call_.rotations, begin, end, dim_);
+      blocks_[count_] = block_from(unit.segments[0], unit.call->rotations, begin, end, dim_);
       pack(blocks_[count_], keys_of(count_), nullptr, s_.unpacked_rows);
       ++count_;
     }
@@ -33,7 +30,8 @@ class PackedColumns {
   const KeyBlock& operator[](int b) const { return blocks_[b]; }
 
   void load_rows(const FlatRows& rows, int f) const {
-    const float* form = call_.queries[static_cast<size_t>(segment_.query)];
+    const AttendUnit& unit = rows.unit;
+    const float* form = unit.call->queries[static_cast<size_t>(unit.segments[0].query)];
     rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
   }
 
@@ -49,8 +47,6 @@ class PackedColumns {
  private:
   auto* keys_of(int b) const { return s_.keys + static_cast<int64_t>(b) * kTileKeys * dim_; }
 
-  const AttendCall& call_;
-  const KeySegment& segment_;
   int dim_, count_ = 0;
   KeyBlock blocks_[kColumnBlocks];
   const Scratch s_;

@@ -3,6 +3,7 @@
 // *.isa.cc only.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "ops/cpu/attention_kernels.h"
 
@@ -10,21 +11,22 @@ namespace longhaul::LH_ISA {
 
 static inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
-/// Hands out arrays one behind the other, each aligned to 64 bytes. Without memory it only counts.
+/// Hands out arrays one behind the other, each aligned to 64 bytes. Without memory it only counts,
+/// and the arrays are no memory either.
 class ScratchLayout {
  public:
-  explicit ScratchLayout(std::byte* memory) : memory_(memory) {}
+  explicit ScratchLayout(std::byte* memory) : address_(reinterpret_cast<uintptr_t>(memory)) {}
 
   template <class T>
   void take(T*& array, size_t count) {
-    array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
+    array = reinterpret_cast<T*>(address_ + bytes_);
     bytes_ += (count * sizeof(T) + 63) / 64 * 64;
   }
 
   size_t bytes() const { return bytes_; }
 
  private:
-  std::byte* memory_;
+  uintptr_t address_;
   size_t bytes_ = 0;
 };
 

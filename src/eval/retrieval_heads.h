@@ -1,0 +1,83 @@
+#pragma once
+// Retrieval heads: the query heads that look at what the reply copies from the text (Wu et al.,
+// arXiv:2404.15574; Ltri-LLM, arXiv:2412.04757, chooses its heads by them). For every generated
+// token a head gains 1 / (tokens of the answer in the text) when the key that the newest row
+// attends to most holds that very token, inside the answer.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/cancel.h"
+#include "engine/session.h"
+#include "eval/data.h"
+#include "tokenizer/chat_template.h"
+
+namespace longhaul {
+
+/// [layer][query head], from 0 to (generated tokens) / (tokens of the answer)
+using HeadScores = std::vector<std::vector<double>>;
+
+/// The key that each query head of a decoded token attends to most; for Session::observe of a dense
+/// session. In layers with a sliding window of the model's own, of the keys in it.
+class StrongestKeys {
+ public:
+  explicit StrongestKeys(const ModelShape& shape);
+
+  void observe(const LayerStep& step);
+  /// Of the last decoded token: its place in the context.
+  int32_t at(int layer, int head) const {
+    return keys_[static_cast<size_t>(layer * heads_ + head)];
+  }
+
+ private:
+  int heads_;
+  std::vector<int32_t> keys_;  ///< [layers, heads]
+  Buffer<float> rotated_;
+};
+
+/// What the heads gain by one reply.
+class CopyScore {
+ public:
+  /// `answer`: places of the answer's tokens in the prompt, ascending, at least one.
+  CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer, int layers,
+            int heads);
+
+  /// `token` was generated from the row whose strongest keys these are.
+  void add(const StrongestKeys& strongest, int32_t token);
+  void add(int layer, int head, int64_t strongest, int32_t token);
+
+  const HeadScores& scores() const { return scores_; }
+
+ private:
+  std::span<const int32_t> prompt_;
+  std::span<const int64_t> answer_;
+  HeadScores scores_;
+};
+
+struct HeadSearch {
+  std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply
+  int samples = 10;              ///< of every length: facts at as many depths of books
+  uint64_t seed = 1;
+  SessionOptions session;            ///< its method is dense
+  std::optional<ChatTemplate> chat;  ///< without one, prompts end with the reply's first words
+  std::function<void(int done, int total)> progress;
+  const CancelFlag* cancel = nullptr;
+};
+
+struct FoundHeads {
+  HeadScores scores;  ///< mean over the replies that count
+  int asked = 0;
+  int counted = 0;  ///< of them, with more than half of the answer's words in the reply
+  bool finished = false;
+};
+
+/// Asks the task `fact` at every length. Throws UserError where a length is too short for it.
+FoundHeads find_retrieval_heads(const std::shared_ptr<const Engine>& engine, const EvalData& data,
+                                const HeadSearch& search);
+
+}  // namespace longhaul
