@@ -200,7 +200,8 @@ class AttentionMethod {
   virtual bool keeps_replies() const { return false; }
 
   /// True when rows [0, n) of the store can be used again for another continuation after
-  /// truncate(n): nothing was forgotten and nothing depends on what came later.
+  /// truncate(n): nothing was forgotten and nothing depends on what came later. Asked between two
+  /// layers as well: a pass that is cancelled there is taken back so.
   virtual bool can_rewind() const { return false; }
 
   /// State beyond the store, for session files, which may be hostile: restore() checks what it

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/table.h"
 #include "report/cut_texts.h"
+#include "report/method_text.h"
 
 namespace longhaul {
 namespace {
@@ -43,10 +44,38 @@ std::vector<std::string> row_of(const Metric& metric, const Cell& cell, const st
           failures_of(cell)};
 }
 
+constexpr size_t kWidestMethod = 48;
+
+/// Methods as the tables name them: by all their options, or where these are many by a number that
+/// a line below the tables explains.
+class MethodColumn {
+ public:
+  explicit MethodColumn(const Results& results) {
+    int numbered = 0;
+    for (const auto& series : results.series()) {
+      const std::string& method = series.method;
+      if (method.size() <= kWidestMethod) {
+        names_.push_back(method);
+        continue;
+      }
+      names_.push_back(fmt::format("{} [{}]", method_name(method), ++numbered));
+      legend_ += fmt::format("[{}] {}\n", numbered, method);
+    }
+  }
+
+  const std::string& operator[](size_t series) const { return names_[series]; }
+  std::string legend() const { return legend_.empty() ? "" : "\n" + legend_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::string legend_;
+};
+
 }  // namespace
 
 std::string eval_text(const Results& results) {
   using enum Table::Align;
+  const MethodColumn methods(results);
   std::string text;
   for (size_t v = 0; v < results.variants().size(); ++v) {
     const TaskVariant& variant = results.variants()[v];
@@ -57,7 +86,7 @@ std::string eval_text(const Results& results) {
       for (size_t s = 0; s < results.series().size(); ++s) {
         const Cell* cell = results.cell(v, length, s);
         if (cell == nullptr) continue;
-        table.add(row_of(variant.metric, *cell, results.series()[s].method, length));
+        table.add(row_of(variant.metric, *cell, methods[s], length));
       }
     }
     text += fmt::format("{}{} ({})\n", text.empty() ? "" : "\n", variant.label, variant.rule);
@@ -65,7 +94,7 @@ std::string eval_text(const Results& results) {
     if (const std::string cut = cut_text(results, v); !cut.empty()) text += "cut: " + cut + "\n";
     text += table.text("  ");
   }
-  return text;
+  return text + methods.legend();
 }
 
 nlohmann::ordered_json eval_json(const Results& results) {

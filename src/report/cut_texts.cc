@@ -30,8 +30,7 @@ std::string cut_text(const Results& results, size_t variant) {
   const std::string least = with_commas(*taken.begin()), most = with_commas(*taken.rbegin());
   return fmt::format(
       "{} of {} samples {} cut to {} tokens, reply included: the middle of the text, {} tokens, "
-      "was "
-      "taken out.",
+      "was taken out.",
       cut.size(), samples.size(), cut.size() == 1 ? "was" : "were", fmt::join(limits, " or "),
       least == most ? least : least + " to " + most);
 }

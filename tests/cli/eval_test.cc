@@ -25,6 +25,19 @@ TEST(Eval, ListsTasksWithRuleAndSource) {
   EXPECT_TRUE(has(Program().run({"eval", "--help"}).out, {"Example", "--opening", "--controls"}));
 }
 
+TEST(Eval, ManyOptionsStandBelowTheTable) {
+  const std::string method = "infllm:block=8,cached=9,chunk=64,n_init=4,n_local=100,topk=8";
+  const Outcome o = Program().run(
+      {"eval", "magic", "--lengths", "300", "-n", "1", "--attention", "dense," + method});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.out, {"  infllm [1] ", "\n\n[1] " + method + "\n"}));
+  for (std::string_view rest = o.out; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size() - 1);
+    EXPECT_LE(end, 100u) << rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+  }
+}
+
 TEST(Eval, TellsScoreIntervalAndCosts) {
   Program program;
   const std::string out = program.folder().path() / "run";
