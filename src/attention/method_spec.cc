@@ -178,7 +178,7 @@ void MethodSpec::check_part(const OptionInfo& option) const {
     inner->for_profile(*profile_prefix_);
   } catch (const UserError& error) {
     if (!by_profile) throw;
-    user_error("{}{}.json: {}", *profile_prefix_, info_->name, error.what());
+    user_error("{}: {}", profile_path(*profile_prefix_, info_->name).string(), error.what());
   }
 }
 

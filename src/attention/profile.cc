@@ -40,10 +40,14 @@ std::map<std::string, std::string> read_options(const std::filesystem::path& pat
 
 }  // namespace
 
+std::filesystem::path profile_path(const std::string& prefix, std::string_view method) {
+  return prefix + std::string(method) + ".json";
+}
+
 std::map<std::string, std::string> read_profile(const std::string& prefix,
                                                 std::string_view method) {
   if (prefix.empty()) return {};
-  const std::filesystem::path path = prefix + std::string(method) + ".json";
+  const std::filesystem::path path = profile_path(prefix, method);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return {};
   try {

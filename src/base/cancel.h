@@ -15,4 +15,7 @@ class CancelFlag {
   std::atomic<bool> requested_{false};
 };
 
+/// Work that nobody can cancel has no flag.
+inline bool requested(const CancelFlag* flag) { return flag != nullptr && flag->requested(); }
+
 }  // namespace longhaul

@@ -14,8 +14,6 @@ namespace {
 constexpr int64_t kWarmUpTokens = 64;
 constexpr int32_t kDecodedToken = 11;  // any will do; the peers' scripts feed this one too
 
-bool requested(const CancelFlag* cancel) { return cancel != nullptr && cancel->requested(); }
-
 int32_t greedy(const Session& session) {
   return Sampler(SamplerOptions{}).sample(session.logits(), {});
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 
 #include "base/units.h"
@@ -13,8 +12,6 @@
 
 namespace longhaul {
 namespace {
-
-constexpr double kBetweenLines = 0.1;  // seconds
 
 size_t terminal_width() {
   winsize size{};
@@ -33,8 +30,6 @@ std::string_view short_name(std::string_view method, const EvalProgress& progres
 
 }  // namespace
 
-EvalBar::EvalBar(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) == 1) {}
-
 std::string progress_text(const EvalProgress& progress, double left) {
   std::string text =
       fmt::format("{} / {} answers", with_commas(progress.done), with_commas(progress.total));
@@ -50,23 +45,9 @@ std::string progress_text(const EvalProgress& progress, double left) {
 }
 
 void EvalBar::update(const EvalProgress& progress) {
-  if (!enabled_) return;
-  const double now = watch_.seconds();
-  if (shown_ && now - drawn_ < kBetweenLines && progress.done < progress.total) return;
-  std::string line = progress_text(progress, seconds_left(progress, now));
-  const size_t width = terminal_width() - 1;
-  if (line.size() > width) line = line.substr(0, width);
-  std::fputs(("\r" + line + "\x1b[K").c_str(), stderr);
-  std::fflush(stderr);
-  shown_ = true;
-  drawn_ = now;
-}
-
-void EvalBar::clear() {
-  if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
-  shown_ = false;
+  if (!line_.enabled() || !line_.due(progress.done >= progress.total)) return;
+  const std::string text = progress_text(progress, seconds_left(progress, line_.seconds()));
+  line_.draw(text.substr(0, terminal_width() - 1));
 }
 
 }  // namespace longhaul

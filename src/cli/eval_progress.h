@@ -1,25 +1,20 @@
 #pragma once
-// One line on standard error that tells how far a run is.
+// How far a run of `longhaul eval` is.
 
-#include "base/clock.h"
+#include "cli/status_line.h"
 #include "eval/runner.h"
 
 namespace longhaul {
 
 class EvalBar {
  public:
-  explicit EvalBar(bool enabled);
-  ~EvalBar() { clear(); }
-  EvalBar(const EvalBar&) = delete;
-  EvalBar& operator=(const EvalBar&) = delete;
+  explicit EvalBar(bool enabled) : line_(enabled) {}
 
   void update(const EvalProgress& progress);
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
-  bool enabled_, shown_ = false;
-  Stopwatch watch_;
-  double drawn_ = 0;  ///< second of the last line
+  StatusLine line_;
 };
 
 /// "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". `left` below 0: not known.

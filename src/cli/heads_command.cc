@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "attention/profile.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -78,8 +79,8 @@ HeadSearch HeadsFlags::search(const Engine& engine) const {
 class Profiles {
  public:
   explicit Profiles(const ModelShape& shape)
-      : ltri_(shape.profile_prefix + "ltri.json"),
-        duo_(shape.profile_prefix + "duo.json"),
+      : ltri_(profile_path(shape.profile_prefix, "ltri")),
+        duo_(profile_path(shape.profile_prefix, "duo")),
         gates_(shape.profile_prefix + "duo_gates.tsv") {
     for (const std::filesystem::path& file : {ltri_, duo_, gates_}) {
       std::error_code ignored;
@@ -123,8 +124,8 @@ void print_heads(const FoundHeads& found, std::span<const RetrievalHead> heads,
   fmt::print("--attention ltri:heads={}\n", ltri_heads(heads));
 }
 
-void print_heads_json(const FoundHeads& found, const HeadSearch& search, const HeadsFlags& flags) {
-  const std::vector<RetrievalHead> heads = retrieval_heads(found.scores, flags.least);
+void print_heads_json(const FoundHeads& found, std::span<const RetrievalHead> heads,
+                      const HeadSearch& search, const HeadsFlags& flags) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const RetrievalHead& h : heads) {
     list.push_back({{"layer", h.layer}, {"head", h.head}, {"score", h.score}});
@@ -156,7 +157,7 @@ int run(const HeadsFlags& flags) {
   bar.clear();
   if (!found.finished) return kExitCancelled;
   const std::vector<RetrievalHead> heads = retrieval_heads(found.scores, flags.least);
-  if (flags.json) print_heads_json(found, search, flags);
+  if (flags.json) print_heads_json(found, heads, search, flags);
   if (heads.empty()) {
     user_error("{}: no head scores {} or more: {} of {} facts were found; see --least, --samples",
                engine->checkpoint().path().string(), flags.least, found.counted, found.asked);

@@ -12,8 +12,6 @@ double rate(int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-bool requested(const CancelFlag* cancel) { return cancel != nullptr && cancel->requested(); }
-
 /// Where a reply's text goes: through the stop strings to the result and the caller.
 class TextSink {
  public:

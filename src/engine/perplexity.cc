@@ -58,7 +58,7 @@ std::optional<double> score_window(Session& session, std::span<const int32_t> to
   for (int64_t read = in_prompt; plan.prefill > 0; ++read) {
     scorer(read - 1, 1, session.logits().data());
     if (read == length) break;
-    if (hooks.cancel != nullptr && hooks.cancel->requested()) return {};
+    if (requested(hooks.cancel)) return {};
     session.decode(text[static_cast<size_t>(read)]);
     if (hooks.progress) hooks.progress(read + 1 + std::ssize(plan.instruction), total, {});
   }

@@ -149,12 +149,11 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
                                 std::span<const Pass> passes, const PrefillHooks& hooks) {
   const auto total = static_cast<int64_t>(prompt.size());
   const int layers = engine->model().config.layers;
-  const auto cancelled = [&] { return hooks.cancel != nullptr && hooks.cancel->requested(); };
   std::optional<KvStore> copy;
   Pass before;
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
-    if (cancelled() && !before.discard) return false;
+    if (requested(hooks.cancel) && !before.discard) return false;
     const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
                           before.begin + before.count == pass.begin;
     if (!reads_on) copy.reset();
@@ -168,7 +167,7 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
     };
     const auto go_on = [&](int done) {
       tell(done);
-      return !cancelled() || before.discard || !can_undo(pass);
+      return !requested(hooks.cancel) || before.discard || !can_undo(pass);
     };
     const ForwardPass forward{.tokens = part,
                               .position = begin + pass.begin,

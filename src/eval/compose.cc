@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "text/utf8.h"
+
 namespace longhaul {
 namespace {
 
@@ -16,16 +18,11 @@ std::string user_text(const Sample& sample) {
   return sample.context + sample.separator + sample.question;
 }
 
-std::string_view without_end_blanks(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \n");
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
 /// The opening behind a bare prompt. Published prompts hold their cue once: one that the question
 /// ends with is not put there again.
 void open_bare(std::string& text, const Sample& sample) {
-  const std::string_view cue = without_end_blanks(sample.opening);
-  if (cue.empty() || without_end_blanks(text).ends_with(cue)) return;
+  const std::string_view cue = trim_back(sample.opening);
+  if (cue.empty() || trim_back(text).ends_with(cue)) return;
   const bool apart = !text.empty() && text.back() != ' ' && text.back() != '\n' &&
                      !sample.opening.starts_with(' ');
   text += (apart ? sample.before_opening : "") + sample.opening;
@@ -105,6 +102,10 @@ std::optional<std::vector<int32_t>> PromptComposer::opened_tokens(
   const std::vector<int32_t> rest = tokenizer_.encode(end, false);
   tokens.insert(tokens.end(), rest.begin(), rest.end());
   return tokens;
+}
+
+int64_t PromptComposer::most_tokens(const Sample& sample) const {
+  return static_cast<int64_t>(compose(sample, !sample.opening.empty()).tokens.size());
 }
 
 ComposedPrompt PromptComposer::opened(const Sample& sample, const ComposedPrompt& unopened) const {

@@ -30,6 +30,9 @@ class PromptComposer {
   /// when it is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
+  /// Tokens of the longer of a sample's forms: with its opening, where it has one.
+  int64_t most_tokens(const Sample& sample) const;
+
   /// compose(sample, true) from compose(sample, false): what stands before the template's last
   /// control token, where tokens never run across, is not tokenized again.
   ComposedPrompt opened(const Sample& sample, const ComposedPrompt& unopened) const;

@@ -21,9 +21,9 @@ struct Contender {
 };
 
 /// The settings with each method as this model's profiles make it, and with lengths where none were
-/// given. UserError: a method that is
-/// given twice, or that could not even read a prompt of the shortest length (of a few tokens, where
-/// every task has lengths of its own). What it refuses of longer ones is told in their records.
+/// given. UserError: a method that is given twice, or that could not even read a prompt of the
+/// shortest length (of a few tokens, where every task has lengths of its own). What it refuses of
+/// longer ones is told in their records.
 EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
                        std::span<const PlannedTask> tasks);
 

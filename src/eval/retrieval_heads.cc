@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "engine/sampler.h"
+#include "engine/generate.h"
 #include "eval/answer_recall.h"
 #include "eval/compose.h"
 #include "eval/scorers.h"
@@ -54,50 +54,31 @@ class HeadFinder {
     request.samples = search_.samples;
     request.seed = search_.seed;
     request.data = &data;
-    request.prompt_tokens = [this](const Sample& sample) {
-      return static_cast<int64_t>(composer_.compose(sample, true).tokens.size());
-    };
+    request.prompt_tokens = [this](const Sample& sample) { return composer_.most_tokens(sample); };
     return eval_task("fact").make(request);
   }
 
   /// False when it was cancelled.
   bool ask(const Sample& sample) {
-    const Tokenizer& tokenizer = engine_->tokenizer();
     const ComposedPrompt prompt = composer_.compose(sample, opening_);
-    const std::vector<int64_t> answer = answer_tokens(tokenizer, prompt, sample.answers);
+    const auto answer = answer_tokens(engine_->tokenizer(), prompt, sample.answers);
     if (answer.empty()) return true;
     StrongestKeys strongest(engine_->model().shape);
-    CopyScore score(prompt.tokens, answer, engine_->model().config.layers,
-                    engine_->model().config.heads);
     Session session(engine_, search_.session);
     session.observe([&](const LayerStep& step, auto) { strongest.observe(step); });
     // The prompt's last token is read as generated ones are: it is the first that looks.
     const auto tokens = std::span<const int32_t>(prompt.tokens);
     if (!session.prefill(tokens.first(tokens.size() - 1), {.cancel = search_.cancel})) return false;
     session.decode(tokens.back());
-    std::vector<int32_t> reply;
-    Sampler greedy({.temperature = 0});
-    for (;;) {
-      if (search_.cancel != nullptr && search_.cancel->requested()) return false;
-      const int32_t token = greedy.sample(session.logits(), session.tokens());
-      if (tokenizer.end_of_generation(token)) break;
-      score.add(strongest, token);
-      reply.push_back(token);
-      const bool ends = tokenizer.decode({&reply.back(), 1}).find('\n') != std::string::npos;
-      if (ends || std::ssize(reply) == sample.max_tokens) break;
-      session.decode(token);
-    }
-    if (needle_words_score(sample.answers.front(), tokenizer.decode(reply)) > kRight) {
-      add(score.scores());
-    }
-    return true;
-  }
-
-  void add(const HeadScores& scores) {
+    const Reply reply = generate(session, {.sampler = {.temperature = 0},
+                                           .max_tokens = sample.max_tokens,
+                                           .stop = {"\n"},
+                                           .cancel = search_.cancel});
+    if (reply.stop == StopReason::kCancelled) return false;
+    if (needle_words_score(sample.answers.front(), reply.text) <= kRight) return true;
     ++found_.counted;
-    for (size_t l = 0; l < scores.size(); ++l) {
-      for (size_t h = 0; h < scores[l].size(); ++h) found_.scores[l][h] += scores[l][h];
-    }
+    CopyScore(prompt.tokens, answer).add(strongest, reply.tokens, found_.scores);
+    return true;
   }
 
   std::shared_ptr<const Engine> engine_;
@@ -110,18 +91,18 @@ class HeadFinder {
 }  // namespace
 
 StrongestKeys::StrongestKeys(const ModelShape& shape)
-    : heads_(shape.heads), keys_(static_cast<size_t>(shape.layers * shape.heads), -1) {}
+    : layers_(shape.layers), heads_(shape.heads) {}
 
 void StrongestKeys::observe(const LayerStep& step) {
-  if (step.rows != 1) return;
+  if (!step.decoding) return;
   const Rotations& rotations = step.workspace->rotations.fill(step.shape->rope, step.begin, 1);
   TopKeysCall call;
   call.queries = step.rotated(step.q, heads_, rotations, step.begin, rotated_);
   call.heads = heads_;
   call.head_dim = step.shape->head_dim;
-  call.keys = keys_.data() + static_cast<int64_t>(step.layer) * heads_;
+  if (step.layer == 0) keys_.resize(keys_.size() + static_cast<size_t>(layers_ * heads_), -1);
+  call.keys = &keys_[keys_.size() - static_cast<size_t>((layers_ - step.layer) * heads_)];
   std::vector<TopKeysTask> tasks;
-  std::vector<int64_t> begins;
   const int64_t window = step.shape->own_window(step.layer);
   for (int head = 0; head < step.kv_heads; ++head) {
     const KeySegment all = step.all_keys(head);
@@ -141,25 +122,26 @@ void StrongestKeys::observe(const LayerStep& step) {
   }
 }
 
-CopyScore::CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer, int layers,
-                     int heads)
-    : prompt_(prompt), answer_(answer), scores_(zeros(layers, heads)) {
+CopyScore::CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer)
+    : prompt_(prompt), answer_(answer) {
   LH_ASSERT(!answer.empty());
 }
 
-void CopyScore::add(const StrongestKeys& strongest, int32_t token) {
-  for (int layer = 0; layer < std::ssize(scores_); ++layer) {
-    for (int head = 0; head < std::ssize(scores_[0]); ++head) {
-      add(layer, head, strongest.at(layer, head), token);
-    }
-  }
+double CopyScore::of(int64_t strongest, int32_t token) const {
+  const bool copied = std::ranges::binary_search(answer_, strongest) &&
+                      prompt_[static_cast<size_t>(strongest)] == token;
+  return copied ? 1.0 / static_cast<double>(answer_.size()) : 0;
 }
 
-void CopyScore::add(int layer, int head, int64_t strongest, int32_t token) {
-  if (!std::ranges::binary_search(answer_, strongest)) return;
-  if (prompt_[static_cast<size_t>(strongest)] != token) return;
-  scores_[static_cast<size_t>(layer)][static_cast<size_t>(head)] +=
-      1.0 / static_cast<double>(answer_.size());
+void CopyScore::add(const StrongestKeys& strongest, std::span<const int32_t> reply,
+                    HeadScores& scores) const {
+  for (size_t row = 0; row < reply.size(); ++row) {
+    for (size_t layer = 0; layer < scores.size(); ++layer) {
+      for (size_t head = 0; head < scores[layer].size(); ++head) {
+        scores[layer][head] += of(strongest.at(row, layer, head), reply[row]);
+      }
+    }
+  }
 }
 
 FoundHeads find_retrieval_heads(const std::shared_ptr<const Engine>& engine, const EvalData& data,

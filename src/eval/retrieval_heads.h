@@ -22,41 +22,40 @@ namespace longhaul {
 /// [layer][query head], from 0 to (generated tokens) / (tokens of the answer)
 using HeadScores = std::vector<std::vector<double>>;
 
-/// The key that each query head of a decoded token attends to most; for Session::observe of a dense
-/// session. In layers with a sliding window of the model's own, of the keys in it.
+/// The keys that each query head of the decoded tokens attends to most; for Session::observe of a
+/// dense session. In layers with a sliding window of the model's own, of the keys in it.
 class StrongestKeys {
  public:
   explicit StrongestKeys(const ModelShape& shape);
 
   void observe(const LayerStep& step);
-  /// Of the last decoded token: its place in the context.
-  int32_t at(int layer, int head) const {
-    return keys_[static_cast<size_t>(layer * heads_ + head)];
+  /// Of the decoded token `row`, the first of them 0: its place in the context.
+  int32_t at(size_t row, size_t layer, size_t head) const {
+    const auto layers = static_cast<size_t>(layers_), heads = static_cast<size_t>(heads_);
+    return keys_[(row * layers + layer) * heads + head];
   }
 
  private:
-  int heads_;
-  std::vector<int32_t> keys_;  ///< [layers, heads]
+  int layers_, heads_;
+  std::vector<int32_t> keys_;  ///< [decoded tokens, layers, heads]
   Buffer<float> rotated_;
 };
 
-/// What the heads gain by one reply.
+/// What a head gains by what it looked at.
 class CopyScore {
  public:
   /// `answer`: places of the answer's tokens in the prompt, ascending, at least one.
-  CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer, int layers,
-            int heads);
+  CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer);
 
-  /// `token` was generated from the row whose strongest keys these are.
-  void add(const StrongestKeys& strongest, int32_t token);
-  void add(int layer, int head, int64_t strongest, int32_t token);
-
-  const HeadScores& scores() const { return scores_; }
+  /// By a row that looked at `strongest` most when `token` was generated from it.
+  double of(int64_t strongest, int32_t token) const;
+  /// By a whole reply, whose token i was generated from the decoded token i.
+  void add(const StrongestKeys& strongest, std::span<const int32_t> reply,
+           HeadScores& scores) const;
 
  private:
   std::span<const int32_t> prompt_;
   std::span<const int64_t> answer_;
-  HeadScores scores_;
 };
 
 struct HeadSearch {

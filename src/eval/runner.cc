@@ -60,9 +60,7 @@ class Run {
   double busy_seconds() const { return in_work_seconds_ - queue_.waited_seconds(); }
 
  private:
-  bool stopped() const {
-    return failed_ || (hooks_.cancel != nullptr && hooks_.cancel->requested());
-  }
+  bool stopped() const { return failed_ || requested(hooks_.cancel); }
   void warn_of_unopened() const;
   void ask_all(const QueuedSample& queued);
   void ask_one_way(const QueuedSample& queued, Record cell, SharedWork& shared);

@@ -40,10 +40,7 @@ std::vector<Sample> SampleQueue::make(const PlannedTask& task, int64_t length, i
   request.samples = samples;
   request.seed = settings_.seed;
   request.data = &data_;
-  request.prompt_tokens = [this](const Sample& sample) {
-    const bool opening = !sample.opening.empty();
-    return static_cast<int64_t>(composer_.compose(sample, opening).tokens.size());
-  };
+  request.prompt_tokens = [this](const Sample& sample) { return composer_.most_tokens(sample); };
   std::vector<Sample> made = task.make(request);
   for (const Sample& sample : made) {
     if (!sample.perplexity) check_scorable(sample);

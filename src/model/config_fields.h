@@ -8,13 +8,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "format/hf_folder.h"
 #include "text/printable.h"
 
 namespace longhaul {
 
 class ConfigFields {
  public:
-  /// `object` must outlive this.
+  /// A model's config.json; the documents must outlive this, as `object` must.
+  explicit ConfigFields(const HfDocuments& documents)
+      : ConfigFields((documents.folder / "config.json").string(), documents.config) {}
   ConfigFields(std::string file, const nlohmann::json& object)
       : file_(std::move(file)), object_(object) {}
 

@@ -17,9 +17,7 @@ using nlohmann::json;
 
 class Reader {
  public:
-  explicit Reader(const Checkpoint& checkpoint)
-      : fields_((checkpoint.hf().folder / "config.json").string(), checkpoint.hf().config),
-        file_(fields_.file()) {}
+  explicit Reader(const Checkpoint& checkpoint) : fields_(checkpoint.hf()), file_(fields_.file()) {}
 
   ModelConfig read() {
     ModelConfig c;

@@ -1,8 +1,7 @@
 #include "model/config_keys.h"
 
-#include <nlohmann/json.hpp>
-
 #include "format/checkpoint.h"
+#include "model/config_fields.h"
 
 namespace longhaul {
 namespace {
@@ -33,20 +32,16 @@ ConfigKeys gguf_keys(const Checkpoint& checkpoint) {
   return k;
 }
 
-ConfigKeys hugging_face_keys(const HfDocuments& documents) {
-  const auto has = [&](const char* key) {
-    const auto found = documents.config.find(key);
-    return found != documents.config.end() && !found->is_null();
-  };
+ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   ConfigKeys k;
-  k.file = (documents.folder / "config.json").string();
+  k.file = fields.file();
   k.layers = "num_hidden_layers";
   k.hidden = "hidden_size";
   k.ffn = "intermediate_size";
   k.vocab = "vocab_size";
   k.heads = "num_attention_heads";
-  k.kv_heads = has("num_key_value_heads") ? "num_key_value_heads" : k.heads;
-  k.head_dim = has("head_dim") ? "head_dim" : k.hidden + " / " + k.heads;
+  k.kv_heads = fields.has("num_key_value_heads") ? "num_key_value_heads" : k.heads;
+  k.head_dim = fields.has("head_dim") ? "head_dim" : k.hidden + " / " + k.heads;
   k.norm_eps = "rms_norm_eps";
   k.rotary_dim = k.head_dim + " * partial_rotary_factor";
   k.rope_base = "rope_theta";
@@ -59,8 +54,9 @@ ConfigKeys hugging_face_keys(const HfDocuments& documents) {
 }  // namespace
 
 ConfigKeys config_keys(const Checkpoint& checkpoint) {
-  return checkpoint.format() == CheckpointFormat::kGguf ? gguf_keys(checkpoint)
-                                                        : hugging_face_keys(checkpoint.hf());
+  return checkpoint.format() == CheckpointFormat::kGguf
+             ? gguf_keys(checkpoint)
+             : hugging_face_keys(ConfigFields(checkpoint.hf()));
 }
 
 }  // namespace longhaul

@@ -62,10 +62,9 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
 void refuse_other_arithmetic(const Checkpoint& checkpoint, const ModelConfig& config) {
   if (checkpoint.format() == CheckpointFormat::kGguf) {
     check_gguf(checkpoint.gguf(), config);
-    return;
+  } else {
+    check_hugging_face(ConfigFields(checkpoint.hf()), config);
   }
-  const HfDocuments& hf = checkpoint.hf();
-  check_hugging_face({(hf.folder / "config.json").string(), hf.config}, config);
 }
 
 }  // namespace longhaul

@@ -1,29 +1,55 @@
 #include "text/json_text.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "text/printable.h"
 
 namespace longhaul {
+namespace {
 
-nlohmann::json parse_json(std::string_view text, int deepest) {
+using nlohmann::json;
+
+/// The keys of the objects that have begun, to find one that stands twice.
+class OpenObjects {
+ public:
+  void see(json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == json::parse_event_t::object_end) keys_.pop_back();
+    if (event != json::parse_event_t::key) return;
+    const auto& key = value.get_ref<const std::string&>();
+    if (!keys_.back().insert(key).second) user_error("key {} is given twice", printable(key));
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_;
+};
+
+}  // namespace
+
+json parse_json(std::string_view text, int deepest, JsonKeys keys) {
   constexpr size_t kLargest = size_t{64} << 20;
   if (text.size() > kLargest) user_error("is too large for JSON: {} bytes", text.size());
-  const auto check_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+  OpenObjects objects;
+  const auto check = [&](int depth, json::parse_event_t event, const json& value) {
     if (depth > deepest) user_error("is nested deeper than {}", deepest);
+    if (keys == JsonKeys::kOnce) objects.see(event, value);
     return true;
   };
   try {
-    return nlohmann::json::parse(text, check_depth);
-  } catch (const nlohmann::json::parse_error& error) {
+    return json::parse(text, check);
+  } catch (const json::parse_error& error) {
     user_error("is no JSON (byte {})", error.byte);
-  } catch (const nlohmann::json::out_of_range&) {
+  } catch (const json::out_of_range&) {
     user_error("has a number beyond f64");
   }
 }
 
-nlohmann::json parse_json_object(std::string_view text, int deepest) {
-  nlohmann::json object = parse_json(text, deepest);
+json parse_json_object(std::string_view text, int deepest, JsonKeys keys) {
+  json object = parse_json(text, deepest, keys);
   if (!object.is_object()) user_error("is no JSON object");
   return object;
 }

@@ -30,10 +30,7 @@ inline TaskRequest request_of(int64_t length, int samples, uint64_t seed = 1) {
   request.samples = samples;
   request.seed = seed;
   request.data = &test_data();
-  request.prompt_tokens = [](const Sample& sample) {
-    const ComposedPrompt prompt = nano_composer().compose(sample, !sample.opening.empty());
-    return static_cast<int64_t>(prompt.tokens.size());
-  };
+  request.prompt_tokens = [](const Sample& sample) { return nano_composer().most_tokens(sample); };
   return request;
 }
 

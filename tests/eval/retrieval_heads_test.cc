@@ -23,14 +23,13 @@ constexpr int32_t A = 10, B = 11, C = 12, D = 13, X = 99;
 TEST(CopyScore, CountsTokensThatAreCopiedFromTheAnswer) {
   const std::vector<int32_t> prompt{1, 2, A, B, C, D, A, 3};
   const std::vector<int64_t> answer{2, 3, 4, 5};
-  CopyScore score(prompt, answer, 2, 3);
+  const CopyScore score(prompt, answer);
   const int32_t generated[] = {A, B, X, D};
-  for (int i = 0; i < 4; ++i) score.add(1, 2, 2 + i, generated[i]);
-  EXPECT_DOUBLE_EQ(score.scores()[1][2], 0.75) << "X is not what stands at C";
-  score.add(1, 1, 6, A);  // the same token, outside the answer
-  score.add(0, 2, -1, A);
-  EXPECT_DOUBLE_EQ(score.scores()[1][1], 0);
-  EXPECT_DOUBLE_EQ(score.scores()[0][2], 0);
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += score.of(2 + i, generated[i]);
+  EXPECT_DOUBLE_EQ(sum, 0.75) << "X is not what stands at C";
+  EXPECT_DOUBLE_EQ(score.of(6, A), 0) << "the same token, outside the answer";
+  EXPECT_DOUBLE_EQ(score.of(-1, A), 0);
 }
 
 /// Query heads 2k and 2k + 1 of nano share KV head k.
@@ -65,8 +64,8 @@ TEST(StrongestKeys, AreThoseOfAPlainLoop) {
   });
   session.decode(77);
   ASSERT_EQ(expected.size(), 72u);
-  for (int i = 0; i < 72; ++i) {
-    EXPECT_EQ(strongest.at(i / 6, i % 6), expected[static_cast<size_t>(i)]) << i;
+  for (size_t i = 0; i < 72; ++i) {
+    EXPECT_EQ(strongest.at(0, i / 6, i % 6), expected[i]) << i;
   }
 }
 

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "eval/data.h"
-#include "eval/json_keys.h"
 #include "eval/scorers.h"
 #include "text/json_text.h"
 
@@ -74,13 +73,6 @@ void check_keys(const json& object) {
     if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys)) continue;
     user_error("key {} is not known{}", shown(key), nearest_name_hint(key, kKeys));
   }
-}
-
-/// An object in which every key stands once.
-json object_of(std::string_view line) {
-  json object = parse_json_object(line, kDeepest);
-  refuse_doubled_keys(line);
-  return object;
 }
 
 std::string id_of(const json& object) {
@@ -208,7 +200,7 @@ std::vector<Sample> parse_jsonl(std::string_view text) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     try {
-      samples.push_back(sample_of(object_of(line)));
+      samples.push_back(sample_of(parse_json_object(line, kDeepest, JsonKeys::kOnce)));
     } catch (const UserError& problem) {
       user_error("line {}: {}", number, problem.what());
     }

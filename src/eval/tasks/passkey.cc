@@ -20,14 +20,12 @@ struct Dialect {
   std::string (*key)(Random& random);
 };
 
-constexpr Dialect kLandmark = {
-    "passkey", "\n", " ",
-    "\n",      " ",  [](Random& random) {
-                                 return std::to_string(random.between(1, 50000)); }};
+std::string up_to_50000(Random& random) { return std::to_string(random.between(1, 50000)); }
+std::string five_digits(Random& random) { return random.digits(5); }
+
+constexpr Dialect kLandmark = {"passkey", "\n", " ", "\n", " ", up_to_50000};
 constexpr Dialect kInfiniteBench = {
-    "passkey-infinitebench", "\n\n", "\n", "\n\n", "\n\n", [](Random& random) {
-      return random.digits(5);
-    }};
+    "passkey-infinitebench", "\n\n", "\n", "\n\n", "\n\n", five_digits};
 
 std::vector<Sample> make(const TaskRequest& request, const Dialect& dialect) {
   return make_samples(request, dialect.task, [&](Sample& sample, Random& random, int i) {

@@ -145,9 +145,10 @@ class FewPairs {
       }
       for (int i = 0; i < g.count; i += 2) {
         const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero beyond the count
-        if (t == 0)
-          prefetch_bytes(g.next[i] + g.offset, 2 * dim),
-              prefetch_bytes(g.next[second] + g.offset, 2 * dim);
+        if (t == 0) {
+          prefetch_bytes(g.next[i] + g.offset, 2 * dim);
+          prefetch_bytes(g.next[second] + g.offset, 2 * dim);
+        }
         __m512bh pairs[2 * N];
         for (int n = 0; n < N; ++n) {
           const __m512i a = _mm512_loadu_si512(g.row[i] + 2 * (t + 32 * n));
