@@ -25,6 +25,10 @@ struct CitrusOptions {
   int64_t k = 0, chunk = 0, sink = 0;
 };
 
+/// Tokens that an instruction has at most, where a chunk has fewer: what comes before them in a
+/// longer one is read as document. Memory stays bounded with it, and the distances that rows see.
+constexpr int64_t kLongestInstruction = 512;
+
 /// Sums of the probability that the rows of a list got, per layer; empty where nobody asked.
 using Importance = std::vector<std::vector<float>>;
 
@@ -42,7 +46,7 @@ class Citrus final : public AttentionMethod {
     }
     reading_ = true;
     tokens_ = prompt.tokens;
-    document_ = prompt.tokens - prompt.instruction;
+    document_ = prompt.tokens - std::min(prompt.instruction, longest_instruction());
     kept_ = 0;
     by_chunk_.assign(static_cast<size_t>(shape_.layers), {});
     by_instruction_ = by_chunk_;
@@ -101,12 +105,12 @@ class Citrus final : public AttentionMethod {
   int numbers_per_row() const override { return 1; }  // its token
   PromptChoice prompt_choice() const override { return PromptChoice::kByInstruction; }
   bool keeps_replies() const override { return true; }
-  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
+  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int) const override {
     int64_t rows = o_.k + o_.chunk;
     for (const int64_t window : shape_.window) {
       rows = std::max(rows, window > 0 ? window + layout.page_rows : 0);
     }
-    rows += std::max<int64_t>(o_.chunk, chunk);  // an instruction of one pass, no longer
+    rows += longest_instruction();
     return layout.bytes_for(std::min(tokens, rows)) * static_cast<size_t>(streams());
   }
 
@@ -119,13 +123,14 @@ class Citrus final : public AttentionMethod {
     }
   }
 
-  /// A list holds what the last cut left of it, k and a chunk, and the next chunk. An instruction
-  /// is short beside them.
+  /// A list holds what the last cut left of it, k and a chunk, and the next chunk or the
+  /// instruction.
   int64_t reach(int64_t tokens, int) const override {
-    return std::min(tokens, o_.k + 2 * o_.chunk);
+    return std::min(tokens, o_.k + o_.chunk + longest_instruction());
   }
 
  private:
+  int64_t longest_instruction() const { return std::max(o_.chunk, kLongestInstruction); }
   int64_t window(int layer) const { return shape_.own_window(layer); }
   bool reads_document(const Pass& pass) const {
     return reading_ && !pass.discard && pass.begin < document_;

@@ -137,7 +137,9 @@ MethodInfo duo_method() {
   MethodInfo info;
   info.name = "duo";
   info.summary = "retrieval heads keep every key, streaming heads the first and the recent ones";
-  info.when = "half the memory and time of dense at its accuracy, where trained gates exist";
+  info.when =
+      "half the memory and time of dense at its accuracy, where trained gates exist ('longhaul "
+      "heads' writes gates for other models)";
   info.keeps =
       "every key in retrieval heads; in streaming heads the first `sink` and the last `recent` "
       "tokens, the rest is gone for good there";

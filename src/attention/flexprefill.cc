@@ -60,6 +60,10 @@ class FlexPrefill final : public SparsePrefill {
         tau_(options.real("tau")),
         least_(options.integer("min_budget")) {}
 
+  size_t working_bytes(int64_t tokens, int) const override {
+    return LastRows::bytes_for(shape_, tokens);
+  }
+
  private:
   bool estimate(LayerStep& step) override {
     const int64_t keys = step.begin + step.rows;

@@ -1,9 +1,12 @@
 #include "attention/head_patterns.h"
 
-#include <fstream>
+#include <unistd.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "attention/option_file.h"
+#include "base/durable_file.h"
 #include "base/error.h"
 #include "text/json_file.h"
 #include "text/printable.h"
@@ -87,10 +90,19 @@ void write_patterns(const std::filesystem::path& path, const HeadPatterns& patte
     }
     document.push_back(std::move(entries));
   }
-  std::ofstream out(path);
-  out << document.dump() << '\n';
-  out.close();
-  if (!out) user_error("--attention minference: save={}: cannot be written", path.string());
+  try {
+    replace_file(path, document.dump() + "\n");
+  } catch (const UserError& error) {
+    user_error("--attention minference: save={}", error.what());
+  }
+}
+
+void check_writable(const std::filesystem::path& path) {
+  const std::filesystem::path parent = path.parent_path();
+  const char* folder = parent.empty() ? "." : parent.c_str();
+  if (access(folder, W_OK | X_OK) == 0 && !std::filesystem::is_directory(path)) return;
+  user_error("--attention minference: save={}: cannot be written{}", path.string(),
+             errno == ENOENT ? ": no such folder" : "");
 }
 
 }  // namespace longhaul

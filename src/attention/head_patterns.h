@@ -30,6 +30,8 @@ using HeadPatterns = std::vector<std::vector<HeadPattern>>;
 /// another number of layers or heads than the model's, an unknown kind, a number out of range.
 HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int heads);
 
+/// UserError, also where it could not be written at all, for the second.
 void write_patterns(const std::filesystem::path& file, const HeadPatterns& patterns);
+void check_writable(const std::filesystem::path& file);
 
 }  // namespace longhaul

@@ -126,22 +126,17 @@ class InfLlm final : public AttentionMethod {
 };
 
 constexpr OptionInfo kOptions[] = {
-    {"n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
-     "first tokens of the context, seen by every row"},
-    {"n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
-     "last tokens that a row sees, itself among them"},
+    block_option::kInit,
+    block_option::kLocal,
     {"block", OptionKind::kInteger, "128", "tokens", 1, 1 << 16, "", "tokens of a block"},
-    {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
+    block_option::kTopk,
     {"repr_topk", OptionKind::kInteger, "4", "tokens", 1, 1 << 10, "",
      "tokens that represent a block, those that got most attention"},
     {"repr_mode", OptionKind::kChoice, "mean", "", 0, 0, "mean|max",
      "a block counts by the mean of its representatives (code) or by the best (paper)"},
-    {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
-     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
-    {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
-     "rows of a step, which look up the same blocks; --chunk caps it"},
-    {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
-     "blocks kept in memory; the others lie in a temporary file"},
+    block_option::kFidelity,
+    block_option::kChunk,
+    block_option::kCached,
 };
 
 std::unique_ptr<AttentionMethod> make(const MethodOptions& options, const ModelShape& shape) {

@@ -184,18 +184,14 @@ class Ltri final : public AttentionMethod {
 };
 
 constexpr OptionInfo kOptions[] = {
-    {"n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
-     "first tokens of the context, seen by every row"},
-    {"n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
-     "last tokens that a row sees, itself among them"},
+    block_option::kInit,
+    block_option::kLocal,
     {"block", OptionKind::kInteger, "128", "tokens", 1, 512, "", "tokens of a block"},
-    {"topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"},
-    {"chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
-     "rows of a step, which look up the same blocks; --chunk caps it"},
+    block_option::kTopk,
+    block_option::kChunk,
     {"last", OptionKind::kInteger, "32", "tokens", 1, 1 << 16, "",
      "rows of a prompt's last step: the question, and little more; --chunk caps it"},
-    {"cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
-     "blocks kept in memory; the others lie in a temporary file"},
+    block_option::kCached,
     {"heads", OptionKind::kText, "", "", 0, 0, "",
      "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed"},
     {"early", OptionKind::kChoice, "average", "", 0, 0, "average|window",
@@ -222,8 +218,7 @@ constexpr OptionInfo kOptions[] = {
      "of two spans: the sum over pairs of vectors, or the best pair (ours)"},
     {"decode", OptionKind::kChoice, "persistent", "", 0, 0, "persistent|refresh",
      "generated tokens keep the last step's blocks, or look up again (ours)"},
-    {"fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
-     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"},
+    block_option::kFidelity,
 };
 
 }  // namespace
@@ -238,7 +233,8 @@ MethodInfo ltri_method() {
       "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
       "heads choose what each step looks up";
   info.harms =
-      "models whose retrieval heads are not known, and what must be read from many places at once";
+      "models whose retrieval heads are not known ('longhaul heads' finds them), and what must be "
+      "read from many places at once";
   info.paper =
       "Tang et al. 2024, Ltri-LLM: Streaming Long Context Inference for LLMs with Training-Free "
       "Dynamic Triangular Attention Pattern";

@@ -195,6 +195,13 @@ class AttentionMethod {
   /// and most_kv_bytes() count them.
   virtual size_t index_bytes() const { return 0; }
 
+  /// Most bytes that it holds beside the stores and its index while such prompts are read: rows
+  /// kept until the prompt ends, scores of keys.
+  virtual size_t working_bytes(int64_t tokens, int chunk) const {
+    (void)tokens, (void)chunk;
+    return 0;
+  }
+
   /// True when every generated token stays until the next prompt is read, beside what
   /// most_kv_bytes() bounds. Otherwise it bounds a context that ends with a reply as well.
   virtual bool keeps_replies() const { return false; }

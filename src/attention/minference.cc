@@ -57,6 +57,11 @@ class MInference final : public SparsePrefill {
                      std::vector<HeadPattern>(heads, one_for_all(options)));
   }
 
+  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+    if (searching_ && !save_.empty()) check_writable(save_);
+    return SparsePrefill::prepare(prompt);
+  }
+
   void attend(LayerStep& step) override {
     SparsePrefill::attend(step);
     if (!searching_ || step.decoding || step.begin + step.rows < search_at_) return;
@@ -69,7 +74,7 @@ class MInference final : public SparsePrefill {
     if (!searching_) return;
     if (found_) {
       searching_ = false;
-      if (!save_.empty()) write_patterns(save_, patterns_);
+      if (!save_.empty()) write_found();
     } else if (last_of_prompt && !save_.empty()) {
       warn("--attention minference: {} is not written: no pass reached search_at={} tokens", save_,
            search_at_);
@@ -101,11 +106,24 @@ class MInference final : public SparsePrefill {
     }
   }
 
+  size_t working_bytes(int64_t tokens, int) const override {
+    return LastRows::bytes_for(shape_, tokens);
+  }
+
  private:
   bool estimate(LayerStep& step) override {
     heads_ = patterns_[static_cast<size_t>(step.layer)];
     look(step);
     return true;
+  }
+
+  /// What has been read is not lost for a file that fails.
+  void write_found() const {
+    try {
+      write_patterns(save_, patterns_);
+    } catch (const UserError& error) {
+      warn("{}", error.what());
+    }
   }
 
   /// What the patterns of heads_ are filled in with.

@@ -14,6 +14,7 @@ void slide(std::vector<float>& kept, const float* fresh, int64_t rows, int64_t m
   const int64_t taken = std::min(rows, most);
   const int64_t have = static_cast<int64_t>(kept.size()) / width;
   const int64_t dropped = std::max<int64_t>(0, have + taken - most);
+  kept.reserve(static_cast<size_t>((have - dropped + taken) * width));  // and no more than that
   kept.erase(kept.begin(), kept.begin() + dropped * width);
   kept.insert(kept.end(), fresh + (rows - taken) * width, fresh + rows * width);
 }
@@ -22,6 +23,11 @@ void slide(std::vector<float>& kept, const float* fresh, int64_t rows, int64_t m
 
 ObservedRows::ObservedRows(const ModelShape& shape, int64_t rows)
     : shape_(shape), most_(rows), layers_(static_cast<size_t>(shape.layers)) {}
+
+size_t ObservedRows::bytes_for(const ModelShape& shape, int64_t rows) {
+  const int64_t numbers = shape.layers * rows * shape.heads * (shape.head_dim + 1);
+  return static_cast<size_t>(numbers) * sizeof(float);
+}
 
 void ObservedRows::clear() {
   for (Layer& layer : layers_) layer = {};

@@ -12,6 +12,9 @@ class ObservedRows {
  public:
   ObservedRows(const ModelShape& shape, int64_t rows);
 
+  /// What `rows` rows of a model of this shape take.
+  static size_t bytes_for(const ModelShape& shape, int64_t rows);
+
   void clear();
   /// Takes the last rows of a step that has attended, with their softmax denominators `lse`
   /// [rows, heads]. Rows of earlier positions stay as far as there is room.

@@ -59,6 +59,13 @@ class CompressedPrompt final : public AttentionMethod {
     observed_.clear();
   }
 
+  size_t working_bytes(int64_t tokens, int) const override {
+    const int64_t scores = shape_.heads * tokens * 4;  // bytes, of one layer
+    if (how_.by_all_rows) return static_cast<size_t>(scores);
+    return ObservedRows::bytes_for(shape_, std::min(tokens, how_.window)) +
+           static_cast<size_t>(scores);
+  }
+
   bool can_rewind() const override {
     return !compressed_ && !how_.by_all_rows;  // sums hold what later rows paid
   }

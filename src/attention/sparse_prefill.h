@@ -60,6 +60,11 @@ class LastRows {
   /// `queries` [rows, heads, head_dim] of the step, rotated.
   void look(const LayerStep& step, std::span<const float* const> queries, int most);
 
+  /// What a look at so many keys takes.
+  static size_t bytes_for(const ModelShape& shape, int64_t keys) {
+    return static_cast<size_t>(2 * shape.heads * keys) * sizeof(float);
+  }
+
   int rows() const { return rows_; }
   /// [keys] of a query head.
   std::span<const float> columns(int head) const { return part(columns_, head); }

@@ -45,6 +45,14 @@ class XAttention final : public SparsePrefill {
     }
   }
 
+  /// Masses and laid-out queries of the groups whose scores exist at a time.
+  size_t working_bytes(int64_t tokens, int chunk) const override {
+    const int64_t rows = std::min({kRowsAtOnce, tokens, int64_t{chunk}});
+    const int64_t masses = (rows / stride_ + 1) * block_count(tokens, kBlock);
+    const int64_t queries = (rows + stride_) * shape_.head_dim;
+    return static_cast<size_t>(shape_.heads * (masses + queries)) * sizeof(float);
+  }
+
  private:
   /// Groups of S rows are counted from the context's first token; a group that the step holds only
   /// in part takes no part in the scores.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "attention/profile.h"
+#include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -19,7 +20,6 @@
 #include "cli/prompt.h"
 #include "cli/session_flags.h"
 #include "cli/table.h"
-#include "eval/durable_file.h"
 #include "eval/head_profiles.h"
 
 namespace longhaul {

@@ -23,7 +23,7 @@ std::vector<std::string> isa_names() {
 void ModelFlags::add_to(CLI::App& app) {
   add_text(app, "-m,--model", model, "MODEL",
            "A GGUF file, a Hugging Face folder, or a name ('longhaul models' lists them)");
-  add_number(app, "-t,--threads", threads, 0, kMostThreads, "Cores to use; 0: all")
+  add_number(app, "-t,--threads", threads, 0, kMostThreads, "Threads; 0: one for every logical CPU")
       ->group("Machine");
   add_choice(app, "--isa", isa, isa_names(), "Force lower kernels than the CPU's best")
       ->group("Machine");

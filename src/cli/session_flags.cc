@@ -15,22 +15,38 @@ namespace {
 
 constexpr int kLargestChunk = 1 << 20;
 
-/// Whether its rows, with its default options, see no farther than the model was trained for.
-bool goes_to(const MethodInfo& info, const ModelShape& shape, int64_t tokens, int chunk) {
-  try {
-    const auto method = MethodSpec::parse(info.name).make(shape);
-    return method->reach(tokens, chunk_of(chunk, *method)) <= shape.trained_context;
-  } catch (const UserError&) {  // it needs options, or a model of another kind
-    return false;
+/// Methods that, with their default options, see no farther than the model was trained for.
+struct FurtherMethods {
+  std::vector<std::string_view> keep;    ///< all that they read, somewhere
+  std::vector<std::string_view> forget;  ///< what is not worth keeping by their rule
+
+  FurtherMethods(const ModelShape& shape, int64_t tokens, int chunk);
+  std::string advice() const;
+};
+
+FurtherMethods::FurtherMethods(const ModelShape& shape, int64_t tokens, int chunk) {
+  for (const MethodInfo& info : attention_methods()) {
+    try {
+      const auto method = MethodSpec::parse(info.name).make(shape);
+      if (method->reach(tokens, chunk_of(chunk, *method)) > shape.trained_context) continue;
+      (method->numbers_per_row() == 0 ? keep : forget).push_back(info.name);
+    } catch (const UserError&) {  // it needs options, or a model of another kind
+    }
   }
 }
 
-std::vector<std::string_view> methods_for(const ModelShape& shape, int64_t tokens, int chunk) {
-  std::vector<std::string_view> names;
-  for (const MethodInfo& info : attention_methods()) {
-    if (goes_to(info, shape, tokens, chunk)) names.push_back(info.name);
+std::string FurtherMethods::advice() const {
+  const std::string keeping = fmt::format("{}", fmt::join(keep, " or "));
+  const std::string forgetting = fmt::format("{}", fmt::join(forget, " or "));
+  if (!keep.empty() && !forget.empty()) {
+    return fmt::format("--attention {} goes further; {} too, but forgets most of the text", keeping,
+                       forgetting);
   }
-  return names;
+  if (!keep.empty()) return fmt::format("--attention {} goes further", keeping);
+  if (!forget.empty()) {
+    return fmt::format("--attention {} goes further, but forgets most of the text", forgetting);
+  }
+  return "no attention method of this build goes further by itself";
 }
 
 bool is_method(const std::string& name) {
@@ -68,7 +84,8 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
              "Type of stored keys and values")
       ->group(group);
   add_number(app, "--chunk", chunk, 0, kLargestChunk,
-             "Tokens read at a time; 0: chosen for the model. Less takes less memory")
+             "Tokens read at a time; 0: 1,024, or more where the method asks for it. Less takes "
+             "less memory")
       ->group(group);
   add_choice(app, "--compute", compute, {"best", "int8", "f32"},
              "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more "
@@ -123,10 +140,7 @@ bool warn_beyond_training(const Engine& engine, const SessionOptions& options, i
   const auto made = method.make(shape);
   const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made));
   if (trained == 0 || reach <= trained) return false;
-  const auto able = methods_for(shape, tokens, options.chunk);
-  const std::string advice =
-      able.empty() ? "no attention method of this build goes further by itself"
-                   : fmt::format("--attention {} goes further", fmt::join(able, " or "));
+  const std::string advice = FurtherMethods(shape, tokens, options.chunk).advice();
   if (reach < tokens) {
     warn(
         "--attention {}: rows see up to {} tokens back, more than the {} that this model was "

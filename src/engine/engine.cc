@@ -79,4 +79,13 @@ ChatTemplate Engine::chat_template(std::string_view name) const {
   return ChatTemplate::named(name, tokens);
 }
 
+void Engine::check_known(std::span<const int32_t> tokens) const {
+  const int32_t known = model_.config.vocab;
+  for (const int32_t token : tokens) {
+    if (token >= 0 && token < known) continue;
+    user_error("{}: its tokenizer gives token {}, its weights know only {}",
+               checkpoint_.path().string(), token, known);
+  }
+}
+
 }  // namespace longhaul

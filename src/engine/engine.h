@@ -28,6 +28,9 @@ class Engine {
 
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_.total_bytes(); }
+  /// UserError for a token that the weights do not know. Fine-tunes exist whose tokenizer has such
+  /// ones (<pad>).
+  void check_known(std::span<const int32_t> tokens) const;
   /// Distinguishes models: a hash of shapes, types, a sample of the weights and what the metadata
   /// say of heads, windows and angles.
   uint64_t fingerprint() const { return fingerprint_; }

@@ -13,41 +13,23 @@
 namespace longhaul {
 namespace {
 
-/// Scores rows of logits against the tokens that follow them.
-struct WindowScorer {
-  std::span<const int32_t> tokens;  ///< of the whole text
-  PerplexityWindow window;
-  size_t vocab;
-  std::vector<double> scores;  ///< by token - window.first_scored
-
-  /// Row r of the call belongs to token window.begin + r and predicts the next one.
-  void operator()(int64_t first, int64_t rows, const float* logits) {
-    parallel_for(rows, [&](int64_t r, int) {
-      const int64_t predicted = window.begin + first + r + 1;
-      if (predicted < window.first_scored || predicted >= window.end) return;
-      scores[static_cast<size_t>(predicted - window.first_scored)] = negative_log_likelihood(
-          logits + static_cast<size_t>(r) * vocab, vocab, tokens[static_cast<size_t>(predicted)]);
-    });
-  }
-};
-
 /// The sum over a window's scored tokens; nothing when it was cancelled.
 std::optional<double> score_window(Session& session, std::span<const int32_t> tokens,
                                    const PerplexityWindow& window, const PerplexityPlan& plan,
                                    const PerplexityHooks& hooks) {
-  WindowScorer scorer{
-      tokens, window, static_cast<size_t>(session.engine().model().config.vocab), {}};
-  scorer.scores.resize(static_cast<size_t>(window.end - window.first_scored));
   // Nothing is asked of the last token's logits: it need not be read.
   const int64_t length = window.end - 1 - window.begin;
   const int64_t in_prompt = plan.prefill > 0 ? plan.prefill : length;
   const auto text = tokens.subspan(static_cast<size_t>(window.begin));
+  const auto vocab = static_cast<size_t>(session.engine().model().config.vocab);
+  NextTokenLosses scorer(text, vocab, window.first_scored - window.begin,
+                         window.end - window.begin);
   std::vector<int32_t> prompt(text.begin(), text.begin() + in_prompt);
   prompt.insert(prompt.end(), plan.instruction.begin(), plan.instruction.end());
   const int64_t total = length + std::ssize(plan.instruction);
 
-  session.check_room(total, 0);
   PrefillHooks pass;
+  pass.reply = length - in_prompt;  // read as a reply is, and forecast like one
   pass.cancel = hooks.cancel;
   pass.instruction = std::ssize(plan.instruction);
   if (plan.prefill == 0) pass.all_logits = std::ref(scorer);
@@ -62,16 +44,33 @@ std::optional<double> score_window(Session& session, std::span<const int32_t> to
     session.decode(text[static_cast<size_t>(read)]);
     if (hooks.progress) hooks.progress(read + 1 + std::ssize(plan.instruction), total, {});
   }
-  return std::accumulate(scorer.scores.begin(), scorer.scores.end(), 0.0);
+  return std::accumulate(scorer.losses().begin(), scorer.losses().end(), 0.0);
 }
 
 }  // namespace
 
 double negative_log_likelihood(const float* logits, size_t vocab, int32_t target) {
+  LH_ASSERT(target >= 0 && static_cast<size_t>(target) < vocab);
   const double best = *std::max_element(logits, logits + vocab);
   double total = 0;
   for (size_t i = 0; i < vocab; ++i) total += std::exp(logits[i] - best);
   return best + std::log(total) - logits[static_cast<size_t>(target)];
+}
+
+NextTokenLosses::NextTokenLosses(std::span<const int32_t> tokens, size_t vocab, int64_t from,
+                                 int64_t to)
+    : tokens_(tokens), vocab_(vocab), from_(from), to_(to) {
+  LH_ASSERT(from >= 1 && from <= to && to <= std::ssize(tokens));
+  losses_.resize(static_cast<size_t>(to - from));
+}
+
+void NextTokenLosses::operator()(int64_t first, int64_t rows, const float* logits) {
+  parallel_for(rows, [&](int64_t r, int) {
+    const int64_t predicted = first + r + 1;
+    if (predicted < from_ || predicted >= to_) return;
+    losses_[static_cast<size_t>(predicted - from_)] = negative_log_likelihood(
+        logits + static_cast<size_t>(r) * vocab_, vocab_, tokens_[static_cast<size_t>(predicted)]);
+  });
 }
 
 double PerplexityResult::mean() const {
@@ -108,6 +107,7 @@ PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
                                     const SessionOptions& options, std::span<const int32_t> tokens,
                                     const PerplexityPlan& plan, const PerplexityHooks& hooks) {
   const Stopwatch watch;
+  engine->check_known(tokens);  // the last of a window is scored and not read
   const auto windows = perplexity_windows(static_cast<int64_t>(tokens.size()), plan.window,
                                           plan.stride, plan.prefill);
   const auto to_read = [&](const PerplexityWindow& w) {

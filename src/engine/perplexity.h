@@ -40,8 +40,28 @@ struct PerplexityPlan {
 std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window, int64_t stride,
                                                  int64_t prefill = 0);
 
-/// -ln of the share that softmax(logits[0..vocab)) gives `target`.
+/// -ln of the share that softmax(logits[0..vocab)) gives `target`, 0 <= target < vocab.
 double negative_log_likelihood(const float* logits, size_t vocab, int32_t target);
+
+/// Scores rows of logits against the tokens that follow them: PrefillHooks::all_logits of a reading
+/// of `tokens`.
+class NextTokenLosses {
+ public:
+  /// Of tokens [from, to), 1 <= from.
+  NextTokenLosses(std::span<const int32_t> tokens, size_t vocab, int64_t from, int64_t to);
+
+  /// Row r of `logits` [rows, vocab] belongs to token first + r and predicts the one after it.
+  void operator()(int64_t first, int64_t rows, const float* logits);
+
+  /// Negative log-likelihood of token from + i; 0 of those that no row has predicted.
+  std::span<const double> losses() const { return losses_; }
+
+ private:
+  std::span<const int32_t> tokens_;
+  size_t vocab_;
+  int64_t from_, to_;
+  std::vector<double> losses_;
+};
 
 struct PerplexityResult {
   int64_t tokens_scored = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 
@@ -32,9 +33,13 @@ PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
   if (made.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
   if (question.empty()) return made;
   // Templates may trim a message: the question is looked for, not computed.
-  const std::string text = prompt.text();
-  const size_t begin = text.rfind(question);
-  if (begin != std::string::npos) {
+  // What is not UTF-8 was repaired before it became tokens, and other bytes stand there now.
+  std::string repaired_text, repaired_question;
+  const std::string whole = prompt.text();
+  size_t ignored = 0;
+  const std::string_view text = repair_utf8(whole, repaired_text, &ignored);
+  const size_t begin = text.rfind(repair_utf8(question, repaired_question, &ignored));
+  if (begin != std::string_view::npos) {
     made.instruction = tokenizer.tokens_of_tail(made.tokens, text.size() - begin);
   }
   return made;

@@ -28,12 +28,14 @@ Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
 }
 
 void Session::State::reset() {
+  tokens.clear();
+  logits.clear();
+  to_be_reset = true;  // until a method is made, which reads files and may fail
   method = options.attention.make(decoder.shape());
   chunk = chunk_of(options.chunk, *method);
   streams.clear();
   streams.push_back(make_store(*method));
-  tokens.clear();
-  logits.clear();
+  to_be_reset = false;
 }
 
 void Session::State::set_angles(int64_t tokens_in_all) {
@@ -59,18 +61,10 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
     f.kv = method->most_kv_bytes(layout, read + reply, chunk);
   }
   f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
-                                     options.compute);
+                                     options.compute) +
+              method->working_bytes(read, chunk);
+  f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);
   return f;
-}
-
-/// Fine-tunes exist whose tokenizer has tokens, such as <pad>, that the weights do not know.
-void Session::State::check_known(std::span<const int32_t> fresh) const {
-  const int32_t known = engine->model().config.vocab;
-  for (const int32_t token : fresh) {
-    if (token >= 0 && token < known) continue;
-    user_error("{}: its tokenizer gives token {}, its weights know only {}",
-               engine->checkpoint().path().string(), token, known);
-  }
 }
 
 void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
@@ -81,25 +75,28 @@ void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
   const int64_t room = options.context > 0 ? options.context - total : kMostReply;
   const int64_t written = std::clamp<int64_t>(reply, 0, std::min(room, kMostReply));
   std::string what = fmt::format("{} tokens", total);
-  std::string advice =
-      "a shorter text, --kv-type q8_0, a smaller --chunk or an attention method that keeps less";
-  if (written > 0) {
-    what += fmt::format(" and a reply of up to {}", written);
-    advice = "a smaller -n, " + advice;
-  }
-  check_memory(forecast(new_tokens, written), what, advice);
+  if (written > 0) what += fmt::format(" and a reply of up to {}", written);
+  check_memory(forecast(new_tokens, written), what,
+               fmt::format("a shorter text{}, --kv-type q8_0, a smaller --chunk or an attention "
+                           "method that keeps less",
+                           written > 0 ? " or reply" : ""));
+}
+
+size_t Session::State::memory_limit() const {
+  // What this process holds already is counted in forecasts as well.
+  return options.memory_limit > 0 ? options.memory_limit
+                                  : available_memory_bytes() + anonymous_resident_bytes();
 }
 
 void Session::State::check_memory(const MemoryForecast& need, const std::string& what,
                                   std::string_view advice) const {
-  // What this process holds already is counted in the forecast as well.
-  const size_t limit = options.memory_limit > 0
-                           ? options.memory_limit
-                           : available_memory_bytes() + anonymous_resident_bytes();
+  const size_t limit = memory_limit();
   if (need.total() <= limit) return;
-  user_error("{} need {} (weights {}, KV {}, working memory {}), more than {} {}; try {}", what,
-             format_bytes(need.total()), format_bytes(need.weights), format_bytes(need.kv),
-             format_bytes(need.working),
+  std::string parts =
+      fmt::format("weights {}, KV {}, working memory {}", format_bytes(need.weights),
+                  format_bytes(need.kv), format_bytes(need.working));
+  if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
+  user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
              options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,",
              format_bytes(limit), advice);
 }
@@ -197,16 +194,23 @@ MemoryForecast Session::forecast(int64_t tokens) const { return state_->forecast
 
 void Session::check_room(int64_t tokens, int64_t reply) const { state_->check_fits(tokens, reply); }
 
+bool Session::has_room(int64_t tokens, int64_t reply, size_t others) const {
+  const State& s = *state_;
+  const size_t elsewhere = others * static_cast<size_t>(s.options.at_a_time);
+  return s.forecast(tokens, reply).total() + elsewhere <= s.memory_limit();
+}
+
 bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
   State& s = *state_;
   if (tokens.empty()) user_error("the prompt is empty");
-  s.check_known(tokens);
+  s.engine->check_known(tokens);
+  if (s.to_be_reset) s.reset();
   const int64_t begin = static_cast<int64_t>(s.tokens.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
   s.check_fits(count, hooks.reply);
-  s.set_angles(begin + count);
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
   const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
+  s.set_angles(begin + count);
   return s.whole_or_nothing([&] {
     s.logits.clear();  // of a reading that is cancelled there are none
     s.drop_other_streams();
@@ -219,6 +223,8 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
 
 void Session::decode(int32_t token) {
   State& s = *state_;
+  s.engine->check_known({&token, 1});
+  if (s.to_be_reset) s.reset();
   const int64_t limit = s.options.context;
   if (limit > 0 && static_cast<int64_t>(s.tokens.size()) >= limit) {
     user_error("--ctx {}: the context is full", limit);
@@ -242,6 +248,7 @@ void Session::decode(int32_t token) {
 
 int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {
   State& s = *state_;
+  if (s.to_be_reset) s.reset();
   const auto [mine, theirs] =
       std::mismatch(s.tokens.begin(), s.tokens.end(), tokens.begin(), tokens.end());
   int64_t shared = mine - s.tokens.begin();

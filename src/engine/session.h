@@ -21,9 +21,10 @@ struct SessionOptions {
   MethodSpec attention = MethodSpec::parse("dense");
   DType kv_type = DType::BF16;
   Compute compute = Compute::kBest;
-  int chunk = 0;            ///< rows of a prefill pass; 0: chosen for the model
+  int chunk = 0;            ///< rows of a prefill pass; 0: 1,024 or what the method asks for
   int64_t context = 0;      ///< most tokens a session may hold (`--ctx`); 0: no limit
   size_t memory_limit = 0;  ///< bytes; 0: what the machine has free
+  int at_a_time = 1;        ///< sessions of this process, each like this one, that share the limit
 };
 
 /// Rows of a prefill pass: `asked`, or where that is 0 the method's choice or the engine's.
@@ -45,7 +46,8 @@ struct MemoryForecast {
   size_t weights = 0;  ///< mapped; read from disk on demand
   size_t kv = 0;
   size_t working = 0;  ///< activations and expanded weights of one pass
-  size_t total() const { return weights + kv + working; }
+  size_t others = 0;   ///< keys and values, and working memory, of other sessions
+  size_t total() const { return weights + kv + working + others; }
 };
 
 struct SessionReport {
@@ -81,6 +83,9 @@ class Session {
   /// Throws UserError where `tokens` more, and a reply of up to `reply`, pass `context` or the
   /// memory limit.
   void check_room(int64_t tokens, int64_t reply) const;
+  /// Whether the memory limit has room for both, beside `others` bytes that are held for it
+  /// elsewhere.
+  bool has_room(int64_t tokens, int64_t reply, size_t others) const;
 
   /// Reads tokens. Returns false when it was cancelled: the passes that are done stay, and the one
   /// it was in is taken back, where the method cannot do that ended first.

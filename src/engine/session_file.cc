@@ -150,6 +150,7 @@ void Session::load(const std::filesystem::path& file) {
   check_parts(*restored, store, static_cast<int64_t>(tokens.size()), name);
   s.set_angles(angles_length);
   s.method = std::move(restored);
+  s.to_be_reset = false;
   s.store() = std::move(store);
   s.tokens = std::move(tokens);
   s.logits = std::move(logits);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "engine/session.h"
 
 namespace longhaul {
@@ -19,8 +20,8 @@ struct Session::State {
   KvStore make_store(const AttentionMethod& for_method) const;
   /// Takes the angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
-  void check_known(std::span<const int32_t> fresh) const;
   void check_fits(int64_t new_tokens, int64_t reply) const;
+  size_t memory_limit() const;
   /// Throws UserError, "WHAT need ...; try ADVICE", when that is more than the memory limit.
   void check_memory(const MemoryForecast& need, const std::string& what,
                     std::string_view advice) const;
@@ -34,13 +35,16 @@ struct Session::State {
   bool can_undo(const Pass& pass) const;
   void undo_pass();
   /// Runs `passes`. What an exception leaves, some layers with a pass's rows and some without, is
-  /// no context: everything is forgotten then.
+  /// no context: everything is forgotten then. Should even that fail, a later call tries again.
   template <class Passes>
   bool whole_or_nothing(Passes&& passes) {
     try {
       return passes();
     } catch (...) {
-      reset();
+      try {
+        reset();
+      } catch (const UserError&) {  // the first error is the one to tell
+      }
       throw;
     }
   }
@@ -55,6 +59,7 @@ struct Session::State {
   std::unique_ptr<AttentionMethod> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
   std::vector<int32_t> tokens;
+  bool to_be_reset = false;   ///< method and streams are those of a context that is no more
   int64_t angles_length = 0;  ///< the context length whose angles are in force
   std::vector<float> logits;  ///< [vocab], empty before the first token
   Buffer<float> rows_of_logits;

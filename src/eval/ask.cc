@@ -36,14 +36,20 @@ struct Reading {
   double seconds = 0;  ///< by all who read a part of it
 };
 
-Reading read(Session& session, const ComposedPrompt& prompt, const CancelFlag* cancel,
-             const SharedReading* shared) {
+/// Goes on from `shared`, where there is room for it and for what the session will hold.
+Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
+             const CancelFlag* cancel, SharedReading* shared) {
   const Stopwatch watch;
+  if (shared != nullptr && shared->copy &&
+      !session.has_room(std::ssize(prompt.tokens), reply, shared->copy->store.bytes())) {
+    shared->copy.reset();
+  }
   const bool goes_on = shared != nullptr && shared->copy.has_value();
   const int64_t taken =
       goes_on ? session.begin_with(*shared->copy, prompt.tokens, prompt.instruction) : 0;
   PrefillHooks hooks;
   hooks.instruction = prompt.instruction;
+  hooks.reply = reply;
   hooks.cancel = cancel;
   Reading reading;
   reading.finished = session.prefill(
@@ -67,7 +73,7 @@ double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOpt
   const Stopwatch watch;
   try {
     Session session(engine, options);
-    const Reading reading = read(session, prompt, cancel, &shared);
+    const Reading reading = read(session, prompt, 0, cancel, &shared);
     if (reading.finished) {
       shared.copy.emplace(session.copy_context());
       shared.seconds = reading.seconds;
@@ -93,7 +99,7 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
     session.observe([&recall](const LayerStep& step, std::span<const AttendTask> tasks) {
       recall.observe(step, tasks);
     });
-    const Reading reading = read(session, prompt, cancel, shared);
+    const Reading reading = read(session, prompt, sample.max_tokens, cancel, shared);
     asked.engine_seconds = reading.spent;
     cancelled = !reading.finished;
     if (cancelled) return;
@@ -143,20 +149,13 @@ Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions&
   record.metric = "nll";
   record.prompt_hash = prompt_hash(tokens);
   record.prompt_tokens = count;
-  std::vector<double> losses(tokens.size(), 0);  // of token i, given those before it
+  NextTokenLosses losses(tokens, vocab, 1, count);  // nothing predicts the first token
   bool cancelled = false;
   note_errors(record, [&] {
     Session session(engine, options);
     PrefillHooks hooks;
     hooks.cancel = cancel;
-    hooks.all_logits = [&](int64_t first, int64_t rows, const float* logits) {
-      parallel_for(rows, [&](int64_t r, int) {
-        const auto next = static_cast<size_t>(first + r + 1);
-        if (next >= tokens.size()) return;
-        losses[next] =
-            negative_log_likelihood(logits + static_cast<size_t>(r) * vocab, vocab, tokens[next]);
-      });
-    };
+    hooks.all_logits = std::ref(losses);
     const Stopwatch watch;
     cancelled = !session.prefill(tokens, hooks);
     record.prefill_seconds = record.first_token_seconds = watch.seconds();
@@ -169,8 +168,8 @@ Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions&
   for (size_t i = 0; i < begins.size(); ++i) {
     const int64_t end = i + 1 < begins.size() ? begins[i + 1] : count;
     double sum = 0;
-    const int64_t first = std::max<int64_t>(begins[i], 1);  // nothing predicts the first token
-    for (int64_t t = first; t < end; ++t) sum += losses[static_cast<size_t>(t)];
+    const int64_t first = std::max<int64_t>(begins[i], 1);
+    for (int64_t t = first; t < end; ++t) sum += losses.losses()[static_cast<size_t>(t - 1)];
     Record stretch = record;
     stretch.id = stretch_id(cell.id, begins[i]);
     stretch.position = begins[i];

@@ -61,8 +61,10 @@ EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
 
 std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape) {
   std::vector<Contender> contenders;
+  SessionOptions session = settings.session;
+  session.at_a_time = std::max(1, settings.parallel);
   for (const MethodSpec& method : settings.methods) {
-    contenders.push_back({method.text(), settings.session, Contender::Reads::kWhole});
+    contenders.push_back({method.text(), session, Contender::Reads::kWhole});
     Contender& contender = contenders.back();
     contender.options.attention = method;
     contender.dense = method.info().name == "dense";
@@ -71,7 +73,7 @@ std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelSh
   std::stable_partition(contenders.begin(), contenders.end(),
                         [](const Contender& contender) { return contender.dense; });
   if (settings.controls) {
-    SessionOptions dense = settings.session;
+    SessionOptions dense = session;
     dense.attention = MethodSpec::parse("dense");
     contenders.push_back({std::string(kNoContext), dense, Contender::Reads::kQuestionOnly});
     contenders.push_back({std::string(kMiddleCut), dense, Contender::Reads::kWithoutMiddle});

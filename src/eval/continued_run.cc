@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "eval/durable_file.h"
 #include "eval/run_settings.h"
 #include "text/json_file.h"
 #include "text/printable.h"

@@ -21,6 +21,10 @@ RecordFile read_records(const std::filesystem::path& path) {
   RecordFile file;
   std::error_code error;
   if (!std::filesystem::exists(path, error) || std::filesystem::file_size(path, error) == 0) {
+    const std::string packed = path.string() + ".gz";
+    if (std::filesystem::exists(packed, error)) {
+      user_error("{}: is packed; 'gunzip -kf {}' unpacks it", packed, packed);
+    }
     return file;
   }
   const MappedFile mapped(path);

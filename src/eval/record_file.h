@@ -18,8 +18,9 @@ struct RecordFile {
   bool torn = false;
 };
 
-/// No file: no records. UserError "FILE line N: key ..." for a whole line that is no record, and
-/// for a second record of the same (task, opening, length, id, method).
+/// No file: no records, but UserError where it lies there packed (.gz). UserError "FILE line N: key
+/// ..." for a whole line that is no record, and for a second record of the same (task, opening,
+/// length, id, method).
 RecordFile read_records(const std::filesystem::path& path);
 
 }  // namespace longhaul

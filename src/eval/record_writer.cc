@@ -7,8 +7,8 @@
 
 #include <cstdio>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "eval/durable_file.h"
 #include "eval/record_file.h"
 #include "text/printable.h"
 

@@ -27,10 +27,11 @@ PromptComposer composer_of(const EvalSettings& settings, const Engine& engine) {
   return {engine.tokenizer(), engine.chat_template(settings.chat_template)};
 }
 
-/// What the ways of asking a sample share.
-struct SharedWork {
-  SharedReading* reading = nullptr;
-  std::optional<ComposedPrompt> unopened;
+/// A method's answer to a sample that is not there yet.
+struct WantedAnswer {
+  const Contender* contender = nullptr;
+  Record cell;                             ///< what its record says of the sample
+  std::shared_ptr<ComposedPrompt> prompt;  ///< whole, in this way of asking
 };
 
 class Run {
@@ -63,10 +64,8 @@ class Run {
   bool stopped() const { return failed_ || requested(hooks_.cancel); }
   void warn_of_unopened() const;
   void ask_all(const QueuedSample& queued);
-  void ask_one_way(const QueuedSample& queued, Record cell, SharedWork& shared);
-  void ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
-               const ComposedPrompt& whole, SharedReading* shared);
-  bool worth_sharing(size_t ways) const;
+  void plan_one_way(const QueuedSample& queued, Record cell, std::vector<WantedAnswer>& wanted);
+  void ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared);
   ComposedPrompt prompt_of(const QueuedSample& queued, const Contender& contender, bool opening,
                            const ComposedPrompt& whole) const;
   void find_answer(const Sample& sample, ComposedPrompt& prompt) const;
@@ -114,8 +113,9 @@ void Run::find_answer(const Sample& sample, ComposedPrompt& prompt) const {
   prompt.answer = answer_tokens(engine_->tokenizer(), prompt, sample.answers);
 }
 
-void Run::ask_one(const QueuedSample& queued, const Contender& contender, const Record& cell,
-                  const ComposedPrompt& whole, SharedReading* shared) {
+void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, SharedReading* shared) {
+  const auto& [contender_at, cell, whole] = wanted;
+  const Contender& contender = *contender_at;
   const Sample& sample = *queued.sample;
   if (sample.context.empty() && contender.reads != Contender::Reads::kWhole) {
     Record refused = cell;
@@ -124,9 +124,8 @@ void Run::ask_one(const QueuedSample& queued, const Contender& contender, const 
     progress_.count(queue_.work_of(queued), {refused}, 0);
     return;
   }
-  const ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, whole);
+  const ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, *whole);
   double seconds = 0;
-  if (!contender.shares) shared = nullptr;
   const bool read_already =
       shared != nullptr && shared->copy && shared->copy->tokens == prompt.tokens;
   if (shared != nullptr && !contender.dense && !read_already) {
@@ -143,9 +142,9 @@ void Run::ask_one(const QueuedSample& queued, const Contender& contender, const 
   progress_.count(queue_.work_of(queued), asked.records, seconds + asked.engine_seconds);
 }
 
-/// The methods whose answers are not there yet. Where all are, and the sample is known to be the
-/// same, it is not even tokenized.
-void Run::ask_one_way(const QueuedSample& queued, Record cell, SharedWork& shared) {
+/// Adds the answers that are not there yet. Where all are, and the sample is known to be the same,
+/// it is not even tokenized.
+void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<WantedAnswer>& wanted) {
   const Sample& sample = *queued.sample;
   const FoundPrompt* found = answers_.found_prompt(sample, cell);
   std::vector<const Contender*> left;
@@ -159,36 +158,34 @@ void Run::ask_one_way(const QueuedSample& queued, Record cell, SharedWork& share
     }
   }
   if (left.empty() && found != nullptr && !found->sample_hash.empty()) return;
-  ComposedPrompt whole = cell.opening && shared.unopened
-                             ? composer_.opened(sample, *shared.unopened)
-                             : composer_.compose(sample, cell.opening);
-  if (!cell.opening) shared.unopened = whole;
-  if (found != nullptr) answers_.check_prompt(*found, cell, whole.tokens);
+  const bool goes_on = cell.opening && !wanted.empty() && !wanted.back().cell.opening;
+  const auto whole =
+      std::make_shared<ComposedPrompt>(goes_on ? composer_.opened(sample, *wanted.back().prompt)
+                                               : composer_.compose(sample, cell.opening));
+  if (found != nullptr) answers_.check_prompt(*found, cell, whole->tokens);
   if (left.empty()) return;
-  find_answer(sample, whole);
+  find_answer(sample, *whole);
   for (const Contender* contender : left) {
-    if (stopped()) return;
     cell.method = contender->name;
-    ask_one(queued, *contender, cell, whole, shared.reading);
+    wanted.push_back({contender, cell, whole});
   }
 }
 
-/// Whether several answers to a sample that is asked in so many ways begin with the same reading.
-bool Run::worth_sharing(size_t ways) const {
-  const auto sharing = std::count_if(contenders_.begin(), contenders_.end(),
-                                     [](const Contender& contender) { return contender.shares; });
-  return static_cast<size_t>(sharing) * ways > 1;
-}
-
+/// Those that begin with the same reading come first: it is not kept in memory beside the others.
 void Run::ask_all(const QueuedSample& queued) {
   const Sample& sample = *queued.sample;
-  const std::vector<bool> ways = openings_of(sample, settings_.openings);
+  std::vector<WantedAnswer> wanted;
+  for (const bool opening : openings_of(sample, settings_.openings)) {
+    plan_one_way(queued, cell_of(queued, opening), wanted);
+  }
+  const auto own = std::stable_partition(wanted.begin(), wanted.end(),
+                                         [](const WantedAnswer& w) { return w.contender->shares; });
   SharedReading reading;
-  SharedWork shared;
-  if (!sample.perplexity && worth_sharing(ways.size())) shared.reading = &reading;
-  for (const bool opening : ways) {
+  const bool share = !sample.perplexity && own - wanted.begin() > 1;
+  for (auto w = wanted.begin(); w != wanted.end(); ++w) {
     if (stopped()) return;
-    ask_one_way(queued, cell_of(queued, opening), shared);
+    if (w == own) reading = {};
+    ask_one(queued, *w, share && w < own ? &reading : nullptr);
   }
 }
 

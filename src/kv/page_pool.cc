@@ -70,7 +70,7 @@ std::byte* PagePool::page_of(Slab* slab, size_t index) const {
 }
 
 PagePool::Slab* PagePool::add_slab() {
-  open_.reserve(open_.size() + 1);
+  open_.reserve(slabs_ + 1);      // any of them may open again in release(), which does not throw
   const bool huge = in_use_ > 0;  // every slab but the first
   Slab* slab = new (map_pages(kSlabBytes, huge)) Slab;
   slab->huge = huge;
@@ -78,6 +78,7 @@ PagePool::Slab* PagePool::add_slab() {
   for (uint32_t i = 0; i < slab->pages; ++i) slab->free_pages()[i] = slab->pages - 1 - i;
   slab->open_at = static_cast<uint32_t>(open_.size());
   open_.push_back(slab);
+  ++slabs_;
   return slab;
 }
 
@@ -148,6 +149,7 @@ void PagePool::cool(std::byte* page) {
   if (slab->free_count == slab->pages) {
     close(slab);
     unmap_pages(reinterpret_cast<std::byte*>(slab), kSlabBytes);
+    --slabs_;
   } else {
     return_memory(slab, index);
   }

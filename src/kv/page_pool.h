@@ -50,6 +50,7 @@ class PagePool {
 
   mutable std::mutex mutex_;
   size_t in_use_ = 0;
+  size_t slabs_ = 0;              ///< that are mapped
   std::vector<Slab*> open_;       ///< slabs with a free page
   std::vector<std::byte*> warm_;  ///< free pages that still hold memory, oldest first
 };

@@ -35,6 +35,7 @@ bool covers(const Rotations& r, int64_t first, int64_t count) {
 
 const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int64_t count) {
   if (table_ == table && covers(view_, first, count)) return view_;
+  view_ = {};  // the vectors below may move, and their growth may fail
   table_ = table;
   const size_t half = table.inverse_frequency.size();
   cosine_.resize(static_cast<size_t>(count) * half);

@@ -308,7 +308,7 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
     const auto method = settings.make(shape);
     MethodRun run(shape, *method, DType::F32, 2000);
     const size_t bound = method->most_kv_bytes(run.store.layout(), 2000, 64);
-    EXPECT_EQ(bound, run.store.layout().bytes_for(100 + 2 * 64) *
+    EXPECT_EQ(bound, run.store.layout().bytes_for(100 + 64 + 512) *
                          (std::string_view(cache) == "individual" ? 2 : 1));
     EXPECT_EQ(bound, method->most_kv_bytes(run.store.layout(), 1 << 20, 64));
     size_t most = 0;
@@ -319,6 +319,9 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
       most = std::max(most, part.store.live_bytes() * static_cast<size_t>(fresh->streams()));
     }
     EXPECT_LE(most, bound);
+    run.prompt(2000, 64, 1990);  // nearly all of it is the instruction
+    EXPECT_LE(run.most_bytes, bound);
+    EXPECT_EQ(run.store.length(0, 0), 100 + 512);
   }
 }
 

@@ -228,9 +228,31 @@ TEST(MInference, RefusalsOfAFileNameTheOption) {
     const std::string error = error_of([&] { make("minference:patterns=" + name, shape); });
     EXPECT_EQ(error.find("--attention minference: patterns=" + name + ": "), 0u) << error;
   }
-  EXPECT_EQ(error_of([&] { write_patterns(folder.path() / "no" / "p.json", {}); }),
-            "--attention minference: save=" + (folder.path() / "no" / "p.json").string() +
-                ": cannot be written");
+  const std::string nowhere = (folder.path() / "no" / "p.json").string();
+  const std::string refused = "--attention minference: save=" + nowhere + ": cannot be written";
+  EXPECT_EQ(error_of([&] {
+              make("minference:patterns=search,save=" + nowhere, shape)->prepare({0, 100, 0, 64});
+            }),
+            refused + ": no such folder");
+  EXPECT_TRUE(has(error_of([&] { write_patterns(nowhere, {}); }),
+                  {"--attention minference: save=" + nowhere, "cannot be written"}));
+}
+
+TEST(MInference, WhatWasReadOutlivesAFileThatCannotBeWritten) {
+  const TempFolder folder;
+  const auto file = folder.path() / "sub" / "found.json";
+  std::filesystem::create_directory(file.parent_path());
+  const ModelShape shape = small_shape(1, 1, 1, 32);
+  const auto method =
+      make("minference:patterns=search,search_at=90,dense_below=0,save=" + file.string(), shape);
+  MethodRun run(shape, *method, DType::F32, 100);
+  run.workspace.observer = [&](const LayerStep&, std::span<const AttendTask>) {
+    std::filesystem::remove_all(file.parent_path());
+  };
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(run.prompt(95, 40));
+  EXPECT_TRUE(has(testing::internal::GetCapturedStderr(),
+                  {"warning: --attention minference: save=" + file.string(), "cannot be written"}));
 }
 
 TEST(MInference, APromptTooShortForTheSearchIsTold) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "attention/registry.h"
 #include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
@@ -136,6 +139,13 @@ INSTANTIATE_TEST_SUITE_P(EveryMethod, Restored, ::testing::ValuesIn(kCases), [](
   const std::string_view text = each.param.method;
   return std::string(text.substr(0, text.find(':'))) + std::to_string(each.index);
 });
+
+TEST(RestoredState, EveryMethodOfTheRegistryHasARow) {
+  std::set<std::string_view> tested;
+  for (const Case& c : kCases) tested.insert(MethodSpec::parse(c.method).info().name);
+  for (const MethodInfo& info : attention_methods())
+    EXPECT_TRUE(tested.count(info.name)) << info.name;
+}
 
 TEST(RestoredState, NumbersOfRowsAreThoseOfTheStore) {
   for (const char* text : {"citrus:k=16,chunk=8", "h2o:budget=24,stride=8,sink=2,recent=4",

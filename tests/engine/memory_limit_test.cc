@@ -83,7 +83,7 @@ TEST_F(MemoryLimit, TheReplyIsCountedAsFarAsTheContextGoes) {
   hooks.reply = 10'000;
   Session session(nano_, tight);
   const std::string error = error_of([&] { session.prefill(prompt(100), hooks); });
-  EXPECT_TRUE(has(error, {"100 tokens and a reply of up to 10000", "--memory-limit", "-n"}));
+  EXPECT_TRUE(has(error, {"100 tokens and a reply of up to 10000", "--memory-limit", "or reply"}));
   EXPECT_TRUE(session.tokens().empty());
   hooks.reply = std::numeric_limits<int64_t>::max();
   EXPECT_TRUE(has(error_of([&] { session.prefill(prompt(100), hooks); }), {"--memory-limit"}));
@@ -93,6 +93,31 @@ TEST_F(MemoryLimit, TheReplyIsCountedAsFarAsTheContextGoes) {
   EXPECT_TRUE(bounded.prefill(prompt(100), hooks));
   hooks.reply = 0;
   EXPECT_TRUE(session.prefill(prompt(100), hooks));
+}
+
+TEST_F(MemoryLimit, IsSharedByTheSessionsThatRunAtATime) {
+  SessionOptions two = options("dense", 0);
+  const size_t alone = Session(nano_, two).forecast(kTokens).total();
+  two.at_a_time = 2;
+  const MemoryForecast need = Session(nano_, two).forecast(kTokens);
+  EXPECT_EQ(need.others, need.kv + need.working);
+  EXPECT_EQ(need.total(), alone + need.others);
+  two.memory_limit = need.total() - 1;
+  Session session(nano_, two);
+  EXPECT_TRUE(
+      has(error_of([&] { session.prefill(prompt(kTokens)); }), {"beside it ", "--memory-limit"}));
+  EXPECT_FALSE(session.has_room(kTokens, 0, 0));
+  two.at_a_time = 1;
+  EXPECT_TRUE(Session(nano_, two).has_room(kTokens, 0, need.others - 1));
+  EXPECT_FALSE(Session(nano_, two).has_room(kTokens, 0, need.others));
+}
+
+TEST_F(MemoryLimit, RowsThatAMethodObservesAreCounted) {
+  const size_t few =
+      Session(nano_, options("snapkv:capacity=900,window=32", 0)).forecast(5000).working;
+  const size_t many =
+      Session(nano_, options("snapkv:capacity=900,window=832", 0)).forecast(5000).working;
+  EXPECT_EQ(many - few, size_t{800} * 12 * 6 * (64 + 1) * 4);  // queries and denominators, f32
 }
 
 TEST_F(MemoryLimit, TheReplyIsCountedWhereAMethodCutsPromptsOnly) {

@@ -13,6 +13,7 @@ namespace longhaul {
 namespace {
 
 using testing_support::error_of;
+using testing_support::has;
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -175,6 +176,34 @@ TEST(Perplexity, AnInstructionIsReadButNotScored) {
   EXPECT_TRUE(result.finished);
   EXPECT_EQ(result.tokens_scored, 140);
   EXPECT_EQ(done, total);
+}
+
+TEST(Perplexity, OfATokenThatTheWeightsDoNotKnowIsRefused) {
+  const Golden golden;
+  for (const size_t at : {size_t{50}, size_t{99}}) {  // 99 is scored and never read
+    std::vector<int32_t> text(golden.tokens.begin(), golden.tokens.begin() + 100);
+    text[at] = 4096;
+    for (const int64_t prefill : {0, 20}) {
+      const PerplexityPlan plan{.window = 100, .stride = 100, .prefill = prefill};
+      EXPECT_TRUE(
+          has(error_of([&] { measure_perplexity(golden.engine, SessionOptions{}, text, plan); }),
+              {"its tokenizer gives token 4096, its weights know only 4096"}));
+    }
+  }
+}
+
+TEST(Perplexity, TokensThatAreReadLikeAReplyAreForecastLikeOne) {
+  const Golden golden;
+  SessionOptions options;
+  options.attention = MethodSpec::parse("h2o:budget=64,stride=16,recent=8");  // keeps replies
+  const PerplexityPlan plan{.window = 1000, .stride = 1000, .prefill = 100};
+  const auto text = std::span(golden.tokens).first(1000);
+  options.memory_limit =
+      Session(golden.engine, options).forecast(100).total() + 1000 * 12 * 3 * 64 * 2 * 2 / 2;
+  EXPECT_TRUE(has(error_of([&] { measure_perplexity(golden.engine, options, text, plan); }),
+                  {"100 tokens and a reply of up to 899", "--memory-limit"}));
+  options.memory_limit = 0;
+  EXPECT_TRUE(measure_perplexity(golden.engine, options, text, plan).finished);
 }
 
 TEST(Perplexity, ReportsAndStops) {

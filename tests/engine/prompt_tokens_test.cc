@@ -42,6 +42,13 @@ TEST_F(Prompts, TheInstructionIsTheQuestionAndWhatFollowsIt) {
   EXPECT_EQ(prompt_tokens(tokenizer(), text, "What is blue?").instruction, 0);
 }
 
+TEST_F(Prompts, ABrokenQuestionIsMeasuredAsItWasRepaired) {
+  const std::vector<ChatMessage> messages{{ChatRole::user, "The \xFF boat.\nWhat \xFF is red?"}};
+  const PromptText text = chat_prompt(engine_->chat_template(), messages);
+  EXPECT_EQ(instruction_of(prompt_tokens(tokenizer(), text, "What \xFF is red?")),
+            "What \xEF\xBF\xBD is red?<|im_end|>\n<|im_start|>assistant\n");
+}
+
 TEST_F(Prompts, BareTextsMayHoldControlTokensWhereTheUserSaysSo) {
   const std::string text = "a<|im_end|>What?";
   const auto end = *tokenizer().special_token("<|im_end|>");

@@ -263,6 +263,28 @@ TEST_F(SessionTest, WhatCannotFitIsRefusedBeforeItStarts) {
   EXPECT_NE(error_of([&] { limited.prefill({}); }).find("empty"), std::string::npos);
 }
 
+TEST_F(SessionTest, APassThatFailsLeavesNoContextEvenWhereTheMethodCannotBeMadeAnew) {
+  const fs::path gates = folder_ / "gates.tsv", away = folder_ / "away.tsv";
+  fs::copy_file(fs::path(LONGHAUL_MODELS) / "nano/duo_gates.tsv", gates);
+  SessionOptions options;
+  options.attention = MethodSpec::parse("duo:sparsity=0.5,gates=" + gates.string());
+  Session s(nano_, options);
+  s.prefill(prompt(100));
+  s.observe([](const LayerStep& step, std::span<const AttendTask>) {
+    if (step.layer == 3) user_error("the disk is full");
+  });
+  fs::rename(gates, away);
+  EXPECT_EQ(error_of([&] { s.decode(7); }), "the disk is full");
+  EXPECT_TRUE(s.tokens().empty());
+  s.observe(nullptr);
+  EXPECT_NE(error_of([&] { s.prefill(prompt(20)); }).find("gates.tsv"), std::string::npos);
+  fs::rename(away, gates);
+  EXPECT_TRUE(s.prefill(prompt(20)));
+  Session fresh(nano_, options);
+  fresh.prefill(prompt(20));
+  EXPECT_EQ(logits(s), logits(fresh));
+}
+
 TEST_F(SessionTest, CancelStopsBetweenPassesAndKeepsWhatWasRead) {
   SessionOptions options;
   options.chunk = 32;

@@ -169,6 +169,16 @@ TEST_F(RecordFileTest, MissingAndEmptyFilesHoldNothing) {
   EXPECT_FALSE(read("").torn);
 }
 
+TEST_F(RecordFileTest, APackedOneIsNotTakenForNone) {
+  folder_.write("samples.jsonl.gz", "packed");
+  for (const bool empty_file_too : {false, true}) {
+    if (empty_file_too) folder_.write("samples.jsonl", "");
+    EXPECT_TRUE(has(error_of([&] { read_records(folder_.path() / "samples.jsonl"); }),
+                    {"samples.jsonl.gz: is packed", "gunzip"}));
+  }
+  EXPECT_EQ(read(line("1")).records.size(), 1u);
+}
+
 TEST_F(RecordFileTest, TornLastLineIsLeftOut) {
   const std::string whole = line("1") + "\n" + line("2");
   const RecordFile file = read(whole + line("3").substr(0, 50));

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "eval/file_size_limit.h"
+#include "base/file_size_limit.h"
 #include "eval/record_file.h"
 #include "eval/run_settings.h"
 #include "format/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "eval/durable_file.h"
+#include "base/durable_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 
@@ -60,6 +61,8 @@ void sync_folder(const std::filesystem::path& folder) {
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view text) {
+  static std::mutex one_at_a_time;  // two threads that replace the same file
+  const std::lock_guard lock(one_at_a_time);
   const std::filesystem::path fresh = path.string() + ".new";
   const OpenFile opened(fresh, O_WRONLY | O_CREAT | O_TRUNC);
   try {

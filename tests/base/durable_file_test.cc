@@ -1,13 +1,13 @@
 // Files that are replaced in one step, and what is left when that fails.
 
-#include "eval/durable_file.h"
+#include "base/durable_file.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 
-#include "eval/file_size_limit.h"
+#include "base/file_size_limit.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
