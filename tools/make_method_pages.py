@@ -154,6 +154,7 @@ def options(method):
 def main():
     longhaul = str(pathlib.Path(sys.argv[1]).resolve())
     runs = [Run(longhaul, name) for name in RUNS]
+    overview = (pages.ROOT / "docs/methods/README.md").read_text(encoding="utf-8")
     told = subprocess.run([longhaul, "methods", "--json"], check=True, capture_output=True).stdout
     for method in json.loads(told):
         if method["name"] == REFERENCE:
@@ -161,6 +162,8 @@ def main():
         path = pages.ROOT / f"docs/methods/{method['name']}.md"
         if not path.exists():
             sys.exit(f"error: {path.relative_to(pages.ROOT)} is missing: every method has a page")
+        if f"]({path.name})" not in overview:
+            sys.exit(f"error: docs/methods/README.md does not link {path.name}: it names every method")
         text = pages.fill(path.read_text(encoding="utf-8"), "options", lambda _: options(method))
         text = pages.fill(text, "measured", lambda _: measured(runs, method["name"]))
         pages.write_or_check(path, text, "tools/make_method_pages.py")
