@@ -94,7 +94,7 @@ class Profiles {
              const ModelShape& shape) const {
     replace_file(gates_, duo_gates(found.scores, shape.kv_heads));
     write_profile(duo_, {{"gates", {{"file", gates_.filename().string()}}}}, "duo");
-    write_profile(ltri_, {{"heads", ltri_heads(heads)}}, "ltri");
+    write_profile(ltri_, ltri_options(heads), "ltri");
   }
 
   std::string text() const { return fmt::format("{}, {}", ltri_.string(), duo_.string()); }
@@ -110,6 +110,16 @@ class Profiles {
   std::filesystem::path ltri_, duo_, gates_;
 };
 
+/// As --attention takes them: "key=value,...".
+std::string option_text(const nlohmann::ordered_json& options) {
+  std::string text;
+  for (const auto& [key, value] : options.items()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
 void print_heads(const FoundHeads& found, std::span<const RetrievalHead> heads,
                  const HeadsFlags& flags) {
   Table table({Table::Align::kLeft, Table::Align::kRight});
@@ -121,7 +131,7 @@ void print_heads(const FoundHeads& found, std::span<const RetrievalHead> heads,
   fmt::print("\n{} of {} query heads (LAYER.HEAD) score {} or more; {} of {} facts were found\n",
              heads.size(), found.scores.size() * found.scores[0].size(), flags.least, found.counted,
              found.asked);
-  fmt::print("--attention ltri:heads={}\n", ltri_heads(heads));
+  fmt::print("--attention ltri:{}\n", option_text(ltri_options(heads)));
 }
 
 void print_heads_json(const FoundHeads& found, std::span<const RetrievalHead> heads,
@@ -137,7 +147,7 @@ void print_heads_json(const FoundHeads& found, std::span<const RetrievalHead> he
               {"counted", found.counted},
               {"least", flags.least},
               {"retrieval_heads", list},
-              {"ltri_heads", ltri_heads(heads)},
+              {"ltri_options", ltri_options(heads)},
               {"scores", found.scores}});
 }
 

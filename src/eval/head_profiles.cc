@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace longhaul {
 
@@ -31,6 +32,19 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first) {
     text += fmt::format("{}{}.{}:{:.2f}", text.empty() ? "" : "/", h.layer, h.head, h.score);
   }
   return text;
+}
+
+nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first) {
+  return {{"heads", ltri_heads(best_first)},
+          {"queries", "rows"},
+          {"query_rows", 32},
+          {"similarity", "max"},
+          {"spans", 1},
+          {"theta", 0},
+          {"lambda", 0},
+          {"lambda_first", 0},
+          {"vectors", 512},
+          {"decode", "refresh"}};
 }
 
 std::string duo_gates(const HeadScores& scores, std::span<const int> kv_heads) {

@@ -37,11 +37,17 @@ TEST(Heads, AreFoundAndSavedWhereMethodsFindThem) {
   EXPECT_TRUE(has(o.out, {"head  score\n", "of 72 query heads", "of 6 facts were found",
                           "--attention ltri:heads="}));
   EXPECT_TRUE(has(o.err, {"written: ", "ltri.json", "duo.json"}));
+  // The line to be copied is what the file says.
+  const size_t line = o.out.find("ltri:heads=");
+  const std::string method = o.out.substr(line, o.out.find('\n', line) - line);
 
   const std::string question = "Where is the harbour?";
   const Outcome ltri =
       program.run({"run", "-m", model, "-p", question, "-n", "1", "--json", "--attention", "ltri"});
   EXPECT_EQ(ltri.status, 0) << ltri.err;
+  const Outcome named =
+      program.run({"run", "-m", model, "-p", question, "-n", "1", "--json", "--attention", method});
+  EXPECT_EQ(ltri.json()["attention"], named.json()["attention"]);
   // Without gates duo is refused, so it found them.
   const Outcome duo =
       program.run({"run", "-m", model, "-p", question, "-n", "1", "--attention", "duo"});
