@@ -100,9 +100,15 @@ void write_patterns(const std::filesystem::path& path, const HeadPatterns& patte
 void check_writable(const std::filesystem::path& path) {
   const std::filesystem::path parent = path.parent_path();
   const char* folder = parent.empty() ? "." : parent.c_str();
-  if (access(folder, W_OK | X_OK) == 0 && !std::filesystem::is_directory(path)) return;
-  user_error("--attention minference: save={}: cannot be written{}", path.string(),
-             errno == ENOENT ? ": no such folder" : "");
+  const char* reason = "";
+  if (access(folder, W_OK | X_OK) != 0) {
+    if (errno == ENOENT) reason = ": no such folder";
+  } else if (std::filesystem::is_directory(path)) {
+    reason = ": is a folder";
+  } else {
+    return;
+  }
+  user_error("--attention minference: save={}: cannot be written{}", path.string(), reason);
 }
 
 }  // namespace longhaul

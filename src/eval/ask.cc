@@ -43,6 +43,7 @@ Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
   if (shared != nullptr && shared->copy &&
       !session.has_room(std::ssize(prompt.tokens), reply, shared->copy->store.bytes())) {
     shared->copy.reset();
+    shared->no_room = true;
   }
   const bool goes_on = shared != nullptr && shared->copy.has_value();
   const int64_t taken =

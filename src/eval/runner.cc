@@ -126,6 +126,7 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
   }
   const ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, *whole);
   double seconds = 0;
+  if (shared != nullptr && shared->no_room) shared = nullptr;
   const bool read_already =
       shared != nullptr && shared->copy && shared->copy->tokens == prompt.tokens;
   if (shared != nullptr && !contender.dense && !read_already) {
