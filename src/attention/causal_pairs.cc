@@ -11,4 +11,12 @@ int64_t causal_pairs(int64_t begin, int64_t rows, int64_t window) {
   return (full * (full + 1) - begin * (begin + 1)) / 2 + (end - full) * window;
 }
 
+int64_t dense_pairs(const ModelShape& shape, int64_t begin, int64_t rows) {
+  int64_t pairs = 0;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    pairs += causal_pairs(begin, rows, shape.own_window(layer));
+  }
+  return pairs;
+}
+
 }  // namespace longhaul

@@ -3,10 +3,15 @@
 
 #include <cstdint>
 
+#include "attention/method.h"
+
 namespace longhaul {
 
 /// (row, key) pairs of one query head for rows [begin, begin + rows) of a context: row t sees keys
 /// 0 to t, of which only the last `window` where that is positive (ModelShape::own_window).
 int64_t causal_pairs(int64_t begin, int64_t rows, int64_t window);
+
+/// The same of a query head in every layer, summed.
+int64_t dense_pairs(const ModelShape& shape, int64_t begin, int64_t rows);
 
 }  // namespace longhaul

@@ -30,35 +30,26 @@ struct BlockOptions {
 
 /// The options that block_options() reads, but for `block`, whose range is the method's.
 namespace block_option {
-inline constexpr OptionInfo kInit = {"n_init", OptionKind::kInteger,
-                                     "128",    "tokens",
-                                     0,        1 << 20,
-                                     "",       "first tokens of the context, seen by every row"};
-inline constexpr OptionInfo kLocal = {"n_local", OptionKind::kInteger,
-                                      "4096",    "tokens",
-                                      1,         1 << 24,
-                                      "",        "last tokens that a row sees, itself among them"};
+// clang-format off
+inline constexpr OptionInfo kInit = {
+    "n_init", OptionKind::kInteger, "128", "tokens", 0, 1 << 20, "",
+    "first tokens of the context, seen by every row"};
+inline constexpr OptionInfo kLocal = {
+    "n_local", OptionKind::kInteger, "4096", "tokens", 1, 1 << 24, "",
+    "last tokens that a row sees, itself among them"};
 inline constexpr OptionInfo kTopk = {
-    "topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "", "blocks that a step looks up"};
+    "topk", OptionKind::kInteger, "16", "blocks", 0, 1 << 16, "",
+    "blocks that a step looks up"};
 inline constexpr OptionInfo kChunk = {
-    "chunk", OptionKind::kInteger,
-    "512",   "tokens",
-    1,       1 << 16,
-    "",      "rows of a step, which look up the same blocks; --chunk caps it"};
+    "chunk", OptionKind::kInteger, "512", "tokens", 1, 1 << 16, "",
+    "rows of a step, which look up the same blocks; --chunk caps it"};
 inline constexpr OptionInfo kCached = {
-    "cached", OptionKind::kInteger,
-    "32",     "blocks",
-    1,        1 << 20,
-    "",       "blocks kept in memory; the others lie in a temporary file"};
+    "cached", OptionKind::kInteger, "32", "blocks", 1, 1 << 20, "",
+    "blocks kept in memory; the others lie in a temporary file"};
 inline constexpr OptionInfo kFidelity = {
-    "fidelity",
-    OptionKind::kChoice,
-    "repo",
-    "",
-    0,
-    0,
-    "paper|repo",
+    "fidelity", OptionKind::kChoice, "repo", "", 0, 0, "paper|repo",
     "blocks seem to stand at distance n_local - 1 (repo) or n_local (paper)"};
+// clang-format on
 }  // namespace block_option
 
 /// From the options n_init, n_local, block, topk, chunk, cached and fidelity. Throws UserError when

@@ -15,7 +15,6 @@ void PlacedRows::attend(LayerStep& step) {
 }
 
 void PlacedRows::attend_in_list(LayerStep& step) {
-  const int64_t window = step.shape->own_window(step.layer);
   position_ = step.store->length(step.layer, 0);
   step.store->append(step.layer, step.rows, step.k, step.v);
   table_ = &rotations_.up_to(step.shape->rope, position_ + step.rows);
@@ -24,8 +23,7 @@ void PlacedRows::attend_in_list(LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) {
     KeySegment keys = all_rows(*step.store, step.layer, head);
     keys.rotate = true;
-    keys.visible = window > 0 ? Visibility::kWindow : Visibility::kCausal;
-    keys.window = window;
+    keys.see_within(step.shape->own_window(step.layer));
     segments_.push_back(keys);
   }
   step.attend({&queries_, 1}, segments_, 1, table_, position_);

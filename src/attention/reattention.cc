@@ -151,8 +151,7 @@ class Reattention final : public AttentionMethod {
       keys.begin = list.local_from;
       keys.count = tokens - list.local_from;
       keys.position = local_at;
-      keys.visible = window > 0 ? Visibility::kWindow : Visibility::kCausal;
-      keys.window = window;
+      keys.see_within(window);
       segments_.push_back(keys);
     }
     const int64_t position = end - step.rows;  // of row 0

@@ -44,15 +44,13 @@ class StreamingLlm final : public SinkRecentMethod {
  private:
   /// Rows [begin, end) of a head, the first of them at `position` of the kept list.
   void add(const LayerStep& step, int head, int64_t begin, int64_t end, int64_t position) {
-    const int64_t window = step.shape->own_window(step.layer);
     KeySegment keys;
     keys.rows = step.store->rows(step.layer, head);
     keys.begin = begin;
     keys.count = std::max<int64_t>(0, end - begin);
     keys.position = position;
     keys.rotate = true;
-    keys.visible = window > 0 ? Visibility::kWindow : Visibility::kCausal;
-    keys.window = window;
+    keys.see_within(step.shape->own_window(step.layer));
     segments_.push_back(keys);
   }
 

@@ -55,7 +55,7 @@ ByteWriter::ByteWriter(const std::filesystem::path& path) : state_(std::make_uni
   }
   state_->path = path;
   state_->part = path;
-  state_->part += ".part";
+  state_->part += kPartSuffix;
   state_->hash = new_hash();
   state_->file = std::fopen(state_->part.c_str(), "wbe");
   if (state_->file == nullptr) state_->fail();

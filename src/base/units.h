@@ -18,6 +18,9 @@ std::string format_seconds(double seconds);
 /// "12,345".
 std::string with_commas(int64_t number);
 
+/// "1 answer", "12,345 answers".
+std::string counted(int64_t number, std::string_view noun);
+
 /// "8192" or "8,192"-free forms with a suffix: "512M", "2.5GiB", "100KB" (powers of 1024 all).
 /// Empty when it is no size.
 std::optional<size_t> parse_bytes(std::string_view text);

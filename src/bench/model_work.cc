@@ -18,14 +18,6 @@ ModelWork work_of(const Model& model) {
   return work;
 }
 
-int64_t dense_pairs(const ModelShape& shape, int64_t begin, int64_t rows) {
-  int64_t pairs = 0;
-  for (int layer = 0; layer < shape.layers; ++layer) {
-    pairs += causal_pairs(begin, rows, shape.own_window(layer));
-  }
-  return pairs;
-}
-
 double prefill_flops(const Model& model, int64_t begin, int64_t rows) {
   const ModelWork work = work_of(model);
   const double weights = 2.0 * static_cast<double>(work.layer_weights) * static_cast<double>(rows) +

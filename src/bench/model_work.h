@@ -15,10 +15,6 @@ struct ModelWork {
 };
 ModelWork work_of(const Model& model);
 
-/// (row, key) pairs per query head that dense attention computes over all layers for rows
-/// [begin, begin + rows): the sum of causal_pairs() (attention/causal_pairs.h).
-int64_t dense_pairs(const ModelShape& shape, int64_t begin, int64_t rows);
-
 /// Floating-point operations of reading `rows` tokens after `begin` others, logits of the last row
 /// only: 2 a weight and row, 4 * head_dim a query head and pair.
 double prefill_flops(const Model& model, int64_t begin, int64_t rows);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "text/shell_word.h"
 #include "text/utf8.h"
 
 namespace longhaul {
@@ -60,7 +61,9 @@ constexpr OtherFormat kOtherFormats[] = {
     {"PK\3\4", "a ZIP archive (docx, odt, epub), not text", "pandoc -t plain {} -o text.txt"},
     {"{\\rtf", "RTF, not plain text", "pandoc -f rtf -t plain {} -o text.txt"},
     {"\x1f\x8b", "a gzip file", "gunzip -c {} > text.txt"},
-    {"GGUF", "a model, not text", nullptr},
+    {{"GGUF\1\0\0", 7}, "a model, not text", nullptr},  // behind the name stands its version
+    {{"GGUF\2\0\0", 7}, "a model, not text", nullptr},
+    {{"GGUF\3\0\0", 7}, "a model, not text", nullptr},
     {"LNGHULVK", "a session file: give it to --load", nullptr},
 };
 
@@ -80,7 +83,7 @@ std::string name_of_document(const std::string& file) {
   const std::string name = name_of_document(file);
   if (format.make_text == nullptr) user_error("{}: this is {}", name, format.what);
   user_error("{}: this is {}; convert it first: {}", name, format.what,
-             fmt::format(fmt::runtime(format.make_text), file == "-" ? "FILE" : file));
+             fmt::format(fmt::runtime(format.make_text), file == "-" ? "FILE" : shell_word(file)));
 }
 
 /// Western text in UTF-16 is zero at every second byte, and hardly anywhere else. Null where a text

@@ -1,5 +1,6 @@
 // longhaul eval: quality beside speed and memory, for any model and any set of methods.
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,8 @@
 #include "cli/work_folder.h"
 #include "eval/runner.h"
 #include "ops/cpu/isa.h"
+#include "report/text_formats.h"
+#include "text/shell_word.h"
 
 namespace longhaul {
 namespace {
@@ -58,12 +61,14 @@ void EvalFlags::add_to(CLI::App& app) {
   model.add_to(app);
   add_text(app, "--attention", attention, "METHOD,...",
            "Attention methods, compared on the same prompts");
-  add_number_list(app, "--lengths", lengths, 64, kLongest,
-                  "Tokens that prompt and reply may fill; texts of their own length are cut to the "
-                  "longest (4096; such texts: what the model was trained for)");
+  add_number_list(
+      app, "--lengths", lengths, 64, kLongest,
+      "Tokens that prompt and reply may fill; benchmarks' texts of their own length are "
+      "cut to the longest (4096; such texts: what the model was trained for), your own "
+      "cases are not");
   add_number(app, "-n,--samples", samples, 1, 1 << 20, "Samples of every task and length");
   add_number<uint64_t>(app, "--seed", seed, 0, int64_t{1} << 53, "Another seed, other samples");
-  add_text(app, "-o,--out", out, "DIR",
+  add_path(app, "-o,--out", out, "DIR",
            "Folder for run.json and samples.jsonl; a run that was stopped goes on there");
   add_choice(app, "--opening,--openings", openings, {"off", "on", "both"},
              "Whether prompts end with the reply's first words, where a task has them");
@@ -75,7 +80,7 @@ void EvalFlags::add_to(CLI::App& app) {
              "Answers at a time, one thread each; for models too small to fill the cores");
   app.add_flag("--no-sharing", no_sharing,
                "Every method reads every prompt itself, also where a dense reading would do");
-  add_text(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
+  add_path(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
   form.add_to(app);
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
@@ -89,8 +94,7 @@ std::string command_line() {
   std::string text, word;
   for (bool first = true; std::getline(in, word, '\0'); first = false) {
     if (first) word = "longhaul";
-    const bool plain = word.find_first_of(" \t\n'\"\\$&;|<>*?()") == std::string::npos;
-    text += (first ? "" : " ") + (plain ? word : "'" + word + "'");
+    text += (first ? "" : " ") + shell_word(word);
   }
   return text;
 }
@@ -136,6 +140,8 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
       continue;
     }
     if (words[i].starts_with("jsonl:")) {
+      if (words[i] == "jsonl:")
+        user_error("jsonl:: the file is missing (longhaul eval jsonl FILE)");
       names.push_back(words[i]);
       continue;
     }
@@ -150,19 +156,25 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
 /// How long it took, and what of it the harness took for itself. Threads that had no sample, while
 /// others answered or made the next ones, are told apart.
 std::string time_line(const EvalFlags& flags, const EvalOutcome& outcome) {
-  const size_t fresh = outcome.records.size() - outcome.found;
+  const auto answers = [&](size_t from, size_t to) {
+    const auto at = [&](size_t i) { return outcome.records.begin() + static_cast<int64_t>(i); };
+    return std::count_if(at(from), at(to), [](const Record& r) { return r.begins_answer(); });
+  };
+  const int64_t found = answers(0, outcome.found);
   const double all_threads = outcome.seconds * flags.parallel;
   const double spent = all_threads - outcome.idle_seconds;
   const double overhead = spent > 0 ? 100 * (1 - outcome.engine_seconds / spent) : 0;
-  std::string line = fmt::format("\n{} answers in {} ({:.1f} % of it outside the engine",
-                                 with_commas(static_cast<int64_t>(fresh)),
+  std::string line = fmt::format("\n{} in {} ({:.1f} % of it outside the engine",
+                                 counted(answers(outcome.found, outcome.records.size()), "answer"),
                                  format_seconds(outcome.seconds), overhead);
   if (flags.parallel > 1 && all_threads > 0) {
     line += fmt::format(", {:.1f} % of the threads' time idle",
                         100 * outcome.idle_seconds / all_threads);
   }
   line += ")";
-  if (outcome.found > 0) line += fmt::format(", {} were there", outcome.found);
+  if (found > 0) {
+    line += fmt::format(", {} {} there", with_commas(found), found == 1 ? "was" : "were");
+  }
   if (!flags.out.empty()) line += "; records in " + flags.out;
   return line + "\n";
 }
@@ -172,7 +184,7 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
   const std::vector<RunFolder> runs{read_run(folder)};
   const Results results(runs);
   if (flags.json) {
-    nlohmann::ordered_json json = eval_json(results);
+    nlohmann::ordered_json json = {{"cells", json_cells(results)}, {"answers", results.answers()}};
     json["finished"] = outcome.finished;
     json["seconds"] = outcome.seconds;
     json["engine_seconds"] = outcome.engine_seconds;

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "cli/table.h"
@@ -13,8 +11,6 @@
 
 namespace longhaul {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string interval_text(const Metric& metric, const Cell& cell) {
   if (!cell.score.interval) return "";
@@ -32,14 +28,15 @@ std::string failures_of(const Cell& cell) {
 
 std::vector<std::string> row_of(const Metric& metric, const Cell& cell, const std::string& method,
                                 int64_t length) {
+  const bool answered = cell.failed < cell.answers;
   const bool decoded = cell.cost.decode_tokens_per_second > 0;
   return {length > 0 ? with_commas(length) : "own",
           method,
           cell.score.n == 0 ? "-" : metric.text_with_unit(cell.score.mean),
           interval_text(metric, cell),
           fmt::format("{}", cell.score.n),
-          format_bytes(static_cast<size_t>(cell.cost.kv_bytes)),
-          format_seconds(cell.cost.first_token_seconds),
+          answered ? format_bytes(static_cast<size_t>(cell.cost.kv_bytes)) : "-",
+          answered ? format_seconds(cell.cost.first_token_seconds) : "-",
           decoded ? fmt::format("{:.0f}", cell.cost.decode_tokens_per_second) : "-",
           failures_of(cell)};
 }
@@ -95,32 +92,6 @@ std::string eval_text(const Results& results) {
     text += table.text("  ");
   }
   return text + methods.legend();
-}
-
-nlohmann::ordered_json eval_json(const Results& results) {
-  ordered_json cells = ordered_json::array();
-  for (const auto& [key, cell] : results.cells()) {
-    const TaskVariant& variant = results.variants()[key.variant];
-    ordered_json item = {
-        {"task", variant.task},
-        {"opening", variant.opening},
-        {"length", key.length},
-        {"method", results.series()[key.series].method},
-        {"metric", variant.metric.name},
-        {"mean", cell.score.mean},
-        {"n", cell.score.n},
-        {"failed", cell.failed},
-        {"kv_bytes", std::llround(cell.cost.kv_bytes)},
-        {"first_token_seconds", cell.cost.first_token_seconds},
-        {"decode_tokens_per_second", cell.cost.decode_tokens_per_second},
-        {"pairs_share", cell.cost.pairs_share},
-        {"cut", std::ranges::count_if(cell.records, [](auto* r) { return r->cut_tokens > 0; })},
-    };
-    if (cell.score.interval)
-      item["interval"] = {cell.score.interval->low, cell.score.interval->high};
-    cells.push_back(std::move(item));
-  }
-  return {{"cells", std::move(cells)}, {"records", results.records()}};
 }
 
 }  // namespace longhaul

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include "base/nearest_name.h"
 #include "base/parse_number.h"
@@ -58,6 +59,13 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& valu
   return option;
 }
 
+CLI::Option* add_path(CLI::App& app, const std::string& names, std::string& value,
+                      const std::string& type, const std::string& help) {
+  return add_text(app, names, value, type, help)->check([](const std::string& path) {
+    return std::string(path.empty() ? "the name is empty" : "");
+  });
+}
+
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& value,
                         std::vector<std::string> choices, const std::string& help) {
   const std::string type = fmt::format("{}", fmt::join(choices, "|"));
@@ -91,9 +99,11 @@ CLI::Option* add_size(CLI::App& app, const std::string& names, size_t& bytes,
 CLI::Option* add_number_list(CLI::App& app, const std::string& names, std::vector<int64_t>& values,
                              int64_t least, int64_t most, const std::string& help) {
   const auto check = [least, most](const std::string& text) -> std::string {
+    std::set<std::string> seen;
     for (const std::string& part : split_commas(text)) {
       if (std::string problem = integer_problem(part, least, most); !problem.empty())
         return problem;
+      if (!seen.insert(part).second) return part + " is given twice";
     }
     return "";
   };

@@ -1,11 +1,15 @@
 #pragma once
 // Flags whose bad values are refused in one line that names the flag, the value and what is wanted.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "base/parse_number.h"
 
 namespace longhaul {
 
@@ -27,12 +31,18 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T lea
       return real_problem(text, static_cast<double>(least), static_cast<double>(most));
     }
   };
-  return app.add_option(names, value, help)
+  // Not as CLI11 reads numbers: 010 is ten.
+  const auto store = [&value](const std::string& text) { parse_number(text, value); };
+  return app.add_option_function<std::string>(names, store, help)
       ->check(check)
       ->type_name(std::is_integral_v<T> ? "N" : "X")
       ->take_last()
-      ->capture_default_str();
+      ->default_str(fmt::format("{}", value));
 }
+
+/// A file or a folder: "" is refused, which a script's unset variable gives.
+CLI::Option* add_path(CLI::App& app, const std::string& names, std::string& value,
+                      const std::string& type, const std::string& help);
 
 CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& value,
                       const std::string& type, const std::string& help);

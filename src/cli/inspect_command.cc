@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -93,8 +94,8 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
   Table types({kLeft, kRight, kRight, kRight, kRight});
   types.add({"type", "tensors", "elements", "bytes", "bits each"});
   for (const auto& [name, total] : totals_by_type(checkpoint)) {
-    const double bits =
-        8.0 * static_cast<double>(total.bytes) / static_cast<double>(total.elements);
+    const double bits = 8.0 * static_cast<double>(total.bytes) /
+                        static_cast<double>(std::max<int64_t>(1, total.elements));
     types.add({name, std::to_string(total.tensors), with_commas(total.elements),
                format_bytes(total.bytes), fmt::format("{:.2f}", bits)});
   }
@@ -115,7 +116,8 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
 }
 
 ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
-  ordered_json types, entries, tensors = ordered_json::array(), unreadable = tensors;
+  ordered_json types = ordered_json::object(), entries = types, tensors = ordered_json::array(),
+               unreadable = tensors;
   for (const auto& [name, total] : totals_by_type(checkpoint)) {
     types[name] = {
         {"tensors", total.tensors}, {"elements", total.elements}, {"bytes", total.bytes}};

@@ -74,6 +74,7 @@ std::optional<std::string> read_line(const std::string& prompt, CancelFlag& canc
   std::string line;
   if (isatty(STDIN_FILENO) == 0) {
     if (!std::getline(std::cin, line)) return std::nullopt;
+    if (line.ends_with('\r')) line.pop_back();  // of a file with Windows' line ends
     return line;
   }
   [[maybe_unused]] static const bool once = prepare_editor();

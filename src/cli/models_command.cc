@@ -33,6 +33,8 @@ std::vector<ListedModel> list_models() {
       listed.bytes = open_checkpoint(model.path).total_bytes();
     } catch (const UserError& error) {
       listed.problem = error.what();
+    } catch (const std::filesystem::filesystem_error& error) {
+      listed.problem = error.code().message();
     }
     list.push_back(std::move(listed));
   }

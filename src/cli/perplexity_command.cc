@@ -181,8 +181,12 @@ Command add_perplexity_command(CLI::App& program) {
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No cost report, no progress bar");
   app->footer(
-      "Every token is scored once, given at most ctx - 1 tokens before it; a smaller stride gives\n"
-      "each more context and takes longer. Methods that act when a prompt ends (snapkv, ...) show\n"
+      "A token is scored once, given at most ctx - 1 tokens before it; a smaller stride gives "
+      "each\n"
+      "more context and takes longer. The first token of a window, or all of its --prefill, is "
+      "not\n"
+      "scored there: with a stride of ctx - prefill nothing is left out. Methods that act when a "
+      "prompt ends (snapkv, ...) show\n"
       "their effect with --prefill.\n"
       "Example:\n"
       "  longhaul perplexity book.txt -m nano --ctx 4096 --stride 1024");

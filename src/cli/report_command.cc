@@ -57,7 +57,7 @@ std::string chosen_format(const ReportFlags& flags) {
 
 void put(const ReportFlags& flags, const std::string& text) {
   if (flags.output.empty()) {
-    std::fputs(text.c_str(), stdout);
+    std::fwrite(text.data(), 1, text.size(), stdout);
     return;
   }
   write_text(flags.output, text);
@@ -114,7 +114,7 @@ Command add_report_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("report", "What 'longhaul eval' found: tables and charts");
   auto flags = std::make_shared<ReportFlags>();
   app->add_option("DIR", flags->folders, "Folders of 'longhaul eval'")->type_name("");
-  add_text(*app, "-o,--output", flags->output, "FILE",
+  add_path(*app, "-o,--output", flags->output, "FILE",
            "Write there (.html, .md or .csv; JSON with --json); else to standard output");
   add_choice(*app, "--format", flags->format, {"html", "md", "csv"},
              "What to write; else by the file's ending, else md");
@@ -124,7 +124,7 @@ Command add_report_command(CLI::App& program) {
       ->expected(2);
   add_text(*app, "--against", flags->against, "METHOD",
            "Which differences of all methods of DIR from this one are real");
-  add_text(*app, "--pictures", flags->pictures, "FOLDER",
+  add_path(*app, "--pictures", flags->pictures, "FOLDER",
            "Write every chart there as an SVG file too");
   app->add_flag("--json", flags->json, "One JSON object, on standard output or in FILE");
   app->footer(

@@ -46,9 +46,9 @@ void RunFlags::add_to(CLI::App& app) {
   sampling.add_to(app);
   session.add_to(app);
   const std::string group = "Session files";
-  add_text(app, "--save", save, "FILE", "Keep what was read: keys and values after the prompt")
+  add_path(app, "--save", save, "FILE", "Keep what was read: keys and values after the prompt")
       ->group(group);
-  add_text(app, "--load", load, "FILE", "Start from it: only what differs is read")->group(group);
+  add_path(app, "--load", load, "FILE", "Start from it: only what differs is read")->group(group);
   app.add_flag("--json", json, "One JSON object on standard output instead of the text");
   app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
 }
@@ -100,6 +100,7 @@ int run(const RunFlags& flags) {
   Interrupt interrupt;
   TurnOptions turn;
   turn.generate = flags.sampling.options(&interrupt.flag());
+  turn.generate.starts_text = !flags.prompt.form.raw;  // a raw prompt's text goes on
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
   if (flags.interactive) {

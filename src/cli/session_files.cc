@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
+#include "base/byte_stream.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -32,6 +34,11 @@ void check_save_target(const std::filesystem::path& file) {
     user_error("--save {}: cannot write: not a regular file", file.string());
   } else if (access((folder / ".").c_str(), W_OK) != 0) {  // "/.": a file in its place is no folder
     error = errno;
+  } else if (fs::exists(file, ignored) && fs::file_size(file, ignored) > 0 &&
+             !is_session_file(file)) {
+    user_error("--save {}: is there already and is no session file", file.string());
+  } else if (file.filename().string().size() + kPartSuffix.size() > NAME_MAX) {
+    error = ENAMETOOLONG;
   }
   if (error != 0) user_error("--save {}: cannot write: {}", file.string(), std::strerror(error));
 }

@@ -35,8 +35,9 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
     return fmt::format("unknown flag {}{}", printable(flag), hint);
   }
   if (command.empty()) return unknown_command_line(app, argument);
-  const std::string hint =
-      app.get_name() == "run" ? "; quote the question and put -p before it" : "";
+  const std::string hint = app.get_name() == "run"
+                               ? "; put -p before the question, in quotes, and -f before each text"
+                               : "";
   return fmt::format("{}: unexpected argument {}{}", command, printable(argument), hint);
 }
 
@@ -93,6 +94,10 @@ std::string equals_problem(const CLI::App& program, std::span<const char* const>
     const bool is_long = argument[1] == '-';
     const FlagWithValue flag = is_long ? long_flag(*app, argument) : short_flag(*app, argument);
     if (flag.option == nullptr) continue;
+    if (is_long && argument.ends_with('=') && flag.rest.empty()) {
+      return fmt::format("{}: the value is missing; an empty one is written {} ''", argument,
+                         flag.name);
+    }
     if (!is_long && flag.rest.starts_with('=')) {
       return fmt::format("{}: a flag of one letter takes its value without '=', as in {} {}",
                          printable(argument), flag.name, flag.option->get_type_name());

@@ -38,7 +38,9 @@ PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
   const std::string whole = prompt.text();
   size_t ignored = 0;
   const std::string_view text = repair_utf8(whole, repaired_text, &ignored);
-  const size_t begin = text.rfind(repair_utf8(question, repaired_question, &ignored));
+  const std::string_view asked = repair_utf8(question, repaired_question, &ignored);
+  size_t begin = text.rfind(asked);
+  if (begin == std::string_view::npos) begin = text.rfind(trim_front(trim_back(asked)));
   if (begin != std::string_view::npos) {
     made.instruction = tokenizer.tokens_of_tail(made.tokens, text.size() - begin);
   }

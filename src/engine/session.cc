@@ -201,10 +201,9 @@ bool Session::has_room(int64_t tokens, int64_t reply, size_t others) const {
 }
 
 bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks) {
-  State& s = *state_;
+  State& s = state_->usable();
   if (tokens.empty()) user_error("the prompt is empty");
   s.engine->check_known(tokens);
-  if (s.to_be_reset) s.reset();
   const int64_t begin = static_cast<int64_t>(s.tokens.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
   s.check_fits(count, hooks.reply);
@@ -222,9 +221,8 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
 }
 
 void Session::decode(int32_t token) {
-  State& s = *state_;
+  State& s = state_->usable();
   s.engine->check_known({&token, 1});
-  if (s.to_be_reset) s.reset();
   const int64_t limit = s.options.context;
   if (limit > 0 && static_cast<int64_t>(s.tokens.size()) >= limit) {
     user_error("--ctx {}: the context is full", limit);
@@ -247,8 +245,7 @@ void Session::decode(int32_t token) {
 }
 
 int64_t Session::reuse_prefix(std::span<const int32_t> tokens) {
-  State& s = *state_;
-  if (s.to_be_reset) s.reset();
+  State& s = state_->usable();
   const auto [mine, theirs] =
       std::mismatch(s.tokens.begin(), s.tokens.end(), tokens.begin(), tokens.end());
   int64_t shared = mine - s.tokens.begin();
@@ -279,7 +276,7 @@ SessionReport Session::report() const {
   r.live_rows = s.store().live_rows();
   r.kv_bytes = s.store().bytes() + s.method->index_bytes();
   const int64_t pairs = work.pairs + s.taken_pairs;
-  const int64_t dense_pairs = work.dense_pairs + s.taken_dense_pairs;
+  const int64_t dense_pairs = work.dense_pairs + s.taken_pairs;
   r.pairs_share =
       dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;
   r.attention_seconds = work.seconds + s.taken_seconds;

@@ -58,12 +58,14 @@ struct SessionReport {
   double attention_seconds = 0;  ///< since the session began
 };
 
-/// Tokens with their keys and values, and what computing them took.
+/// Whether a file that is there begins as Session::save() writes it.
+bool is_session_file(const std::filesystem::path& file);
+
+/// Tokens with their keys and values as dense attention has read them, and what that took.
 struct ContextCopy {
   std::vector<int32_t> tokens;
   KvStore store;
-  int64_t angles_length = 0;           ///< the context length whose angles the keys have
-  int64_t pairs = 0, dense_pairs = 0;  ///< of attention
+  int64_t angles_length = 0;  ///< the context length whose angles the keys have
   double attention_seconds = 0;
 };
 
@@ -117,9 +119,9 @@ class Session {
   SessionReport report() const;
   const KvStore& store() const;
 
-  /// What has been read, as it is now; pages of keys and values are shared until one side writes.
+  /// What a dense session has read; pages of keys and values are shared until one side writes.
   ContextCopy copy_context() const;
-  /// In a session that has read nothing: takes from a dense session's copy what this session's
+  /// In a session that has read nothing: takes from a copy what this session's
   /// method would read of `prompt` in the same way (AttentionMethod::dense_prefix), as far as the
   /// copy goes. Returns the tokens taken, at most prompt.size() - 1; the caller prefills the rest.
   /// The copy must come from the same engine with the same KV type, compute and chunk.

@@ -68,6 +68,13 @@ size_t most_bytes_restored(const AttentionMethod& method, const KvLayout& layout
 
 }  // namespace
 
+bool is_session_file(const std::filesystem::path& file) {
+  uint64_t magic = 0;
+  std::ifstream in(file, std::ios::binary);
+  in.read(reinterpret_cast<char*>(&magic), sizeof magic);
+  return in.gcount() == sizeof magic && magic == kMagic;
+}
+
 void Session::save(const std::filesystem::path& file) const {
   const State& s = *state_;
   if (s.tokens.empty())

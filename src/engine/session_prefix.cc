@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/causal_pairs.h"
 #include "base/error.h"
 #include "engine/session_state.h"
 
@@ -10,17 +11,12 @@ namespace longhaul {
 ContextCopy Session::copy_context() const {
   const State& s = *state_;
   const LayerStep::Workspace& work = s.decoder.workspace();
-  return {s.tokens,
-          s.store().fork(),
-          s.angles_length,
-          work.pairs + s.taken_pairs,
-          work.dense_pairs + s.taken_dense_pairs,
-          work.seconds + s.taken_seconds};
+  return {s.tokens, s.store().fork(), s.angles_length, work.seconds + s.taken_seconds};
 }
 
 int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
                             int64_t instruction) {
-  State& s = *state_;
+  State& s = state_->usable();
   LH_ASSERT(s.tokens.empty());
   if (prompt.empty() || !copy.store.layout().same_rows(s.store().layout())) return 0;
   const auto length = static_cast<int64_t>(prompt.size());
@@ -35,9 +31,12 @@ int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> pr
   s.streams.front() = std::move(store);
   s.set_angles(length);
   s.tokens.assign(prompt.begin(), prompt.begin() + taken);
-  s.taken_pairs = copy.pairs;
-  s.taken_dense_pairs = copy.dense_pairs;
-  s.taken_seconds = copy.attention_seconds;
+  const ModelShape& shape = s.decoder.shape();
+  const int64_t pairs = dense_pairs(shape, 0, taken);
+  const int64_t of_copy = dense_pairs(shape, 0, std::ssize(copy.tokens));
+  s.taken_pairs = shape.heads * pairs;
+  s.taken_seconds =
+      copy.attention_seconds * static_cast<double>(pairs) / static_cast<double>(of_copy);
   return taken;
 }
 

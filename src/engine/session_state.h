@@ -48,6 +48,11 @@ struct Session::State {
       throw;
     }
   }
+  /// Itself, with a method and a store again where a reset has failed before.
+  State& usable() {
+    if (to_be_reset) reset();
+    return *this;
+  }
   KvStore& store() { return streams.front(); }
   const KvStore& store() const { return streams.front(); }
   void drop_other_streams() { streams.erase(streams.begin() + 1, streams.end()); }
@@ -63,8 +68,8 @@ struct Session::State {
   int64_t angles_length = 0;  ///< the context length whose angles are in force
   std::vector<float> logits;  ///< [vocab], empty before the first token
   Buffer<float> rows_of_logits;
-  // Attention of the tokens that begin_with() took over.
-  int64_t taken_pairs = 0, taken_dense_pairs = 0;
+  // Attention of the tokens that begin_with() took over: dense.
+  int64_t taken_pairs = 0;
   double taken_seconds = 0;
 };
 

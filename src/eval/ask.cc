@@ -166,7 +166,8 @@ Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions&
   });
   if (cancelled) return asked;
   const std::vector<int64_t> begins = position_stretches(count);
-  for (size_t i = 0; i < begins.size(); ++i) {
+  const size_t told = record.error.empty() ? begins.size() : 1;  // a failure is told once
+  for (size_t i = 0; i < told; ++i) {
     const int64_t end = i + 1 < begins.size() ? begins[i + 1] : count;
     double sum = 0;
     const int64_t first = std::max<int64_t>(begins[i], 1);

@@ -18,11 +18,14 @@ std::string user_text(const Sample& sample) {
   return sample.context + sample.separator + sample.question;
 }
 
-/// The opening behind a bare prompt. Published prompts hold their cue once: one that the question
-/// ends with is not put there again.
+/// Published prompts hold their cue once: one that a bare prompt ends with is not put there again.
+bool ends_with_cue(std::string_view text, const Sample& sample) {
+  return trim_back(text).ends_with(trim_back(sample.opening));
+}
+
+/// The opening behind a bare prompt.
 void open_bare(std::string& text, const Sample& sample) {
-  const std::string_view cue = trim_back(sample.opening);
-  if (cue.empty() || trim_back(text).ends_with(cue)) return;
+  if (ends_with_cue(text, sample)) return;
   const bool apart = !text.empty() && text.back() != ' ' && text.back() != '\n' &&
                      !sample.opening.starts_with(' ');
   text += (apart ? sample.before_opening : "") + sample.opening;
@@ -35,7 +38,7 @@ std::string hex_hash(const void* bytes, size_t count) {
 }  // namespace
 
 PromptText PromptComposer::text_of(const Sample& sample, bool opening) const {
-  if (chat_ && sample.chat) {
+  if (in_chat(sample)) {
     std::vector<ChatMessage> messages;
     const bool holds_system = chat_->holds_system();
     if (!sample.system.empty() && holds_system) {
@@ -77,11 +80,16 @@ ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const
   return prompt;
 }
 
+bool PromptComposer::opens(const Sample& sample) const {
+  if (sample.opening.empty() || sample.perplexity) return false;  // a text has no reply to open
+  return in_chat(sample) || !ends_with_cue(user_text(sample), sample);
+}
+
 /// None where the end of the prompt is not that of a template, or does not begin at the control
 /// token that it is taken to begin at.
 std::optional<std::vector<int32_t>> PromptComposer::opened_tokens(
     const Sample& sample, const std::vector<int32_t>& unopened) const {
-  if (!chat_ || !sample.chat) return std::nullopt;
+  if (!in_chat(sample)) return std::nullopt;
   const TextSegment last = text_of(sample, false).segments.back();
   const auto mark = std::find_if(unopened.rbegin(), unopened.rend(),
                                  [&](int32_t id) { return tokenizer_.is_special(id); });

@@ -30,6 +30,9 @@ class PromptComposer {
   /// when it is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
+  /// Whether compose() makes another prompt of it with its opening than without.
+  bool opens(const Sample& sample) const;
+
   /// Tokens of the longer of a sample's forms: with its opening, where it has one.
   int64_t most_tokens(const Sample& sample) const;
 
@@ -41,6 +44,7 @@ class PromptComposer {
   std::optional<std::vector<int32_t>> opened_tokens(const Sample& sample,
                                                     const std::vector<int32_t>& unopened) const;
   PromptText text_of(const Sample& sample, bool opening) const;
+  bool in_chat(const Sample& sample) const { return chat_ && sample.chat; }
 
   const Tokenizer& tokenizer_;
   std::optional<ChatTemplate> chat_;

@@ -21,6 +21,7 @@ constexpr const char* kFile = "run.json";
 bool is_text(const ordered_json& value) { return value.is_string(); }
 bool is_object(const ordered_json& value) { return value.is_object(); }
 bool is_list(const ordered_json& value) { return value.is_array(); }
+bool is_flag(const ordered_json& value) { return value.is_boolean(); }
 bool is_list_of_texts(const ordered_json& value) {
   return value.is_array() && std::all_of(value.begin(), value.end(), is_text);
 }
@@ -39,7 +40,7 @@ void check_kinds(const fs::path& path, const ordered_json& held) {
       {"lengths", is_list, "a list"},  {"settings", is_object, "an object"},
       {"openings", is_text, "a text"}, {"samples", is_count, "a whole number"},
       {"command", is_text, "a text"},  {"commands", is_list_of_texts, "a list of texts"},
-      {"build", is_text, "a text"},
+      {"build", is_text, "a text"},    {"finished", is_flag, "true or false"},
   };
   for (const auto& [key, fits, what] : kKinds) {
     const auto found = held.find(key);
@@ -140,6 +141,15 @@ std::string merged_builds(const std::string& held, const std::string& now) {
 
 std::string builds_of(const ordered_json& run) { return run.value("build", "unknown"); }
 
+/// Whether a run asks for everything that the folder's run.json names.
+bool asks_for_all(const ordered_json& run, const ordered_json& merged) {
+  const auto same_size = [&](const char* key) {
+    return run.at(key).size() == merged.at(key).size();
+  };
+  return same_size("tasks") && same_size("methods") && same_size("lengths") &&
+         run.at("samples") == merged.at("samples") && run.at("openings") == merged.at("openings");
+}
+
 /// What this run asks for, put to what the folder's run.json holds.
 ordered_json merged_run(const ordered_json& held, const ordered_json& run, ordered_json settings) {
   ordered_json merged = run;
@@ -158,6 +168,7 @@ ordered_json merged_run(const ordered_json& held, const ordered_json& run, order
   }
   if (held.contains("started")) merged["started"] = held["started"];
   if (held.value("openings", "") != run.at("openings")) merged["openings"] = "both";
+  merged["finished"] = held.value("finished", true) || asks_for_all(run, merged);
   return merged;
 }
 
@@ -209,6 +220,12 @@ void write_run(const fs::path& folder, nlohmann::ordered_json run) {
   }
   replace_file(folder / kFile,
                run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+void finish_run(const fs::path& folder) {
+  ordered_json run = held_run(folder);
+  run["finished"] = true;
+  write_run(folder, std::move(run));
 }
 
 }  // namespace longhaul

@@ -5,7 +5,9 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <system_error>
 
 #include "base/error.h"
@@ -57,7 +59,8 @@ std::vector<std::filesystem::path> data_folders() {
 std::string read_packed_file(const std::filesystem::path& path) {
   // gzread hands plain files through.
   const std::unique_ptr<gzFile_s, CloseGzip> file(gzopen(path.c_str(), "rb"));
-  if (!file || is_folder(path)) user_error("{}: cannot be read", path.string());
+  if (is_folder(path)) user_error("{}: is a folder, a file is expected", path.string());
+  if (!file) user_error("{}: {}", path.string(), std::strerror(errno));
   std::string text;
   constexpr size_t kStep = 1 << 18;
   for (;;) {

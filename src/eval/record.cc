@@ -120,6 +120,8 @@ std::string Record::prompt_key() const {
   return task + kPart + (opening ? '1' : '0') + kPart + std::to_string(length) + kPart + id;
 }
 
+std::string Record::sample_id() const { return position ? id.substr(0, id.rfind('@')) : id; }
+
 std::string Record::key() const { return prompt_key() + kPart + method; }
 
 std::string to_json(const Record& r) {

@@ -57,6 +57,10 @@ struct Record {
   std::vector<double> recall;
   std::string error;  ///< why there is no reply; empty when there is one (score 0 then)
 
+  /// False for the second and further stretches of a text: the first one stands for its answer.
+  bool begins_answer() const { return position.value_or(0) == 0; }
+  /// The sample's id: `id` without the stretch's position.
+  std::string sample_id() const;
   /// The cell's fields as one text.
   std::string key() const;
   /// The same without the method: records that agree in it answer one prompt.

@@ -47,7 +47,7 @@ RecordWriter::RecordWriter(const std::filesystem::path& folder)
       note_prompt(record);
     }
   } catch (...) {
-    close(file_);
+    leave();
     throw;
   }
   found_ = records_.size();
@@ -97,7 +97,9 @@ void RecordWriter::note_prompt(const Record& record) {
   note(prompt.prompt_hash, record.prompt_hash);
 }
 
-RecordWriter::~RecordWriter() {
+RecordWriter::~RecordWriter() { leave(); }
+
+void RecordWriter::leave() {
   if (!begun_ && lseek(file_, 0, SEEK_END) == 0) unlink(path_.c_str());
   close(file_);
 }

@@ -49,6 +49,7 @@ class RecordWriter {
   size_t found() const { return found_; }  ///< of them, in the file when it was opened
 
  private:
+  void leave();    ///< closes the file; an empty one that no run has begun goes
   void rewrite();  ///< the file, with records_
   void note_prompt(const Record& record);
   void append(const std::string& lines);

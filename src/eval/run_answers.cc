@@ -40,19 +40,24 @@ RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::orde
     : folder_(folder) {
   make_run_folder(folder);
   writer_ = std::make_unique<RecordWriter>(folder);  // locked: no other run begins here meanwhile
+  nlohmann::ordered_json all = run;
   if (has_begun(folder)) {
-    nlohmann::ordered_json continued = continued_run(folder, run);
+    all = continued_run(folder, run);
+    leaves_none_ = all.at("finished").get<bool>();
     check_planned(queue, composer, openings);
     const std::string others = other_builds(folder, run);
     if (!others.empty() && writer_->found() > 0) {
       warn("records of {} were made by build {}, this is {}", folder.string(), printable(others),
            printable(run.at("build").get<std::string>()));
     }
-    write_run(folder, std::move(continued));
-  } else {
-    write_run(folder, run);
   }
+  all["finished"] = false;
+  write_run(folder, std::move(all));
   writer_->begin();
+}
+
+void RunAnswers::finish() {
+  if (leaves_none_) finish_run(folder_);
 }
 
 /// Every sample that is planned, and the first of every length that the folder has answers of.
@@ -64,7 +69,7 @@ void RunAnswers::check_planned(SampleQueue& queue, const PromptComposer& compose
     return held.count({task.name, length}) > 0;
   });
   for (const QueuedSample& queued : queue.planned()) {
-    for (const bool opening : openings_of(*queued.sample, openings)) {
+    for (const bool opening : openings_of(*queued.sample, openings, composer)) {
       const Record cell = cell_of(queued, opening);
       const FoundPrompt* found = found_prompt(*queued.sample, cell);
       const bool unnamed =

@@ -34,6 +34,10 @@ class RunAnswers {
   /// Whether the cell, its method included, is there: of a text that is predicted, every stretch.
   bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
 
+  /// Notes in run.json that all has been answered, where no earlier run has left something out that
+  /// this one did not ask for.
+  void finish();
+
   RecordWriter& writer() { return *writer_; }
   const RecordWriter& writer() const { return *writer_; }
 
@@ -41,6 +45,7 @@ class RunAnswers {
   void check_planned(SampleQueue& queue, const PromptComposer& composer, Openings openings) const;
 
   const std::filesystem::path folder_;
+  bool leaves_none_ = true;
   std::unique_ptr<RecordWriter> writer_;
 };
 

@@ -37,6 +37,11 @@ void RunProgress::add_found(const Record& record, double work) {
   if (add_score(record)) found_ += work;
 }
 
+void RunProgress::add_seconds(double engine_seconds) {
+  const std::lock_guard lock(mutex_);
+  engine_seconds_ += engine_seconds;
+}
+
 void RunProgress::count(double work, const std::vector<Record>& records, double engine_seconds) {
   const std::lock_guard lock(mutex_);
   progress_.done += 1;

@@ -22,6 +22,9 @@ class RunProgress {
   /// for it. For any thread.
   void count(double work, const std::vector<Record>& records, double engine_seconds);
 
+  /// The engine's seconds for an answer that was cancelled. For any thread.
+  void add_seconds(double engine_seconds);
+
   /// Not while threads count.
   double engine_seconds() const { return engine_seconds_; }
 

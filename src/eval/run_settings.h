@@ -74,7 +74,8 @@ void make_run_folder(const std::filesystem::path& folder);
 bool has_begun(const std::filesystem::path& folder);
 
 /// What the run.json that is there becomes with what this run asks for beyond it. UserError names
-/// what makes the two incomparable. Changes nothing.
+/// what makes the two incomparable. Changes nothing. "finished": whether all will be answered when
+/// this run is done.
 nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
                                      const nlohmann::ordered_json& run);
 
@@ -84,5 +85,8 @@ std::string other_builds(const std::filesystem::path& folder, const nlohmann::or
 
 /// `folder`/run.json.
 void write_run(const std::filesystem::path& folder, nlohmann::ordered_json run);
+
+/// Sets "finished" there.
+void finish_run(const std::filesystem::path& folder);
 
 }  // namespace longhaul

@@ -57,6 +57,7 @@ class Run {
   /// Takes samples until there are none, or somebody stops the run.
   void work();
   EvalOutcome outcome() const;
+  void finish() { answers_.finish(); }
   /// Of all threads, in work(), without what they waited for samples. When they are done.
   double busy_seconds() const { return in_work_seconds_ - queue_.waited_seconds(); }
 
@@ -100,7 +101,7 @@ ComposedPrompt Run::prompt_of(const QueuedSample& queued, const Contender& conte
     case Contender::Reads::kWithoutMiddle: {
       const double kept = settings_.kept_by_cut * static_cast<double>(whole.tokens.size());
       ComposedPrompt cut = cut_middle(whole, static_cast<int64_t>(kept));
-      find_answer(*queued.sample, cut);
+      cut.answer.clear();
       return cut;
     }
     case Contender::Reads::kWhole:
@@ -138,7 +139,7 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
       sample.perplexity
           ? predict(engine_, contender.options, prompt, cell, hooks_.cancel)
           : ask(engine_, contender.options, sample, prompt, cell, hooks_.cancel, shared);
-  if (asked.records.empty()) return;  // cancelled
+  if (asked.records.empty()) return progress_.add_seconds(seconds + asked.engine_seconds);
   answers_.writer().add(asked.records);
   progress_.count(queue_.work_of(queued), asked.records, seconds + asked.engine_seconds);
 }
@@ -176,7 +177,7 @@ void Run::plan_one_way(const QueuedSample& queued, Record cell, std::vector<Want
 void Run::ask_all(const QueuedSample& queued) {
   const Sample& sample = *queued.sample;
   std::vector<WantedAnswer> wanted;
-  for (const bool opening : openings_of(sample, settings_.openings)) {
+  for (const bool opening : openings_of(sample, settings_.openings, composer_)) {
     plan_one_way(queued, cell_of(queued, opening), wanted);
   }
   const auto own = std::stable_partition(wanted.begin(), wanted.end(),
@@ -236,6 +237,7 @@ EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSett
   }
   const double seconds = watch.seconds();
   EvalOutcome outcome = run.outcome();
+  if (outcome.finished) run.finish();
   outcome.seconds = seconds;
   const double all_threads = seconds * std::max(1, settings.parallel);
   outcome.idle_seconds = std::max(0.0, all_threads - made_ready - run.busy_seconds());

@@ -15,13 +15,11 @@ bool among(const std::vector<bool>& ways, bool opening) {
   return std::find(ways.begin(), ways.end(), opening) != ways.end();
 }
 
-/// A text that is predicted has no reply to open.
-bool has_opening(const Sample& sample) { return !sample.opening.empty() && !sample.perplexity; }
-
 }  // namespace
 
-std::vector<bool> openings_of(const Sample& sample, Openings openings) {
-  if (!has_opening(sample) || openings == Openings::kOff) return {false};
+std::vector<bool> openings_of(const Sample& sample, Openings openings,
+                              const PromptComposer& composer) {
+  if (!composer.opens(sample) || openings == Openings::kOff) return {false};
   if (openings == Openings::kOn) return {true};
   return {false, true};
 }
@@ -55,7 +53,7 @@ void SampleQueue::plan_fixed(const PlannedTask& task) {
   for (Sample& sample : make(task, settings_.longest_text, settings_.samples)) {
     group.samples.push_back(std::make_shared<const Sample>(std::move(sample)));
     const QueuedSample queued{&task, 0, group.samples.back()};
-    group.opened = group.opened || has_opening(*queued.sample);
+    group.opened = group.opened || composer_.opens(*queued.sample);
     answers_ += answers_of(*queued.sample);
     work_ += static_cast<double>(answers_of(*queued.sample)) * work_of(queued);
   }
@@ -75,8 +73,8 @@ void SampleQueue::plan(const PlannedTask& task) {
     Group& group = groups_.emplace_back();
     group.task = &task;
     group.length = length;
-    group.ways = openings_of(*first, settings_.openings);
-    group.opened = has_opening(*first);
+    group.ways = openings_of(*first, settings_.openings, composer_);
+    group.opened = composer_.opens(*first);
     if (length == shortest && settings_.samples > 0) group.samples = {first};
     answers_ += answers;
     work_ += static_cast<double>(answers) * work_of({&task, length, first});
@@ -109,7 +107,7 @@ bool SampleQueue::asks(const Record& record) const {
     if (group.task->scales) return among(group.ways, record.opening);
     return std::any_of(group.samples.begin(), group.samples.end(), [&](const auto& sample) {
       return sample->id == record.id &&
-             among(openings_of(*sample, settings_.openings), record.opening);
+             among(openings_of(*sample, settings_.openings, composer_), record.opening);
     });
   });
 }
@@ -187,7 +185,7 @@ int64_t SampleQueue::answers_of(const Sample& sample) const {
   if (sample.perplexity) return methods;
   const int64_t controls = settings_.controls ? 2 : 0;
   return (methods + controls) *
-         static_cast<int64_t>(openings_of(sample, settings_.openings).size());
+         static_cast<int64_t>(openings_of(sample, settings_.openings, composer_).size());
 }
 
 double SampleQueue::work_of(const Record& record) const {

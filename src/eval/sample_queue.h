@@ -89,7 +89,9 @@ class SampleQueue {
   double work_ = 0;
 };
 
-/// The ways in which a sample is asked: without its opening words, with them, or both.
-std::vector<bool> openings_of(const Sample& sample, Openings openings);
+/// The ways in which a sample is asked: without its opening words, with them, or both; one way
+/// where the prompts would be the same.
+std::vector<bool> openings_of(const Sample& sample, Openings openings,
+                              const PromptComposer& composer);
 
 }  // namespace longhaul

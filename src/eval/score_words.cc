@@ -14,22 +14,52 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+bool digit_at(std::string_view text, size_t at) { return at < text.size() && is_digit(text[at]); }
+
+size_t after_digits(std::string_view text, size_t at) {
+  while (digit_at(text, at)) ++at;
+  return at;
+}
+
+/// A comma between thousands: exactly three digits follow it.
+bool thousands_at(std::string_view text, size_t at) {
+  return at < text.size() && text[at] == ',' && after_digits(text, at + 1) == at + 4;
+}
+
+/// Past the number that begins at a digit or at a decimal point.
+size_t number_end(std::string_view text, size_t begin) {
+  size_t end = after_digits(text, begin);
+  if (end - begin <= 3) {
+    while (thousands_at(text, end)) end += 4;
+  }
+  if (end < text.size() && text[end] == '.' && digit_at(text, end + 1)) {
+    end = after_digits(text, end + 1);
+  }
+  if (end >= text.size() || (text[end] != 'e' && text[end] != 'E')) return end;
+  size_t power = end + 1;
+  if (power < text.size() && (text[power] == '+' || text[power] == '-')) ++power;
+  return digit_at(text, power) ? after_digits(text, power) : end;
+}
+
 /// The last number of a text without its thousands commas: "$1,234.50." -> "1234.50".
 std::string last_number(std::string_view text) {
-  size_t end = text.size();
-  while (end > 0 && !is_digit(text[end - 1])) --end;
-  size_t begin = end;
-  while (begin > 0 &&
-         (is_digit(text[begin - 1]) || ((text[begin - 1] == ',' || text[begin - 1] == '.') &&
-                                        begin > 1 && is_digit(text[begin - 2])))) {
-    --begin;
-  }
-  // A hyphen is a sign unless something stands before it ("10-20").
-  const bool negative = begin > 0 && text[begin - 1] == '-' &&
-                        (begin == 1 || !std::isalnum(static_cast<unsigned char>(text[begin - 2])));
-  std::string number(negative ? "-" : "");
-  for (const char c : text.substr(begin, end - begin)) {
-    if (c != ',') number.push_back(c);
+  std::string number;
+  for (size_t at = 0; at < text.size();) {
+    const bool point =
+        text[at] == '.' && digit_at(text, at + 1) && (at == 0 || !is_digit(text[at - 1]));
+    if (!point && !is_digit(text[at])) {
+      ++at;
+      continue;
+    }
+    // A hyphen is a sign unless something stands before it ("10-20").
+    const bool negative = at > 0 && text[at - 1] == '-' &&
+                          (at == 1 || !std::isalnum(static_cast<unsigned char>(text[at - 2])));
+    const size_t end = number_end(text, at);
+    number = negative ? "-" : "";
+    for (const char c : text.substr(at, end - at)) {
+      if (c != ',') number.push_back(c);
+    }
+    at = end;
   }
   return number;
 }

@@ -12,8 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool there(const fs::path& path) {
+  std::error_code unreadable;  // then it is for who reads it to tell
+  return fs::exists(path, unreadable) || unreadable;
+}
+
 nlohmann::json read_if_there(const fs::path& path) {
-  return fs::exists(path) ? read_json_file(path) : nlohmann::json();
+  return there(path) ? read_json_file(path) : nlohmann::json();
 }
 
 /// The index maps tensors to files beside it; shards come in the order of their names.
@@ -62,7 +67,7 @@ bool names(const SafetensorsFiles& files, const fs::path& file) {
 
 HfDocuments read_hf_documents(const fs::path& folder) {
   const fs::path config = folder / "config.json";
-  if (!fs::exists(config)) {
+  if (!there(config)) {
     user_error("{}: no config.json: neither a Hugging Face folder nor a .gguf file",
                folder.string());
   }
@@ -72,7 +77,7 @@ HfDocuments read_hf_documents(const fs::path& folder) {
   documents.generation_config = read_if_there(folder / "generation_config.json");
   documents.tokenizer_config = read_if_there(folder / "tokenizer_config.json");
   const fs::path tokenizer = folder / "tokenizer.json";
-  if (fs::exists(tokenizer)) documents.tokenizer_json = tokenizer;
+  if (there(tokenizer)) documents.tokenizer_json = tokenizer;
   return documents;
 }
 

@@ -77,6 +77,10 @@ class Reader {
     std::vector<int64_t> windows(static_cast<size_t>(c.layers), 0);
     if (!fields_.has("sliding_window")) return windows;
     const int64_t width = fields_.integer("sliding_window");
+    if (c.architecture == "llama") {
+      user_error("{}: sliding_window is {}, which model_type llama does not have (mistral has)",
+                 file_, width);
+    }
     const bool qwen = c.architecture == "qwen2" || c.architecture == "qwen3";
     if (qwen && !fields_.flag("use_sliding_window")) return windows;
     if (fields_.has("layer_types")) {

@@ -45,6 +45,12 @@ struct KeySegment {
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
   int query = 0;  ///< which of the call's query forms multiplies these keys
+
+  /// Causal, within the layer's own window where it has one (ModelShape::own_window; 0: none).
+  void see_within(int64_t own_window) {
+    visible = own_window > 0 ? Visibility::kWindow : Visibility::kCausal;
+    window = own_window;
+  }
 };
 
 /// Query heads [head_begin, +head_count) of rows [row_begin, +row_count) see `segments`. Row r

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/units.h"
+#include "report/chart_labels.h"
 #include "report/costs.h"
 #include "report/svg/line_chart.h"
 #include "report/svg/scatter.h"
@@ -14,6 +15,8 @@
 
 namespace longhaul {
 namespace {
+
+constexpr size_t kWidestLabel = 26;  ///< characters
 
 std::string cost_line(const Cost& cost) {
   return fmt::format("first token {}, KV {}, {} of dense attention's pairs",
@@ -29,6 +32,7 @@ Scatter frontier(const Results& results, int64_t length, bool time) {
       time ? "time to the first token \xE2\x86\x90 faster" : "KV cache \xE2\x86\x90 smaller";
   chart.y_title = "\xE2\x86\x91 mean score over tasks, %";
   chart.x_unit = time ? Unit::kSeconds : Unit::kBytes;
+  const std::vector<std::string> labels = chart_labels(results, kWidestLabel);
   for (size_t i = 0; i < results.series().size(); ++i) {
     const Series& s = results.series()[i];
     if (s.control) continue;
@@ -37,7 +41,7 @@ Scatter frontier(const Results& results, int64_t length, bool time) {
     const double x = time ? cost.first_token_seconds : cost.kv_bytes;
     if (!quality || x <= 0) continue;
     chart.points.push_back(
-        {shortened(s.label, 26), style_of(results, i), x, *quality,
+        {labels[i], style_of(results, i), x, *quality,
          fmt::format("{}: score {}; {}", s.method, percent_text(*quality), cost_line(cost))});
   }
   return chart;
@@ -51,9 +55,10 @@ void add_cost_chart(const Results& results, const std::vector<int64_t>& lengths,
   chart.x_title = "prompt, tokens";
   chart.log_y = true;
   for (const int64_t length : lengths) chart.x_ticks.push_back(static_cast<double>(length));
+  const std::vector<std::string> labels = chart_labels(results, kWidestLabel);
   for (size_t i = 0; i < results.series().size(); ++i) {
     if (results.series()[i].control) continue;
-    LineSeries line{shortened(results.series()[i].label, 26), style_of(results, i), {}};
+    LineSeries line{labels[i], style_of(results, i), {}};
     for (const int64_t length : lengths) {
       const Cost cost = cost_at(results, i, length);
       if (value(cost) <= 0) continue;
@@ -111,6 +116,7 @@ std::vector<NamedChart> cost_charts(const Results& results) {
 std::vector<NamedChart> nll_charts(const Results& results, size_t variant) {
   std::vector<NamedChart> charts;
   if (results.variants()[variant].metric.share()) return charts;
+  const std::vector<std::string> labels = chart_labels(results, kWidestLabel);
   for (const int64_t length : results.lengths_of(variant)) {
     LineChart chart;
     chart.title = length_title(length);
@@ -125,7 +131,7 @@ std::vector<NamedChart> nll_charts(const Results& results, size_t variant) {
         stretches[*r->position].first.push_back(r->score);
         stretches[*r->position].second = std::max(stretches[*r->position].second, r->reply_tokens);
       }
-      LineSeries line{shortened(results.series()[i].label, 26), style_of(results, i), {}};
+      LineSeries line{labels[i], style_of(results, i), {}};
       for (const auto& [begin, stretch] : stretches) {
         const int64_t end = begin + stretch.second;
         const double nll = mean_of(stretch.first);

@@ -1,7 +1,6 @@
 #include "report/compare.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "base/error.h"
@@ -18,13 +17,13 @@ struct Pairs {
 
 std::map<std::string, std::string> prompts_of(const Cell& cell) {
   std::map<std::string, std::string> prompts;
-  for (const Record* r : cell.records) prompts[r->id] = r->prompt_hash;
+  for (const Record* r : cell.records) prompts[r->sample_id()] = r->prompt_hash;
   return prompts;
 }
 
-void add_pairs(const Cell* a, const Cell* b, Pairs& pairs) {
-  const auto scores_of = [](const Cell* cell) {
-    return cell ? scores_by_sample(cell->records, false) : std::map<std::string, double>();
+void add_pairs(const Cell* a, const Cell* b, bool controls, Pairs& pairs) {
+  const auto scores_of = [&](const Cell* cell) {
+    return cell ? scores_by_sample(cell->records, controls) : std::map<std::string, double>();
   };
   const auto scores_a = scores_of(a), scores_b = scores_of(b);
   for (const auto& [id, score] : scores_a) {
@@ -111,23 +110,16 @@ Comparison compare_series(const Results& results,
   Comparison comparison;
   for (const auto& [a, b] : pairs) {
     for (size_t variant = 0; variant < results.variants().size(); ++variant) {
-      const bool nll = !results.variants()[variant].metric.share();
+      const bool controls = results.series()[a].control;
       Pairs all;
-      Cell texts_a, texts_b;  // of nll: a text read at several lengths is one sample
       for (const int64_t length : results.lengths_of(variant)) {
         const Cell* cell_a = results.cell(variant, length, a);
         const Cell* cell_b = results.cell(variant, length, b);
         Pairs here;
-        add_pairs(cell_a, cell_b, here);
-        if (!nll) {
-          add_pairs(cell_a, cell_b, all);
-        } else if (cell_a != nullptr && cell_b != nullptr) {
-          std::ranges::copy(cell_a->records, std::back_inserter(texts_a.records));
-          std::ranges::copy(cell_b->records, std::back_inserter(texts_b.records));
-        }
+        add_pairs(cell_a, cell_b, controls, here);
+        add_pairs(cell_a, cell_b, controls, all);
         add_difference(comparison.by_length, {a, b, variant, length, {}, 1, 0, 0, 0}, here);
       }
-      if (nll) add_pairs(&texts_a, &texts_b, all);
       add_difference(comparison.over_lengths, {a, b, variant, std::nullopt, {}, 1, 0, 0, 0}, all);
     }
   }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "report/groups.h"
 #include "report/text.h"
@@ -10,6 +12,18 @@ namespace longhaul {
 namespace {
 
 using nlohmann::ordered_json;
+
+void put_interval(ordered_json& json, const std::optional<Interval>& interval) {
+  if (!interval) return;
+  json["low"] = interval->low;
+  json["high"] = interval->high;
+}
+
+/// Answers to a text whose middle was taken out.
+int64_t cut_texts(const Cell& cell) {
+  return std::ranges::count_if(
+      cell.records, [](const Record* r) { return r->cut_tokens > 0 && r->begins_answer(); });
+}
 
 ordered_json cell_json(const Results& results, const CellKey& key, const Cell& cell) {
   const TaskVariant& v = results.variants()[key.variant];
@@ -28,12 +42,10 @@ ordered_json cell_json(const Results& results, const CellKey& key, const Cell& c
                        {"first_token_seconds", cell.cost.first_token_seconds},
                        {"decode_tokens_per_second", cell.cost.decode_tokens_per_second},
                        {"kv_bytes", cell.cost.kv_bytes},
-                       {"pairs_share", cell.cost.pairs_share}};
+                       {"pairs_share", cell.cost.pairs_share},
+                       {"cut", cut_texts(cell)}};
   if (cell.score.n == 0) json["mean"] = nullptr;
-  if (const auto& i = cell.score.interval) {
-    json["low"] = i->low;
-    json["high"] = i->high;
-  }
+  put_interval(json, cell.score.interval);
   return json;
 }
 
@@ -73,7 +85,7 @@ std::string csv_line(const ordered_json& fields) {
 std::string csv_report(const Results& results) {
   std::string out =
       "run,task,opening,length,method,metric,n,failed,mean,low,high,first_token_seconds,"
-      "decode_tokens_per_second,kv_bytes,pairs_share,group\n";
+      "decode_tokens_per_second,kv_bytes,pairs_share,cut,group\n";
   for (const auto& [key, cell] : results.cells()) {
     ordered_json fields = cell_json(results, key, cell);
     fields["group"] = "";
@@ -104,8 +116,8 @@ ordered_json json_comparison(const Results& results, const Comparison& compariso
                       {"mean_a", d.paired.mean_a},
                       {"mean_b", d.paired.mean_b},
                       {"difference", d.paired.difference},
-                      {"low", d.paired.interval.low},
-                      {"high", d.paired.interval.high},
+                      {"low", nullptr},
+                      {"high", nullptr},
                       {"p", d.paired.p},
                       {"p_holm", d.p_holm},
                       {"real", d.real()},
@@ -115,22 +127,30 @@ ordered_json json_comparison(const Results& results, const Comparison& compariso
                       {"only_a", d.only_a},
                       {"only_b", d.only_b},
                       {"other_prompts", d.other_prompts}});
+      put_interval(rows.back(), d.paired.interval);
     }
   }
   return rows;
 }
 
-ordered_json json_report(const Results& results) {
-  ordered_json runs = ordered_json::array(), cells = ordered_json::array();
-  for (const RunFolder& run : results.runs()) {
-    runs.push_back({{"name", run.name},
-                    {"answers", run.records.size()},
-                    {"torn", run.torn},
-                    {"run", run.info}});
-  }
+ordered_json json_cells(const Results& results) {
+  ordered_json cells = ordered_json::array();
   for (const auto& [key, cell] : results.cells()) cells.push_back(cell_json(results, key, cell));
+  return cells;
+}
+
+ordered_json json_report(const Results& results) {
+  ordered_json runs = ordered_json::array();
+  for (const RunFolder& run : results.runs()) {
+    runs.push_back(
+        {{"name", run.name},
+         {"answers",
+          std::ranges::count_if(run.records, [](const Record& r) { return r.begins_answer(); })},
+         {"torn", run.torn},
+         {"run", run.info}});
+  }
   return {{"runs", runs},
-          {"cells", cells},
+          {"cells", json_cells(results)},
           {"groups", groups_json(results)},
           {"differences",
            json_comparison(results, compare_series(results, pairs_against_dense(results)))}};

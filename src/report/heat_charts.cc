@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "report/chart_labels.h"
 #include "report/charts.h"
 #include "report/svg/heat_map.h"
 #include "report/text.h"
@@ -24,9 +25,14 @@ class DepthRows {
         labels_.push_back(fmt::format("{}\xE2\x80\x93{} %", 10 * i, 10 * i + 10));
       return;
     }
-    for (const double depth : depths) {
-      exact_[depth] = labels_.size();
-      labels_.push_back(fmt::format("{:.0f} %", 100 * depth));
+    for (const double depth : depths) exact_.emplace(depth, exact_.size());
+    for (int decimals = 0;
+         decimals < 17 && std::set(labels_.begin(), labels_.end()).size() < depths.size();
+         ++decimals) {
+      labels_.clear();
+      for (const double depth : depths) {
+        labels_.push_back(fmt::format("{:.{}f} %", 100 * depth, decimals));
+      }
     }
   }
   size_t row_of(double depth) const {
@@ -41,10 +47,11 @@ class DepthRows {
   std::vector<std::string> labels_;
 };
 
-HeatMap heat_map(const Results& results, size_t variant, size_t series, const DepthRows& rows) {
+HeatMap heat_map(const Results& results, size_t variant, size_t series, const DepthRows& rows,
+                 const std::string& title) {
   const std::vector<int64_t> lengths = results.lengths_of(variant);
   HeatMap map;
-  map.title = shortened(results.series()[series].label, 40);
+  map.title = title;
   map.x_title = "context, tokens";
   map.y_title = "depth";
   map.y_labels = rows.labels();
@@ -96,11 +103,12 @@ std::vector<NamedChart> heat_maps(const Results& results, size_t variant) {
   std::vector<NamedChart> charts;
   if (depths.empty() || !results.variants()[variant].metric.share()) return charts;
   const DepthRows rows(depths);
+  const std::vector<std::string> titles = chart_labels(results, 40);
   for (size_t i = 0; i < results.series().size(); ++i) {
     if (!has_depths(results, variant, i)) continue;
     charts.push_back(
         {file_part(results.variants()[variant].label + "-" + results.series()[i].label),
-         draw(heat_map(results, variant, i, rows))});
+         draw(heat_map(results, variant, i, rows, titles[i]))});
   }
   return charts;
 }

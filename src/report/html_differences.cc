@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/units.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/text.h"
@@ -19,22 +20,20 @@ std::string difference_cell(const Results& results, const Difference& d, bool fi
   const Metric& metric = results.variants()[d.variant].metric;
   const bool more = metric.share();  // is better
   const std::string tooltip = fmt::format(
-      "{}: {} against {}: {} (95 % interval {} to {}), p {} after Holm's correction {}, n {} "
-      "pairs, {} better, {} "
-      "worse; {}",
+      "{}: {} against {}: {} (95 % interval {}), p {} after Holm's correction {}, {}, {} better, "
+      "{} worse; {}",
       results.variants()[d.variant].label, results.series()[d.b].method,
       results.series()[d.a].method, metric.difference_text(p.difference),
-      metric.difference_text(p.interval.low), metric.difference_text(p.interval.high),
-      p_value_text(p.p), p_value_text(d.p_holm), p.n, more ? p.higher : p.lower,
+      p.interval ? metric.interval_text(p.interval) : "unknown", p_value_text(p.p),
+      p_value_text(d.p_holm), counted(p.n, "pair"), more ? p.higher : p.lower,
       more ? p.lower : p.higher, p.test);
   std::string classes =
       d.real() ? (metric.better(p.difference) ? "real good" : "real bad") : "unsure";
   if (first) classes += " first";
   const double tint = more ? std::min(46.0, 12 + 60 * std::abs(p.difference)) : 30;
-  return fmt::format(
-      "<td class=\"{}\" style=\"--a:{:.0f}\" title=\"{}\">{}<small>{}{}{}</small></td>", classes,
-      tint, escape_xml(tooltip), metric.difference_text(p.difference),
-      metric.difference_text(p.interval.low), " to ", metric.difference_text(p.interval.high));
+  return fmt::format("<td class=\"{}\" style=\"--a:{:.0f}\" title=\"{}\">{}<small>{}</small></td>",
+                     classes, tint, escape_xml(tooltip), metric.difference_text(p.difference),
+                     metric.interval_text(p.interval));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string sample_cells(const Results& results, const CellKey& key, const Recor
   return fmt::format("{}<td class=\"text\">{}</td><td>{}</td><td class=\"text\">{}</td>",
                      html_row_head(results.series()[key.series]),
                      escape_xml(results.variants()[key.variant].label), length_text(key.length),
-                     escape_xml(shortened(r.id, 40)));
+                     escape_xml(shortened(r.sample_id(), 40)));
 }
 
 bool blank(const std::string& text) {
@@ -29,7 +29,7 @@ std::string errors_table(const Results& results, size_t& count) {
   std::string rows;
   for (const auto& [key, cell] : results.cells()) {
     for (const Record* r : cell.records) {
-      if (r->error.empty() || ++count > kMostErrors) continue;
+      if (r->error.empty() || !r->begins_answer() || ++count > kMostErrors) continue;
       rows += fmt::format("<tr>{}<td class=\"text wrap\">{}</td></tr>\n",
                           sample_cells(results, key, *r), escape_xml(shortened(r->error, 300)));
     }

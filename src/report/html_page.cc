@@ -17,25 +17,21 @@ namespace longhaul {
 namespace {
 
 std::string counts_line(const Results& results) {
-  size_t methods = 0, controls = 0;
+  int64_t methods = 0, controls = 0;
   for (const Series& s : results.series()) (s.control ? controls : methods) += 1;
   std::set<std::string> tasks;
   for (const TaskVariant& v : results.variants()) tasks.insert(v.task);
   int64_t fewest = 0, most = 0;
   for (const auto& [key, cell] : results.cells()) {
-    const auto n = static_cast<int64_t>(cell.records.size());
-    fewest = fewest == 0 ? n : std::min(fewest, n);
-    most = std::max(most, n);
+    fewest = fewest == 0 ? cell.answers : std::min(fewest, cell.answers);
+    most = std::max(most, cell.answers);
   }
-  const auto plural = [](size_t n, const char* what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
-  std::string line = plural(methods, "method");
-  if (controls > 0) line += " and " + plural(controls, "control");
-  line += " on " + plural(tasks.size(), "task");
+  std::string line = counted(methods, "method");
+  if (controls > 0) line += " and " + counted(controls, "control");
+  line += " on " + counted(std::ssize(tasks), "task");
   const std::string cell =
       fewest == most ? with_commas(most) : fmt::format("{} to {}", fewest, most);
-  return line + fmt::format("; {} answers, {} a cell.", with_commas(results.records()), cell);
+  return line + fmt::format("; {}, {} a cell.", counted(results.answers(), "answer"), cell);
 }
 
 std::string navigation(const std::string& body) {
@@ -72,10 +68,10 @@ std::string warnings(const Results& results) {
                           escape_xml(run.name));
     }
   }
-  if (results.uneven()) {
+  if (results.unfinished()) {
     text +=
-        "<p class=\"warn\">Some methods have answered fewer samples than others: the run is not "
-        "finished. The section on differences compares only samples that both answered.</p>\n";
+        "<p class=\"warn\">The run is not finished: not every method has answered every sample. "
+        "The section on differences compares only samples that both answered.</p>\n";
   }
   return text;
 }
@@ -104,7 +100,7 @@ std::string html_what_was_run(const Results& results) {
       body += fmt::format("<dt>command</dt><dd><code>{}</code></dd>\n", escape_xml(command));
     }
     for (const auto& [key, value] : run.info.items()) {
-      if (key == "command" || key == "commands") continue;
+      if (key == "command" || key == "commands" || key == "finished") continue;
       if (key == "tasks" || key == "settings") continue;  // they stand above; are hashes
       // Numbers such as the seed are identifiers: no commas in them.
       const std::string text = value.is_number() ? escape_xml(value.dump()) : value_html(value);

@@ -157,8 +157,8 @@ std::string html_tasks(const Results& results) {
       "Mean score in per cent with its 95 % interval: Wilson\xE2\x80\x99s where every sample "
       "scores 0 or 1, "
       "Student\xE2\x80\x99s t otherwise. A star: some answers were never given; they count as 0 "
-      "and are "
-      "listed below. Controls stand under the line: what can be scored without the text.",
+      "(of perplexity and controls they are left out) and are listed below. Controls stand under "
+      "the line: what can be scored without the text.",
       body);
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "report/costs.h"
 #include "report/cut_texts.h"
 #include "report/groups.h"
@@ -127,21 +128,24 @@ std::string recall(const Results& results) {
 }
 
 std::string failures(const Results& results) {
-  constexpr size_t kMost = 50;
+  constexpr int64_t kMost = 50;
   MarkdownTable table({"method", "task", "length", "sample", "why"}, 5);
-  size_t count = 0;
+  int64_t count = 0;
   for (const auto& [key, cell] : results.cells()) {
     for (const Record* r : cell.records) {
-      if (r->error.empty() || ++count > kMost) continue;
+      if (r->error.empty() || !r->begins_answer() || ++count > kMost) continue;
       table.add({markdown_cell(results.series()[key.series].label),
                  markdown_cell(results.variants()[key.variant].label), length_text(key.length),
-                 markdown_cell(shortened(r->id, 40)), markdown_cell(shortened(r->error, 200))});
+                 markdown_cell(shortened(r->sample_id(), 40)),
+                 markdown_cell(shortened(r->error, 200))});
     }
   }
   if (count == 0) return "";
-  return fmt::format("## Failures\n\n{} answers were never given (* above; scored 0){}.\n\n{}",
-                     count, count > kMost ? fmt::format("; the first {}", kMost) : "",
-                     table.text());
+  return fmt::format(
+      "## Failures\n\n{} never given (* above; scored 0, left out of perplexity and "
+      "controls){}.\n\n{}",
+      count == 1 ? "1 answer was" : counted(count, "answer") + " were",
+      count > kMost ? fmt::format("; the first {}", kMost) : "", table.text());
 }
 
 }  // namespace
@@ -156,9 +160,9 @@ std::string markdown_report(const Results& results) {
     if (run.torn)
       out += markdown_cell(run.name) + ": the last line of samples.jsonl is cut off.\n\n";
   }
-  if (results.records() == 0) return out + "No sample has been answered yet.\n";
-  if (results.uneven()) {
-    out += "Some methods have answered fewer samples than others: the run is not finished.\n\n";
+  if (results.answers() == 0) return out + "No sample has been answered yet.\n";
+  if (results.unfinished()) {
+    out += "The run is not finished: not every method has answered every sample.\n\n";
   }
   out += glance(results);
   out +=

@@ -23,10 +23,8 @@ std::string difference_table(const Results& results, const std::vector<Differenc
                markdown_cell(results.variants()[d.variant].label),
                d.length ? length_text(*d.length) : "all", metric.text(d.paired.mean_a),
                metric.text(d.paired.mean_b), metric.difference_text(d.paired.difference),
-               fmt::format("{} to {}", metric.difference_text(d.paired.interval.low),
-                           metric.difference_text(d.paired.interval.high)),
-               p_value_text(d.paired.p), p_value_text(d.p_holm), fmt::format("{}", d.paired.n),
-               d.real() ? "yes" : "no"});
+               metric.interval_text(d.paired.interval), p_value_text(d.paired.p),
+               p_value_text(d.p_holm), fmt::format("{}", d.paired.n), d.real() ? "yes" : "no"});
   }
   return table.text();
 }
@@ -42,7 +40,8 @@ std::vector<std::string> comparison_notes(const Comparison& comparison) {
     other += d.other_prompts;
   }
   std::vector<std::string> notes{
-      fmt::format("{} pairs of answers to the same samples.", with_commas(pairs))};
+      pairs == 1 ? "1 pair of answers to the same sample."
+                 : fmt::format("{} pairs of answers to the same samples.", with_commas(pairs))};
   if (only_a + only_b > 0) {
     notes.push_back(fmt::format(
         "Only common samples count: {} of a and {} of b have no partner and are left out.",
@@ -50,9 +49,9 @@ std::vector<std::string> comparison_notes(const Comparison& comparison) {
   }
   if (other > 0) {
     notes.push_back(
-        fmt::format("{} pairs had different prompts (another seed, chat template or tokenizer): "
-                    "they are compared by sample number.",
-                    with_commas(other)));
+        fmt::format("{} had different prompts (another seed, chat template or tokenizer): "
+                    "compared by sample number.",
+                    counted(other, "pair")));
   }
   return notes;
 }
@@ -69,7 +68,8 @@ std::string markdown_comparison(const Results& results, const Comparison& compar
       "corrected by itself).\n"
       "Scores in per cent, differences in points (perplexity: nats). 0/1 scores: McNemar's exact "
       "test, Newcombe's\n"
-      "interval; others: sign-flip permutation test, bootstrap interval; both seeded.\n\n",
+      "interval; others: sign-flip permutation test, bootstrap interval (fewer than 10: Student's "
+      "t).\n\n",
       real, comparison.over_lengths.size());
   out += "## Over all lengths\n\n" + difference_table(results, comparison.over_lengths);
   if (comparison.by_length.size() > comparison.over_lengths.size()) {

@@ -21,6 +21,11 @@ std::string Metric::difference_text(double value) const {
   return fmt::format("{}{:.3f}", value < 0 ? "\xE2\x88\x92" : "+", std::abs(value));
 }
 
+std::string Metric::interval_text(const std::optional<Interval>& of_difference) const {
+  if (!of_difference) return "";
+  return difference_text(of_difference->low) + " to " + difference_text(of_difference->high);
+}
+
 std::string Metric::rule_text(const std::string& recorded) const {
   if (!recorded.empty()) return full_stop(recorded);
   return share() ? "rule not recorded."

@@ -1,7 +1,10 @@
 #pragma once
 // What a task's numbers are, and how all formats print them.
 
+#include <optional>
 #include <string>
+
+#include "report/statistics/estimate.h"
 
 namespace longhaul {
 
@@ -14,6 +17,8 @@ struct Metric {
   std::string text(double value) const;             ///< "96"; "2.310"
   std::string text_with_unit(double value) const;   ///< "95.7 %"; "2.3104"
   std::string difference_text(double value) const;  ///< points: "+4"; "+0.012"
+  /// "+1 to +7"; empty where there is none.
+  std::string interval_text(const std::optional<Interval>& of_difference) const;
   /// "the word is there.": as run.json has it, else what the metric itself tells.
   std::string rule_text(const std::string& recorded) const;
 };

@@ -85,8 +85,10 @@ Cell cell_of(std::vector<const Record*> records, bool control) {
   cell.records = std::move(records);
   bool share = true;
   for (const Record* r : cell.records) {
-    cell.failed += r->error.empty() ? 0 : 1;
     share = share && r->metric == "score";
+    if (!r->begins_answer()) continue;
+    ++cell.answers;
+    cell.failed += r->error.empty() ? 0 : 1;
   }
   std::vector<double> scores;
   for (const auto& [id, score] : scores_by_sample(cell.records, control)) scores.push_back(score);
@@ -101,10 +103,9 @@ std::map<std::string, double> scores_by_sample(std::span<const Record* const> re
   for (const Record* r : records) {
     const bool nll = r->metric == "nll";
     if (!r->error.empty() && (nll || drop_failed)) continue;
-    const std::string sample = nll && r->position ? r->id.substr(0, r->id.rfind('@')) : r->id;
     const double weight = nll && r->position ? static_cast<double>(r->reply_tokens) : 1;
     if (weight == 0) continue;
-    auto& [weights, sum] = sums[sample];
+    auto& [weights, sum] = sums[r->sample_id()];
     weights += weight;
     sum += weight * (r->error.empty() ? r->score : 0);
   }
@@ -179,7 +180,7 @@ void Results::fill_cells() {
       const CellKey key{variant_of.at({r.task, r.opening}), r.length,
                         series_of.at({run, r.method})};
       cells_[key].records.push_back(&r);
-      ++records_;
+      answers_ += r.begins_answer() ? 1 : 0;
     }
   }
   for (auto& [key, cell] : cells_) {
@@ -197,14 +198,22 @@ std::vector<int64_t> Results::lengths_of(size_t variant) const {
   return found;
 }
 
+bool Results::unfinished() const {
+  const auto stopped = [](const RunFolder& run) {
+    const auto finished = run.info.find("finished");
+    return finished != run.info.end() && *finished == false;
+  };
+  return std::ranges::any_of(runs_, stopped) || uneven();
+}
+
 bool Results::uneven() const {
-  std::map<std::tuple<size_t, size_t, int64_t>, std::set<size_t>> sizes;  // run, variant, length
+  std::map<std::tuple<size_t, size_t, int64_t>, std::set<int64_t>> sizes;  // run, variant, length
   for (size_t variant = 0; variant < variants_.size(); ++variant) {
     for (const int64_t length : lengths_of(variant)) {
       for (size_t i = 0; i < series_.size(); ++i) {
         const Cell* found = cell(variant, length, i);
         if (found == nullptr || series_[i].control) continue;
-        sizes[{series_[i].run, variant, length}].insert(found->records.size());
+        sizes[{series_[i].run, variant, length}].insert(found->answers);
       }
     }
   }

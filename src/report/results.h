@@ -44,7 +44,8 @@ Cost cost_of(const std::vector<const Record*>& records);
 
 struct Cell {
   Estimate score;
-  int64_t failed = 0;  ///< records without an answer: scored 0; left out of nll and of controls
+  int64_t answers = 0;  ///< samples asked, the failed ones among them
+  int64_t failed = 0;   ///< records without an answer: scored 0; left out of nll and of controls
   Cost cost;
   std::vector<const Record*> records;
 };
@@ -73,9 +74,9 @@ class Results {
   std::vector<int64_t> lengths_of(size_t variant) const;
   const Cell* cell(size_t variant, int64_t length, size_t series) const;  ///< null: none
   const std::map<CellKey, Cell>& cells() const { return cells_; }
-  /// Some method lacks samples that another one of its run has: unfinished, or asked for later.
-  bool uneven() const;
-  int64_t records() const { return records_; }
+  /// A run was stopped or is under way, or some method of it lacks samples that another one has.
+  bool unfinished() const;
+  int64_t answers() const { return answers_; }  ///< those that failed among them
   /// Dense attention of the run; none where it was not asked.
   std::optional<size_t> dense_of(size_t run) const;
 
@@ -83,13 +84,14 @@ class Results {
   void find_series();
   void find_variants();
   void fill_cells();
+  bool uneven() const;
 
   std::span<const RunFolder> runs_;
   std::vector<Series> series_;
   std::vector<TaskVariant> variants_;
   std::vector<int64_t> lengths_;
   std::map<CellKey, Cell> cells_;
-  int64_t records_ = 0;
+  int64_t answers_ = 0;
 };
 
 /// One number per sample. Stretches of one text (metric nll: "emma@512", "emma@1024", ...) are one

@@ -26,6 +26,7 @@ std::string own_name(const fs::path& folder) {
 
 RunFolder read_run(const fs::path& folder) {
   std::error_code error;
+  if (folder.empty()) user_error("'': is no folder");
   if (!fs::is_directory(folder, error)) user_error("{}: is no folder", folder.string());
   if (!fs::exists(folder / "run.json", error)) {
     user_error("{}: holds no run.json: is no run of 'longhaul eval'", folder.string());
@@ -51,8 +52,10 @@ std::vector<RunFolder> read_runs(const std::vector<fs::path>& folders) {
     runs.push_back(read_run(folders[i]));
   }
   for (size_t i = 0; i < runs.size(); ++i) {
-    const auto same = [&](const RunFolder& r) { return r.name == own_name(folders[i]); };
-    if (std::count_if(runs.begin(), runs.end(), same) > 1) runs[i].name = folders[i].string();
+    const auto same = [&](const fs::path& other) {
+      return own_name(other) == own_name(folders[i]);
+    };
+    if (std::ranges::count_if(folders, same) > 1) runs[i].name = folders[i].string();
   }
   return runs;
 }

@@ -107,8 +107,9 @@ std::string shortened(std::string_view text, size_t most) {
 }
 
 std::string file_part(std::string_view text) {
+  constexpr size_t kLongest = 120;  // two make a file's name, of which systems take 255 bytes
   std::string part;
-  for (const char c : text) {
+  for (const char c : text.substr(0, kLongest)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.';
     if (plain) {
       part += c;

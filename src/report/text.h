@@ -22,7 +22,8 @@ std::string markdown_cell(std::string_view text);
 /// spaces.
 std::string shortened(std::string_view text, size_t most);
 
-/// Letters, digits, '.' and single '-' only: a part of a file's name; "chart" for none.
+/// Letters, digits, '.' and single '-' only, at most 120: a part of a file's name; "chart" for
+/// none.
 std::string file_part(std::string_view text);
 
 /// With a full stop at the end, where there is none; sentence() also begins with a capital letter.

@@ -16,6 +16,10 @@ std::string markdown_report(const Results& results);
 /// Column "group": empty for the whole cell; behind all cells come their groups (groups.h).
 std::string csv_report(const Results& results);
 
+/// [{"task", "opening", "length", "method", "n", "mean", "low", "high", ...}, ...]; null where
+/// nothing was scored.
+nlohmann::ordered_json json_cells(const Results& results);
+
 /// {"runs": [...], "cells": [...], "groups": [...] (parts of cells), "differences": [...] (methods
 /// against dense)}.
 nlohmann::ordered_json json_report(const Results& results);

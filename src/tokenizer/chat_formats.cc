@@ -11,7 +11,7 @@ using Trim = ChatFormat::Trim;
 
 constexpr std::string_view kLlama31Header =
     "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n"
-    "Today Date: 26 Jul 2024\n\n";  // the date that the template takes when it is given no clock
+    "Today Date: {date}\n\n";
 
 ChatFormat chatml(std::string_view name, std::string_view default_system) {
   ChatFormat f{};

@@ -1,6 +1,7 @@
 #pragma once
 // Chat formats as data: what stands around each message. `{bos}` and `{eos}` stand for the model's
-// tokens of that name. Sources: the models' published chat templates.
+// tokens of that name, `{date}` for the date that its template takes when it is given no clock.
+// Sources: the models' published chat templates.
 
 #include <span>
 #include <string_view>

@@ -11,55 +11,44 @@
 #include "tokenizer/chat_template.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/load_parts.h"
+#include "tokenizer/template_text.h"
 
 namespace longhaul {
 
 namespace {
 
-/// The template with line breaks as such: literals write them as a backslash and n, or plainly.
-std::string with_line_breaks(std::string_view jinja) {
-  std::string out;
-  for (size_t i = 0; i < jinja.size(); ++i) {
-    const bool escaped = jinja[i] == '\\' && i + 1 < jinja.size() && jinja[i + 1] == 'n';
-    out += escaped ? '\n' : jinja[i];
-    if (escaped) ++i;
-  }
-  return out;
-}
-
-class TemplateText {
- public:
-  explicit TemplateText(std::string_view jinja) : text_(with_line_breaks(jinja)) {}
-
-  template <class... Marks>
-  bool any(Marks... marks) const {
-    return ((text_.find(marks) != std::string::npos) || ...);
-  }
-
-  /// The text between `before` and `after`, if it is one literal: without quotes inside.
-  std::string literal_between(std::string_view before, std::string_view after) const {
-    for (size_t at = 0; (at = text_.find(before, at)) != std::string::npos;) {
-      at += before.size();
-      const std::string found = text_.substr(at, text_.find(after, at) - at);
-      if (!found.empty() && found.find_first_of("'\"") == std::string::npos) return found;
-    }
-    return {};
-  }
-
- private:
-  std::string text_;
+/// What a template says beside its format.
+struct Recognised {
+  const ChatFormat* format = nullptr;  ///< null: of no known one
+  std::string default_system, date;
 };
 
-const ChatFormat* recognise_chatml(const TemplateText& jinja, std::string& default_system) {
-  if (jinja.any("<|im_sep|>", "|trim", "| trim", "strip()")) return nullptr;
-  if (jinja.any("<think>")) return find_chat_format(jinja.any("enable_thinking") ? "qwen3" : "");
-  default_system = jinja.literal_between("<|im_start|>system\n", "<|im_end|>");
-  if (default_system.empty()) default_system = jinja.literal_between("set system_message = '", "'");
+Recognised recognise_chatml(const TemplateText& jinja) {
+  if (jinja.any("<|im_sep|>", "|trim", "| trim", "strip()")) return {};
+  if (jinja.any("<think>")) {
+    return {find_chat_format(jinja.any("enable_thinking") ? "qwen3" : ""), "", ""};
+  }
+  if (!jinja.breaks_line_after("<|im_end|>")) return {};
+  if (jinja.writes_bare("system_message", "<|im_start|>system")) return {};
+  const auto written = jinja.literal_between("<|im_start|>system\n", "<|im_end|>");
+  if (!written) return {};
+  const std::string system = written->empty() ? jinja.assigned_text("system") : *written;
   for (const ChatFormat& format : chat_formats()) {
     const bool same_kind = format.reply_end == "<|im_end|>" && !format.drops_thinking;
-    if (same_kind && format.default_system == default_system) return &format;
+    if (same_kind && format.default_system == system) return {&format, system, ""};
   }
-  return find_chat_format("chatml");
+  return {find_chat_format("chatml"), system, ""};
+}
+
+Recognised recognise_llama3(const TemplateText& jinja) {
+  if (!jinja.any("| trim", "|trim")) return {};
+  const std::string system = jinja.assigned_text("system");
+  if (jinja.any("Cutting Knowledge Date")) {
+    return {find_chat_format("llama3.1"), system, jinja.assigned_text("date_string")};
+  }
+  // The published one writes every message's role; a system turn of its own is another format.
+  const bool as_published = system.empty() && !jinja.any("<|start_header_id|>system");
+  return {find_chat_format(as_published ? "llama3" : ""), "", ""};
 }
 
 const ChatFormat* recognise_instruct(const TemplateText& jinja) {
@@ -84,17 +73,14 @@ const ChatFormat* recognise_instruct(const TemplateText& jinja) {
                               : "mistral-v0.2");
 }
 
-const ChatFormat* recognise_format(const TemplateText& jinja, std::string& default_system) {
-  if (jinja.any("<|im_start|>")) return recognise_chatml(jinja, default_system);
-  if (jinja.any("<|start_header_id|>")) {
-    if (!jinja.any("| trim", "|trim")) return nullptr;
-    return find_chat_format(jinja.any("Cutting Knowledge Date") ? "llama3.1" : "llama3");
-  }
-  if (jinja.any("[INST]")) return recognise_instruct(jinja);
+Recognised recognise_format(const TemplateText& jinja) {
+  if (jinja.any("<|im_start|>")) return recognise_chatml(jinja);
+  if (jinja.any("<|start_header_id|>")) return recognise_llama3(jinja);
+  if (jinja.any("[INST]")) return {recognise_instruct(jinja), "", ""};
   if (jinja.any("<|user|>\n", "<|user|>' + '\n'") && jinja.any("<|end|>")) {
-    return find_chat_format(jinja.any("<|system|>") ? "phi3" : "phi3-no-system");
+    return {find_chat_format(jinja.any("<|system|>") ? "phi3" : "phi3-no-system"), "", ""};
   }
-  return nullptr;
+  return {};
 }
 
 [[noreturn]] void no_template(std::string_view problem) {
@@ -139,10 +125,12 @@ ChatTemplate ChatTemplate::named(std::string_view name, ChatTokens tokens) {
 ChatTemplate ChatTemplate::recognise(std::string_view jinja, ChatTokens tokens,
                                      const std::string& model) {
   const TemplateText text(jinja);
-  std::string default_system;
-  const ChatFormat* format = recognise_format(text, default_system);
-  if (format == nullptr) no_template(model + ": its chat template is of no known format");
-  return {*format, std::move(default_system), text.any("bos_token"), std::move(tokens)};
+  Recognised found = recognise_format(text);
+  if (found.format == nullptr) no_template(model + ": its chat template is of no known format");
+  ChatTemplate chat{*found.format, std::move(found.default_system), text.any("bos_token"),
+                    std::move(tokens)};
+  if (!found.date.empty()) chat.date_ = std::move(found.date);
+  return chat;
 }
 
 ChatTemplate ChatTemplate::of(const Checkpoint& checkpoint) {
@@ -154,9 +142,12 @@ ChatTemplate ChatTemplate::of(const Checkpoint& checkpoint) {
   } else {
     const HfDocuments& files = checkpoint.hf();
     const std::string where = (files.folder / "tokenizer_config.json").string();
-    jinja = template_of_config(files.tokenizer_config, where);
+    // The file of its own counts where both are there, as in transformers.
     const std::filesystem::path own_file = files.folder / "chat_template.jinja";
-    if (jinja.empty() && std::filesystem::exists(own_file)) jinja = read_text_file(own_file);
+    std::error_code none;
+    jinja = std::filesystem::exists(own_file, none)
+                ? read_text_file(own_file)
+                : template_of_config(files.tokenizer_config, where);
     tokens = {token_text(files.tokenizer_config, where, "bos_token"),
               token_text(files.tokenizer_config, where, "eos_token")};
   }

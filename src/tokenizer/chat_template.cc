@@ -51,6 +51,9 @@ class ChatRenderer {
       } else if (text.starts_with("{eos}")) {
         out += source_.tokens_.eos;
         text.remove_prefix(5);
+      } else if (text.starts_with("{date}")) {
+        out += source_.date_;
+        text.remove_prefix(6);
       } else {
         out += text.front();
         text.remove_prefix(1);

@@ -68,6 +68,7 @@ class ChatTemplate {
   std::string default_system_;
   bool writes_bos_;
   ChatTokens tokens_;
+  std::string date_ = "26 Jul 2024";
 };
 
 /// chatml, llama2, llama3, ...

@@ -38,9 +38,8 @@ GgufVocabulary read_vocabulary(const GgufMetadata& metadata) {
   }
   out.types = types ? *std::move(types) : std::vector<int64_t>(out.texts.size(), 1);
   for (size_t id = 0; id < out.texts.size(); ++id) {
-    // Some converters leave the ends of a turn as normal or user-defined tokens: then any text
-    // could end a turn.
-    if (is_known_turn_end(out.texts[id])) out.types[id] = kTypeControl;
+    // Some converters leave them as normal or user-defined tokens.
+    if (is_known_turn_mark(out.texts[id])) out.types[id] = kTypeControl;
   }
   return out;
 }

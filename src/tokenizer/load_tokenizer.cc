@@ -109,7 +109,8 @@ std::vector<AddedToken> added_tokens_decoder(const FolderConfig& files) {
       user_error("{}: {} is not a token id", table.where(), printable(id));
     }
     const JsonField field(token, table.where() + "." + id);
-    out.push_back({field["content"].text(), std::stoi(id), field["special"].flag(false),
+    const std::string text = field["content"].text();
+    out.push_back({text, std::stoi(id), field["special"].flag(false) || is_known_turn_mark(text),
                    field["lstrip"].flag(false), field["rstrip"].flag(false)});
   }
   return out;

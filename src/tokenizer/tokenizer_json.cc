@@ -38,7 +38,7 @@ std::vector<AddedToken> read_added_tokens(const JsonField& list, size_t model_en
     AddedToken token;
     token.text = entry["content"].text();
     token.id = checked_id(entry["id"].integer(), entries, entry.where());
-    token.special = entry["special"].flag(false);
+    token.special = entry["special"].flag(false) || is_known_turn_mark(token.text);
     token.lstrip = entry["lstrip"].flag(false);
     token.rstrip = entry["rstrip"].flag(false);
     out.push_back(std::move(token));

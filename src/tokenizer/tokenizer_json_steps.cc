@@ -16,6 +16,9 @@ using Kind = NormalizeStep::Kind;
 constexpr size_t kMaxSteps = 64;
 constexpr std::string_view kPunctuation =
     R"([\p{P}\x{21}-\x{2f}\x{3a}-\x{40}\x{5b}-\x{60}\x{7b}-\x{7e}])";
+/// "\w+|[^\w\s]+" where combining marks are of words, as in Hugging Face.
+constexpr std::string_view kWordsAndSigns =
+    R"([\p{L}\p{M}\p{N}\p{Pc}]+|[^\p{L}\p{M}\p{N}\p{Pc}\s]+)";
 
 /// The steps of a part: itself, or the members of a Sequence (`list_key`), which may nest once.
 void for_each_step(const JsonField& part, std::string_view list_key,
@@ -38,9 +41,28 @@ std::string blanks(std::string_view text, const TokenizerJsonStyle& style) {
   return style.visible_blanks ? with_spaces(text) : std::string(text);
 }
 
+/// "{1,3}+": with PCRE2 a count that gives nothing back, with Oniguruma one or more of such.
+bool repeats_a_count(std::string_view pattern) {
+  for (size_t end = 0; (end = pattern.find("}+", end)) != std::string_view::npos; ++end) {
+    const size_t begin = pattern.rfind('{', end);
+    if (begin == std::string_view::npos || end == begin + 1) continue;
+    const std::string_view inside = pattern.substr(begin + 1, end - begin - 1);
+    if (inside.find_first_not_of("0123456789,") == std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Patterns are Oniguruma's, where ^ and $ are of lines. What it reads otherwise than PCRE2, and no
+/// model of a supported family has, is refused.
 Regex pattern_of(const JsonField& pattern) {
   const JsonField regex = pattern["Regex"];
-  if (!regex.is_null()) return Regex(regex.text(), regex.where());
+  if (!regex.is_null()) {
+    const std::string text = regex.text();
+    if (repeats_a_count(text) || text.find("&&") != std::string::npos) {
+      user_error("{}: && and {{N}}+ in a pattern are not supported", regex.where());
+    }
+    return Regex("(?m)" + text, regex.where());
+  }
   const JsonField literal = pattern["String"];
   return Regex(regex_literal(with_spaces(literal.text())), literal.where());
 }
@@ -178,7 +200,7 @@ void add_pre_tokenizer(TokenizerModel& model, const JsonField& part) {
     } else if (type == "WhitespaceSplit") {
       pre.add({Regex(R"(\s+)", step.where()), SplitBehaviour::removed});
     } else if (type == "Whitespace") {
-      pre.add({Regex(R"(\w+|[^\w\s]+)", step.where()), SplitBehaviour::removed, true});
+      pre.add({Regex(kWordsAndSigns, step.where()), SplitBehaviour::removed, true});
     } else {
       unsupported(step);
     }

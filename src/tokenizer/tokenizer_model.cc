@@ -12,10 +12,24 @@ constexpr std::string_view kTurnEnds[] = {
     "<|endoftext|>", "_<EOT>",          "<|return|>", "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
 };
 
+constexpr std::string_view kTurnBegins[] = {
+    "<|im_start|>",      "<|start_header_id|>",
+    "<|end_header_id|>", "<|begin_of_text|>",
+    "<|system|>",        "<|user|>",
+    "<|assistant|>",     "[INST]",
+    "[/INST]",           "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",  "<start_of_turn>",
+};
+
 }  // namespace
 
 bool is_known_turn_end(std::string_view text) {
   return std::find(std::begin(kTurnEnds), std::end(kTurnEnds), text) != std::end(kTurnEnds);
+}
+
+bool is_known_turn_mark(std::string_view text) {
+  return is_known_turn_end(text) ||
+         std::find(std::begin(kTurnBegins), std::end(kTurnBegins), text) != std::end(kTurnBegins);
 }
 
 void set_end_of_generation(TokenizerModel& model, std::vector<int64_t> ids) {

@@ -46,7 +46,7 @@ std::filesystem::path written(const TempFolder& folder) {
 TEST(ByteStream, ReadsWhatWasWritten) {
   TempFolder folder;
   const auto path = written(folder);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.part"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.longhaul-part"));
   ByteReader in(path);
   EXPECT_EQ(in.path(), path);
   EXPECT_EQ(in.number<int32_t>(), -7);
@@ -151,12 +151,12 @@ TEST(ByteStream, WithoutFinishNothingIsLeftAndAnOldFileStays) {
     out.text("new");
   }
   EXPECT_EQ(contents(path), "old");
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.part"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.longhaul-part"));
 }
 
 TEST(ByteStream, AFullDiskIsNamedAndLeavesNothingBehind) {
   TempFolder folder;
-  const auto path = folder.path() / "file", part = folder.path() / "file.part";
+  const auto path = folder.path() / "file", part = folder.path() / "file.longhaul-part";
   const std::string big(8 << 20, 'x');
   for (const std::string& data : {big, std::string("small")}) {  // fails in bytes(), in finish()
     std::filesystem::create_symlink("/dev/full", part);
@@ -179,7 +179,7 @@ TEST(ByteStream, AFolderThatIsMissingOrInTheWayIsNamed) {
   const auto taken = folder.path() / "taken";
   std::filesystem::create_directory(taken);
   EXPECT_TRUE(has(error_of([&] { ByteWriter(taken).finish(); }), {taken.string(), "directory"}));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "taken.part"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "taken.longhaul-part"));
 }
 
 }  // namespace

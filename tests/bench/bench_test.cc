@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "attention/causal_pairs.h"
 #include "base/system_info.h"
 #include "bench/library_gemm.h"
 #include "bench/machine_peak.h"

@@ -33,6 +33,13 @@ TEST(Chat, ReadsOnlyWhatIsNew) {
   EXPECT_TRUE(has(o.err, {" tokens read, first token "}));
 }
 
+TEST(Chat, LinesMayEndAsOnWindows) {
+  const auto replies = [](const char* lines) {
+    return Program().run({"run", "-i", "-n", "8"}, lines).out;
+  };
+  EXPECT_EQ(replies("Hello\r\n/quit\r\n"), replies("Hello\n/quit\n"));
+}
+
 TEST(Chat, GoesOnAfterAnErrorAndClears) {
   Program program;
   const std::string lines = long_text() + "\n" + kPassKeyQuestion + "\n/clear\nHello\n";

@@ -55,7 +55,7 @@ TEST(Eval, TellsScoreIntervalAndCosts) {
   const Outcome again = program.run(with_json);
   ASSERT_EQ(again.status, 0) << again.err;
   const auto json = again.json();
-  EXPECT_EQ(json["records"], 16);
+  EXPECT_EQ(json["answers"], 16);
   EXPECT_EQ(json["finished"], true);
   EXPECT_EQ(json["engine_seconds"], 0);  // everything was there
   std::ifstream in(std::filesystem::path(out) / "run.json");

@@ -50,7 +50,7 @@ TEST(Output, AFileThatMayNotGrowIsAnErrorAndLeavesNoPart) {
   EXPECT_TRUE(has(o.err, {"error: " + session.string(), "File too large"})) << o.status;
   EXPECT_EQ(o.status, 2);
   EXPECT_FALSE(std::filesystem::exists(session));
-  EXPECT_FALSE(std::filesystem::exists(session.string() + ".part"));
+  EXPECT_FALSE(std::filesystem::exists(session.string() + ".longhaul-part"));
 }
 
 TEST(Output, NothingPrintedIsNothingLost) {

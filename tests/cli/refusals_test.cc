@@ -85,6 +85,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--save", "/dev/full/s"}, "/dev/full/s", "Not a directory"},
         BadCall{{"run", "-p", "x", "--save", "/tmp"}, "--save /tmp", "Is a directory"},
         BadCall{{"run", "-i", "--save", "/no/such/file"}, "/no/such/file", "No such file"},
+        BadCall{{"run", "-p", "x", "--save", ""}, "--save", "name is empty"},
+        BadCall{{"run", "-p", "x", "--load", ""}, "--load", "name is empty"},
+        BadCall{{"run", "-p", "x", "--save", "/etc/hostname"}, "/etc/hostname", "no session file"},
+        BadCall{{"run", "-p", "x", "--system=", "--json"}, "--system=: the value", "--system ''"},
+        BadCall{{"run", "-f", "a.txt", "b.txt"}, "unexpected argument 'b.txt'", "-f before each"},
+        BadCall{{"run", "-p", "x", "--ctx", "08x"}, "--ctx: '08x'", "whole number"},
+        BadCall{{"eval", "passkey", "--lengths", "512,512"}, "--lengths: 512", "given twice"},
+        BadCall{{"eval", "jsonl:"}, "jsonl:", "file is missing"},
+        BadCall{{"eval", "passkey", "--out", ""}, "--out", "name is empty"},
+        BadCall{{"report", ""}, "''", "is no folder"},
         BadCall{{"run", "-p", "x", "--stop", ""}, "--stop", "empty text"},
         BadCall{{"run", "-i", "--json"}, "--json", "-i"},
         BadCall{{"run", "-i", "--raw"}, "--raw", "-i"},
@@ -137,7 +147,7 @@ TEST(Refusals, FilesThatAreNoText) {
            {std::string("PK\3\4", 4), "convert it first: pandoc -t plain "},
            {"{\\rtf1", "pandoc -f rtf"},
            {"\x1f\x8b\x08", "gunzip -c"},
-           {"GGUF", "a model, not text"},
+           {std::string("GGUF\3\0\0\0", 8), "a model, not text"},
            {"LNGHULVK", "a session file: give it to --load"}}) {
     const auto file = program.folder().write("other", begins + "more");
     EXPECT_TRUE(refused(program.run({"run", "-f", file, "-p", "x"}), {"other: this is", what}));

@@ -49,6 +49,14 @@ TEST_F(Prompts, ABrokenQuestionIsMeasuredAsItWasRepaired) {
             "What \xEF\xBF\xBD is red?<|im_end|>\n<|im_start|>assistant\n");
 }
 
+/// Some templates trim messages.
+TEST_F(Prompts, AQuestionThatTheTemplateTrimsIsTheInstructionToo) {
+  const std::vector<ChatMessage> messages{{ChatRole::user, "The boat.\nWhat is red? \n"}};
+  const PromptText text = chat_prompt(ChatTemplate::named("llama3"), messages);
+  EXPECT_TRUE(instruction_of(prompt_tokens(tokenizer(), text, "What is red? \n"))
+                  .starts_with("What is red?"));
+}
+
 TEST_F(Prompts, BareTextsMayHoldControlTokensWhereTheUserSaysSo) {
   const std::string text = "a<|im_end|>What?";
   const auto end = *tokenizer().special_token("<|im_end|>");

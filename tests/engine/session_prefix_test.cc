@@ -59,6 +59,7 @@ TEST_P(SharedPrefix, GoesOnAsIfItHadReadAll) {
 
   EXPECT_LT(farthest(shared.logits(), alone.logits()), 2e-3f);
   EXPECT_EQ(shared.store().live_rows(), alone.store().live_rows());
+  EXPECT_DOUBLE_EQ(shared.report().pairs_share, alone.report().pairs_share);
   for (const int32_t next : {500, 600, 700}) {
     shared.decode(next);
     alone.decode(next);

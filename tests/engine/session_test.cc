@@ -92,7 +92,7 @@ TEST_F(SessionTest, ASavedSessionGoesOnAsIfNothingHappened) {
     b.decode(17);
     EXPECT_EQ(logits(a), logits(b));
     EXPECT_EQ(b.tokens().size(), 201u);
-    EXPECT_FALSE(fs::exists(folder_ / "s.part"));
+    EXPECT_FALSE(fs::exists(folder_ / "s.longhaul-part"));
   }
 }
 
@@ -191,7 +191,7 @@ TEST_F(SessionTest, AFileOfTheSameNameWithOtherContentsIsRefused) {
 TEST_F(SessionTest, AFullDiskIsNamedAndLeavesAnOldFileAsItWas) {
   Session a(nano_, {});
   a.prefill(prompt(64));
-  const fs::path file = folder_ / "s", part = folder_ / "s.part";
+  const fs::path file = folder_ / "s", part = folder_ / "s.longhaul-part";
   const auto save = [&] {
     fs::create_symlink("/dev/full", part);
     return error_of([&] { a.save(file); });

@@ -10,6 +10,7 @@
 #include "eval/benchmarks_run.h"
 #include "eval/data_json.h"
 #include "eval/haystack.h"
+#include "eval/nano.h"
 #include "eval/sample_queue.h"
 #include "eval/score_text.h"
 #include "eval/tasks/benchmark_families.h"
@@ -147,7 +148,8 @@ TEST(InfiniteBench, ReadsThePublicForm) {
     EXPECT_EQ(samples[0].opening, kCues.at(task.name)) << task.name;
     const std::string base = text_member(templates, task.name.substr(task.name.find('/') + 1));
     EXPECT_TRUE(base.ends_with(samples[0].before_opening + samples[0].opening)) << task.name;
-    EXPECT_EQ(openings_of(samples[0], Openings::kBoth), (std::vector<bool>{false, true}));
+    EXPECT_EQ(openings_of(samples[0], Openings::kBoth, testing_support::nano_composer()),
+              (std::vector<bool>{false, true}));
     const bool named = samples[0].rule.ends_with("choice");
     EXPECT_EQ(score_reply(samples[0], named ? "The answer is: ROSS" : "ROSS"), 1) << task.name;
   }

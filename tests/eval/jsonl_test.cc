@@ -97,6 +97,8 @@ const BadLine kBad[] = {
     {R"({"id":"","prompt":"p","answers":["x"]})", "key 'id'"},
     {R"({"id":"a\u001fb","prompt":"p","answers":["x"]})", "control characters"},
     {R"({"id":"a","prompt":"p","answers":["x"]})", "id \"a\" is that of line 1"},
+    {R"({"id":"b","group":"x\u0000y","prompt":"p","answers":["x"]})",
+     "key 'group' must be without"},
     {R"({"id":"b","answers":["x"]})", "needs one of"},
     {R"({"id":"b","prompt":"p","question":"q","answers":["x"]})", "it has 2"},
     {R"({"id":"b","context":"c","answers":["x"]})", "key 'question' is missing"},
@@ -132,6 +134,8 @@ TEST(Jsonl, TaskNamesTheFileAndItsContents) {
   EXPECT_FALSE(task.scales);
   EXPECT_EQ(task.contents.size(), 16u);
   EXPECT_EQ(task.make({}).size(), 1u);
+  // Records are UTF-8: a name that is not would never be found again among them.
+  EXPECT_EQ(jsonl_task(folder.write("b\xff.jsonl", kGood)).name, "jsonl:b\xef\xbf\xbd");
   const auto other = folder.write("other.jsonl", kGood + " \n");
   EXPECT_NE(jsonl_task(other).contents, task.contents);
 }
@@ -146,8 +150,8 @@ TEST(Jsonl, BadFilesAreNamed) {
     }
     return std::string();
   };
-  EXPECT_NE(says(folder.path() / "none.jsonl").find("none.jsonl: cannot be read"),
-            std::string::npos);
+  EXPECT_NE(says(folder.path() / "none.jsonl").find("none.jsonl: No such file"), std::string::npos);
+  EXPECT_NE(says(folder.path()).find("is a folder"), std::string::npos);
   EXPECT_NE(says(folder.write("empty.jsonl", "\n")).find("holds no cases"), std::string::npos);
   EXPECT_NE(says(folder.write("bad.jsonl", "nonsense")).find("bad.jsonl line 1: "),
             std::string::npos);

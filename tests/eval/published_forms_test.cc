@@ -5,6 +5,7 @@
 
 #include "eval/benchmarks_run.h"
 #include "eval/nano.h"
+#include "eval/sample_queue.h"
 #include "eval/scorers.h"
 
 namespace longhaul {
@@ -16,10 +17,11 @@ Sample sample_of(std::string_view task) {
   return eval_task(task).make(testing_support::request_of(2048, 2)).at(1);
 }
 
+PromptComposer bare_composer() { return {nano()->tokenizer(), std::nullopt}; }
+
 /// What a model without a chat template reads.
 std::string bare(const Sample& sample, bool opening) {
-  const PromptComposer composer(nano()->tokenizer(), std::nullopt);
-  return nano()->tokenizer().decode(composer.compose(sample, opening).tokens, false);
+  return nano()->tokenizer().decode(bare_composer().compose(sample, opening).tokens, false);
 }
 
 constexpr std::string_view kSandwich =
@@ -68,12 +70,16 @@ TEST(PublishedForms, NeedleBench) {
       "question."));
 }
 
-TEST(PublishedForms, BarePromptsHoldTheirCueOnce) {
+TEST(PublishedForms, BarePromptsHoldTheirCueOnceAndAreAskedOneWay) {
+  const PromptComposer composer = bare_composer();
   for (const std::string_view task : {"key-value-uuid", "multidoc/nq", "multidoc/xquad",
                                       "multihop/hotpotqa", "infinitebench/kv_retrieval"}) {
     const Sample s = sample_of(task);
     EXPECT_EQ(bare(s, true), bare(s, false)) << task;
+    EXPECT_EQ(openings_of(s, Openings::kBoth, composer), (std::vector<bool>{false})) << task;
+    EXPECT_EQ(openings_of(s, Openings::kBoth, testing_support::nano_composer()).size(), 2) << task;
   }
+  EXPECT_EQ(openings_of(sample_of("passkey"), Openings::kBoth, composer).size(), 2);
   EXPECT_TRUE(bare(sample_of("key-value-uuid"), true).ends_with("\"\nCorresponding value:"));
   EXPECT_TRUE(bare(sample_of("multidoc/nq"), true).ends_with("\nAnswer:"));
 }

@@ -89,6 +89,13 @@ TEST(RecordWriter, ChangesTheFileOnlyWhenItBegins) {
   }
 }
 
+TEST(RecordWriter, WhatIsRefusedLeavesNoFile) {
+  const TempFolder folder;
+  folder.write("samples.jsonl.gz", "packed");
+  EXPECT_NE(error_of([&] { RecordWriter writer(folder.path()); }), "");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "samples.jsonl"));
+}
+
 TEST(RecordWriter, TellsThePromptOfWhatIsThere) {
   TempFolder folder;
   Record control;

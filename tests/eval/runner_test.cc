@@ -220,6 +220,11 @@ TEST(Runner, PredictsBooksByPosition) {
   EXPECT_EQ(outcome.records[0].reply_tokens, 1023);
   EXPECT_EQ(outcome.records[1].position, 1024);
   EXPECT_EQ(run(settings, folder.path(), {"book"}).records.size(), 4u);
+
+  settings.lengths = {1400};
+  settings.session.context = 100;
+  const EvalOutcome failed = run(settings, folder.path() / "failed", {"book"});
+  EXPECT_EQ(failed.records.size(), 2u) << "a text that could not be read is told once a method";
 }
 
 TEST(Runner, UnknownOrRepeatedTasksAreRefused) {

@@ -76,6 +76,16 @@ TEST(Scorers, LastNumberIsANumber) {
   EXPECT_EQ(by_rule("number", {"-3"}, "so x = -3."), 1);
   EXPECT_EQ(by_rule("number", {"3"}, "so x = -3."), 0);
   EXPECT_EQ(by_rule("number", {"20"}, "10-20"), 1);
+  EXPECT_EQ(by_rule("number", {"0.5"}, "It is .5."), 1);
+  EXPECT_EQ(by_rule("number", {"5"}, "It is .5."), 0);
+  EXPECT_EQ(by_rule("number", {"1000000"}, "about 1e6."), 1);
+  EXPECT_EQ(by_rule("number", {"6"}, "about 1e6."), 0);
+  EXPECT_EQ(by_rule("number", {"0.02"}, "2E-2"), 1);
+  EXPECT_EQ(by_rule("number", {"3"}, "3 eggs"), 1);
+  EXPECT_EQ(by_rule("number", {"1234567"}, "1,234,567"), 1);
+  EXPECT_EQ(by_rule("number", {"1020"}, "10,20"), 0) << "a list of two";
+  EXPECT_EQ(by_rule("number", {"20"}, "10,20"), 1);
+  EXPECT_EQ(by_rule("number", {"2000"}, "1999,2000"), 1) << "years";
 }
 
 TEST(Scorers, PatternsAreSearchedFor) {

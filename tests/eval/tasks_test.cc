@@ -219,7 +219,8 @@ TEST(Registry, EveryRetrievalTaskIsAskedBothWays) {
     if (!retrieval) continue;
     ++tasks;
     for (const Sample& sample : task.make(request_of(8192, 1))) {
-      EXPECT_EQ(openings_of(sample, Openings::kBoth), (std::vector<bool>{false, true}))
+      EXPECT_EQ(openings_of(sample, Openings::kBoth, testing_support::nano_composer()),
+                (std::vector<bool>{false, true}))
           << task.name;
     }
   }

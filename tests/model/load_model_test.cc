@@ -259,6 +259,8 @@ TEST_F(LoadModelTest, SlidingWindowsFollowTheFamily) {
                    c["layer_types"] = {"full_attention", "chunked_attention", "full_attention"};
                  }),
       {"config.json", "layer_types[1]", "chunked_attention"});
+  expect_names(error_with("mistral", [](json& c) { c["model_type"] = "llama"; }),
+               {"config.json", "sliding_window is 24", "model_type llama"});
 }
 
 }  // namespace

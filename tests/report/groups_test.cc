@@ -130,8 +130,8 @@ TEST_F(Groups, AreLinesOfTheCsvAndAListOfTheJson) {
   const std::string csv = csv_report(r);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 + 6);
   EXPECT_TRUE(
-      has(csv, {",kv_bytes,pairs_share,group\n", ",1048576.0,1.0,\n", ",1048576.0,1.0,(none)\n",
-                ",1048576.0,1.0,2 calls\n", ",262144.0,0.25,10 calls\n"}));
+      has(csv, {",pairs_share,cut,group\n", ",1048576.0,1.0,0,\n", ",1048576.0,1.0,0,(none)\n",
+                ",1048576.0,1.0,0,2 calls\n", ",262144.0,0.25,0,10 calls\n"}));
   const auto json = json_report(r);
   EXPECT_EQ(json["cells"].size(), 2u);
   ASSERT_EQ(json["groups"].size(), 6u);

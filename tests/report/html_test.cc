@@ -58,7 +58,7 @@ TEST(HtmlReport, ShowsWhatWasRunAndFound) {
   // Wilson's interval of 5 of 10, and the real difference's tooltip.
   EXPECT_TRUE(has(page, {">50<small>24\xE2\x80\x93"
                          "76</small>",
-                         "McNemar, exact", "n 20 pairs"}));
+                         "McNemar, exact", ", 20 pairs,"}));
   EXPECT_EQ(count_of(page, "by context, tokens and depth"), 3);  // heat maps: the control's too
   EXPECT_TRUE(
       has(page, {"Quality against cost", "Time to the first token", "prefers-color-scheme"}));
@@ -138,7 +138,7 @@ TEST(HtmlReport, MissingCellsAndFailuresAreShown) {
                failed, answer("h2o", "1", 1, 0)});
   expect_self_contained(page);
   EXPECT_TRUE(has(page, {"title=\"not asked\"", "1 answer was never given", "KV cache does not fit",
-                         "50*", "1 without an answer", ">own<", "the run is not finished"}));
+                         "50*", "1 without an answer", ">own<", "The run is not finished"}));
 }
 
 TEST(HtmlReport, ATornRunWarns) {
@@ -146,7 +146,7 @@ TEST(HtmlReport, ATornRunWarns) {
   const auto folder = maker.make_raw("run", to_json(answer("dense", "1", 1)) + "\n{\"ta", "{}");
   const auto runs = read_runs({folder});
   EXPECT_TRUE(
-      has(html_report(Results(runs)), {"the last line of samples.jsonl is cut off", "1 answers"}));
+      has(html_report(Results(runs)), {"the last line of samples.jsonl is cut off", "1 answer, "}));
 }
 
 TEST(HtmlReport, WildNumbersStayInTheFrame) {

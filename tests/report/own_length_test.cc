@@ -91,6 +91,8 @@ TEST_F(OwnLength, TellsWhichTextsWereCutAndToWhat) {
   EXPECT_TRUE(has(markdown_report(r), {told}));
   EXPECT_TRUE(has(html_report(r), {"<b>Cut:</b> " + told}));
   EXPECT_EQ(XmlCheck::problem(html_report(r)), "");
+  EXPECT_EQ(json_report(r)["cells"][0]["cut"], 3);
+  EXPECT_TRUE(has(csv_report(r), {",pairs_share,cut,group\n", ",3,\n"}));
 }
 
 TEST_F(OwnLength, HasAFrontierButNoPlaceOnAnAxisOfLengths) {

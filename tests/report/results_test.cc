@@ -33,15 +33,55 @@ TEST_F(ResultsTest, DenseFirstControlsLastAndShortNames) {
   ASSERT_EQ(r.variants().size(), 1);
   EXPECT_EQ(r.variants()[0].rule, "the word is there");
   EXPECT_EQ(r.lengths(), (std::vector<int64_t>{4096, 8192}));
-  EXPECT_EQ(r.records(), 60);
+  EXPECT_EQ(r.answers(), 60);
   const Cell* cell = r.cell(0, 8192, 1);
   ASSERT_NE(cell, nullptr);
   EXPECT_EQ(cell->score.n, 10);
   EXPECT_EQ(cell->score.mean, 0.5);
   EXPECT_EQ(r.cell(0, 1024, 1), nullptr);
-  EXPECT_FALSE(r.uneven());
+  EXPECT_FALSE(r.unfinished());
   EXPECT_EQ(quality_at(r, 1, 8192), 0.5);
   EXPECT_EQ(cost_at(r, 1, 8192).kv_bytes, 1 << 18);
+}
+
+TEST_F(ResultsTest, SaysWhetherTheRunIsFinished) {
+  nlohmann::json info = testing_support::RunMaker::standard_info();
+  info["finished"] = false;
+  EXPECT_TRUE(results_of({small_run()}, info).unfinished());
+  info["finished"] = true;
+  EXPECT_FALSE(results_of({small_run()}, info).unfinished());
+  std::vector<Record> records = small_run();
+  records.push_back(answer("dense", "10", 1));
+  EXPECT_TRUE(results_of({records}).unfinished()) << "snapkv has not answered it";
+}
+
+/// A text whose reading failed, or succeeded, is one answer, however many stretches it has.
+TEST_F(ResultsTest, StretchesOfATextAreOneAnswer) {
+  std::vector<Record> records;
+  for (const char* method : {"dense", "snapkv:capacity=64"}) {
+    for (const int64_t position : {0, 1024}) {
+      Record r = answer(method, "0@" + std::to_string(position), 3, 4096, "book");
+      r.metric = "nll";
+      r.position = position;
+      if (method[0] == 's') r.error = "no memory";
+      records.push_back(r);
+    }
+  }
+  const Results& r = results_of({records});
+  EXPECT_EQ(r.answers(), 2);
+  EXPECT_EQ(r.cell(0, 4096, 0)->answers, 1);
+  EXPECT_EQ(r.cell(0, 4096, 0)->failed, 0);
+  EXPECT_EQ(r.cell(0, 4096, 1)->failed, 1);
+}
+
+TEST_F(ResultsTest, RunsOfOneNameAreCalledByTheirFolders) {
+  std::vector<std::filesystem::path> folders;
+  for (const char* parent : {"a", "b", "c"}) {
+    std::filesystem::create_directory(maker_.folder().path() / parent);
+    folders.push_back(maker_.make(std::string(parent) + "/x", small_run()));
+  }
+  const std::vector<RunFolder> runs = read_runs(folders);
+  for (size_t i = 0; i < runs.size(); ++i) EXPECT_EQ(runs[i].name, folders[i].string());
 }
 
 TEST_F(ResultsTest, NamesTellSettingsAndRunsApart) {
@@ -179,7 +219,8 @@ TEST_F(ResultsTest, RunsWithoutACommonMethodAreNamedWithTheirMethods) {
   EXPECT_TRUE(pairs_of_runs(results_of({{}, {answer("dense", "1", 1)}})).empty());
 }
 
-TEST_F(ResultsTest, ATextReadAtSeveralLengthsIsOnePair) {
+/// `book` reads other places at another length.
+TEST_F(ResultsTest, TextsOfOneNumberAreAPairOfEachLength) {
   std::vector<Record> records;
   for (const char* method : {"dense", "tova"}) {
     for (const int64_t length : {2048, 4096}) {
@@ -196,8 +237,8 @@ TEST_F(ResultsTest, ATextReadAtSeveralLengthsIsOnePair) {
   const Results& r = results_of({records});
   const Comparison c = compare_series(r, pairs_against(r, "dense"));
   ASSERT_EQ(c.over_lengths.size(), 1);
-  EXPECT_EQ(c.over_lengths[0].paired.n, 2);
-  EXPECT_NEAR(c.over_lengths[0].paired.difference, (0.5 * 2048 + 2.0 * 4096) / 6144, 1e-12);
+  EXPECT_EQ(c.over_lengths[0].paired.n, 4);
+  EXPECT_NEAR(c.over_lengths[0].paired.difference, (0.5 + 2.0) / 2, 1e-12);
   ASSERT_EQ(c.by_length.size(), 2);
   EXPECT_EQ(c.by_length[0].paired.n, 2);
 }

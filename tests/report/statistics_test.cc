@@ -94,7 +94,7 @@ TEST_F(Statistics, PairedZerosAndOnesAreMcNemars) {
 TEST_F(Statistics, NewcombesIntervals) {
   for (const auto& row : golden_["newcombe"]) {
     const auto [a, b] = columns(row);
-    const Interval interval = paired_difference(a, b).interval;
+    const Interval interval = paired_difference(a, b).interval.value();
     EXPECT_NEAR(interval.low, row[4].get<double>(), 1e-12) << row;
     EXPECT_NEAR(interval.high, row[5].get<double>(), 1e-12) << row;
   }
@@ -112,11 +112,26 @@ TEST_F(Statistics, OtherScoresAreFlippedAndResampled) {
     const bool exact = row["exact"];
     EXPECT_NEAR(d.p, row["p"].get<double>(), exact ? 1e-12 : 0.012);
     // Percentiles of 10,000 resamples against scipy's 100,000.
-    EXPECT_NEAR(d.interval.low, row["low"].get<double>(), 0.012);
-    EXPECT_NEAR(d.interval.high, row["high"].get<double>(), 0.012);
+    const Interval interval = bootstrap_mean_interval(differences, 7);
+    EXPECT_NEAR(interval.low, row["low"].get<double>(), 0.012);
+    EXPECT_NEAR(interval.high, row["high"].get<double>(), 0.012);
     EXPECT_EQ(d.p, paired_difference(zeros, differences, 7).p);
-    EXPECT_EQ(d.interval.low, paired_difference(zeros, differences, 7).interval.low);
+    EXPECT_EQ(interval.low, bootstrap_mean_interval(differences, 7).low);
+    if (differences.size() >= 10) {
+      EXPECT_EQ(d.interval.value().low, interval.low);
+    }
   }
+}
+
+/// All that can be drawn from few pairs are these pairs: an interval of one would have no width.
+TEST_F(Statistics, FewPairsAreNotResampled) {
+  EXPECT_FALSE(paired_difference(Values{0.75}, Values{0.4}).interval.has_value());
+  const Values a{0.2, 0.4, 0.3}, b{0.3, 0.6, 0.6}, differences{0.1, 0.2, 0.3};
+  const Interval interval = paired_difference(a, b).interval.value();
+  const Interval student = estimate_mean(differences, false).interval.value();
+  EXPECT_NEAR(interval.low, student.low, 1e-12);
+  EXPECT_NEAR(interval.high, student.high, 1e-12);
+  EXPECT_NEAR(interval.low, 0.2 - 4.302653 * 0.1 / std::sqrt(3.0), 1e-6);
 }
 
 /// The share of all signs, one by one.
@@ -203,8 +218,8 @@ TEST_F(Statistics, NoDifferenceIsNoDifference) {
   const PairedDifference d = paired_difference(same, same);
   EXPECT_EQ(d.p, 1);
   EXPECT_EQ(d.difference, 0);
-  EXPECT_EQ(d.interval.low, 0);
-  EXPECT_EQ(d.interval.high, 0);
+  EXPECT_EQ(d.interval.value().low, 0);
+  EXPECT_EQ(d.interval.value().high, 0);
 }
 
 TEST_F(Statistics, HolmsCorrection) {

@@ -38,6 +38,8 @@ std::vector<ChatMessage> messages_of(const nlohmann::json& list) {
 
 const std::map<std::string, std::string> kFormats = {
     {"openhermes", "chatml"},
+    {"chatml-default", "chatml"},
+    {"chatml-apostrophe", "chatml"},
     {"smollm2", "smollm2"},
     {"qwen2", "qwen2"},
     {"qwen2-finetune", "qwen2"},
@@ -46,6 +48,7 @@ const std::map<std::string, std::string> kFormats = {
     {"llama2", "llama2"},
     {"llama3", "llama3"},
     {"llama3.1", "llama3.1"},
+    {"llama3.1-dated", "llama3.1"},
     {"llama3.2", "llama3.1"},
     {"llama3.3", "llama3.1"},
     {"mistral-7b-v0.1", "mistral-v0.1"},
@@ -146,6 +149,16 @@ TEST(ChatTemplate, UnknownTemplateNamesTheWayOut) {
       "{{ bos_token }}{% set system_message = 'Be kind' %}{% if true == true %}<<SYS>>{% endif %}"
       "{{ '[INST] ' + content.strip() + ' [/INST]' }}",
       "{{ '<|im_start|>assistant\n<think>\n' }}",
+      // No line break behind a turn; a system message without a turn; one that is partly computed.
+      "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' }}{% endfor %}",
+      "{% if system_message is defined %}{{ system_message }}{% endif %}"
+      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n' }}",
+      "{{ '<|im_start|>system\\nToday is ' + date + '<|im_end|>\\n' }}"
+      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n' }}",
+      // Llama 3 with a system turn that is always there, and with a message of its own.
+      "{{ '<|start_header_id|>system<|end_header_id|>\\n\\n' + system | trim + '<|eot_id|>' }}",
+      "{% set system_message = 'Be kind' %}{{ '<|start_header_id|>' + role + '<|end_header_id|>' }}"
+      "{{ content | trim }}",
   };
   for (const char* jinja : unknown) {
     EXPECT_TRUE(has(error_of([&] { ChatTemplate::recognise(jinja, {}, "m.gguf"); }),

@@ -118,6 +118,21 @@ TEST(LoadTokenizer, ChatTemplateFromAListOrAFileOfItsOwn) {
   EXPECT_THROW(ChatTemplate::of(open_checkpoint(folder.path())), UserError);
   folder.write("chat_template.jinja", phi);
   EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
+  folder.write("tokenizer_config.json", nano_config().dump());  // ChatML: the file goes before it
+  EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
+}
+
+/// Marks of turns that a file does not call special: a text that names them must not end a turn.
+TEST(LoadTokenizer, MarksOfTurnsAreControlTokensWhateverTheFileSays) {
+  FolderLikeNano folder;
+  nlohmann::json tokenizer = nlohmann::json::parse(read_whole(nano() / "tokenizer.json"));
+  for (auto& token : tokenizer["added_tokens"]) token["special"] = false;
+  folder.write("tokenizer.json", tokenizer.dump());
+  const Tokenizer strict = load_tokenizer(open_checkpoint(nano()));
+  const Tokenizer loose = load_tokenizer(open_checkpoint(folder.path()));
+  const std::string text = "a<|im_end|>b<|im_start|>c";
+  EXPECT_EQ(loose.encode(text), strict.encode(text));
+  EXPECT_GT(loose.encode(text).size(), 5u);
 }
 
 TEST(LoadTokenizer, EndsOfGenerationFromEveryFile) {

@@ -11,9 +11,11 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/units.h"
 #include "eval/data.h"
 #include "eval/scorers.h"
 #include "text/json_text.h"
+#include "text/utf8.h"
 
 namespace longhaul {
 namespace {
@@ -75,14 +77,17 @@ void check_keys(const json& object) {
   }
 }
 
+bool plain(const std::string& text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 32; });
+}
+
 std::string id_of(const json& object) {
   if (!object.contains("id")) user_error("key 'id' is missing");
   const json& id = object["id"];
   if (id.is_number_integer()) return id.dump();
   const std::string& text = text_of(object, "id");
-  const bool plain = std::none_of(text.begin(), text.end(),
-                                  [](char c) { return static_cast<unsigned char>(c) < 32; });
-  if (text.empty() || text.size() > kLongestId || !plain) {
+  if (text.empty() || text.size() > kLongestId || !plain(text)) {
     user_error("key 'id' must be 1 to {} characters without control characters: found {}",
                kLongestId, shown(id));
   }
@@ -156,6 +161,9 @@ Sample sample_of(const json& object) {
   sample.id = id_of(object);
   read_text(object, "system", sample.system);
   read_text(object, "group", sample.group);
+  if (!plain(sample.group)) {
+    user_error("key 'group' must be without control characters: found {}", shown(object["group"]));
+  }
   read_text(object, "opening", sample.opening);
   read_question(object, sample);
   if (!object.contains("answers")) user_error("key 'answers' is missing");
@@ -223,8 +231,10 @@ PlannedTask jsonl_task(const std::filesystem::path& file) {
   }
   if (samples->empty()) user_error("{}: holds no cases", file.string());
   PlannedTask task;
-  task.name = "jsonl:" + file.filename().replace_extension("").string();
-  task.summary = fmt::format("{} cases of the user's own", samples->size());
+  std::string storage;
+  task.name += "jsonl:";
+  task.name += repair_utf8(file.filename().replace_extension("").string(), storage, nullptr);
+  task.summary = counted(std::ssize(*samples), "case") + " of the user's own";
   task.rule = "as each case says";
   task.source = file.string();
   task.contents = fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));

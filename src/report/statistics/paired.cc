@@ -95,7 +95,9 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
   } else {
     d.test = "sign-flip permutation";
     d.p = sign_flip_p(differences);
-    d.interval = bootstrap_mean_interval(differences, seed);
+    constexpr size_t kFewestToResample = 10;
+    d.interval = a.size() < kFewestToResample ? estimate_mean(differences, false).interval
+                                              : bootstrap_mean_interval(differences, seed);
   }
   return d;
 }

@@ -11,21 +11,25 @@
 namespace longhaul {
 
 Svg draw(const HeatMap& map) {
-  constexpr double kWidth = 330, kLeft = 48, kTop = 42, kRow = 19, kWidestCell = 64;
+  constexpr double kWidth = 330, kTop = 42, kRow = 19, kWidestCell = 64, kTick = 11.5;
   const size_t columns = map.x_labels.size(), rows = map.y_labels.size();
   LH_ASSERT(columns > 0 && map.cells.size() == columns * rows);
-  const double cell = std::min(kWidestCell, (kWidth - kLeft - 4) / static_cast<double>(columns));
+  double left = 48;
+  for (const std::string& label : map.y_labels) {
+    left = std::max(left, Svg::text_width(label, kTick) + 10);
+  }
+  const double cell = std::min(kWidestCell, (kWidth - left - 4) / static_cast<double>(columns));
   const double bottom = kTop + kRow * static_cast<double>(rows);
   Svg svg(kWidth, bottom + 42,
           fmt::format("{}: score by {} and {}", map.title, map.x_title, map.y_title));
   svg.text({2, 15}, map.title, "head");
   // Scores are drawn over the middle's colour, the more of their own the further from one half.
-  svg.rect({kLeft, kTop}, cell * static_cast<double>(columns), bottom - kTop, "mid");
+  svg.rect({left, kTop}, cell * static_cast<double>(columns), bottom - kTop, "mid");
   for (size_t row = 0; row < rows; ++row) {
     const double y = kTop + kRow * static_cast<double>(row);
-    svg.text({kLeft - 6, y + kRow / 2 + 4}, map.y_labels[row], "tick", Anchor::kEnd);
+    svg.text({left - 6, y + kRow / 2 + 4}, map.y_labels[row], "tick", Anchor::kEnd);
     for (size_t column = 0; column < columns; ++column) {
-      const double x = kLeft + cell * static_cast<double>(column);
+      const double x = left + cell * static_cast<double>(column);
       const auto& value = map.cells[row * columns + column];
       if (!value) {
         svg.rect({x, y}, cell, kRow, "empty", {{"stroke-dasharray", "2 2"}});
@@ -42,14 +46,14 @@ Svg draw(const HeatMap& map) {
   }
   double taken = -1e9;
   for (size_t column = 0; column < columns; ++column) {
-    const double x = kLeft + cell * (static_cast<double>(column) + 0.5);
-    const double half = Svg::text_width(map.x_labels[column], 11.5) / 2;
+    const double x = left + cell * (static_cast<double>(column) + 0.5);
+    const double half = Svg::text_width(map.x_labels[column], kTick) / 2;
     if (x - half < taken + 4) continue;
     svg.text({x, bottom + 15}, map.x_labels[column], "tick", Anchor::kMiddle);
     taken = x + half;
   }
-  svg.text({kLeft, bottom + 33}, map.x_title, "name");
-  svg.text({kLeft - 6, kTop - 6}, map.y_title, "name small", Anchor::kEnd);
+  svg.text({left, bottom + 33}, map.x_title, "name");
+  svg.text({left - 6, kTop - 6}, map.y_title, "name small", Anchor::kEnd);
   return svg;
 }
 

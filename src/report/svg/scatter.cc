@@ -81,12 +81,14 @@ Svg draw(const Scatter& chart) {
   }
   const auto labels = place_labels(
       places, texts, {kFrame.left, kFrame.top - 12, kFrame.right + 10, kFrame.bottom}, strokes);
+  for (size_t i = 0; i < places.size(); ++i) {  // beneath all marks and names
+    if (!labels[i].far) continue;
+    svg.line(places[i], {labels[i].at.x, labels[i].at.y - 4},
+             "lead " + series_class(chart.points[i].style));
+  }
   for (size_t i = 0; i < places.size(); ++i) {
     const ScatterPoint& p = chart.points[i];
     const std::string colour = series_class(p.style);
-    if (labels[i].far) {
-      svg.line(places[i], {labels[i].at.x, labels[i].at.y - 4}, "lead " + colour);
-    }
     svg.path(marker_path(p.style, places[i], 4.5), "mark " + colour, {}, p.tooltip);
     svg.text(labels[i].at, p.label, "label " + colour, labels[i].anchor);
   }
