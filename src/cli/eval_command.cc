@@ -140,8 +140,7 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
       continue;
     }
     if (words[i].starts_with("jsonl:")) {
-      if (words[i] == "jsonl:")
-        user_error("jsonl:: the file is missing (longhaul eval jsonl FILE)");
+      if (words[i] == "jsonl:") user_error("jsonl: the file is missing (longhaul eval jsonl FILE)");
       names.push_back(words[i]);
       continue;
     }

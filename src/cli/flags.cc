@@ -99,11 +99,13 @@ CLI::Option* add_size(CLI::App& app, const std::string& names, size_t& bytes,
 CLI::Option* add_number_list(CLI::App& app, const std::string& names, std::vector<int64_t>& values,
                              int64_t least, int64_t most, const std::string& help) {
   const auto check = [least, most](const std::string& text) -> std::string {
-    std::set<std::string> seen;
+    std::set<int64_t> seen;
     for (const std::string& part : split_commas(text)) {
       if (std::string problem = integer_problem(part, least, most); !problem.empty())
         return problem;
-      if (!seen.insert(part).second) return part + " is given twice";
+      int64_t value = 0;
+      parse_number(part, value);
+      if (!seen.insert(value).second) return part + " is given twice";
     }
     return "";
   };

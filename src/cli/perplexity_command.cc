@@ -185,9 +185,9 @@ Command add_perplexity_command(CLI::App& program) {
       "each\n"
       "more context and takes longer. The first token of a window, or all of its --prefill, is "
       "not\n"
-      "scored there: with a stride of ctx - prefill nothing is left out. Methods that act when a "
-      "prompt ends (snapkv, ...) show\n"
-      "their effect with --prefill.\n"
+      "scored there: with a stride of ctx - 1, or ctx - prefill, only the text's beginning is "
+      "left\n"
+      "out. Methods that act when a prompt ends (snapkv, ...) show their effect with --prefill.\n"
       "Example:\n"
       "  longhaul perplexity book.txt -m nano --ctx 4096 --stride 1024");
   return {app, [flags] { return run(*flags); }};

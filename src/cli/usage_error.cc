@@ -95,8 +95,7 @@ std::string equals_problem(const CLI::App& program, std::span<const char* const>
     const FlagWithValue flag = is_long ? long_flag(*app, argument) : short_flag(*app, argument);
     if (flag.option == nullptr) continue;
     if (is_long && argument.ends_with('=') && flag.rest.empty()) {
-      return fmt::format("{}: the value is missing; an empty one is written {} ''", argument,
-                         flag.name);
+      return fmt::format("{}: the value is missing", argument);
     }
     if (!is_long && flag.rest.starts_with('=')) {
       return fmt::format("{}: a flag of one letter takes its value without '=', as in {} {}",

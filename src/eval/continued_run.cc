@@ -21,12 +21,20 @@ constexpr const char* kFile = "run.json";
 bool is_text(const ordered_json& value) { return value.is_string(); }
 bool is_object(const ordered_json& value) { return value.is_object(); }
 bool is_list(const ordered_json& value) { return value.is_array(); }
-bool is_flag(const ordered_json& value) { return value.is_boolean(); }
 bool is_list_of_texts(const ordered_json& value) {
   return value.is_array() && std::all_of(value.begin(), value.end(), is_text);
 }
 bool is_count(const ordered_json& value) {
   return value.is_number_integer() && value.get<int64_t>() >= 0;
+}
+
+/// As asked_by() makes it.
+bool is_asked(const ordered_json& value) {
+  const auto has = [&](const char* key, bool (*fits)(const ordered_json&)) {
+    return value.contains(key) && fits(value[key]);
+  };
+  return value.is_object() && has("tasks", is_list) && has("methods", is_list) &&
+         has("lengths", is_list) && has("samples", is_count) && has("openings", is_text);
 }
 
 /// A run.json that people or other programs have written must not be believed.
@@ -40,7 +48,7 @@ void check_kinds(const fs::path& path, const ordered_json& held) {
       {"lengths", is_list, "a list"},  {"settings", is_object, "an object"},
       {"openings", is_text, "a text"}, {"samples", is_count, "a whole number"},
       {"command", is_text, "a text"},  {"commands", is_list_of_texts, "a list of texts"},
-      {"build", is_text, "a text"},    {"finished", is_flag, "true or false"},
+      {"build", is_text, "a text"},    {"unfinished", is_asked, "an object of what was asked"},
   };
   for (const auto& [key, fits, what] : kKinds) {
     const auto found = held.find(key);
@@ -141,13 +149,14 @@ std::string merged_builds(const std::string& held, const std::string& now) {
 
 std::string builds_of(const ordered_json& run) { return run.value("build", "unknown"); }
 
-/// Whether a run asks for everything that the folder's run.json names.
-bool asks_for_all(const ordered_json& run, const ordered_json& merged) {
-  const auto same_size = [&](const char* key) {
-    return run.at(key).size() == merged.at(key).size();
-  };
-  return same_size("tasks") && same_size("methods") && same_size("lengths") &&
-         run.at("samples") == merged.at("samples") && run.at("openings") == merged.at("openings");
+/// asked_by() of two runs in one.
+ordered_json merged_asked(ordered_json asked, const ordered_json& more) {
+  for (const char* key : {"tasks", "methods", "lengths"}) {
+    asked[key] = merged_list(asked[key], more.at(key));
+  }
+  asked["samples"] = std::max(asked["samples"].get<int64_t>(), more.at("samples").get<int64_t>());
+  if (asked["openings"] != more.at("openings")) asked["openings"] = "both";
+  return asked;
 }
 
 /// What this run asks for, put to what the folder's run.json holds.
@@ -168,7 +177,10 @@ ordered_json merged_run(const ordered_json& held, const ordered_json& run, order
   }
   if (held.contains("started")) merged["started"] = held["started"];
   if (held.value("openings", "") != run.at("openings")) merged["openings"] = "both";
-  merged["finished"] = held.value("finished", true) || asks_for_all(run, merged);
+  merged["unfinished"] = asked_by(run);
+  if (held.contains("unfinished")) {
+    merged["unfinished"] = merged_asked(merged["unfinished"], held["unfinished"]);
+  }
   return merged;
 }
 
@@ -222,9 +234,19 @@ void write_run(const fs::path& folder, nlohmann::ordered_json run) {
                run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
+nlohmann::ordered_json asked_by(const nlohmann::ordered_json& run) {
+  ordered_json tasks = ordered_json::array();
+  for (const auto& task : run.at("tasks")) tasks.push_back(task.at("name"));
+  return {{"tasks", tasks},
+          {"methods", run.at("methods")},
+          {"lengths", run.at("lengths")},
+          {"samples", run.at("samples")},
+          {"openings", run.at("openings")}};
+}
+
 void finish_run(const fs::path& folder) {
   ordered_json run = held_run(folder);
-  run["finished"] = true;
+  run.erase("unfinished");
   write_run(folder, std::move(run));
 }
 

@@ -43,7 +43,6 @@ RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::orde
   nlohmann::ordered_json all = run;
   if (has_begun(folder)) {
     all = continued_run(folder, run);
-    leaves_none_ = all.at("finished").get<bool>();
     check_planned(queue, composer, openings);
     const std::string others = other_builds(folder, run);
     if (!others.empty() && writer_->found() > 0) {
@@ -51,7 +50,8 @@ RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::orde
            printable(run.at("build").get<std::string>()));
     }
   }
-  all["finished"] = false;
+  if (!all.contains("unfinished")) all["unfinished"] = asked_by(run);
+  leaves_none_ = all["unfinished"] == asked_by(run);
   write_run(folder, std::move(all));
   writer_->begin();
 }

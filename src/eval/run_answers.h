@@ -34,8 +34,8 @@ class RunAnswers {
   /// Whether the cell, its method included, is there: of a text that is predicted, every stretch.
   bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
 
-  /// Notes in run.json that all has been answered, where no earlier run has left something out that
-  /// this one did not ask for.
+  /// Notes in run.json that all has been answered, unless an earlier run has left something open
+  /// that this one did not ask for.
   void finish();
 
   RecordWriter& writer() { return *writer_; }

@@ -74,8 +74,8 @@ void make_run_folder(const std::filesystem::path& folder);
 bool has_begun(const std::filesystem::path& folder);
 
 /// What the run.json that is there becomes with what this run asks for beyond it. UserError names
-/// what makes the two incomparable. Changes nothing. "finished": whether all will be answered when
-/// this run is done.
+/// what makes the two incomparable. Changes nothing. Its "unfinished" is what this run
+/// asks for and what earlier ones have left open.
 nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
                                      const nlohmann::ordered_json& run);
 
@@ -86,7 +86,10 @@ std::string other_builds(const std::filesystem::path& folder, const nlohmann::or
 /// `folder`/run.json.
 void write_run(const std::filesystem::path& folder, nlohmann::ordered_json run);
 
-/// Sets "finished" there.
+/// The parts of a run.json that say what is asked.
+nlohmann::ordered_json asked_by(const nlohmann::ordered_json& run);
+
+/// Takes "unfinished" away there.
 void finish_run(const std::filesystem::path& folder);
 
 }  // namespace longhaul

@@ -41,12 +41,18 @@ size_t number_end(std::string_view text, size_t begin) {
   return digit_at(text, power) ? after_digits(text, power) : end;
 }
 
+/// A decimal point with nothing before it: not the full stop of "No.5", not "...42".
+bool point_at(std::string_view text, size_t at) {
+  const bool behind_word =
+      at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '.');
+  return text[at] == '.' && digit_at(text, at + 1) && !behind_word;
+}
+
 /// The last number of a text without its thousands commas: "$1,234.50." -> "1234.50".
 std::string last_number(std::string_view text) {
   std::string number;
   for (size_t at = 0; at < text.size();) {
-    const bool point =
-        text[at] == '.' && digit_at(text, at + 1) && (at == 0 || !is_digit(text[at - 1]));
+    const bool point = point_at(text, at);
     if (!point && !is_digit(text[at])) {
       ++at;
       continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "report/method_text.h"
@@ -21,6 +22,20 @@ std::vector<std::vector<size_t>> alike(const std::vector<std::string>& labels) {
   return groups;
 }
 
+/// By the options that not all of `methods` have; where they are one method, by the end of the
+/// run's name.
+std::string apart(const Results& results, const Series& series,
+                  const std::vector<std::string>& methods, size_t most) {
+  const bool one_method = std::ranges::count(methods, methods.front()) == std::ssize(methods);
+  if (!one_method) return shortened(short_method(series.method, methods), most);
+  const std::string method = shortened(method_name(series.method), most / 2);
+  const std::string& run = results.runs()[series.run].name;
+  const size_t room = most > method.size() + 4 ? most - method.size() - 4 : 1;  // " (…)"
+  const bool whole = run.size() <= room;
+  return fmt::format("{} ({}{})", method, whole ? "" : "\xE2\x80\xA6",
+                     whole ? run : run.substr(run.size() - room));
+}
+
 }  // namespace
 
 std::vector<std::string> chart_labels(const Results& results, size_t most) {
@@ -30,9 +45,7 @@ std::vector<std::string> chart_labels(const Results& results, size_t most) {
   for (const std::vector<size_t>& group : alike(labels)) {
     std::vector<std::string> methods;
     for (const size_t i : group) methods.push_back(series[i].method);
-    for (const size_t i : group) {
-      labels[i] = shortened(short_method(series[i].method, methods), most);
-    }
+    for (const size_t i : group) labels[i] = apart(results, series[i], methods, most);
   }
   for (const std::vector<size_t>& group : alike(labels)) {
     for (size_t i = 0; i < group.size(); ++i) {

@@ -100,7 +100,7 @@ std::string html_what_was_run(const Results& results) {
       body += fmt::format("<dt>command</dt><dd><code>{}</code></dd>\n", escape_xml(command));
     }
     for (const auto& [key, value] : run.info.items()) {
-      if (key == "command" || key == "commands" || key == "finished") continue;
+      if (key == "command" || key == "commands" || key == "unfinished") continue;
       if (key == "tasks" || key == "settings") continue;  // they stand above; are hashes
       // Numbers such as the seed are identifiers: no commas in them.
       const std::string text = value.is_number() ? escape_xml(value.dump()) : value_html(value);

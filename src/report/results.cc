@@ -199,10 +199,7 @@ std::vector<int64_t> Results::lengths_of(size_t variant) const {
 }
 
 bool Results::unfinished() const {
-  const auto stopped = [](const RunFolder& run) {
-    const auto finished = run.info.find("finished");
-    return finished != run.info.end() && *finished == false;
-  };
+  const auto stopped = [](const RunFolder& run) { return run.info.contains("unfinished"); };
   return std::ranges::any_of(runs_, stopped) || uneven();
 }
 

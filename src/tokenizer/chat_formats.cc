@@ -28,6 +28,13 @@ ChatFormat chatml(std::string_view name, std::string_view default_system) {
   return f;
 }
 
+/// The system message stands before the turns, bare.
+ChatFormat yi() {
+  ChatFormat f = chatml("yi-1.5", "");
+  f.system_before = f.system_after = "";
+  return f;
+}
+
 ChatFormat qwen3(std::string_view name, bool thinks) {
   ChatFormat f = chatml(name, "");
   f.drops_thinking = true;
@@ -122,12 +129,28 @@ ChatFormat phi3_with_system() {
   return f;
 }
 
+ChatFormat zephyr() {
+  ChatFormat f{};
+  f.name = "zephyr";
+  f.system = System::own_turn;
+  f.system_before = "<|system|>\n";
+  f.system_after = f.user_after = "{eos}\n";
+  f.user_before = "<|user|>\n";
+  f.generation_prompt = f.reply_before = "<|assistant|>\n";
+  f.reply_end = "{eos}";
+  f.reply_tail = "\n";
+  f.bos = "<s>";
+  f.eos = "</s>";
+  return f;
+}
+
 const std::vector<ChatFormat>& formats() {
   static const std::vector<ChatFormat> list = {
       chatml("chatml", ""),
       chatml("smollm2", "You are a helpful AI assistant named SmolLM, trained by Hugging Face"),
       chatml("qwen2", "You are a helpful assistant."),
       chatml("qwen2.5", "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."),
+      yi(),
       qwen3("qwen3", true),
       qwen3("qwen3-no-think", false),
       llama2(),
@@ -141,6 +164,7 @@ const std::vector<ChatFormat>& formats() {
       mistral_v7(),
       phi3_with_system(),
       phi3("phi3-no-system", System::none),
+      zephyr(),
   };
   return list;
 }

@@ -29,10 +29,14 @@ Recognised recognise_chatml(const TemplateText& jinja) {
     return {find_chat_format(jinja.any("enable_thinking") ? "qwen3" : ""), "", ""};
   }
   if (!jinja.breaks_line_after("<|im_end|>")) return {};
-  if (jinja.writes_bare("system_message", "<|im_start|>system")) return {};
-  const auto written = jinja.literal_between("<|im_start|>system\n", "<|im_end|>");
-  if (!written) return {};
-  const std::string system = written->empty() ? jinja.assigned_text("system") : *written;
+  if (!jinja.any("<|im_start|>assistant")) return {};  // replies begin otherwise
+  if (jinja.writes_bare("system_message", "<|im_start|>system")) {
+    return {find_chat_format(jinja.assigned_text("system") == "" ? "yi-1.5" : ""), "", ""};
+  }
+  auto own = jinja.literal_between("<|im_start|>system\n", "<|im_end|>");
+  if (own == "") own = jinja.assigned_text("system");
+  if (!own) return {};
+  const std::string& system = *own;
   for (const ChatFormat& format : chat_formats()) {
     const bool same_kind = format.reply_end == "<|im_end|>" && !format.drops_thinking;
     if (same_kind && format.default_system == system) return {&format, system, ""};
@@ -42,16 +46,17 @@ Recognised recognise_chatml(const TemplateText& jinja) {
 
 Recognised recognise_llama3(const TemplateText& jinja) {
   if (!jinja.any("| trim", "|trim")) return {};
-  const std::string system = jinja.assigned_text("system");
-  if (jinja.any("Cutting Knowledge Date")) {
-    return {find_chat_format("llama3.1"), system, jinja.assigned_text("date_string")};
-  }
+  if (!jinja.any("<|start_header_id|>assistant<|end_header_id|>")) return {};
+  const auto system = jinja.assigned_text("system"), date = jinja.assigned_text("date_string");
+  if (!system || !date) return {};
+  if (jinja.any("Cutting Knowledge Date")) return {find_chat_format("llama3.1"), *system, *date};
   // The published one writes every message's role; a system turn of its own is another format.
-  const bool as_published = system.empty() && !jinja.any("<|start_header_id|>system");
+  const bool as_published = system->empty() && !jinja.any("<|start_header_id|>system");
   return {find_chat_format(as_published ? "llama3" : ""), "", ""};
 }
 
 const ChatFormat* recognise_instruct(const TemplateText& jinja) {
+  if (jinja.assigned_text("system") != "") return nullptr;  // these formats have none of their own
   if (jinja.any("<<SYS>>")) {
     const bool as_published =
         jinja.any("bos_token + '[INST] '") && jinja.any("strip()") && !jinja.any("true == true");
@@ -80,7 +85,10 @@ Recognised recognise_format(const TemplateText& jinja) {
   if (jinja.any("<|user|>\n", "<|user|>' + '\n'") && jinja.any("<|end|>")) {
     return {find_chat_format(jinja.any("<|system|>") ? "phi3" : "phi3-no-system"), "", ""};
   }
-  return {};
+  const bool zephyr = jinja.any("'<|user|>\n' + message['content'] + eos_token") &&
+                      jinja.any("'<|system|>\n' + message['content'] + eos_token") &&
+                      jinja.breaks_line_after("<|assistant|>");
+  return {find_chat_format(zephyr ? "zephyr" : ""), "", ""};
 }
 
 [[noreturn]] void no_template(std::string_view problem) {

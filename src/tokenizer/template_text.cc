@@ -1,38 +1,51 @@
 #include "tokenizer/template_text.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace longhaul {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n", kQuotes = "'\"";
 
+/// Not where the backslash itself is escaped.
 std::string with_line_breaks(std::string_view jinja) {
   std::string out;
   for (size_t i = 0; i < jinja.size(); ++i) {
-    const bool escaped = jinja[i] == '\\' && i + 1 < jinja.size() && jinja[i + 1] == 'n';
-    out += escaped ? '\n' : jinja[i];
-    if (escaped) ++i;
+    const bool escape = jinja[i] == '\\' && i + 1 < jinja.size();
+    if (escape && jinja[i + 1] == 'n') {
+      out += '\n';
+      ++i;
+      continue;
+    }
+    out += jinja[i];
+    if (escape && jinja[i + 1] == '\\') out += jinja[++i];
   }
   return out;
 }
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+/// Whether an unescaped quote stands in it.
+bool closes(std::string_view text, char quote) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == quote) return true;
+    if (text[i] == '\\') ++i;
+  }
+  return false;
+}
 
-/// Without backslashes before quotes. None where other quotes than apostrophes, or braces, tell
-/// that it is no single literal.
-std::optional<std::string> as_literal(std::string_view found) {
+/// A literal's text up to `quote`, or to its end for 0: plain text of the template, up to braces.
+/// None where it has escapes that are not known here.
+std::optional<std::string> literal_text(std::string_view text, char quote) {
   std::string out;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const bool escaped = found[i] == '\\' && i + 1 < found.size() &&
-                         kQuotes.find(found[i + 1]) != std::string_view::npos;
-    if (escaped) ++i;
-    const bool apostrophe = found[i] == '\'' && i > 0 && i + 1 < found.size() &&
-                            is_letter(found[i - 1]) && is_letter(found[i + 1]);
-    const bool ends = std::string_view("'\"{}").find(found[i]) != std::string_view::npos;
-    if (ends && !escaped && !apostrophe) return std::nullopt;
-    out += found[i];
+  for (size_t i = 0; i < text.size() && (quote == 0 || text[i] != quote); ++i) {
+    char c = text[i];
+    if (quote != 0 && c == '\\' && i + 1 < text.size()) {
+      c = text[++i];
+      if (c == 't')
+        c = '\t';
+      else if (c != '\\' && kQuotes.find(c) == std::string_view::npos)
+        return std::nullopt;
+    }
+    out += c;
   }
   return out;
 }
@@ -56,16 +69,23 @@ TemplateText::TemplateText(std::string_view jinja)
 std::optional<std::string> TemplateText::literal_between(std::string_view before,
                                                          std::string_view after) const {
   for (size_t at = 0; (at = text_.find(before, at)) != std::string::npos;) {
+    const char ahead = at > 0 ? text_[at - 1] : ' ';
+    const char quote = kQuotes.find(ahead) != std::string_view::npos ? ahead : '\0';
     at += before.size();
     const std::string_view found = std::string_view(text_).substr(at, text_.find(after, at) - at);
-    const bool computed = found.empty() || kQuotes.find(found.front()) != std::string_view::npos ||
+    const bool computed = found.empty() || (quote != 0 && found.front() == quote) ||
                           found.starts_with("{{") || found.starts_with("{%");
-    if (!computed) return as_literal(found);
+    if (computed) continue;
+    const auto text = literal_text(found, quote);
+    const bool mixed = quote != 0 ? closes(found, quote)
+                                  : found.find("{{") != std::string_view::npos ||
+                                        found.find("{%") != std::string_view::npos;
+    return mixed ? std::nullopt : text;
   }
   return "";
 }
 
-std::string TemplateText::assigned_text(std::string_view part) const {
+std::optional<std::string> TemplateText::assigned_text(std::string_view part) const {
   for (size_t at = 0; (at = text_.find("set ", at)) != std::string::npos;) {
     at += 4;
     const size_t equals = text_.find('=', at);
@@ -76,14 +96,10 @@ std::string TemplateText::assigned_text(std::string_view part) const {
     if (!named || quote == std::string::npos || kQuotes.find(text_[quote]) == std::string::npos) {
       continue;
     }
-    std::string value;
-    for (size_t i = quote + 1; i < text_.size() && text_[i] != text_[quote]; ++i) {
-      if (text_[i] == '\\' && i + 1 < text_.size()) ++i;
-      value += text_[i];
-    }
-    if (!value.empty()) return value;
+    const auto value = literal_text(std::string_view(text_).substr(quote + 1), text_[quote]);
+    if (!value || !value->empty()) return value;
   }
-  return {};
+  return "";
 }
 
 bool TemplateText::writes_bare(std::string_view name, std::string_view before) const {

@@ -22,8 +22,8 @@ class TemplateText {
   std::optional<std::string> literal_between(std::string_view before, std::string_view after) const;
 
   /// The first text other than "" that is assigned (`set NAME = "TEXT"`) to a name that has `part`
-  /// in it; "" for none.
-  std::string assigned_text(std::string_view part) const;
+  /// in it: "" where there is none, none where it has escapes that are not known here.
+  std::optional<std::string> assigned_text(std::string_view part) const;
 
   /// Whether the value of `name` is written ({{ name }}) without `before` somewhere before it.
   bool writes_bare(std::string_view name, std::string_view before) const;

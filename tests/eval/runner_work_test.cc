@@ -108,7 +108,7 @@ TEST(RunnerWork, CancelledRunKeepsWhatIsDoneAndGoesOn) {
   };
   const EvalOutcome stopped = run(settings, folder.path(), {"passkey"}, hooks);
   const auto noted_as_finished = [&] {
-    return read_json_file(folder.path() / "run.json").at("finished").get<bool>();
+    return !read_json_file(folder.path() / "run.json").contains("unfinished");
   };
   EXPECT_FALSE(stopped.finished);
   EXPECT_EQ(stopped.records.size(), 3u);
@@ -120,6 +120,16 @@ TEST(RunnerWork, CancelledRunKeepsWhatIsDoneAndGoesOn) {
   const EvalOutcome rest = run(settings, folder.path(), {"passkey"});
   EXPECT_GE(rest.found, 4u);
   EXPECT_EQ(rest.records.size(), 8u);
+  EXPECT_TRUE(noted_as_finished());
+
+  // What was finished before does not count against a run that adds to it and goes on.
+  EvalSettings another = settings;
+  another.methods = {MethodSpec::parse("h2o:budget=64")};
+  hooks.progress = [&](const EvalProgress&) { cancel.request(); };
+  cancel.clear();
+  run(another, folder.path(), {"passkey"}, hooks);
+  EXPECT_FALSE(noted_as_finished());
+  run(another, folder.path(), {"passkey"});
   EXPECT_TRUE(noted_as_finished());
 }
 

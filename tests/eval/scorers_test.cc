@@ -78,6 +78,9 @@ TEST(Scorers, LastNumberIsANumber) {
   EXPECT_EQ(by_rule("number", {"20"}, "10-20"), 1);
   EXPECT_EQ(by_rule("number", {"0.5"}, "It is .5."), 1);
   EXPECT_EQ(by_rule("number", {"5"}, "It is .5."), 0);
+  EXPECT_EQ(by_rule("number", {"500"}, "It costs Rs.500"), 1);
+  EXPECT_EQ(by_rule("number", {"42"}, "The answer is...42"), 1);
+  EXPECT_EQ(by_rule("number", {"-0.5"}, "$-.5"), 1);
   EXPECT_EQ(by_rule("number", {"1000000"}, "about 1e6."), 1);
   EXPECT_EQ(by_rule("number", {"6"}, "about 1e6."), 0);
   EXPECT_EQ(by_rule("number", {"0.02"}, "2E-2"), 1);

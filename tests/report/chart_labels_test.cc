@@ -36,6 +36,21 @@ TEST_F(ChartLabels, NumbersStandWhereNothingShortTellsThemApart) {
   EXPECT_TRUE(labels[1].ends_with(" [2]")) << labels[1];
 }
 
+TEST_F(ChartLabels, OneMethodOfTwoRunsIsToldByTheRun) {
+  std::vector<std::filesystem::path> folders;
+  for (const char* run : {"run-with-a-long-name-seed-1", "run-with-a-long-name-seed-2"}) {
+    folders.push_back(maker_.make(run, {answer("dense", "1", 1)}));
+  }
+  runs_ = read_runs(folders);
+  const std::vector<std::string> labels = chart_labels(Results(runs_), 20);
+  EXPECT_EQ(labels[0],
+            "dense (\xE2\x80\xA6"
+            "name-seed-1)");
+  EXPECT_EQ(labels[1],
+            "dense (\xE2\x80\xA6"
+            "name-seed-2)");
+}
+
 /// Depths in tenths: "90–100 %" is wider than a depth.
 TEST_F(ChartLabels, RowsOfHeatMapsHaveRoomForTheirNames) {
   std::vector<Record> records;

@@ -46,9 +46,9 @@ TEST_F(ResultsTest, DenseFirstControlsLastAndShortNames) {
 
 TEST_F(ResultsTest, SaysWhetherTheRunIsFinished) {
   nlohmann::json info = testing_support::RunMaker::standard_info();
-  info["finished"] = false;
+  info["unfinished"] = {{"methods", {"h2o"}}};
   EXPECT_TRUE(results_of({small_run()}, info).unfinished());
-  info["finished"] = true;
+  info.erase("unfinished");
   EXPECT_FALSE(results_of({small_run()}, info).unfinished());
   std::vector<Record> records = small_run();
   records.push_back(answer("dense", "10", 1));

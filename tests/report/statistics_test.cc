@@ -131,6 +131,9 @@ TEST_F(Statistics, FewPairsAreNotResampled) {
   const Interval student = estimate_mean(differences, false).interval.value();
   EXPECT_NEAR(interval.low, student.low, 1e-12);
   EXPECT_NEAR(interval.high, student.high, 1e-12);
+  const Interval wide = paired_difference(Values{0.9, 0.6}, Values{0, 0.5}).interval.value();
+  EXPECT_EQ(wide.low, -1);
+  EXPECT_EQ(wide.high, 1);
   EXPECT_NEAR(interval.low, 0.2 - 4.302653 * 0.1 / std::sqrt(3.0), 1e-6);
 }
 

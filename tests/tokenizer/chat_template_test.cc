@@ -40,6 +40,9 @@ const std::map<std::string, std::string> kFormats = {
     {"openhermes", "chatml"},
     {"chatml-default", "chatml"},
     {"chatml-apostrophe", "chatml"},
+    {"chatml-escapes", "chatml"},
+    {"yi-1.5", "yi-1.5"},
+    {"zephyr", "zephyr"},
     {"smollm2", "smollm2"},
     {"qwen2", "qwen2"},
     {"qwen2-finetune", "qwen2"},
@@ -151,10 +154,15 @@ TEST(ChatTemplate, UnknownTemplateNamesTheWayOut) {
       "{{ '<|im_start|>assistant\n<think>\n' }}",
       // No line break behind a turn; a system message without a turn; one that is partly computed.
       "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' }}{% endfor %}",
-      "{% if system_message is defined %}{{ system_message }}{% endif %}"
-      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n' }}",
+      "{% set system_message = 'Be kind' %}{{ system_message }}"
+      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n<|im_start|>assistant\\n' }}",
       "{{ '<|im_start|>system\\nToday is ' + date + '<|im_end|>\\n' }}"
-      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n' }}",
+      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n<|im_start|>assistant\\n' }}",
+      // A reply of another role, and one with a default that has an escape of its own.
+      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n<|im_start|>text\\n' }}",
+      "{% set system_message = 'It\\u2019s' %}"
+      "{{ '<|im_start|>user\\n' + content + '<|im_end|>\\n<|im_start|>assistant\\n' }}",
+      "{% set system_message = 'Be kind' %}{{ bos_token + '[INST] ' + content + ' [/INST]' }}",
       // Llama 3 with a system turn that is always there, and with a message of its own.
       "{{ '<|start_header_id|>system<|end_header_id|>\\n\\n' + system | trim + '<|eot_id|>' }}",
       "{% set system_message = 'Be kind' %}{{ '<|start_header_id|>' + role + '<|end_header_id|>' }}"

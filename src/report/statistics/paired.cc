@@ -16,6 +16,19 @@ bool zero_or_one(std::span<const double> values) {
   return std::ranges::all_of(values, [](double v) { return v == 0 || v == 1; });
 }
 
+bool shares(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double v) { return v >= 0 && v <= 1; });
+}
+
+std::optional<Interval> few_pairs_interval(std::span<const double> differences, bool of_shares) {
+  std::optional<Interval> interval = estimate_mean(differences, false).interval;
+  if (interval && of_shares) {
+    interval->low = std::max(interval->low, -1.0);
+    interval->high = std::min(interval->high, 1.0);
+  }
+  return interval;
+}
+
 double correlation(int64_t both, int64_t only_b, int64_t only_a, int64_t neither) {
   const double a = static_cast<double>(both), b = static_cast<double>(only_b),
                c = static_cast<double>(only_a), d = static_cast<double>(neither);
@@ -96,8 +109,9 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
     d.test = "sign-flip permutation";
     d.p = sign_flip_p(differences);
     constexpr size_t kFewestToResample = 10;
-    d.interval = a.size() < kFewestToResample ? estimate_mean(differences, false).interval
-                                              : bootstrap_mean_interval(differences, seed);
+    d.interval = a.size() < kFewestToResample
+                     ? few_pairs_interval(differences, shares(a) && shares(b))
+                     : bootstrap_mean_interval(differences, seed);
   }
   return d;
 }
