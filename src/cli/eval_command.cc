@@ -1,11 +1,11 @@
 // longhaul eval: quality beside speed and memory, for any model and any set of methods.
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -155,16 +155,13 @@ std::vector<std::string> task_names(const std::vector<std::string>& words) {
 /// How long it took, and what of it the harness took for itself. Threads that had no sample, while
 /// others answered or made the next ones, are told apart.
 std::string time_line(const EvalFlags& flags, const EvalOutcome& outcome) {
-  const auto answers = [&](size_t from, size_t to) {
-    const auto at = [&](size_t i) { return outcome.records.begin() + static_cast<int64_t>(i); };
-    return std::count_if(at(from), at(to), [](const Record& r) { return r.begins_answer(); });
-  };
-  const int64_t found = answers(0, outcome.found);
+  const std::span<const Record> records = outcome.records;
+  const int64_t found = count_answers(records.first(outcome.found));
   const double all_threads = outcome.seconds * flags.parallel;
   const double spent = all_threads - outcome.idle_seconds;
   const double overhead = spent > 0 ? 100 * (1 - outcome.engine_seconds / spent) : 0;
   std::string line = fmt::format("\n{} in {} ({:.1f} % of it outside the engine",
-                                 counted(answers(outcome.found, outcome.records.size()), "answer"),
+                                 counted(count_answers(records.subspan(outcome.found)), "answer"),
                                  format_seconds(outcome.seconds), overhead);
   if (flags.parallel > 1 && all_threads > 0) {
     line += fmt::format(", {:.1f} % of the threads' time idle",

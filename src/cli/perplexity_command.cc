@@ -59,10 +59,10 @@ void print_figures(const Figures& f) {
   }
   table.add({"perplexity", fmt::format("{:.4f}", f.result.perplexity())});
   table.add({"mean -ln p", fmt::format("{:.6f} per token", f.result.mean())});
-  table.add({"tokens", fmt::format("{} scored of {}, {} window{} of {} every {}",
-                                   with_commas(f.result.tokens_scored), with_commas(f.tokens),
-                                   with_commas(windows), windows == 1 ? "" : "s",
-                                   with_commas(f.plan.window), with_commas(f.plan.stride))});
+  table.add({"tokens",
+             fmt::format("{} scored of {}, {} of {} every {}", with_commas(f.result.tokens_scored),
+                         with_commas(f.tokens), counted(windows, "window"),
+                         with_commas(f.plan.window), with_commas(f.plan.stride))});
   std::fputs(table.text().c_str(), stdout);
   if (f.flags.quiet) return;
   Table cost;

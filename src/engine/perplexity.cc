@@ -89,8 +89,8 @@ std::vector<PerplexityWindow> perplexity_windows(int64_t tokens, int64_t window,
   }
   const int64_t least = std::max<int64_t>(2, prefill + 1);
   if (tokens < least) {
-    user_error("the text has {} token{}; at least {} are needed", with_commas(tokens),
-               tokens == 1 ? "" : "s", with_commas(least));
+    user_error("the text has {}; at least {} are needed", counted(tokens, "token"),
+               with_commas(least));
   }
   std::vector<PerplexityWindow> windows;
   int64_t scored_to = 0;

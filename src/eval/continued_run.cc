@@ -149,38 +149,32 @@ std::string merged_builds(const std::string& held, const std::string& now) {
 
 std::string builds_of(const ordered_json& run) { return run.value("build", "unknown"); }
 
-/// asked_by() of two runs in one.
-ordered_json merged_asked(ordered_json asked, const ordered_json& more) {
+/// What two runs ask for, the first one's part before the other's, into `both`.
+void put_together(const ordered_json& first, const ordered_json& second, ordered_json& both) {
+  const ordered_json empty = ordered_json::array();
   for (const char* key : {"tasks", "methods", "lengths"}) {
-    asked[key] = merged_list(asked[key], more.at(key));
+    both[key] = merged_list(first.value(key, empty), second.at(key));
   }
-  asked["samples"] = std::max(asked["samples"].get<int64_t>(), more.at("samples").get<int64_t>());
-  if (asked["openings"] != more.at("openings")) asked["openings"] = "both";
-  return asked;
+  if (first.contains("samples")) {
+    both["samples"] = std::max(first["samples"].get<int64_t>(), second["samples"].get<int64_t>());
+  }
+  if (first.value("openings", "") != second.at("openings")) both["openings"] = "both";
 }
 
 /// What this run asks for, put to what the folder's run.json holds.
 ordered_json merged_run(const ordered_json& held, const ordered_json& run, ordered_json settings) {
   ordered_json merged = run;
   merged["settings"] = std::move(settings);
-  const ordered_json empty = ordered_json::array();
-  for (const char* key : {"tasks", "methods", "lengths"}) {
-    merged[key] = merged_list(held.value(key, empty), run.at(key));
-  }
+  put_together(held, run, merged);
   const ordered_json commands = merged_list(commands_of(held), commands_of(run));
   if (!commands.empty()) merged["commands"] = commands;
   if (held.contains("build") || run.contains("build")) {
     merged["build"] = merged_builds(builds_of(held), builds_of(run));
   }
-  if (held.contains("samples")) {
-    merged["samples"] = std::max(held["samples"].get<int64_t>(), run.at("samples").get<int64_t>());
-  }
   if (held.contains("started")) merged["started"] = held["started"];
-  if (held.value("openings", "") != run.at("openings")) merged["openings"] = "both";
-  merged["unfinished"] = asked_by(run);
-  if (held.contains("unfinished")) {
-    merged["unfinished"] = merged_asked(merged["unfinished"], held["unfinished"]);
-  }
+  const ordered_json asked = asked_by(run);
+  merged["unfinished"] = asked;
+  if (held.contains("unfinished")) put_together(asked, held["unfinished"], merged["unfinished"]);
   return merged;
 }
 

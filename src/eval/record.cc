@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -123,6 +124,10 @@ std::string Record::prompt_key() const {
 std::string Record::sample_id() const { return position ? id.substr(0, id.rfind('@')) : id; }
 
 std::string Record::key() const { return prompt_key() + kPart + method; }
+
+int64_t count_answers(std::span<const Record> records) {
+  return std::ranges::count_if(records, [](const Record& r) { return r.begins_answer(); });
+}
 
 std::string to_json(const Record& r) {
   const bool scored = std::isfinite(r.score);

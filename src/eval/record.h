@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,9 @@ struct Record {
   /// The same without the method: records that agree in it answer one prompt.
   std::string prompt_key() const;
 };
+
+/// Answers among records: a text's further stretches are none of their own.
+int64_t count_answers(std::span<const Record> records);
 
 /// One line of JSON without the newline, and back. from_json throws UserError (names the key).
 std::string to_json(const Record& record);

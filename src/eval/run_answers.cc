@@ -40,7 +40,9 @@ RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::orde
     : folder_(folder) {
   make_run_folder(folder);
   writer_ = std::make_unique<RecordWriter>(folder);  // locked: no other run begins here meanwhile
+  const nlohmann::ordered_json asked = asked_by(run);
   nlohmann::ordered_json all = run;
+  all["unfinished"] = asked;
   if (has_begun(folder)) {
     all = continued_run(folder, run);
     check_planned(queue, composer, openings);
@@ -50,8 +52,7 @@ RunAnswers::RunAnswers(const std::filesystem::path& folder, const nlohmann::orde
            printable(run.at("build").get<std::string>()));
     }
   }
-  if (!all.contains("unfinished")) all["unfinished"] = asked_by(run);
-  leaves_none_ = all["unfinished"] == asked_by(run);
+  leaves_none_ = all["unfinished"] == asked;
   write_run(folder, std::move(all));
   writer_->begin();
 }

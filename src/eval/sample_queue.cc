@@ -189,8 +189,7 @@ int64_t SampleQueue::answers_of(const Sample& sample) const {
 }
 
 double SampleQueue::work_of(const Record& record) const {
-  // Of a text's stretches the first one stands for the answer.
-  if (!asks(record) || record.position.value_or(0) > 0) return 0;
+  if (!asks(record) || !record.begins_answer()) return 0;
   if (record.length > 0) {
     int number = 0;  // samples of any length are numbered
     std::from_chars(record.id.data(), record.id.data() + record.id.size(), number);

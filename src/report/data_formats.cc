@@ -142,12 +142,10 @@ ordered_json json_cells(const Results& results) {
 ordered_json json_report(const Results& results) {
   ordered_json runs = ordered_json::array();
   for (const RunFolder& run : results.runs()) {
-    runs.push_back(
-        {{"name", run.name},
-         {"answers",
-          std::ranges::count_if(run.records, [](const Record& r) { return r.begins_answer(); })},
-         {"torn", run.torn},
-         {"run", run.info}});
+    runs.push_back({{"name", run.name},
+                    {"answers", count_answers(run.records)},
+                    {"torn", run.torn},
+                    {"run", run.info}});
   }
   return {{"runs", runs},
           {"cells", json_cells(results)},

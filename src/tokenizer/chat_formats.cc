@@ -108,39 +108,30 @@ ChatFormat mistral_v7() {
   return f;
 }
 
-ChatFormat phi3(std::string_view name, System system) {
+/// Turns that `<|user|>` and its like begin and `end` ends; `end_of_turn`: that and a line break.
+ChatFormat marked(std::string_view name, System system, std::string_view end,
+                  std::string_view end_of_turn, std::string_view eos) {
   ChatFormat f{};
   f.name = name;
   f.system = system;
   f.system_before = "<|system|>\n";
-  f.system_after = f.user_after = "<|end|>\n";
+  f.system_after = f.user_after = end_of_turn;
   f.user_before = "<|user|>\n";
   f.generation_prompt = f.reply_before = "<|assistant|>\n";
-  f.reply_end = "<|end|>";
+  f.reply_end = end;
   f.reply_tail = "\n";
   f.bos = "<s>";
-  f.eos = "<|endoftext|>";
+  f.eos = eos;
   return f;
+}
+
+ChatFormat phi3(std::string_view name, System system) {
+  return marked(name, system, "<|end|>", "<|end|>\n", "<|endoftext|>");
 }
 
 ChatFormat phi3_with_system() {
   ChatFormat f = phi3("phi3", System::own_turn);
   f.finish = "{eos}";
-  return f;
-}
-
-ChatFormat zephyr() {
-  ChatFormat f{};
-  f.name = "zephyr";
-  f.system = System::own_turn;
-  f.system_before = "<|system|>\n";
-  f.system_after = f.user_after = "{eos}\n";
-  f.user_before = "<|user|>\n";
-  f.generation_prompt = f.reply_before = "<|assistant|>\n";
-  f.reply_end = "{eos}";
-  f.reply_tail = "\n";
-  f.bos = "<s>";
-  f.eos = "</s>";
   return f;
 }
 
@@ -164,7 +155,7 @@ const std::vector<ChatFormat>& formats() {
       mistral_v7(),
       phi3_with_system(),
       phi3("phi3-no-system", System::none),
-      zephyr(),
+      marked("zephyr", System::own_turn, "{eos}", "{eos}\n", "</s>"),
   };
   return list;
 }

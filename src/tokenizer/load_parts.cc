@@ -132,4 +132,13 @@ std::string read_text_file(const std::filesystem::path& path) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
+AddedToken read_added_token(const JsonField& entry) {
+  AddedToken token;
+  token.text = entry["content"].text();
+  token.special = entry["special"].flag(false) || is_known_turn_mark(token.text);
+  token.lstrip = entry["lstrip"].flag(false);
+  token.rstrip = entry["rstrip"].flag(false);
+  return token;
+}
+
 }  // namespace longhaul

@@ -15,6 +15,7 @@
 namespace longhaul {
 
 class GgufMetadata;
+class JsonField;
 
 /// SentencePiece's visible blank, U+2581.
 inline constexpr std::string_view kVisibleBlank = "\u2581";
@@ -30,6 +31,10 @@ int byte_of_token_name(std::string_view text);
 Token byte_level_token(std::string_view text);
 /// A normal or byte token of a SentencePiece vocabulary.
 Token sentencepiece_token(std::string_view text, bool is_byte);
+
+/// Text and flags of an added token as tokenizer.json and tokenizer_config.json write it, without
+/// its id. Marks of turns are special whatever the file says.
+AddedToken read_added_token(const JsonField& entry);
 
 /// Token texts as the file has them -> ids. Keys are views: the texts must stay.
 using TextIds = std::unordered_map<std::string_view, int32_t>;

@@ -108,10 +108,8 @@ std::vector<AddedToken> added_tokens_decoder(const FolderConfig& files) {
     if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != std::string::npos) {
       user_error("{}: {} is not a token id", table.where(), printable(id));
     }
-    const JsonField field(token, table.where() + "." + id);
-    const std::string text = field["content"].text();
-    out.push_back({text, std::stoi(id), field["special"].flag(false) || is_known_turn_mark(text),
-                   field["lstrip"].flag(false), field["rstrip"].flag(false)});
+    out.push_back(read_added_token(JsonField(token, table.where() + "." + id)));
+    out.back().id = std::stoi(id);
   }
   return out;
 }

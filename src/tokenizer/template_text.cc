@@ -23,29 +23,26 @@ std::string with_line_breaks(std::string_view jinja) {
   return out;
 }
 
-/// Whether an unescaped quote stands in it.
-bool closes(std::string_view text, char quote) {
+/// Where a literal's closing quote stands; npos where it does not.
+size_t literal_end(std::string_view text, char quote) {
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == quote) return true;
+    if (text[i] == quote) return i;
     if (text[i] == '\\') ++i;
   }
-  return false;
+  return std::string_view::npos;
 }
 
-/// A literal's text up to `quote`, or to its end for 0: plain text of the template, up to braces.
-/// None where it has escapes that are not known here.
-std::optional<std::string> literal_text(std::string_view text, char quote) {
+/// A literal's text without its escapes; none where it has some that are not known here.
+std::optional<std::string> unescaped(std::string_view literal) {
   std::string out;
-  for (size_t i = 0; i < text.size() && (quote == 0 || text[i] != quote); ++i) {
-    char c = text[i];
-    if (quote != 0 && c == '\\' && i + 1 < text.size()) {
-      c = text[++i];
-      if (c == 't')
-        c = '\t';
-      else if (c != '\\' && kQuotes.find(c) == std::string_view::npos)
-        return std::nullopt;
+  for (size_t i = 0; i < literal.size(); ++i) {
+    if (literal[i] != '\\' || i + 1 == literal.size()) {
+      out += literal[i];
+      continue;
     }
-    out += c;
+    const char c = literal[++i];
+    if (c != 't' && c != '\\' && kQuotes.find(c) == std::string_view::npos) return std::nullopt;
+    out += c == 't' ? '\t' : c;
   }
   return out;
 }
@@ -76,11 +73,13 @@ std::optional<std::string> TemplateText::literal_between(std::string_view before
     const bool computed = found.empty() || (quote != 0 && found.front() == quote) ||
                           found.starts_with("{{") || found.starts_with("{%");
     if (computed) continue;
-    const auto text = literal_text(found, quote);
-    const bool mixed = quote != 0 ? closes(found, quote)
-                                  : found.find("{{") != std::string_view::npos ||
-                                        found.find("{%") != std::string_view::npos;
-    return mixed ? std::nullopt : text;
+    if (quote != 0) {
+      const bool mixed = literal_end(found, quote) != std::string_view::npos;
+      return mixed ? std::nullopt : unescaped(found);
+    }
+    const bool mixed =
+        found.find("{{") != std::string_view::npos || found.find("{%") != std::string_view::npos;
+    return mixed ? std::nullopt : std::optional<std::string>(found);
   }
   return "";
 }
@@ -96,7 +95,8 @@ std::optional<std::string> TemplateText::assigned_text(std::string_view part) co
     if (!named || quote == std::string::npos || kQuotes.find(text_[quote]) == std::string::npos) {
       continue;
     }
-    const auto value = literal_text(std::string_view(text_).substr(quote + 1), text_[quote]);
+    const std::string_view rest = std::string_view(text_).substr(quote + 1);
+    const auto value = unescaped(rest.substr(0, literal_end(rest, text_[quote])));
     if (!value || !value->empty()) return value;
   }
   return "";

@@ -35,12 +35,8 @@ std::vector<AddedToken> read_added_tokens(const JsonField& list, size_t model_en
     if (entry["single_word"].flag(false)) {
       user_error("{}: added tokens with single_word are not supported", entry.where());
     }
-    AddedToken token;
-    token.text = entry["content"].text();
+    AddedToken token = read_added_token(entry);
     token.id = checked_id(entry["id"].integer(), entries, entry.where());
-    token.special = entry["special"].flag(false) || is_known_turn_mark(token.text);
-    token.lstrip = entry["lstrip"].flag(false);
-    token.rstrip = entry["rstrip"].flag(false);
     out.push_back(std::move(token));
   }
   return out;
