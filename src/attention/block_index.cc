@@ -16,7 +16,8 @@ namespace {
 /// The best k are looked for among so many times k blocks that come first in the copy: its rounding
 /// would have to move a block past all of those for the best to be missed.
 constexpr int64_t kCandidates = 8;
-constexpr float kLargest = 1e6f;  ///< element that Q8_0 holds, whose scale is an f16
+constexpr DType kCopy = DType::Q4_0;
+constexpr float kLargest = 4e5f;  ///< element that the copy holds, whose scale is an f16
 
 }  // namespace
 
@@ -24,7 +25,7 @@ BlockIndex::BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim)
     : heads_(heads),
       count_(vectors),
       head_dim_(head_dim),
-      has_copy_(columns() % traits(DType::Q8_0).block_size == 0) {}
+      has_copy_(columns() % traits(kCopy).block_size == 0) {}
 
 void BlockIndex::append(std::span<const float> block, DType type) {
   LH_ASSERT(static_cast<int64_t>(block.size()) == width());
@@ -40,11 +41,12 @@ void BlockIndex::copy_block(int64_t block) {
     const int64_t of_head = i - i % (count_ * head_dim_);
     x[static_cast<size_t>(i)] -= common_[static_cast<size_t>(of_head + i % head_dim_)];
   }
-  // Damaged weights make what is no number, and int8 has no form of it.
+  // Damaged weights make what is no number, and the copy has no form of it.
   has_copy_ = std::all_of(x.begin(), x.end(), [](float e) { return std::abs(e) <= kLargest; });
+  if (!has_copy_) return;
   const size_t at = copy_.size();
-  copy_.resize(at + bytes_of(DType::Q8_0, width()));
-  quantize_q8_0(x.data(), width(), copy_.data() + at);
+  copy_.resize(at + bytes_of(kCopy, width()));
+  quantize_q4_0(x.data(), width(), copy_.data() + at);
 }
 
 std::vector<int32_t> BlockIndex::top(std::span<const float> query, int64_t k) const {
@@ -53,7 +55,7 @@ std::vector<int32_t> BlockIndex::top(std::span<const float> query, int64_t k) co
   if (k == 0 || blocks() <= k) return top_indices(std::vector<float>(blocks()), k);
   if (!has_copy_ || blocks() <= kCandidates * k) return top_indices(scores(all, query), k);
 
-  const TensorView copies = rows(copy_.data(), DType::Q8_0, blocks());
+  const TensorView copies = rows(copy_.data(), kCopy, blocks());
   const std::vector<int32_t> candidates = top_indices(scores(copies, query), kCandidates * k);
   const size_t bytes = bytes_of(all.type, width());
   std::vector<std::byte> gathered(candidates.size() * bytes);
@@ -105,8 +107,7 @@ std::vector<float> BlockIndex::scores(const TensorView& rows, std::span<const fl
 }
 
 size_t BlockIndex::bytes_for(int64_t blocks, DType type) const {
-  return bytes_of(type, blocks * width()) +
-         (has_copy_ ? bytes_of(DType::Q8_0, blocks * width()) : 0);
+  return bytes_of(type, blocks * width()) + (has_copy_ ? bytes_of(kCopy, blocks * width()) : 0);
 }
 
 void BlockIndex::save(ByteWriter& out) const { vectors_.save(out); }

@@ -1,8 +1,8 @@
 #pragma once
 // What InfLLM looks blocks up by (Xiao et al. 2024, 3.2): per block and query head, vectors that
-// stand for the block's keys. Every token reads the index of the whole text, so a look-up reads an
-// int8 copy of it, and the vectors themselves of the blocks that come first there: for half of the
-// bytes it finds what the vectors alone would find.
+// stand for the block's keys. Every token reads the index of the whole text, so a look-up reads a
+// 4-bit copy of it, and the vectors themselves of the blocks that come first there: for a quarter
+// of the bytes it finds what the vectors alone would find.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +48,8 @@ class BlockIndex {
   int64_t heads_, count_, head_dim_;
   KeyVectors vectors_;  ///< [blocks, heads, count, head_dim]
   bool has_copy_;
-  /// The same in Q8_0, less the first block's first vector of each head: that moves all scores
-  /// alike, and what keys have in common would take most of the int8's range.
+  /// The same in Q4_0, less the first block's first vector of each head: that moves all scores
+  /// alike, and what keys have in common would take most of the range.
   std::vector<std::byte, HugePageAllocator<std::byte>> copy_;
   std::vector<float> common_;  ///< the first block
 };

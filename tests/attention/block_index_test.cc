@@ -91,12 +91,15 @@ TEST(BlockIndex, FindsTheBestByItsDefinition) {
 }
 
 TEST(BlockIndex, TellsBlocksApartThatTheCopyCannot) {
-  // A common key and 1 % of it: most differences are below a step of the copy's int8.
+  // A common key of each head and 1 % of it, which would be below a step of the copy.
   for (const Shape shape : {Shape{4, 1, 64}, Shape{3, 2, 32}}) {
-    const std::vector<float> common = random_floats(shape.width(), 1);
+    const std::vector<float> common = random_floats(shape.heads * shape.head_dim, 1);
     std::vector<float> vectors = random_floats(200 * shape.width(), 2);
+    const auto dim = static_cast<size_t>(shape.head_dim);
     for (size_t i = 0; i < vectors.size(); ++i) {
-      vectors[i] = common[i % common.size()] + 0.01f * vectors[i];
+      const size_t head =
+          i / (dim * static_cast<size_t>(shape.vectors)) % static_cast<size_t>(shape.heads);
+      vectors[i] = common[head * dim + i % dim] + 0.01f * vectors[i];
     }
     const BlockIndex index = index_of(shape, vectors, DType::F32);
     for (uint32_t seed = 3; seed < 13; ++seed) {
@@ -167,8 +170,8 @@ TEST(BlockIndex, FindsTheSameWhenRestored) {
 }
 
 TEST(BlockIndex, TellsItsBytes) {
-  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::BF16), 10u * 64 * 2 + 10 * 2 * 34);
-  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::F32), 10u * 64 * 4 + 10 * 2 * 34);
+  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::BF16), 10u * 64 * 2 + 10 * 2 * 18);
+  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::F32), 10u * 64 * 4 + 10 * 2 * 18);
   EXPECT_EQ(BlockIndex(1, 3, 24).bytes_for(10, DType::BF16), 10u * 72 * 2);
 }
 

@@ -121,8 +121,8 @@ TEST(InfLlm, CountsItsIndexAsMemory) {
   MethodRun run(shape, *method, DType::BF16, 330);
   EXPECT_EQ(method->index_bytes(), 0u);
   run.prompt(311, 512);
-  // 16 blocks in 2 layers: a vector of each of 6 heads in bf16, and its copy in Q8_0.
-  EXPECT_EQ(method->index_bytes(), 2u * 16 * 6 * (32 * 2 + 34));
+  // 16 blocks in 2 layers: a vector of each of 6 heads in bf16, and its copy in Q4_0.
+  EXPECT_EQ(method->index_bytes(), 2u * 16 * 6 * (32 * 2 + 18));
 }
 
 TEST(InfLlm, AStepIsAtMostTheChunkThatIsAllowed) {

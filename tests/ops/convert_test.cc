@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isa_fixture.h"
+#include "ops/dequantize.h"
 
 namespace longhaul {
 namespace {
@@ -99,6 +100,33 @@ TEST(Convert, Q8_0BlocksHoldTheScaleThenTheNearestIntegers) {
       ASSERT_LE(error, scale * 0.50001f + std::max(0.0f, amax - 127 * scale)) << i;
     }
   });
+}
+
+TEST(Convert, Q4_0BlocksHoldTheScaleThenTheNearestOfSixteenLevels) {
+  const int64_t count = 32 * 300;
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(count);
+  for (float& each : x) each = normal(random);
+  std::fill(x.begin() + 64, x.begin() + 96, 0.0f);
+  std::vector<std::byte> stored(count / 32 * 18);
+  quantize_q4_0(x.data(), count, stored.data());
+  std::vector<float> y(count);
+  dequantize_row(DType::Q4_0, stored.data(), count, y.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t first = i / 32 * 32;
+    float largest = 0;
+    for (size_t k = first; k < first + 32; ++k) {
+      if (std::abs(x[k]) > std::abs(largest)) largest = x[k];
+    }
+    f16_t h;
+    std::memcpy(&h, stored.data() + i / 32 * 18, 2);
+    ASSERT_EQ(h, f32_to_f16(largest / -8));
+    // The level of +8 steps is missing: values near the largest one's opposite are a step off.
+    const float step = std::abs(largest) / 8;
+    const bool cut = x[i] * largest < 0 && std::abs(x[i]) > 7 * step;
+    ASSERT_LE(std::abs(x[i] - y[i]), step * (cut ? 1.001f : 0.501f)) << i;
+  }
 }
 
 }  // namespace
