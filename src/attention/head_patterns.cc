@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "attention/option_file.h"
+#include "base/byte_stream.h"
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "text/json_file.h"
 #include "text/printable.h"
 
@@ -103,12 +105,35 @@ void check_writable(const std::filesystem::path& path) {
   const char* reason = "";
   if (access(folder, W_OK | X_OK) != 0) {
     if (errno == ENOENT) reason = ": no such folder";
-  } else if (std::filesystem::is_directory(path)) {
+  } else if (is_folder(path)) {
     reason = ": is a folder";
   } else {
     return;
   }
   user_error("--attention minference: save={}: cannot be written{}", path.string(), reason);
+}
+
+void save_patterns(ByteWriter& out, const HeadPatterns& patterns) {
+  for (const auto& layer : patterns) {
+    for (const HeadPattern& p : layer) {
+      out.number(static_cast<uint8_t>(p.kind));
+      out.number(p.vertical);
+      out.number(p.slash);
+    }
+  }
+}
+
+void restore_patterns(ByteReader& in, HeadPatterns& patterns) {
+  for (auto& layer : patterns) {
+    for (HeadPattern& p : layer) {
+      const auto kind = in.number<uint8_t>();
+      p = {static_cast<PatternKind>(kind % 3), in.number<int64_t>(), in.number<int64_t>()};
+      if (kind > 2 || !p.in_range()) {
+        user_error("{}: damaged: it does not hold minference's patterns of this model",
+                   in.path().string());
+      }
+    }
+  }
 }
 
 }  // namespace longhaul

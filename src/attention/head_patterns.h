@@ -8,6 +8,9 @@
 
 namespace longhaul {
 
+class ByteReader;
+class ByteWriter;
+
 enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
 
 struct HeadPattern {
@@ -33,5 +36,10 @@ HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int he
 /// UserError, also where it could not be written at all, for the second.
 void write_patterns(const std::filesystem::path& file, const HeadPatterns& patterns);
 void check_writable(const std::filesystem::path& file);
+
+/// To and from a session file, without the scores; `patterns` has the model's shape. UserError when
+/// the file makes no sense.
+void save_patterns(ByteWriter& out, const HeadPatterns& patterns);
+void restore_patterns(ByteReader& in, HeadPatterns& patterns);
 
 }  // namespace longhaul

@@ -156,7 +156,7 @@ MethodInfo infllm_method() {
   MethodInfo info;
   info.name = "infllm";
   info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
-  info.when = "texts far beyond memory and trained length, at linear cost";
+  info.when = "texts far beyond memory and trained length, at nearly linear cost";
   info.keeps =
       "the first tokens and a window in fast memory, all older blocks in a slower tier; each step "
       "looks a few of them up";

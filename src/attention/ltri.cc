@@ -228,7 +228,7 @@ MethodInfo ltri_method() {
   info.name = "ltri";
   info.summary =
       "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
-  info.when = "finding facts in texts far beyond memory and trained length, at linear cost";
+  info.when = "finding facts in texts far beyond memory and trained length, at nearly linear cost";
   info.keeps =
       "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
       "heads choose what each step looks up";

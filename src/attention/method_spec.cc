@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/nearest_name.h"
+#include "base/paths.h"
 
 namespace longhaul {
 namespace {
@@ -192,10 +193,7 @@ uint64_t MethodSpec::fingerprint() const {
       const MethodSpec known = profile_prefix_ ? inner->for_profile(*profile_prefix_) : *inner;
       text += fmt::format(" {:016x}", known.fingerprint());
     }
-    std::error_code ignored;
-    if (option.kind != OptionKind::kFile || !std::filesystem::is_regular_file(value, ignored)) {
-      continue;
-    }
+    if (option.kind != OptionKind::kFile || !is_file(value)) continue;
     const MappedFile file(value);
     text += fmt::format(" {:016x}", XXH3_64bits(file.bytes().data(), file.bytes().size()));
   }

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "attention/head_pattern_search.h"
+#include "attention/head_patterns.h"
 #include "attention/registry.h"
 #include "attention/sparse_prefill.h"
 #include "attention/vertical_slash.h"
@@ -83,27 +84,12 @@ class MInference final : public SparsePrefill {
 
   void save(ByteWriter& out) const override {
     out.number<uint8_t>(searching_ ? 1 : 0);
-    for (const auto& layer : patterns_) {
-      for (const HeadPattern& p : layer) {
-        out.number(static_cast<uint8_t>(p.kind));
-        out.number(p.vertical);
-        out.number(p.slash);
-      }
-    }
+    save_patterns(out, patterns_);
   }
 
   void restore(ByteReader& in) override {
     searching_ = in.number<uint8_t>() != 0;
-    for (auto& layer : patterns_) {
-      for (HeadPattern& p : layer) {
-        const auto kind = in.number<uint8_t>();
-        p = {static_cast<PatternKind>(kind % 3), in.number<int64_t>(), in.number<int64_t>()};
-        if (kind > 2 || !p.in_range()) {
-          user_error("{}: damaged: it does not hold minference's patterns of this model",
-                     in.path().string());
-        }
-      }
-    }
+    restore_patterns(in, patterns_);
   }
 
   size_t working_bytes(int64_t tokens, int) const override {

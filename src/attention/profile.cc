@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "text/json_file.h"
 #include "text/printable.h"
 
@@ -48,8 +49,7 @@ std::map<std::string, std::string> read_profile(const std::string& prefix,
                                                 std::string_view method) {
   if (prefix.empty()) return {};
   const std::filesystem::path path = profile_path(prefix, method);
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return {};
+  if (!is_there(path)) return {};
   try {
     return read_options(path);
   } catch (const UserError& problem) {

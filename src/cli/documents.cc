@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/units.h"
 #include "text/shell_word.h"
 #include "text/utf8.h"
@@ -35,8 +36,7 @@ std::string read_all(std::FILE* stream, const std::string& name) {
 std::string read_file(const std::string& file) {
   if (file == "-") return read_all(stdin, "standard input");
   if (file.empty()) user_error("'': the name of a text is empty");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) user_error("{}: is a folder, not a text", file);
+  if (is_folder(file)) user_error("{}: is a folder, not a text", file);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
                                                                std::fclose);
   if (!stream) user_error("{}: {}", file, std::strerror(errno));

@@ -10,6 +10,7 @@
 #include "attention/profile.h"
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -83,8 +84,7 @@ class Profiles {
         duo_(profile_path(shape.profile_prefix, "duo")),
         gates_(shape.profile_prefix + "duo_gates.tsv") {
     for (const std::filesystem::path& file : {ltri_, duo_, gates_}) {
-      std::error_code ignored;
-      if (!std::filesystem::exists(file, ignored)) continue;
+      if (!is_there(file)) continue;
       user_error("--save: {} is there already; move it away to have it written anew",
                  file.string());
     }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/units.h"
 #include "cli/child_process.h"
 #include "cli/command.h"
@@ -96,8 +97,7 @@ int tell(const PulledModel& model, const fs::path& file, bool fetched, bool json
 int pull(const PulledModel& model, bool again, bool json) {
   const fs::path folder = make_cache_folder();
   const fs::path target = folder / fmt::format("{}.gguf", model.name);
-  std::error_code ignored;
-  if (fs::exists(target, ignored) && !again) return tell(model, target, false, json);
+  if (is_there(target) && !again) return tell(model, target, false, json);
   check_space(folder, model.bytes);
   Interrupt interrupt;
   const WorkFolder work(folder, ".pull-");  // beside the final place: a rename moves the model

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/program_folders.h"
 
 namespace longhaul {
@@ -20,15 +21,7 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
-bool is_model_folder(const fs::path& path) {
-  std::error_code ignored;
-  return is_folder(path) && fs::exists(path / "config.json", ignored);
-}
+bool is_model_folder(const fs::path& path) { return is_file(path / "config.json"); }
 
 void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
   if (!is_folder(folder)) return;
@@ -96,8 +89,7 @@ std::filesystem::path find_model(const std::string& model) {
   for (const NamedModel& m : models) {
     if (m.name == model) return m.path;
   }
-  std::error_code ignored;
-  if (fs::exists(model, ignored)) return model;
+  if (is_there(model)) return model;
   if (model == "smollm2") {
     user_error("model 'smollm2' has not been fetched yet: run 'longhaul pull smollm2'");
   }

@@ -9,6 +9,7 @@
 
 #include "base/byte_stream.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "engine/session_state.h"
 #include "text/printable.h"
 
@@ -21,8 +22,7 @@ constexpr uint32_t kVersion = 6;
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored)) return;  // the reader says what is wrong
+  if (!is_file(file)) return;  // the reader says what is wrong
   std::ifstream in(file, std::ios::binary);
   std::array<char, sizeof kMagic> begin{};
   if (!in.read(begin.data(), begin.size())) return;

@@ -6,6 +6,7 @@
 
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "eval/run_settings.h"
 #include "text/json_file.h"
 #include "text/printable.h"
@@ -195,9 +196,9 @@ void make_run_folder(const fs::path& folder) {
 }
 
 bool has_begun(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / kFile, error)) return true;
+  if (is_there(folder / kFile)) return true;
   // An empty one is what a run leaves that ended before its first line, and what locks the folder.
+  std::error_code error;
   const uintmax_t bytes = fs::file_size(folder / "samples.jsonl", error);
   if (!error && bytes > 0) {
     user_error("--out {}: holds samples.jsonl without run.json", folder.string());

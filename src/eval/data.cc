@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/program_folders.h"
 
 namespace longhaul {
@@ -20,16 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLargest = size_t{1} << 30;
 constexpr std::string_view kPacked = ".gz";
-
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
 
 /// Names come from our own tasks, but a test or a later caller must not walk out of the folder.
 bool stays_inside(std::string_view name) {

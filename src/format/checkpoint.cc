@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "format/gguf_reader.h"
 #include "format/gguf_split.h"
 #include "format/safetensors_reader.h"
@@ -85,9 +86,9 @@ void Checkpoint::open_gguf() {
 }
 
 void Checkpoint::open_hf() {
-  const bool whole_folder = fs::is_directory(path_);
+  const bool whole_folder = is_folder(path_);
   const fs::path folder = whole_folder ? path_ : path_.parent_path();  // "" is the current one
-  if (!whole_folder && !fs::exists(folder / "config.json"))
+  if (!whole_folder && !is_there(folder / "config.json"))
     user_error("{}: there is no config.json beside it", path_.string());
   hf_ = std::make_unique<HfDocuments>(read_hf_documents(folder));
   const SafetensorsFiles safetensors = find_safetensors(path_);

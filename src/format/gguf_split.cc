@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/paths.h"
 
 namespace longhaul {
 
@@ -38,7 +39,7 @@ std::vector<std::filesystem::path> gguf_shard_paths(const std::filesystem::path&
   std::vector<std::filesystem::path> paths;
   for (uint64_t i = 0; i < split.count; ++i) {
     paths.push_back(path.parent_path() / (prefix + ending(i)));
-    if (!std::filesystem::is_regular_file(paths.back())) {
+    if (!is_file(paths.back())) {
       user_error("{}: shard {} of {} is missing (it goes with {})", paths.back().string(), i + 1,
                  split.count, name);
     }

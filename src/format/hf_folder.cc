@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "text/json_file.h"
 #include "text/printable.h"
 
@@ -12,13 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool there(const fs::path& path) {
-  std::error_code unreadable;  // then it is for who reads it to tell
-  return fs::exists(path, unreadable) || unreadable;
-}
-
 nlohmann::json read_if_there(const fs::path& path) {
-  return there(path) ? read_json_file(path) : nlohmann::json();
+  return is_there(path) ? read_json_file(path) : nlohmann::json();
 }
 
 /// The index maps tensors to files beside it; shards come in the order of their names.
@@ -45,7 +41,7 @@ SafetensorsFiles read_index(const fs::path& index) {
   for (auto& [name, number] : shard_numbers) {
     number = files.shards.size();
     files.shards.push_back(index.parent_path() / name);
-    if (!fs::is_regular_file(files.shards.back())) {
+    if (!is_file(files.shards.back())) {
       user_error("{}: shard is missing ({} names it)", files.shards.back().string(),
                  index.filename().string());
     }
@@ -67,7 +63,7 @@ bool names(const SafetensorsFiles& files, const fs::path& file) {
 
 HfDocuments read_hf_documents(const fs::path& folder) {
   const fs::path config = folder / "config.json";
-  if (!there(config)) {
+  if (!is_there(config)) {
     user_error("{}: no config.json: neither a Hugging Face folder nor a .gguf file",
                folder.string());
   }
@@ -77,17 +73,17 @@ HfDocuments read_hf_documents(const fs::path& folder) {
   documents.generation_config = read_if_there(folder / "generation_config.json");
   documents.tokenizer_config = read_if_there(folder / "tokenizer_config.json");
   const fs::path tokenizer = folder / "tokenizer.json";
-  if (there(tokenizer)) documents.tokenizer_json = tokenizer;
+  if (is_there(tokenizer)) documents.tokenizer_json = tokenizer;
   return documents;
 }
 
 SafetensorsFiles find_safetensors(const fs::path& path) {
-  const bool whole_folder = fs::is_directory(path);
+  const bool whole_folder = is_folder(path);
   const fs::path folder = whole_folder ? path : path.parent_path();
   const fs::path single = folder / "model.safetensors";
   const fs::path index = folder / "model.safetensors.index.json";
-  if (whole_folder && fs::exists(single)) return {{single}, {}};
-  if (fs::exists(index)) {
+  if (whole_folder && is_there(single)) return {{single}, {}};
+  if (is_there(index)) {
     SafetensorsFiles files = read_index(index);
     if (whole_folder || names(files, path)) return files;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "format/checkpoint.h"
 #include "model/tensor_finder.h"
 
@@ -46,7 +47,7 @@ constexpr TensorNames kHuggingFace = {"model.embed_tokens",
 
 /// Where profiles of methods lie: in a model's folder, or beside its file and named after it.
 std::string profile_prefix(const std::filesystem::path& model) {
-  if (std::filesystem::is_directory(model)) return (model / "").string();
+  if (is_folder(model)) return (model / "").string();
   return (model.parent_path() / model.stem()).string() + ".";
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/units.h"
 #include "eval/record_file.h"
 #include "text/json_file.h"
@@ -25,10 +26,9 @@ std::string own_name(const fs::path& folder) {
 }  // namespace
 
 RunFolder read_run(const fs::path& folder) {
-  std::error_code error;
   if (folder.empty()) user_error("'': is no folder");
-  if (!fs::is_directory(folder, error)) user_error("{}: is no folder", folder.string());
-  if (!fs::exists(folder / "run.json", error)) {
+  if (!is_folder(folder)) user_error("{}: is no folder", folder.string());
+  if (!is_there(folder / "run.json")) {
     user_error("{}: holds no run.json: is no run of 'longhaul eval'", folder.string());
   }
   RunFolder run;
@@ -42,9 +42,9 @@ RunFolder read_run(const fs::path& folder) {
 
 std::vector<RunFolder> read_runs(const std::vector<fs::path>& folders) {
   std::vector<RunFolder> runs;
+  std::error_code error;
   for (size_t i = 0; i < folders.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      std::error_code error;
       if (fs::equivalent(folders[i], folders[j], error)) {
         user_error("{}: is given twice", folders[i].string());
       }

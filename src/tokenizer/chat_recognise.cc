@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "format/checkpoint.h"
 #include "tokenizer/chat_formats.h"
 #include "tokenizer/chat_template.h"
@@ -152,10 +153,8 @@ ChatTemplate ChatTemplate::of(const Checkpoint& checkpoint) {
     const std::string where = (files.folder / "tokenizer_config.json").string();
     // The file of its own counts where both are there, as in transformers.
     const std::filesystem::path own_file = files.folder / "chat_template.jinja";
-    std::error_code none;
-    jinja = std::filesystem::exists(own_file, none)
-                ? read_text_file(own_file)
-                : template_of_config(files.tokenizer_config, where);
+    jinja = is_there(own_file) ? read_text_file(own_file)
+                               : template_of_config(files.tokenizer_config, where);
     tokens = {token_text(files.tokenizer_config, where, "bos_token"),
               token_text(files.tokenizer_config, where, "eos_token")};
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "format/checkpoint.h"
 #include "text/printable.h"
 #include "tokenizer/json_fields.h"
@@ -25,7 +26,7 @@ struct FolderConfig {
 };
 
 nlohmann::json read_json_if_there(const fs::path& path) {
-  if (!fs::exists(path)) return nullptr;
+  if (!is_there(path)) return nullptr;
   nlohmann::json document = parse_json(read_text_file(path), path.string());
   if (!document.is_object()) user_error("{}: not a JSON object", path.string());
   return document;
@@ -132,14 +133,14 @@ const NamedPreTokenizer& pre_tokenizer_of_class(const FolderConfig& files) {
 }
 
 std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const FolderConfig& files) {
-  if (const fs::path json = folder / "tokenizer.json"; fs::exists(json)) {
+  if (const fs::path json = folder / "tokenizer.json"; is_there(json)) {
     return parse_tokenizer_json(read_text_file(json), json.string());
   }
-  if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) {
+  if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
     return load_vocab_and_merges(folder, pre_tokenizer_of_class(files),
                                  added_tokens_decoder(files));
   }
-  if (!fs::exists(folder / "tokenizer.model")) {
+  if (!is_there(folder / "tokenizer.model")) {
     user_error("{}: no tokenizer.json, no vocab.json with merges.txt and no tokenizer.model",
                folder.string());
   }

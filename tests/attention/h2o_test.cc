@@ -56,6 +56,24 @@ TEST(H2o, StreamKeepsWhatTheDefinitionKeepsWhateverTheChunk) {
   }
 }
 
+TEST(H2o, ReadsThePromptsFirstTokensAtOnceThenStrides) {
+  struct Example {
+    const char* method;
+    int64_t tokens, first, stride;
+  };
+  // EasyKV's own: whole strides end with the prompt.
+  for (const auto& [method, tokens, first, stride] :
+       {Example{"h2o:budget=1024,stride=256", 5000, 904, 256},
+        Example{"h2o:budget=1024,stride=256", 4096, 1024, 256},
+        Example{"h2o:budget=100,stride=1", 1000, 100, 1}}) {
+    const auto h2o = MethodSpec::parse(method).make(small_shape(1, 1, 1, 32));
+    const std::vector<Pass> passes = h2o->prepare({0, tokens, 0, 1024});
+    ASSERT_EQ(std::ssize(passes), 1 + (tokens - first) / stride);
+    EXPECT_EQ(passes.front().count, first);
+    for (const Pass& pass : std::span(passes).subspan(1)) EXPECT_EQ(pass.count, stride);
+  }
+}
+
 TEST(H2o, PositionsInTheListKeepWhatTheDefinitionKeeps) {
   for (const int chunk : {3, 200}) {
     const ModelShape shape = small_shape(2, 2, 3, 32);

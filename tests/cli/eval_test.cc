@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/program.h"
 
@@ -189,6 +190,31 @@ TEST(Eval, RefusesBeforeTheRun) {
       refused(program.run({"eval", "passkey", "-t", "1", "--parallel", "2"}), {"--parallel 2"}));
   EXPECT_TRUE(refused(program.run({"eval", "passkey", "--data", "/nowhere"}), {"--data /nowhere"}));
   EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Eval, AKilledRunGoesOn) {
+  Program program;
+  const auto out = program.folder().path() / "run";
+  const std::vector<std::string> arguments{"eval", "passkey", "--lengths", "300",
+                                           "-n",   "20",      "--out",     out};
+  const auto keys = [&] {
+    std::multiset<std::string> all;
+    std::ifstream in(out / "samples.jsonl");
+    for (std::string line; std::getline(in, line);) {
+      const auto r = nlohmann::json::parse(line, nullptr, false);
+      if (r.is_object()) all.insert(r["id"].get<std::string>() + (r["opening"] ? "+" : "-"));
+    }
+    return all;
+  };
+  program.run_and_interrupt(
+      arguments, [&] { return keys().size() >= 3; }, SIGKILL);
+  const size_t before = keys().size();
+  EXPECT_GE(before, 3u);
+  EXPECT_LT(before, 40u);
+  EXPECT_EQ(program.run(arguments).status, 0);
+  const std::multiset<std::string> all = keys();
+  EXPECT_EQ(all.size(), 40u);
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 40u) << "none twice";
 }
 
 TEST(Eval, InterruptedRunGoesOn) {

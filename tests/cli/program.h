@@ -39,12 +39,12 @@ class Program {
     return finish(start(arguments, input));
   }
 
-  /// Sends SIGINT once `ready()` says so (asked every few milliseconds), then waits.
+  /// Sends the signal once `ready()` says so (asked every few milliseconds), then waits.
   template <class Ready>
-  Outcome run_and_interrupt(const Arguments& arguments, Ready&& ready) {
+  Outcome run_and_interrupt(const Arguments& arguments, Ready&& ready, int signal = SIGINT) {
     const pid_t child = start(arguments, "");
     while (!ready()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    kill(child, SIGINT);
+    kill(child, signal);
     return finish(child);
   }
 

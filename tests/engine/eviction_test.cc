@@ -1,6 +1,5 @@
 // Methods that forget keys, on a whole model: with a covering budget they answer as dense does,
-// with a smaller one the store really shrinks, and a saved session goes on as if it had not been
-// saved.
+// with a smaller one the store really shrinks.
 
 #include <gtest/gtest.h>
 
@@ -88,23 +87,6 @@ TEST_P(Eviction, ASmallBudgetHoldsLessMemory) {
   EXPECT_EQ(dense.report().live_rows, 36 * std::ssize(tokens));
   expect_small(session);
   EXPECT_LT(session.report().kv_bytes, dense.report().kv_bytes / 2);
-}
-
-TEST_P(Eviction, ASavedSessionGoesOn) {
-  const testing_support::TempFolder folder;
-  const auto file = folder.path() / "session";
-  Session session(engine_, with(GetParam().small)), loaded(engine_, with(GetParam().small));
-  GenerateOptions few;
-  few.max_tokens = 8;
-  read_prompt(session, prompt());
-  generate(session, few);
-  session.save(file);
-  loaded.load(file);
-  const auto second = encode("Name the pass key once more, and say how quiet the harbour was.");
-  ASSERT_TRUE(session.prefill(second));
-  ASSERT_TRUE(loaded.prefill(second));
-  EXPECT_EQ(generate(loaded, few).tokens, generate(session, few).tokens);
-  EXPECT_EQ(loaded.report().live_rows, session.report().live_rows);
 }
 
 TEST_P(Eviction, ACancelledPromptCanBeFollowedByAnother) {

@@ -87,7 +87,6 @@ TEST(PublishedForms, BarePromptsHoldTheirCueOnceAndAreAskedOneWay) {
 TEST(PublishedForms, BarePromptsEndWithTheReplysFirstWords) {
   const std::pair<std::string_view, std::string> ends[] = {
       {"passkey", "\nWhat is the pass key? The pass key is"},
-      {"passkey-infinitebench", "\n\nWhat is the pass key?\n\nThe pass key is"},
       {"infinitebench/passkey", "\n\nWhat is the pass key?\n\nThe pass key is"},
       {"infinitebench/number_string",
        "\n\nWhat is the sequence of digits?\n\nThe sequence of digits is"},

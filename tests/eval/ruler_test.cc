@@ -174,6 +174,15 @@ TEST(Ruler, CommonWordsAreCommon) {
   EXPECT_GT(others, 100);
 }
 
+TEST(Ruler, CommonWordsOfAShortListAreFewer) {
+  const Sample sample = sample_of("ruler/cwe", 2048);
+  const std::string body = sample.context.substr(sample.context.rfind("\n1. ") + 1);
+  std::map<std::string, int> times;
+  for (const std::string& word : split_words(body)) ++times[word];
+  for (const std::string& word : sample.answers) EXPECT_EQ(times[word], 6) << word;
+  EXPECT_GT(std::ranges::count_if(times, [](const auto& entry) { return entry.second == 1; }), 50);
+}
+
 TEST(Ruler, FrequentWordsFollowZeta) {
   const Sample sample = sample_of("ruler/fwe", 8192);
   std::map<std::string, int> times;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "engine/small_settings.h"
 #include "eval/nano_run.h"
 #include "eval/record_file.h"
 #include "format/temp_folder.h"
@@ -46,6 +47,26 @@ TEST(Runner, AsksEveryMethodTheSamePrompts) {
     EXPECT_LE(dense.prompt_tokens, dense.length - 32);
     EXPECT_GT(dense.first_token_seconds, 0);
     EXPECT_GT(dense.kv_bytes, 0);
+  }
+}
+
+TEST(Runner, AsksEveryMethodOfTheRegistry) {
+  TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.methods.clear();
+  for (const char* text : testing_support::kSmallSettings) {
+    settings.methods.push_back(MethodSpec::parse(text));
+  }
+  settings.lengths = {300};
+  settings.samples = 1;
+  settings.openings = Openings::kOn;
+  const EvalOutcome outcome = run(settings, folder.path(), {"passkey"});
+  ASSERT_EQ(outcome.records.size(), settings.methods.size());
+  for (const Record& record : outcome.records) {
+    EXPECT_EQ(record.error, "") << record.method;
+    EXPECT_FALSE(record.reply.empty()) << record.method;
+    EXPECT_GT(record.kv_bytes, 0) << record.method;
+    EXPECT_EQ(record.prompt_hash, outcome.records.front().prompt_hash);
   }
 }
 

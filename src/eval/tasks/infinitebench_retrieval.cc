@@ -25,6 +25,13 @@ constexpr struct {
   int tokens;
 } kReplyTokens[] = {{"passkey", 32}, {"number_string", 32}, {"kv_retrieval", 100}};
 
+/// Any five digits, zeros first among them.
+std::string five_digits(Random& random) {
+  std::string key;
+  while (key.size() < 5) key += static_cast<char>('0' + random.below(10));
+  return key;
+}
+
 /// A line at a depth among lines of noise, and a question about it.
 void fit_lines(const TaskRequest& request, Sample& sample, const InfinitePrompt& prompt,
                std::string_view line, std::string_view question) {
@@ -38,8 +45,7 @@ std::vector<Sample> make_passkey(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "passkey");
   return make_samples(request, "infinitebench/passkey", [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-integer");
-    std::string key;
-    while (key.size() < 5) key += static_cast<char>('0' + random.below(10));
+    const std::string key = five_digits(random);
     sample.answers = {key};
     sample.opening = "The pass key is";
     sample.before_opening = "\n\n";
@@ -53,7 +59,7 @@ std::vector<Sample> make_number_string(const TaskRequest& request) {
   constexpr std::string_view kTask = "infinitebench/number_string";
   return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-integer");
-    std::string key = random.digits(5);
+    std::string key = five_digits(random);
     while (key.size() < 10) {  // a digit is repeated beside itself
       const auto at = static_cast<size_t>(random.below(key.size()));
       key.insert(at, 1, key[at]);

@@ -50,7 +50,6 @@ struct Settings {
   std::string prompt, rule, opening;
   int max_tokens = 0;
   bool chat = true;
-  std::vector<std::string> stop;
 };
 
 Settings settings_of(const EvalData& data, const std::string& name) {
@@ -75,7 +74,6 @@ Settings settings_of(const EvalData& data, const std::string& name) {
       (lists(rules, "first_line_only", name) ? "first-line+" : "") + std::string(known->second);
   s.max_tokens = count_member(member(rules, "max_tokens"), name);
   s.chat = !lists(rules, "no_chat_template", name);
-  if (name == "samsum") s.stop = {"\n"};
   return s;
 }
 
@@ -104,7 +102,6 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task) {
     sample.rule = settings.rule;
     sample.max_tokens = settings.max_tokens;
     sample.chat = settings.chat;
-    sample.stop = settings.stop;
     cut_to_length(request, sample);
     samples.push_back(std::move(sample));
   }

@@ -1,0 +1,103 @@
+// What holds for every method of the registry with settings that do not cover the prompt: a saved
+// session goes on as the original, and a cancelled prompt can be read on.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "attention/registry.h"
+#include "attention/test_name.h"
+#include "engine/generate.h"
+#include "engine/half_way.h"
+#include "engine/small_settings.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::kSmallSettings;
+
+class EveryMethod : public ::testing::TestWithParam<const char*> {
+ protected:
+  static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
+  static void TearDownTestSuite() { engine_.reset(); }
+
+  static Session session() {
+    SessionOptions options;
+    options.attention = MethodSpec::parse(GetParam());
+    options.chunk = 64;
+    return Session(engine_, options);
+  }
+
+  static std::vector<int32_t> encode(const std::string& text) {
+    const std::vector<ChatMessage> messages{{ChatRole::user, text}};
+    return engine_->tokenizer().encode(engine_->chat_template().segments(messages, true), false);
+  }
+  /// About 300 tokens.
+  static std::vector<int32_t> prompt() {
+    std::string text = "The pass key is 58213. Remember it. 58213 is the pass key.\n";
+    for (int i = 0; i < 22; ++i) text += "The harbour was quiet and the boats lay still. ";
+    return encode(text + "\nWhat is the pass key?");
+  }
+
+  /// The last tokens are the instruction, for methods that ask for one.
+  static bool read(Session& session, std::span<const int32_t> tokens, PrefillHooks hooks = {}) {
+    hooks.instruction = std::min<int64_t>(16, std::ssize(tokens) / 2);
+    return session.prefill(tokens, hooks);
+  }
+
+  static std::vector<int32_t> reply(Session& session) {
+    GenerateOptions few;
+    few.max_tokens = 8;
+    return generate(session, few).tokens;
+  }
+
+  inline static std::shared_ptr<const Engine> engine_;
+};
+
+TEST(SmallSettings, AreThereForEveryMethodOfTheRegistry) {
+  for (const MethodInfo& info : attention_methods()) {
+    EXPECT_TRUE(std::ranges::any_of(kSmallSettings, [&](std::string_view setting) {
+      return setting.substr(0, setting.find(':')) == info.name;
+    })) << info.name;
+  }
+}
+
+TEST_P(EveryMethod, GoesOnFromAFileAsTheOriginal) {
+  const testing_support::TempFolder folder;
+  Session original = session(), restored = session();
+  ASSERT_TRUE(read(original, prompt()));
+  reply(original);
+  original.save(folder.path() / "session");
+  restored.load(folder.path() / "session");
+  EXPECT_TRUE(std::ranges::equal(restored.tokens(), original.tokens()));
+  const auto second = encode("Name the pass key once more, and say how quiet the harbour was.");
+  ASSERT_TRUE(read(original, second));
+  ASSERT_TRUE(read(restored, second));
+  EXPECT_TRUE(std::ranges::equal(restored.logits(), original.logits()));
+  EXPECT_EQ(reply(restored), reply(original));
+  EXPECT_EQ(restored.report().live_rows, original.report().live_rows);
+}
+
+TEST_P(EveryMethod, ReadsOnAfterACancelledPrompt) {
+  const auto tokens = prompt();
+  Session cut = session(), whole = session();
+  CancelFlag cancel;
+  ASSERT_FALSE(read(cut, tokens, testing_support::until_half_way(cancel)));
+  const size_t done = cut.tokens().size();
+  ASSERT_LT(done, tokens.size());
+  ASSERT_TRUE(read(cut, std::span(tokens).subspan(done)));
+  ASSERT_TRUE(read(whole, tokens));
+  EXPECT_TRUE(std::ranges::equal(cut.tokens(), tokens));
+  for (const float logit : cut.logits()) ASSERT_TRUE(std::isfinite(logit));
+  EXPECT_LE(cut.report().live_rows, whole.report().live_rows * 3 / 2);
+  EXPECT_FALSE(reply(cut).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryMethod, ::testing::ValuesIn(kSmallSettings),
+                         [](const auto& test) { return testing_support::test_name(test.param); });
+
+}  // namespace
+}  // namespace longhaul
