@@ -26,8 +26,8 @@ void quantize_q4_0_block(const float* x, std::byte* y) {
   const float largest =
       *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
   const float scale = largest / -8.0f;
-  const float inverse = scale == 0 ? 0.0f : 1.0f / scale;
   const f16_t stored = f32_to_f16(scale);
+  const float inverse = f16_to_f32(stored) == 0 ? 0.0f : 1.0f / scale;  // no inf times zero
   std::memcpy(y, &stored, sizeof stored);
   const auto level = [&](int i) {
     return static_cast<unsigned>(std::clamp(std::nearbyint(x[i] * inverse) + 8.0f, 0.0f, 15.0f));

@@ -42,9 +42,9 @@ RunFolder read_run(const fs::path& folder) {
 
 std::vector<RunFolder> read_runs(const std::vector<fs::path>& folders) {
   std::vector<RunFolder> runs;
-  std::error_code error;
   for (size_t i = 0; i < folders.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
+      std::error_code error;
       if (fs::equivalent(folders[i], folders[j], error)) {
         user_error("{}: is given twice", folders[i].string());
       }

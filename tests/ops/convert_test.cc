@@ -129,5 +129,15 @@ TEST(Convert, Q4_0BlocksHoldTheScaleThenTheNearestOfSixteenLevels) {
   }
 }
 
+TEST(Convert, Q4_0OfWhatItsScaleCannotHoldIsZero) {
+  std::vector<float> x(32, 0.0f), y(32, 1.0f);
+  x[3] = 1e-40f;  // the inverse of its scale is infinite
+  std::vector<std::byte> stored(18);
+  quantize_q4_0(x.data(), 32, stored.data());
+  for (size_t i = 2; i < 18; ++i) EXPECT_EQ(stored[i], std::byte{0x88});
+  dequantize_row(DType::Q4_0, stored.data(), 32, y.data());
+  for (const float each : y) EXPECT_EQ(each, 0.0f);
+}
+
 }  // namespace
 }  // namespace longhaul
