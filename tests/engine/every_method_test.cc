@@ -11,6 +11,7 @@
 #include "attention/test_name.h"
 #include "engine/generate.h"
 #include "engine/half_way.h"
+#include "engine/pass_key_prompt.h"
 #include "engine/small_settings.h"
 #include "format/temp_folder.h"
 
@@ -31,16 +32,7 @@ class EveryMethod : public ::testing::TestWithParam<const char*> {
     return Session(engine_, options);
   }
 
-  static std::vector<int32_t> encode(const std::string& text) {
-    const std::vector<ChatMessage> messages{{ChatRole::user, text}};
-    return engine_->tokenizer().encode(engine_->chat_template().segments(messages, true), false);
-  }
-  /// About 300 tokens.
-  static std::vector<int32_t> prompt() {
-    std::string text = "The pass key is 58213. Remember it. 58213 is the pass key.\n";
-    for (int i = 0; i < 22; ++i) text += "The harbour was quiet and the boats lay still. ";
-    return encode(text + "\nWhat is the pass key?");
-  }
+  static std::vector<int32_t> prompt() { return testing_support::early_pass_key(*engine_); }
 
   /// The last tokens are the instruction, for methods that ask for one.
   static bool read(Session& session, std::span<const int32_t> tokens, PrefillHooks hooks = {}) {
@@ -73,7 +65,8 @@ TEST_P(EveryMethod, GoesOnFromAFileAsTheOriginal) {
   original.save(folder.path() / "session");
   restored.load(folder.path() / "session");
   EXPECT_TRUE(std::ranges::equal(restored.tokens(), original.tokens()));
-  const auto second = encode("Name the pass key once more, and say how quiet the harbour was.");
+  const auto second = testing_support::chat_tokens(
+      *engine_, "Name the pass key once more, and say how quiet the harbour was.");
   ASSERT_TRUE(read(original, second));
   ASSERT_TRUE(read(restored, second));
   EXPECT_TRUE(std::ranges::equal(restored.logits(), original.logits()));

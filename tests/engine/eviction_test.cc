@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/generate.h"
 #include "engine/half_way.h"
+#include "engine/pass_key_prompt.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -30,17 +31,7 @@ class Eviction : public ::testing::TestWithParam<Evicting> {
   static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
   static void TearDownTestSuite() { engine_.reset(); }
 
-  static std::vector<int32_t> encode(const std::string& text) {
-    const std::vector<ChatMessage> messages{{ChatRole::user, text}};
-    return engine_->tokenizer().encode(engine_->chat_template().segments(messages, true), false);
-  }
-
-  /// About 300 tokens with the answer early.
-  static std::vector<int32_t> prompt() {
-    std::string text = "The pass key is 58213. Remember it. 58213 is the pass key.\n";
-    for (int i = 0; i < 22; ++i) text += "The harbour was quiet and the boats lay still. ";
-    return encode(text + "\nWhat is the pass key?");
-  }
+  static std::vector<int32_t> prompt() { return testing_support::early_pass_key(*engine_); }
 
   static GenerateOptions answer() {
     GenerateOptions options;
