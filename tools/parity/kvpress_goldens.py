@@ -2,7 +2,7 @@
 """What kvpress keeps of one prompt on nano, as goldens of tests/engine/kvpress_parity_test.cc.
 
 Needs its own environment (kvpress asks for an older transformers):
-    python3 -m venv VENV && VENV/bin/pip install kvpress==0.5.5
+    python3 -m venv VENV && VENV/bin/pip install -r tools/parity/kvpress_requirements.txt
     VENV/bin/python tools/parity/kvpress_goldens.py
 
 Each press runs inside the model in f32. For presses that rank tokens the whole order is written, best
