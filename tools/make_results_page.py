@@ -3,10 +3,15 @@
 
     tools/make_results_page.py [--check]
 
-A table stands between the lines `<!-- table LENGTH -->` and `<!-- end -->`: per cent right by method and
-task, the mean over tasks and the median of the KV bytes after the prompt, of the methods that have answers at
-that length. Records are counted, means summed and rounded as `longhaul report` does (src/report/results.cc,
-text.cc), so both say the same of a half. --check writes nothing and fails where the page is not what it would write.
+A table stands between a line that names it and `<!-- end -->`:
+
+    <!-- table LENGTH -->          of nano: per cent right by method and task, the mean over tasks, and KV bytes
+    <!-- lengths FOLDER -->        of one task: per cent right by method and length, and KV bytes at the longest
+    <!-- positions FOLDER -->      of a perplexity: nats a token by method and stretch of the text
+
+Only methods that have answers; KV bytes are medians after the prompt. Records are counted, means summed and
+rounded as `longhaul report` does (src/report/results.cc, text.cc), so both say the same of a half. --check writes
+nothing and fails where the page is not what it would write.
 """
 
 import statistics
@@ -14,8 +19,8 @@ import sys
 
 import pages
 
-PAGE = pages.ROOT / "docs/results/README.md"
-RUN = pages.ROOT / "docs/results/nano"
+RESULTS = pages.ROOT / "docs/results"
+PAGE = RESULTS / "README.md"
 BLOCKS = "block=64,n_init=64,n_local=512"  # with topk=16, which is the default
 CONTROLS = {"control:no-context": "no context", "control:middle-cut": "middle cut out (a quarter is left)"}
 
@@ -53,35 +58,66 @@ def share_of(method, rows):
     return mean([mean(scores[i]) for i in sorted(scores)]) if scores else None
 
 
-def table(length, rows, run):
+def kv(rows):
+    kept = [r["kv_bytes"] for r in rows if not r.get("error") and r["kv_bytes"] > 0]
+    return f"{statistics.median(kept) / 2**20:.1f}" if kept else ""
+
+
+def methods(run, rows):
+    return dict.fromkeys([*run["methods"], *(r["method"] for r in rows)])
+
+
+def head(cells):
+    return ["| " + " | ".join(cells) + " |", "|---" * len(cells) + "|"]
+
+
+def table(length, run, records):
+    rows = [r for r in records if r["length"] == length and r["metric"] == "score"]
     answered = {r["task"] for r in rows}
     listed = [t["name"] for t in run["tasks"] if t["name"] in answered]
     tasks = list(dict.fromkeys([*listed, *sorted(answered)]))
     if not tasks:
         sys.exit(f"error: {PAGE.name} has a table for {length} tokens, but no answer is of that length")
-    lines = ["| method | " + " | ".join(tasks) + " | mean | KV, MiB |", "|---" * (len(tasks) + 3) + "|"]
-    for method in dict.fromkeys([*run["methods"], *(r["method"] for r in rows)]):
+    lines = head(["method", *tasks, "mean", "KV, MiB"])
+    for method in methods(run, rows):
         own = [r for r in rows if r["method"] == method]
         if not own:
             continue
         shares = [share_of(method, [r for r in own if r["task"] == task]) for task in tasks]
         cells = ["" if s is None else percent(s) for s in shares]
         over_tasks = "" if None in shares else percent(mean(shares))
-        kept = [r["kv_bytes"] for r in own if not r.get("error") and r["kv_bytes"] > 0]
-        kv = f"{statistics.median(kept) / 2**20:.1f}" if kept else ""
-        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {over_tasks} | {kv} |")
+        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {over_tasks} | {kv(own)} |")
+    return "\n".join(lines)
+
+
+def by_length(run, records):
+    lengths = sorted({r["length"] for r in records})
+    lines = head(["method", *(f"{length:,}" for length in lengths), "KV, MiB"])
+    for method in methods(run, records):
+        own = [[r for r in records if r["method"] == method and r["length"] == length] for length in lengths]
+        shares = [share_of(method, rows) for rows in own]
+        cells = ["" if s is None else percent(s) for s in shares]
+        lines.append(f"| {label(method)} | " + " | ".join(cells) + f" | {kv(own[-1])} |")
+    return "\n".join(lines)
+
+
+def by_position(run, records):
+    starts = sorted({r["position"] for r in records})
+    ends = [*starts[1:], max(r["length"] for r in records)]
+    lines = head(["tokens", *(f"{a // 1024}-{b // 1024}K" for a, b in zip(starts, ends))])
+    for method in methods(run, records):
+        found = {r["position"]: r["score"] for r in records if r["method"] == method}
+        if found:
+            lines.append(f"| {label(method)} | " + " | ".join(f"{found[at]:.3f}" for at in starts) + " |")
     return "\n".join(lines)
 
 
 def main():
-    run, records = pages.read_run(RUN)
-
-    def body(match):
-        length = int(match[2])
-        return table(length, [r for r in records if r["length"] == length and r["metric"] == "score"], run)
-
-    filled = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)", body)
-    pages.write_or_check(PAGE, filled, "tools/make_results_page.py")
+    nano = pages.read_run(RESULTS / "nano")
+    text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)", lambda m: table(int(m[2]), *nano))
+    text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
+    text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
+    pages.write_or_check(PAGE, text, "tools/make_results_page.py")
 
 
 main()
