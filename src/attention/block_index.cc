@@ -114,8 +114,8 @@ void BlockIndex::save(ByteWriter& out) const { vectors_.save(out); }
 
 void BlockIndex::restore(ByteReader& in) {
   vectors_.restore(in);
-  if (vectors_.elements() % width() != 0) {
-    user_error("{}: damaged: an index of parts of blocks", in.path().string());
+  if (vectors_.type() == DType::Q4_0 || vectors_.elements() % width() != 0) {
+    user_error("{}: damaged: an index of parts of blocks or another type", in.path().string());
   }
   copy_.clear();
   for (int64_t block = 0; has_copy_ && block < blocks(); ++block) copy_block(block);

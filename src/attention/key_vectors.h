@@ -14,17 +14,18 @@ namespace longhaul {
 class ByteReader;
 class ByteWriter;
 
-/// Kept as bf16, as keys mostly are, or as f32 for products in f32.
+/// Kept as bf16, as keys mostly are, as f32 for products in f32, or in Q4_0 (18 bytes for 32
+/// elements) where every token reads many.
 class KeyVectors {
  public:
   /// The type for an index of keys that are kept as `keys`.
   static DType type_for(DType keys) { return keys == DType::F32 ? DType::F32 : DType::BF16; }
 
-  /// Adds elements; all of one list have one type, BF16 or F32.
+  /// Adds elements, of Q4_0 a multiple of 32; all of one list have one type, BF16, F32 or Q4_0.
   void append(std::span<const float> elements, DType type);
   int64_t elements() const;
   size_t bytes() const { return bytes_.size(); }
-  /// Elements from `first` on, as f32.
+  /// Elements from `first` on, as f32. Not of Q4_0.
   void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }
   /// Whether elements of the type may be appended.

@@ -64,12 +64,12 @@ class Ltri final : public AttentionMethod {
   }
 
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    const int64_t element = layout.type == DType::F32 ? 4 : 2;
     int64_t bytes = 0;
-    for (size_t l = 0; l < layers_.size(); ++l) {
-      if (!o_.layers[l].looks_up) continue;
+    for (int l = 0; l < shape_.layers; ++l) {
+      if (!rule(l).looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, o_.blocks.block);
-      bytes += tokens / o_.blocks.block * vectors * vectors_.width(static_cast<int>(l)) * element;
+      const int64_t elements = tokens / o_.blocks.block * vectors * vectors_.width(l);
+      bytes += static_cast<int64_t>(bytes_of(vectors_.index_type(l, layout.type), elements));
       bytes += (o_.blocks.local + o_.blocks.chunk + o_.blocks.block) * o_.blocks.block * 4;
     }
     return blocks_.most_kv_bytes(layout, tokens, chunk) + static_cast<size_t>(bytes);
@@ -114,7 +114,7 @@ class Ltri final : public AttentionMethod {
       const int64_t blocks = shape_.own_window(l) == 0 ? all : 0;
       const bool own =
           !rule(l).looks_up || (layer.index.blocks() == blocks && maps_.fits(l, tokens) &&
-                                layer.index.takes(KeyVectors::type_for(store.layout().type)));
+                                layer.index.takes(vectors_.index_type(l, store.layout().type)));
       if (!own || layer.known > blocks) {
         user_error("layer {} has an index of blocks of another context", l);
       }

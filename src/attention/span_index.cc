@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/byte_stream.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "ops/linear.h"
+#include "ops/matvec.h"
 
 namespace longhaul {
 namespace {
@@ -22,16 +25,27 @@ bool ascends_to(std::span<const int32_t> ends, size_t last) {
   return static_cast<size_t>(previous) == last;
 }
 
-/// best[v] = the largest of the queries' products with vector v: dots [queries, vectors].
-void best_of_queries(const float* dots, int64_t queries, int64_t vectors, float* best) {
-  constexpr int64_t kGrain = 1024;
-  parallel_ranges(vectors, kGrain, [&](int64_t begin, int64_t end) {
-    std::copy(dots + begin, dots + end, best + begin);
-    for (int64_t q = 1; q < queries; ++q) {
-      const float* row = dots + q * vectors;
-      for (int64_t v = begin; v < end; ++v) best[v] = best[v] > row[v] ? best[v] : row[v];
-    }
-  });
+/// To the products with vectors less `common` what its own products are: dots [queries, vectors].
+void add_common(std::span<const float> common, std::span<const float> queries, int64_t vectors,
+                float* dots) {
+  const size_t width = common.size();
+  for (size_t q = 0; q * width < queries.size(); ++q) {
+    const float* query = queries.data() + q * width;
+    const float own = std::inner_product(common.begin(), common.end(), query, 0.0f);
+    float* row = dots + static_cast<int64_t>(q) * vectors;
+    for (int64_t v = 0; v < vectors; ++v) row[v] += own;
+  }
+}
+
+/// best[v] = the largest of the queries' products with vector v in [begin, end): dots [queries,
+/// vectors]. best may be the first row of dots.
+void best_of_queries(const float* dots, int64_t queries, int64_t vectors, int64_t begin,
+                     int64_t end, float* best) {
+  if (best != dots) std::copy(dots + begin, dots + end, best + begin);
+  for (int64_t q = 1; q < queries; ++q) {
+    const float* row = dots + q * vectors;
+    for (int64_t v = begin; v < end; ++v) best[v] = best[v] > row[v] ? best[v] : row[v];
+  }
 }
 
 }  // namespace
@@ -43,8 +57,15 @@ SpanIndex::Group& SpanIndex::open_group() {
 
 void SpanIndex::add_span(std::span<const float> vectors, int64_t width, DType type) {
   Group& group = open_group();
-  group.vectors.append(vectors, type);
   const int64_t count = static_cast<int64_t>(vectors.size()) / width;
+  if (type == DType::Q4_0) {
+    if (common_.empty()) common_.assign(vectors.begin(), vectors.begin() + width);
+    std::vector<float> rest(vectors.begin(), vectors.end());
+    for (size_t i = 0; i < rest.size(); ++i) rest[i] -= common_[i % common_.size()];
+    group.vectors.append(rest, type);
+  } else {
+    group.vectors.append(vectors, type);
+  }
   group.span_ends.push_back(static_cast<int32_t>(group.count() + count));
 }
 
@@ -75,27 +96,68 @@ std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t wid
                                      SpanSimilarity rule) const {
   std::vector<float> scores(static_cast<size_t>(blocks_), kLowest);
   const int64_t count = static_cast<int64_t>(queries.size()) / width;
-  LinearInput rows;
-  rows.assign(queries.data(), count, width);
-  Buffer<float> dots, best;
-  float* out = scores.data();
-  for (const Group& group : groups_) {
-    const int64_t vectors = group.count();
-    LinearJob job;
-    job.weight = group.vectors.rows(width);
-    dots.resize(static_cast<size_t>(count * vectors));
-    job.y = dots.data();
-    linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
-    if (rule == SpanSimilarity::kMax) {
-      best.resize(static_cast<size_t>(vectors));
-      best_of_queries(dots.data(), count, vectors, best.data());
-      group.raise(best.data(), rule, out);
-    } else {
-      for (int64_t q = 0; q < count; ++q) group.raise(dots.data() + q * vectors, rule, out);
-    }
-    out += group.block_ends.size();
+  if (count <= kMatvecMaxRows) {
+    score_few(queries, count, rule, scores.data());
+  } else {
+    score_many(queries, count, rule, scores.data());
   }
   return scores;
+}
+
+/// Decoding: the whole index is read at once, since the start of parallel work for each group would
+/// take as long as the group.
+void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                          float* scores) const {
+  const int64_t width = std::ssize(queries) / count;
+  ActivationRows rows;
+  rows.assign(queries.data(), count, width);
+  Buffer<float> dots;
+  dots.resize(static_cast<size_t>(count * vectors()));
+  std::vector<MatvecJob> jobs;
+  float* next = dots.data();
+  for (const Group& group : groups_) {
+    jobs.push_back({group.vectors.rows(width), next});
+    next += count * group.count();
+  }
+  matvec(jobs, rows);
+  parallel_for(std::ssize(groups_), [&](int64_t g, int) {
+    const Group& group = groups_[static_cast<size_t>(g)];
+    float* own = jobs[static_cast<size_t>(g)].y;
+    const int64_t n = group.count();
+    if (!common_.empty()) add_common(common_, queries, n, own);
+    if (rule == SpanSimilarity::kMax) best_of_queries(own, count, n, 0, n, own);
+    const int64_t counted = rule == SpanSimilarity::kMax ? 1 : count;
+    for (int64_t q = 0; q < counted; ++q) {
+      group.raise(own + q * n, rule, scores + g * static_cast<int64_t>(kGroupBlocks));
+    }
+  });
+}
+
+void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                           float* scores) const {
+  constexpr int64_t kGrain = 1024;
+  LinearInput rows;
+  rows.assign(queries.data(), count, std::ssize(queries) / count);
+  Buffer<float> dots, best;
+  for (const Group& group : groups_) {
+    const int64_t n = group.count();
+    LinearJob job;
+    job.weight = group.vectors.rows(rows.cols());
+    dots.resize(static_cast<size_t>(count * n));
+    job.y = dots.data();
+    linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
+    if (!common_.empty()) add_common(common_, queries, n, dots.data());
+    if (rule == SpanSimilarity::kMax) {
+      best.resize(static_cast<size_t>(n));
+      parallel_ranges(n, kGrain, [&](int64_t begin, int64_t end) {
+        best_of_queries(dots.data(), count, n, begin, end, best.data());
+      });
+      group.raise(best.data(), rule, scores);
+    } else {
+      for (int64_t q = 0; q < count; ++q) group.raise(dots.data() + q * n, rule, scores);
+    }
+    scores += group.block_ends.size();
+  }
 }
 
 /// Raises the scores of the group's blocks to what one query has: its products with all vectors.
@@ -114,6 +176,7 @@ void SpanIndex::Group::raise(const float* dots, SpanSimilarity rule, float* scor
 }
 
 void SpanIndex::save(ByteWriter& out) const {
+  out.array(std::span<const float>(common_));
   out.number<uint64_t>(groups_.size());
   for (const Group& group : groups_) {
     group.vectors.save(out);
@@ -128,6 +191,8 @@ void SpanIndex::restore(ByteReader& in, int64_t width) {
   };
   groups_.clear();
   blocks_ = 0;
+  common_ = in.array<float>();
+  if (!common_.empty() && std::ssize(common_) != width) damaged();
   for (uint64_t left = in.number<uint64_t>(); left > 0; --left) {
     Group group;
     group.vectors.restore(in);

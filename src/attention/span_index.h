@@ -17,8 +17,8 @@ enum class SpanSimilarity : uint8_t { kSum, kMax };
 
 class SpanIndex {
  public:
-  /// A block is added span by span; vectors are [count, width], kept as `type` (KeyVectors). Width
-  /// and type never change.
+  /// A block is added span by span; vectors are [count, width], kept as `type` (KeyVectors; Q4_0
+  /// rounds scores, and its width is a multiple of 32). Width and type never change.
   void add_span(std::span<const float> vectors, int64_t width, DType type);
   void end_block();
 
@@ -48,8 +48,15 @@ class SpanIndex {
     void raise(const float* dots, SpanSimilarity rule, float* scores) const;
   };
   Group& open_group();
+  void score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                 float* scores) const;
+  void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                  float* scores) const;
 
   int64_t blocks_ = 0;
+  /// Of Q4_0: the first vector, which all are kept less of. What keys have in common would take
+  /// most of the range.
+  std::vector<float> common_;
   std::vector<Group> groups_;  ///< of kGroupBlocks blocks, the last one of fewer
 };
 

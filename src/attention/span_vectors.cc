@@ -12,10 +12,16 @@ int64_t SpanVectors::width(int layer) const {
   return int64_t{heads} * shape_.head_dim;
 }
 
+DType SpanVectors::index_type(int layer, DType keys) const {
+  const bool fits = width(layer) % traits(DType::Q4_0).block_size == 0;
+  if (rule(layer).head < 0 && keys != DType::F32 && fits) return DType::Q4_0;
+  return KeyVectors::type_for(keys);
+}
+
 void SpanVectors::add_block(const LayerStep& step, const AgedBlock& block, const BlockMap& map,
                             SpanIndex& index) const {
   const size_t heads = static_cast<size_t>(shape_.heads);
-  const DType type = KeyVectors::type_for(step.store->layout().type);
+  const DType type = index_type(step.layer, step.store->layout().type);
   std::vector<float> votes(static_cast<size_t>(o_.blocks.block)), vectors;
   std::vector<float> unused(static_cast<size_t>(shape_.head_dim));
   for (size_t i = 0; i < block.votes.size(); ++i) votes[i / heads] += block.votes[i];

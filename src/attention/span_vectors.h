@@ -30,6 +30,10 @@ class SpanVectors {
   /// Floats of a vector of the layer: the head dimension, or that of all KV heads.
   int64_t width(int layer) const;
 
+  /// How the layer's index keeps them beside keys of the type: all heads' keys in 4 bits (every
+  /// token reads them), a retrieval head's as bf16; f32 where the keys are.
+  DType index_type(int layer, DType keys) const;
+
   /// Divides a block that has left the remainder into spans by its `map`; adds them to the layer's
   /// index. Tokens' votes are summed over the query heads.
   void add_block(const LayerStep& step, const AgedBlock& block, const BlockMap& map,

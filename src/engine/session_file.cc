@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 #include "base/byte_stream.h"
 #include "base/float_types.h"
 #include "format/temp_folder.h"
@@ -52,6 +56,22 @@ TEST(KeyVectors, KeepRowsInTheirOrderAndAreRestored) {
   }
 }
 
+TEST(KeyVectors, InFourBitsHoldNumbersOnly) {
+  KeyVectors vectors;
+  std::vector<float> elements(64, 1.0f);
+  elements[3] = std::numeric_limits<float>::quiet_NaN();
+  elements[40] = std::numeric_limits<float>::infinity();
+  vectors.append(elements, DType::Q4_0);
+  EXPECT_EQ(vectors.elements(), 64);
+  EXPECT_EQ(vectors.bytes(), 36u);
+  const TensorView rows = vectors.rows(32);
+  for (int64_t row = 0; row < 2; ++row) {
+    f16_t scale;
+    std::memcpy(&scale, rows.row(row), sizeof scale);
+    EXPECT_TRUE(std::isfinite(f16_to_f32(scale))) << row;
+  }
+}
+
 TEST(KeyVectors, RefuseOtherTypesAndPartsOfElements) {
   const auto refused = [](DType type, size_t bytes) {
     const TempFolder folder;
@@ -66,6 +86,7 @@ TEST(KeyVectors, RefuseOtherTypesAndPartsOfElements) {
   EXPECT_NE(refused(DType::Q8_0, 34).find("damaged"), std::string::npos);
   EXPECT_NE(refused(static_cast<DType>(200), 4).find("damaged"), std::string::npos);
   EXPECT_NE(refused(DType::F32, 7).find("damaged"), std::string::npos);
+  EXPECT_NE(refused(DType::Q4_0, 17).find("damaged"), std::string::npos);
 }
 
 }  // namespace

@@ -243,6 +243,7 @@ TEST(RestoredState, LtriKnowsNoBlocksThatThereAreNot) {
         out.array(std::span<const float>(std::vector<float>(static_cast<size_t>(maps))));
         std::vector<int32_t> ends(kBlocks);
         for (size_t i = 0; i < ends.size(); ++i) ends[i] = static_cast<int32_t>(i + 1);
+        out.array(std::span<const float>());
         out.number<uint64_t>(1);
         out.number(static_cast<uint8_t>(DType::BF16));
         out.array(std::span<const uint8_t>(std::vector<uint8_t>(kBlocks * 16 * 2)));

@@ -67,24 +67,26 @@ TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
     }
     index.end_block();
   }
-  std::vector<float> queries;
-  for (int i = 0; i < 11 * 3; ++i) queries.push_back(next() - 32);
-  for (const SpanSimilarity rule : {SpanSimilarity::kSum, SpanSimilarity::kMax}) {
-    const std::vector<float> got = index.scores(queries, kWidth, rule);
-    for (size_t b = 0; b < blocks.size(); ++b) {
-      float best = -1e30f;
-      for (size_t q = 0; q < queries.size(); q += 3) {
-        for (const auto& vectors : blocks[b]) {
-          float total = rule == SpanSimilarity::kSum ? 0 : -1e30f;
-          for (size_t v = 0; v < vectors.size(); v += 3) {
-            float dot = 0;
-            for (size_t t = 0; t < 3; ++t) dot += queries[q + t] * vectors[v + t];
-            total = rule == SpanSimilarity::kSum ? total + dot : std::max(total, dot);
+  for (const int count : {1, 5, 11}) {
+    std::vector<float> queries;
+    for (int i = 0; i < count * 3; ++i) queries.push_back(next() - 32);
+    for (const SpanSimilarity rule : {SpanSimilarity::kSum, SpanSimilarity::kMax}) {
+      const std::vector<float> got = index.scores(queries, kWidth, rule);
+      for (size_t b = 0; b < blocks.size(); ++b) {
+        float best = -1e30f;
+        for (size_t q = 0; q < queries.size(); q += 3) {
+          for (const auto& vectors : blocks[b]) {
+            float total = rule == SpanSimilarity::kSum ? 0 : -1e30f;
+            for (size_t v = 0; v < vectors.size(); v += 3) {
+              float dot = 0;
+              for (size_t t = 0; t < 3; ++t) dot += queries[q + t] * vectors[v + t];
+              total = rule == SpanSimilarity::kSum ? total + dot : std::max(total, dot);
+            }
+            best = std::max(best, total);
           }
-          best = std::max(best, total);
         }
+        ASSERT_EQ(got[b], best) << "block " << b;  // whole numbers
       }
-      ASSERT_EQ(got[b], best) << "block " << b;  // whole numbers
     }
   }
 }
@@ -110,7 +112,76 @@ TEST(SpanIndex, IsSavedAndRestored) {
             (std::vector<float>{5, -3, 4}));
 }
 
+/// 90 blocks of two vectors of 64; those of block b lean to +-b around what all have in common.
+SpanIndex four_bit_blocks() {
+  SpanIndex index;
+  for (int b = 0; b < 90; ++b) {
+    std::vector<float> vectors;
+    for (int i = 0; i < 128; ++i) {
+      const float common = i % 64 == 7 ? 500.0f : 3.0f;
+      vectors.push_back(common + static_cast<float>((i + b) % 3 - 1) +
+                        (i % 64 == b % 64 ? static_cast<float>(b) : 0.0f));
+    }
+    index.add_span(vectors, 64, DType::Q4_0);
+    index.end_block();
+  }
+  return index;
+}
+
+std::vector<float> unit_query(size_t at) {
+  std::vector<float> query(64);
+  query[at] = 1;
+  return query;
+}
+
+TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
+  const SpanIndex index = four_bit_blocks();
+  EXPECT_EQ(index.bytes(), 90u * 128 / 32 * 18);
+  for (const size_t at : {size_t{7}, size_t{20}, size_t{63}}) {
+    for (const int queries : {1, 20}) {
+      std::vector<float> all;
+      for (int q = 0; q < queries; ++q) {
+        const std::vector<float> one = unit_query(at);
+        all.insert(all.end(), one.begin(), one.end());
+      }
+      const std::vector<float> got = index.scores(all, 64, SpanSimilarity::kMax);
+      const std::vector<float> sums = index.scores(all, 64, SpanSimilarity::kSum);
+      for (size_t b = 0; b < got.size(); ++b) {
+        float largest = -1e30f, sum = 0;
+        for (size_t i = at; i < 128; i += 64) {
+          const float x = (at == 7 ? 500.0f : 3.0f) + static_cast<float>((i + b) % 3) - 1 +
+                          (at == b % 64 ? static_cast<float>(b) : 0.0f);
+          largest = std::max(largest, x);
+          sum += x;
+        }
+        // A sixteenth of the range of 32 values around what is common, and a product in bf16.
+        const float most = 2 + static_cast<float>(b);
+        const float close = most / 14 + (at == 7 ? 2.0f : 0.1f);
+        EXPECT_NEAR(got[b], largest, close) << "block " << b << ", element " << at;
+        EXPECT_NEAR(sums[b], sum, 2 * close) << "block " << b << ", element " << at;
+      }
+    }
+  }
+}
+
+TEST(SpanIndex, InFourBitsIsSavedAndRestored) {
+  const TempFolder folder;
+  const SpanIndex index = four_bit_blocks();
+  ByteWriter out(folder.path() / "i");
+  index.save(out);
+  out.finish();
+  ByteReader in(folder.path() / "i");
+  SpanIndex restored;
+  restored.restore(in, 64);
+  EXPECT_TRUE(restored.takes(DType::Q4_0));
+  EXPECT_FALSE(restored.takes(DType::BF16));
+  const std::vector<float> query = unit_query(20);
+  EXPECT_EQ(restored.scores(query, 64, SpanSimilarity::kMax),
+            index.scores(query, 64, SpanSimilarity::kMax));
+}
+
 struct SavedIndex {
+  std::vector<float> common;
   DType type = DType::F32;
   uint64_t groups = 1;
   size_t vector_bytes = 3 * 2 * sizeof(float);
@@ -120,6 +191,7 @@ struct SavedIndex {
 SpanIndex restored(const SavedIndex& saved) {
   const TempFolder folder;
   ByteWriter out(folder.path() / "i");
+  out.array(std::span<const float>(saved.common));
   out.number(saved.groups);
   out.number(static_cast<uint8_t>(saved.type));
   out.array(std::span<const uint8_t>(std::vector<uint8_t>(saved.vector_bytes)));
@@ -138,6 +210,7 @@ TEST(SpanIndex, RefusesWhatContradictsItself) {
     return error_of([&] { restored(saved); }).find("damaged") != std::string::npos;
   };
   EXPECT_TRUE(damaged({.type = DType::Q8_0}));
+  EXPECT_TRUE(damaged({.common = {1}}));
   EXPECT_TRUE(damaged({.groups = 2}));  // only the last group may have few blocks
   EXPECT_TRUE(damaged({.vector_bytes = 2 * 2 * sizeof(float)}));
   EXPECT_TRUE(damaged({.vector_bytes = 25}));
