@@ -6,7 +6,8 @@
 A table stands between a line that names it and `<!-- end -->`:
 
     <!-- table LENGTH -->          of nano: per cent right by method and task, the mean over tasks, and KV bytes
-    <!-- lengths FOLDER -->        of one task: per cent right by method and length, and KV bytes at the longest
+    <!-- lengths FOLDER -->        of one task: per cent right by method and length (cases of their own length: right),
+                                   and KV bytes at the longest
     <!-- positions FOLDER -->      of a perplexity: nats a token by method and stretch of the text
 
 Only methods that have answers; KV bytes are medians after the prompt. Records are counted, means summed and
@@ -92,7 +93,7 @@ def table(length, run, records):
 
 def by_length(run, records):
     lengths = sorted({r["length"] for r in records})
-    lines = head(["method", *(f"{length:,}" for length in lengths), "KV, MiB"])
+    lines = head(["method", *(f"{length:,}" if length else "right" for length in lengths), "KV, MiB"])
     for method in methods(run, records):
         own = [[r for r in records if r["method"] == method and r["length"] == length] for length in lengths]
         shares = [share_of(method, rows) for rows in own]
