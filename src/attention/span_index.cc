@@ -96,6 +96,7 @@ std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t wid
                                      SpanSimilarity rule) const {
   std::vector<float> scores(static_cast<size_t>(blocks_), kLowest);
   const int64_t count = static_cast<int64_t>(queries.size()) / width;
+  LH_ASSERT(count > 0);
   if (count <= kMatvecMaxRows) {
     score_few(queries, count, rule, scores.data());
   } else {
