@@ -6,7 +6,6 @@
 
 #include "base/byte_stream.h"
 #include "base/error.h"
-#include "ops/convert.h"
 #include "ops/matvec.h"
 #include "ops/ranking.h"
 
@@ -17,7 +16,6 @@ namespace {
 /// would have to move a block past all of those for the best to be missed.
 constexpr int64_t kCandidates = 8;
 constexpr DType kCopy = DType::Q4_0;
-constexpr float kLargest = 4e5f;  ///< element that the copy holds, whose scale is an f16
 
 }  // namespace
 
@@ -42,11 +40,9 @@ void BlockIndex::copy_block(int64_t block) {
     x[static_cast<size_t>(i)] -= common_[static_cast<size_t>(of_head + i % head_dim_)];
   }
   // Damaged weights make what is no number, and the copy has no form of it.
-  has_copy_ = std::all_of(x.begin(), x.end(), [](float e) { return std::abs(e) <= kLargest; });
-  if (!has_copy_) return;
-  const size_t at = copy_.size();
-  copy_.resize(at + bytes_of(kCopy, width()));
-  quantize_q4_0(x.data(), width(), copy_.data() + at);
+  has_copy_ = std::all_of(x.begin(), x.end(),
+                          [](float e) { return std::abs(e) <= KeyVectors::kLargestQ4_0; });
+  if (has_copy_) copy_.append(x, kCopy);
 }
 
 std::vector<int32_t> BlockIndex::top(std::span<const float> query, int64_t k) const {
@@ -55,7 +51,7 @@ std::vector<int32_t> BlockIndex::top(std::span<const float> query, int64_t k) co
   if (k == 0 || blocks() <= k) return top_indices(std::vector<float>(blocks()), k);
   if (!has_copy_ || blocks() <= kCandidates * k) return top_indices(scores(all, query), k);
 
-  const TensorView copies = rows(copy_.data(), kCopy, blocks());
+  const TensorView copies = copy_.rows(columns());
   const std::vector<int32_t> candidates = top_indices(scores(copies, query), kCandidates * k);
   const size_t bytes = bytes_of(all.type, width());
   std::vector<std::byte> gathered(candidates.size() * bytes);

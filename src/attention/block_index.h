@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "attention/key_vectors.h"
-#include "base/huge_pages.h"
 
 namespace longhaul {
 
@@ -31,7 +30,7 @@ class BlockIndex {
   /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim]
   std::vector<int32_t> top(std::span<const float> query, int64_t k) const;
 
-  size_t bytes() const { return vectors_.bytes() + copy_.size(); }
+  size_t bytes() const { return vectors_.bytes() + copy_.bytes(); }
   /// The same of `blocks` blocks.
   size_t bytes_for(int64_t blocks, DType type) const;
 
@@ -50,7 +49,7 @@ class BlockIndex {
   bool has_copy_;
   /// The same in Q4_0, less the first block's first vector of each head: that moves all scores
   /// alike, and what keys have in common would take most of the range.
-  std::vector<std::byte, HugePageAllocator<std::byte>> copy_;
+  KeyVectors copy_;
   std::vector<float> common_;  ///< the first block
 };
 

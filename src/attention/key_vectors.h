@@ -21,10 +21,14 @@ class KeyVectors {
   /// The type for an index of keys that are kept as `keys`.
   static DType type_for(DType keys) { return keys == DType::F32 ? DType::F32 : DType::BF16; }
 
+  /// Largest element that Q4_0 holds: its scale is an f16.
+  static constexpr float kLargestQ4_0 = 4e5f;
+
   /// Adds elements, of Q4_0 a multiple of 32; all of one list have one type, BF16, F32 or Q4_0.
   void append(std::span<const float> elements, DType type);
   int64_t elements() const;
   size_t bytes() const { return bytes_.size(); }
+  void clear() { bytes_.clear(); }
   /// Elements from `first` on, as f32. Not of Q4_0.
   void read(int64_t first, std::span<float> out) const;
   DType type() const { return type_; }

@@ -25,26 +25,11 @@ bool ascends_to(std::span<const int32_t> ends, size_t last) {
   return static_cast<size_t>(previous) == last;
 }
 
-/// To the products with vectors less `common` what its own products are: dots [queries, vectors].
-void add_common(std::span<const float> common, std::span<const float> queries, int64_t vectors,
-                float* dots) {
-  const size_t width = common.size();
-  for (size_t q = 0; q * width < queries.size(); ++q) {
-    const float* query = queries.data() + q * width;
-    const float own = std::inner_product(common.begin(), common.end(), query, 0.0f);
-    float* row = dots + static_cast<int64_t>(q) * vectors;
-    for (int64_t v = 0; v < vectors; ++v) row[v] += own;
-  }
-}
-
-/// best[v] = the largest of the queries' products with vector v in [begin, end): dots [queries,
-/// vectors]. best may be the first row of dots.
-void best_of_queries(const float* dots, int64_t queries, int64_t vectors, int64_t begin,
-                     int64_t end, float* best) {
-  if (best != dots) std::copy(dots + begin, dots + end, best + begin);
+/// dots [queries, vectors]: its first row becomes the largest of each vector in [begin, end).
+void keep_best_query(float* dots, int64_t queries, int64_t vectors, int64_t begin, int64_t end) {
   for (int64_t q = 1; q < queries; ++q) {
     const float* row = dots + q * vectors;
-    for (int64_t v = begin; v < end; ++v) best[v] = best[v] > row[v] ? best[v] : row[v];
+    for (int64_t v = begin; v < end; ++v) dots[v] = dots[v] > row[v] ? dots[v] : row[v];
   }
 }
 
@@ -105,11 +90,22 @@ std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t wid
   return scores;
 }
 
+/// What each query's products with vectors less `common_` lack; empty where nothing was taken away.
+std::vector<float> SpanIndex::common_products(std::span<const float> queries) const {
+  std::vector<float> products;
+  for (size_t at = 0; !common_.empty() && at < queries.size(); at += common_.size()) {
+    products.push_back(std::inner_product(common_.begin(), common_.end(),
+                                          queries.begin() + static_cast<int64_t>(at), 0.0f));
+  }
+  return products;
+}
+
 /// Decoding: the whole index is read at once, since the start of parallel work for each group would
 /// take as long as the group.
 void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                           float* scores) const {
   const int64_t width = std::ssize(queries) / count;
+  const std::vector<float> common = common_products(queries);
   ActivationRows rows;
   rows.assign(queries.data(), count, width);
   Buffer<float> dots;
@@ -124,22 +120,19 @@ void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSim
   parallel_for(std::ssize(groups_), [&](int64_t g, int) {
     const Group& group = groups_[static_cast<size_t>(g)];
     float* own = jobs[static_cast<size_t>(g)].y;
-    const int64_t n = group.count();
-    if (!common_.empty()) add_common(common_, queries, n, own);
-    if (rule == SpanSimilarity::kMax) best_of_queries(own, count, n, 0, n, own);
-    const int64_t counted = rule == SpanSimilarity::kMax ? 1 : count;
-    for (int64_t q = 0; q < counted; ++q) {
-      group.raise(own + q * n, rule, scores + g * static_cast<int64_t>(kGroupBlocks));
-    }
+    group.add(common, own);
+    if (rule == SpanSimilarity::kMax) keep_best_query(own, count, group.count(), 0, group.count());
+    group.raise(own, count, rule, scores + g * static_cast<int64_t>(kGroupBlocks));
   });
 }
 
 void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                            float* scores) const {
   constexpr int64_t kGrain = 1024;
+  const std::vector<float> common = common_products(queries);
   LinearInput rows;
   rows.assign(queries.data(), count, std::ssize(queries) / count);
-  Buffer<float> dots, best;
+  Buffer<float> dots;
   for (const Group& group : groups_) {
     const int64_t n = group.count();
     LinearJob job;
@@ -147,31 +140,40 @@ void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSi
     dots.resize(static_cast<size_t>(count * n));
     job.y = dots.data();
     linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
-    if (!common_.empty()) add_common(common_, queries, n, dots.data());
+    group.add(common, dots.data());
     if (rule == SpanSimilarity::kMax) {
-      best.resize(static_cast<size_t>(n));
       parallel_ranges(n, kGrain, [&](int64_t begin, int64_t end) {
-        best_of_queries(dots.data(), count, n, begin, end, best.data());
+        keep_best_query(dots.data(), count, n, begin, end);
       });
-      group.raise(best.data(), rule, scores);
-    } else {
-      for (int64_t q = 0; q < count; ++q) group.raise(dots.data() + q * n, rule, scores);
     }
+    group.raise(dots.data(), count, rule, scores);
     scores += group.block_ends.size();
   }
 }
 
-/// Raises the scores of the group's blocks to what one query has: its products with all vectors.
-void SpanIndex::Group::raise(const float* dots, SpanSimilarity rule, float* scores) const {
-  size_t span = 0;
-  int32_t v = 0;
-  for (size_t b = 0; b < block_ends.size(); ++b) {
-    for (; span < static_cast<size_t>(block_ends[b]); ++span) {
-      float total = rule == SpanSimilarity::kSum ? 0 : kLowest;
-      for (; v < span_ends[span]; ++v) {
-        total = rule == SpanSimilarity::kSum ? total + dots[v] : std::max(total, dots[v]);
+/// To every product of query q: common[q].
+void SpanIndex::Group::add(std::span<const float> common, float* dots) const {
+  for (const float own : common) {
+    for (float* end = dots + count(); dots != end; ++dots) *dots += own;
+  }
+}
+
+/// Raises the scores of the group's blocks to what any query has: its products with all vectors,
+/// dots [queries, count()]; with kMax the first row is every vector's largest.
+void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity rule,
+                             float* scores) const {
+  LH_ASSERT(dots != nullptr);  // a group has a vector at least
+  for (int64_t q = 0; q < (rule == SpanSimilarity::kMax ? 1 : queries); ++q, dots += count()) {
+    size_t span = 0;
+    int32_t v = 0;
+    for (size_t b = 0; b < block_ends.size(); ++b) {
+      for (; span < static_cast<size_t>(block_ends[b]); ++span) {
+        float total = rule == SpanSimilarity::kSum ? 0 : kLowest;
+        for (; v < span_ends[span]; ++v) {
+          total = rule == SpanSimilarity::kSum ? total + dots[v] : std::max(total, dots[v]);
+        }
+        scores[b] = std::max(scores[b], total);
       }
-      scores[b] = std::max(scores[b], total);
     }
   }
 }

@@ -45,9 +45,11 @@ class SpanIndex {
     std::vector<int32_t> block_ends;  ///< per block: spans up to its end
 
     int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
-    void raise(const float* dots, SpanSimilarity rule, float* scores) const;
+    void add(std::span<const float> common, float* dots) const;
+    void raise(const float* dots, int64_t queries, SpanSimilarity rule, float* scores) const;
   };
   Group& open_group();
+  std::vector<float> common_products(std::span<const float> queries) const;
   void score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                  float* scores) const;
   void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,

@@ -112,16 +112,17 @@ TEST(SpanIndex, IsSavedAndRestored) {
             (std::vector<float>{5, -3, 4}));
 }
 
-/// 90 blocks of two vectors of 64; those of block b lean to +-b around what all have in common.
+/// Element i of block b's two vectors of 64: what all have in common, and up to b more.
+float four_bit_element(size_t b, size_t i) {
+  return (i % 64 == 7 ? 500.0f : 3.0f) + static_cast<float>((i + b) % 3) - 1 +
+         (i % 64 == b % 64 ? static_cast<float>(b) : 0.0f);
+}
+
 SpanIndex four_bit_blocks() {
   SpanIndex index;
-  for (int b = 0; b < 90; ++b) {
+  for (size_t b = 0; b < 90; ++b) {
     std::vector<float> vectors;
-    for (int i = 0; i < 128; ++i) {
-      const float common = i % 64 == 7 ? 500.0f : 3.0f;
-      vectors.push_back(common + static_cast<float>((i + b) % 3 - 1) +
-                        (i % 64 == b % 64 ? static_cast<float>(b) : 0.0f));
-    }
+    for (size_t i = 0; i < 128; ++i) vectors.push_back(four_bit_element(b, i));
     index.add_span(vectors, 64, DType::Q4_0);
     index.end_block();
   }
@@ -149,8 +150,7 @@ TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
       for (size_t b = 0; b < got.size(); ++b) {
         float largest = -1e30f, sum = 0;
         for (size_t i = at; i < 128; i += 64) {
-          const float x = (at == 7 ? 500.0f : 3.0f) + static_cast<float>((i + b) % 3) - 1 +
-                          (at == b % 64 ? static_cast<float>(b) : 0.0f);
+          const float x = four_bit_element(b, i);
           largest = std::max(largest, x);
           sum += x;
         }
