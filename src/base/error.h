@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/assert.h"
+
 namespace longhaul {
 
 /// Something the user can put right: a file, a key, a flag, a value. `what()` is one line that
@@ -29,10 +31,4 @@ void warn(fmt::format_string<Args...> format, Args&&... args) {
   warn_line(fmt::format(format, std::forward<Args>(args)...));
 }
 
-[[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
-
 }  // namespace longhaul
-
-/// A mistake of ours if it fails. Stays on in release builds: keep it out of inner loops.
-#define LH_ASSERT(condition) \
-  ((condition) ? void(0) : ::longhaul::assertion_failed(#condition, __FILE__, __LINE__))

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/array.h"
 #include "base/dtype.h"
 #include "ops/rope.h"
 
@@ -38,13 +39,17 @@ struct KeySegment {
   PagedRows rows;
   int64_t begin = 0;               ///< first row of the stretch (unused with `index`)
   int64_t count = 0;               ///< keys
-  const int32_t* index = nullptr;  ///< row numbers [count], ascending; null: begin, begin + 1, ...
+  View<const int32_t> index;       ///< row numbers [count], ascending; empty: begin, begin + 1, ...
   int64_t position = 0;            ///< key i stands at position + i, ...
   bool indexed_positions = false;  ///< ... or at position + index[i]
   bool rotate = false;             ///< keys are stored raw: rotate them at their positions
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
   int query = 0;  ///< which of the call's query forms multiplies these keys
+  /// One number each, where an operation has counted (RowList::count); resolve_counts() puts them
+  /// into `count` and `position`.
+  View<const int32_t> live;    ///< keys of `index` that count, no more than `count`
+  View<const int32_t> behind;  ///< keys behind this stretch that move it back: position less these
 
   /// Causal, within the layer's own window where it has one (ModelShape::own_window; 0: none).
   void see_within(int64_t own_window) {
@@ -68,22 +73,29 @@ enum class AttendCompute : uint8_t {
 };  ///< kBest: bf16 products where the CPU has them
 
 struct AttendCall {
-  std::span<const float* const> queries;  ///< forms of the queries, each [rows, heads, head_dim]
+  Queue* queue = &host_queue();
+  std::span<const View<const float>>
+      queries;  ///< forms of the queries, each [rows, heads, head_dim]
   int heads = 0;
   int head_dim = 0;
   float scale = 0;
   const Rotations* rotations = nullptr;  ///< for segments with `rotate`: must cover their positions
   AttendCompute compute = AttendCompute::kBest;
-  float* out = nullptr;  ///< [rows, heads, head_dim]
-  float* lse = nullptr;  ///< [rows, heads] log of the softmax denominator, natural; may be null
+  View<float> out;  ///< [rows, heads, head_dim]
+  View<float> lse;  ///< [rows, heads] log of the softmax denominator, natural; may be empty
   /// [rows, heads]: the same of an attention that has run, for what reads its softmax map again
   /// (ops/column_sums.h, line_sums.h, tile_map.h).
-  const float* known_lse = nullptr;
+  View<const float> known_lse;
 };
 
 /// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets
 /// zeros and lse = -infinity. Accumulates in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
+
+/// What only operations have counted so far becomes part of the segments, where that is known on
+/// the host: `count` is what `live` holds, `position` is less what `behind` holds, and both are
+/// empty.
+void resolve_counts(Queue& queue, std::span<KeySegment> segments);
 
 /// (row, head, key) triples that the tasks make visible: the work as methods are compared by it.
 int64_t visible_pairs(std::span<const AttendTask> tasks);

@@ -18,6 +18,6 @@ inline int64_t block_count(int64_t keys, int64_t block) { return (keys + block -
 /// denominators (natural log). `block` divides 128. `call.out` is not used. Rows that see no key
 /// have masses of zero and lse = -infinity. The result does not depend on the number of threads.
 void block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
-                std::span<float* const> masses);
+                std::span<const View<float>> masses);
 
 }  // namespace longhaul

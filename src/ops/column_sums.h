@@ -15,9 +15,9 @@ namespace longhaul {
 
 /// Where the sums of one task go. Keys count through the task's segments laid end to end.
 struct ColumnTarget {
-  float* sums = nullptr;     ///< [keys], or [head_count, keys] with `per_head`
-  float* squares = nullptr;  ///< as sums; may be null
-  bool per_head = false;     ///< a list for every query head instead of one for the task's heads
+  View<float> sums;       ///< [keys], or [head_count, keys] with `per_head`
+  View<float> squares;    ///< as sums; may be empty
+  bool per_head = false;  ///< a list for every query head instead of one for the task's heads
 };
 
 /// Adds to targets[i] the columns of tasks[i]. `call.known_lse` [rows, heads] is read: what

@@ -13,8 +13,8 @@
 namespace longhaul {
 
 struct LineSums {
-  float* columns = nullptr;    ///< [head_count, keys]
-  float* diagonals = nullptr;  ///< [head_count, keys]: offset 0 is a row's own key
+  View<float> columns;    ///< [head_count, keys]
+  View<float> diagonals;  ///< [head_count, keys]: offset 0 is a row's own key
 };
 
 /// Writes sums[i] for tasks[i]: rows against one causal stretch of keys, the last of which is the

@@ -11,18 +11,18 @@ namespace longhaul {
 
 /// out [blocks, head_dim]: means of stored keys [0, count) by blocks of `block`, the last of which
 /// may be shorter.
-void mean_keys(const PagedRows& rows, int64_t count, int block, float* out);
+void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
 
 /// Query head `head` of rows [begin, end) of q [rows, heads, head_dim], averaged into out
 /// [head_dim].
-void mean_query(const float* q, int heads, int head_dim, int head, int64_t begin, int64_t end,
-                float* out);
+void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
+                int64_t end, View<float> out);
 
 /// scores[b] = scale * query . means[b] for b in [0, blocks).
-void mean_scores(const float* query, const float* means, int64_t blocks, int head_dim, float scale,
-                 float* scores);
+void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
+                 int head_dim, float scale, View<float> scores);
 
 /// Softmax in place.
-void softmax_of(std::span<float> scores);
+void softmax_of(Queue& queue, View<float> scores);
 
 }  // namespace longhaul

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/array.h"
+
 namespace longhaul {
 
 /// Frequencies after the model's own scaling (linear, llama3, yarn, ...).
@@ -43,11 +45,11 @@ class RotationBuffer {
 
 /// Rotates x [rows, heads, head_dim] into y (may be x). Row r stands at position + r; elements past
 /// rotary_dim are copied. Positions must be covered by `rotations`.
-void apply_rope(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
-                int heads, int head_dim, float* y);
+void apply_rope(Queue& queue, const Rotations& rotations, int64_t position, View<const float> x,
+                int64_t rows, int heads, int head_dim, View<float> y);
 
 /// All rows at one position (InfLLM's and LM-Infinite's constant query angle).
-void apply_rope_constant(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
-                         int heads, int head_dim, float* y);
+void apply_rope_constant(Queue& queue, const Rotations& rotations, int64_t position,
+                         View<const float> x, int64_t rows, int heads, int head_dim, View<float> y);
 
 }  // namespace longhaul

@@ -21,7 +21,7 @@ struct MapTile {
   int row_begin = 0, row_count = 0;
   int64_t row_position = 0;
   std::span<const KeySegment> keys;
-  float* map = nullptr;  ///< [row_count, stride], stride >= keys
+  View<float> map;  ///< [row_count, stride], stride >= keys
   int64_t stride = 0;
 };
 

@@ -30,14 +30,15 @@ struct TopKeysTask {
 };
 
 struct TopKeysCall {
-  const float* queries = nullptr;  ///< [rows, heads, head_dim]
+  Queue* queue = &host_queue();
+  View<const float> queries;  ///< [rows, heads, head_dim]
   int heads = 0;
   int head_dim = 0;
   int k = 1;  ///< 1 .. kMostTopKeys
   TopRule rule = TopRule::kExact;
   AttendCompute compute = AttendCompute::kBest;
-  int32_t* keys = nullptr;  ///< [rows, heads, k] 0 .. count - 1, best first; -1 past the last one
-  float* scores = nullptr;  ///< [rows, heads, k] of them; may be null
+  View<int32_t> keys;  ///< [rows, heads, k] 0 .. count - 1, best first; -1 past the last one
+  View<float> scores;  ///< [rows, heads, k] of them; may be empty
 };
 
 /// Of equal scores the lower key wins. Tasks must not overlap in (row, head). Up to 8 rows times

@@ -1,0 +1,14 @@
+#pragma once
+// Filling and adding up numbers wherever they are.
+
+#include "base/array.h"
+
+namespace longhaul {
+
+void fill(Queue& queue, View<float> x, float value);
+
+/// out[i] = sum over lists l of x[l * n + i], for i in [0, n), n = out.size(); in the order of the
+/// lists.
+void sum_lists(Queue& queue, View<const float> x, View<float> out);
+
+}  // namespace longhaul

@@ -1,0 +1,34 @@
+#pragma once
+// The vote of many rows on few keys, and what a chosen key brings along (ReAttention,
+// arXiv:2407.15176).
+
+#include "ops/row_list.h"
+
+namespace longhaul {
+
+/// Memory of a vote, reused from call to call.
+struct VoteCount {
+  Array<int32_t> rows;      ///< chosen
+  Array<int32_t> count;     ///< [1]
+  Array<int32_t> counters;  ///< [numbers], zero between calls
+  Array<int32_t> scratch;
+};
+
+/// The k most frequent of `votes` (numbers from 0 to numbers - 1; negative ones do not count),
+/// ascending, each once; of equal counts the lower number wins. Fewer than k where fewer were voted
+/// for: RowList::count says how many.
+RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
+                   VoteCount& memory);
+
+/// Memory of expanded spans.
+struct SpanRows {
+  Array<int32_t> rows;
+  Array<int32_t> count;  ///< [1]
+};
+
+/// The rows from span / 2 before each of `chosen` to span - span / 2 - 1 after it, as far as they
+/// are in [0, end), ascending and once each, plus `first`.
+RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
+                     SpanRows& memory);
+
+}  // namespace longhaul
