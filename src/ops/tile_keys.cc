@@ -38,7 +38,7 @@ void add_list(const RowTile& tile, const TileKeys& keys, const PagedRows& rows,
   if (!keys.before().empty()) {
     KeySegment list;
     list.rows = rows;
-    list.index = keys.before().data();
+    list.index = keys.before();
     list.count = static_cast<int64_t>(keys.before().size());
     list.visible = Visibility::kAll;
     segments.push_back(list);
