@@ -6,43 +6,51 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include "attention/key_vectors.h"
+#include "ops/key_vectors.h"
+#include "ops/matvec.h"
+#include "ops/select_rows.h"
 
 namespace longhaul {
 
-class ByteReader;
-class ByteWriter;
+/// Memory of a look-up, reused from call to call.
+struct BlockSearch {
+  Array<float> scores;          ///< per block
+  Array<float> dots;            ///< of vectors and some heads' queries
+  Array<std::byte> candidates;  ///< vectors of the blocks that come first in the copy
+  Array<int32_t> blocks;        ///< the result
+  RowSelection first, best;
+  ActivationRows query;
+};
 
 class BlockIndex {
  public:
   BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim);
 
   /// Adds a block: [heads, vectors, head_dim], kept as `type` (KeyVectors), always the same.
-  void append(std::span<const float> block, DType type);
+  void append(Queue& queue, View<const float> block, DType type);
   int64_t blocks() const { return vectors_.elements() / width(); }
   /// Whether blocks of the type may be added.
   bool takes(DType type) const { return vectors_.takes(type); }
 
   /// The k blocks (all, when there are fewer) of highest score, ascending; of equal scores the
-  /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim]
-  std::vector<int32_t> top(std::span<const float> query, int64_t k) const;
+  /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim].
+  /// The result lives in `memory`.
+  RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory) const;
 
   size_t bytes() const { return vectors_.bytes() + copy_.bytes(); }
   /// The same of `blocks` blocks.
   size_t bytes_for(int64_t blocks, DType type) const;
 
-  void save(ByteWriter& out) const;
-  void restore(ByteReader& in);  ///< throws UserError when the file makes no sense
+  void archive(Archive& archive);  ///< throws UserError when the file makes no sense
 
  private:
   int64_t width() const { return heads_ * count_ * head_dim_; }  ///< elements of a block
   int64_t columns() const { return count_ == 1 ? width() : head_dim_; }
-  void copy_block(int64_t block);
+  void copy_block(Queue& queue, int64_t block);
   TensorView rows(const std::byte* data, DType type, int64_t blocks) const;
-  std::vector<float> scores(const TensorView& rows, std::span<const float> query) const;
+  View<const float> scores(Queue& queue, const TensorView& rows, View<const float> query,
+                           BlockSearch& memory) const;
 
   int64_t heads_, count_, head_dim_;
   KeyVectors vectors_;  ///< [blocks, heads, count, head_dim]

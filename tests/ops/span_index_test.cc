@@ -1,25 +1,44 @@
-#include "attention/span_index.h"
+#include "ops/span_index.h"
 
 #include <gtest/gtest.h>
 
-#include "base/byte_stream.h"
 #include "format/temp_folder.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_of;
 using testing_support::TempFolder;
+using testing_support::view_of;
+
+void add_span(SpanIndex& index, const std::vector<float>& vectors, int64_t width, DType type) {
+  index.add_span(host_queue(), view_of(vectors), width, type);
+}
+
+std::vector<float> scores_of(const SpanIndex& index, const std::vector<float>& queries,
+                             int64_t width, SpanSimilarity rule) {
+  VectorList list;
+  list.clear(width);
+  for (size_t at = 0; at < queries.size(); at += static_cast<size_t>(width)) {
+    const std::span<float> to = host(list.add());
+    std::copy_n(queries.begin() + static_cast<std::ptrdiff_t>(at), width, to.begin());
+  }
+  std::vector<float> scores(static_cast<size_t>(index.blocks()), 1e20f);
+  SpanSearch memory;
+  index.scores(host_queue(), list, rule, memory, view_of(scores));
+  return scores;
+}
 
 /// Three blocks: spans {(1,0), (0,2)} and {(3,1)}; {(-1,-1)}; {(0,1), (0,1)}.
 SpanIndex three_blocks() {
   SpanIndex index;
-  index.add_span(std::vector<float>{1, 0, 0, 2}, 2, DType::BF16);
-  index.add_span(std::vector<float>{3, 1}, 2, DType::BF16);
+  add_span(index, {1, 0, 0, 2}, 2, DType::BF16);
+  add_span(index, {3, 1}, 2, DType::BF16);
   index.end_block();
-  index.add_span(std::vector<float>{-1, -1}, 2, DType::BF16);
+  add_span(index, {-1, -1}, 2, DType::BF16);
   index.end_block();
-  index.add_span(std::vector<float>{0, 1, 0, 1}, 2, DType::BF16);
+  add_span(index, {0, 1, 0, 1}, 2, DType::BF16);
   index.end_block();
   return index;
 }
@@ -27,8 +46,8 @@ SpanIndex three_blocks() {
 TEST(SpanIndex, SumsPairsOfASpanAndTakesTheBestSpan) {
   const SpanIndex index = three_blocks();
   const std::vector<float> query{1, 2};
-  EXPECT_EQ(index.scores(query, 2, SpanSimilarity::kSum), (std::vector<float>{5, -3, 4}));
-  EXPECT_EQ(index.scores(query, 2, SpanSimilarity::kMax), (std::vector<float>{5, -3, 2}));
+  EXPECT_EQ(scores_of(index, query, 2, SpanSimilarity::kSum), (std::vector<float>{5, -3, 4}));
+  EXPECT_EQ(scores_of(index, query, 2, SpanSimilarity::kMax), (std::vector<float>{5, -3, 2}));
 }
 
 TEST(SpanIndex, TheBestOfSeveralQueriesCounts) {
@@ -36,16 +55,16 @@ TEST(SpanIndex, TheBestOfSeveralQueriesCounts) {
   std::vector<float> queries;
   for (int i = 0; i < 19; ++i) queries.insert(queries.end(), {0, 0});
   queries.insert(queries.end(), {-5, 0});
-  EXPECT_EQ(index.scores(queries, 2, SpanSimilarity::kSum), (std::vector<float>{0, 5, 0}));
+  EXPECT_EQ(scores_of(index, queries, 2, SpanSimilarity::kSum), (std::vector<float>{0, 5, 0}));
 }
 
 TEST(SpanIndex, WithOneVectorEachAScoreIsTheLargestProduct) {
   SpanIndex index;
-  for (const float x : {2.0f, -7.0f}) index.add_span(std::vector<float>{x}, 1, DType::BF16);
+  for (const float x : {2.0f, -7.0f}) add_span(index, {x}, 1, DType::BF16);
   index.end_block();
   const std::vector<float> query{-1};
-  EXPECT_EQ(index.scores(query, 1, SpanSimilarity::kSum), (std::vector<float>{7}));
-  EXPECT_EQ(index.scores(query, 1, SpanSimilarity::kMax), (std::vector<float>{7}));
+  EXPECT_EQ(scores_of(index, query, 1, SpanSimilarity::kSum), (std::vector<float>{7}));
+  EXPECT_EQ(scores_of(index, query, 1, SpanSimilarity::kMax), (std::vector<float>{7}));
 }
 
 class SpanIndexTypes : public testing::TestWithParam<DType> {};
@@ -63,7 +82,7 @@ TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
     for (int s = 0; s <= b % 3; ++s) {
       auto& vectors = spans.emplace_back();
       for (int i = 0; i < (1 + (b + s) % 4) * 3; ++i) vectors.push_back(next() - 32);
-      index.add_span(vectors, kWidth, GetParam());
+      add_span(index, vectors, kWidth, GetParam());
     }
     index.end_block();
   }
@@ -71,7 +90,7 @@ TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
     std::vector<float> queries;
     for (int i = 0; i < count * 3; ++i) queries.push_back(next() - 32);
     for (const SpanSimilarity rule : {SpanSimilarity::kSum, SpanSimilarity::kMax}) {
-      const std::vector<float> got = index.scores(queries, kWidth, rule);
+      const std::vector<float> got = scores_of(index, queries, kWidth, rule);
       for (size_t b = 0; b < blocks.size(); ++b) {
         float best = -1e30f;
         for (size_t q = 0; q < queries.size(); q += 3) {
@@ -100,15 +119,19 @@ TEST(SpanIndex, IsSavedAndRestored) {
     put(out);
     out.finish();
   };
-  write([](ByteWriter& out) { three_blocks().save(out); });
+  write([](ByteWriter& out) {
+    Archive archive(out);
+    three_blocks().archive(archive, 2);
+  });
   SpanIndex index;
   {
     ByteReader in(folder.path() / "i");
-    index.restore(in, 2);
+    Archive archive(in);
+    index.archive(archive, 2);
   }
   EXPECT_EQ(index.blocks(), 3);
   EXPECT_EQ(index.vectors(), 6);
-  EXPECT_EQ(index.scores(std::vector<float>{1, 2}, 2, SpanSimilarity::kSum),
+  EXPECT_EQ(scores_of(index, std::vector<float>{1, 2}, 2, SpanSimilarity::kSum),
             (std::vector<float>{5, -3, 4}));
 }
 
@@ -123,7 +146,7 @@ SpanIndex four_bit_blocks() {
   for (size_t b = 0; b < 90; ++b) {
     std::vector<float> vectors;
     for (size_t i = 0; i < 128; ++i) vectors.push_back(four_bit_element(b, i));
-    index.add_span(vectors, 64, DType::Q4_0);
+    add_span(index, vectors, 64, DType::Q4_0);
     index.end_block();
   }
   return index;
@@ -145,8 +168,8 @@ TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
         const std::vector<float> one = unit_query(at);
         all.insert(all.end(), one.begin(), one.end());
       }
-      const std::vector<float> got = index.scores(all, 64, SpanSimilarity::kMax);
-      const std::vector<float> sums = index.scores(all, 64, SpanSimilarity::kSum);
+      const std::vector<float> got = scores_of(index, all, 64, SpanSimilarity::kMax);
+      const std::vector<float> sums = scores_of(index, all, 64, SpanSimilarity::kSum);
       for (size_t b = 0; b < got.size(); ++b) {
         float largest = -1e30f, sum = 0;
         for (size_t i = at; i < 128; i += 64) {
@@ -166,18 +189,20 @@ TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
 
 TEST(SpanIndex, InFourBitsIsSavedAndRestored) {
   const TempFolder folder;
-  const SpanIndex index = four_bit_blocks();
+  SpanIndex index = four_bit_blocks();
   ByteWriter out(folder.path() / "i");
-  index.save(out);
+  Archive writing(out);
+  index.archive(writing, 64);
   out.finish();
   ByteReader in(folder.path() / "i");
+  Archive reading(in);
   SpanIndex restored;
-  restored.restore(in, 64);
+  restored.archive(reading, 64);
   EXPECT_TRUE(restored.takes(DType::Q4_0));
   EXPECT_FALSE(restored.takes(DType::BF16));
   const std::vector<float> query = unit_query(20);
-  EXPECT_EQ(restored.scores(query, 64, SpanSimilarity::kMax),
-            index.scores(query, 64, SpanSimilarity::kMax));
+  EXPECT_EQ(scores_of(restored, query, 64, SpanSimilarity::kMax),
+            scores_of(index, query, 64, SpanSimilarity::kMax));
 }
 
 struct SavedIndex {
@@ -199,8 +224,9 @@ SpanIndex restored(const SavedIndex& saved) {
   out.array(std::span<const int32_t>(saved.block_ends));
   out.finish();
   ByteReader in(folder.path() / "i");
+  Archive archive(in);
   SpanIndex index;
-  index.restore(in, 2);
+  index.archive(archive, 2);
   return index;
 }
 

@@ -1,4 +1,4 @@
-#include "attention/block_index.h"
+#include "ops/block_index.h"
 
 #include <gtest/gtest.h>
 
@@ -6,16 +6,17 @@
 #include <limits>
 #include <random>
 
-#include "attention/eviction_oracle.h"
-#include "base/byte_stream.h"
 #include "base/float_types.h"
 #include "format/temp_folder.h"
+#include "ops/best_by_definition.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_of;
 using testing_support::TempFolder;
+using testing_support::view_of;
 
 struct Shape {
   int64_t heads, vectors, head_dim;
@@ -32,9 +33,8 @@ std::vector<float> random_floats(int64_t count, uint32_t seed) {
 
 BlockIndex index_of(const Shape& shape, const std::vector<float>& vectors, DType type) {
   BlockIndex index(shape.heads, shape.vectors, shape.head_dim);
-  const auto width = static_cast<size_t>(shape.width());
-  for (size_t at = 0; at < vectors.size(); at += width) {
-    index.append({vectors.data() + at, width}, type);
+  for (int64_t at = 0; at < std::ssize(vectors); at += shape.width()) {
+    index.append(host_queue(), view_of(vectors).part(at, shape.width()), type);
   }
   return index;
 }
@@ -68,7 +68,8 @@ std::vector<int64_t> best_of(const Shape& shape, const std::vector<float>& vecto
 }
 
 std::vector<int64_t> top(const BlockIndex& index, const std::vector<float>& query, int64_t k) {
-  const std::vector<int32_t> blocks = index.top(query, k);
+  BlockSearch memory;
+  const auto blocks = host_rows(index.top(host_queue(), view_of(query), k, memory));
   return {blocks.begin(), blocks.end()};
 }
 
@@ -125,11 +126,11 @@ TEST(BlockIndex, OfEqualScoresTheLowerBlockAndAllOfAFew) {
   const Shape shape{1, 1, 32};
   const BlockIndex index = index_of(shape, std::vector<float>(9 * 32, 1.0f), DType::BF16);
   const std::vector<float> query(32, 0.3f);
-  EXPECT_EQ(index.top(query, 3), (std::vector<int32_t>{0, 1, 2}));
-  EXPECT_EQ(index.top(query, 9), (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(index.top(query, 100).size(), 9u);
-  EXPECT_TRUE(index.top(query, 0).empty());
-  EXPECT_TRUE(BlockIndex(1, 1, 32).top(query, 4).empty());
+  EXPECT_EQ(top(index, query, 3), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(top(index, query, 9), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(top(index, query, 100).size(), 9u);
+  EXPECT_TRUE(top(index, query, 0).empty());
+  EXPECT_TRUE(top(BlockIndex(1, 1, 32), query, 4).empty());
 }
 
 TEST(BlockIndex, WhatIsNoNumberComesLast) {
@@ -141,32 +142,35 @@ TEST(BlockIndex, WhatIsNoNumberComesLast) {
     vectors[5 * 32 + 3] = damage;
     vectors[7 * 32] = damage;
     const BlockIndex index = index_of(shape, vectors, DType::F32);
-    EXPECT_EQ(index.top(std::vector<float>(32, 1.0f), 3), (std::vector<int32_t>{3, 4, 6}));
+    EXPECT_EQ(top(index, std::vector<float>(32, 1.0f), 3), (std::vector<int64_t>{3, 4, 6}));
   }
 }
 
 TEST(BlockIndex, FindsTheSameWhenRestored) {
   const Shape shape{2, 2, 32};
   const std::vector<float> vectors = random_floats(50 * shape.width(), 1);
-  const BlockIndex index = index_of(shape, vectors, DType::BF16);
+  BlockIndex index = index_of(shape, vectors, DType::BF16);
   const TempFolder folder;
   ByteWriter out(folder.path() / "i");
-  index.save(out);
+  Archive writing(out);
+  index.archive(writing);
   out.finish();
   ByteReader in(folder.path() / "i");
+  Archive reading(in);
   BlockIndex restored(shape.heads, shape.vectors, shape.head_dim);
-  restored.restore(in);
+  restored.archive(reading);
   EXPECT_EQ(restored.blocks(), 50);
   EXPECT_FALSE(restored.takes(DType::F32));
-  restored.append({vectors.data(), static_cast<size_t>(shape.width())}, DType::BF16);
+  restored.append(host_queue(), view_of(vectors).part(0, shape.width()), DType::BF16);
   for (uint32_t seed = 3; seed < 13; ++seed) {
     const std::vector<float> query = random_floats(64, seed);
-    EXPECT_EQ(restored.top(query, 4), index.top(query, 4));
+    EXPECT_EQ(top(restored, query, 4), top(index, query, 4));
   }
 
   ByteReader other(folder.path() / "i");
+  Archive again(other);
   BlockIndex wider(3, 1, 64);
-  EXPECT_NE(error_of([&] { wider.restore(other); }).find("parts of blocks"), std::string::npos);
+  EXPECT_NE(error_of([&] { wider.archive(again); }).find("parts of blocks"), std::string::npos);
 }
 
 TEST(BlockIndex, TellsItsBytes) {

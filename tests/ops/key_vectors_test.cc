@@ -1,4 +1,4 @@
-#include "attention/key_vectors.h"
+#include "ops/key_vectors.h"
 
 #include <gtest/gtest.h>
 
@@ -6,15 +6,16 @@
 #include <cstring>
 #include <limits>
 
-#include "base/byte_stream.h"
 #include "base/float_types.h"
 #include "format/temp_folder.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_of;
 using testing_support::TempFolder;
+using testing_support::view_of;
 
 const std::vector<float> kElements{1.5f, -2, 0.15625f, 1e-3f};  // the last one is rounded in bf16
 
@@ -35,15 +36,17 @@ TEST(KeyVectors, AreF32ForF32KeysAndBf16ForOthers) {
 TEST(KeyVectors, KeepRowsInTheirOrderAndAreRestored) {
   for (const DType type : {DType::F32, DType::BF16}) {
     KeyVectors vectors;
-    vectors.append({kElements.data(), 2}, type);
-    vectors.append({kElements.data() + 2, 2}, type);
+    vectors.append(host_queue(), view_of(kElements).part(0, 2), type);
+    vectors.append(host_queue(), view_of(kElements).from(2), type);
     const TempFolder folder;
     ByteWriter out(folder.path() / "v");
-    vectors.save(out);
+    Archive writing(out);
+    vectors.archive(writing);
     out.finish();
     ByteReader in(folder.path() / "v");
+    Archive reading(in);
     KeyVectors restored;
-    restored.restore(in);
+    restored.archive(reading);
     for (const KeyVectors* each : {&vectors, &restored}) {
       EXPECT_EQ(each->type(), type);
       EXPECT_EQ(each->elements(), 4);
@@ -61,7 +64,7 @@ TEST(KeyVectors, InFourBitsHoldNumbersOnly) {
   std::vector<float> elements(64, 1.0f);
   elements[3] = std::numeric_limits<float>::quiet_NaN();
   elements[40] = std::numeric_limits<float>::infinity();
-  vectors.append(elements, DType::Q4_0);
+  vectors.append(host_queue(), view_of(elements), DType::Q4_0);
   EXPECT_EQ(vectors.elements(), 64);
   EXPECT_EQ(vectors.bytes(), 36u);
   const TensorView rows = vectors.rows(32);
@@ -80,8 +83,9 @@ TEST(KeyVectors, RefuseOtherTypesAndPartsOfElements) {
     out.array(std::span<const uint8_t>(std::vector<uint8_t>(bytes)));
     out.finish();
     ByteReader in(folder.path() / "v");
+    Archive archive(in);
     KeyVectors vectors;
-    return error_of([&] { vectors.restore(in); });
+    return error_of([&] { vectors.archive(archive); });
   };
   EXPECT_NE(refused(DType::Q8_0, 34).find("damaged"), std::string::npos);
   EXPECT_NE(refused(static_cast<DType>(200), 4).find("damaged"), std::string::npos);

@@ -1,11 +1,10 @@
-#include "attention/key_vectors.h"
+#include "ops/key_vectors.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
-#include "base/byte_stream.h"
-#include "base/error.h"
 #include "ops/convert.h"
 
 namespace longhaul {
@@ -23,18 +22,18 @@ void append_q4_0(std::span<const float> elements, std::byte* to) {
 
 }  // namespace
 
-void KeyVectors::append(std::span<const float> elements, DType type) {
-  LH_ASSERT(known(type) && takes(type));
+void KeyVectors::append(Queue& queue, View<const float> elements, DType type) {
+  LH_ASSERT(queue.on_host() && known(type) && takes(type));
   type_ = type;
   const size_t at = bytes_.size();
-  bytes_.resize(at + bytes_of(type, static_cast<int64_t>(elements.size())));
+  const std::span<const float> from = host(elements);
+  bytes_.resize(at + bytes_of(type, elements.size()));
   if (type == DType::F32) {
-    std::memcpy(bytes_.data() + at, elements.data(), elements.size_bytes());
+    std::memcpy(bytes_.data() + at, from.data(), from.size_bytes());
   } else if (type == DType::Q4_0) {
-    append_q4_0(elements, reinterpret_cast<std::byte*>(bytes_.data() + at));
+    append_q4_0(from, reinterpret_cast<std::byte*>(bytes_.data() + at));
   } else {
-    f32_to_bf16(elements.data(), static_cast<int64_t>(elements.size()),
-                reinterpret_cast<bf16_t*>(bytes_.data() + at));
+    f32_to_bf16(from.data(), elements.size(), reinterpret_cast<bf16_t*>(bytes_.data() + at));
   }
 }
 
@@ -43,14 +42,14 @@ int64_t KeyVectors::elements() const {
   return static_cast<int64_t>(bytes_.size() / bytes_of(type_, block)) * block;
 }
 
-void KeyVectors::read(int64_t first, std::span<float> out) const {
-  const auto count = static_cast<int64_t>(out.size());
-  LH_ASSERT(first + count <= elements() && type_ != DType::Q4_0);
+void KeyVectors::read(Queue& queue, int64_t first, View<float> out) const {
+  LH_ASSERT(queue.on_host() && first + out.size() <= elements() && type_ != DType::Q4_0);
   const uint8_t* from = bytes_.data() + bytes_of(type_, first);
+  const std::span<float> to = host(out);
   if (type_ == DType::F32) {
-    std::memcpy(out.data(), from, out.size_bytes());
+    std::memcpy(to.data(), from, to.size_bytes());
   } else {
-    bf16_to_f32(reinterpret_cast<const bf16_t*>(from), count, out.data());
+    bf16_to_f32(reinterpret_cast<const bf16_t*>(from), out.size(), to.data());
   }
 }
 
@@ -64,18 +63,15 @@ TensorView KeyVectors::rows(int64_t width) const {
   return view;
 }
 
-void KeyVectors::save(ByteWriter& out) const {
-  out.number(static_cast<uint8_t>(type_));
-  out.array(std::span<const uint8_t>(bytes_));
-}
-
-void KeyVectors::restore(ByteReader& in) {
-  type_ = static_cast<DType>(in.number<uint8_t>());
-  const std::vector<uint8_t> bytes = in.array<uint8_t>();
+void KeyVectors::archive(Archive& archive) {
+  auto type = static_cast<uint8_t>(type_);
+  archive.number(type);
+  if (!archive.loading()) return archive.out().array(std::span<const uint8_t>(bytes_));
+  type_ = static_cast<DType>(type);
+  const std::vector<uint8_t> bytes = archive.in().array<uint8_t>();
   bytes_.assign(bytes.begin(), bytes.end());
-  if (!known(type_) || bytes_.size() % bytes_of(type_, traits(type_).block_size) != 0) {
-    user_error("{}: damaged: an index of another type", in.path().string());
-  }
+  archive.expect(known(type_) && bytes_.size() % bytes_of(type_, traits(type_).block_size) == 0,
+                 "an index of another type");
 }
 
 }  // namespace longhaul

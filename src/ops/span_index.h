@@ -3,23 +3,32 @@
 // (Ltri-LLM, arXiv:2412.04757, 3.3 and 3.4).
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "attention/key_vectors.h"
+#include "ops/key_vectors.h"
+#include "ops/linear.h"
+#include "ops/span_vectors.h"
 
 namespace longhaul {
 
-class ByteReader;
-class ByteWriter;
-
 enum class SpanSimilarity : uint8_t { kSum, kMax };
+
+/// Memory of a look-up, reused from call to call.
+struct SpanSearch {
+  Array<float> dots;          ///< of an index's vectors and the queries
+  std::vector<float> common;  ///< of the queries and what all vectors have in common
+  std::vector<MatvecJob> jobs;
+  ActivationRows few;
+  LinearInput many;
+};
 
 class SpanIndex {
  public:
-  /// A block is added span by span; vectors are [count, width], kept as `type` (KeyVectors; Q4_0
-  /// rounds scores, and its width is a multiple of 32). Width and type never change.
-  void add_span(std::span<const float> vectors, int64_t width, DType type);
+  /// Adds a block: of each of its spans the vectors, span after span, kept as `type` (KeyVectors;
+  /// Q4_0 rounds scores, and its width is a multiple of 32). Width and type never change.
+  void add_block(Queue& queue, const SpanTokens& spans, const VectorList& vectors, DType type);
+  /// The same span by span; vectors are [count, width].
+  void add_span(Queue& queue, View<const float> vectors, int64_t width, DType type);
   void end_block();
 
   int64_t blocks() const { return blocks_; }
@@ -28,14 +37,13 @@ class SpanIndex {
   /// Whether vectors of the type may be added.
   bool takes(DType type) const;
 
-  /// Score of every block: the largest over its spans and over the queries ([count, width]) of the
-  /// sum, or the largest, of <query, vector> over the span's vectors.
-  std::vector<float> scores(std::span<const float> queries, int64_t width,
-                            SpanSimilarity rule) const;
+  /// scores [blocks()]: of every block the largest over its spans and over the queries of the sum,
+  /// or the largest, of <query, vector> over the span's vectors.
+  void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
+              View<float> scores) const;
 
-  void save(ByteWriter& out) const;
   /// Throws UserError when the file makes no sense.
-  void restore(ByteReader& in, int64_t width);
+  void archive(Archive& archive, int64_t width);
 
  private:
   /// Blocks whose products with all queries stay in the caches until their scores are known.
@@ -47,13 +55,15 @@ class SpanIndex {
     int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
     void add(std::span<const float> common, float* dots) const;
     void raise(const float* dots, int64_t queries, SpanSimilarity rule, float* scores) const;
+    void archive(Archive& archive);
+    bool makes_sense(int64_t width, bool last) const;
   };
   Group& open_group();
-  std::vector<float> common_products(std::span<const float> queries) const;
+  void find_common_products(std::span<const float> queries, SpanSearch& memory) const;
   void score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                 float* scores) const;
+                 SpanSearch& memory, float* scores) const;
   void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                  float* scores) const;
+                  SpanSearch& memory, float* scores) const;
 
   int64_t blocks_ = 0;
   /// Of Q4_0: the first vector, which all are kept less of. What keys have in common would take

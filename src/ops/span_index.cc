@@ -1,14 +1,10 @@
-#include "attention/span_index.h"
+#include "ops/span_index.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "base/byte_stream.h"
-#include "base/error.h"
 #include "base/parallel.h"
-#include "ops/linear.h"
-#include "ops/matvec.h"
 
 namespace longhaul {
 namespace {
@@ -40,18 +36,28 @@ SpanIndex::Group& SpanIndex::open_group() {
   return groups_.back();
 }
 
-void SpanIndex::add_span(std::span<const float> vectors, int64_t width, DType type) {
-  Group& group = open_group();
-  const int64_t count = static_cast<int64_t>(vectors.size()) / width;
-  if (type == DType::Q4_0) {
-    if (common_.empty()) common_.assign(vectors.begin(), vectors.begin() + width);
-    std::vector<float> rest(vectors.begin(), vectors.end());
-    for (size_t i = 0; i < rest.size(); ++i) rest[i] -= common_[i % common_.size()];
-    group.vectors.append(rest, type);
-  } else {
-    group.vectors.append(vectors, type);
+void SpanIndex::add_block(Queue& queue, const SpanTokens& spans, const VectorList& vectors,
+                          DType type) {
+  int32_t begin = 0;
+  for (const int32_t end : spans.span_ends) {
+    add_span(queue, vectors.part(begin, end - begin), vectors.width(), type);
+    begin = end;
   }
-  group.span_ends.push_back(static_cast<int32_t>(group.count() + count));
+  end_block();
+}
+
+void SpanIndex::add_span(Queue& queue, View<const float> vectors, int64_t width, DType type) {
+  Group& group = open_group();
+  if (type == DType::Q4_0) {
+    const std::span<const float> whole = host(vectors);
+    if (common_.empty()) common_.assign(whole.begin(), whole.begin() + width);
+    std::vector<float> rest(whole.begin(), whole.end());
+    for (size_t i = 0; i < rest.size(); ++i) rest[i] -= common_[i % common_.size()];
+    group.vectors.append(queue, View<const float>(rest), type);
+  } else {
+    group.vectors.append(queue, vectors, type);
+  }
+  group.span_ends.push_back(static_cast<int32_t>(group.count() + vectors.size() / width));
 }
 
 void SpanIndex::end_block() {
@@ -77,76 +83,70 @@ bool SpanIndex::takes(DType type) const {
                      [type](const Group& group) { return group.vectors.takes(type); });
 }
 
-std::vector<float> SpanIndex::scores(std::span<const float> queries, int64_t width,
-                                     SpanSimilarity rule) const {
-  std::vector<float> scores(static_cast<size_t>(blocks_), kLowest);
-  const int64_t count = static_cast<int64_t>(queries.size()) / width;
-  LH_ASSERT(count > 0);
-  if (count <= kMatvecMaxRows) {
-    score_few(queries, count, rule, scores.data());
+void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                       SpanSearch& memory, View<float> scores) const {
+  LH_ASSERT(queue.on_host() && queries.count() > 0 && scores.size() == blocks_);
+  const std::span<float> to = host(scores);
+  std::fill(to.begin(), to.end(), kLowest);
+  const std::span<const float> from = host(queries.view());
+  if (queries.count() <= kMatvecMaxRows) {
+    score_few(from, queries.count(), rule, memory, to.data());
   } else {
-    score_many(queries, count, rule, scores.data());
+    score_many(from, queries.count(), rule, memory, to.data());
   }
-  return scores;
 }
 
 /// What each query's products with vectors less `common_` lack; empty where nothing was taken away.
-std::vector<float> SpanIndex::common_products(std::span<const float> queries) const {
-  std::vector<float> products;
+void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch& memory) const {
+  memory.common.clear();
   for (size_t at = 0; !common_.empty() && at < queries.size(); at += common_.size()) {
-    products.push_back(std::inner_product(common_.begin(), common_.end(),
-                                          queries.begin() + static_cast<int64_t>(at), 0.0f));
+    memory.common.push_back(std::inner_product(common_.begin(), common_.end(),
+                                               queries.begin() + static_cast<int64_t>(at), 0.0f));
   }
-  return products;
 }
 
 /// Decoding: the whole index is read at once, since the start of parallel work for each group would
 /// take as long as the group.
 void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                          float* scores) const {
+                          SpanSearch& memory, float* scores) const {
   const int64_t width = std::ssize(queries) / count;
-  const std::vector<float> common = common_products(queries);
-  ActivationRows rows;
-  rows.assign(queries.data(), count, width);
-  Buffer<float> dots;
-  dots.resize(static_cast<size_t>(count * vectors()));
-  std::vector<MatvecJob> jobs;
-  float* next = dots.data();
+  find_common_products(queries, memory);
+  memory.few.assign(queries.data(), count, width);
+  float* next = host(memory.dots.resize(host_queue(), count * vectors())).data();
+  memory.jobs.clear();
   for (const Group& group : groups_) {
-    jobs.push_back({group.vectors.rows(width), next});
+    memory.jobs.push_back({group.vectors.rows(width), next});
     next += count * group.count();
   }
-  matvec(jobs, rows);
+  matvec(memory.jobs, memory.few);
   parallel_for(std::ssize(groups_), [&](int64_t g, int) {
     const Group& group = groups_[static_cast<size_t>(g)];
-    float* own = jobs[static_cast<size_t>(g)].y;
-    group.add(common, own);
+    float* own = memory.jobs[static_cast<size_t>(g)].y;
+    group.add(memory.common, own);
     if (rule == SpanSimilarity::kMax) keep_best_query(own, count, group.count(), 0, group.count());
     group.raise(own, count, rule, scores + g * static_cast<int64_t>(kGroupBlocks));
   });
 }
 
 void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
-                           float* scores) const {
+                           SpanSearch& memory, float* scores) const {
   constexpr int64_t kGrain = 1024;
-  const std::vector<float> common = common_products(queries);
-  LinearInput rows;
+  find_common_products(queries, memory);
+  LinearInput& rows = memory.many;
   rows.assign(queries.data(), count, std::ssize(queries) / count);
-  Buffer<float> dots;
   for (const Group& group : groups_) {
     const int64_t n = group.count();
     LinearJob job;
     job.weight = group.vectors.rows(rows.cols());
-    dots.resize(static_cast<size_t>(count * n));
-    job.y = dots.data();
+    job.y = host(memory.dots.resize(host_queue(), count * n)).data();
     linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
-    group.add(common, dots.data());
+    group.add(memory.common, job.y);
     if (rule == SpanSimilarity::kMax) {
       parallel_ranges(n, kGrain, [&](int64_t begin, int64_t end) {
-        keep_best_query(dots.data(), count, n, begin, end);
+        keep_best_query(job.y, count, n, begin, end);
       });
     }
-    group.raise(dots.data(), count, rule, scores);
+    group.raise(job.y, count, rule, scores);
     scores += group.block_ends.size();
   }
 }
@@ -178,38 +178,38 @@ void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity 
   }
 }
 
-void SpanIndex::save(ByteWriter& out) const {
-  out.array(std::span<const float>(common_));
-  out.number<uint64_t>(groups_.size());
-  for (const Group& group : groups_) {
-    group.vectors.save(out);
-    out.array(std::span<const int32_t>(group.span_ends));
-    out.array(std::span<const int32_t>(group.block_ends));
-  }
+void SpanIndex::Group::archive(Archive& archive) {
+  vectors.archive(archive);
+  archive.array(span_ends);
+  archive.array(block_ends);
 }
 
-void SpanIndex::restore(ByteReader& in, int64_t width) {
-  const auto damaged = [&] {
-    user_error("{}: damaged: the index of blocks contradicts itself", in.path().string());
-  };
+bool SpanIndex::Group::makes_sense(int64_t width, bool last) const {
+  const size_t blocks = block_ends.size();
+  const int64_t elements = vectors.elements();
+  return elements % width == 0 && blocks > 0 && blocks <= kGroupBlocks &&
+         (last || blocks == kGroupBlocks) &&
+         ascends_to(span_ends, static_cast<size_t>(elements / width)) &&
+         ascends_to(block_ends, span_ends.size());
+}
+
+void SpanIndex::archive(Archive& archive, int64_t width) {
+  constexpr std::string_view kDamage = "the index of blocks contradicts itself";
+  archive.array(common_);
+  archive.expect(common_.empty() || std::ssize(common_) == width, kDamage);
+  uint64_t count = groups_.size();
+  archive.number(count);
+  if (!archive.loading()) {
+    for (Group& group : groups_) group.archive(archive);
+    return;
+  }
   groups_.clear();
   blocks_ = 0;
-  common_ = in.array<float>();
-  if (!common_.empty() && std::ssize(common_) != width) damaged();
-  for (uint64_t left = in.number<uint64_t>(); left > 0; --left) {
+  for (; count > 0; --count) {  // not resized to `count`, which a damaged file makes as large
     Group group;
-    group.vectors.restore(in);
-    group.span_ends = in.array<int32_t>();
-    group.block_ends = in.array<int32_t>();
-    const size_t blocks = group.block_ends.size();
-    const int64_t elements = group.vectors.elements();
-    if (elements % width != 0 || blocks == 0 || blocks > kGroupBlocks ||
-        (left > 1 && blocks != kGroupBlocks) ||
-        !ascends_to(group.span_ends, static_cast<size_t>(elements / width)) ||
-        !ascends_to(group.block_ends, group.span_ends.size())) {
-      damaged();
-    }
-    blocks_ += static_cast<int64_t>(blocks);
+    group.archive(archive);
+    archive.expect(group.makes_sense(width, count == 1), kDamage);
+    blocks_ += std::ssize(group.block_ends);
     groups_.push_back(std::move(group));
   }
 }
