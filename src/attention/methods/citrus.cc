@@ -65,7 +65,7 @@ class Citrus final : public Method {
     // A list holds what the last cut left of it, k and a chunk, and the next chunk or the
     // instruction.
     plan.see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + longest_instruction()};
-    plan.watch = kAll;
+    plan.watch = kNoBound;
     plan.reads_instruction = true;
     plan.streams = individual() ? 2 : 1;
     return plan;

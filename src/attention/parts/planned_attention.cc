@@ -44,7 +44,7 @@ KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
 
 /// Rows of the step, from the first on, that see sinks and a window; those after them see all.
 int windowed_rows(const LayerStep& step, const See& see) {
-  if (see.window == kAll) return 0;
+  if (see.window == kNoBound) return 0;
   if (see.last == 0 && see.place == KeyPlace::kList) return step.rows;
   if (step.own_window() > 0) return 0;  // stays as it is
   if (see.last == 0) return step.rows;
@@ -87,7 +87,7 @@ void place_queries(LayerStep& step) {
     return;
   }
   const int64_t before = step.store->length(step.layer, 0) - step.rows;
-  const bool windowed = see.window != kAll;
+  const bool windowed = see.window != kNoBound;
   at.position = windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
   at.rotations = &step.workspace->in_list.up_to(step.rope(), at.position + step.rows);
   at.queries =
