@@ -1,11 +1,65 @@
 #pragma once
-// Every attention method by name. Adding a method is one source file and one line in registry.cc.
+// Every attention method by name: how it introduces itself, its options, how it is made, and the
+// settings by which all test suites try it. A new method is a source file in attention/methods/,
+// its line in registry.cc and its page in docs/methods.
 
+#include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
-#include "attention/method_info.h"
+#include "attention/method.h"
+#include "attention/options.h"
 
 namespace longhaul {
+
+/// Settings under which a method forgets, chooses or counts within a few dozen tokens.
+struct SmallSetting {
+  std::string_view options;  ///< "capacity=24,window=8"; empty: the defaults
+  /// Farthest position that a row is shown in passes of 64 rows, however long the text is.
+  int64_t reach = kAll;
+  bool lists_differ = false;  ///< lists of a layer may have lengths of their own
+};
+
+/// A struct of options on the heap, and the list that describes it.
+struct OptionSet {
+  std::shared_ptr<void> options;
+  OptionList list;
+};
+
+struct MethodInfo {
+  std::string_view name;
+  std::string_view summary;  ///< one line: what it keeps
+  std::string_view when;     ///< one line: when it helps
+  std::string_view keeps;    ///< one sentence: what stays or is seen, what is gone for good
+  std::string_view harms;    ///< one sentence: what is answered worse with it
+  std::string_view paper;
+  /// Options under which it sees and keeps everything of 700 tokens, so that it equals dense.
+  std::vector<std::string_view> covers;
+  std::vector<SmallSetting> small;
+
+  OptionSet (*describe)() = nullptr;  ///< a new set, at its defaults
+  std::unique_ptr<Method> (*make)(const OptionSet& set, const ModelShape& shape) = nullptr;
+};
+
+/// A method whose class M has a struct M::Options and is made from one and the model's shape.
+template <class M>
+MethodInfo method_info(MethodInfo info) {
+  using Options = typename M::Options;
+  info.describe = [] {
+    const auto options = std::make_shared<Options>();
+    OptionSet set{options, {}};
+    options->declare(set.list);
+    return set;
+  };
+  info.make = [](const OptionSet& set, const ModelShape& shape) -> std::unique_ptr<Method> {
+    return std::make_unique<M>(*static_cast<const Options*>(set.options.get()), shape);
+  };
+  return info;
+}
+
+/// Refuses a budget that has no room for the rows that always stay: UserError.
+void expect_room(std::string_view method, int64_t capacity, int64_t sink, int64_t recent);
 
 /// All methods of this build, in the order in which they are listed.
 std::span<const MethodInfo> attention_methods();

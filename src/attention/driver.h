@@ -1,0 +1,120 @@
+#pragma once
+// What the engine runs: a method, and everything that follows from its plan. The engine asks for
+// passes, has layers attended and passes followed up; forecasts, what can be taken back and what a
+// session file must hold are derived.
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "attention/method.h"
+#include "attention/parts/observed_rows.h"
+#include "ops/select_rows.h"
+
+namespace longhaul {
+
+/// When a method decides what stays of a prompt. Where the end of the prompt, which is the
+/// question, has a say in it, the text cannot be read before the question is known.
+enum class PromptChoice : uint8_t {
+  kWhileReading,   ///< by what has been read so far; or everything stays
+  kByInstruction,  ///< it is read by the instruction at its end, and not without one
+  kByLastRow,      ///< while it is read, and once more by its last row
+  kAtEnd,          ///< once all of it has been read; until then it is read as dense attention does
+};
+
+class AttentionDriver {
+ public:
+  AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape);
+  ~AttentionDriver();
+
+  /// How the store is laid out. Throws UserError when rows cannot be kept as `type` (`--kv-type`).
+  KvLayout layout(const ModelShape& shape, DType type) const;
+
+  /// Before a prompt: the passes that read it. May refuse it with UserError (names the option).
+  std::vector<Pass> prepare(const PromptFacts& prompt);
+  /// Fills step.out; appends the step's keys.
+  void attend(LayerStep& step);
+  /// After each pass and generated token, all layers done: what leaves the stores.
+  void retain(std::span<KvStore> streams, const Pass& pass);
+
+  /// How many KV stores it works with while it reads a prompt. Stream 0 is the session's: it is
+  /// what decoding reads, what is saved and what stays. The others begin every prompt as copies of
+  /// it and go when the prompt ends or is cancelled.
+  int streams() const { return first().streams; }
+  /// How many of a fresh prompt's first tokens it reads exactly as dense attention does, keeping
+  /// all of them and learning nothing from them. At most prompt.tokens - 1.
+  int64_t dense_prefix(const PromptFacts& prompt) const;
+  PromptChoice prompt_choice() const;
+  /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
+  int preferred_chunk() const;
+  /// Whether rows leave for good.
+  bool forgets() const;
+
+  /// Most bytes that all streams and the index hold while prompts make the context grow to `tokens`
+  /// in passes of at most `chunk` rows.
+  size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
+  /// Bytes of the context's keys that it holds beside the stores; figures of KV memory count them.
+  size_t index_bytes() const;
+  /// Most bytes that it holds beside stores and index while such prompts are read.
+  size_t working_bytes(int64_t tokens, int chunk) const;
+  /// True when every generated token stays until the next prompt is read, beside what
+  /// most_kv_bytes() bounds. Otherwise it bounds a context that ends with a reply as well.
+  bool keeps_replies() const;
+
+  /// True when rows [0, n) of the store can be used again for another continuation after
+  /// truncate(n): nothing was forgotten and nothing depends on what came later. Asked between two
+  /// layers as well: a pass that is cancelled there is taken back so.
+  bool can_rewind() const { return first().rewinds && !changed_; }
+  /// How far back rows see, in positions as the model is shown them, while the context grows to
+  /// `tokens` tokens in passes of at most `chunk` rows: beyond the trained length answers are
+  /// wrong.
+  int64_t reach(int64_t tokens, int chunk) const;
+
+  /// State beyond the stores, for session files, which may be hostile: check_restored() compares it
+  /// with the store that came with it, of a context of `tokens` tokens. Both throw UserError; the
+  /// second without the file's name.
+  void save(ByteWriter& out) const;
+  void restore(ByteReader& in);
+  void check_restored(const KvStore& store, int64_t tokens) const;
+
+ private:
+  const Plan& plan(int layer, int list) const;
+  const Plan& first() const;
+  void ask_plans(int64_t tokens);
+  void ask_plans(int layer, int64_t tokens);
+  bool cuts(int layer) const;
+  int largest_tile() const;
+  void begin_strides(const PromptFacts& prompt, const Keep& keep);
+  bool observes(const LayerStep& step) const;
+  bool due(const Pass& pass) const;
+  void drop_middles(KvStore& store, int layer) const;
+  void cut(KvStore& store, int layer);
+  void cut_by_own_rule(const Cut& cut);
+  void judge(Cut& cut);
+  void keep_best(const Cut& cut);
+  int64_t most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
+  void archive(Archive& archive);
+  void check_layer(const KvStore& store, int layer, int64_t tokens) const;
+
+  ModelShape shape_;
+  std::unique_ptr<Method> method_;
+  std::vector<std::vector<Plan>> plans_;  ///< per layer, of its KV heads
+  bool changed_ = false;                  ///< rows have left, or were chosen from
+  int64_t tokens_ = 0;                    ///< of the context
+  int64_t prompt_end_ = 0;                ///< position behind the last prompt
+  // Cuts by strides.
+  int64_t lead_ = 0;    ///< first tokens of the prompt, before its strides
+  int64_t target_ = 0;  ///< rows of a list after a cut (Keep::whole_strides)
+  int64_t held_ = 0;    ///< rows of a list now
+
+  // Memory of a cut.
+  Queue queue_;
+  ObservedRows observed_;
+  Array<float> scores_, layer_scores_, paid_;  ///< of all lists of a layer, one after the other
+  std::vector<View<float>> score_views_, paid_targets_;
+  std::vector<View<const float>> paid_views_;
+  std::vector<RowSelection> selections_;
+  std::vector<RowList> kept_;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,144 @@
+#pragma once
+// One layer of one pass over a prompt, or of one generated token, as a method sees it.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attention/model_shape.h"
+#include "attention/plan.h"
+#include "base/array.h"
+#include "kv/kv_store.h"
+#include "ops/column_sums.h"
+
+namespace longhaul {
+
+/// A prompt before it is read.
+struct PromptFacts {
+  int64_t begin = 0;        ///< tokens that the context holds already
+  int64_t tokens = 0;       ///< new ones
+  int64_t instruction = 0;  ///< how many of them, at the end, are the instruction; 0: not known
+  int chunk = 0;            ///< cap on the rows of a pass
+};
+
+/// What the rows of a pass are.
+enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
+
+/// One forward pass over `count` of the prompt's new tokens. The passes that keep what they read
+/// cover the new tokens once, in order; the last pass is one of them and yields the logits of the
+/// next token. A pass that discards reads tokens ahead of their turn or once more: its rows go into
+/// a copy of its stream, which is thrown away before the pass is followed up. Such passes in a row
+/// that read on where the one before ended share the copy.
+struct Pass {
+  int64_t begin = 0;  ///< 0 is the first new token, which stands at position PromptFacts::begin
+  int64_t count = 0;
+  int stream = 0;  ///< which of the session's KV stores it reads and writes
+  bool discard = false;
+  Phase phase = Phase::kPrompt;
+  bool last = false;  ///< the prompt ends with it
+
+  int64_t end() const { return begin + count; }
+};
+
+/// What attention over a layer's lists was computed from: an observation reads it again.
+struct Attended {
+  View<const float> queries;             ///< [rows, heads, head_dim], as they were rotated
+  const Rotations* rotations = nullptr;  ///< of keys that are rotated when they are read
+  int64_t position = 0;                  ///< of row 0
+};
+
+/// Queries and keys are raw (not rotated).
+class LayerStep {
+ public:
+  Queue* queue = &host_queue();
+  int layer = 0;
+  int kv_heads = 0;
+  int64_t begin = 0;  ///< absolute position of row 0
+  int rows = 0;
+  View<const float> q;              ///< [rows, heads, head_dim]
+  View<const float> k, v;           ///< [rows, kv_heads, head_dim]
+  View<float> out;                  ///< [rows, heads, head_dim]
+  View<float> lse;                  ///< [rows, heads], filled by attend() where there is one
+  std::span<const int32_t> tokens;  ///< ids of the rows; empty where nobody knows them
+  const ModelShape* shape = nullptr;
+  Pass pass;
+  int64_t prompt_end = 0;       ///< position behind the last token of the prompt
+  KvStore* store = nullptr;     ///< the pass's stream, or the copy of it that will be thrown away
+  std::span<KvStore> streams;   ///< all of them
+  std::span<const Plan> plans;  ///< per KV head of the layer
+  /// KV heads that attend; empty: all. The others are attended by another part of the method.
+  std::span<const uint8_t> only;
+  AttendCompute compute = AttendCompute::kBest;
+  bool chose = false;  ///< set where rows were shown a choice in which later ones had a say
+
+  bool decoding() const { return pass.phase == Phase::kDecode; }
+  int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
+  int64_t own_window() const { return shape->own_window(layer); }
+  bool attends(int kv_head) const {
+    return only.empty() || only[static_cast<size_t>(kv_head)] != 0;
+  }
+
+  /// The model's frequencies, stretched as the layer's plan says.
+  const RopeTable& rope() const;
+  /// q and k rotated at their absolute positions, [rows, heads or kv_heads, head_dim]. Computed
+  /// once a layer, on demand.
+  View<const float> rotated_q();
+  View<const float> rotated_k();
+  /// x [rows, heads, head_dim] rotated into `into`: row r at position + r, or all rows at one
+  /// position. For methods whose positions are not the absolute ones.
+  View<const float> rotated(View<const float> x, int heads, const Rotations& rotations,
+                            int64_t position, Array<float>& into) const;
+  View<const float> rotated_constant(View<const float> x, int heads, const Rotations& rotations,
+                                     int64_t position, Array<float>& into) const;
+
+  /// All rows of a list (after the append), row i at position i, causal and within the model's own
+  /// sliding window. For lists that forget nothing: row i is token i.
+  KeySegment all_keys(int list) const;
+
+  /// lse in the workspace, for what reads the attention again. Before attend().
+  void keep_lse();
+
+  /// What the step's attention, or a look at its scores, is called with: `queries` are forms of
+  /// [rows, heads, head_dim]; outputs are for the caller to name.
+  AttendCall call(std::span<const View<const float>> queries,
+                  const Rotations* rotations = nullptr) const;
+
+  /// Attention of all rows: `segments` holds `per_list` segments for each list, to which query
+  /// heads are dealt in contiguous groups. Row 0 stands at `position` for visibility; without it,
+  /// at `begin`. Counts that are not known yet are filled in (resolve_counts).
+  void attend(std::span<const View<const float>> queries, std::span<KeySegment> segments,
+              int per_list, const Rotations* rotations = nullptr,
+              std::optional<int64_t> position = {});
+  /// Attention by tasks of the method's own making.
+  void attend(std::span<const View<const float>> queries, std::span<const AttendTask> tasks,
+              const Rotations* rotations = nullptr);
+
+  /// Memory shared by the layers of a pass, and what is measured; owned by the decoder.
+  struct Workspace {
+    RopeTable stretched;       ///< frequencies of a plan that stretches them, ...
+    RopeTable unstretched;     ///< ... the model's that they come from, ...
+    double stretch = 1;        ///< ... and how
+    RotationBuffer rotations;  ///< of the pass's rows
+    RotationBuffer in_list;    ///< of positions in a list
+    Array<float> rotated_q, rotated_k, list_q, lse;
+    Attended attended;  ///< by the plan (attention/parts/planned_attention.h)
+    std::vector<KeySegment> segments;
+    std::vector<AttendTask> tasks;
+    std::vector<ColumnTarget> targets, observed_targets;
+    Array<float> unused;      ///< results that nobody asked for
+    int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far
+    int64_t dense_pairs = 0;  ///< what dense attention would have computed (causal_pairs.h)
+    double seconds = 0;       ///< spent in attend()
+    /// Sees the tasks of every attend() before they run (analyses, tests).
+    std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
+  };
+  Workspace* workspace = nullptr;
+
+ private:
+  View<const float> rotated(View<const float> x, int heads, Array<float>& into);
+  bool has_rotated_q_ = false, has_rotated_k_ = false;
+  bool counted_ = false;  ///< dense_pairs holds this step
+};
+
+}  // namespace longhaul
