@@ -106,7 +106,7 @@ class Citrus final : public Method {
     const Pass& pass = step.pass;
     const bool document = pass.phase == Phase::kPrompt;
     if (individual() && document) {
-      step.streams[0].append(step.layer, step.rows, step.k, step.v, step.kv_heads);
+      step.streams[0].append(step.layer, step.rows, step.k, step.v);
     }
     if (step.own_window() > 0) return;
     const int64_t held = step.store->length(step.layer, 0), before = held - step.rows;

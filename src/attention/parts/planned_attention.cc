@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "kv/rope_append.h"
 #include "ops/fill.h"
 
 namespace longhaul {
@@ -113,9 +114,12 @@ void add_tasks(const LayerStep& step, int list, int windowed) {
 
 void append_keys(LayerStep& step) {
   const See& see = see_of(step, 0);
-  const bool rotated = see.place == KeyPlace::kText;
-  step.store->append(step.layer, step.rows, rotated ? step.rotated_k() : step.k, step.v,
-                     step.kv_heads);
+  if (see.place != KeyPlace::kText) {
+    return step.store->append(step.layer, step.rows, step.k, step.v);
+  }
+  const Rotations& rotations = step.workspace->rotations.fill(step.rope(), step.begin, step.rows);
+  rope_append(*step.queue, rotations, step.begin, {step.rows, step.kv_heads, step.k, step.v},
+              *step.store, step.layer, step.workspace->rotated_k);
 }
 
 void attend_by_plan(LayerStep& step) {
