@@ -21,20 +21,14 @@ int64_t key_count(const AttendTask& task) {
 }
 
 void check(const AttendCall& call, std::span<const AttendTask> tasks) {
-  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024 && !call.queries.empty());
+  LH_ASSERT(call.head_dim <= 1024);
   for (const AttendTask& task : tasks) {
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
-    for (const KeySegment& s : task.segments) {
-      LH_ASSERT(s.rows.head_dim == call.head_dim && s.query >= 0 &&
-                static_cast<size_t>(s.query) < call.queries.size());
-      LH_ASSERT(s.rows.page_rows > 0 && (s.rows.page_rows & (s.rows.page_rows - 1)) == 0);
-      LH_ASSERT(s.rows.type != DType::Q8_0 || call.head_dim % 32 == 0);
-      LH_ASSERT(!s.rotate || call.rotations != nullptr);
-    }
+    for (const KeySegment& s : task.segments) check_segment(call, s);
   }
 }
 
-AttendUnit unit_of(const AttendCall& call, const AttendTask& task) {
+AttendUnit unit_of(const HostCall& call, const AttendTask& task) {
   AttendUnit unit{};
   unit.call = &call;
   unit.segments = task.segments.data();
@@ -55,14 +49,22 @@ struct Merge {
   size_t parts;
 };
 
-/// The plan of one call: row tiles for tasks with many rows, key ranges for tasks with few.
+/// The plan of one call: row tiles for tasks with many rows, key ranges for tasks with few. Its
+/// memory is reused from call to call.
 struct Plan {
   std::vector<AttendUnit> tiles;
   std::vector<AttendUnit> few;
   std::vector<Merge> merges;
+  Buffer<float> partials;
+
+  void clear() {
+    tiles.clear();
+    few.clear();
+    merges.clear();
+  }
 };
 
-void add_tiles(const AttendCall& call, const AttendTask& task, int64_t all_rows, Plan& plan) {
+void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, Plan& plan) {
   // Rows per unit: enough to amortise the packing of keys, few enough to keep every thread busy.
   const int64_t share = all_rows / (4 * thread_count());
   const int64_t flat = std::clamp<int64_t>(share, 64, kUnitRows);
@@ -81,7 +83,7 @@ void add_tiles(const AttendCall& call, const AttendTask& task, int64_t all_rows,
   }
 }
 
-void add_few(const AttendCall& call, const AttendTask& task, int64_t all_keys, Plan& plan) {
+void add_few(const HostCall& call, const AttendTask& task, int64_t all_keys, Plan& plan) {
   constexpr int64_t kLeastKeys = 256;
   for (int h = 0; h < task.head_count; h += kFewRows) {
     AttendUnit unit = unit_of(call, task);
@@ -104,7 +106,8 @@ bool has_few_rows(const AttendTask& task) {
   return task.row_count == 1 || task.row_count * task.head_count <= kFewRows;
 }
 
-Plan make_plan(const AttendCall& call, std::span<const AttendTask> tasks) {
+void make_plan(const HostCall& call, std::span<const AttendTask> tasks, Plan& plan) {
+  plan.clear();
   int64_t rows = 0, keys = 0;
   for (const AttendTask& task : tasks) {
     if (has_few_rows(task)) {
@@ -113,7 +116,6 @@ Plan make_plan(const AttendCall& call, std::span<const AttendTask> tasks) {
       rows += static_cast<int64_t>(task.row_count) * task.head_count;
     }
   }
-  Plan plan;
   for (const AttendTask& task : tasks) {
     if (task.row_count == 0 || task.head_count == 0) continue;
     if (has_few_rows(task)) {
@@ -125,10 +127,9 @@ Plan make_plan(const AttendCall& call, std::span<const AttendTask> tasks) {
   // The longest first (causal: the last rows), so that no thread is left with one at the end.
   std::stable_sort(plan.tiles.begin(), plan.tiles.end(),
                    [](const auto& a, const auto& b) { return a.row_position > b.row_position; });
-  return plan;
 }
 
-void merge_parts(const AttendCall& call, const Merge& merge, const std::vector<AttendUnit>& few) {
+void merge_parts(const HostCall& call, const Merge& merge, const std::vector<AttendUnit>& few) {
   const int dim = call.head_dim;
   for (int m = 0; m < merge.unit.row_count * merge.unit.head_count; ++m) {
     float top = -std::numeric_limits<float>::infinity();
@@ -153,12 +154,12 @@ void merge_parts(const AttendCall& call, const Merge& merge, const std::vector<A
   }
 }
 
-void assign_partials(const AttendCall& call, Plan& plan, Buffer<float>& storage) {
+void assign_partials(const HostCall& call, Plan& plan) {
   const size_t per_part = static_cast<size_t>(kFewRows) * static_cast<size_t>(call.head_dim + 2);
   size_t parts = 0;
   for (const Merge& merge : plan.merges) parts += merge.parts;
-  storage.resize(parts * per_part);
-  float* at = storage.data();
+  plan.partials.resize(parts * per_part);
+  float* at = plan.partials.data();
   for (const Merge& merge : plan.merges) {
     for (size_t p = 0; p < merge.parts; ++p, at += per_part) {
       AttendUnit& unit = plan.few[merge.first_part + p];
@@ -171,12 +172,14 @@ void assign_partials(const AttendCall& call, Plan& plan, Buffer<float>& storage)
 
 }  // namespace
 
-void attend(const AttendCall& call, std::span<const AttendTask> tasks) {
-  check(call, tasks);
+void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
+  check(asked, tasks);
+  const HostCall call = host_call(asked, rows_of(tasks), {.out = true, .lse = !asked.lse.empty()});
   const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
-  Plan plan = make_plan(call, tasks);
-  thread_local Buffer<float> partials;
-  assign_partials(call, plan, partials);
+  thread_local Plan plan_of_thread;
+  Plan& plan = plan_of_thread;  // the pool's threads share it
+  make_plan(call, tasks, plan);
+  assign_partials(call, plan);
   const int64_t tiles = static_cast<int64_t>(plan.tiles.size());
   parallel_for(tiles + static_cast<int64_t>(plan.few.size()), [&](int64_t i, int) {
     if (i < tiles) {
@@ -189,6 +192,19 @@ void attend(const AttendCall& call, std::span<const AttendTask> tasks) {
     }
   });
   for (const Merge& merge : plan.merges) merge_parts(call, merge, plan.few);
+}
+
+void resolve_counts(Queue& queue, std::span<KeySegment> segments) {
+  LH_ASSERT(queue.on_host());
+  for (KeySegment& s : segments) {
+    if (!s.live.empty()) {
+      const int64_t live = host(s.live)[0];
+      LH_ASSERT(live >= 0 && live <= s.count);
+      s.count = live;
+    }
+    if (!s.behind.empty()) s.position -= host(s.behind)[0];
+    s.live = s.behind = {};
+  }
 }
 
 int64_t visible_pairs(std::span<const AttendTask> tasks) {

@@ -27,13 +27,10 @@ struct Unscaled {
 void check(const AttendCall& call, const AttendTask& task, int block) {
   LH_ASSERT(block > 0 && kTileKeys % block == 0 && task.segments.size() == 1);
   LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
-  const KeySegment& s = task.segments[0];
-  LH_ASSERT(s.rows.head_dim == call.head_dim && s.query >= 0 &&
-            static_cast<size_t>(s.query) < call.queries.size());
-  LH_ASSERT(!s.rotate || call.rotations != nullptr);
+  check_segment(call, task.segments[0]);
 }
 
-void add_units(const AttendCall& call, const Unscaled& whole, int block,
+void add_units(const HostCall& call, const Unscaled& whole, int block,
                std::vector<BlockMassUnit>& units) {
   const AttendTask& task = *whole.task;
   const int64_t flat = std::clamp<int64_t>(kUnitElements / call.head_dim, kTileRows, kUnitRows);
@@ -81,20 +78,21 @@ float to_shares(float* sums, const float* tops, int64_t blocks, int64_t per_tile
 
 }  // namespace
 
-void block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
-                std::span<float* const> masses) {
+void block_mass(const AttendCall& asked, std::span<const AttendTask> tasks, int block,
+                std::span<const View<float>> masses) {
   constexpr float kNothingSeen = -1e30f;
-  LH_ASSERT(tasks.size() == masses.size() && call.lse != nullptr);
-  LH_ASSERT(call.head_dim > 0 && call.head_dim <= kMostHeadDim);
+  LH_ASSERT(tasks.size() == masses.size() && asked.head_dim <= kMostHeadDim);
+  const HostCall call = host_call(asked, rows_of(tasks), {.lse = true});
   std::vector<std::vector<float>> tops(tasks.size());
   std::vector<Unscaled> wholes;
   std::vector<BlockMassUnit> units;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    check(call, tasks[i], block);
+    check(asked, tasks[i], block);
     const int64_t rows = int64_t{tasks[i].row_count} * tasks[i].head_count;
     const int64_t keys = tasks[i].segments[0].count;
-    Unscaled whole{&tasks[i], masses[i], nullptr, block_count(keys, block),
+    Unscaled whole{&tasks[i], host(masses[i]).data(), nullptr, block_count(keys, block),
                    block_count(keys, kTileKeys)};
+    LH_ASSERT(masses[i].size() >= rows * whole.blocks);
     std::fill_n(whole.sums, rows * whole.blocks, 0.0f);
     tops[i].assign(static_cast<size_t>(rows * whole.tiles), kNothingSeen);
     whole.tops = tops[i].data();

@@ -11,10 +11,7 @@
 namespace longhaul {
 namespace {
 
-ColumnUnit unit_of(const AttendCall& call, const AttendTask& task, const KeySegment& segment) {
-  LH_ASSERT(segment.rows.head_dim == call.head_dim && segment.query >= 0 &&
-            static_cast<size_t>(segment.query) < call.queries.size());
-  LH_ASSERT(!segment.rotate || call.rotations != nullptr);
+ColumnUnit unit_of(const HostCall& call, const AttendTask& task, const KeySegment& segment) {
   ColumnUnit unit{};
   unit.rows.call = &call;
   unit.rows.segments = &segment;
@@ -40,21 +37,24 @@ void add_units(ColumnUnit unit, int64_t keys, std::vector<ColumnUnit>& units) {
   }
 }
 
-void add_task(const AttendCall& call, const AttendTask& task, const ColumnTarget& target,
+void add_task(const HostCall& call, const AttendTask& task, const ColumnTarget& target,
               std::vector<ColumnUnit>& units) {
-  LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
   if (task.row_count == 0 || task.head_count == 0) return;
+  const int lists = target.per_head ? task.head_count : 1;
   int64_t keys = 0;
   for (const KeySegment& segment : task.segments) keys += segment.count;
+  LH_ASSERT(target.sums.size() >= lists * keys);
+  LH_ASSERT(target.squares.empty() || target.squares.size() >= lists * keys);
+  float* const sums = host(target.sums).data();
+  float* const squares = host(target.squares).data();
   int64_t first = 0;
   for (const KeySegment& segment : task.segments) {
     ColumnUnit unit = unit_of(call, task, segment);
-    const int lists = target.per_head ? task.head_count : 1;
     unit.rows.head_count = target.per_head ? 1 : task.head_count;
     for (int i = 0; i < lists; ++i) {
       unit.rows.head_begin = task.head_begin + i;
-      unit.sums = target.sums + i * keys + first;
-      unit.squares = target.squares == nullptr ? nullptr : target.squares + i * keys + first;
+      unit.sums = sums + i * keys + first;
+      unit.squares = squares == nullptr ? nullptr : squares + i * keys + first;
       add_units(unit, segment.count, units);
     }
     first += segment.count;
@@ -63,11 +63,17 @@ void add_task(const AttendCall& call, const AttendTask& task, const ColumnTarget
 
 }  // namespace
 
-void column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+void column_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
                  std::span<const ColumnTarget> targets) {
-  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024 && call.known_lse != nullptr);
-  LH_ASSERT(tasks.size() == targets.size());
-  std::vector<ColumnUnit> units;
+  LH_ASSERT(asked.head_dim <= 1024 && tasks.size() == targets.size());
+  for (const AttendTask& task : tasks) {
+    LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= asked.heads);
+    for (const KeySegment& segment : task.segments) check_segment(asked, segment);
+  }
+  const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
+  thread_local std::vector<ColumnUnit> units_of_thread;
+  std::vector<ColumnUnit>& units = units_of_thread;  // the pool's threads share them
+  units.clear();
   for (size_t i = 0; i < tasks.size(); ++i) add_task(call, tasks[i], targets[i], units);
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());
   parallel_for(static_cast<int64_t>(units.size()), [&](int64_t i, int) {

@@ -11,14 +11,18 @@
 namespace longhaul {
 namespace {
 
-LineUnit unit_of(const AttendCall& call, const AttendTask& task, const LineSums& sums) {
+void check(const AttendCall& call, const AttendTask& task, const LineSums& sums) {
   LH_ASSERT(task.segments.size() == 1);
   LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
   const KeySegment& s = task.segments[0];
-  LH_ASSERT(s.rows.head_dim == call.head_dim && s.index == nullptr && !s.rotate &&
-            s.visible == Visibility::kCausal && s.query >= 0 &&
-            static_cast<size_t>(s.query) < call.queries.size());
+  check_segment(call, s);
+  LH_ASSERT(s.index.empty() && !s.rotate && s.visible == Visibility::kCausal);
   LH_ASSERT(s.position + s.count == task.row_position + task.row_count);
+  LH_ASSERT(sums.columns.size() >= task.head_count * s.count &&
+            sums.diagonals.size() >= task.head_count * s.count);
+}
+
+LineUnit unit_of(const HostCall& call, const AttendTask& task) {
   LineUnit unit{};
   unit.rows.call = &call;
   unit.rows.segments = task.segments.data();
@@ -28,17 +32,15 @@ LineUnit unit_of(const AttendCall& call, const AttendTask& task, const LineSums&
   unit.rows.row_begin = task.row_begin;
   unit.rows.row_count = task.row_count;
   unit.rows.row_position = task.row_position;
-  unit.columns = sums.columns;
-  unit.columns_stride = s.count;
+  unit.columns_stride = task.segments[0].count;
   return unit;
 }
 
 /// Adds the units' pieces of the diagonals, in the order of their keys.
-void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t count,
-                      const LineSums& sums) {
+void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t count, float* sums) {
   const int64_t keys = task.segments[0].count, width = line_width(task.row_count);
   parallel_for(task.head_count, [&](int64_t head, int) {
-    float* diagonals = sums.diagonals + head * keys;
+    float* diagonals = sums + head * keys;
     std::fill_n(diagonals, keys, 0.0f);
     for (size_t u = 0; u < count; ++u) {
       const float* piece = units[u].diagonals + head * width;
@@ -54,23 +56,26 @@ void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t coun
 
 }  // namespace
 
-void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums) {
-  LH_ASSERT(call.head_dim > 0 && call.known_lse != nullptr && tasks.size() == sums.size());
+  LH_ASSERT(tasks.size() == sums.size());
+  for (size_t i = 0; i < tasks.size(); ++i) check(asked, tasks[i], sums[i]);
+  const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
   std::vector<LineUnit> units;
   std::vector<size_t> first;  // unit of each task, then the end
   std::vector<std::vector<float>> diagonals(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
     first.push_back(units.size());
-    LineUnit unit = unit_of(call, tasks[i], sums[i]);
+    LineUnit unit = unit_of(call, tasks[i]);
+    float* const columns = host(sums[i].columns).data();
     const int64_t keys = tasks[i].segments[0].count;
     const int64_t piece = tasks[i].head_count * line_width(tasks[i].row_count);
-    std::fill_n(sums[i].columns, tasks[i].head_count * keys, 0.0f);
+    std::fill_n(columns, tasks[i].head_count * keys, 0.0f);
     diagonals[i].resize(static_cast<size_t>((keys + kColumnKeys - 1) / kColumnKeys * piece));
     for (int64_t key = 0; key < keys; key += kColumnKeys) {
       unit.rows.key_begin = key;
       unit.rows.key_count = std::min<int64_t>(kColumnKeys, keys - key);
-      unit.columns = sums[i].columns + key;
+      unit.columns = columns + key;
       unit.diagonals = diagonals[i].data() + key / kColumnKeys * piece;
       units.push_back(unit);
     }
@@ -81,7 +86,8 @@ void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
     kernels.run(units[static_cast<size_t>(i)], thread_scratch(kernels.scratch_bytes(call)));
   });
   for (size_t i = 0; i < tasks.size(); ++i) {
-    gather_diagonals(tasks[i], units.data() + first[i], first[i + 1] - first[i], sums[i]);
+    gather_diagonals(tasks[i], units.data() + first[i], first[i + 1] - first[i],
+                     host(sums[i].diagonals).data());
   }
 }
 

@@ -9,33 +9,43 @@
 
 namespace longhaul {
 
-void mean_keys(const PagedRows& rows, int64_t count, int block, float* out) {
-  LH_ASSERT(block > 0 && rows.head_dim > 0 && rows.head_dim <= 1024);
+void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out) {
+  LH_ASSERT(queue.on_host() && block > 0 && rows.head_dim > 0 && rows.head_dim <= 1024);
   const MeanKernels& kernels = kMeanKernels_for(current_isa());
   const int64_t blocks = (count + block - 1) / block;
+  LH_ASSERT(out.size() >= blocks * rows.head_dim);
+  float* const means = host(out).data();
   parallel_ranges(blocks, 16, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
-      kernels.keys(rows, b * block, std::min(count, (b + 1) * block), out + b * rows.head_dim);
+      kernels.keys(rows, b * block, std::min(count, (b + 1) * block), means + b * rows.head_dim);
     }
   });
 }
 
-void mean_query(const float* q, int heads, int head_dim, int head, int64_t begin, int64_t end,
-                float* out) {
-  std::fill_n(out, head_dim, 0.0f);
+void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
+                int64_t end, View<float> out) {
+  LH_ASSERT(queue.on_host() && begin >= 0 && begin < end && head >= 0 && head < heads);
+  LH_ASSERT(q.size() >= end * heads * head_dim && out.size() >= head_dim);
+  float* const mean = host(out).data();
+  std::fill_n(mean, head_dim, 0.0f);
   for (int64_t r = begin; r < end; ++r) {
-    const float* row = q + (r * heads + head) * head_dim;
-    for (int t = 0; t < head_dim; ++t) out[t] += row[t];
+    const float* row = host(q).data() + (r * heads + head) * head_dim;
+    for (int t = 0; t < head_dim; ++t) mean[t] += row[t];
   }
-  for (int t = 0; t < head_dim; ++t) out[t] /= static_cast<float>(end - begin);
+  for (int t = 0; t < head_dim; ++t) mean[t] /= static_cast<float>(end - begin);
 }
 
-void mean_scores(const float* query, const float* means, int64_t blocks, int head_dim, float scale,
-                 float* scores) {
-  kMeanKernels_for(current_isa()).scores(query, means, blocks, head_dim, scale, scores);
+void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
+                 int head_dim, float scale, View<float> scores) {
+  LH_ASSERT(queue.on_host() && query.size() >= head_dim);
+  LH_ASSERT(means.size() >= blocks * head_dim && scores.size() >= blocks);
+  kMeanKernels_for(current_isa())
+      .scores(host(query).data(), host(means).data(), blocks, head_dim, scale, host(scores).data());
 }
 
-void softmax_of(std::span<float> scores) {
+void softmax_of(Queue& queue, View<float> of) {
+  LH_ASSERT(queue.on_host());
+  const std::span<float> scores = host(of);
   if (scores.empty()) return;
   const float top = *std::max_element(scores.begin(), scores.end());
   float sum = 0.0f;

@@ -25,6 +25,21 @@ void rotate_row(const Rotations& r, int64_t position, const float* x, int heads,
   }
 }
 
+/// Row r stands at position + r * step.
+void rotate_rows(Queue& queue, const Rotations& rotations, int64_t position, int64_t step,
+                 View<const float> x, int64_t rows, int heads, int head_dim, View<float> y) {
+  LH_ASSERT(queue.on_host());
+  const int64_t width = static_cast<int64_t>(heads) * head_dim;
+  LH_ASSERT(x.size() >= rows * width && y.size() >= rows * width);
+  const float* const from = host(x).data();
+  float* const to = host(y).data();
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      rotate_row(rotations, position + r * step, from + r * width, heads, head_dim, to + r * width);
+    }
+  });
+}
+
 constexpr int64_t kLeastGrowth = 1024;  // positions
 
 bool covers(const Rotations& r, int64_t first, int64_t count) {
@@ -61,26 +76,17 @@ const Rotations& RotationBuffer::up_to(const RopeTable& table, int64_t end) {
   return fill(table, 0, (count + kLeastGrowth - 1) / kLeastGrowth * kLeastGrowth);
 }
 
-void apply_rope(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
-                int heads, int head_dim, float* y) {
+void apply_rope(Queue& queue, const Rotations& rotations, int64_t position, View<const float> x,
+                int64_t rows, int heads, int head_dim, View<float> y) {
   LH_ASSERT(covers(rotations, position, rows));
-  const int64_t width = static_cast<int64_t>(heads) * head_dim;
-  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      rotate_row(rotations, position + r, x + r * width, heads, head_dim, y + r * width);
-    }
-  });
+  rotate_rows(queue, rotations, position, 1, x, rows, heads, head_dim, y);
 }
 
-void apply_rope_constant(const Rotations& rotations, int64_t position, const float* x, int64_t rows,
-                         int heads, int head_dim, float* y) {
+void apply_rope_constant(Queue& queue, const Rotations& rotations, int64_t position,
+                         View<const float> x, int64_t rows, int heads, int head_dim,
+                         View<float> y) {
   LH_ASSERT(covers(rotations, position, 1));
-  const int64_t width = static_cast<int64_t>(heads) * head_dim;
-  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      rotate_row(rotations, position, x + r * width, heads, head_dim, y + r * width);
-    }
-  });
+  rotate_rows(queue, rotations, position, 0, x, rows, heads, head_dim, y);
 }
 
 }  // namespace longhaul

@@ -1,5 +1,7 @@
 #include "ops/tile_map.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/column_kernels.h"
@@ -13,17 +15,23 @@ static_assert(kMostTileKeys <= kColumnKeys);
 void check(const AttendCall& call, const MapTile& tile) {
   LH_ASSERT(!tile.keys.empty() && call.heads % static_cast<int>(tile.keys.size()) == 0);
   for (const KeySegment& keys : tile.keys) {
-    LH_ASSERT(keys.rows.head_dim == call.head_dim && keys.count == tile.keys[0].count);
+    check_segment(call, keys);
+    LH_ASSERT(keys.count == tile.keys[0].count);
     LH_ASSERT(keys.count <= kMostTileKeys && keys.count <= tile.stride);
-    LH_ASSERT(!keys.rotate || call.rotations != nullptr);
   }
+  LH_ASSERT(tile.row_count == 0 ||
+            tile.map.size() >= (tile.row_count - 1) * tile.stride + tile.keys[0].count);
 }
 
 }  // namespace
 
-void tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
-  LH_ASSERT(call.known_lse != nullptr);
-  for (const MapTile& tile : tiles) check(call, tile);
+void tile_maps(const AttendCall& asked, std::span<const MapTile> tiles) {
+  int64_t rows = 0;
+  for (const MapTile& tile : tiles) {
+    check(asked, tile);
+    rows = std::max<int64_t>(rows, tile.row_begin + tile.row_count);
+  }
+  const HostCall call = host_call(asked, rows, {.known_lse = true});
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());
   parallel_for(static_cast<int64_t>(tiles.size()), [&](int64_t i, int) {
     std::byte* const scratch = thread_scratch(kernels.scratch_bytes(call));
@@ -40,7 +48,7 @@ void tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
       unit.rows.row_count = tile.row_count;
       unit.rows.row_position = tile.row_position;
       unit.rows.key_count = tile.keys[k].count;
-      unit.map = tile.map;
+      unit.map = host(tile.map).data();
       unit.map_stride = tile.stride;
       kernels.run(unit, scratch);
     }

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kLeastKeys = 8 * kTopTile;  // of a unit that shares its rows with others
 
 void check(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
-  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024 && call.keys != nullptr);
+  LH_ASSERT(call.queue->on_host() && call.head_dim > 0 && call.head_dim <= 1024);
   LH_ASSERT(call.k >= 1 && call.k <= kMostTopKeys);
   for (const TopKeysTask& task : tasks) {
     const PagedRows& keys = task.keys;
@@ -26,6 +26,11 @@ void check(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
     LH_ASSERT(keys.head_dim == call.head_dim && keys.page_rows > 0 &&
               (keys.page_rows & (keys.page_rows - 1)) == 0);
     LH_ASSERT(keys.type != DType::Q8_0 || call.head_dim % 32 == 0);
+    if (task.row_count == 0) continue;
+    const int64_t vectors = int64_t{task.row_begin + task.row_count} * call.heads;
+    LH_ASSERT(call.queries.size() >= vectors * call.head_dim);
+    LH_ASSERT(call.keys.size() >= vectors * call.k);
+    LH_ASSERT(call.scores.empty() || call.scores.size() >= vectors * call.k);
   }
 }
 
@@ -43,11 +48,19 @@ struct Block {
   int flat_rows() const { return unit.rows.row_count * unit.rows.head_count; }
 };
 
-/// Rows of all tasks, cut so that a unit's rows share its packed (or streamed) keys.
-std::vector<Block> cut_rows(const AttendCall& attend, const TopKeysCall& call,
-                            std::span<const TopKeysTask> tasks,
-                            std::span<const KeySegment> segments) {
+/// What one call needs; its memory is reused from call to call.
+struct Search {
+  std::vector<KeySegment> segments;
   std::vector<Block> blocks;
+  std::vector<TopKeysUnit> units;
+  Buffer<float> scores;
+  Buffer<int32_t> keys;
+};
+
+/// Rows of all tasks, cut so that a unit's rows share its packed (or streamed) keys.
+void cut_rows(const HostCall& attend, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
+              std::span<const KeySegment> segments, std::vector<Block>& blocks) {
+  blocks.clear();
   for (size_t i = 0; i < tasks.size(); ++i) {
     const TopKeysTask& task = tasks[i];
     const bool few = has_few_rows(task);
@@ -72,15 +85,14 @@ std::vector<Block> cut_rows(const AttendCall& attend, const TopKeysCall& call,
       }
     }
   }
-  return blocks;
 }
 
 /// Units of whole tiles of keys, enough of them for every thread.
-std::vector<TopKeysUnit> cut_keys(std::vector<Block>& blocks) {
+void cut_keys(std::vector<Block>& blocks, std::vector<TopKeysUnit>& units) {
   int64_t work = 0;  // rows times keys
   for (const Block& b : blocks) work += (b.few ? 1 : b.flat_rows()) * b.unit.rows.key_count;
   const int64_t threads = thread_count();
-  std::vector<TopKeysUnit> units;
+  units.clear();
   for (Block& b : blocks) {
     const int64_t keys = b.unit.rows.key_count, tiles = (keys + kTopTile - 1) / kTopTile;
     const int64_t share = std::max<int64_t>(1, work / (4 * threads) / (b.few ? 1 : b.flat_rows()));
@@ -94,7 +106,6 @@ std::vector<TopKeysUnit> cut_keys(std::vector<Block>& blocks) {
       units.push_back(unit);
     }
   }
-  return units;
 }
 
 void assign_lists(std::vector<TopKeysUnit>& units, Buffer<float>& scores, Buffer<int32_t>& keys) {
@@ -139,6 +150,8 @@ struct MergedList {
 };
 
 void write_lists(const TopKeysCall& call, const Block& block, std::span<const TopKeysUnit> units) {
+  int32_t* const keys = host(call.keys).data();
+  float* const scores = host(call.scores).data();
   const AttendUnit& rows = block.unit.rows;
   for (int f = 0; f < block.flat_rows(); ++f) {
     MergedList list(call.k);
@@ -147,8 +160,8 @@ void write_lists(const TopKeysCall& call, const Block& block, std::span<const To
     }
     const int64_t row = rows.row_begin + f / rows.head_count;
     const int64_t at = (row * call.heads + rows.head_begin + f % rows.head_count) * call.k;
-    std::copy_n(list.keys, call.k, call.keys + at);
-    if (call.scores != nullptr) std::copy_n(list.scores, call.k, call.scores + at);
+    std::copy_n(list.keys, call.k, keys + at);
+    if (scores != nullptr) std::copy_n(list.scores, call.k, scores + at);
   }
 }
 
@@ -156,29 +169,29 @@ void write_lists(const TopKeysCall& call, const Block& block, std::span<const To
 
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   check(call, tasks);
-  AttendCall attend;
-  const float* queries[] = {call.queries};
-  attend.queries = queries;
+  HostCall attend;
+  attend.queries = {{host(call.queries).data()}, 1};
   attend.heads = call.heads;
   attend.head_dim = call.head_dim;
   attend.scale = 1.0f;
   attend.compute = call.compute;
-  std::vector<KeySegment> segments(tasks.size());
+  thread_local Search search_of_thread;
+  Search& search = search_of_thread;  // the pool's threads share it
+  auto& [segments, blocks, units, scores, keys] = search;
+  segments.assign(tasks.size(), {});
   for (size_t i = 0; i < tasks.size(); ++i) {
     segments[i].rows = tasks[i].keys;
     segments[i].begin = tasks[i].begin;
     segments[i].count = tasks[i].count;
     segments[i].visible = Visibility::kAll;
   }
-  std::vector<Block> blocks = cut_rows(attend, call, tasks, segments);
-  std::vector<TopKeysUnit> units = cut_keys(blocks);
-  thread_local Buffer<float> scores;
-  thread_local Buffer<int32_t> keys;
+  cut_rows(attend, call, tasks, segments, blocks);
+  cut_keys(blocks, units);
   assign_lists(units, scores, keys);
 
   const TopKeysKernels& kernels = kTopKeysKernels_for(current_isa());
   parallel_for(static_cast<int64_t>(units.size()), [&](int64_t i, int) {
-    const TopKeysUnit& unit = units[static_cast<size_t>(i)];
+    const TopKeysUnit& unit = search.units[static_cast<size_t>(i)];
     const int flat = unit.rows.row_count * unit.rows.head_count;
     if (flat <= kFewRows) {
       kernels.few(unit, thread_scratch(kernels.few_scratch_bytes(attend)));

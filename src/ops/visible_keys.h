@@ -10,7 +10,7 @@ namespace longhaul {
 
 /// Number of the stored row that key i of the segment is.
 static inline int64_t row_of(const KeySegment& s, int64_t i) {
-  return s.index != nullptr ? s.index[i] : s.begin + i;
+  return s.index.empty() ? s.begin + i : s.index.address()[i];
 }
 
 /// Number of the segment's keys that stand before `position`.
@@ -22,7 +22,7 @@ static inline int64_t keys_before(const KeySegment& s, int64_t position) {
   int64_t low = 0, high = s.count;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
-    if (s.position + s.index[middle] < position) {
+    if (s.position + s.index.address()[middle] < position) {
       low = middle + 1;
     } else {
       high = middle;

@@ -12,12 +12,14 @@
 #include "base/parallel.h"
 #include "ops/cpu/isa.h"
 #include "ops/paged_head.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::seen_keys;
 using testing_support::SeenKey;
+using testing_support::view_of;
 using Head = testing_support::PagedHead;
 
 struct Result {
@@ -80,7 +82,7 @@ class AttentionTest : public testing::Test {
     std::vector<float> lse(static_cast<size_t>(c.rows * q_heads), NAN);
     for (float& x : q0) x = bf16_to_f32(f32_to_bf16(normal(random)));
     for (float& x : q1) x = bf16_to_f32(f32_to_bf16(normal(random)));
-    const float* forms[] = {q0.data(), q1.data()};
+    const View<const float> forms[] = {view_of(q0), view_of(q1)};
 
     AttendCall call;
     call.queries = forms;
@@ -89,8 +91,8 @@ class AttentionTest : public testing::Test {
     call.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
     call.rotations = &rotations;
     call.compute = compute;
-    call.out = out.data();
-    call.lse = lse.data();
+    call.out = view_of(out);
+    call.lse = view_of(lse);
     std::vector<std::vector<KeySegment>> segments;
     for (const Head& head : heads) segments.push_back(make_segments(head.view(), total));
     std::vector<AttendTask> tasks;
@@ -182,7 +184,7 @@ TEST_F(AttentionTest, SeveralSegmentsShareOneSoftmax) {
                    [](const PagedRows& rows, int64_t total) {
                      KeySegment far;
                      far.rows = rows;
-                     far.index = index.data();
+                     far.index = view_of(index);
                      far.count = static_cast<int64_t>(index.size());
                      far.visible = Visibility::kAll;
                      far.query = 1;
@@ -214,7 +216,7 @@ TEST_F(AttentionTest, RawKeysAreRotatedAtListOrAbsolutePositions) {
                      [&](const PagedRows& rows, int64_t total) {
                        KeySegment s;
                        s.rows = rows;
-                       s.index = index.data();
+                       s.index = view_of(index);
                        s.count = static_cast<int64_t>(index.size());
                        s.rotate = true;
                        s.indexed_positions = absolute;
@@ -234,6 +236,57 @@ TEST_F(AttentionTest, ARowThatSeesNothingIsZero) {
                      s.position = 10;
                      return std::vector<KeySegment>{s};
                    });
+}
+
+TEST(ResolveCounts, PutsWhatOperationsCountedIntoTheSegments) {
+  const std::vector<int32_t> index = {4, 7, 9}, two = {2}, none = {0};
+  KeySegment plain, counted, moved;
+  plain.count = 5;
+  plain.position = 40;
+  counted.index = view_of(index);
+  counted.count = 3;
+  counted.live = view_of(two);
+  counted.position = 10;
+  moved.count = 6;
+  moved.position = 20;
+  moved.behind = view_of(two);
+  std::vector<KeySegment> segments = {plain, counted, moved, counted};
+  segments[3].live = view_of(none);
+  segments[3].behind = view_of(two);
+  resolve_counts(host_queue(), segments);
+  const int64_t counts[] = {5, 2, 6, 0}, positions[] = {40, 10, 18, 8};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(segments[i].count, counts[i]) << i;
+    EXPECT_EQ(segments[i].position, positions[i]) << i;
+    EXPECT_TRUE(segments[i].live.empty() && segments[i].behind.empty()) << i;
+  }
+  EXPECT_FALSE(segments[3].index.empty());  // a list of none, not the stretch from `begin` on
+}
+
+TEST(AttentionFaults, ArraysThatAreTooSmallOrElsewhereStopTheProgram) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  std::mt19937 random(1);
+  const Head head(DType::F32, 32, 8, random);
+  KeySegment s;
+  s.rows = head.view();
+  s.count = 8;
+  const AttendTask task{0, 1, 0, 2, 6, {&s, 1}};
+  std::vector<float> q(64), out(64);
+  const View<const float> form = view_of(q);
+  AttendCall call;
+  call.queries = {&form, 1};
+  call.heads = 1;
+  call.head_dim = 32;
+  call.out = view_of(out);
+  attend(call, {&task, 1});
+  call.out = view_of(out).part(0, 63);
+  EXPECT_DEATH(attend(call, {&task, 1}), "internal error");
+  call.out = View<float>(out.data(), 64, Place{0});
+  EXPECT_DEATH(attend(call, {&task, 1}), "internal error");
+  call.out = view_of(out);
+  Queue device{Place{0}};
+  call.queue = &device;
+  EXPECT_DEATH(attend(call, {&task, 1}), "internal error");
 }
 
 TEST(VisiblePairs, CountsTriangleBandAndComplement) {

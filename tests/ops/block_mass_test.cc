@@ -8,6 +8,7 @@ namespace longhaul {
 namespace {
 
 using testing_support::SoftmaxMap;
+using testing_support::view_of;
 
 struct Case {
   DType type;
@@ -23,10 +24,10 @@ void check(const Case& c, AttendCompute compute) {
   SoftmaxMap map(c.type, c.head_dim, c.group, c.rows, c.past, compute);
   const int64_t blocks = block_count(map.keys, c.block);
   std::vector<float> mass[2];
-  float* targets[2];
+  View<float> targets[2];
   for (int h = 0; h < 2; ++h) {
     mass[h].assign(static_cast<size_t>(c.rows * c.group * blocks), NAN);
-    targets[h] = mass[h].data();
+    targets[h] = view_of(mass[h]);
   }
   block_mass(map.call, map.tasks, c.block, targets);
   const double tolerance = map.exact() ? 2e-5 : 2e-2;
@@ -71,7 +72,7 @@ TEST(BlockMass, RowsThatSeeNothingHaveNone) {
   SoftmaxMap map(DType::F32, 32, 1, 4, 0, AttendCompute::kF32);
   for (auto& segment : map.segments) segment.position = 2;
   float mass[2][4];
-  float* targets[] = {mass[0], mass[1]};
+  const View<float> targets[] = {{mass[0], 4}, {mass[1], 4}};
   block_mass(map.call, map.tasks, 4, targets);
   for (const int r : {0, 1}) {
     EXPECT_EQ(mass[0][r], 0.0f);

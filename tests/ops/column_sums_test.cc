@@ -7,12 +7,14 @@
 
 #include "ops/isa_fixture.h"
 #include "ops/paged_head.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::PagedHead;
 using testing_support::seen_keys;
+using testing_support::view_of;
 
 struct Case {
   DType type;
@@ -35,7 +37,7 @@ struct Setting {
     for (auto& form : queries) {
       form.resize(static_cast<size_t>(c.rows * q_heads * c.head_dim));
       for (float& x : form) x = bf16_to_f32(f32_to_bf16(normal(random)));
-      forms.push_back(form.data());
+      forms.push_back(view_of(form));
     }
     out.resize(queries[0].size());
     lse.resize(static_cast<size_t>(c.rows * q_heads));
@@ -45,9 +47,9 @@ struct Setting {
     call.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
     call.rotations = &rotations.fill(table, 0, total + 1);
     call.compute = compute;
-    call.out = out.data();
-    call.lse = lse.data();
-    call.known_lse = lse.data();
+    call.out = view_of(out);
+    call.lse = view_of(lse);
+    call.known_lse = view_of(lse);
     for (const PagedHead& head : heads) segments.push_back(make_segments(head.view(), total));
     for (int h = 0; h < 2; ++h) {
       tasks.push_back({h * c.group, c.group, 0, c.rows, c.past, segments[static_cast<size_t>(h)]});
@@ -82,7 +84,7 @@ struct Setting {
   RopeTable table;
   RotationBuffer rotations;
   std::vector<float> queries[2], out, lse;
-  std::vector<const float*> forms;
+  std::vector<View<const float>> forms;
   std::vector<std::vector<KeySegment>> segments;
   std::vector<AttendTask> tasks;
   AttendCall call;
@@ -105,10 +107,13 @@ void check(const Case& c, AttendCompute compute, MakeSegments&& make_segments) {
   std::vector<float> sums(2 * s.keys, 1.0f), squares(2 * s.keys, 2.0f);
   std::vector<float> head_sums(heads * s.keys), head_squares(heads * s.keys);
   std::vector<ColumnTarget> shared, own;
+  const auto part = [&](std::vector<float>& all, size_t list) {
+    const size_t each = all.size() / 2;
+    return view_of(all).part(static_cast<int64_t>(list * each), static_cast<int64_t>(each));
+  };
   for (size_t h = 0; h < 2; ++h) {
-    shared.push_back({sums.data() + h * s.keys, squares.data() + h * s.keys, false});
-    own.push_back(
-        {head_sums.data() + h * group * s.keys, head_squares.data() + h * group * s.keys, true});
+    shared.push_back({part(sums, h), part(squares, h), false});
+    own.push_back({part(head_sums, h), part(head_squares, h), true});
   }
   column_sums(s.call, s.tasks, shared);
   column_sums(s.call, s.tasks, own);
@@ -168,7 +173,7 @@ TEST(ColumnSums, SegmentsOfEveryVisibilityAndOwnQueries) {
                    [](const PagedRows& rows, int64_t total) {
                      KeySegment far;
                      far.rows = rows;
-                     far.index = index.data();
+                     far.index = view_of(index);
                      far.count = static_cast<int64_t>(index.size());
                      far.visible = Visibility::kAll;
                      far.query = 1;
@@ -190,7 +195,8 @@ TEST(ColumnSums, SumToTheNumberOfRows) {
     for (const int rows : {1, 31, 200}) {
       Setting s({DType::BF16, 64, 3, rows, 900}, AttendCompute::kBest, causal);
       std::vector<float> sums(2 * s.keys);
-      const ColumnTarget targets[] = {{sums.data()}, {sums.data() + s.keys}};
+      const auto keys = static_cast<int64_t>(s.keys);
+      const ColumnTarget targets[] = {{view_of(sums).part(0, keys)}, {view_of(sums).from(keys)}};
       column_sums(s.call, s.tasks, targets);
       const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
       EXPECT_NEAR(total, 6.0 * rows, 6e-3 * rows);
@@ -205,8 +211,10 @@ TEST(ColumnSums, DoNotDependOnThreads) {
   for (const int threads : {1, 2, 1}) {
     set_thread_count(threads);
     results.emplace_back(4 * s.keys);
-    float* const at = results.back().data();  // [2, keys] sums, then [2, keys] squares
-    const ColumnTarget targets[] = {{at, at + 2 * s.keys}, {at + s.keys, at + 3 * s.keys}};
+    const View<float> all = view_of(results.back());  // [2, keys] sums, then [2, keys] squares
+    const auto keys = static_cast<int64_t>(s.keys);
+    const auto list = [&](int64_t i) { return all.part(i * keys, keys); };
+    const ColumnTarget targets[] = {{list(0), list(2)}, {list(1), list(3)}};
     column_sums(s.call, s.tasks, targets);
   }
   EXPECT_EQ(results[0], results[1]);
@@ -223,7 +231,8 @@ TEST(ColumnSums, RowsThatSawNothingAddNothing) {
       return std::vector<KeySegment>{late};
     });
     std::vector<float> sums(2 * s.keys);
-    const ColumnTarget targets[] = {{sums.data()}, {sums.data() + s.keys}};
+    const auto keys = static_cast<int64_t>(s.keys);
+    const ColumnTarget targets[] = {{view_of(sums).part(0, keys)}, {view_of(sums).from(keys)}};
     column_sums(s.call, s.tasks, targets);
     // 30 of the 40 rows stand at position 10 or after, in four heads.
     EXPECT_NEAR(std::accumulate(sums.begin(), sums.end(), 0.0), 30 * 4, 0.5);

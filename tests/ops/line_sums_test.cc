@@ -11,21 +11,23 @@ namespace longhaul {
 namespace {
 
 using testing_support::SoftmaxMap;
+using testing_support::view_of;
 
 struct Lines {
   explicit Lines(SoftmaxMap& map) {
     const size_t each = static_cast<size_t>(map.group * map.keys);
     std::vector<float> mass[2];
-    float* masses[2];
+    View<float> masses[2];
     LineSums sums[2];
     for (int h = 0; h < 2; ++h) {
       mass[h].resize(static_cast<size_t>(map.rows * map.group * block_count(map.keys, 128)));
-      masses[h] = mass[h].data();
+      masses[h] = view_of(mass[h]);
     }
     columns.assign(2 * each, NAN);
     diagonals.assign(2 * each, NAN);
-    for (size_t h = 0; h < 2; ++h) {
-      sums[h] = {columns.data() + h * each, diagonals.data() + h * each};
+    const auto half = static_cast<int64_t>(each);
+    for (int h = 0; h < 2; ++h) {
+      sums[h] = {view_of(columns).part(h * half, half), view_of(diagonals).part(h * half, half)};
     }
     block_mass(map.call, map.tasks, 128, masses);  // for the denominators
     line_sums(map.call, map.tasks, sums);

@@ -4,11 +4,13 @@
 
 #include "ops/isa_fixture.h"
 #include "ops/paged_head.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::PagedHead;
+using testing_support::view_of;
 
 TEST(MeanKeys, AveragesBlocksOfStoredKeys) {
   at_every_isa([] {
@@ -18,7 +20,7 @@ TEST(MeanKeys, AveragesBlocksOfStoredKeys) {
         const PagedHead head(type, 64, 300, random);
         const int64_t blocks = (keys + 63) / 64;
         std::vector<float> means(static_cast<size_t>(blocks * 64), NAN);
-        mean_keys(head.view(), keys, 64, means.data());
+        mean_keys(host_queue(), head.view(), keys, 64, view_of(means));
         for (int64_t b = 0; b < blocks; ++b) {
           const int64_t end = std::min(keys, 64 * b + 64);
           for (size_t t = 0; t < 64; ++t) {
@@ -43,8 +45,8 @@ TEST(MeanKeys, QueryMeansAndScores) {
       for (float& x : q) x = normal(random);
       for (float& x : means) x = normal(random);
       std::vector<float> mean(static_cast<size_t>(dim)), scores(7);
-      mean_query(q.data(), 3, dim, 1, 4, 9, mean.data());
-      mean_scores(mean.data(), means.data(), 7, dim, 0.25f, scores.data());
+      mean_query(host_queue(), view_of(q), 3, dim, 1, 4, 9, view_of(mean));
+      mean_scores(host_queue(), view_of(mean), view_of(means), 7, dim, 0.25f, view_of(scores));
       std::vector<double> want(static_cast<size_t>(dim));
       for (int r = 4; r < 9; ++r) {
         for (int t = 0; t < dim; ++t) {
@@ -63,9 +65,9 @@ TEST(MeanKeys, QueryMeansAndScores) {
 }
 
 TEST(MeanKeys, SoftmaxOfNothingAndOfLargeScores) {
-  softmax_of({});
+  softmax_of(host_queue(), {});
   float scores[] = {1000, 1000, -1000};
-  softmax_of(scores);
+  softmax_of(host_queue(), {scores, 3});
   EXPECT_NEAR(scores[0], 0.5, 1e-6);
   EXPECT_EQ(scores[2], 0);
 }

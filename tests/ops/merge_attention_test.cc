@@ -7,8 +7,12 @@
 #include <random>
 #include <vector>
 
+#include "ops/view_of.h"
+
 namespace longhaul {
 namespace {
+
+using testing_support::view_of;
 
 constexpr int kDim = 6, kKeys = 20;
 
@@ -51,8 +55,8 @@ TEST(MergeAttention, AnyPartitionOfTheKeysGivesTheWhole) {
   for (const int cut : {0, 1, 7, kKeys}) {
     Rows part = attention(logits, values, rows, 0, cut);
     const Rows other = attention(logits, values, rows, cut, kKeys);
-    merge_attention(other.out.data(), other.lse.data(), rows / 3, 3, kDim, part.out.data(),
-                    part.lse.data());
+    merge_attention(host_queue(), view_of(other.out), view_of(other.lse), rows / 3, 3, kDim,
+                    view_of(part.out), view_of(part.lse));
     for (size_t i = 0; i < whole.out.size(); ++i)
       ASSERT_NEAR(part.out[i], whole.out[i], 2e-6) << cut;
     for (size_t i = 0; i < whole.lse.size(); ++i) ASSERT_NEAR(part.lse[i], whole.lse[i], 2e-6);
@@ -63,7 +67,8 @@ TEST(MergeAttention, RowsThatSawNothingStayEmpty) {
   const float nothing = -std::numeric_limits<float>::infinity();
   std::vector<float> out(kDim), lse{nothing};
   const std::vector<float> other(kDim, 7.0f);
-  merge_attention(other.data(), lse.data(), 1, 1, kDim, out.data(), lse.data());
+  merge_attention(host_queue(), view_of(other), view_of(lse), 1, 1, kDim, view_of(out),
+                  view_of(lse));
   EXPECT_EQ(out, std::vector<float>(kDim));
   EXPECT_EQ(lse[0], nothing);
 }

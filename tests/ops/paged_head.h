@@ -84,11 +84,11 @@ inline std::vector<SeenKey> seen_keys(const AttendCall& call, const AttendTask& 
   std::vector<SeenKey> seen;
   size_t first = 0;
   for (const KeySegment& s : task.segments) {
-    const float* q = call.queries[static_cast<size_t>(s.query)] +
+    const float* q = host(call.queries[static_cast<size_t>(s.query)]).data() +
                      (static_cast<int64_t>(row) * call.heads + head) * call.head_dim;
     for (int64_t i = 0; i < s.count; ++i) {
-      const int64_t stored = s.index != nullptr ? s.index[i] : s.begin + i;
-      const int64_t p = s.indexed_positions ? s.position + s.index[i] : s.position + i;
+      const int64_t stored = s.index.empty() ? s.begin + i : s.index.address()[i];
+      const int64_t p = s.position + (s.indexed_positions ? stored : i);
       bool sees = true;
       if (s.visible == Visibility::kCausal) sees = p <= at;
       if (s.visible == Visibility::kWindow) sees = p <= at && at - p < s.window;

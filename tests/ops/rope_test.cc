@@ -6,8 +6,12 @@
 #include <random>
 #include <vector>
 
+#include "ops/view_of.h"
+
 namespace longhaul {
 namespace {
+
+using testing_support::view_of;
 
 RopeTable table_of(int rotary_dim) {
   RopeTable table;
@@ -29,8 +33,8 @@ double dot_at(const Rotations& r, const std::vector<float>& q, int64_t m,
               const std::vector<float>& k, int64_t n) {
   std::vector<float> a(q.size()), b(k.size());
   const int dim = static_cast<int>(q.size());
-  apply_rope(r, m, q.data(), 1, 1, dim, a.data());
-  apply_rope(r, n, k.data(), 1, 1, dim, b.data());
+  apply_rope(host_queue(), r, m, view_of(q), 1, 1, dim, view_of(a));
+  apply_rope(host_queue(), r, n, view_of(k), 1, 1, dim, view_of(b));
   double dot = 0;
   for (size_t i = 0; i < a.size(); ++i) dot += double{a[i]} * b[i];
   return dot;
@@ -53,7 +57,7 @@ TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
   const Rotations& r = buffer.fill(table, 90, 20);
   const auto x = random_row(2 * 3 * 24, 3);  // 2 rows, 3 heads of 24
   std::vector<float> y(x.size());
-  apply_rope(r, 100, x.data(), 2, 3, 24, y.data());
+  apply_rope(host_queue(), r, 100, view_of(x), 2, 3, 24, view_of(y));
   for (size_t row = 0; row < 2; ++row) {
     for (size_t h = 0; h < 3; ++h) {
       const float* in = x.data() + (row * 3 + h) * 24;
@@ -74,9 +78,10 @@ TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
   const Rotations& r = buffer.fill(table, 0, 64);
   const auto x = random_row(4 * 32, 5);
   std::vector<float> all(x.size()), one(32);
-  apply_rope_constant(r, 63, x.data(), 4, 1, 32, all.data());
+  apply_rope_constant(host_queue(), r, 63, view_of(x), 4, 1, 32, view_of(all));
   for (size_t row = 0; row < 4; ++row) {
-    apply_rope(r, 63, x.data() + row * 32, 1, 1, 32, one.data());
+    apply_rope(host_queue(), r, 63, view_of(x).from(static_cast<int64_t>(row) * 32), 1, 1, 32,
+               view_of(one));
     for (size_t t = 0; t < 32; ++t) EXPECT_EQ(all[row * 32 + t], one[t]);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "ops/isa_fixture.h"
 #include "ops/paged_head.h"
+#include "ops/view_of.h"
 
 namespace longhaul::testing_support {
 
@@ -19,14 +20,14 @@ struct SoftmaxMap {
     q.resize(static_cast<size_t>(rows * 2 * group * dim));
     for (float& x : q) x = 2 * bf16_to_f32(f32_to_bf16(normal(random)));
     lse.assign(static_cast<size_t>(rows * 2 * group), NAN);
-    forms[0] = q.data();
+    forms[0] = view_of(q);
     call.queries = forms;
     call.heads = 2 * group;
     call.head_dim = dim;
     call.scale = 1.0f / std::sqrt(static_cast<float>(dim));
     call.compute = compute;
-    call.lse = lse.data();
-    call.known_lse = lse.data();
+    call.lse = view_of(lse);
+    call.known_lse = call.lse;
     for (int h = 0; h < 2; ++h) {
       segments[h].rows = heads[static_cast<size_t>(h)].view();
       segments[h].count = keys;
@@ -55,7 +56,7 @@ struct SoftmaxMap {
   int64_t keys;
   std::vector<PagedHead> heads;
   std::vector<float> q, lse;
-  const float* forms[1];
+  View<const float> forms[1];
   KeySegment segments[2];
   std::vector<AttendTask> tasks;
   AttendCall call;

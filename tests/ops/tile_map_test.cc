@@ -7,12 +7,14 @@
 
 #include "ops/isa_fixture.h"
 #include "ops/paged_head.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::PagedHead;
 using testing_support::seen_keys;
+using testing_support::view_of;
 
 /// Two KV heads, rows that attend to everything before them, and two tiles of their map.
 void check(DType type, int head_dim, int group, AttendCompute compute) {
@@ -30,7 +32,7 @@ void check(DType type, int head_dim, int group, AttendCompute compute) {
   std::vector<float> q(kRows * q_heads * static_cast<size_t>(head_dim)), out(q.size());
   std::vector<float> lse(kRows * q_heads);
   for (float& x : q) x = bf16_to_f32(f32_to_bf16(normal(random)));
-  const float* form = q.data();
+  const View<const float> form = view_of(q);
   AttendCall call;
   call.queries = {&form, 1};
   call.heads = static_cast<int>(q_heads);
@@ -38,9 +40,9 @@ void check(DType type, int head_dim, int group, AttendCompute compute) {
   call.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
   call.rotations = &rotations.fill(table, 0, kPast + kRows);
   call.compute = compute;
-  call.out = out.data();
-  call.lse = lse.data();
-  call.known_lse = lse.data();
+  call.out = view_of(out);
+  call.lse = view_of(lse);
+  call.known_lse = view_of(lse);
 
   std::vector<KeySegment> all;
   std::vector<AttendTask> tasks;
@@ -57,27 +59,27 @@ void check(DType type, int head_dim, int group, AttendCompute compute) {
   }
   attend(call, tasks);
 
-  struct Place {
+  struct Corner {
     int row, rows, key, keys;
   };
-  const Place places[] = {{0, 37, 64, 43}, {50, 40, 30, 130}};
+  const Corner corners[] = {{0, 37, 64, 43}, {50, 40, 30, 130}};
   std::vector<std::vector<float>> maps;
   std::vector<std::vector<KeySegment>> keys;
   std::vector<MapTile> tiles;
-  for (const Place& p : places) {
+  for (const Corner& p : corners) {
     maps.emplace_back(static_cast<size_t>(p.rows * kStride), 0.5f);
     auto& segments = keys.emplace_back(all);
     for (KeySegment& s : segments) s.begin = s.position = p.key, s.count = p.keys;
   }
   for (size_t i = 0; i < 2; ++i) {
-    tiles.push_back(
-        {places[i].row, places[i].rows, kPast + places[i].row, keys[i], maps[i].data(), kStride});
+    tiles.push_back({corners[i].row, corners[i].rows, kPast + corners[i].row, keys[i],
+                     view_of(maps[i]), kStride});
   }
   tile_maps(call, tiles);
 
   const bool exact = compute == AttendCompute::kF32 || current_isa() < Isa::kAvx512Bf16;
   for (size_t i = 0; i < 2; ++i) {
-    const Place& p = places[i];
+    const Corner& p = corners[i];
     std::vector<double> want(maps[i].size(), 0.5);  // what lies there is added to
     for (int r = 0; r < p.rows; ++r) {
       for (int h = 0; h < call.heads; ++h) {

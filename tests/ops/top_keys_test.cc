@@ -6,11 +6,13 @@
 
 #include "ops/isa_fixture.h"
 #include "ops/paged_head.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::PagedHead;
+using testing_support::view_of;
 
 struct Case {
   DType type;
@@ -36,14 +38,14 @@ struct Setting {
     }
     keys.assign(static_cast<size_t>(c.rows * 2 * c.group * c.k), -7);
     scores.assign(keys.size(), NAN);
-    call.queries = queries.data();
+    call.queries = view_of(queries);
     call.heads = 2 * c.group;
     call.head_dim = c.head_dim;
     call.k = c.k;
     call.rule = rule;
     call.compute = compute;
-    call.keys = keys.data();
-    call.scores = scores.data();
+    call.keys = view_of(keys);
+    call.scores = view_of(scores);
     for (int h = 0; h < 2; ++h) {
       tasks.push_back(
           {h * c.group, c.group, 0, c.rows, heads[static_cast<size_t>(h)].view(), c.begin, c.keys});
@@ -184,7 +186,7 @@ TEST(TopKeys, NeedNoScoresAndNoTasks) {
   const Case c{DType::BF16, 32, 1, 12, 0, 300, 4};
   Setting with(c, AttendCompute::kBest, TopRule::kExact, true);
   Setting without(c, AttendCompute::kBest, TopRule::kExact, true);
-  without.call.scores = nullptr;
+  without.call.scores = {};
   top_keys(with.call, with.tasks);
   top_keys(without.call, {});
   EXPECT_EQ(without.keys[0], -7);

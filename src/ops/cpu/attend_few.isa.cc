@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kGroup = FewBf16::kKeys;  // keys whose softmax is folded in at a time
 
-inline int padded_dim(const AttendCall& call) { return round_up(call.head_dim, 16); }
+inline int padded_dim(const HostCall& call) { return round_up(call.head_dim, 16); }
 
 struct Scratch {
   float* queries;  // [rows, dim] of the form in use, times scale * log2(e)
@@ -33,7 +33,7 @@ struct Scratch {
 
 struct Few : Scratch {
   const AttendUnit& unit;
-  const AttendCall& call;
+  const HostCall& call;
   const FlatRows flat;
   int dim;   // head_dim rounded up to 16
   int rows;  // flat rows
@@ -277,7 +277,7 @@ void write_out(const Few& f) {
 
 }  // namespace
 
-size_t few_scratch_bytes(const AttendCall& call) { return bytes_of<Scratch>(padded_dim(call)); }
+size_t few_scratch_bytes(const HostCall& call) { return bytes_of<Scratch>(padded_dim(call)); }
 
 [[gnu::nonnull]] void attend_few(const AttendUnit& unit, std::byte* scratch) {
   Few f(unit, ScratchLayout(scratch));

@@ -6,10 +6,10 @@
 
 namespace longhaul::LH_ISA {
 
-size_t tile_scratch_bytes(const AttendCall& call, int flat_rows);
+size_t tile_scratch_bytes(const HostCall& call, int flat_rows);
 void attend_tile(const AttendUnit& unit, std::byte* scratch);
 
-size_t few_scratch_bytes(const AttendCall& call);
+size_t few_scratch_bytes(const HostCall& call);
 void attend_few(const AttendUnit& unit, std::byte* scratch);
 
 }  // namespace longhaul::LH_ISA

@@ -17,7 +17,7 @@ struct Scratch : TileScratch<E> {  // queries: [query forms, rows, dim]
   float* sum;                      // [rows, kLanes], lane by lane until the end
 
   /// `rows` are padded to whole tiles.
-  Scratch(ScratchLayout& layout, const AttendCall& call, int rows)
+  Scratch(ScratchLayout& layout, const HostCall& call, int rows)
       : TileScratch<E>(layout, call.head_dim,
                        {static_cast<int>(call.queries.size()) * rows, 1, 2}) {
     const size_t dim = static_cast<size_t>(round_up(call.head_dim, 32));
@@ -172,7 +172,7 @@ class TileAttention {
   }
 
   const AttendUnit& unit_;
-  const AttendCall& call_;
+  const HostCall& call_;
   const FlatRows rows_;
   int dim_, flat_rows_, padded_rows_;
   const Scratch<E> s_;
@@ -180,7 +180,7 @@ class TileAttention {
 
 }  // namespace
 
-size_t tile_scratch_bytes(const AttendCall& call, int flat_rows) {
+size_t tile_scratch_bytes(const HostCall& call, int flat_rows) {
   return bytes_of<Scratch<float>>(call, round_up(flat_rows, kTileRows));
 }
 

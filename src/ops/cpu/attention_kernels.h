@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ops/attention.h"
+#include "ops/cpu/host_call.h"
 #include "ops/cpu/per_isa.h"
 
 namespace longhaul {
@@ -18,7 +19,7 @@ inline constexpr int kMostHeadDim = 2048;  ///< elements of a key, several of th
 /// A part of a task that one thread computes. Flat row f is row row_begin + f / head_count, query
 /// head head_begin + f % head_count, so that neighbours share keys.
 struct AttendUnit {
-  const AttendCall* call;
+  const HostCall* call;
   const KeySegment* segments;
   int segment_count;
   int head_begin, head_count;
@@ -34,11 +35,11 @@ struct AttendUnit {
 
 struct AttentionKernels {
   /// Scratch bytes that `tile` needs for a unit of `flat_rows` rows.
-  size_t (*tile_scratch_bytes)(const AttendCall& call, int flat_rows);
+  size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   /// Many rows: keys are packed block by block and multiplied on bf16 or f32 tiles.
   void (*tile)(const AttendUnit& unit, std::byte* scratch);
   /// At most kFewRows rows (decode): keys and values are streamed once, straight from the pages.
-  size_t (*few_scratch_bytes)(const AttendCall& call);
+  size_t (*few_scratch_bytes)(const HostCall& call);
   void (*few)(const AttendUnit& unit, std::byte* scratch);
 };
 

@@ -85,14 +85,14 @@ class TileMass {
   }
 
   const BlockMassUnit& unit_;
-  const AttendCall& call_;
+  const HostCall& call_;
   const KeySegment& segment_;
   const FlatRows rows_;
   int dim_;
   const TileScratch<E> s_;
 };
 
-size_t scratch_bytes(const AttendCall& call, int flat_rows) {
+size_t scratch_bytes(const HostCall& call, int flat_rows) {
   return bytes_of<TileScratch<float>>(call.head_dim, counts_of(flat_rows));
 }
 

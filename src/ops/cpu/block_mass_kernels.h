@@ -17,7 +17,7 @@ struct BlockMassUnit {
 };
 
 struct BlockMassKernels {
-  size_t (*scratch_bytes)(const AttendCall& call, int flat_rows);
+  size_t (*scratch_bytes)(const HostCall& call, int flat_rows);
   void (*run)(const BlockMassUnit& unit, std::byte* scratch);
 };
 

@@ -22,7 +22,7 @@ struct ColumnUnit {
 };
 
 struct ColumnKernels {
-  size_t (*scratch_bytes)(const AttendCall& call);
+  size_t (*scratch_bytes)(const HostCall& call);
   void (*run)(const ColumnUnit& unit, std::byte* scratch);
 };
 

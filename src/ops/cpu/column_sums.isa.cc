@@ -107,7 +107,7 @@ class TileColumns {
   alignas(64) float row_sums_[kColumnKeys];  // of the row whose last heads are in a later tile
 };
 
-size_t scratch_bytes(const AttendCall& call) {
+size_t scratch_bytes(const HostCall& call) {
   return bytes_of<TileScratch<float>>(call.head_dim, kColumnCounts);  // the larger element type
 }
 

@@ -32,7 +32,7 @@ struct FlatRows {
 
   int padded() const { return round_up(count, kTileRows); }
   int64_t position(int f) const { return unit.row_position + f / unit.head_count; }
-  /// Of flat row f in an array [rows, heads].
+  /// Where flat row f stands in an array [rows, heads].
   int64_t offset(int f) const {
     const int64_t row = unit.row_begin + f / unit.head_count;
     return row * unit.call->heads + unit.head_begin + f % unit.head_count;
@@ -113,7 +113,7 @@ using BestGemm = GemmF32;
 
 /// Runs a kernel over tiles of rows with the products that the call asks for.
 template <template <class> class Kernel, class Unit>
-static inline void run_tiles(const AttendCall& call, const Unit& unit, std::byte* scratch) {
+static inline void run_tiles(const HostCall& call, const Unit& unit, std::byte* scratch) {
   if (call.compute == AttendCompute::kF32) {
     Kernel<GemmF32>(unit, ScratchLayout(scratch)).run();
   } else {

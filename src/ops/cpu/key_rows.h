@@ -9,7 +9,7 @@
 namespace longhaul::LH_ISA {
 
 static inline int64_t position_of(const KeySegment& s, int64_t i) {
-  return s.indexed_positions ? s.position + s.index[i] : s.position + i;
+  return s.indexed_positions ? s.position + s.index.address()[i] : s.position + i;
 }
 
 static inline int row_stride(const PagedRows& rows) {
@@ -37,7 +37,7 @@ static inline void locate_keys(const KeySegment& s, int stride, int64_t at, int6
                                const std::byte** keys) {
   while (count > 0) {
     const int64_t row = row_of(s, at), page = s.rows.page_rows;
-    int64_t run = s.index != nullptr ? 1 : page - (row & (page - 1));
+    int64_t run = s.index.empty() ? page - (row & (page - 1)) : 1;
     run = run < count ? run : count;
     const std::byte* key = key_row(s.rows, stride, row);
     for (int64_t i = 0; i < run; ++i) keys[i] = key + i * stride;

@@ -12,7 +12,7 @@ namespace longhaul::LH_ISA {
 #if defined(__AMX_BF16__)
 class KeyScores {
  public:
-  static bool serves(const AttendCall& call, const PagedRows& keys) {
+  static bool serves(const HostCall& call, const PagedRows& keys) {
     return call.compute == AttendCompute::kBest && keys.type == DType::BF16 &&
            call.head_dim % 32 == 0 && call.head_dim <= 32 * kQueryTiles;
   }

@@ -20,7 +20,7 @@ inline constexpr int kLinePadding = kTileRows - 1;
 inline int64_t line_width(int row_count) { return kColumnKeys + row_count + kTileRows; }
 
 struct LineKernels {
-  size_t (*scratch_bytes)(const AttendCall& call);
+  size_t (*scratch_bytes)(const HostCall& call);
   void (*run)(const LineUnit& unit, std::byte* scratch);
 };
 

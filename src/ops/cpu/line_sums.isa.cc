@@ -97,7 +97,7 @@ class TileLines {
   const PackedColumns<Gemm> blocks_;
 };
 
-size_t scratch_bytes(const AttendCall& call) {
+size_t scratch_bytes(const HostCall& call) {
   return bytes_of<Scratch<float>>(call.head_dim);  // the larger element type
 }
 

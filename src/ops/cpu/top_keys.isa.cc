@@ -58,7 +58,7 @@ class TileTopKeys {
               s_.keys, kTileKeys, s_.scores + buffer * kTileRows * kTileKeys, kTileKeys, false);
   }
 
-  const AttendCall& call_;
+  const HostCall& call_;
   const AttendUnit& keys_;
   const FlatRows rows_;
   const BestKeys best_;
@@ -66,7 +66,7 @@ class TileTopKeys {
   const TileScratch<E> s_;
 };
 
-size_t tile_scratch_bytes(const AttendCall& call, int flat_rows) {
+size_t tile_scratch_bytes(const HostCall& call, int flat_rows) {
   return bytes_of<TileScratch<float>>(call.head_dim, counts_of(flat_rows));
 }
 

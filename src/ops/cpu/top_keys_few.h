@@ -6,7 +6,7 @@
 
 namespace longhaul::LH_ISA {
 
-size_t top_keys_few_scratch_bytes(const AttendCall& call);
+size_t top_keys_few_scratch_bytes(const HostCall& call);
 void top_keys_few(const TopKeysUnit& unit, std::byte* scratch);
 
 }  // namespace longhaul::LH_ISA

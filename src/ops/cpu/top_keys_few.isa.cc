@@ -92,10 +92,10 @@ void on_matrix_unit(const TopKeysUnit& unit, const FlatRows& rows, const BestKey
 
 }  // namespace
 
-size_t top_keys_few_scratch_bytes(const AttendCall& call) { return bytes_of<Few>(call.head_dim); }
+size_t top_keys_few_scratch_bytes(const HostCall& call) { return bytes_of<Few>(call.head_dim); }
 
 [[gnu::nonnull]] void top_keys_few(const TopKeysUnit& unit, std::byte* scratch) {
-  const AttendCall& call = *unit.rows.call;
+  const HostCall& call = *unit.rows.call;
   const KeySegment& s = *unit.rows.segments;
   const FlatRows rows(unit.rows);
   const BestKeys best{unit};

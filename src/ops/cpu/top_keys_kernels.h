@@ -19,10 +19,10 @@ struct TopKeysUnit {
 inline constexpr float kNoScore = -1e30f;
 
 struct TopKeysKernels {
-  size_t (*tile_scratch_bytes)(const AttendCall& call, int flat_rows);
+  size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
   void (*tile)(const TopKeysUnit& unit, std::byte* scratch);
   /// At most kFewRows rows.
-  size_t (*few_scratch_bytes)(const AttendCall& call);
+  size_t (*few_scratch_bytes)(const HostCall& call);
   void (*few)(const TopKeysUnit& unit, std::byte* scratch);
 };
 
