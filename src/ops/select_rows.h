@@ -3,9 +3,8 @@
 // arXiv:2306.14048; SnapKV, arXiv:2404.14469), and how several lists share one budget (AdaKV,
 // arXiv:2407.11550).
 
-#include <vector>
-
 #include "ops/row_list.h"
+#include "ops/score_cut.h"
 
 namespace longhaul {
 
@@ -18,19 +17,22 @@ struct RowsToKeep {
 /// Memory of a selection, reused from call to call.
 struct RowSelection {
   Array<int32_t> rows;
-  Array<int32_t> order;  ///< scratch of the search
+  Array<float> ranked;   ///< scratch of the search
+  ScoreCut<float> sure;  ///< scratch of select_rows_dealt()
 };
 
 /// Ascending rows of `scores` [rows] that stay: all, when there are no more than `count`. Of equal
-/// scores the lower row stays; NaN is below all. Scores of the ends do not count. The result lives
-/// in `selection`.
+/// scores the lower row stays; NaN counts as minus infinity. Scores of the ends do not count. The
+/// result lives in `selection`.
 RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& keep,
                     RowSelection& selection);
 
-/// Lists that share a budget: `count` rows of all of them together stay. Each keeps its ends, and
-/// of the rows between them its best `sure`; what then is left goes to the highest scores of all
-/// lists (of equal ones to the lower list, then the lower row). `scores` and `selections`: one per
-/// list; selections[l].rows holds the result of list l, returned as lists in the same order.
+/// Lists that share a budget: `keep.count` rows of all of them together stay (all, when there are
+/// no more). Each list keeps its ends, and of the rows between them its best `sure` (lists that are
+/// too short for that: all of their rows); what then is left goes to the highest scores of all
+/// lists. Of equal scores the lower list wins, then the lower row. `scores`, `selections` and
+/// `kept` have one element per list; kept[l] lives in selections[l]. What is sure must fit into the
+/// budget.
 void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
                        const RowsToKeep& keep, int64_t sure, std::span<RowSelection> selections,
                        std::span<RowList> kept);

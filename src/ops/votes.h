@@ -10,7 +10,9 @@ namespace longhaul {
 struct VoteCount {
   Array<int32_t> rows;      ///< chosen
   Array<int32_t> count;     ///< [1]
-  Array<int32_t> counters;  ///< [numbers], zero between calls
+  Array<int32_t> counters;  ///< [numbers] or more, zero between calls
+  Array<int32_t> numbers;   ///< that got votes, ascending
+  Array<int32_t> votes;     ///< that they got
   Array<int32_t> scratch;
 };
 
@@ -27,7 +29,7 @@ struct SpanRows {
 };
 
 /// The rows from span / 2 before each of `chosen` to span - span / 2 - 1 after it, as far as they
-/// are in [0, end), ascending and once each, plus `first`.
+/// are in [0, end), ascending and once each, plus `first`. RowList::count says how many.
 RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
                      SpanRows& memory);
 

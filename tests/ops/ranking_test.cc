@@ -51,33 +51,5 @@ TEST(TopIndices, EqualChoosingTheBestOneByOne) {
   }
 }
 
-TEST(MostVoted, AscendWithTheLowerNumberWinningTies) {
-  Indices counters;
-  const Indices votes{70, 5, 9, 5, 70, -1, 9, 5};  // {5: 3, 9: 2, 70: 2}
-  EXPECT_EQ(most_voted(votes, 2, counters), (Indices{5, 9}));
-  EXPECT_EQ(most_voted(votes, 1, counters), (Indices{5}));
-  EXPECT_EQ(most_voted(votes, 3, counters), (Indices{5, 9, 70}));
-  EXPECT_EQ(most_voted(votes, 9, counters), (Indices{5, 9, 70}));
-  EXPECT_EQ(most_voted(Indices{4, 3, 4}, 9, counters), (Indices{3, 4}));
-  EXPECT_TRUE(most_voted(Indices{-1}, 3, counters).empty());
-  EXPECT_TRUE(most_voted(votes, 0, counters).empty());
-  EXPECT_EQ(std::count(counters.begin(), counters.end(), 0),
-            static_cast<std::ptrdiff_t>(counters.size()));
-}
-
-TEST(Pooled, AverageCountsTheEndsAsZerosAndMaxDoesNot) {
-  EXPECT_EQ(pooled(Scores{5, 0, 0, 0, 0}, 5, Pooling::kAverage), (Scores{1, 1, 1, 0, 0}));
-  EXPECT_EQ(pooled(Scores{5, 0, 0, 0, 0}, 5, Pooling::kMax), (Scores{5, 5, 5, 0, 0}));
-  EXPECT_EQ(pooled(Scores{-1, -2, -3}, 3, Pooling::kMax), (Scores{-1, -1, -2}));
-  EXPECT_EQ(pooled(Scores{3, 6}, 3, Pooling::kAverage), (Scores{3, 3}));
-}
-
-TEST(Pooled, WidthOneChangesNothing) {
-  const Scores scores{3, 1, 4, 1, 5};
-  EXPECT_EQ(pooled(scores, 1, Pooling::kAverage), scores);
-  EXPECT_EQ(pooled(scores, 1, Pooling::kMax), scores);
-  EXPECT_TRUE(pooled(Scores{}, 7, Pooling::kMax).empty());
-}
-
 }  // namespace
 }  // namespace longhaul

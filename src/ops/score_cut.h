@@ -1,0 +1,87 @@
+#pragma once
+// The border between the best k of a list of scores and the rest, and the numbers of the best in
+// ascending order. Of equal scores the lower number wins; NaN, which damaged weights or keys make,
+// counts as minus infinity.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+
+#include "base/array.h"
+
+namespace longhaul {
+
+/// Scores above `score` are among the best, and the first `equal` of those that equal it.
+template <class T>
+struct ScoreCut {
+  T score{};
+  int64_t equal = 0;
+};
+
+inline float ordered_score(float x) {
+  return std::isnan(x) ? -std::numeric_limits<float>::infinity() : x;
+}
+inline int32_t ordered_score(int32_t x) { return x; }
+
+/// The cut after the best k of `scores`, which hold no NaN and are reordered.
+template <class T>
+ScoreCut<T> cut_reordering(std::span<T> scores, int64_t k) {
+  using Limits = std::numeric_limits<T>;
+  LH_ASSERT(k >= 0);
+  if (k == 0) return {Limits::has_infinity ? Limits::infinity() : Limits::max(), 0};
+  if (k >= std::ssize(scores)) {
+    return {Limits::has_infinity ? -Limits::infinity() : Limits::lowest(), std::ssize(scores)};
+  }
+  const auto last = scores.begin() + (k - 1);
+  std::nth_element(scores.begin(), last, scores.end(), std::greater<>());
+  return {*last, std::count(scores.begin(), last + 1, *last)};
+}
+
+/// The same for few of many: a heap of the best found so far changes seldom, so that most scores
+/// cost one comparison. `heap` [k] is scratch; 0 < k <= scores.size().
+template <class T>
+ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
+  const auto first = scores.first(heap.size());
+  std::transform(first.begin(), first.end(), heap.begin(), [](T x) { return ordered_score(x); });
+  std::make_heap(heap.begin(), heap.end(), std::greater<>());  // the worst in front
+  for (const T x : scores.subspan(heap.size())) {
+    if (!(x > heap.front())) continue;
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    heap.back() = x;
+    std::push_heap(heap.begin(), heap.end(), std::greater<>());
+  }
+  return {heap.front(), std::count(heap.begin(), heap.end(), heap.front())};
+}
+
+/// The cut after the best k of `scores`; `scratch` is reused from call to call.
+template <class T>
+ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
+  constexpr int64_t kFew = 16;  // of more than so many times as many, a heap finds the best sooner
+  const int64_t count = std::ssize(scores);
+  const bool few = k > 0 && k < count / kFew;
+  const std::span<T> memory = host(scratch.resize(host_queue(), few ? k : count));
+  if (few) return cut_by_heap(scores, memory);
+  std::transform(scores.begin(), scores.end(), memory.begin(),
+                 [](T x) { return ordered_score(x); });
+  return cut_reordering(memory, k);
+}
+
+/// Writes the numbers of the best scores, each plus `first`, ascending; returns how many. Without
+/// branches, which could not be foretold: `out` has room for one more than there are.
+template <class T>
+int64_t write_best(std::span<const T> scores, ScoreCut<T> cut, int64_t first, int32_t* out) {
+  int64_t count = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const T x = ordered_score(scores[i]);
+    const bool equals = x == cut.score;
+    out[count] = static_cast<int32_t>(first + static_cast<int64_t>(i));
+    count += (x > cut.score) | (equals & (cut.equal > 0));
+    cut.equal -= equals;
+  }
+  return count;
+}
+
+}  // namespace longhaul

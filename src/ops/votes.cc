@@ -1,0 +1,78 @@
+#include "ops/votes.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "ops/score_cut.h"
+
+namespace longhaul {
+namespace {
+
+/// Zeros for `numbers` numbers. They are zeros again after each call, so that only memory that is
+/// new is cleared; twice as many as before, since a text grows number by number.
+std::span<int32_t> counters_for(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
+  if (counters.size() < numbers) {
+    const View<int32_t> grown = counters.resize(queue, std::max(numbers, 2 * counters.size()));
+    std::fill_n(host(grown).begin(), grown.size(), 0);
+  }
+  return host(counters.view());
+}
+
+/// Writes the numbers that got votes, ascending, and how many each got; the counters are zeros
+/// again. Returns how many numbers.
+int64_t count_votes(std::span<const int32_t> votes, std::span<int32_t> counters, int32_t* numbers,
+                    int32_t* counts) {
+  int64_t found = 0;
+  for (const int32_t vote : votes) {
+    if (vote >= 0 && counters[static_cast<size_t>(vote)]++ == 0) numbers[found++] = vote;
+  }
+  std::sort(numbers, numbers + found);
+  for (int64_t i = 0; i < found; ++i) {
+    counts[i] = std::exchange(counters[static_cast<size_t>(numbers[i])], 0);
+  }
+  return found;
+}
+
+}  // namespace
+
+RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
+                   VoteCount& memory) {
+  LH_ASSERT(queue.on_host() && numbers >= 0 && k >= 0);
+  const std::span<const int32_t> cast = host(votes);
+  LH_ASSERT(cast.empty() || *std::max_element(cast.begin(), cast.end()) < numbers);
+  const std::span<int32_t> counters = counters_for(queue, numbers, memory.counters);
+  const int64_t most_numbers = std::min(numbers, std::ssize(cast));
+  int32_t* const found = host(memory.numbers.resize(queue, most_numbers)).data();
+  int32_t* const counts = host(memory.votes.resize(queue, most_numbers)).data();
+  const int64_t voted = count_votes(cast, counters, found, counts);
+
+  const int64_t most = std::min(k, most_numbers), chosen = std::min(k, voted);
+  const std::span<const int32_t> ranked(counts, static_cast<size_t>(voted));
+  int32_t* const rows = host(memory.rows.resize(queue, most + 1)).data();
+  write_best(ranked, cut_after(ranked, chosen, memory.scratch), 0, rows);
+  for (int64_t i = 0; i < chosen; ++i) rows[i] = found[rows[i]];
+  const View<int32_t> count = memory.count.resize(queue, 1);
+  host(count)[0] = static_cast<int32_t>(chosen);
+  return {memory.rows.resize(queue, most), count};
+}
+
+RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
+                     SpanRows& memory) {
+  LH_ASSERT(queue.on_host() && span > 0 && end >= 0);
+  LH_ASSERT(first >= 0 && first + end <= std::numeric_limits<int32_t>::max());
+  const View<int32_t> room = memory.rows.resize(queue, std::min(end, chosen.most() * span));
+  int32_t* const rows = host(room).data();
+  int64_t next = 0, written = 0;
+  for (const int32_t row : host_rows(chosen)) {
+    const int64_t stop = std::min(end, row - span / 2 + span);
+    for (next = std::max(next, row - span / 2); next < stop; ++next) {
+      rows[written++] = static_cast<int32_t>(first + next);
+    }
+  }
+  const View<int32_t> count = memory.count.resize(queue, 1);
+  host(count)[0] = static_cast<int32_t>(written);
+  return {room, count};
+}
+
+}  // namespace longhaul

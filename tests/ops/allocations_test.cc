@@ -1,0 +1,129 @@
+// What a method calls for every token takes its memory once: no operation allocates when it is
+// called again with the same sizes.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+
+#include "base/parallel.h"
+#include "ops/column_sums.h"
+#include "ops/paged_head.h"
+#include "ops/pool_scores.h"
+#include "ops/select_rows.h"
+#include "ops/steady_scores.h"
+#include "ops/top_keys.h"
+#include "ops/view_of.h"
+#include "ops/votes.h"
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}
+
+extern "C" {
+void* __libc_malloc(size_t bytes);  // NOLINT: glibc's own name
+void* malloc(size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(bytes);
+}
+}
+
+namespace longhaul {
+namespace {
+
+using testing_support::PagedHead;
+using testing_support::view_of;
+
+void expect_no_allocation(const char* name, const std::function<void()>& operation) {
+  operation();
+  const int64_t before = allocations.load();
+  operation();
+  EXPECT_EQ(allocations.load() - before, 0) << name;
+}
+
+TEST(Allocations, AreCounted) {
+  const int64_t before = allocations.load();
+  const auto numbers = std::make_unique<std::vector<int>>(100);
+  EXPECT_GE(allocations.load() - before, 2) << numbers->size();
+}
+
+TEST(Allocations, OfTheAttentionOfOneTokenThereAreNone) {
+  const int threads = thread_count();
+  std::mt19937 random(1);
+  const PagedHead head(DType::BF16, 64, 3000, random);
+  std::vector<float> q(2 * 64, 0.1f), out(2 * 64), lse(2), sums(3000), scores(2 * 4);
+  std::vector<int32_t> best(2 * 4);
+  KeySegment s;
+  s.rows = head.view();
+  s.count = 3000;
+  const AttendTask task{0, 2, 0, 1, 2999, {&s, 1}};
+  const View<const float> form = view_of(q);
+  AttendCall call;
+  call.queries = {&form, 1};
+  call.heads = 2;
+  call.head_dim = 64;
+  call.out = view_of(out);
+  call.lse = view_of(lse);
+  call.known_lse = view_of(lse);
+  const ColumnTarget target{view_of(sums), {}};
+  TopKeysCall top;
+  top.queries = form;
+  top.heads = 2;
+  top.head_dim = 64;
+  top.k = 4;
+  top.keys = view_of(best);
+  top.scores = view_of(scores);
+  const TopKeysTask top_task{0, 2, 0, 1, head.view(), 0, 3000};
+  for (const int count : {1, 2}) {
+    set_thread_count(count);
+    // Either thread may be the one that comes first in a call: both have their scratch by then.
+    for (int i = 0; i < 50; ++i) attend(call, {&task, 1});
+    for (int i = 0; i < 50; ++i) column_sums(call, {&task, 1}, {&target, 1});
+    for (int i = 0; i < 50; ++i) top_keys(top, {&top_task, 1});
+    expect_no_allocation("attend", [&] { attend(call, {&task, 1}); });
+    expect_no_allocation("column_sums", [&] { column_sums(call, {&task, 1}, {&target, 1}); });
+    expect_no_allocation("top_keys", [&] { top_keys(top, {&top_task, 1}); });
+  }
+  set_thread_count(threads);
+}
+
+TEST(Allocations, OfSelectionsThereAreNone) {
+  std::vector<float> scores(2000), pooled(2000), seen(2000, 3.0f);
+  for (size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(i * 7919 % 2003);
+  Queue& queue = host_queue();
+  RowSelection selection;
+  for (const int64_t count : {100, 1990}) {  // few of many, and most
+    expect_no_allocation("select_rows", [&] {
+      select_rows(queue, view_of(scores), {4, 32, count}, selection);
+    });
+  }
+  std::vector<RowSelection> selections(2);
+  std::vector<RowList> kept(2);
+  const View<const float> lists[] = {view_of(scores), view_of(pooled)};
+  expect_no_allocation("select_rows_dealt", [&] {
+    select_rows_dealt(queue, lists, {4, 32, 900}, 100, selections, kept);
+  });
+  expect_no_allocation("pool_scores", [&] {
+    pool_scores(queue, view_of(scores), 5, Pooling::kMax, view_of(pooled));
+  });
+  Array<float> steadiness;
+  expect_no_allocation("steady_scores", [&] {
+    steady_scores(queue, {view_of(scores), view_of(scores), view_of(seen)},
+                  {4, 10, 500, &steadiness}, view_of(pooled));
+  });
+  const std::vector<int32_t> votes = {5, 9, 5, 1500, -1, 70, 9};
+  VoteCount memory;
+  SpanRows spans;
+  expect_no_allocation("votes", [&] {
+    const RowList voted = most_voted(queue, view_of(votes), 2000, 3, memory);
+    expand_spans(queue, voted, 32, 2000, 4, spans);
+  });
+}
+
+}  // namespace
+}  // namespace longhaul
+
+#endif

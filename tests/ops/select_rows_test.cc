@@ -1,0 +1,187 @@
+#include "ops/select_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <tuple>
+
+#include "ops/view_of.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::view_of;
+using Rows = std::vector<int32_t>;
+using Scores = std::vector<float>;
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Rows rows_of(const RowList& list) {
+  const auto rows = host_rows(list);
+  return {rows.begin(), rows.end()};
+}
+
+Rows select(const Scores& scores, const RowsToKeep& keep) {
+  RowSelection memory;
+  return rows_of(select_rows(host_queue(), view_of(scores), keep, memory));
+}
+
+/// Scores of few different values, some of them no numbers, infinite or minus zero.
+Scores scores_with_ties(size_t n, std::mt19937& random) {
+  constexpr float kOdd[] = {kNone, kInfinity, -kInfinity, -0.0f, 0.0f};
+  Scores scores(n);
+  for (float& s : scores) {
+    const auto r = random() % 40;
+    s = r < 5 ? kOdd[r] : static_cast<float>(r % 7) - 3.0f;
+  }
+  return scores;
+}
+
+/// A row's place in the order by which rows stay: the least first.
+using Place = std::tuple<double, size_t, int32_t>;  // minus the score, list, row
+Place place(size_t list, int32_t row, float score) {
+  return {std::isnan(score) ? kInfinity : -score, list, row};
+}
+
+/// Takes the best of `rivals` one by one.
+std::vector<Place> best_of(std::vector<Place> rivals, int64_t count) {
+  std::vector<Place> best;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto next = std::min_element(rivals.begin(), rivals.end());
+    best.push_back(*next);
+    rivals.erase(next);
+  }
+  return best;
+}
+
+Rows plain_selection(const Scores& scores, const RowsToKeep& keep) {
+  const auto n = std::ssize(scores);
+  Rows rows;
+  std::vector<Place> rivals;
+  for (int32_t row = 0; row < n; ++row) {
+    if (n <= keep.count || row < keep.first || row >= n - keep.last) {
+      rows.push_back(row);
+    } else {
+      rivals.push_back(place(0, row, scores[static_cast<size_t>(row)]));
+    }
+  }
+  if (n > keep.count) {
+    for (const auto& p : best_of(rivals, keep.count - keep.first - keep.last)) {
+      rows.push_back(std::get<2>(p));
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TEST(SelectRows, EqualsTakingTheBestOneByOne) {
+  std::mt19937 random(3);
+  RowSelection memory;
+  for (const size_t n : {0u, 1u, 2u, 63u, 64u, 65u, 200u, 700u}) {
+    for (int round = 0; round < 40; ++round) {
+      const Scores scores = scores_with_ties(n, random);
+      RowsToKeep keep;
+      keep.first = static_cast<int64_t>(random() % (n / 2 + 1));
+      keep.last = static_cast<int64_t>(random() % (n / 2 + 1));
+      keep.count = keep.first + keep.last + static_cast<int64_t>(random() % (n + 2));
+      if (round % 3 == 0) keep.count = keep.first + keep.last + static_cast<int64_t>(n / 40);
+      const RowList got = select_rows(host_queue(), view_of(scores), keep, memory);
+      ASSERT_EQ(rows_of(got), plain_selection(scores, keep))
+          << n << " rows, " << keep.first << " + " << keep.last << " of " << keep.count;
+    }
+  }
+}
+
+TEST(SelectRows, ScoresOfTheEndsDoNotCount) {
+  const Scores scores{9, 9, 1, 2, 3, 9, 9};
+  EXPECT_EQ(select(scores, {1, 1, 2}), (Rows{0, 6}));
+  EXPECT_EQ(select({0, 0, 1, 2, 3, 0, 0}, {2, 2, 5}), (Rows{0, 1, 4, 5, 6}));
+  EXPECT_EQ(select({kNone, 5, 1, kNone}, {1, 1, 3}), (Rows{0, 1, 3}));
+}
+
+TEST(SelectRows, OfEqualScoresTheLowerRowStays) {
+  EXPECT_EQ(select({0.0f, -0.0f, 0.0f, -0.0f}, {0, 0, 2}), (Rows{0, 1}));
+  EXPECT_EQ(select({-1, -kInfinity, kNone, -kInfinity}, {0, 0, 3}), (Rows{0, 1, 2}));
+  EXPECT_EQ(select({kInfinity, 1, kInfinity, kInfinity}, {0, 0, 2}), (Rows{0, 2}));
+}
+
+TEST(SelectRows, TakeAllWhereThereAreNoMore) {
+  EXPECT_EQ(select({3, 1, 2}, {2, 2, 4}), (Rows{0, 1, 2}));
+  EXPECT_EQ(select({3, 1, 2}, {0, 0, 3}), (Rows{0, 1, 2}));
+  EXPECT_TRUE(select({}, {4, 4, 10}).empty());
+}
+
+struct Dealt {
+  Dealt(const std::vector<Scores>& lists, const RowsToKeep& keep, int64_t sure,
+        std::vector<RowSelection>& selections) {
+    std::vector<View<const float>> views;
+    for (const Scores& list : lists) views.push_back(view_of(list));
+    std::vector<RowList> kept(lists.size());
+    selections.resize(lists.size());
+    select_rows_dealt(host_queue(), views, keep, sure, selections, kept);
+    for (const RowList& list : kept) rows.push_back(rows_of(list));
+  }
+  std::vector<Rows> rows;
+};
+
+std::vector<Rows> plain_deal(const std::vector<Scores>& lists, const RowsToKeep& keep,
+                             int64_t sure) {
+  std::vector<Rows> kept(lists.size());
+  std::vector<Place> rivals;
+  int64_t left = keep.count;
+  for (size_t l = 0; l < lists.size(); ++l) {
+    // What is sure is what the list would keep for itself.
+    kept[l] = plain_selection(lists[l], {keep.first, keep.last, keep.first + keep.last + sure});
+    left -= std::ssize(kept[l]);
+    for (int32_t row = 0; row < std::ssize(lists[l]); ++row) {
+      if (std::find(kept[l].begin(), kept[l].end(), row) != kept[l].end()) continue;
+      rivals.push_back(place(l, row, lists[l][static_cast<size_t>(row)]));
+    }
+  }
+  for (const auto& [score, list, row] : best_of(rivals, std::min(left, std::ssize(rivals)))) {
+    kept[list].push_back(row);
+  }
+  for (Rows& rows : kept) std::sort(rows.begin(), rows.end());
+  return kept;
+}
+
+TEST(SelectRowsDealt, EqualsDealingOneByOne) {
+  std::mt19937 random(4);
+  std::vector<RowSelection> memory;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Scores> lists;
+    const size_t same = random() % 150;
+    for (size_t l = 0; l < 1 + random() % 4; ++l) {
+      lists.push_back(scores_with_ties(round % 2 == 0 ? same : random() % 150, random));
+    }
+    RowsToKeep keep;
+    keep.first = static_cast<int64_t>(random() % 5);
+    keep.last = static_cast<int64_t>(random() % 20);
+    const int64_t sure = static_cast<int64_t>(random() % 30);
+    keep.count =
+        std::ssize(lists) * (keep.first + keep.last + sure) + static_cast<int64_t>(random() % 200);
+    const Dealt got(lists, keep, sure, memory);
+    ASSERT_EQ(got.rows, plain_deal(lists, keep, sure)) << "round " << round;
+  }
+}
+
+TEST(SelectRowsDealt, TheBudgetGoesWhereTheScoresAre) {
+  std::vector<RowSelection> memory;
+  const std::vector<Scores> lists = {{0, 5, 6, 7, 8, 0}, {0, 1, 2, 1, 1, 0}};
+  // Two rows each at the ends, one sure, and two more of both lists.
+  EXPECT_EQ(Dealt(lists, {1, 1, 8}, 1, memory).rows,
+            (std::vector<Rows>{{0, 2, 3, 4, 5}, {0, 2, 5}}));
+  EXPECT_EQ(Dealt(lists, {1, 1, 8}, 2, memory).rows,
+            (std::vector<Rows>{{0, 3, 4, 5}, {0, 1, 2, 5}}));
+}
+
+TEST(SelectRowsDealt, OfEqualScoresTheLowerListAndThenTheLowerRowStays) {
+  std::vector<RowSelection> memory;
+  const std::vector<Scores> lists = {{1, 1, 1}, {1, 1, 1}};
+  EXPECT_EQ(Dealt(lists, {0, 0, 4}, 0, memory).rows, (std::vector<Rows>{{0, 1, 2}, {0}}));
+  EXPECT_EQ(Dealt(lists, {0, 0, 5}, 1, memory).rows, (std::vector<Rows>{{0, 1, 2}, {0, 1}}));
+}
+
+}  // namespace
+}  // namespace longhaul
