@@ -79,31 +79,39 @@ class AttentionDriver {
 
  private:
   const Plan& plan(int layer, int list) const;
-  const Plan& first() const { return plans_.front().front(); }
-  bool cuts(int layer) const;
-  bool any(When when) const;
+  const Plan& first() const;
   void ask_plans(int64_t tokens);
-  bool watches(const LayerStep& step) const;
+  void ask_plans(int layer, int64_t tokens);
+  bool cuts(int layer) const;
+  int largest_tile() const;
+  void begin_strides(const PromptFacts& prompt, const Keep& keep);
+  bool observes(const LayerStep& step) const;
   bool due(const Pass& pass) const;
+  void drop_middles(KvStore& store, int layer) const;
   void cut(KvStore& store, int layer);
+  void cut_by_own_rule(const Cut& cut);
+  void judge(Cut& cut);
   void keep_best(const Cut& cut);
-  void archive(Archive& archive);
   int64_t most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
+  void archive(Archive& archive);
+  void check_layer(const KvStore& store, int layer, int64_t tokens) const;
 
   ModelShape shape_;
   std::unique_ptr<Method> method_;
-  std::vector<std::vector<Plan>> plans_;  ///< per layer and list of its KV heads
+  std::vector<std::vector<Plan>> plans_;  ///< per layer, of its KV heads
   bool changed_ = false;                  ///< rows have left, or were chosen from
   int64_t tokens_ = 0;                    ///< of the context
-  // Cuts by strides (Keep::whole_strides).
-  int64_t target_ = 0;  ///< rows of a list after a cut
-  int64_t held_ = 0;    ///< rows of a list now
+  int64_t prompt_end_ = 0;                ///< position behind the last prompt
+  // Cuts by strides.
   int64_t lead_ = 0;    ///< first tokens of the prompt, before its strides
+  int64_t target_ = 0;  ///< rows of a list after a cut (Keep::whole_strides)
+  int64_t held_ = 0;    ///< rows of a list now
 
+  // Memory of a cut.
   Queue queue_;
   ObservedRows observed_;
-  Array<float> scores_, paid_;
-  std::vector<View<float>> score_views_;
+  Array<float> scores_, layer_scores_, paid_;  ///< of all lists of a layer, one after the other
+  std::vector<View<float>> score_views_, paid_targets_;
   std::vector<View<const float>> paid_views_;
   std::vector<RowSelection> selections_;
   std::vector<RowList> kept_;

@@ -1,43 +1,31 @@
 #include "attention/method.h"
 
-#include <algorithm>
-
-#include "attention/restored_lists.h"
-#include "base/error.h"
+#include "attention/parts/planned_attention.h"
+#include "base/assert.h"
+#include "ops/fill.h"
 
 namespace longhaul {
 
-KvLayout AttentionMethod::layout(const ModelShape& shape, DType type) const {
-  if (!is_kv_type(type)) {
-    user_error("--kv-type {}: must be f32, f16, bf16 or q8_0", name_of(type));
-  }
-  if (type == DType::Q8_0 && shape.head_dim % 32 != 0) {
-    user_error("--kv-type q8_0: the model's head dimension {} is not a multiple of 32; use bf16",
-               shape.head_dim);
-  }
-  KvLayout layout{shape.kv_heads, shape.head_dim, type};
-  layout.numbers_per_row = numbers_per_row();
-  return layout;
+std::vector<Pass> Method::passes(const PromptFacts&) { return {}; }
+
+void Method::attend(LayerStep& step) { attend_by_plan(step); }
+
+void Method::observe(LayerStep& step) {
+  const Plan& plan = step.plans.front();
+  if (plan.columns.size() == 1) add_attention_to_column(step, plan.columns.front());
 }
 
-std::vector<Pass> AttentionMethod::prepare(const PromptFacts& prompt) {
-  LH_ASSERT(prompt.chunk > 0 && prompt.tokens >= 0);
-  // Equal, so that there is no tiny last pass; multiples of 32 rows suit the matrix kernels.
-  const int64_t unit = prompt.chunk >= 128 ? 32 : 1;
-  const int64_t units = (prompt.tokens + unit - 1) / unit;
-  const int64_t cap = prompt.chunk / unit;
-  const int64_t count = (units + cap - 1) / cap;
-  std::vector<Pass> passes;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t begin = units * i / count * unit;
-    const int64_t end = std::min(units * (i + 1) / count * unit, prompt.tokens);
-    passes.push_back({begin, end - begin});
+void Method::score(const Cut& cut) {
+  for (int list = 0; list < cut.lists; ++list) {
+    const size_t l = static_cast<size_t>(list);
+    copy(cut.queue, cut.paid.empty() ? cut.column(list, 0) : cut.paid[l], cut.scores[l]);
   }
-  return passes;
 }
 
-void AttentionMethod::check_restored(const KvStore& store, int64_t tokens) const {
-  expect_all_tokens(store, tokens);
-}
+bool Method::choose(const Cut&, int, RowList&) { return false; }
+void Method::after_pass(std::span<KvStore>, const Pass&) {}
+void Method::archive(Archive&) {}
+void Method::check(const KvStore&, int64_t) const {}
+Beside Method::beside(const KvLayout&, int64_t, int) const { return {}; }
 
 }  // namespace longhaul

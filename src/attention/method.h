@@ -21,6 +21,7 @@ struct Cut {
   int lists = 0;
   int64_t tokens = 0;  ///< of the context so far
   int64_t stay = 0;    ///< rows of a list after it
+  int64_t recent = 0;  ///< of them: the last rows, which stay whatever their scores
   /// Per list [rows]: what the watched rows paid (Plan::watch); empty where none are.
   std::span<const View<const float>> paid;
   std::span<const View<float>> scores;  ///< per list [rows]: the highest stay
@@ -42,11 +43,11 @@ class Method {
  public:
   virtual ~Method() = default;
 
-  /// What holds for a KV head's list in a context of `tokens` tokens.
+  /// What holds for a KV head's list in a context of `tokens` tokens, those of the pass included.
   virtual Plan plan(int layer, int kv_head, int64_t tokens) const = 0;
 
-  /// The passes that read a prompt, where the plan does not say it all. May refuse the prompt with
-  /// UserError (names the option). Also what begins a prompt: state of the one before is void.
+  /// A prompt begins: the passes that read it, or none where the plan says how. May refuse the
+  /// prompt with UserError (names the option).
   virtual std::vector<Pass> passes(const PromptFacts& prompt);
 
   /// Fills step.out. The keys have been appended (Plan: see.place). The default attends by the

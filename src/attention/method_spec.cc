@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "attention/option_condition.h"
-#include "attention/option_value.h"
 #include "attention/profile.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -31,46 +29,43 @@ const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo>
              nearest_name_hint(name, names), fmt::join(names, ", "));
 }
 
-const OptionInfo& find_option(std::string_view key, const MethodInfo& method) {
-  if (method.options.empty()) {
-    user_error("--attention {}: unknown option '{}'; this method has none", method.name, key);
+}  // namespace
+
+const Option& MethodSpec::option(std::string_view key) const {
+  if (const Option* found = options_.list.find(key)) return *found;
+  if (options_.list.options().empty()) {
+    user_error("--attention {}: unknown option '{}'; this method has none", info_->name, key);
   }
   std::vector<std::string_view> keys;
-  for (const OptionInfo& option : method.options) {
-    if (option.key == key) return option;
-    keys.push_back(option.key);
-  }
-  user_error("--attention {}: unknown option '{}'{} (options: {})", method.name, key,
+  for (const Option& option : options_.list.options()) keys.push_back(option.key);
+  user_error("--attention {}: unknown option '{}'{} (options: {})", info_->name, key,
              nearest_name_hint(key, keys), fmt::join(keys, ", "));
 }
-
-}  // namespace
 
 MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> methods) {
   MethodSpec spec;
   spec.methods_ = methods;
   const size_t colon = text.find(':');
   spec.info_ = &find_method(text.substr(0, colon), methods);
-  const MethodInfo& info = *spec.info_;
-  auto& values = spec.options_.values_;
+  spec.options_ = spec.info_->describe();
+  const std::string_view name = spec.info_->name;
   for (size_t at = colon; at != std::string_view::npos;) {  // at a ':' or ','
     const size_t comma = text.find(',', at + 1);
     const std::string_view item = text.substr(at + 1, comma - at - 1);
     at = comma;
     const size_t equals = item.find('=');
     const std::string_view key = item.substr(0, equals);
-    const OptionInfo& option = find_option(key, info);
+    const Option& option = spec.option(key);
     if (equals == std::string_view::npos) {
-      user_error("--attention {}: option '{}' has no value: write {}=VALUE", info.name, key, key);
+      user_error("--attention {}: option '{}' has no value: write {}=VALUE", name, key, key);
     }
-    std::string value = canonical_value(info.name, option, item.substr(equals + 1));
-    if (!values.emplace(key, std::move(value)).second) {
-      user_error("--attention {}: option '{}' is given twice", info.name, key);
+    if (!spec.values_.emplace(key, option.canonical(name, item.substr(equals + 1))).second) {
+      user_error("--attention {}: option '{}' is given twice", name, key);
     }
     spec.given_.emplace_back(key);
   }
-  for (const OptionInfo& option : info.options) {
-    values.emplace(option.key, canonical_value(info.name, option, option.fallback));
+  for (const Option& option : spec.options_.list.options()) {
+    spec.values_.emplace(option.key, option.fallback);
   }
   spec.refuse_idle(true);
   return spec;
@@ -86,60 +81,55 @@ MethodSpec MethodSpec::parse_part(std::string_view name, std::string_view option
 
 void MethodSpec::set_default(std::string_view key, std::string_view value) {
   LH_ASSERT(!profile_prefix_);
-  if (is_given(key)) return;
-  options_.values_.find(key)->second =
-      canonical_value(info_->name, find_option(key, *info_), value);
+  if (!is_given(key)) values_.find(key)->second = option(key).canonical(info_->name, value);
 }
 
 bool MethodSpec::is_given(std::string_view key) const {
   return std::find(given_.begin(), given_.end(), key) != given_.end();
 }
 
-std::optional<std::string> MethodSpec::idle(const OptionInfo& option, bool given_only) const {
-  return unmet(option, [&](std::string_view key) -> std::optional<std::string_view> {
-    if (given_only && !is_given(key)) return std::nullopt;
-    return options_.text(key);
-  });
+OptionSet MethodSpec::filled() const {
+  OptionSet set = info_->describe();
+  set.list.set(values_);
+  return set;
 }
 
+/// `given_only`: as far as options tell that are given themselves. A profile may set the others.
 void MethodSpec::refuse_idle(bool given_only) const {
+  const OptionSet set = filled();
   for (const std::string& key : given_) {
-    const auto why = idle(find_option(key, *info_), given_only);
+    const Option& option = *set.list.find(key);
+    if (given_only && !option.decided_by(given_)) continue;
+    const auto why = option.idle(values_);
     if (why) user_error("--attention {}: {} has no effect {}", info_->name, key, *why);
   }
 }
 
-void MethodSpec::refuse_lacking() const {
-  OptionInfo whole{};  // the method, as if it were an option
-  whole.only_with = info_->needs;
-  if (!idle(whole)) return;
-  user_error("--attention {}: needs {}; 'longhaul methods {}' explains", info_->name, info_->needs,
-             info_->name);
-}
-
-std::optional<MethodSpec> MethodSpec::part(const OptionInfo& option) const {
-  if (option.kind != OptionKind::kMethodOptions || idle(option)) return std::nullopt;
-  return parse_part(options_.text(option.method_key), options_.text(option.key), methods_);
+std::optional<MethodSpec> MethodSpec::part(const OptionSet& set, const Option& option) const {
+  if (option.kind != OptionKind::kMethodOptions || set.list.find(option.key)->idle(values_)) {
+    return std::nullopt;
+  }
+  return parse_part(values_.find(option.method_key)->second, values_.find(option.key)->second,
+                    methods_);
 }
 
 bool MethodSpec::writes() const {
+  const OptionSet set = filled();
   return std::any_of(given_.begin(), given_.end(), [&](const std::string& key) {
-    const OptionInfo& option = find_option(key, *info_);
-    const auto inner = part(option);
-    return option.kind == OptionKind::kOutputFile || (inner && inner->writes());
+    const auto inner = part(set, option(key));
+    return option(key).kind == OptionKind::kOutputFile || (inner && inner->writes());
   });
 }
 
 std::string MethodSpec::text() const {
+  const OptionSet set = filled();
   std::string text(info_->name);
   char before = ':';
-  for (const auto& [key, value] : options_.values_) {
-    const OptionInfo& option = find_option(key, *info_);
+  for (const auto& [key, value] : values_) {
     const auto found = profile_.find(key);
-    const std::string usual = found != profile_.end()
-                                  ? found->second
-                                  : canonical_value(info_->name, option, option.fallback);
-    if (value == usual || !counts(option)) continue;
+    const std::string& usual = found != profile_.end() ? found->second : option(key).fallback;
+    const bool counts = is_given(key) || !set.list.find(key)->idle(values_);
+    if (value == usual || !counts) continue;
     text += fmt::format("{}{}={}", before, key, value);
     before = ',';
   }
@@ -156,24 +146,25 @@ MethodSpec MethodSpec::for_profile(const std::string& prefix) const {
   spec.profile_prefix_ = prefix;
   for (const auto& [key, text] : read_profile(prefix, info_->name)) {
     try {
-      const OptionInfo& option = find_option(key, *info_);
-      if (option.kind == OptionKind::kOutputFile) user_error("options.{}: {}", key, kNoWriting);
-      const std::string value = canonical_value(info_->name, option, text);
+      if (option(key).kind == OptionKind::kOutputFile)
+        user_error("options.{}: {}", key, kNoWriting);
+      const std::string value = option(key).canonical(info_->name, text);
       spec.profile_[key] = value;
-      if (!is_given(key)) spec.options_.values_[key] = value;
+      if (!is_given(key)) spec.values_[key] = value;
     } catch (const UserError& error) {
       user_error("{}{}.json: {}", prefix, info_->name, error.what());
     }
   }
   spec.refuse_idle(false);
-  for (const OptionInfo& option : info_->options) spec.check_part(option);
+  const OptionSet set = spec.filled();
+  for (const Option& each : set.list.options()) spec.check_part(set, each);
   return spec;
 }
 
-void MethodSpec::check_part(const OptionInfo& option) const {
+void MethodSpec::check_part(const OptionSet& set, const Option& option) const {
   const bool by_profile = !is_given(option.key) && profile_.count(option.key) > 0;
   try {
-    const auto inner = part(option);
+    const auto inner = part(set, option);
     if (!inner) return;
     if (by_profile && inner->writes()) user_error("options.{}: {}", option.key, kNoWriting);
     inner->for_profile(*profile_prefix_);
@@ -184,12 +175,14 @@ void MethodSpec::check_part(const OptionInfo& option) const {
 }
 
 uint64_t MethodSpec::fingerprint() const {
+  const OptionSet set = filled();
   std::string text(info_->name);
-  for (const OptionInfo& option : info_->options) {
-    if (!counts(option)) continue;
-    const std::string& value = options_.text(option.key);
+  for (const Option& option : set.list.options()) {
+    if (!is_given(option.key) && option.idle(values_)) continue;
+    const std::string& value = values_.find(option.key)->second;
+    if (option.is_later() && value == option.fallback) continue;
     text += fmt::format("\n{}={}", option.key, value);
-    if (const auto inner = part(option)) {
+    if (const auto inner = part(set, option)) {
       const MethodSpec known = profile_prefix_ ? inner->for_profile(*profile_prefix_) : *inner;
       text += fmt::format(" {:016x}", known.fingerprint());
     }
@@ -200,15 +193,23 @@ uint64_t MethodSpec::fingerprint() const {
   return XXH3_64bits(text.data(), text.size());
 }
 
-std::unique_ptr<AttentionMethod> MethodSpec::make(const ModelShape& shape) const {
+std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
   const MethodSpec spec = for_model(shape);
-  spec.refuse_lacking();
-  MethodOptions used = spec.options_;
-  for (const OptionInfo& option : info_->options) {
-    if (!spec.idle(option)) continue;
-    used.values_[std::string(option.key)] = canonical_value(info_->name, option, option.fallback);
+  OptionSet set = spec.filled();
+  if (!set.list.has_what_it_needs()) {
+    user_error("--attention {}: needs {}; 'longhaul methods {}' explains", info_->name,
+               set.list.needed(), info_->name);
   }
-  return info_->make(used, shape);
+  OptionValues used = spec.values_;  // what has no effect stays at its default
+  for (const Option& option : set.list.options()) {
+    if (option.idle(spec.values_)) used[std::string(option.key)] = option.fallback;
+  }
+  set.list.set(used);
+  return info_->make(set, shape);
+}
+
+std::unique_ptr<AttentionDriver> MethodSpec::make(const ModelShape& shape) const {
+  return std::make_unique<AttentionDriver>(make_method(shape), shape);
 }
 
 }  // namespace longhaul

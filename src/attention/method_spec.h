@@ -2,7 +2,6 @@
 // A method with its options, as `--attention NAME[:key=value,...]` says it.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/driver.h"
 #include "attention/registry.h"
 
 namespace longhaul {
@@ -31,7 +31,8 @@ class MethodSpec {
   void set_default(std::string_view key, std::string_view value);
 
   const MethodInfo& info() const { return *info_; }
-  const MethodOptions& options() const { return options_; }
+  /// Canonical texts of all options, defaults filled in.
+  const OptionValues& values() const { return values_; }
   /// The same with the model's profile (attention/profile.h) in place of defaults; itself when it
   /// already is that. Throws UserError where an option that the text names has no effect, defaults
   /// and profile considered; what they themselves say without effect is not used.
@@ -42,32 +43,32 @@ class MethodSpec {
   /// Differs where any option does that has an effect, or the contents of a file that one names:
   /// what the method is, while text() may stay the same (after for_model()).
   uint64_t fingerprint() const;
-  /// The method for a model, with its profile. Throws UserError where that lacks what the method
-  /// needs, and what the method itself refuses.
-  std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const;
+  /// The method for a model, with its profile, ready to run. Throws UserError where that lacks what
+  /// the method needs, and what the method itself refuses.
+  std::unique_ptr<AttentionDriver> make(const ModelShape& shape) const;
+  /// The same as a part of another method.
+  std::unique_ptr<Method> make_method(const ModelShape& shape) const;
 
  private:
-  using Values = std::map<std::string, std::string, std::less<>>;
-
   MethodSpec for_profile(const std::string& prefix) const;
   bool is_given(std::string_view key) const;
-  /// Why an option has no effect; none where it has one. `given_only`: as far as given ones tell.
-  std::optional<std::string> idle(const OptionInfo& option, bool given_only = false) const;
+  const Option& option(std::string_view key) const;
+  /// The method's options, filled with the values, so that conditions can be asked.
+  OptionSet filled() const;
   void refuse_idle(bool given_only) const;
-  void refuse_lacking() const;
-  bool counts(const OptionInfo& option) const { return is_given(option.key) || !idle(option); }
   /// The method whose options an option holds, before its profile; none where that has no effect.
-  std::optional<MethodSpec> part(const OptionInfo& option) const;
-  void check_part(const OptionInfo& option) const;
+  std::optional<MethodSpec> part(const OptionSet& set, const Option& option) const;
+  void check_part(const OptionSet& set, const Option& option) const;
   /// Whether an option that the text names makes the method, or a part of it, write.
   bool writes() const;
 
   std::span<const MethodInfo> methods_;
   const MethodInfo* info_ = nullptr;
-  MethodOptions options_;
+  OptionSet options_;  ///< at their defaults: what there is
+  OptionValues values_;
   std::vector<std::string> given_;             ///< keys that the text names
   std::optional<std::string> profile_prefix_;  ///< of the model that it is for
-  Values profile_;                             ///< of that model's profile
+  OptionValues profile_;                       ///< of that model's profile
 };
 
 }  // namespace longhaul

@@ -61,6 +61,10 @@ class Option {
   /// ends.
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
 
+  /// The option came after sessions had been saved: at its default it is no part of a fingerprint.
+  Option& added_later();
+  bool is_later() const { return later_; }
+
   /// The canonical form of a value: a number without needless digits, true or false. Throws
   /// UserError that names method, option, value and range.
   std::string canonical(std::string_view method, std::string_view value) const;
@@ -72,6 +76,7 @@ class Option {
 
  private:
   friend class OptionList;
+  bool later_ = false;
   std::function<bool()> holds_;
   std::vector<std::string_view> by_;
   std::function<void(const std::string&)> set_;  ///< the member, from a canonical text

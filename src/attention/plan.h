@@ -64,6 +64,8 @@ struct See {
   int tile = 0;      ///< rows of a prompt that choose their keys together, 0: none do
   bool chosen = false;   ///< rows may be shown a choice in which later rows had a say
   int64_t reach = kAll;  ///< farthest position that a row is shown, where the method bounds it
+  /// The model's frequencies are stretched (stretched_rope): NTK-aware scaling.
+  double stretch = 1;
 };
 
 struct Plan {

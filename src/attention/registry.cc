@@ -1,5 +1,7 @@
 #include "attention/registry.h"
 
+#include "base/error.h"
+
 /// Every method, in the order in which they are listed: METHOD(x) is x_method().
 // clang-format off
 #define LONGHAUL_ATTENTION_METHODS(METHOD) \
@@ -15,6 +17,9 @@
   METHOD(duo) \
   METHOD(snapkv) \
   METHOD(pyramidkv) \
+  METHOD(adakv) \
+  METHOD(keydiff) \
+  METHOD(expectedattention) \
   METHOD(tova) \
   METHOD(h2o) \
   METHOD(roco) \
@@ -36,6 +41,12 @@ std::span<const MethodInfo> attention_methods() {
   static const MethodInfo table[] = {LONGHAUL_ATTENTION_METHODS(LONGHAUL_ENTRY)};
 #undef LONGHAUL_ENTRY
   return table;
+}
+
+void expect_room(std::string_view method, int64_t capacity, int64_t sink, int64_t recent) {
+  if (sink + recent <= capacity) return;
+  user_error("--attention {}: capacity={}: must be at least sink + recent = {} + {}", method,
+             capacity, sink, recent);
 }
 
 }  // namespace longhaul

@@ -18,6 +18,7 @@ struct SmallSetting {
   std::string_view options;  ///< "capacity=24,window=8"; empty: the defaults
   /// Farthest position that a row is shown in passes of 64 rows, however long the text is.
   int64_t reach = kAll;
+  bool lists_differ = false;  ///< lists of a layer may have lengths of their own
 };
 
 /// A struct of options on the heap, and the list that describes it.
@@ -56,6 +57,9 @@ MethodInfo method_info(MethodInfo info) {
   };
   return info;
 }
+
+/// Refuses a budget that has no room for the rows that always stay: UserError.
+void expect_room(std::string_view method, int64_t capacity, int64_t sink, int64_t recent);
 
 /// All methods of this build, in the order in which they are listed.
 std::span<const MethodInfo> attention_methods();

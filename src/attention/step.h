@@ -10,7 +10,7 @@
 #include "attention/plan.h"
 #include "base/array.h"
 #include "kv/kv_store.h"
-#include "ops/attention.h"
+#include "ops/column_sums.h"
 
 namespace longhaul {
 
@@ -46,7 +46,6 @@ struct Attended {
   View<const float> queries;             ///< [rows, heads, head_dim], as they were rotated
   const Rotations* rotations = nullptr;  ///< of keys that are rotated when they are read
   int64_t position = 0;                  ///< of row 0
-  std::vector<KeySegment> segments;      ///< per list: all of its rows
 };
 
 /// Queries and keys are raw (not rotated).
@@ -64,6 +63,7 @@ class LayerStep {
   std::span<const int32_t> tokens;  ///< ids of the rows; empty where nobody knows them
   const ModelShape* shape = nullptr;
   Pass pass;
+  int64_t prompt_end = 0;       ///< position behind the last token of the prompt
   KvStore* store = nullptr;     ///< the pass's stream, or the copy of it that will be thrown away
   std::span<KvStore> streams;   ///< all of them
   std::span<const Plan> plans;  ///< per KV head of the layer
@@ -79,6 +79,8 @@ class LayerStep {
     return only.empty() || only[static_cast<size_t>(kv_head)] != 0;
   }
 
+  /// The model's frequencies, stretched as the layer's plan says.
+  const RopeTable& rope() const;
   /// q and k rotated at their absolute positions, [rows, heads or kv_heads, head_dim]. Computed
   /// once a layer, on demand.
   View<const float> rotated_q();
@@ -114,12 +116,17 @@ class LayerStep {
 
   /// Memory shared by the layers of a pass, and what is measured; owned by the decoder.
   struct Workspace {
+    RopeTable stretched;       ///< frequencies of a plan that stretches them, ...
+    RopeTable unstretched;     ///< ... the model's that they come from, ...
+    double stretch = 1;        ///< ... and how
     RotationBuffer rotations;  ///< of the pass's rows
     RotationBuffer in_list;    ///< of positions in a list
-    Array<float> rotated_q, rotated_k, lse;
+    Array<float> rotated_q, rotated_k, list_q, lse;
     Attended attended;  ///< by the plan (attention/parts/planned_attention.h)
     std::vector<KeySegment> segments;
     std::vector<AttendTask> tasks;
+    std::vector<ColumnTarget> targets, observed_targets;
+    Array<float> unused;      ///< results that nobody asked for
     int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far
     int64_t dense_pairs = 0;  ///< what dense attention would have computed (causal_pairs.h)
     double seconds = 0;       ///< spent in attend()

@@ -7,8 +7,12 @@ namespace longhaul {
 
 void fill(Queue& queue, View<float> x, float value);
 
+/// As many as `from` has.
+void copy(Queue& queue, View<const float> from, View<float> to);
+
 /// out[i] = sum over lists l of x[l * n + i], for i in [0, n), n = out.size(); in the order of the
-/// lists.
+/// lists. add_lists: added to what is there.
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
+void add_lists(Queue& queue, View<const float> x, View<float> out);
 
 }  // namespace longhaul

@@ -18,6 +18,10 @@ struct RopeTable {
   bool operator==(const RopeTable&) const = default;
 };
 
+/// Frequencies stretched as NTK-aware scaling does it (bloc97, 2023): number t of d / 2 times
+/// stretch^(-2t / (d - 2)), so that the fastest stays and the slowest turns 1 / stretch times as fast.
+RopeTable stretched_rope(const RopeTable& rope, double stretch);
+
 /// Cosines and sines of consecutive positions, ready to be applied.
 struct Rotations {
   int64_t first = 0;  ///< position of entry 0

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/method_run.h"
+#include "ops/best_by_definition.h"
 
 namespace longhaul::testing_support {
 
@@ -63,18 +64,6 @@ inline std::vector<int64_t> tokens_of(const KvStore& store, int layer, int list)
     tokens.push_back(store.token_of(layer, list, row));
   }
   return tokens;
-}
-
-/// Indices of the k highest scores, ascending; of equal scores the first.
-inline std::vector<int64_t> best_by_definition(const std::vector<double>& scores, int64_t k) {
-  std::vector<int64_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return scores[static_cast<size_t>(a)] > scores[static_cast<size_t>(b)];
-  });
-  order.resize(std::min(order.size(), static_cast<size_t>(k)));
-  std::sort(order.begin(), order.end());
-  return order;
 }
 
 /// Everything read so far equals dense attention, in every layer.

@@ -1,0 +1,214 @@
+#include "attention/driver.h"
+
+#include <algorithm>
+
+#include "attention/parts/passes.h"
+#include "attention/parts/planned_attention.h"
+#include "base/assert.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+/// Where cuts keep lists of one length from prompt to prompt.
+bool is_whole_strides(const Plan& plan) { return plan.keep.whole_strides; }
+
+bool watches_some(const Plan& plan) { return plan.watch > 0 && plan.watch < kAll; }
+
+}  // namespace
+
+AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape)
+    : shape_(shape),
+      method_(std::move(method)),
+      plans_(static_cast<size_t>(shape.layers)),
+      observed_(shape_, 0) {
+  ask_plans(0);
+  observed_ = ObservedRows(shape_, watches_some(first()) ? first().watch : 0);
+}
+
+AttentionDriver::~AttentionDriver() = default;
+
+void AttentionDriver::ask_plans(int64_t tokens) {
+  for (int layer = 0; layer < shape_.layers; ++layer) ask_plans(layer, tokens);
+}
+
+void AttentionDriver::ask_plans(int layer, int64_t tokens) {
+  std::vector<Plan>& plans = plans_[static_cast<size_t>(layer)];
+  plans.clear();
+  for (int head = 0; head < shape_.lists(layer); ++head) {
+    plans.push_back(method_->plan(layer, head, tokens));
+    Keep& keep = plans.back().keep;
+    // Such a layer's work is bounded by the model's own window: nothing is chosen there.
+    const bool chosen = keep.when == When::kPromptEnd || keep.when == When::kStride;
+    if (shape_.own_window(layer) > 0 && chosen) keep = {};
+  }
+}
+
+const Plan& AttentionDriver::plan(int layer, int list) const {
+  const std::vector<Plan>& plans = plans_[static_cast<size_t>(layer)];
+  const size_t lists = first().keep.chooser == Chooser::kQueryHead
+                           ? static_cast<size_t>(shape_.heads)
+                           : plans.size();
+  return plans[static_cast<size_t>(list) * plans.size() / lists];
+}
+
+/// A plan of a layer that chooses, as far as there is one: what holds for all of them.
+const Plan& AttentionDriver::first() const {
+  for (const std::vector<Plan>& layer : plans_) {
+    for (const Plan& plan : layer) {
+      if (plan.keep.when != When::kNever) return plan;
+    }
+  }
+  return plans_.front().front();
+}
+
+bool AttentionDriver::cuts(int layer) const {
+  const When when = plan(layer, 0).keep.when;
+  return when == When::kPromptEnd || when == When::kStride;
+}
+
+KvLayout AttentionDriver::layout(const ModelShape& shape, DType type) const {
+  if (!is_kv_type(type)) {
+    user_error("--kv-type {}: must be f32, f16, bf16 or q8_0", name_of(type));
+  }
+  if (type == DType::Q8_0 && shape.head_dim % 32 != 0) {
+    user_error("--kv-type q8_0: the model's head dimension {} is not a multiple of 32; use bf16",
+               shape.head_dim);
+  }
+  KvLayout layout{shape.kv_heads, shape.head_dim, type};
+  if (first().keep.chooser == Chooser::kQueryHead) {
+    layout.heads.assign(layout.heads.size(), shape.heads);
+  }
+  layout.numbers_per_row = (forgets() ? 1 : 0) + static_cast<int>(first().columns.size());
+  return layout;
+}
+
+std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
+  LH_ASSERT(prompt.chunk > 0 && prompt.tokens >= 0);
+  prompt_end_ = prompt.begin + prompt.tokens;
+  observed_.clear();
+  std::vector<Pass> passes = method_->passes(prompt);
+  const Plan& how = first();
+  const int tile = largest_tile();
+  if (passes.empty() && how.keep.when == When::kStride) {
+    begin_strides(prompt, how.keep);
+    passes = stride_passes(prompt, lead_, how.keep.stride);
+  } else if (passes.empty()) {
+    passes = tile > 0 ? tile_passes(prompt, tile) : equal_passes(prompt);
+  }
+  if (!passes.empty()) passes.back().last = true;
+  return passes;
+}
+
+/// Lists are cut to `target_` rows after every stride.
+void AttentionDriver::begin_strides(const PromptFacts& prompt, const Keep& keep) {
+  lead_ = 0;
+  if (!keep.whole_strides) return;
+  const int64_t stride = keep.stride, most = keep.budget + stride;
+  const int64_t total = held_ + prompt.tokens;
+  target_ = total <= most ? total : most - (stride - (total - most) % stride) % stride;
+  const int64_t lead = target_ - stride - held_;
+  lead_ = std::clamp<int64_t>(lead >= 0 ? lead : prompt.tokens % stride, 0, prompt.tokens);
+}
+
+void AttentionDriver::attend(LayerStep& step) {
+  tokens_ = step.begin + step.rows;
+  ask_plans(step.layer, tokens_);
+  step.plans = plans_[static_cast<size_t>(step.layer)];
+  step.prompt_end = prompt_end_;
+  append_keys(step);
+  if (cuts(step.layer)) held_ = step.store->length(step.layer, 0);
+  const bool judged = observes(step);
+  if (judged) step.keep_lse();
+  method_->attend(step);
+  changed_ = changed_ || step.chose;
+  if (!judged) return;
+  method_->observe(step);
+  if (watches_some(step.plans.front())) observed_.add(step);
+}
+
+/// Whether a cut will ask what the step's rows tell of keys.
+bool AttentionDriver::observes(const LayerStep& step) const {
+  const Plan& plan = step.plans.front();
+  const Keep& keep = plan.keep;
+  if (keep.when == When::kOwn) return plan.watch > 0;
+  if (!cuts(step.layer) || (step.decoding() && !keep.every_token)) return false;
+  return (plan.watch > 0 || !plan.columns.empty()) && (!keep.whole_strides || held_ > target_);
+}
+
+void AttentionDriver::retain(std::span<KvStore> streams, const Pass& pass) {
+  KvStore& store = streams[static_cast<size_t>(pass.stream)];
+  if (!pass.discard) {
+    if (due(pass)) {
+      for (int layer = 0; layer < shape_.layers; ++layer) {
+        if (cuts(layer)) cut(store, layer);
+      }
+      if (is_whole_strides(first())) held_ = target_;
+    }
+    for (int layer = 0; layer < shape_.layers; ++layer) drop_middles(store, layer);
+  }
+  method_->after_pass(streams, pass);
+}
+
+bool AttentionDriver::due(const Pass& pass) const {
+  const Keep& keep = first().keep;
+  if (pass.phase == Phase::kDecode) return keep.every_token;
+  if (keep.when == When::kPromptEnd) return pass.last;
+  if (keep.when != When::kStride) return false;
+  const bool ends = ends_stride(pass, lead_, keep.stride);
+  if (!keep.whole_strides) return ends || pass.last;
+  // Prompts shorter than a stride end none; they must not add up.
+  return held_ > target_ && (ends || (pass.last && held_ > keep.budget + keep.stride));
+}
+
+/// Forgets rows between sinks and recent ones by whole pages, so that later pages move and not
+/// rows: up to page_rows - 1 rows between the two stay for a while, out of sight.
+void AttentionDriver::drop_middles(KvStore& store, int layer) const {
+  const int64_t page = store.layout().page_rows;
+  for (int list = 0; list < store.layout().heads[static_cast<size_t>(layer)]; ++list) {
+    const Keep& keep = plan(layer, list).keep;
+    if (keep.when != When::kEveryPass) continue;
+    const int64_t between = store.length(layer, list) - keep.sink - keep.recent;
+    if (between >= page) store.drop(layer, list, keep.sink, keep.sink + between / page * page);
+  }
+}
+
+int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
+  for (const auto& layer : plans_) {
+    for (const Plan& plan : layer) {
+      const See& see = plan.see;
+      const bool as_dense = see.place == KeyPlace::kText && see.window == kAll && see.tile == 0 &&
+                            !see.chosen && see.stretch == 1 && plan.columns.empty() &&
+                            plan.watch < kAll && plan.keep.chooser != Chooser::kQueryHead;
+      const bool late = plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd;
+      if (!as_dense || !late) return 0;
+    }
+  }
+  return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, first().watch));
+}
+
+PromptChoice AttentionDriver::prompt_choice() const {
+  const Plan& how = first();
+  if (how.reads_instruction) return PromptChoice::kByInstruction;
+  if (how.keep.when == When::kPromptEnd) return PromptChoice::kAtEnd;
+  return how.keep.when == When::kStride && watches_some(how) ? PromptChoice::kByLastRow
+                                                             : PromptChoice::kWhileReading;
+}
+
+int AttentionDriver::preferred_chunk() const {
+  // Looking at the last rows of a pass costs the same whatever its length.
+  constexpr int kRowsThatChooseTogether = 4096;
+  return largest_tile() > 0 ? kRowsThatChooseTogether : 0;
+}
+
+int AttentionDriver::largest_tile() const {
+  int tile = 0;
+  for (const auto& layer : plans_) {
+    for (const Plan& plan : layer) tile = std::max(tile, plan.see.tile);
+  }
+  return tile;
+}
+
+bool AttentionDriver::forgets() const { return first().keep.when != When::kNever; }
+
+}  // namespace longhaul

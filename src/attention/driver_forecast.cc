@@ -1,0 +1,81 @@
+// What a plan says beforehand: memory, and how far back rows see.
+
+#include <algorithm>
+
+#include "attention/driver.h"
+
+namespace longhaul {
+
+/// Rows that a list holds in memory at most.
+int64_t AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens,
+                                   int chunk) const {
+  const Keep& keep = plan.keep;
+  int64_t most = kAll;
+  if (keep.when == When::kEveryPass) most = keep.sink + keep.recent + layout.page_rows - 1 + chunk;
+  if (keep.when == When::kStride) {
+    // A later prompt begins at up to budget + stride rows with less than a stride that ends none.
+    most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
+  }
+  if (keep.when == When::kOwn) most = keep.in_memory;
+  if (keep.when == When::kNever && keep.in_memory < kAll) {
+    most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
+  }
+  return std::min(tokens, most);
+}
+
+size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
+  const auto lists = static_cast<size_t>(layout.all_heads());
+  size_t bytes = 0;
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    for (int list = 0; list < layout.heads[static_cast<size_t>(layer)]; ++list) {
+      bytes += layout.bytes_for(most_rows(plan(layer, list), layout, tokens, chunk)) / lists;
+    }
+  }
+  return bytes * static_cast<size_t>(first().streams) +
+         method_->beside(layout, tokens, chunk).most_index;
+}
+
+size_t AttentionDriver::index_bytes() const {
+  return method_->beside(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens_, 1).index;
+}
+
+size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
+  const Plan& how = first();
+  size_t bytes = method_->beside(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens, chunk).working;
+  int64_t floats = 0;
+  for (const auto& layer : plans_) {
+    for (const Plan& plan : layer) floats = std::max(floats, plan.floats_per_key);
+  }
+  if (how.keep.when == When::kPromptEnd && how.keep.budget < kAll) {
+    floats = shape_.heads;  // scores of one layer
+    const int64_t watched = how.watch < kAll ? how.watch : 0;
+    bytes += ObservedRows::bytes_for(shape_, std::min(tokens, watched));
+  }
+  return bytes + static_cast<size_t>(floats * tokens) * sizeof(float);
+}
+
+bool AttentionDriver::keeps_replies() const {
+  const Keep& keep = first().keep;
+  return (keep.when == When::kStride && !keep.every_token) || keep.when == When::kOwn;
+}
+
+int64_t AttentionDriver::reach(int64_t tokens, int chunk) const {
+  int64_t farthest = 0;
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    for (int head = 0; head < shape_.lists(layer); ++head) {
+      const Plan plan = method_->plan(layer, head, tokens);
+      const Keep& keep = plan.keep;
+      int64_t reach = plan.see.reach;
+      if (plan.see.place == KeyPlace::kList && keep.when == When::kEveryPass) {
+        reach = keep.sink + keep.recent + chunk;
+      } else if (plan.see.place == KeyPlace::kList && keep.when == When::kStride) {
+        // A list of up to budget + stride rows is cut when one more stride has been read.
+        reach = keep.budget + 2 * keep.stride;
+      }
+      farthest = std::max(farthest, std::min(tokens, reach));
+    }
+  }
+  return farthest;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,70 @@
+// AdaKV (Feng et al. 2024): the heads of a layer share their budget. Another method scores the
+// rows; each head keeps a sure share, the rest goes to the highest scores of the layer, whichever
+// head they belong to (docs/methods/adakv.md).
+
+#include "attention/method_spec.h"
+
+namespace longhaul {
+namespace {
+
+constexpr const char* kScorers[] = {"snapkv", "pyramidkv", "keydiff", "expectedattention"};
+
+class AdaKv final : public Method {
+ public:
+  enum class Scorer : uint8_t { kSnapKv, kPyramidKv, kKeyDiff, kExpectedAttention };
+  struct Options {
+    Scorer method = Scorer::kSnapKv;
+    std::string method_options;
+    double safeguard = 0.2;
+    void declare(OptionList& o) {
+      o.choice(method, "method", {"snapkv", "pyramidkv", "keydiff", "expectedattention"},
+               "whose scores and budget are dealt");
+      o.method_options(method_options, "method_options", "method",
+                       "options of that method, joined by +: capacity=1024+window=16");
+      o.real(safeguard, "safeguard", 0, 1, "share",
+             "of its budget that every head keeps for sure, its window and sinks among it");
+    }
+  };
+  AdaKv(const Options& options, const ModelShape& shape)
+      : safeguard_(options.safeguard),
+        scorer_(MethodSpec::parse_part(kScorers[static_cast<size_t>(options.method)],
+                                       options.method_options)
+                    .make_method(shape)) {}
+
+  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+    Plan plan = scorer_->plan(layer, kv_head, tokens);
+    plan.keep.sure_share = safeguard_;
+    return plan;
+  }
+  std::vector<Pass> passes(const PromptFacts& prompt) override { return scorer_->passes(prompt); }
+  void observe(LayerStep& step) override { scorer_->observe(step); }
+  void score(const Cut& cut) override { scorer_->score(cut); }
+  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    return scorer_->beside(layout, tokens, chunk);
+  }
+
+ private:
+  double safeguard_;
+  std::unique_ptr<Method> scorer_;
+};
+
+}  // namespace
+
+MethodInfo adakv_method() {
+  MethodInfo info;
+  info.name = "adakv";
+  info.summary = "deals a layer's budget over its heads by the scores of another method";
+  info.when = "as the method whose scores it deals, at small budgets";
+  info.keeps =
+      "of each prompt as many rows as that method, more in heads whose attention is spread";
+  info.harms = "what that method harms; heads with low scores keep little more than their window";
+  info.paper =
+      "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv 2407.11550";
+  info.covers = {"", "method=keydiff"};
+  info.small = {{"method_options=capacity=60+window=8", kAll, true},
+                {"method_options=capacity=24+window=8", kAll, true},
+                {"method=keydiff,method_options=capacity=24,safeguard=0.5", kAll, true}};
+  return method_info<AdaKv>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,225 @@
+// Chunked state eviction and CItruS (Bai et al. 2024; docs/methods/citrus.md): a document is read
+// in chunks; after each, a layer's list keeps the `k` rows that were most important and the chunk.
+// Importance is attention received: from the chunk itself (standard), or from the instruction,
+// which is read once more for every chunk and thrown away (shared), or both, each with a list of
+// its own (individual: the document is read with one, the answer is written with the other). Keys
+// are stored raw and stand at their index in the list; all heads of a layer keep the same tokens.
+
+#include <algorithm>
+
+#include "attention/parts/list_checks.h"
+#include "attention/parts/planned_attention.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "ops/fill.h"
+#include "ops/select_rows.h"
+
+namespace longhaul {
+namespace {
+
+/// Tokens that an instruction has at most, where a chunk has fewer: what comes before them in a
+/// longer one is read as document. Memory stays bounded with it, and the distances that rows see.
+constexpr int64_t kLongestInstruction = 512;
+
+/// Sums of the probability that the rows of a list got, per layer; empty where nobody asked.
+using Importance = std::vector<Array<float>>;
+
+class Citrus final : public Method {
+ public:
+  enum class Cache : uint8_t { kStandard, kShared, kIndividual };
+  enum class Fidelity : uint8_t { kRepo, kPaper };
+  struct Options {
+    Cache cache = Cache::kIndividual;
+    int64_t k = 768, chunk = 256, sink = 0;
+    Fidelity fidelity = Fidelity::kRepo;
+    void declare(OptionList& o) {
+      o.choice(cache, "cache", {"standard", "shared", "individual"},
+               "who decides what stays: the next chunk, the instruction, or each for a list of its "
+               "own");
+      o.integer(k, "k", 1, 1 << 24, "tokens",
+                "rows that a list keeps of what was read before a chunk");
+      o.integer(chunk, "chunk", 1, 1 << 20, "tokens",
+                "document tokens between two cuts; all of them enter the list");
+      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave, of the k");
+      o.choice(fidelity, "fidelity", {"repo", "paper"},
+               "paper: a shared list is cut before it reads the chunk, and importance is the share "
+               "of the attention to the list, without the chunk's own part");
+    }
+  };
+
+  Citrus(const Options& options, const ModelShape& shape)
+      : o_(options),
+        shape_(shape),
+        by_chunk_(static_cast<size_t>(shape.layers)),
+        by_instruction_(static_cast<size_t>(shape.layers)) {
+    if (o_.sink <= o_.k) return;
+    user_error("--attention citrus: sink={}: must not be more than k={}", o_.sink, o_.k);
+  }
+
+  Plan plan(int layer, int, int64_t) const override {
+    const int64_t window = shape_.own_window(layer);
+    const int64_t rows = window > 0 ? window + KvLayout{}.page_rows : o_.k + o_.chunk;
+    Plan plan;
+    plan.keep = {
+        .when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + longest_instruction()};
+    // A list holds what the last cut left of it, k and a chunk, and the next chunk or the
+    // instruction.
+    plan.see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + longest_instruction()};
+    plan.watch = kAll;
+    plan.reads_instruction = true;
+    plan.streams = individual() ? 2 : 1;
+    return plan;
+  }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
+    if (prompt.instruction == 0) {
+      user_error(
+          "--attention citrus: needs an instruction to read the document by: give the document "
+          "with -f and the instruction with -p (perplexity: --instruction)");
+    }
+    tokens_ = prompt.tokens;
+    document_ = prompt.tokens - std::min(prompt.instruction, longest_instruction());
+    kept_ = 0;
+    forget_scores(by_chunk_);
+    forget_scores(by_instruction_);
+    std::vector<Pass> passes;
+    const auto read = [&](int64_t begin, int64_t end, int stream, bool discard) {
+      const Phase phase = begin < document_ ? Phase::kPrompt : Phase::kInstruction;
+      for (; begin < end; begin += prompt.chunk) {
+        const int64_t rows = std::min<int64_t>(prompt.chunk, end - begin);
+        passes.push_back({begin, rows, stream, discard, phase});
+      }
+    };
+    int64_t held = held_;
+    for (int64_t begin = 0; begin < document_; begin += o_.chunk) {
+      const int64_t end = std::min(begin + o_.chunk, document_);
+      if (held > o_.k && o_.cache != Cache::kStandard) read(document_, tokens_, 0, true);
+      read(begin, end, individual() ? 1 : 0, false);
+      held = std::min(held, o_.k) + end - begin;
+    }
+    if (held > o_.k) read(document_, tokens_, 0, true);
+    read(document_, tokens_, 0, false);
+    return passes;
+  }
+
+  void observe(LayerStep& step) override {
+    const Pass& pass = step.pass;
+    const bool document = pass.phase == Phase::kPrompt;
+    if (individual() && document) {
+      step.streams[0].append(step.layer, step.rows, step.k, step.v, step.kv_heads);
+    }
+    if (step.own_window() > 0) return;
+    const int64_t held = step.store->length(step.layer, 0), before = held - step.rows;
+    if (!pass.discard) held_ = held;
+    if (pass.discard) {
+      add(step, by_instruction_, pass.begin == document_, before);
+    } else if (document && o_.cache != Cache::kShared) {
+      add(step, by_chunk_, pass.begin % o_.chunk == 0, before);
+    }
+  }
+
+  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
+    if (pass.phase == Phase::kDecode) return;
+    if (pass.discard) {
+      const bool paper = o_.fidelity == Fidelity::kPaper;
+      const bool due = paper || kept_ == document_;  // else with the chunk that it is read for
+      if (due && pass.end() == tokens_) cut(streams[0], by_instruction_);
+      return;
+    }
+    const bool document = pass.phase == Phase::kPrompt;
+    if (document && (pass.end() % o_.chunk == 0 || pass.end() == document_)) {
+      cut(streams[0], o_.cache == Cache::kStandard ? by_chunk_ : by_instruction_);
+      if (individual()) cut(streams[1], by_chunk_);
+    }
+    kept_ = pass.end();
+  }
+
+  void archive(Archive& archive) override { archive.number(held_); }
+  void check(const KvStore& store, int64_t) const override {
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      expect_equal_lists(store, layer);
+      if (shape_.own_window(layer) == 0) expect_length(store, layer, 0, held_);
+    }
+  }
+
+ private:
+  bool individual() const { return o_.cache == Cache::kIndividual; }
+  int64_t longest_instruction() const { return std::max(o_.chunk, kLongestInstruction); }
+
+  static void forget_scores(Importance& importance) {
+    for (Array<float>& scores : importance) scores.resize(host_queue(), 0);
+  }
+
+  /// Adds the probability that the step's rows give to the rows that have scores, over all heads. A
+  /// chunk or an instruction that `begins` gives them to the `before` rows that the list holds, if
+  /// some of those will leave.
+  void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
+    Array<float>& scores = importance[static_cast<size_t>(step.layer)];
+    if (begins) fill(*step.queue, scores.resize(*step.queue, before > o_.k ? before : 0), 0);
+    if (scores.size() == 0) return;
+    add_attention_to_tokens(step, scores.view(), o_.fidelity == Fidelity::kPaper, by_list_);
+  }
+
+  /// Of the rows that have scores the k best stay, and all that came after them. A layer with the
+  /// model's own window keeps that.
+  void cut(KvStore& list, Importance& importance) {
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      const int64_t window = shape_.own_window(layer), length = list.length(layer, 0);
+      Array<float>& scores = importance[static_cast<size_t>(layer)];
+      if (window > 0) {
+        drop_old(list, layer, length - window);
+      } else if (scores.size() > 0) {
+        const int64_t scored = scores.size(), later = length - scored;
+        const View<float> all = whole_.resize(queue_, length);
+        copy(queue_, scores.view(), all.part(0, scored));
+        const RowList kept = select_rows(queue_, all, {o_.sink, later, o_.k + later}, selection_);
+        for (int head = 0; head < shape_.lists(layer); ++head) list.keep(layer, head, kept);
+      }
+      scores.resize(queue_, 0);
+      if (window == 0) held_ = list.length(layer, 0);
+    }
+  }
+
+  /// By whole pages: later ones move and not rows.
+  void drop_old(KvStore& list, int layer, int64_t rows) const {
+    const int64_t page = list.layout().page_rows;
+    if (rows < page) return;
+    for (int head = 0; head < shape_.lists(layer); ++head) {
+      list.drop(layer, head, 0, rows / page * page);
+    }
+  }
+
+  Options o_;
+  ModelShape shape_;
+  Queue queue_;
+  int64_t tokens_ = 0, document_ = 0;     ///< of the prompt
+  int64_t kept_ = 0;                      ///< tokens of the prompt in the lists
+  int64_t held_ = 0;                      ///< rows of a list
+  Importance by_chunk_, by_instruction_;  ///< of the rows of the list that each of them reads
+  Array<float> by_list_, whole_;
+  RowSelection selection_;
+};
+
+}  // namespace
+
+MethodInfo citrus_method() {
+  MethodInfo info;
+  info.name = "citrus";
+  info.summary = "reads a document by its question: keeps what the instruction attends to";
+  info.when = "a question about a text of any length, in constant memory";
+  info.keeps =
+      "the rows that the question attends to while the document is read part by part; the rest is "
+      "gone for good";
+  info.harms =
+      "a question that is not known before the document is read, and a second, different question";
+  info.paper = "CItruS: Chunked Instruction-aware State Eviction for Long Sequence Modeling";
+  info.covers = {"", "cache=shared,chunk=16", "cache=standard,chunk=7", "chunk=50,fidelity=paper"};
+  info.small = {{"cache=standard,k=200,chunk=150", 200 + 150 + 512},
+                {"cache=shared,k=200,chunk=150", 200 + 150 + 512},
+                {"k=200,chunk=600", 200 + 2 * 600},
+                {"k=16,chunk=8,sink=2", 16 + 8 + 512},
+                {"k=16,chunk=8,cache=shared", 16 + 8 + 512}};
+  return method_info<Citrus>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,35 @@
+// Full causal attention: every row sees every earlier token, within the model's own sliding window
+// where a layer has one. The oracle of all other methods.
+
+#include "attention/registry.h"
+
+namespace longhaul {
+namespace {
+
+class Dense final : public Method {
+ public:
+  struct Options {
+    void declare(OptionList&) {}
+  };
+  Dense(const Options&, const ModelShape&) {}
+
+  Plan plan(int, int, int64_t) const override { return {.rewinds = true}; }
+};
+
+}  // namespace
+
+MethodInfo dense_method() {
+  MethodInfo info;
+  info.name = "dense";
+  info.summary = "keeps every key; every row sees all earlier tokens";
+  info.when = "the reference; contexts that fit the trained length and the memory";
+  info.keeps = "every key and value; nothing is forgotten";
+  info.harms =
+      "memory and time per token grow with the text, time to read a prompt with its square; beyond "
+      "the trained length answers fall apart";
+  info.covers = {""};
+  info.small = {{""}};
+  return method_info<Dense>(std::move(info));
+}
+
+}  // namespace longhaul

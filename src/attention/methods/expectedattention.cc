@@ -1,0 +1,95 @@
+// Expected Attention (Devoto et al. 2025): once a prompt has been read, every head keeps the keys
+// to which the queries to come are expected to attend, taken for normally distributed around those
+// seen so far (docs/methods/expectedattention.md).
+
+#include "attention/registry.h"
+#include "ops/expected_attention.h"
+
+namespace longhaul {
+namespace {
+
+class ExpectedAttention final : public Method {
+ public:
+  struct Options {
+    int64_t capacity = 2048, sink = 4, future = 512;
+    bool covariance = true, values = true;
+    void declare(OptionList& o) {
+      o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
+      o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+      o.integer(future, "future", 1, 1 << 20, "tokens", "queries to come that are averaged over");
+      o.flag(covariance, "covariance", "queries vary around their mean, as those seen did");
+      o.flag(values, "values", "a key counts by the length of its value too");
+    }
+  };
+  ExpectedAttention(const Options& options, const ModelShape& shape)
+      : o_(options), shape_(shape), seen_(static_cast<size_t>(shape.layers)) {
+    expect_room("expectedattention", o_.capacity, o_.sink, 0);
+  }
+
+  Plan plan(int, int, int64_t) const override {
+    return {.keep = {.when = When::kPromptEnd, .budget = o_.capacity, .sink = o_.sink},
+            .watch = kAll,
+            .rewinds = false};
+  }
+
+  std::vector<Pass> passes(const PromptFacts&) override {
+    seen_.assign(seen_.size(), {});
+    return {};
+  }
+
+  void observe(LayerStep& step) override {
+    const int64_t first = std::clamp<int64_t>(o_.sink - step.begin, 0, step.rows);
+    const int64_t width = int64_t{step.shape->heads} * step.shape->head_dim;
+    add_query_moments(*step.queue, step.q.from(first * width), step.rows - first, step.shape->heads,
+                      step.shape->head_dim, o_.covariance, seen_[static_cast<size_t>(step.layer)]);
+  }
+
+  void score(const Cut& cut) override {
+    ExpectedQueries queries;
+    queries.moments = &seen_[static_cast<size_t>(cut.layer)];
+    queries.rope = &shape_.rope;
+    queries.first = cut.tokens;
+    queries.positions = o_.future;
+    queries.scale = shape_.scale;
+    queries.values = o_.values;
+    const int heads = shape_.heads / cut.lists;
+    for (int list = 0; list < cut.lists; ++list) {
+      expected_attention(cut.queue, queries, cut.store.rows(cut.layer, list), o_.sink, list * heads,
+                         heads, cut.scores[static_cast<size_t>(list)].from(o_.sink));
+    }
+  }
+
+  Beside beside(const KvLayout&, int64_t, int) const override {
+    const int64_t dim = shape_.head_dim, numbers = dim * (o_.covariance ? dim + 1 : 1);
+    const int64_t all = int64_t{shape_.layers} * shape_.heads * numbers;
+    return {.working = static_cast<size_t>(all) * sizeof(double)};
+  }
+
+ private:
+  Options o_;
+  ModelShape shape_;
+  std::vector<QueryMoments> seen_;  ///< per layer, of the prompt's rows behind the sinks
+};
+
+}  // namespace
+
+MethodInfo expectedattention_method() {
+  MethodInfo info;
+  info.name = "expectedattention";
+  info.summary = "keeps the keys that queries to come are expected to attend to";
+  info.when = "compressing a text before its question is known";
+  info.keeps =
+      "of each prompt `capacity` rows a head, chosen by the mean and the spread of its queries; "
+      "the "
+      "rest is gone for good";
+  info.harms =
+      "a question unlike the text: its queries are far from the mean of those that were seen";
+  info.paper =
+      "Expected Attention: KV Cache Compression by Estimating Attention from Future Queries "
+      "Distribution, arXiv 2510.00636";
+  info.covers = {"", "covariance=false,values=false"};
+  info.small = {{"capacity=60"}, {"capacity=24,sink=2"}};
+  return method_info<ExpectedAttention>(std::move(info));
+}
+
+}  // namespace longhaul

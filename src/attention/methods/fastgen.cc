@@ -1,0 +1,173 @@
+// FastGen (Ge et al. 2023): once a prompt has been read, densely, every KV head keeps what the
+// cheapest rule names that still holds enough of the attention that the prompt's rows paid: special
+// tokens; punctuation too; the tokens with most attention too; a window of recent ones too; all. So
+// heads keep lists of very different lengths (docs/methods/fastgen.md).
+
+#include <algorithm>
+
+#include "attention/parts/planned_attention.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "ops/fill.h"
+#include "ops/hybrid_rules.h"
+
+namespace longhaul {
+namespace {
+
+using Rule = HybridRules::Rule;
+constexpr std::string_view kColumns[] = {"attention", "recent"};
+
+static_assert(static_cast<int>(TokenClass::kSpecial) == JudgedList::kSpecial &&
+              static_cast<int>(TokenClass::kPunctuation) == JudgedList::kPunctuation);
+
+class FastGen final : public Method {
+ public:
+  struct Options : HybridRules {
+    Options() : HybridRules{.threshold = 0.85, .heavy = 0.3, .window = 0.3, .global = 4} {}
+    void declare(OptionList& o) {
+      o.real(threshold, "threshold", 0, 2, "share",
+             "attention that a head's rule must hold; 0: always the first rule, above 1: all heads "
+             "full");
+      o.real(heavy, "heavy", 0, 1, "share",
+             "tokens that the third rule keeps for the attention they got");
+      o.real(window, "window", 0, 1, "share", "last tokens that the fourth rule keeps too");
+      o.integer(global, "global", 0, 1 << 20, "tokens", "first tokens, kept by every rule");
+    }
+  };
+
+  FastGen(const Options& options, const ModelShape& shape) : how_(options), shape_(shape) {
+    size_t heads = 0;
+    for (const int in_layer : shape_.kv_heads) {
+      first_rule_.push_back(heads);
+      heads += static_cast<size_t>(in_layer);
+    }
+    rules_.assign(heads, Rule::kFull);
+  }
+
+  Plan plan(int, int, int64_t) const override {
+    Plan plan;
+    plan.keep = {.when = When::kPromptEnd, .every_token = true};
+    plan.columns = kColumns;
+    return plan;
+  }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
+    begin_ = prompt.begin;
+    tokens_ = prompt.begin + prompt.tokens;
+    return {};
+  }
+
+  void attend(LayerStep& step) override {
+    decoding_ = step.decoding();
+    if (step.layer == 0) note_classes(step);
+    Method::attend(step);
+  }
+
+  /// Adds the step's attention to the sums of the keys: all of it and, while a prompt is read, that
+  /// of the window alone.
+  void observe(LayerStep& step) override {
+    all_.assign(static_cast<size_t>(step.kv_heads), {});
+    recent_.assign(all_.size(), {});
+    for (int head = 0; head < step.kv_heads; ++head) {
+      const Rule now = rule(step.layer, head);
+      if (decoding_ && now != Rule::kHeavy && now != Rule::kWindow) continue;
+      const View<float> all = step.store->column(step.layer, head, kColumns[0]);
+      const View<float> recent = step.store->column(step.layer, head, kColumns[1]);
+      if (!decoding_ && step.begin == begin_) {  // a new prompt is judged by its own rows
+        fill(*step.queue, all, 0);
+        fill(*step.queue, recent, 0);
+      }
+      all_[static_cast<size_t>(head)] = {all, {}};
+      if (!decoding_) recent_[static_cast<size_t>(head)] = {recent, {}};
+    }
+    add_attention(step, {}, all_);
+    if (!decoding_) add_attention(step, {.window = how_.window_rows(tokens_)}, recent_);
+  }
+
+  bool choose(const Cut& cut, int list, RowList& kept) override {
+    Rule& now = rule(cut.layer, list);
+    if (decoding_ && now == Rule::kFull) return false;
+    JudgedList judged;
+    judged.rows = cut.rows(list);
+    judged.tokens = cut.store.tokens(cut.layer, list);
+    judged.classes = std::span<const uint8_t>(classes_);
+    judged.attention = cut.column(list, 0);
+    judged.recent = cut.column(list, 1);
+    judged.begin = begin_;
+    judged.end = tokens_;
+    judged.heads = shape_.heads / shape_.lists(cut.layer);
+    if (!decoding_) now = how_.cheapest(cut.queue, judged, memory_);
+    if (now == Rule::kFull) return false;
+    kept = how_.kept(cut.queue, judged, now, memory_);
+    return kept.most() < judged.rows;
+  }
+
+  void archive(Archive& archive) override {
+    std::vector<uint8_t> rules(rules_.begin(), rules_.end());
+    archive.number(begin_);
+    archive.array(rules);
+    archive.array(classes_);
+    if (!archive.loading()) return;
+    const bool known =
+        std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= Rule::kFull; });
+    archive.expect(begin_ >= 0 && rules.size() == rules_.size() && known,
+                   "it does not hold fastgen's state of this model");
+    std::transform(rules.begin(), rules.end(), rules_.begin(),
+                   [](uint8_t r) { return static_cast<Rule>(r); });
+    tokens_ = static_cast<int64_t>(classes_.size());
+  }
+
+  void check(const KvStore&, int64_t tokens) const override {
+    if (tokens_ == tokens && begin_ <= tokens) return;
+    user_error("classes of {} tokens, a prompt that began at {}, in a context of {}", tokens_,
+               begin_, tokens);
+  }
+
+ private:
+  Rule& rule(int layer, int head) {
+    return rules_[first_rule_[static_cast<size_t>(layer)] + static_cast<size_t>(head)];
+  }
+
+  void note_classes(const LayerStep& step) {
+    classes_.resize(static_cast<size_t>(step.begin + step.rows));
+    for (size_t r = 0; r < static_cast<size_t>(step.rows); ++r) {
+      const size_t id = step.tokens.empty() ? SIZE_MAX : static_cast<size_t>(step.tokens[r]);
+      const TokenClass known =
+          id < shape_.token_classes.size() ? shape_.token_classes[id] : TokenClass::kOther;
+      classes_[static_cast<size_t>(step.begin) + r] = static_cast<uint8_t>(known);
+    }
+    tokens_ = std::max(tokens_, step.begin + step.rows);
+  }
+
+  HybridRules how_;
+  ModelShape shape_;
+  std::vector<size_t> first_rule_;  ///< per layer, into rules_
+  std::vector<Rule> rules_;         ///< of every KV head
+  std::vector<uint8_t> classes_;    ///< TokenClass of every token so far
+  int64_t begin_ = 0;               ///< first token of the last prompt
+  int64_t tokens_ = 0;              ///< read by the end of the prompt, or so far
+  bool decoding_ = false;
+  std::vector<ColumnTarget> all_, recent_;  ///< per list
+  JudgedRows memory_;
+};
+
+}  // namespace
+
+MethodInfo fastgen_method() {
+  MethodInfo info;
+  info.name = "fastgen";
+  info.summary = "every head keeps what the cheapest rule names that holds most of its attention";
+  info.when = "generation after a prompt that fits: less memory, by head and by prompt";
+  info.keeps =
+      "of each prompt what the cheapest rule names that holds most of a head's attention; the rest "
+      "is gone for good";
+  info.harms =
+      "a second question: what a head dropped is gone. Reading a prompt costs more time than dense "
+      "and all of its memory at the peak";
+  info.paper = "Ge et al. 2023, Model Tells You What to Discard: Adaptive KV Cache Compression";
+  info.covers = {"threshold=1.5", "global=700", "heavy=1,threshold=1"};
+  info.small = {{"threshold=0.5", kAll, true}, {"threshold=2", kAll, true}};
+  return method_info<FastGen>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,83 @@
+// H2O (Zhang et al. 2023): every key sums up the attention that all queries pay it; the keys with
+// the largest sums stay, with the most recent ones. `stream` forgets while a prompt is read, so
+// that memory stays bounded; `oneshot` reads it whole and then chooses. Each KV head chooses for
+// itself.
+
+#include "attention/parts/stride_budget.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kColumns[] = {"attention"};
+constexpr int64_t kRecentOfOneShot = 32;
+
+class H2o final : public Method {
+ public:
+  enum class Mode : uint8_t { kStream, kOneShot };
+  struct Options : StrideBudget {
+    Mode mode = Mode::kStream;
+    void declare(OptionList& o) {
+      const auto streams = [this] { return mode == Mode::kStream; };
+      o.choice(mode, "mode", {"stream", "oneshot"},
+               "forget while the prompt is read, or once it has been read");
+      o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
+      o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride)
+          .only(streams, "mode=stream", "mode");
+      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
+          .only(streams, "mode=stream", "mode");
+      o.integer(recent, "recent", 0, 1 << 20, "tokens",
+                "last rows that never leave; auto: a tenth of budget + stride, or 32 with "
+                "mode=oneshot");
+      o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
+          .only(streams, "mode=stream", "mode");
+    }
+  };
+
+  H2o(const Options& options, const ModelShape&) : o_(options) {
+    if (o_.mode == Mode::kStream) return o_.check("h2o");
+    o_.recent = o_.recent.value_or(kRecentOfOneShot);
+    if (o_.budget >= *o_.recent) return;
+    user_error("--attention h2o: budget={}: must be at least recent = {}", o_.budget, *o_.recent);
+  }
+
+  Plan plan(int, int, int64_t) const override {
+    Plan plan = o_.plan();
+    if (o_.mode == Mode::kOneShot) {
+      plan.keep = {.when = When::kPromptEnd, .budget = o_.budget, .recent = *o_.recent};
+    }
+    plan.columns = kColumns;
+    return plan;
+  }
+
+ private:
+  Options o_;
+};
+
+}  // namespace
+
+MethodInfo h2o_method() {
+  MethodInfo info;
+  info.name = "h2o";
+  info.summary =
+      "keeps the keys to which all queries together paid most attention, and recent ones";
+  info.when = "long prompts in constant memory, where what matters is looked at all along";
+  info.keeps =
+      "the rows that got most attention from all queries so far, and recent ones; the rest is gone "
+      "for good";
+  info.harms =
+      "a fact that is mentioned once and asked for at the end: by then its sum is small. Counting "
+      "costs a second pass over the keys";
+  info.paper =
+      "H2O: Heavy-Hitter Oracle for Efficient Generative Inference of LLMs, "
+      "arXiv 2306.14048";
+  info.covers = {"", "mode=oneshot", "positions=cache"};
+  info.small = {{"budget=60,stride=20"},
+                {"budget=60,stride=20,positions=cache", 100},
+                {"mode=oneshot,budget=60"},
+                {"budget=24,stride=8,sink=2,recent=4"},
+                {"mode=oneshot,budget=24,recent=4"}};
+  return method_info<H2o>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,159 @@
+// InfLLM (Xiao et al. 2024; docs/methods/infllm.md): a window, the first tokens, and blocks of
+// older tokens that are looked up by the tokens of each block that got most attention while they
+// were in the window. Every step chooses anew, in every layer for itself.
+
+#include "attention/parts/context_blocks.h"
+#include "attention/parts/passes.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "ops/block_index.h"
+#include "ops/block_representatives.h"
+#include "ops/mean_rows.h"
+
+namespace longhaul {
+namespace {
+
+class InfLlm final : public Method {
+ public:
+  enum class Repr : uint8_t { kMean, kMax };
+  struct Options {
+    BlockOptions blocks;
+    int64_t repr = 4;  ///< tokens that represent a block, of each query head's own choice
+    Repr mode = Repr::kMean;
+    void declare(OptionList& o) {
+      blocks.declare_window(o);
+      blocks.declare_block(o, 1 << 16);
+      blocks.declare_topk(o);
+      o.integer(repr, "repr_topk", 1, 1 << 10, "tokens",
+                "tokens that represent a block, those that got most attention");
+      o.choice(mode, "repr_mode", {"mean", "max"},
+               "a block counts by the mean of its representatives (code) or by the best (paper)");
+      blocks.declare_fidelity(o);
+      blocks.declare_chunk(o);
+      blocks.declare_cached(o);
+    }
+  };
+
+  InfLlm(const Options& options, const ModelShape& shape)
+      : o_(options),
+        shape_(shape),
+        blocks_(options.blocks, shape),
+        vectors_(options.mode == Repr::kMax ? std::min(options.repr, options.blocks.block) : 1),
+        index_(static_cast<size_t>(shape.layers),
+               BlockIndex(shape.heads, vectors_, shape.head_dim)) {
+    o_.blocks.check("infllm");
+    if (o_.repr <= o_.blocks.block) return;
+    user_error("--attention infllm: repr_topk={}: a block has {} tokens", o_.repr, o_.blocks.block);
+  }
+
+  Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
+    return passes_with_last(prompt, 0, o_.blocks.chunk, 1);
+  }
+
+  void attend(LayerStep& step) override {
+    blocks_.begin(step);
+    if (!blocks_.retrieves()) {
+      blocks_.attend(step, {});
+    } else {
+      blocks_.attend(step, choose(step));
+      blocks_.vote(step);
+      for (int64_t i = 0; i < blocks_.aged(); ++i) represent(step, blocks_.aged(step, i));
+    }
+    blocks_.end(step);
+  }
+
+  void archive(Archive& archive) override {
+    blocks_.archive(archive);
+    for (BlockIndex& layer : index_) layer.archive(archive);
+  }
+
+  void check(const KvStore& store, int64_t tokens) const override {
+    const auto looks_up = [&](int l) { return shape_.own_window(l) == 0; };
+    blocks_.check(store, tokens, looks_up);
+    const int64_t blocks = split_context(o_.blocks, tokens).blocks;
+    for (int l = 0; l < shape_.layers; ++l) {
+      const BlockIndex& index = index_[static_cast<size_t>(l)];
+      if (index.blocks() != (looks_up(l) ? blocks : 0) ||
+          !index.takes(KeyVectors::type_for(store.layout().type))) {
+        user_error("layer {} has an index of blocks of another context", l);
+      }
+    }
+  }
+
+  Beside beside(const KvLayout& layout, int64_t tokens, int) const override {
+    Beside beside;
+    for (const BlockIndex& layer : index_) {
+      beside.index += layer.bytes();
+      beside.most_index +=
+          layer.bytes_for(tokens / o_.blocks.block, KeyVectors::type_for(layout.type));
+    }
+    return beside;
+  }
+
+ private:
+  BlockIndex& index(const LayerStep& step) { return index_[static_cast<size_t>(step.layer)]; }
+
+  /// By <mean query of the rows, representatives>.
+  RowList choose(const LayerStep& step) {
+    LH_ASSERT(index(step).blocks() == blocks_.split().blocks);
+    Queue& queue = *step.queue;
+    const View<float> query = query_.resize(queue, int64_t{shape_.heads} * shape_.head_dim);
+    mean_rows(queue, step.q, query);
+    blocks_.rotate_far(queue, query);
+    return index(step).top(queue, query, o_.blocks.topk, search_);
+  }
+
+  /// Appends the block to the layer's index: per query head its tokens with most votes.
+  void represent(const LayerStep& step, const AgedBlock& block) {
+    Queue& queue = *step.queue;
+    lists_.clear();
+    for (int head = 0; head < step.kv_heads; ++head) {
+      lists_.push_back(step.store->rows(step.layer, head));
+    }
+    const View<float> vectors =
+        block_.resize(queue, shape_.heads * vectors_ * int64_t{shape_.head_dim});
+    // A single representative counts by itself, whatever the mode.
+    block_representatives(queue,
+                          {lists_, block.first, block.votes, shape_.heads, o_.repr, vectors_ == 1},
+                          representatives_, vectors);
+    index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type));
+  }
+
+  Options o_;
+  ModelShape shape_;
+  ContextBlocks blocks_;
+  int64_t vectors_;                ///< of a block and query head
+  std::vector<BlockIndex> index_;  ///< per layer, of raw keys
+  Array<float> query_, block_;
+  std::vector<PagedRows> lists_;
+  BlockSearch search_;
+  RepresentativesMemory representatives_;
+};
+
+}  // namespace
+
+MethodInfo infllm_method() {
+  MethodInfo info;
+  info.name = "infllm";
+  info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
+  info.when = "texts far beyond memory and trained length, at nearly linear cost";
+  info.keeps =
+      "the first tokens and a window in fast memory, all older blocks in a slower tier; each step "
+      "looks a few of them up";
+  info.harms =
+      "what must be read from many places at once, and blocks whose few representative keys do not "
+      "show what they hold";
+  info.paper =
+      "Xiao et al. 2024, InfLLM: Training-Free Long-Context Extrapolation for LLMs with an "
+      "Efficient Context Memory";
+  info.covers = {"", "n_init=0,n_local=700,chunk=33"};
+  info.small = {
+      {"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
+      {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2", 12},
+      {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2,repr_mode=max", 12}};
+  return method_info<InfLlm>(std::move(info));
+}
+
+}  // namespace longhaul

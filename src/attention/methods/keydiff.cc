@@ -1,0 +1,60 @@
+// KeyDiff (Park et al. 2025): once a prompt has been read, every head keeps the keys that look
+// least like the mean direction of all its keys. No attention is looked at
+// (docs/methods/keydiff.md).
+
+#include "attention/registry.h"
+#include "ops/key_difference.h"
+
+namespace longhaul {
+namespace {
+
+class KeyDiff final : public Method {
+ public:
+  struct Options {
+    int64_t capacity = 2048, sink = 0, recent = 0;
+    void declare(OptionList& o) {
+      o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
+      o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+      o.integer(recent, "recent", 0, 4096, "tokens", "of them: the prompt's last rows");
+    }
+  };
+  KeyDiff(const Options& options, const ModelShape&) : o_(options) {
+    expect_room("keydiff", o_.capacity, o_.sink, o_.recent);
+  }
+
+  Plan plan(int, int, int64_t) const override {
+    return {.keep = {.when = When::kPromptEnd,
+                     .budget = o_.capacity,
+                     .sink = o_.sink,
+                     .recent = o_.recent},
+            .rewinds = true};
+  }
+
+  void score(const Cut& cut) override {
+    for (int list = 0; list < cut.lists; ++list) {
+      key_difference(cut.queue, cut.store.rows(cut.layer, list),
+                     cut.scores[static_cast<size_t>(list)]);
+    }
+  }
+
+ private:
+  Options o_;
+};
+
+}  // namespace
+
+MethodInfo keydiff_method() {
+  MethodInfo info;
+  info.name = "keydiff";
+  info.summary = "keeps the keys that differ most from all others";
+  info.when = "compressing a text before its question is known, at next to no cost";
+  info.keeps =
+      "of each prompt `capacity` rows a head, chosen by their keys alone; the rest is gone";
+  info.harms = "exact facts in ordinary words: a key that looks like the others leaves";
+  info.paper = "KeyDiff: Key Similarity-Based KV Cache Eviction, arXiv 2504.15364";
+  info.covers = {""};
+  info.small = {{"capacity=60"}, {"capacity=24,sink=2,recent=4"}};
+  return method_info<KeyDiff>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,105 @@
+// LM-Infinite: a Λ-shaped mask with a cap on distance (docs/methods/lminfinite.md). A row sees the
+// last `local` tokens at their distances, and the first `global` ones, once they are further away,
+// all at the distance `limit`.
+
+#include <algorithm>
+
+#include "attention/registry.h"
+
+namespace longhaul {
+namespace {
+
+class LmInfinite final : public Method {
+ public:
+  struct Options {
+    int64_t global = 10, local = 4096, limit = 4096;
+    void declare(OptionList& o) {
+      o.integer(global, "global", 0, 1 << 20, "tokens",
+                "first tokens of the context, kept for good");
+      o.integer(local, "local", 1, 1 << 24, "tokens",
+                "last tokens that a row sees, itself among them");
+      o.integer(limit, "limit", 0, 1 << 24, "tokens",
+                "distance at which far first tokens seem to stand");
+    }
+  };
+  LmInfinite(const Options& options, const ModelShape&) : o_(options) {}
+
+  Plan plan(int, int, int64_t) const override {
+    Plan plan;
+    plan.keep = {.when = When::kEveryPass, .sink = o_.global, .recent = o_.local};
+    plan.see.place = KeyPlace::kOwn;
+    // A distance of the trained length itself, as published, passes.
+    plan.see.reach = std::max(o_.local, o_.global > 0 ? o_.limit : 0);
+    return plan;
+  }
+
+  void attend(LayerStep& step) override {
+    // Row i of a list is token i until tokens between global and local ones are dropped; then every
+    // global one is far for all rows to come, and row i is token i + dropped. Near keys need
+    // distances only, so they and the rows stand at row numbers, which stay small.
+    const int64_t after = step.store->length(step.layer, 0), before = after - step.rows;
+    const Rotations& rotations = rotations_.up_to(step.shape->rope, after);
+    const int64_t far = std::min(o_.limit, step.begin + step.rows - 1);
+    const Rotations& limit = limit_rotation_.fill(step.shape->rope, far, 1);
+    const int heads = step.shape->heads;
+    const View<const float> queries[] = {step.rotated(step.q, heads, rotations, before, near_q_),
+                                         step.rotated_constant(step.q, heads, limit, far, far_q_)};
+    segments_.clear();
+    for (int head = 0; head < step.kv_heads; ++head) {
+      segments_.push_back(near_keys(step, head, before));
+      segments_.push_back(first_keys(step, head, before));
+    }
+    step.attend(queries, segments_, 2, &rotations, before);
+  }
+
+ private:
+  KeySegment near_keys(const LayerStep& step, int head, int64_t before) const {
+    const int64_t window = step.own_window();
+    KeySegment near;
+    near.rows = step.store->rows(step.layer, head);
+    near.visible = Visibility::kWindow;
+    near.window = window > 0 ? std::min(window, o_.local) : o_.local;
+    near.begin = near.position = std::max<int64_t>(0, before - o_.local + 1);
+    near.count = before + step.rows - near.begin;
+    near.rotate = true;
+    return near;
+  }
+
+  KeySegment first_keys(const LayerStep& step, int head, int64_t before) const {
+    KeySegment first;
+    first.rows = step.store->rows(step.layer, head);
+    first.count = step.own_window() > 0 ? 0 : std::min(o_.global, before + step.rows);
+    first.position = before - step.begin;  // dropped tokens back
+    first.visible = Visibility::kBeyond;
+    first.window = o_.local;
+    first.query = 1;
+    return first;
+  }
+
+  Options o_;
+  RotationBuffer rotations_, limit_rotation_;
+  Array<float> near_q_, far_q_;
+  std::vector<KeySegment> segments_;
+};
+
+}  // namespace
+
+MethodInfo lminfinite_method() {
+  MethodInfo info;
+  info.name = "lminfinite";
+  info.summary = "keeps the first tokens, at a capped distance, and the most recent ones";
+  info.when = "endless text at constant memory, when only the recent part matters";
+  info.keeps =
+      "the first `global` tokens, seen at a distance of at most `limit`, and the last `local` "
+      "ones; the rest is gone for good";
+  info.harms = "any question whose answer lies between the first tokens and the last `local`";
+  info.paper = "Han et al. 2023, LM-Infinite: Zero-Shot Extreme Length Generalization for LLMs";
+  info.covers = {"", "global=0,local=700"};
+  info.small = {{"local=60,limit=60", 60},
+                {"local=60,limit=90", 90},
+                {"local=60,global=0", 60},
+                {"global=2,local=16,limit=16", 16}};
+  return method_info<LmInfinite>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,257 @@
+// Ltri-LLM (Tang et al. 2024; docs/methods/ltri.md): InfLLM's context, found otherwise. A block is
+// divided into spans that attend to themselves; the tokens of a span that its neighbours look at
+// are its index vectors, more of them where the neighbours know little. Only retrieval heads look
+// up, and a layer takes the blocks that the retrieval heads up to it vote for.
+
+#include "attention/parts/block_maps.h"
+#include "attention/parts/context_blocks.h"
+#include "attention/parts/ltri_options.h"
+#include "attention/parts/passes.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "ops/block_rows.h"
+#include "ops/block_votes.h"
+#include "ops/fill.h"
+#include "ops/select_rows.h"
+
+namespace longhaul {
+namespace {
+
+class Ltri final : public Method {
+ public:
+  using Options = LtriOptions;
+
+  Ltri(const Options& options, const ModelShape& shape)
+      : o_(options),
+        rules_(ltri_layers(options, shape)),
+        shape_(shape),
+        blocks_(options.blocks, shape),
+        maps_(options.blocks, shape.layers),
+        layers_(rules_.size()) {}
+
+  Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
+    return passes_with_last(prompt, 0, o_.blocks.chunk, o_.last);
+  }
+
+  void attend(LayerStep& step) override {
+    blocks_.begin(step);
+    if (step.layer == 0) forget_votes(step);
+    see(step);
+    if (rule(step.layer).looks_up) {
+      blocks_.vote(step);
+      maps_.add(step, blocks_);
+      for (int64_t i = 0; i < blocks_.aged(); ++i) add_block(step, blocks_.aged(step, i));
+      maps_.drop(step);
+    }
+    blocks_.end(step);
+  }
+
+  void archive(Archive& archive) override {
+    blocks_.archive(archive);
+    maps_.archive(archive);
+    for (size_t l = 0; l < layers_.size(); ++l) {
+      Layer& layer = layers_[l];
+      layer.index.archive(archive, width(static_cast<int>(l)));
+      layer.chosen.archive(archive);
+      archive.number(layer.known);
+      archive.expect(layer.known >= 0 && layer.chosen.makes_sense(o_.blocks.topk, layer.known),
+                     "blocks out of order");
+    }
+  }
+
+  void check(const KvStore& store, int64_t tokens) const override {
+    blocks_.check(store, tokens, [&](int l) { return rule(l).looks_up; });
+    const int64_t all = split_context(o_.blocks, tokens).blocks;
+    for (int l = 0; l < shape_.layers; ++l) {
+      const Layer& layer = layers_[static_cast<size_t>(l)];
+      const int64_t blocks = shape_.own_window(l) == 0 ? all : 0;
+      const bool own =
+          !rule(l).looks_up || (layer.index.blocks() == blocks && maps_.fits(l, tokens) &&
+                                layer.index.takes(index_type(l, store.layout().type)));
+      if (!own || layer.known > blocks) {
+        user_error("layer {} has an index of blocks of another context", l);
+      }
+    }
+  }
+
+  Beside beside(const KvLayout& layout, int64_t tokens, int) const override {
+    Beside beside;
+    const BlockOptions& b = o_.blocks;
+    for (int l = 0; l < shape_.layers; ++l) {
+      beside.index += layers_[static_cast<size_t>(l)].index.bytes();
+      if (!rule(l).looks_up) continue;
+      const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
+      beside.most_index +=
+          bytes_of(index_type(l, layout.type), tokens / b.block * vectors * width(l));
+      const int64_t map_rows = b.local + b.chunk + b.block;
+      beside.most_index += static_cast<size_t>(map_rows * b.block) * sizeof(float);
+    }
+    return beside;
+  }
+
+ private:
+  struct Layer {
+    SpanIndex index;
+    StoredList chosen;  ///< blocks, by the last step that looked up
+    int32_t known = 0;  ///< blocks that there were then
+  };
+
+  Layer& at(const LayerStep& step) { return layers_[static_cast<size_t>(step.layer)]; }
+  const LtriLayer& rule(int layer) const { return rules_[static_cast<size_t>(layer)]; }
+
+  /// Floats of a vector of the layer: the head dimension, or that of all KV heads.
+  int64_t width(int layer) const {
+    return int64_t{rule(layer).head >= 0 ? 1 : shape_.lists(layer)} * shape_.head_dim;
+  }
+  /// How the layer's index keeps them beside keys of the type: all heads' keys in 4 bits (every
+  /// token reads them), a retrieval head's as bf16; f32 where the keys are.
+  DType index_type(int layer, DType keys) const {
+    const bool fits = width(layer) % traits(DType::Q4_0).block_size == 0;
+    if (rule(layer).head < 0 && keys != DType::F32 && fits) return DType::Q4_0;
+    return KeyVectors::type_for(keys);
+  }
+
+  /// Attention, with the blocks that the layer chooses.
+  void see(LayerStep& step) {
+    Layer& layer = at(step);
+    const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
+    const bool few = blocks <= o_.blocks.topk, looks_up = rule(step.layer).looks_up;
+    const bool keeps = step.decoding() && o_.decode == LtriDecode::kPersistent;
+    LH_ASSERT(layer.known <= blocks && (!looks_up || layer.index.blocks() == blocks));
+    if (few) {
+      layer.chosen.set_first(*step.queue, blocks);
+      blocks_.attend(step, layer.chosen.list());
+    } else if (keeps) {
+      blocks_.attend(step, with_new_blocks(step, blocks));
+    } else if (looks_up) {
+      blocks_.attend_near(step);
+      layer.chosen.set(*step.queue, look_up(step));
+      blocks_.attend_far(step, layer.chosen.list());
+    } else {
+      layer.chosen.set(*step.queue, voted_ ? vote(step) : RowList());
+      blocks_.attend(step, layer.chosen.list());
+    }
+    if (few || !keeps) layer.known = static_cast<int32_t>(blocks);
+  }
+
+  /// What the last look-up chose, and the newest of the blocks that it saw as part of the
+  /// remainder: the end of the text must not vanish while the reply is written.
+  RowList with_new_blocks(const LayerStep& step, int64_t blocks) {
+    const int64_t most = std::max<int64_t>(1, o_.blocks.cached - o_.blocks.topk);
+    const int64_t first = std::max<int64_t>(at(step).known, blocks - most);
+    return with_run(*step.queue, at(step).chosen.list(), first, blocks, shown_);
+  }
+
+  void forget_votes(const LayerStep& step) {
+    fill(*step.queue, weights_.resize(*step.queue, blocks_.split().blocks), 0);
+    voted_ = false;
+  }
+
+  RowList look_up(const LayerStep& step) {
+    Queue& queue = *step.queue;
+    const LtriLayer& own = rule(step.layer);
+    find_queries(step);
+    Array<float>& into = own.head < 0 ? scores_ : latest_;
+    const View<float> scores = into.resize(queue, blocks_.split().blocks);
+    at(step).index.scores(queue, queries_, o_.similarity, search_, scores);
+    const RowList best = select_rows(queue, scores, {.count = o_.blocks.topk}, best_);
+    if (own.head < 0) return best;
+    voted_ = true;
+    add_weight(queue, best, own.weight, weights_.view());
+    return o_.vote ? vote(step) : best;
+  }
+
+  /// The blocks with the largest weight; of equal ones those that the latest retrieval head scores
+  /// higher.
+  RowList vote(const LayerStep& step) {
+    return most_weighted(*step.queue, weights_.view(), latest_.view(), o_.blocks.topk, vote_);
+  }
+
+  /// Divides a block that leaves the remainder into spans, and adds them to the layer's index.
+  void add_block(const LayerStep& step, const AgedBlock& block) {
+    const int head = rule(step.layer).head, block_tokens = static_cast<int>(o_.blocks.block);
+    choose_span_tokens(*step.queue, maps_.of(step, block), block_tokens, block.votes,
+                       rule(step.layer).rule, tokens_);
+    lists_.clear();
+    for (int list = 0; list < step.kv_heads; ++list) {
+      if (head >= 0 && head / step.group() != list) continue;
+      lists_.push_back(step.store->rows(step.layer, list));
+    }
+    gather_span_keys(*step.queue, lists_, block.first, tokens_, keys_);
+    const DType type = index_type(step.layer, step.store->layout().type);
+    at(step).index.add_block(*step.queue, tokens_, keys_, type);
+  }
+
+  /// What the step looks up by. Its rows are divided into spans `block` rows at a time, each part
+  /// by what it pays itself, which is its tokens' votes too. With the similarity kSum a span is the
+  /// sum of its vectors: <sum of q, k> summed over k is the paper's double sum. With queries=rows:
+  /// the last `query_rows` rows, each for itself; a single row always.
+  void find_queries(const LayerStep& step) {
+    SpanQueries queries;
+    queries.q = blocks_.far_q();
+    queries.heads = shape_.heads;
+    queries.kv_heads = step.kv_heads;
+    queries.head_dim = shape_.head_dim;
+    queries.head = rule(step.layer).head;
+    queries.sum_of_span = o_.similarity == SpanSimilarity::kSum;
+    queries_.clear(queries.width());
+    if (o_.queries == LtriQueries::kRows || step.rows == 1) {
+      const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
+      return add_row_queries(*step.queue, queries, first, step.rows, queries_);
+    }
+    const int block = static_cast<int>(o_.blocks.block);
+    for (int first = 0; first < step.rows; first += block) {
+      const int rows = std::min(block, step.rows - first);
+      choose_span_tokens(*step.queue, maps_.of_rows(step, blocks_, first, rows), rows,
+                         rule(step.layer).rule, tokens_);
+      add_span_queries(*step.queue, queries, first, tokens_, queries_);
+    }
+  }
+
+  Options o_;
+  std::vector<LtriLayer> rules_;
+  ModelShape shape_;
+  ContextBlocks blocks_;
+  BlockMaps maps_;
+  std::vector<Layer> layers_;
+  bool voted_ = false;    ///< a retrieval head of this pass has looked up
+  Array<float> weights_;  ///< per block: of the retrieval heads of this pass that chose it
+  Array<float> latest_;   ///< per block: score by the last of them
+
+  // Memory of a look-up.
+  Array<float> scores_;
+  Array<int32_t> shown_;
+  SpanTokens tokens_;
+  std::vector<PagedRows> lists_;
+  VectorList keys_, queries_;
+  SpanSearch search_;
+  RowSelection best_;
+  BlockVote vote_;
+};
+
+}  // namespace
+
+MethodInfo ltri_method() {
+  MethodInfo info;
+  info.name = "ltri";
+  info.summary =
+      "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
+  info.when = "finding facts in texts far beyond memory and trained length, at nearly linear cost";
+  info.keeps =
+      "the first tokens and a window in fast memory, all older blocks in a slower tier; retrieval "
+      "heads choose what each step looks up";
+  info.harms =
+      "models whose retrieval heads are not known ('longhaul heads' finds them), and what must be "
+      "read from many places at once";
+  info.paper =
+      "Tang et al. 2024, Ltri-LLM: Streaming Long Context Inference for LLMs with Training-Free "
+      "Dynamic Triangular Attention Pattern";
+  info.covers = {"", "n_init=0,n_local=700,chunk=33,heads=0.0"};
+  info.small = {{"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
+                {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8", 12}};
+  return method_info<Ltri>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,106 @@
+// Dynamic NTK: full attention with a rotary base that grows with the context (docs/methods/ntk.md).
+//   exact: keys are kept raw and all rotated with the base of the present length;
+//   hf:    keys keep the base of the length at which they were read;
+//   fixed: one base, of a given length, for the whole run.
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/registry.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kMostContext = 1 << 24;
+
+class Ntk final : public Method {
+ public:
+  enum class Mode : uint8_t { kExact, kHf, kFixed };
+  enum class Length : uint8_t { kPrompt, kPass };
+  struct Options {
+    Mode mode = Mode::kExact;
+    double factor = 4;
+    Length length = Length::kPrompt;
+    std::optional<int64_t> context;
+    void declare(OptionList& o) {
+      o.choice(mode, "mode", {"exact", "hf", "fixed"},
+               "all keys by the present base, each by the base it was read with, or one base");
+      o.real(factor, "factor", 1, 1000, "", "how strongly the base grows");
+      o.choice(length, "length", {"prompt", "pass"},
+               "length that a prompt's rows are rotated for: the whole prompt's or the pass's")
+          .only([this] { return mode != Mode::kFixed; }, "mode=exact|hf", "mode");
+      o.integer(context, "context", 1, kMostContext, "tokens",
+                "length that the base is for, at least the trained one; auto: factor times the "
+                "trained one")
+          .only([this] { return mode == Mode::kFixed; }, "mode=fixed", "mode");
+    }
+  };
+
+  Ntk(const Options& options, const ModelShape& shape)
+      : o_(options), trained_(shape.trained_context), rotary_dim_(shape.rope.rotary_dim()) {
+    if (o_.mode != Mode::kFixed) return;
+    fixed_length_ = o_.context.value_or(std::llround(o_.factor * static_cast<double>(trained_)));
+    if (fixed_length_ >= trained_) return;
+    user_error(
+        "--attention ntk: context={}: must be from {} to {}: below the trained length it would "
+        "change nothing",
+        fixed_length_, trained_, kMostContext);
+  }
+
+  Plan plan(int, int, int64_t tokens) const override {
+    Plan plan;
+    plan.see.place = o_.mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
+    plan.see.stretch = stretch(length(tokens));
+    // Within the length that the base is for, distances turn as those of the trained length do.
+    plan.see.reach = fixed_length_ > 0 && tokens > fixed_length_ ? kAll : trained_;
+    plan.rewinds = fixed_length_ > 0;
+    return plan;
+  }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
+    prompt_end_ = prompt.begin + prompt.tokens;
+    return {};
+  }
+
+  void after_pass(std::span<KvStore>, const Pass& pass) override {
+    if (pass.last) prompt_end_ = 0;
+  }
+
+ private:
+  int64_t length(int64_t tokens) const {
+    if (fixed_length_ > 0) return fixed_length_;
+    return o_.length == Length::kPass ? tokens : std::max(tokens, prompt_end_);
+  }
+
+  double stretch(int64_t length) const {
+    if (length <= trained_ || trained_ <= 0 || rotary_dim_ <= 2) return 1;
+    const double ratio = static_cast<double>(length) / static_cast<double>(trained_);
+    return o_.factor * ratio - (o_.factor - 1);
+  }
+
+  Options o_;
+  int64_t trained_;  // tokens
+  int rotary_dim_;
+  int64_t fixed_length_ = 0;  // tokens; 0: the base follows the context
+  int64_t prompt_end_ = 0;    // while a prompt is read
+};
+
+}  // namespace
+
+MethodInfo ntk_method() {
+  MethodInfo info;
+  info.name = "ntk";
+  info.summary = "keeps every key; the rotary base grows with the context";
+  info.when = "contexts a few times the trained length, where memory holds all keys";
+  info.keeps = "every key and value; nothing is forgotten";
+  info.harms =
+      "precision beyond the trained length, more the further it goes; memory and time are dense "
+      "attention's";
+  info.paper = "NTK-aware scaled RoPE (bloc97) made dynamic (emozilla), 2023";
+  info.covers = {"", "mode=hf", "mode=fixed,context=4096"};
+  info.small = {{"", 4096}, {"mode=hf", 4096}, {"mode=fixed"}};
+  return method_info<Ntk>(std::move(info));
+}
+
+}  // namespace longhaul

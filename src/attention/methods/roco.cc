@@ -1,0 +1,99 @@
+// RoCo (Ren and Zhu 2024): of the keys whose attention varies least from row to row, those that get
+// least on average leave; keys that some rows need much and others not at all are left alone. Each
+// KV head chooses for itself while the prompt is read (docs/methods/roco.md).
+
+#include <algorithm>
+
+#include "attention/parts/planned_attention.h"
+#include "attention/parts/stride_budget.h"
+#include "ops/steady_scores.h"
+
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kColumns[] = {"attention", "squares", "seen"};
+constexpr int64_t kSettling = 10;  // newest rows: seen by too few to be judged
+
+class Roco final : public Method {
+ public:
+  struct Options : StrideBudget {
+    void declare(OptionList& o) {
+      o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
+      o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride);
+      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave");
+      o.integer(recent, "recent", 0, 1 << 20, "tokens",
+                "rows, besides the sinks, whose attention may vary too much to be judged; auto: a "
+                "tenth of budget + stride. The last 10 never leave");
+      o.choice(positions, "positions", {"absolute", "cache"}, kPositions);
+    }
+  };
+  Roco(const Options& options, const ModelShape&) : o_(options) { o_.check("roco"); }
+
+  Plan plan(int, int, int64_t) const override {
+    Plan plan = o_.plan();
+    plan.keep.sink = plan.keep.recent = 0;  // score() says what is left alone
+    plan.columns = kColumns;
+    return plan;
+  }
+
+  /// Per row of a list: what the rows of the text gave it, over the query heads of the KV head, the
+  /// squares of that, and how many rows there were. The mean over the heads, by which the paper's
+  /// code judges, is a constant factor below: it changes no order.
+  void observe(LayerStep& step) override {
+    targets_.clear();
+    for (int head = 0; head < step.kv_heads; ++head) {
+      const auto column = [&](size_t c) {
+        return step.store->column(step.layer, head, kColumns[c]);
+      };
+      add_seen(*step.queue, step.rows, column(2));
+      targets_.push_back({column(0), column(1)});
+    }
+    add_attention(step, {}, targets_);
+  }
+
+  void score(const Cut& cut) override {
+    for (int head = 0; head < cut.lists; ++head) {
+      const int64_t leaving = cut.rows(head) - cut.stay;
+      SteadyRule rule;
+      rule.sink = o_.sink;
+      rule.settling = std::min(cut.rows(head) - o_.sink - leaving, kSettling);
+      // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
+      const int64_t feasible = o_.budget + o_.stride - o_.recent_rows() - o_.sink;
+      rule.feasible = std::max(feasible, leaving);
+      rule.steadiness = &steadiness_;
+      steady_scores(cut.queue, {cut.column(head, 0), cut.column(head, 1), cut.column(head, 2)},
+                    rule, cut.scores[static_cast<size_t>(head)]);
+    }
+  }
+
+ private:
+  Options o_;
+  std::vector<ColumnTarget> targets_;
+  Array<float> steadiness_;
+};
+
+}  // namespace
+
+MethodInfo roco_method() {
+  MethodInfo info;
+  info.name = "roco";
+  info.summary = "keeps keys that get much attention, and those whose attention varies";
+  info.when = "as h2o, where what matters is needed by few queries";
+  info.keeps =
+      "the rows that get much attention on average, those whose attention varies, sinks and the "
+      "newest; the rest is gone for good";
+  info.harms =
+      "a fact that is mentioned once and asked for at the end. Counting costs a second pass over "
+      "the keys";
+  info.paper =
+      "On the Efficacy of Eviction Policy for Key-Value Constrained Generative Language "
+      "Model Inference, arXiv 2402.06262";
+  info.covers = {"", "positions=cache"};
+  info.small = {{"budget=60,stride=20"},
+                {"budget=60,stride=20,positions=cache", 100},
+                {"budget=24,stride=8,sink=2,recent=4,positions=cache", 40},
+                {"budget=24,stride=8,sink=2,recent=4"}};
+  return method_info<Roco>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,53 @@
+// SnapKV (Li et al. 2024): after a prompt has been read, its last queries vote for the keys that
+// every head keeps; their votes are pooled, so that neighbours of an important key stay too.
+
+#include "attention/parts/observation_window.h"
+#include "attention/registry.h"
+
+namespace longhaul {
+namespace {
+
+class SnapKv final : public Method {
+ public:
+  struct Options : ObservationWindow {
+    int64_t capacity = 2048;
+    void declare(OptionList& o) {
+      o.integer(capacity, "capacity", 2, 1 << 24, "tokens",
+                "rows that a head keeps of a prompt, the window among them");
+      declare_window(o);
+      declare_per(o);
+    }
+  };
+  SnapKv(const Options& options, const ModelShape&) : o_(options) {
+    o_.check("snapkv", o_.capacity);
+  }
+
+  Plan plan(int, int, int64_t) const override { return o_.plan(o_.capacity); }
+  void score(const Cut& cut) override { o_.score(cut); }
+
+ private:
+  Options o_;
+};
+
+}  // namespace
+
+MethodInfo snapkv_method() {
+  MethodInfo info;
+  info.name = "snapkv";
+  info.summary =
+      "keeps what the last queries of the prompt attend to, the same number in every head";
+  info.when = "one question at the end of a long prompt, and short answers";
+  info.keeps =
+      "of each prompt `capacity` rows a head, chosen by the prompt's last queries; the rest is "
+      "gone for good";
+  info.harms =
+      "a second question: what the first did not need is gone; answers spread over more than "
+      "`capacity` tokens. Reading costs as much as dense";
+  info.paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv 2404.14469";
+  info.covers = {"", "per=query_head"};
+  info.small = {
+      {"capacity=60,window=8"}, {"capacity=60,window=8,per=query_head"}, {"capacity=24,window=8"}};
+  return method_info<SnapKv>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,50 @@
+// StreamingLLM: the first tokens of the context (attention sinks) and the most recent ones, at
+// positions within the kept list, so that no distance ever grows beyond it
+// (docs/methods/streamingllm.md).
+//
+// Rows of one pass see the list as it was kept before the pass and the pass's own rows up to
+// themselves; eviction follows the pass. Passes of one row are exact token-by-token streaming.
+
+#include "attention/registry.h"
+
+namespace longhaul {
+namespace {
+
+class StreamingLlm final : public Method {
+ public:
+  struct Options {
+    int64_t sink = 4, recent = 2000;
+    void declare(OptionList& o) {
+      o.integer(sink, "sink", 0, 1 << 20, "tokens", "first tokens of the context, kept for good");
+      o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens, kept");
+    }
+  };
+  StreamingLlm(const Options& options, const ModelShape&) : o_(options) {}
+
+  Plan plan(int, int, int64_t) const override {
+    Plan plan;
+    plan.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent};
+    plan.see = {.place = KeyPlace::kList, .sink = o_.sink, .window = o_.recent};
+    return plan;
+  }
+
+ private:
+  Options o_;
+};
+
+}  // namespace
+
+MethodInfo streamingllm_method() {
+  MethodInfo info;
+  info.name = "streamingllm";
+  info.summary = "keeps the first tokens and the most recent ones; forgets what lies between";
+  info.when = "endless text at constant memory and speed, when only the recent part matters";
+  info.keeps = "the first `sink` and the last `recent` tokens; what lies between is gone for good";
+  info.harms = "any question whose answer lies between the first tokens and the recent ones";
+  info.paper = "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks";
+  info.covers = {"", "sink=0,recent=700"};
+  info.small = {{"recent=60", 4 + 60 + 64}, {"sink=2,recent=16", 2 + 16 + 64}};
+  return method_info<StreamingLlm>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,81 @@
+// TOVA (Oren et al. 2024): a layer holds a fixed number of tokens; those to which the newest query
+// pays least attention, on average over its heads, leave. All heads of a layer keep the same
+// tokens; nothing is protected, the newest token and the first ones neither. `easykv` is the form
+// of another published code: while a prompt is read only, with sinks and recent tokens protected.
+
+#include "attention/parts/stride_budget.h"
+
+namespace longhaul {
+namespace {
+
+class Tova final : public Method {
+ public:
+  enum class Mode : uint8_t { kOfficial, kEasyKv };
+  struct Options : StrideBudget {
+    Mode mode = Mode::kOfficial;
+    void declare(OptionList& o) {
+      const auto easykv = [this] { return mode == Mode::kEasyKv; };
+      o.choice(mode, "mode", {"official", "easykv"},
+               "cut to the capacity also while generating; or only in prompts, protecting sink and "
+               "recent");
+      o.integer(budget, "capacity", 1, 1 << 24, "tokens",
+                "rows that every head of a layer keeps; mode=easykv: up to capacity + stride after "
+                "a prompt");
+      o.integer(stride, "stride", 1, 1 << 20, "tokens",
+                "prompt tokens between two cuts; 1 is the published rule, generated tokens always "
+                "use it");
+      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
+          .only(easykv, "mode=easykv", "mode");
+      o.integer(recent, "recent", 0, 1 << 20, "tokens",
+                "last rows that never leave; auto: a tenth of capacity + stride")
+          .only(easykv, "mode=easykv", "mode");
+      o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
+          .only(easykv, "mode=easykv", "mode");
+    }
+  };
+
+  Tova(const Options& options, const ModelShape&) : o_(options) {
+    if (o_.mode == Mode::kEasyKv) o_.check("tova", "capacity");
+  }
+
+  Plan plan(int, int, int64_t) const override {
+    Plan plan = o_.plan();
+    if (o_.mode == Mode::kOfficial) {
+      plan.keep = {
+          .when = When::kStride, .budget = o_.budget, .stride = o_.stride, .every_token = true};
+      plan.rewinds = true;
+    }
+    plan.keep.chooser = Chooser::kLayer;
+    plan.watch = 1;
+    return plan;
+  }
+
+ private:
+  Options o_;
+};
+
+}  // namespace
+
+MethodInfo tova_method() {
+  MethodInfo info;
+  info.name = "tova";
+  info.summary =
+      "keeps the tokens that the newest query attends to, the same in all heads of a layer";
+  info.when = "long generation in constant memory";
+  info.keeps =
+      "the rows that the newest query attends to most, the same in all heads of a layer; the rest "
+      "is gone for good";
+  info.harms =
+      "what is needed again after one query in between did not look at it; a question at the end "
+      "of a long document";
+  info.paper = "Transformers are Multi-State RNNs, arXiv 2401.06104";
+  info.covers = {"", "mode=easykv", "mode=easykv,positions=cache"};
+  info.small = {{"capacity=60,stride=20"},
+                {"mode=easykv,capacity=60,stride=20"},
+                {"mode=easykv,capacity=60,stride=20,positions=cache", 100},
+                {"capacity=24,stride=8"},
+                {"mode=easykv,capacity=24,stride=8,sink=2,recent=4"}};
+  return method_info<Tova>(std::move(info));
+}
+
+}  // namespace longhaul

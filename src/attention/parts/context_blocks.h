@@ -1,0 +1,132 @@
+#pragma once
+// What InfLLM and Ltri-LLM share (docs/methods/infllm.md): a context of initial tokens, blocks, and
+// a remainder that holds the window. A row sees the window at its distances and, as if all stood at
+// one distance, the initial tokens, the blocks that its step has chosen, and remainder tokens that
+// are too old for its window. Blocks that are not in use lie in the slower tier of the KV store.
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "attention/method.h"
+#include "attention/options.h"
+#include "kv/block_cache.h"
+#include "ops/column_sums.h"
+#include "ops/sliding_rows.h"
+
+namespace longhaul {
+
+enum class BlockFidelity : uint8_t { kPaper, kRepo };
+
+struct BlockOptions {
+  int64_t init = 128;    ///< tokens that every row sees
+  int64_t local = 4096;  ///< window of a row, itself included
+  int64_t block = 128;   ///< tokens
+  int64_t topk = 16;     ///< blocks chosen by a step
+  int64_t chunk = 512;   ///< most rows of a step
+  int64_t cached = 32;   ///< blocks kept in memory, least recently used first out
+  BlockFidelity fidelity = BlockFidelity::kRepo;
+
+  /// Distance at which initial tokens, blocks and aged tokens stand.
+  int64_t angle() const { return fidelity == BlockFidelity::kRepo ? local - 1 : local; }
+
+  void declare_window(OptionList& o);
+  void declare_block(OptionList& o, int64_t most);
+  void declare_topk(OptionList& o);
+  void declare_chunk(OptionList& o);
+  void declare_cached(OptionList& o);
+  void declare_fidelity(OptionList& o);
+  /// Throws UserError when the blocks of a step cannot be kept in memory together.
+  void check(std::string_view method) const;
+};
+
+/// How a context is split: [0, init), then `blocks` blocks, then the remainder. It depends on the
+/// number of tokens only: the initial part fills first, from what is older than the window.
+struct ContextSplit {
+  int64_t init = 0, blocks = 0;
+  int64_t remainder = 0;  ///< first token of it
+};
+ContextSplit split_context(const BlockOptions& options, int64_t tokens);
+
+/// A block that leaves the remainder.
+struct AgedBlock {
+  int64_t first = 0;  ///< token, and row of the store
+  /// [block, heads]: probability that each of its tokens got within the windows of all rows so far.
+  View<const float> votes;
+};
+
+class ContextBlocks {
+ public:
+  ContextBlocks(const BlockOptions& options, const ModelShape& shape);
+
+  /// For all layers and heads.
+  Plan plan() const;
+
+  /// Begins a layer of a step: lays out the window. Call it first.
+  void begin(LayerStep& step);
+
+  // Of the step that has begun:
+  const ContextSplit& split() const { return split_; }  ///< as the step's rows see it
+  bool retrieves() const { return retrieves_; }  ///< false where the model has a window of its own
+  View<const float> far_q() const { return forms_[1]; }  ///< rotated to the constant angle
+  /// Row r stands at near_position() + r, row i of the store at i - near_begin().
+  int64_t near_position() const { return near_position_; }
+  int64_t near_begin() const { return near_begin_; }
+  KeySegment near_keys(const LayerStep& step, int head) const;
+  /// What reads the attention of the window again (ops/column_sums.h, ops/tile_map.h), once the
+  /// step has attended to it.
+  AttendCall near_call(const LayerStep& step) const;
+
+  /// Attention over window, initial and aged tokens and the blocks `chosen` (ascending).
+  void attend(LayerStep& step, const RowList& chosen);
+  /// The same in two parts, where the attention of the window chooses the blocks.
+  void attend_near(LayerStep& step);
+  void attend_far(LayerStep& step, const RowList& chosen);
+
+  /// After attention, in layers that need votes, always: adds the step's attention to those of the
+  /// remainder.
+  void vote(LayerStep& step);
+  /// Blocks that leave the remainder with the step: split().blocks and those after it. After
+  /// vote().
+  int64_t aged() const { return next_.blocks - split_.blocks; }
+  AgedBlock aged(const LayerStep& step, int64_t number);
+  /// Ends the layer: lets tokens age.
+  void end(LayerStep& step);
+
+  /// x [heads, head_dim], rotated to the constant angle in place.
+  void rotate_far(Queue& queue, View<float> x) const;
+
+  void archive(Archive& archive);
+  /// The store that came with it holds the context, and in memory what may not leave it; the votes
+  /// are those of layers for which `has_votes`. Throws UserError.
+  void check(const KvStore& store, int64_t tokens,
+             const std::function<bool(int layer)>& has_votes) const;
+
+ private:
+  SlidingRows& votes(const LayerStep& step) { return votes_[static_cast<size_t>(step.layer)]; }
+  void open_blocks(const LayerStep& step, const RowList& chosen);
+  void add_far_keys(const LayerStep& step, int head);
+  void run(LayerStep& step, int segments_per_head);
+  void add_window_sums(const LayerStep& step, int64_t begin, int64_t keys);
+  void spill_aged(const LayerStep& step) const;
+
+  BlockOptions o_;
+  ModelShape shape_;
+  std::vector<SlidingRows> votes_;  ///< per layer: [remainder tokens, heads]
+  std::vector<BlockCache> cached_;  ///< per layer
+
+  RotationBuffer rotation_table_, angle_table_;
+  const Rotations* rotations_ = nullptr;
+  ContextSplit split_, next_;  ///< before the step and after it
+  bool retrieves_ = false, voted_ = false;
+  int64_t near_begin_ = 0, near_position_ = 0;
+  Array<float> near_q_, far_q_, lse_, sums_, far_out_, far_lse_;
+  View<const float> forms_[2];  ///< of the queries: near, far
+  Array<int32_t> far_list_;
+  RowList far_rows_;  ///< that all rows of the step see, in every list
+  std::vector<KeySegment> segments_;
+  std::vector<AttendTask> tasks_;
+  std::vector<ColumnTarget> targets_;
+};
+
+}  // namespace longhaul

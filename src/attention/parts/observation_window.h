@@ -1,0 +1,33 @@
+#pragma once
+// What SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069) share: once a prompt has been
+// read, the keys are scored by the attention of its last queries, pooled over neighbours.
+
+#include "attention/registry.h"
+#include "ops/pool_scores.h"
+
+namespace longhaul {
+
+struct ObservationWindow {
+  enum class Per : uint8_t { kKvHead, kQueryHead };
+  int64_t window = 32, kernel = 5;
+  Pooling pooling = Pooling::kAverage;
+  Per per = Per::kKvHead;
+
+  void declare_window(OptionList& o) {
+    o.integer(window, "window", 1, 4096, "tokens",
+              "queries at the prompt's end that score the keys; always kept");
+    o.integer(kernel, "kernel", 1, 255, "tokens", "neighbouring keys whose scores are pooled; odd");
+    o.choice(pooling, "pooling", {"avg", "max"}, "how scores are pooled");
+  }
+  void declare_per(OptionList& o) {
+    o.choice(per, "per", {"kv_head", "query_head"},
+             "whose choice it is; query_head stores keys once for every query head, as published");
+  }
+
+  /// Throws UserError where the kernel is even or the window leaves no room within `capacity`.
+  void check(std::string_view method, int64_t capacity) const;
+  Plan plan(int64_t budget) const;
+  void score(const Cut& cut) const;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,190 @@
+#include "attention/parts/planned_attention.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "ops/fill.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kPerList = 3;  // segments: sinks, window, all rows
+
+int lists_of(const LayerStep& step) {
+  return step.store->layout().heads[static_cast<size_t>(step.layer)];
+}
+
+int kv_head_of(const LayerStep& step, int list) { return list * step.kv_heads / lists_of(step); }
+
+const See& see_of(const LayerStep& step, int list) {
+  return step.plans[static_cast<size_t>(kv_head_of(step, list))].see;
+}
+
+/// Rows [begin, end) of a list, row i at position i + moved.
+KeySegment stretch(const LayerStep& step, int list, int64_t begin, int64_t end, int64_t moved) {
+  KeySegment keys;
+  keys.rows = step.store->rows(step.layer, list);
+  keys.begin = begin;
+  keys.count = std::max<int64_t>(0, end - begin);
+  keys.position = begin + moved;
+  keys.rotate = see_of(step, list).place == KeyPlace::kList;
+  return keys;
+}
+
+/// All rows of a list, within the model's own window, for a row 0 at `position`. Only their order
+/// counts where rows have left: what was kept lies before the new rows, which end the list.
+KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
+  const int64_t length = step.store->length(step.layer, list), window = step.own_window();
+  const int64_t before = length - step.rows;
+  const int64_t first = window > 0 ? std::max<int64_t>(0, before - window + 1) : 0;
+  KeySegment keys = stretch(step, list, first, length, position - before);
+  keys.see_within(window);
+  return keys;
+}
+
+/// Rows of the step, from the first on, that see sinks and a window; those after them see all.
+int windowed_rows(const LayerStep& step, const See& see) {
+  if (see.window == kAll) return 0;
+  if (see.last == 0 && see.place == KeyPlace::kList) return step.rows;
+  if (step.own_window() > 0) return 0;  // stays as it is
+  if (see.last == 0) return step.rows;
+  if (step.decoding()) return 0;
+  const int64_t dense_from = step.prompt_end - see.last;
+  return static_cast<int>(std::clamp<int64_t>(dense_from - step.begin, 0, step.rows));
+}
+
+/// The kept list: its sinks, and what lies before the pass, as if they were neighbours.
+void see_in_list(const LayerStep& step, int list, const See& see, KeySegment* to) {
+  const int64_t after = step.store->length(step.layer, list), before = after - step.rows;
+  const int64_t near = std::max(see.sink, before - see.window);
+  to[0] = stretch(step, list, 0, std::min(see.sink, after), 0);
+  to[1] = stretch(step, list, near, after, see.sink - near);
+  to[0].see_within(step.own_window());
+  to[1].see_within(step.own_window());
+}
+
+/// Sinks and a window of the first `rows` rows, keys at their place in the text.
+void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeySegment* to) {
+  const int64_t before = step.store->length(step.layer, list) - step.rows;
+  const int64_t moved = step.begin - before;  // row i behind the sinks is token i + moved
+  const int64_t end = before + rows;
+  int64_t near = std::max<int64_t>(0, before - see.window + (see.strict ? 1 : 0));
+  if (!see.strict) near = std::max(near, see.sink);
+  to[0] = stretch(step, list, 0, std::min(see.sink, end), 0);
+  to[1] = stretch(step, list, near, end, moved);
+  if (!see.strict) return;
+  to[0].visible = Visibility::kBeyond;  // a sink within the window is counted there
+  to[1].visible = Visibility::kWindow;
+  to[0].window = to[1].window = see.window;
+}
+
+/// Where row 0 stands, and the queries at those positions.
+void place_queries(LayerStep& step) {
+  Attended& at = step.workspace->attended;
+  const See& see = see_of(step, 0);
+  if (see.place == KeyPlace::kText) {
+    at = {step.rotated_q(), nullptr, step.begin};
+    return;
+  }
+  const int64_t before = step.store->length(step.layer, 0) - step.rows;
+  const bool windowed = see.window != kAll;
+  at.position = windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
+  at.rotations = &step.workspace->in_list.up_to(step.rope(), at.position + step.rows);
+  at.queries =
+      step.rotated(step.q, step.shape->heads, *at.rotations, at.position, step.workspace->list_q);
+}
+
+void add_tasks(const LayerStep& step, int list, int windowed) {
+  LayerStep::Workspace& work = *step.workspace;
+  const int heads = step.shape->heads / lists_of(step);
+  const std::span<const KeySegment> own =
+      std::span(work.segments).subspan(static_cast<size_t>(list * kPerList), kPerList);
+  const int64_t position = work.attended.position;
+  if (windowed > 0) {
+    work.tasks.push_back({list * heads, heads, 0, windowed, position, own.first(2)});
+  }
+  if (windowed < step.rows) {
+    work.tasks.push_back(
+        {list * heads, heads, windowed, step.rows - windowed, position + windowed, own.last(1)});
+  }
+}
+
+}  // namespace
+
+void append_keys(LayerStep& step) {
+  const See& see = see_of(step, 0);
+  const bool rotated = see.place == KeyPlace::kText;
+  step.store->append(step.layer, step.rows, rotated ? step.rotated_k() : step.k, step.v,
+                     step.kv_heads);
+}
+
+void attend_by_plan(LayerStep& step) {
+  place_queries(step);
+  LayerStep::Workspace& work = *step.workspace;
+  const int lists = lists_of(step);
+  work.segments.resize(static_cast<size_t>(lists * kPerList));
+  work.tasks.clear();
+  for (int list = 0; list < lists; ++list) {
+    if (!step.attends(kv_head_of(step, list))) continue;
+    const See& see = see_of(step, list);
+    const int windowed = windowed_rows(step, see);
+    KeySegment* own = work.segments.data() + list * kPerList;
+    if (windowed > 0 && see.place == KeyPlace::kList) see_in_list(step, list, see, own);
+    if (windowed > 0 && see.place == KeyPlace::kText) see_in_text(step, list, see, windowed, own);
+    own[2] = whole_list(step, list, work.attended.position);
+    add_tasks(step, list, windowed);
+  }
+  step.attend({&work.attended.queries, 1}, work.tasks, work.attended.rotations);
+}
+
+void add_attention(LayerStep& step, const Observation& what,
+                   std::span<const ColumnTarget> targets) {
+  LayerStep::Workspace& work = *step.workspace;
+  const Attended& at = work.attended;
+  const int lists = lists_of(step), heads = step.shape->heads / lists;
+  LH_ASSERT(std::ssize(targets) == lists && !step.lse.empty());
+  work.segments.resize(static_cast<size_t>(lists * kPerList));
+  work.tasks.clear();
+  work.observed_targets.clear();
+  for (int list = 0; list < lists; ++list) {
+    const ColumnTarget& target = targets[static_cast<size_t>(list)];
+    if (target.sums.empty()) continue;
+    KeySegment& keys = work.segments[static_cast<size_t>(list)];
+    keys = whole_list(step, list, at.position);
+    keys.count = std::min(keys.count, what.rows);
+    if (what.window > 0) keys.see_within(what.window);
+    work.tasks.push_back({list * heads, heads, 0, step.rows, at.position, {&keys, 1}});
+    work.observed_targets.push_back(target);
+  }
+  AttendCall call = step.call({&at.queries, 1}, at.rotations);
+  call.known_lse = step.lse;
+  if (what.alone) {
+    call.lse = step.lse;
+    call.out = work.unused.resize(*step.queue, step.lse.size() * call.head_dim);
+    longhaul::attend(call, work.tasks);
+  }
+  column_sums(call, work.tasks, work.observed_targets);
+}
+
+void add_attention_to_column(LayerStep& step, std::string_view column) {
+  std::vector<ColumnTarget>& targets = step.workspace->targets;
+  targets.clear();
+  for (int list = 0; list < lists_of(step); ++list) {
+    targets.push_back({step.store->column(step.layer, list, column), {}});
+  }
+  add_attention(step, {}, targets);
+}
+
+void add_attention_to_tokens(LayerStep& step, View<float> sums, bool alone, Array<float>& scratch) {
+  const int64_t rows = sums.size();
+  const int lists = lists_of(step);
+  const View<float> each = scratch.resize(*step.queue, rows * lists);
+  fill(*step.queue, each, 0);
+  std::vector<ColumnTarget>& targets = step.workspace->targets;
+  targets.clear();
+  for (int list = 0; list < lists; ++list) targets.push_back({each.part(list * rows, rows), {}});
+  add_attention(step, {.rows = rows, .alone = alone}, targets);
+  add_lists(*step.queue, each, sums);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,36 @@
+#pragma once
+// Which pages of old rows are in memory: those used last; the others are in the slower tier. The
+// one place where the host must know which blocks an operation has chosen.
+
+#include <cstdint>
+#include <vector>
+
+#include "kv/kv_store.h"
+#include "ops/row_list.h"
+
+namespace longhaul {
+
+/// Blocks of a layer's rows, all of one length and one after the other: rows [first, last).
+struct BlockRange {
+  int64_t first = 0, last = 0;
+  int64_t block = 1;  ///< rows
+};
+
+/// Of one layer; all its heads have the same rows.
+class BlockCache {
+ public:
+  /// Brings the `chosen` blocks into memory and spills what was not used for longest: as many pages
+  /// stay as `cached` blocks may have, or as this call has used. Pages that hold a row outside the
+  /// range are never spilled, so they are there.
+  void use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
+                  const RowList& chosen, int64_t cached);
+
+ private:
+  void use(KvStore& store, int layer, const BlockRange& range, int64_t begin, int64_t end);
+  void spill(KvStore& store, int layer, size_t keep);
+
+  std::vector<int32_t> pages_;  ///< in memory, last used last
+  size_t used_now_ = 0;         ///< by this call: the last ones
+};
+
+}  // namespace longhaul

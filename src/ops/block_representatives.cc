@@ -1,0 +1,34 @@
+#include "ops/block_representatives.h"
+
+#include "ops/fill.h"
+#include "ops/stored_key.h"
+
+namespace longhaul {
+
+void block_representatives(Queue& queue, const RepresentativesCall& call,
+                           RepresentativesMemory& memory, View<float> out) {
+  const int heads = call.heads, group = heads / static_cast<int>(call.lists.size());
+  const int64_t dim = call.lists.front().head_dim, tokens = call.votes.size() / heads;
+  LH_ASSERT(queue.on_host() && call.count <= tokens &&
+            out.size() == heads * (call.mean ? 1 : call.count) * dim);
+  const View<float> votes = memory.votes.resize(queue, tokens);
+  const std::span<float> key = host(memory.key.resize(queue, dim));
+  const float share = call.mean ? 1.0f / static_cast<float>(call.count) : 1.0f;
+  fill(queue, out, 0);
+  float* to = host(out).data();
+  for (int h = 0; h < heads; ++h) {
+    for (int64_t t = 0; t < tokens; ++t) {
+      host(votes)[static_cast<size_t>(t)] = host(call.votes)[static_cast<size_t>(t * heads + h)];
+    }
+    const RowList chosen =
+        select_rows(queue, votes, RowsToKeep{.count = call.count}, memory.chosen);
+    for (const int32_t token : host_rows(chosen)) {
+      read_key(call.lists[static_cast<size_t>(h / group)], call.first + token, key.data());
+      for (size_t t = 0; t < key.size(); ++t) to[t] += key[t] * share;
+      if (!call.mean) to += dim;
+    }
+    if (call.mean) to += dim;
+  }
+}
+
+}  // namespace longhaul

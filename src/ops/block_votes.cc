@@ -1,0 +1,32 @@
+#include "ops/block_votes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace longhaul {
+
+void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights) {
+  LH_ASSERT(queue.on_host());
+  const std::span<float> to = host(weights);
+  for (const int32_t block : host_rows(chosen)) to[static_cast<size_t>(block)] += weight;
+}
+
+RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
+                      BlockVote& memory) {
+  LH_ASSERT(queue.on_host() && weights.size() == scores.size());
+  const int64_t blocks = weights.size(), count = std::min(blocks, k);
+  const std::span<int32_t> order = host(memory.order.resize(queue, blocks));
+  std::iota(order.begin(), order.end(), 0);
+  const std::span<const float> weight = host(weights), score = host(scores);
+  const auto better = [&](int32_t a, int32_t b) {
+    const size_t x = static_cast<size_t>(a), y = static_cast<size_t>(b);
+    if (weight[x] != weight[y]) return weight[x] > weight[y];
+    return score[x] != score[y] ? score[x] > score[y] : a < b;
+  };
+  const auto end = order.begin() + count;
+  std::nth_element(order.begin(), end, order.end(), better);
+  std::sort(order.begin(), end);
+  return {memory.order.view().part(0, count), {}};
+}
+
+}  // namespace longhaul

@@ -1,0 +1,217 @@
+#include "ops/span_index.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/parallel.h"
+
+namespace longhaul {
+namespace {
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+constexpr size_t kGroupBlocks = 64;
+
+bool ascends_to(std::span<const int32_t> ends, size_t last) {
+  int32_t previous = 0;
+  for (const int32_t end : ends) {
+    if (end <= previous) return false;
+    previous = end;
+  }
+  return static_cast<size_t>(previous) == last;
+}
+
+/// dots [queries, vectors]: its first row becomes the largest of each vector in [begin, end).
+void keep_best_query(float* dots, int64_t queries, int64_t vectors, int64_t begin, int64_t end) {
+  for (int64_t q = 1; q < queries; ++q) {
+    const float* row = dots + q * vectors;
+    for (int64_t v = begin; v < end; ++v) dots[v] = dots[v] > row[v] ? dots[v] : row[v];
+  }
+}
+
+}  // namespace
+
+SpanIndex::Group& SpanIndex::open_group() {
+  if (groups_.empty() || groups_.back().block_ends.size() == kGroupBlocks) groups_.emplace_back();
+  return groups_.back();
+}
+
+void SpanIndex::add_block(Queue& queue, const SpanTokens& spans, const VectorList& vectors,
+                          DType type) {
+  int32_t begin = 0;
+  for (const int32_t end : spans.span_ends) {
+    add_span(queue, vectors.part(begin, end - begin), vectors.width(), type);
+    begin = end;
+  }
+  end_block();
+}
+
+void SpanIndex::add_span(Queue& queue, View<const float> vectors, int64_t width, DType type) {
+  Group& group = open_group();
+  if (type == DType::Q4_0) {
+    const std::span<const float> whole = host(vectors);
+    if (common_.empty()) common_.assign(whole.begin(), whole.begin() + width);
+    std::vector<float> rest(whole.begin(), whole.end());
+    for (size_t i = 0; i < rest.size(); ++i) rest[i] -= common_[i % common_.size()];
+    group.vectors.append(queue, View<const float>(rest), type);
+  } else {
+    group.vectors.append(queue, vectors, type);
+  }
+  group.span_ends.push_back(static_cast<int32_t>(group.count() + vectors.size() / width));
+}
+
+void SpanIndex::end_block() {
+  Group& group = open_group();
+  group.block_ends.push_back(static_cast<int32_t>(group.span_ends.size()));
+  ++blocks_;
+}
+
+int64_t SpanIndex::vectors() const {
+  int64_t count = 0;
+  for (const Group& group : groups_) count += group.count();
+  return count;
+}
+
+size_t SpanIndex::bytes() const {
+  size_t bytes = 0;
+  for (const Group& group : groups_) bytes += group.vectors.bytes();
+  return bytes;
+}
+
+bool SpanIndex::takes(DType type) const {
+  return std::all_of(groups_.begin(), groups_.end(),
+                     [type](const Group& group) { return group.vectors.takes(type); });
+}
+
+void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                       SpanSearch& memory, View<float> scores) const {
+  LH_ASSERT(queue.on_host() && queries.count() > 0 && scores.size() == blocks_);
+  const std::span<float> to = host(scores);
+  std::fill(to.begin(), to.end(), kLowest);
+  const std::span<const float> from = host(queries.view());
+  if (queries.count() <= kMatvecMaxRows) {
+    score_few(from, queries.count(), rule, memory, to.data());
+  } else {
+    score_many(from, queries.count(), rule, memory, to.data());
+  }
+}
+
+/// What each query's products with vectors less `common_` lack; empty where nothing was taken away.
+void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch& memory) const {
+  memory.common.clear();
+  for (size_t at = 0; !common_.empty() && at < queries.size(); at += common_.size()) {
+    memory.common.push_back(std::inner_product(common_.begin(), common_.end(),
+                                               queries.begin() + static_cast<int64_t>(at), 0.0f));
+  }
+}
+
+/// Decoding: the whole index is read at once, since the start of parallel work for each group would
+/// take as long as the group.
+void SpanIndex::score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                          SpanSearch& memory, float* scores) const {
+  const int64_t width = std::ssize(queries) / count;
+  find_common_products(queries, memory);
+  memory.few.assign(queries.data(), count, width);
+  float* next = host(memory.dots.resize(host_queue(), count * vectors())).data();
+  memory.jobs.clear();
+  for (const Group& group : groups_) {
+    memory.jobs.push_back({group.vectors.rows(width), next});
+    next += count * group.count();
+  }
+  matvec(memory.jobs, memory.few);
+  parallel_for(std::ssize(groups_), [&](int64_t g, int) {
+    const Group& group = groups_[static_cast<size_t>(g)];
+    float* own = memory.jobs[static_cast<size_t>(g)].y;
+    group.add(memory.common, own);
+    if (rule == SpanSimilarity::kMax) keep_best_query(own, count, group.count(), 0, group.count());
+    group.raise(own, count, rule, scores + g * static_cast<int64_t>(kGroupBlocks));
+  });
+}
+
+void SpanIndex::score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                           SpanSearch& memory, float* scores) const {
+  constexpr int64_t kGrain = 1024;
+  find_common_products(queries, memory);
+  LinearInput& rows = memory.many;
+  rows.assign(queries.data(), count, std::ssize(queries) / count);
+  for (const Group& group : groups_) {
+    const int64_t n = group.count();
+    LinearJob job;
+    job.weight = group.vectors.rows(rows.cols());
+    job.y = host(memory.dots.resize(host_queue(), count * n)).data();
+    linear(rows, job, job.weight.type == DType::F32 ? Compute::kF32 : Compute::kBest);
+    group.add(memory.common, job.y);
+    if (rule == SpanSimilarity::kMax) {
+      parallel_ranges(n, kGrain, [&](int64_t begin, int64_t end) {
+        keep_best_query(job.y, count, n, begin, end);
+      });
+    }
+    group.raise(job.y, count, rule, scores);
+    scores += group.block_ends.size();
+  }
+}
+
+/// To every product of query q: common[q].
+void SpanIndex::Group::add(std::span<const float> common, float* dots) const {
+  for (const float own : common) {
+    for (float* end = dots + count(); dots != end; ++dots) *dots += own;
+  }
+}
+
+/// Raises the scores of the group's blocks to what any query has: its products with all vectors,
+/// dots [queries, count()]; with kMax the first row is every vector's largest.
+void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity rule,
+                             float* scores) const {
+  LH_ASSERT(dots != nullptr);  // a group has a vector at least
+  for (int64_t q = 0; q < (rule == SpanSimilarity::kMax ? 1 : queries); ++q, dots += count()) {
+    size_t span = 0;
+    int32_t v = 0;
+    for (size_t b = 0; b < block_ends.size(); ++b) {
+      for (; span < static_cast<size_t>(block_ends[b]); ++span) {
+        float total = rule == SpanSimilarity::kSum ? 0 : kLowest;
+        for (; v < span_ends[span]; ++v) {
+          total = rule == SpanSimilarity::kSum ? total + dots[v] : std::max(total, dots[v]);
+        }
+        scores[b] = std::max(scores[b], total);
+      }
+    }
+  }
+}
+
+void SpanIndex::Group::archive(Archive& archive) {
+  vectors.archive(archive);
+  archive.array(span_ends);
+  archive.array(block_ends);
+}
+
+bool SpanIndex::Group::makes_sense(int64_t width, bool last) const {
+  const size_t blocks = block_ends.size();
+  const int64_t elements = vectors.elements();
+  return elements % width == 0 && blocks > 0 && blocks <= kGroupBlocks &&
+         (last || blocks == kGroupBlocks) &&
+         ascends_to(span_ends, static_cast<size_t>(elements / width)) &&
+         ascends_to(block_ends, span_ends.size());
+}
+
+void SpanIndex::archive(Archive& archive, int64_t width) {
+  constexpr std::string_view kDamage = "the index of blocks contradicts itself";
+  archive.array(common_);
+  archive.expect(common_.empty() || std::ssize(common_) == width, kDamage);
+  uint64_t count = groups_.size();
+  archive.number(count);
+  if (!archive.loading()) {
+    for (Group& group : groups_) group.archive(archive);
+    return;
+  }
+  groups_.clear();
+  blocks_ = 0;
+  for (; count > 0; --count) {  // not resized to `count`, which a damaged file makes as large
+    Group group;
+    group.archive(archive);
+    archive.expect(group.makes_sense(width, count == 1), kDamage);
+    blocks_ += std::ssize(group.block_ends);
+    groups_.push_back(std::move(group));
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,75 @@
+#pragma once
+// The index of one layer's blocks: every block is a list of spans, every span a list of vectors
+// (Ltri-LLM, arXiv:2412.04757, 3.3 and 3.4).
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/key_vectors.h"
+#include "ops/linear.h"
+#include "ops/span_vectors.h"
+
+namespace longhaul {
+
+enum class SpanSimilarity : uint8_t { kSum, kMax };
+
+/// Memory of a look-up, reused from call to call.
+struct SpanSearch {
+  Array<float> dots;          ///< of an index's vectors and the queries
+  std::vector<float> common;  ///< of the queries and what all vectors have in common
+  std::vector<MatvecJob> jobs;
+  ActivationRows few;
+  LinearInput many;
+};
+
+class SpanIndex {
+ public:
+  /// Adds a block: of each of its spans the vectors, span after span, kept as `type` (KeyVectors;
+  /// Q4_0 rounds scores, and its width is a multiple of 32). Width and type never change.
+  void add_block(Queue& queue, const SpanTokens& spans, const VectorList& vectors, DType type);
+  /// The same span by span; vectors are [count, width].
+  void add_span(Queue& queue, View<const float> vectors, int64_t width, DType type);
+  void end_block();
+
+  int64_t blocks() const { return blocks_; }
+  int64_t vectors() const;
+  size_t bytes() const;  ///< of the vectors
+  /// Whether vectors of the type may be added.
+  bool takes(DType type) const;
+
+  /// scores [blocks()]: of every block the largest over its spans and over the queries of the sum,
+  /// or the largest, of <query, vector> over the span's vectors.
+  void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
+              View<float> scores) const;
+
+  /// Throws UserError when the file makes no sense.
+  void archive(Archive& archive, int64_t width);
+
+ private:
+  /// Blocks whose products with all queries stay in the caches until their scores are known.
+  struct Group {
+    KeyVectors vectors;               ///< [vectors, width]
+    std::vector<int32_t> span_ends;   ///< per span: vectors up to its end
+    std::vector<int32_t> block_ends;  ///< per block: spans up to its end
+
+    int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
+    void add(std::span<const float> common, float* dots) const;
+    void raise(const float* dots, int64_t queries, SpanSimilarity rule, float* scores) const;
+    void archive(Archive& archive);
+    bool makes_sense(int64_t width, bool last) const;
+  };
+  Group& open_group();
+  void find_common_products(std::span<const float> queries, SpanSearch& memory) const;
+  void score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                 SpanSearch& memory, float* scores) const;
+  void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
+                  SpanSearch& memory, float* scores) const;
+
+  int64_t blocks_ = 0;
+  /// Of Q4_0: the first vector, which all are kept less of. What keys have in common would take
+  /// most of the range.
+  std::vector<float> common_;
+  std::vector<Group> groups_;  ///< of kGroupBlocks blocks, the last one of fewer
+};
+
+}  // namespace longhaul

@@ -1,0 +1,183 @@
+#include "ops/block_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "base/float_types.h"
+#include "format/temp_folder.h"
+#include "ops/best_by_definition.h"
+#include "ops/view_of.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+using testing_support::view_of;
+
+struct Shape {
+  int64_t heads, vectors, head_dim;
+  int64_t width() const { return heads * vectors * head_dim; }
+};
+
+std::vector<float> random_floats(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& each : x) each = normal(random);
+  return x;
+}
+
+BlockIndex index_of(const Shape& shape, const std::vector<float>& vectors, DType type) {
+  BlockIndex index(shape.heads, shape.vectors, shape.head_dim);
+  for (int64_t at = 0; at < std::ssize(vectors); at += shape.width()) {
+    index.append(host_queue(), view_of(vectors).part(at, shape.width()), type);
+  }
+  return index;
+}
+
+/// The definition, in double precision.
+double score(const Shape& shape, const float* block, const std::vector<float>& query, DType type) {
+  double sum = 0;
+  for (int64_t h = 0; h < shape.heads; ++h) {
+    double best = -std::numeric_limits<double>::infinity();
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      double dot = 0;
+      for (int64_t t = 0; t < shape.head_dim; ++t) {
+        const float x = block[(h * shape.vectors + v) * shape.head_dim + t];
+        dot += double{type == DType::F32 ? x : bf16_to_f32(f32_to_bf16(x))} *
+               double{query[static_cast<size_t>(h * shape.head_dim + t)]};
+      }
+      best = std::max(best, dot);
+    }
+    sum += best;
+  }
+  return sum;
+}
+
+std::vector<int64_t> best_of(const Shape& shape, const std::vector<float>& vectors,
+                             const std::vector<float>& query, DType type, int64_t k) {
+  std::vector<double> scores;
+  for (size_t at = 0; at < vectors.size(); at += static_cast<size_t>(shape.width())) {
+    scores.push_back(score(shape, vectors.data() + at, query, type));
+  }
+  return testing_support::best_by_definition(scores, k);
+}
+
+std::vector<int64_t> top(const BlockIndex& index, const std::vector<float>& query, int64_t k) {
+  BlockSearch memory;
+  const auto blocks = host_rows(index.top(host_queue(), view_of(query), k, memory));
+  return {blocks.begin(), blocks.end()};
+}
+
+TEST(BlockIndex, FindsTheBestByItsDefinition) {
+  for (const Shape shape : {Shape{6, 1, 64}, Shape{3, 4, 32}, Shape{10, 3, 64}, Shape{4, 1, 24},
+                            Shape{2, 5, 24}, Shape{1, 1, 7}}) {
+    for (const DType type : {DType::F32, DType::BF16}) {
+      const std::vector<float> vectors = random_floats(300 * shape.width(), 1);
+      const BlockIndex index = index_of(shape, vectors, type);
+      ASSERT_EQ(index.blocks(), 300);
+      for (uint32_t seed = 2; seed < 8; ++seed) {
+        const std::vector<float> query = random_floats(shape.heads * shape.head_dim, seed);
+        for (const int64_t k : {1, 16, 299}) {
+          EXPECT_EQ(top(index, query, k), best_of(shape, vectors, query, type, k))
+              << shape.heads << 'x' << shape.vectors << 'x' << shape.head_dim << " k " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockIndex, TellsBlocksApartThatTheCopyCannot) {
+  // A common key of each head and 1 % of it, which would be below a step of the copy.
+  for (const Shape shape : {Shape{4, 1, 64}, Shape{3, 2, 32}}) {
+    const std::vector<float> common = random_floats(shape.heads * shape.head_dim, 1);
+    std::vector<float> vectors = random_floats(200 * shape.width(), 2);
+    const auto dim = static_cast<size_t>(shape.head_dim);
+    for (size_t i = 0; i < vectors.size(); ++i) {
+      const size_t head =
+          i / (dim * static_cast<size_t>(shape.vectors)) % static_cast<size_t>(shape.heads);
+      vectors[i] = common[head * dim + i % dim] + 0.01f * vectors[i];
+    }
+    const BlockIndex index = index_of(shape, vectors, DType::F32);
+    for (uint32_t seed = 3; seed < 13; ++seed) {
+      const std::vector<float> query = random_floats(shape.heads * shape.head_dim, seed);
+      EXPECT_EQ(top(index, query, 8), best_of(shape, vectors, query, DType::F32, 8));
+    }
+  }
+}
+
+TEST(BlockIndex, AKeyThatOutweighsAllOthersHidesNoBlock) {
+  const Shape shape{2, 1, 32};
+  std::vector<float> vectors = random_floats(100 * shape.width(), 1);
+  for (int64_t i = 0; i < shape.width(); ++i) vectors[static_cast<size_t>(i)] *= -1e5f;
+  for (size_t i = 0; i < vectors.size(); i += 32) vectors[i] *= 300;  // as keys' outlier channels
+  const BlockIndex index = index_of(shape, vectors, DType::F32);
+  for (uint32_t seed = 3; seed < 13; ++seed) {
+    const std::vector<float> query = random_floats(64, seed);
+    EXPECT_EQ(top(index, query, 5), best_of(shape, vectors, query, DType::F32, 5));
+  }
+}
+
+TEST(BlockIndex, OfEqualScoresTheLowerBlockAndAllOfAFew) {
+  const Shape shape{1, 1, 32};
+  const BlockIndex index = index_of(shape, std::vector<float>(9 * 32, 1.0f), DType::BF16);
+  const std::vector<float> query(32, 0.3f);
+  EXPECT_EQ(top(index, query, 3), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(top(index, query, 9), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(top(index, query, 100).size(), 9u);
+  EXPECT_TRUE(top(index, query, 0).empty());
+  EXPECT_TRUE(top(BlockIndex(1, 1, 32), query, 4).empty());
+}
+
+TEST(BlockIndex, WhatIsNoNumberComesLast) {
+  const Shape shape{1, 1, 32};
+  for (const float damage :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    std::vector<float> vectors;
+    for (const float score : {1, 2, 3, 4, 5, 6, 7, 8}) vectors.insert(vectors.end(), 32, score);
+    vectors[5 * 32 + 3] = damage;
+    vectors[7 * 32] = damage;
+    const BlockIndex index = index_of(shape, vectors, DType::F32);
+    EXPECT_EQ(top(index, std::vector<float>(32, 1.0f), 3), (std::vector<int64_t>{3, 4, 6}));
+  }
+}
+
+TEST(BlockIndex, FindsTheSameWhenRestored) {
+  const Shape shape{2, 2, 32};
+  const std::vector<float> vectors = random_floats(50 * shape.width(), 1);
+  BlockIndex index = index_of(shape, vectors, DType::BF16);
+  const TempFolder folder;
+  ByteWriter out(folder.path() / "i");
+  Archive writing(out);
+  index.archive(writing);
+  out.finish();
+  ByteReader in(folder.path() / "i");
+  Archive reading(in);
+  BlockIndex restored(shape.heads, shape.vectors, shape.head_dim);
+  restored.archive(reading);
+  EXPECT_EQ(restored.blocks(), 50);
+  EXPECT_FALSE(restored.takes(DType::F32));
+  restored.append(host_queue(), view_of(vectors).part(0, shape.width()), DType::BF16);
+  for (uint32_t seed = 3; seed < 13; ++seed) {
+    const std::vector<float> query = random_floats(64, seed);
+    EXPECT_EQ(top(restored, query, 4), top(index, query, 4));
+  }
+
+  ByteReader other(folder.path() / "i");
+  Archive again(other);
+  BlockIndex wider(3, 1, 64);
+  EXPECT_NE(error_of([&] { wider.archive(again); }).find("parts of blocks"), std::string::npos);
+}
+
+TEST(BlockIndex, TellsItsBytes) {
+  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::BF16), 10u * 64 * 2 + 10 * 2 * 18);
+  EXPECT_EQ(BlockIndex(2, 1, 32).bytes_for(10, DType::F32), 10u * 64 * 4 + 10 * 2 * 18);
+  EXPECT_EQ(BlockIndex(1, 3, 24).bytes_for(10, DType::BF16), 10u * 72 * 2);
+}
+
+}  // namespace
+}  // namespace longhaul

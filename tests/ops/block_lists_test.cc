@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "format/temp_folder.h"
+#include "ops/best_by_definition.h"
+#include "ops/block_rows.h"
+#include "ops/block_votes.h"
+#include "ops/mean_rows.h"
+#include "ops/sliding_rows.h"
+#include "ops/view_of.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::best_by_definition;
+using testing_support::TempFolder;
+using testing_support::view_of;
+
+std::vector<int32_t> numbers(const RowList& list) {
+  const auto rows = host_rows(list);
+  return {rows.begin(), rows.end()};
+}
+
+TEST(BlockRows, AreTheFirstRowsAndThoseOfTheChosenBlocks) {
+  const std::vector<int32_t> blocks{1, 4, 7}, count{2};
+  Array<int32_t> memory;
+  EXPECT_EQ(numbers(block_rows(host_queue(), 2, {view_of(blocks), {}}, 3, 10, memory)),
+            (std::vector<int32_t>{0, 1, 13, 14, 15, 22, 23, 24, 31, 32, 33}));
+  EXPECT_EQ(numbers(block_rows(host_queue(), 0, {view_of(blocks), view_of(count)}, 2, 0, memory)),
+            (std::vector<int32_t>{2, 3, 8, 9}));
+  EXPECT_TRUE(numbers(block_rows(host_queue(), 0, {}, 2, 0, memory)).empty());
+}
+
+TEST(BlockRows, ARunJoinsAList) {
+  const std::vector<int32_t> list{1, 4};
+  Array<int32_t> memory;
+  EXPECT_EQ(numbers(with_run(host_queue(), {view_of(list), {}}, 6, 9, memory)),
+            (std::vector<int32_t>{1, 4, 6, 7, 8}));
+  EXPECT_EQ(numbers(with_run(host_queue(), {view_of(list), {}}, 6, 6, memory)), list);
+}
+
+TEST(StoredList, StaysAndIsCheckedWhenItComesFromAFile) {
+  const TempFolder folder;
+  const auto read_back = [&](const std::vector<int32_t>& rows) {
+    StoredList list, restored;
+    list.set(host_queue(), {view_of(rows), {}});
+    ByteWriter out(folder.path() / "l");
+    Archive writing(out);
+    list.archive(writing);
+    out.finish();
+    ByteReader in(folder.path() / "l");
+    Archive reading(in);
+    restored.archive(reading);
+    EXPECT_EQ(numbers(restored.list()), rows);
+    return restored;
+  };
+  EXPECT_TRUE(read_back({0, 3, 5}).makes_sense(3, 6));
+  EXPECT_TRUE(read_back({}).makes_sense(0, 0));
+  EXPECT_FALSE(read_back({0, 3, 5}).makes_sense(2, 6));
+  EXPECT_FALSE(read_back({0, 3, 5}).makes_sense(3, 5));
+  EXPECT_FALSE(read_back({0, 3, 3}).makes_sense(3, 6));
+  EXPECT_FALSE(read_back({3, 0}).makes_sense(3, 6));
+  EXPECT_FALSE(read_back({-1, 0}).makes_sense(3, 6));
+  StoredList list;
+  list.set_first(host_queue(), 3);
+  EXPECT_EQ(numbers(list.list()), (std::vector<int32_t>{0, 1, 2}));
+  list.set_first(host_queue(), 1);
+  EXPECT_EQ(numbers(list.list()), (std::vector<int32_t>{0}));
+}
+
+TEST(BlockVotes, TheLargestWeightWinsThenTheHigherScore) {
+  std::mt19937 random(3);
+  std::uniform_int_distribution<int> draw(0, 3);
+  BlockVote memory;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<float> weights, scores;
+    std::vector<double> order;
+    for (int b = 0; b < 40; ++b) {
+      weights.push_back(static_cast<float>(draw(random)) / 2);
+      scores.push_back(static_cast<float>(draw(random)) - 1);
+      order.push_back(double{weights.back()} * 100 + double{scores.back()});
+    }
+    for (const int64_t k : {0, 1, 7, 40, 60}) {
+      const auto got =
+          numbers(most_weighted(host_queue(), view_of(weights), view_of(scores), k, memory));
+      EXPECT_EQ(std::vector<int64_t>(got.begin(), got.end()), best_by_definition(order, k));
+    }
+  }
+}
+
+TEST(BlockVotes, WeightGoesToTheChosen) {
+  std::vector<float> weights{1, 2, 3};
+  const std::vector<int32_t> chosen{0, 2};
+  add_weight(host_queue(), {view_of(chosen), {}}, 0.5f, view_of(weights));
+  EXPECT_EQ(weights, (std::vector<float>{1.5f, 2, 3.5f}));
+}
+
+TEST(MeanRows, AreSumsInOrderOverTheirNumber) {
+  const std::vector<float> x{1, 2, 3, 4, 8, 6};
+  std::vector<float> mean(2, 77.0f);
+  mean_rows(host_queue(), view_of(x), view_of(mean));
+  EXPECT_EQ(mean, (std::vector<float>{4, 4}));
+}
+
+TEST(SlidingRows, JoinWithZerosAndLeaveFromTheFront) {
+  SlidingRows rows(2);
+  rows.append_zeros(host_queue(), 3);
+  EXPECT_EQ(rows.rows(), 3);
+  for (float& x : host(rows.part(0, 3))) x = static_cast<float>(&x - host(rows.part(0, 3)).data());
+  rows.drop_first(host_queue(), 2);
+  rows.append_zeros(host_queue(), 1);
+  const auto left = host(rows.part(0, 2));
+  EXPECT_EQ(std::vector<float>(left.begin(), left.end()), (std::vector<float>{4, 5, 0, 0}));
+}
+
+TEST(SlidingRows, ATableIsAddedTurned) {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6};  // [2, 3]
+  std::vector<float> to{10, 20, 30, 40, 50, 60};
+  add_transposed(host_queue(), view_of(x), 3, view_of(to));
+  EXPECT_EQ(to, (std::vector<float>{11, 24, 32, 45, 53, 66}));
+}
+
+}  // namespace
+}  // namespace longhaul

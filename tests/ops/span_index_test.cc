@@ -1,0 +1,249 @@
+#include "ops/span_index.h"
+
+#include <gtest/gtest.h>
+
+#include "format/temp_folder.h"
+#include "ops/view_of.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::error_of;
+using testing_support::TempFolder;
+using testing_support::view_of;
+
+void add_span(SpanIndex& index, const std::vector<float>& vectors, int64_t width, DType type) {
+  index.add_span(host_queue(), view_of(vectors), width, type);
+}
+
+std::vector<float> scores_of(const SpanIndex& index, const std::vector<float>& queries,
+                             int64_t width, SpanSimilarity rule) {
+  VectorList list;
+  list.clear(width);
+  for (size_t at = 0; at < queries.size(); at += static_cast<size_t>(width)) {
+    const std::span<float> to = host(list.add());
+    std::copy_n(queries.begin() + static_cast<std::ptrdiff_t>(at), width, to.begin());
+  }
+  std::vector<float> scores(static_cast<size_t>(index.blocks()), 1e20f);
+  SpanSearch memory;
+  index.scores(host_queue(), list, rule, memory, view_of(scores));
+  return scores;
+}
+
+/// Three blocks: spans {(1,0), (0,2)} and {(3,1)}; {(-1,-1)}; {(0,1), (0,1)}.
+SpanIndex three_blocks() {
+  SpanIndex index;
+  add_span(index, {1, 0, 0, 2}, 2, DType::BF16);
+  add_span(index, {3, 1}, 2, DType::BF16);
+  index.end_block();
+  add_span(index, {-1, -1}, 2, DType::BF16);
+  index.end_block();
+  add_span(index, {0, 1, 0, 1}, 2, DType::BF16);
+  index.end_block();
+  return index;
+}
+
+TEST(SpanIndex, SumsPairsOfASpanAndTakesTheBestSpan) {
+  const SpanIndex index = three_blocks();
+  const std::vector<float> query{1, 2};
+  EXPECT_EQ(scores_of(index, query, 2, SpanSimilarity::kSum), (std::vector<float>{5, -3, 4}));
+  EXPECT_EQ(scores_of(index, query, 2, SpanSimilarity::kMax), (std::vector<float>{5, -3, 2}));
+}
+
+TEST(SpanIndex, TheBestOfSeveralQueriesCounts) {
+  const SpanIndex index = three_blocks();
+  std::vector<float> queries;
+  for (int i = 0; i < 19; ++i) queries.insert(queries.end(), {0, 0});
+  queries.insert(queries.end(), {-5, 0});
+  EXPECT_EQ(scores_of(index, queries, 2, SpanSimilarity::kSum), (std::vector<float>{0, 5, 0}));
+}
+
+TEST(SpanIndex, WithOneVectorEachAScoreIsTheLargestProduct) {
+  SpanIndex index;
+  for (const float x : {2.0f, -7.0f}) add_span(index, {x}, 1, DType::BF16);
+  index.end_block();
+  const std::vector<float> query{-1};
+  EXPECT_EQ(scores_of(index, query, 1, SpanSimilarity::kSum), (std::vector<float>{7}));
+  EXPECT_EQ(scores_of(index, query, 1, SpanSimilarity::kMax), (std::vector<float>{7}));
+}
+
+class SpanIndexTypes : public testing::TestWithParam<DType> {};
+
+TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
+  constexpr int64_t kWidth = 3;
+  SpanIndex index;
+  std::vector<std::vector<std::vector<float>>> blocks;  // [block][span] of vectors end to end
+  unsigned state = 1;
+  const auto next = [&] {
+    return static_cast<float>((state = state * 1103515245 + 12345) >> 20 & 63);
+  };
+  for (int b = 0; b < 150; ++b) {
+    auto& spans = blocks.emplace_back();
+    for (int s = 0; s <= b % 3; ++s) {
+      auto& vectors = spans.emplace_back();
+      for (int i = 0; i < (1 + (b + s) % 4) * 3; ++i) vectors.push_back(next() - 32);
+      add_span(index, vectors, kWidth, GetParam());
+    }
+    index.end_block();
+  }
+  for (const int count : {1, 5, 11}) {
+    std::vector<float> queries;
+    for (int i = 0; i < count * 3; ++i) queries.push_back(next() - 32);
+    for (const SpanSimilarity rule : {SpanSimilarity::kSum, SpanSimilarity::kMax}) {
+      const std::vector<float> got = scores_of(index, queries, kWidth, rule);
+      for (size_t b = 0; b < blocks.size(); ++b) {
+        float best = -1e30f;
+        for (size_t q = 0; q < queries.size(); q += 3) {
+          for (const auto& vectors : blocks[b]) {
+            float total = rule == SpanSimilarity::kSum ? 0 : -1e30f;
+            for (size_t v = 0; v < vectors.size(); v += 3) {
+              float dot = 0;
+              for (size_t t = 0; t < 3; ++t) dot += queries[q + t] * vectors[v + t];
+              total = rule == SpanSimilarity::kSum ? total + dot : std::max(total, dot);
+            }
+            best = std::max(best, total);
+          }
+        }
+        ASSERT_EQ(got[b], best) << "block " << b;  // whole numbers
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SpanIndexTypes, testing::Values(DType::BF16, DType::F32));
+
+TEST(SpanIndex, IsSavedAndRestored) {
+  const TempFolder folder;
+  const auto write = [&](auto&& put) {
+    ByteWriter out(folder.path() / "i");
+    put(out);
+    out.finish();
+  };
+  write([](ByteWriter& out) {
+    Archive archive(out);
+    three_blocks().archive(archive, 2);
+  });
+  SpanIndex index;
+  {
+    ByteReader in(folder.path() / "i");
+    Archive archive(in);
+    index.archive(archive, 2);
+  }
+  EXPECT_EQ(index.blocks(), 3);
+  EXPECT_EQ(index.vectors(), 6);
+  EXPECT_EQ(scores_of(index, std::vector<float>{1, 2}, 2, SpanSimilarity::kSum),
+            (std::vector<float>{5, -3, 4}));
+}
+
+/// Element i of block b's two vectors of 64: what all have in common, and up to b more.
+float four_bit_element(size_t b, size_t i) {
+  return (i % 64 == 7 ? 500.0f : 3.0f) + static_cast<float>((i + b) % 3) - 1 +
+         (i % 64 == b % 64 ? static_cast<float>(b) : 0.0f);
+}
+
+SpanIndex four_bit_blocks() {
+  SpanIndex index;
+  for (size_t b = 0; b < 90; ++b) {
+    std::vector<float> vectors;
+    for (size_t i = 0; i < 128; ++i) vectors.push_back(four_bit_element(b, i));
+    add_span(index, vectors, 64, DType::Q4_0);
+    index.end_block();
+  }
+  return index;
+}
+
+std::vector<float> unit_query(size_t at) {
+  std::vector<float> query(64);
+  query[at] = 1;
+  return query;
+}
+
+TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
+  const SpanIndex index = four_bit_blocks();
+  EXPECT_EQ(index.bytes(), 90u * 128 / 32 * 18);
+  for (const size_t at : {size_t{7}, size_t{20}, size_t{63}}) {
+    for (const int queries : {1, 20}) {
+      std::vector<float> all;
+      for (int q = 0; q < queries; ++q) {
+        const std::vector<float> one = unit_query(at);
+        all.insert(all.end(), one.begin(), one.end());
+      }
+      const std::vector<float> got = scores_of(index, all, 64, SpanSimilarity::kMax);
+      const std::vector<float> sums = scores_of(index, all, 64, SpanSimilarity::kSum);
+      for (size_t b = 0; b < got.size(); ++b) {
+        float largest = -1e30f, sum = 0;
+        for (size_t i = at; i < 128; i += 64) {
+          const float x = four_bit_element(b, i);
+          largest = std::max(largest, x);
+          sum += x;
+        }
+        // A sixteenth of the range of 32 values around what is common, and a product in bf16.
+        const float most = 2 + static_cast<float>(b);
+        const float close = most / 14 + (at == 7 ? 2.0f : 0.1f);
+        EXPECT_NEAR(got[b], largest, close) << "block " << b << ", element " << at;
+        EXPECT_NEAR(sums[b], sum, 2 * close) << "block " << b << ", element " << at;
+      }
+    }
+  }
+}
+
+TEST(SpanIndex, InFourBitsIsSavedAndRestored) {
+  const TempFolder folder;
+  SpanIndex index = four_bit_blocks();
+  ByteWriter out(folder.path() / "i");
+  Archive writing(out);
+  index.archive(writing, 64);
+  out.finish();
+  ByteReader in(folder.path() / "i");
+  Archive reading(in);
+  SpanIndex restored;
+  restored.archive(reading, 64);
+  EXPECT_TRUE(restored.takes(DType::Q4_0));
+  EXPECT_FALSE(restored.takes(DType::BF16));
+  const std::vector<float> query = unit_query(20);
+  EXPECT_EQ(scores_of(restored, query, 64, SpanSimilarity::kMax),
+            scores_of(index, query, 64, SpanSimilarity::kMax));
+}
+
+struct SavedIndex {
+  std::vector<float> common;
+  DType type = DType::F32;
+  uint64_t groups = 1;
+  size_t vector_bytes = 3 * 2 * sizeof(float);
+  std::vector<int32_t> span_ends{1, 3}, block_ends{2};
+};
+
+SpanIndex restored(const SavedIndex& saved) {
+  const TempFolder folder;
+  ByteWriter out(folder.path() / "i");
+  out.array(std::span<const float>(saved.common));
+  out.number(saved.groups);
+  out.number(static_cast<uint8_t>(saved.type));
+  out.array(std::span<const uint8_t>(std::vector<uint8_t>(saved.vector_bytes)));
+  out.array(std::span<const int32_t>(saved.span_ends));
+  out.array(std::span<const int32_t>(saved.block_ends));
+  out.finish();
+  ByteReader in(folder.path() / "i");
+  Archive archive(in);
+  SpanIndex index;
+  index.archive(archive, 2);
+  return index;
+}
+
+TEST(SpanIndex, RefusesWhatContradictsItself) {
+  EXPECT_EQ(restored({}).vectors(), 3);
+  const auto damaged = [](const SavedIndex& saved) {
+    return error_of([&] { restored(saved); }).find("damaged") != std::string::npos;
+  };
+  EXPECT_TRUE(damaged({.type = DType::Q8_0}));
+  EXPECT_TRUE(damaged({.common = {1}}));
+  EXPECT_TRUE(damaged({.groups = 2}));  // only the last group may have few blocks
+  EXPECT_TRUE(damaged({.vector_bytes = 2 * 2 * sizeof(float)}));
+  EXPECT_TRUE(damaged({.vector_bytes = 25}));
+  EXPECT_TRUE(damaged({.span_ends = {2, 1}}));
+  EXPECT_TRUE(damaged({.block_ends = {1}}));
+  EXPECT_TRUE(damaged({.vector_bytes = 0, .span_ends = {}, .block_ends = {}}));
+}
+
+}  // namespace
+}  // namespace longhaul
