@@ -21,7 +21,8 @@ void use(KvStore& store) {
   std::vector<float> k(row.size()), v(row.size());
   for (int layer = 0; layer < layout.layers(); ++layer) {
     const int heads = layout.heads[static_cast<size_t>(layer)];
-    store.append(layer, 1, row.data(), row.data());
+    const View<const float> added(row.data(), int64_t{heads} * layout.head_dim);
+    store.append(layer, 1, added, added);
     for (int head = 0; head < heads; ++head) {
       std::vector<int32_t> kept;
       for (int64_t i = 0; i < store.length(layer, head); ++i) {

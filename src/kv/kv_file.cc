@@ -106,7 +106,7 @@ void KvStore::save_head(const Head& h, ByteWriter& out) const {
 
 void KvStore::restore(ByteReader& in) {
   check_layout(in, layout_);
-  KvStore fresh(layout_, pool_, file_);
+  KvStore fresh(layout_, memory_, file_);
   for (int layer = 0; layer < layout_.layers(); ++layer) {
     for (int head = 0; head < layout_.heads[static_cast<size_t>(layer)]; ++head) {
       const auto [begin, end] = fresh.restore_head(fresh.at(layer, head), in);

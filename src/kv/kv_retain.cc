@@ -1,7 +1,8 @@
-// What leaves the store: keep(), which compacts a head in place, and truncate().
+// What leaves the store: keep() and drop(), which compact a head in place, and truncate().
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -19,14 +20,17 @@ void keep_values(std::vector<T>& values, std::span<const int32_t> rows, size_t f
   set_room(values, room);
 }
 
+template <class T>
+void drop_values(std::vector<T>& values, int64_t begin, int64_t end, int64_t room) {
+  values.erase(values.begin() + begin, values.begin() + end);
+  set_room(values, room);
+}
+
 /// Rows from rows[i] on that follow each other.
-int64_t run_length(std::span<const int32_t> rows, size_t i, int64_t most) {
-  int64_t run = 1;
-  while (run < most && i + static_cast<size_t>(run) < rows.size() &&
-         rows[i + static_cast<size_t>(run)] == rows[i] + run) {
-    ++run;
-  }
-  return run;
+int64_t run_length(std::span<const int32_t> rows, size_t i) {
+  size_t end = i + 1;
+  while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
+  return static_cast<int64_t>(end - i);
 }
 
 }  // namespace
@@ -42,13 +46,12 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
   while (first < rows.size() && rows[first] == static_cast<int64_t>(first)) ++first;
   if (static_cast<int64_t>(first) == h.length) return;
 
-  for (size_t page = first / static_cast<size_t>(layout_.page_rows); page < h.pages.size();
-       ++page) {
-    load(h, page);
-    drop_slot(h, page);
+  take_to_change(h, static_cast<int64_t>(first));
+  for (size_t i = first; i < rows.size();) {
+    const int64_t run = run_length(rows, i);
+    move_rows(h, static_cast<int64_t>(i), rows[i], run);
+    i += static_cast<size_t>(run);
   }
-  move_rows(h, rows, first);
-  const int64_t pages = layout_.pages_for(std::ssize(rows));
   const int64_t room = layout_.room_for(std::ssize(rows));
   for (Column& column : h.columns) keep_values(column.values, rows, first, room);
   if (!h.tokens.empty()) {
@@ -56,19 +59,48 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
   } else if (first < rows.size()) {
     h.tokens.assign(rows.begin(), rows.end());
   }
-  h.length = static_cast<int64_t>(rows.size());
-  release_from(h, static_cast<size_t>(pages));
+  shorten(h, std::ssize(rows));
 }
 
-/// Sources lie behind their destinations and ascend, so nothing is overwritten before it moved.
-void KvStore::move_rows(Head& h, std::span<const int32_t> rows, size_t first) {
+void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
+  Head& h = at(layer, head);
+  LH_ASSERT(begin >= 0 && begin <= end && end <= h.length);
+  if (begin == end) return;
+  const int64_t behind = h.length - end, length = begin + behind;
+  take_to_change(h, begin);
+  move_rows(h, begin, end, behind);
+  const int64_t room = layout_.room_for(length);
+  for (Column& column : h.columns) drop_values(column.values, begin, end, room);
+  if (!h.tokens.empty()) {
+    drop_values(h.tokens, begin, end, room);
+  } else if (behind > 0) {
+    h.tokens.resize(static_cast<size_t>(length));
+    std::iota(h.tokens.begin(), h.tokens.begin() + begin, 0);
+    std::iota(h.tokens.begin() + begin, h.tokens.end(), static_cast<int32_t>(end));
+  }
+  shorten(h, length);
+}
+
+/// Brings the pages from row `first` on into memory, to be changed: what the slower tier holds of
+/// them is no longer true.
+void KvStore::take_to_change(Head& h, int64_t first) {
+  for (size_t page = static_cast<size_t>(first / layout_.page_rows); page < h.pages.size();
+       ++page) {
+    load(h, page);
+    drop_slot(h, page);
+  }
+}
+
+/// Moves rows towards the front, in ascending order, so that nothing is overwritten before it moved.
+/// Whole pages change places; so does the last page of the head, however few rows it holds, since
+/// what lies behind them is void.
+void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
+  LH_ASSERT(to <= from);
   const int64_t per_page = layout_.page_rows;
-  for (size_t i = first; i < rows.size();) {
-    const int64_t to = static_cast<int64_t>(i), from = rows[i];
-    const int64_t room = per_page - std::max(to % per_page, from % per_page);
-    const int64_t run = run_length(rows, i, room);
+  for (int64_t moved = 0, run = 0; moved < rows; moved += run, to += run, from += run) {
+    run = std::min(rows - moved, per_page - std::max(to % per_page, from % per_page));
     const size_t to_page = static_cast<size_t>(to / per_page);
-    const bool last = i + static_cast<size_t>(run) == rows.size();
+    const bool last = from + run == h.length;
     if (to % per_page == 0 && from % per_page == 0 && (run == per_page || last)) {
       std::swap(h.pages[to_page], h.pages[static_cast<size_t>(from / per_page)]);
     } else {
@@ -77,8 +109,13 @@ void KvStore::move_rows(Head& h, std::span<const int32_t> rows, size_t first) {
       std::memmove(key_at(h, to), key_at(h, from), bytes);
       std::memmove(value_at(h, to), value_at(h, from), bytes);
     }
-    i += static_cast<size_t>(run);
   }
+}
+
+/// The rows from `length` on are void: gives their pages back.
+void KvStore::shorten(Head& h, int64_t length) {
+  h.length = length;
+  release_from(h, static_cast<size_t>(layout_.pages_for(length)));
 }
 
 void KvStore::truncate(int layer, int head, int64_t length) {
@@ -86,15 +123,14 @@ void KvStore::truncate(int layer, int head, int64_t length) {
   LH_ASSERT(length >= 0);
   if (length >= h.length) return;
   h.appended = token_of(layer, head, length);
-  h.length = length;
-  const int64_t pages = layout_.pages_for(length), room = layout_.room_for(length);
+  const int64_t room = layout_.room_for(length);
   if (!h.tokens.empty()) h.tokens.resize(h.appended == length ? 0 : static_cast<size_t>(length));
   set_room(h.tokens, h.tokens.empty() ? 0 : room);
   for (Column& column : h.columns) {
     column.values.resize(static_cast<size_t>(length));
     set_room(column.values, room);
   }
-  release_from(h, static_cast<size_t>(pages));
+  shorten(h, length);
 }
 
 void KvStore::truncate(int64_t length) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "kv/page_pool.h"
 #include "kv/row_numbers.h"
 #include "ops/convert.h"
 
@@ -54,11 +55,15 @@ void from_row(DType type, const std::byte* row, int64_t count, float* x) {
 }  // namespace
 
 KvStore::KvStore(const KvLayout& layout)
-    : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes()),
-              std::make_shared<PageFile>(layout.page_bytes())) {}
+    : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
 
-KvStore::KvStore(KvLayout layout, std::shared_ptr<PagePool> pool, std::shared_ptr<PageFile> file)
-    : layout_(std::move(layout)), pool_(std::move(pool)), file_(std::move(file)) {
+KvStore::KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory)
+    : KvStore(layout, std::move(memory), std::make_shared<PageFile>(layout.page_bytes())) {}
+
+KvStore::KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory,
+                 std::shared_ptr<PageFile> file)
+    : layout_(std::move(layout)), memory_(std::move(memory)), file_(std::move(file)) {
+  LH_ASSERT(memory_->place().host() && memory_->page_bytes() >= layout_.page_bytes());
   LH_ASSERT(is_kv_type(layout_.type) && layout_.head_dim > 0 && layout_.page_rows > 0);
   LH_ASSERT(layout_.type != DType::Q8_0 || layout_.head_dim % 32 == 0);
   size_t first = 0;
@@ -76,7 +81,7 @@ KvStore::KvStore(KvStore&& other) noexcept = default;
 
 KvStore& KvStore::operator=(KvStore&& other) noexcept {
   std::swap(layout_, other.layout_);
-  std::swap(pool_, other.pool_);
+  std::swap(memory_, other.memory_);
   std::swap(file_, other.file_);
   std::swap(first_head_, other.first_head_);
   std::swap(heads_, other.heads_);
@@ -85,11 +90,11 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
 
 KvStore KvStore::fork_as(const KvLayout& layout) const {
   LH_ASSERT(layout.same_rows(layout_));
-  KvStore copy(layout, pool_, file_);
+  KvStore copy(layout, memory_, file_);
   copy.heads_ = heads_;
   for (const Head& h : heads_) {
     for (std::byte* page : h.pages) {
-      if (page != nullptr) pool_->share(page);
+      if (page != nullptr) memory_->share(page);
     }
     for (const uint32_t slot : h.slots) {
       if (slot != kNoSlot) file_->share(slot);
@@ -119,28 +124,34 @@ std::byte* KvStore::value_at(const Head& h, int64_t row) const {
   return key_at(h, row) + layout_.page_bytes() / 2;
 }
 
-void KvStore::append(int layer, int64_t rows, const float* k, const float* v) {
+void KvStore::append(int layer, int64_t rows, View<const float> k, View<const float> v) {
   const int heads = layout_.heads[static_cast<size_t>(layer)];
-  const int64_t stride = static_cast<int64_t>(heads) * layout_.head_dim;
   if (rows == 0 || heads == 0) return;
+  const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
+  LH_ASSERT(k.size() == rows * kv_heads * layout_.head_dim && v.size() == k.size());
+  LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
+  const float *const keys = host(k).data(), *const values = host(v).data();
   for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
-  const int64_t grain = std::max<int64_t>(1, kValuesPerThread / stride);
+  const int64_t per_kv_head = heads / kv_heads;
+  const int64_t grain = std::max<int64_t>(1, kValuesPerThread / (heads * layout_.head_dim));
   parallel_ranges(rows, grain, [&](int64_t begin, int64_t end) {
     for (int h = 0; h < heads; ++h) {
       const Head& to = at(layer, h);
-      const int64_t from = begin * stride + h * layout_.head_dim;
-      write_rows(to, to.length + begin, end - begin, k + from, v + from, stride);
+      const int64_t from = begin * stride + h / per_kv_head * layout_.head_dim;
+      write_rows(to, to.length + begin, end - begin, keys + from, values + from, stride);
     }
   });
   for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
 }
 
-void KvStore::append(int layer, int head, int64_t rows, const float* k, const float* v,
+void KvStore::append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
                      int64_t stride) {
   Head& h = at(layer, head);
   if (rows == 0) return;
+  const int64_t least = (rows - 1) * stride + layout_.head_dim;
+  LH_ASSERT(stride >= 0 && k.size() >= least && v.size() >= least);
   reserve_rows(h, rows);
-  write_rows(h, h.length, rows, k, v, stride);
+  write_rows(h, h.length, rows, host(k).data(), host(v).data(), stride);
   add_rows(h, rows);
 }
 
@@ -153,7 +164,7 @@ void KvStore::reserve_rows(Head& h, int64_t rows) {
   }
   const size_t pages = static_cast<size_t>(layout_.pages_for(h.length + rows));
   if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
-  while (h.pages.size() < pages) h.pages.push_back(pool_->acquire());
+  while (h.pages.size() < pages) h.pages.push_back(memory_->acquire());
 }
 
 void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
@@ -189,10 +200,10 @@ void KvStore::add_rows(Head& h, int64_t rows) {
 void KvStore::make_writable(Head& h, size_t page) {
   load(h, page);
   drop_slot(h, page);
-  if (!pool_->shared(h.pages[page])) return;
-  std::byte* copy = pool_->acquire();
+  if (!memory_->shared(h.pages[page])) return;
+  std::byte* copy = memory_->acquire();
   std::memcpy(copy, h.pages[page], layout_.page_bytes());
-  pool_->release(std::exchange(h.pages[page], copy));
+  memory_->release(std::exchange(h.pages[page], copy));
 }
 
 void KvStore::release_from(Head& h, size_t page) {
@@ -200,7 +211,7 @@ void KvStore::release_from(Head& h, size_t page) {
     if (h.slots.back() != kNoSlot) file_->release(h.slots.back());
   }
   for (; h.pages.size() > page; h.pages.pop_back()) {
-    if (h.pages.back() != nullptr) pool_->release(h.pages.back());
+    if (h.pages.back() != nullptr) memory_->release(h.pages.back());
   }
 }
 
@@ -235,13 +246,19 @@ int64_t KvStore::token_of(int layer, int head, int64_t row) const {
   return h.tokens.empty() ? row : h.tokens[static_cast<size_t>(row)];
 }
 
-std::span<float> KvStore::column(int layer, int head, std::string_view name) {
+View<const int32_t> KvStore::tokens(int layer, int head) const {
+  return std::span<const int32_t>(at(layer, head).tokens);
+}
+
+View<float> KvStore::column(int layer, int head, std::string_view name) {
   Head& h = at(layer, head);
-  for (Column& column : h.columns) {
-    if (column.name == name) return column.values;
+  const auto same = [&](const Column& column) { return column.name == name; };
+  auto column = std::find_if(h.columns.begin(), h.columns.end(), same);
+  if (column == h.columns.end()) {
+    h.columns.push_back({std::string(name), std::vector<float>(static_cast<size_t>(h.length))});
+    column = std::prev(h.columns.end());
   }
-  h.columns.push_back({std::string(name), std::vector<float>(static_cast<size_t>(h.length))});
-  return h.columns.back().values;
+  return std::span<float>(column->values);
 }
 
 size_t KvStore::bytes() const {

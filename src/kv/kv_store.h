@@ -14,8 +14,9 @@
 
 #include "kv/kv_layout.h"
 #include "kv/page_file.h"
-#include "kv/page_pool.h"
+#include "kv/page_memory.h"
 #include "ops/attention.h"
+#include "ops/row_list.h"
 
 namespace longhaul {
 
@@ -25,7 +26,9 @@ class ByteWriter;
 /// One store is used by one thread at a time; stores that share pages may be on several threads.
 class KvStore {
  public:
-  explicit KvStore(const KvLayout& layout);
+  explicit KvStore(const KvLayout& layout);  ///< in host memory
+  /// With pages of KvLayout::page_bytes() from `memory`, which stores may share.
+  KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory);
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
   KvStore& operator=(KvStore&& other) noexcept;
@@ -40,15 +43,20 @@ class KvStore {
   /// Tokens ever appended to this head: the next row appended is this token.
   int64_t appended(int layer, int head) const { return at(layer, head).appended; }
 
-  /// Appends `rows` rows to every head of a layer; k and v are [rows, heads, head_dim] f32 and are
-  /// converted to the layout's type.
-  void append(int layer, int64_t rows, const float* k, const float* v);
+  /// Appends `rows` rows to every head of a layer, converted to the layout's type. k and v are
+  /// [rows, kv_heads, head_dim], where kv_heads divides the layer's heads: each KV head then feeds
+  /// as many neighbouring heads of the store.
+  void append(int layer, int64_t rows, View<const float> k, View<const float> v);
   /// The same for one head; rows of k and v are `stride` floats apart.
-  void append(int layer, int head, int64_t rows, const float* k, const float* v, int64_t stride);
+  void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
+              int64_t stride);
 
   /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good. Where
   /// what is dropped is a multiple of page_rows in a row, later pages move as a whole.
   void keep(int layer, int head, std::span<const int32_t> rows);
+  void keep(int layer, int head, const RowList& rows) { keep(layer, head, host_rows(rows)); }
+  /// Forgets rows [begin, end) for good, as keep() of all others does.
+  void drop(int layer, int head, int64_t begin, int64_t end);
   /// Takes the rows from `length` on back: the next row appended has the token number of the first
   /// of them again.
   void truncate(int layer, int head, int64_t length);
@@ -71,11 +79,13 @@ class KvStore {
 
   /// Which token a row came from: its number among all tokens appended to this head.
   int64_t token_of(int layer, int head, int64_t row) const;
+  /// The same of all rows; empty while they are tokens 0, 1, ... Valid until the head changes.
+  View<const int32_t> tokens(int layer, int head) const;
 
   /// A named number per row that moves, leaves, forks and is saved with the rows (accumulated
   /// attention, counters). Created with zeros at first use; new rows start at zero. Valid until
   /// the head changes.
-  std::span<float> column(int layer, int head, std::string_view name);
+  View<float> column(int layer, int head, std::string_view name);
 
   size_t bytes() const;  ///< pages in memory (shared ones count in full), token lists and columns
   size_t spilled_bytes() const;  ///< pages in the slower tier only
@@ -103,7 +113,7 @@ class KvStore {
 
   static constexpr uint32_t kNoSlot = ~0u;
 
-  KvStore(KvLayout layout, std::shared_ptr<PagePool> pool, std::shared_ptr<PageFile> file);
+  KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory, std::shared_ptr<PageFile> file);
   Head& at(int layer, int head) { return heads_[index(layer, head)]; }
   const Head& at(int layer, int head) const { return heads_[index(layer, head)]; }
   size_t index(int layer, int head) const;
@@ -119,7 +129,9 @@ class KvStore {
   void drop_slot(Head& h, size_t page);
   void release_from(Head& h, size_t page);
   void release_all();
-  void move_rows(Head& h, std::span<const int32_t> rows, size_t first);
+  void take_to_change(Head& h, int64_t first);
+  void move_rows(Head& h, int64_t to, int64_t from, int64_t rows);
+  void shorten(Head& h, int64_t length);
   template <class Visit>
   void each_stretch(const Head& h, int64_t length, Visit&& visit) const;
   void save_head(const Head& h, ByteWriter& out) const;
@@ -127,7 +139,7 @@ class KvStore {
   std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
 
   KvLayout layout_;
-  std::shared_ptr<PagePool> pool_;
+  std::shared_ptr<PageMemory> memory_;
   std::shared_ptr<PageFile> file_;
   std::vector<size_t> first_head_;  ///< per layer, into heads_
   std::vector<Head> heads_;

@@ -18,7 +18,7 @@ void KvStore::spill(int layer, int head, int64_t begin, int64_t end) {
     if (h.pages[page] == nullptr) continue;
     if (h.slots.size() <= page) h.slots.resize(page + 1, kNoSlot);
     if (h.slots[page] == kNoSlot) h.slots[page] = file_->write(h.pages[page]);
-    pool_->release(std::exchange(h.pages[page], nullptr));
+    memory_->release(std::exchange(h.pages[page], nullptr));
   }
 }
 
@@ -32,11 +32,11 @@ void KvStore::load(int layer, int head, int64_t begin, int64_t end) {
 
 void KvStore::load(Head& h, size_t page) {
   if (h.pages[page] != nullptr) return;
-  std::byte* memory = pool_->acquire();
+  std::byte* memory = memory_->acquire();
   try {
     file_->read(h.slots[page], memory);
   } catch (...) {
-    pool_->release(memory);
+    memory_->release(memory);
     throw;
   }
   h.pages[page] = memory;

@@ -1,33 +1,34 @@
 #pragma once
-// Pages of key and value rows, taken from the operating system slab by slab and given back page by
-// page. Pages are counted: sessions that share a prefix share its pages until one writes.
+// Pages in host memory, taken from the operating system slab by slab and given back page by page.
 
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
+#include "kv/page_memory.h"
+
 namespace longhaul {
 
-/// May be used from several threads.
-class PagePool {
+class PagePool final : public PageMemory {
  public:
   /// `page_bytes` in (0, 1 MiB].
   explicit PagePool(size_t page_bytes);
   /// All pages must have been released.
-  ~PagePool();
+  ~PagePool() override;
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  /// A page that one owner holds, 64-byte aligned; contents undefined. Throws std::bad_alloc.
-  std::byte* acquire();
-  void share(std::byte* page);  ///< one more owner
-  /// One owner less. After the last one the memory goes back to the operating system, but for the
-  /// few pages (2 MiB) freed most recently, which the next acquire() takes.
-  void release(std::byte* page);
-  bool shared(const std::byte* page) const;
+  Place place() const override { return {}; }
+  size_t page_bytes() const override { return page_bytes_; }
 
-  size_t page_bytes() const { return page_bytes_; }
+  std::byte* acquire() override;
+  void share(std::byte* page) override;
+  /// After the last owner the memory goes back to the operating system, but for the few pages
+  /// (2 MiB) freed most recently, which the next acquire() takes.
+  void release(std::byte* page) override;
+  bool shared(const std::byte* page) const override;
+
   size_t pages_in_use() const;
   size_t bytes_in_use() const { return pages_in_use() * page_bytes_; }
 

@@ -20,7 +20,7 @@ struct Sample {
         PlainHead& head = plain.emplace_back();
         for (int i = 0; i < 40 + 9 * h; ++i) {
           const auto k = random_row(32, random), v = random_row(32, random);
-          store.append(layer, h, 1, k.data(), v.data(), 32);
+          store.append(layer, h, 1, view_of(k), view_of(v), 32);
           head.append(as_stored(type, k), as_stored(type, v));
         }
       }
@@ -28,7 +28,7 @@ struct Sample {
     const std::vector<int32_t> kept = {0, 3, 4, 17, 30, 39};
     store.keep(0, 1, kept);
     plain[1].keep(kept);
-    store.column(0, 1, "mark")[2] = plain[1].rows[2].mark = 4.5f;
+    host(store.column(0, 1, "mark"))[2] = plain[1].rows[2].mark = 4.5f;
   }
   void save(const std::filesystem::path& path) const {
     ByteWriter out(path);
@@ -52,7 +52,7 @@ TEST(KvFile, RestoresRowsTokensAndColumnsOfEveryType) {
     sample.save(path);
     KvStore other(KvLayout{{2, 1}, 32, type, 64});  // the page size may differ
     const std::vector<float> x(64, 1.0f);
-    other.append(0, 1, x.data(), x.data());  // is replaced
+    other.append(0, 1, view_of(x), view_of(x));  // is replaced
     ByteReader in(path);
     other.restore(in);
     EXPECT_EQ(in.remaining(), 0u);
@@ -60,7 +60,7 @@ TEST(KvFile, RestoresRowsTokensAndColumnsOfEveryType) {
 
     std::mt19937 random(2);
     const auto k = random_row(32, random);
-    other.append(0, 1, 1, k.data(), k.data(), 32);
+    other.append(0, 1, 1, view_of(k), view_of(k), 32);
     EXPECT_EQ(other.token_of(0, 1, 6), 49);
   }
 }
@@ -72,8 +72,8 @@ TEST(KvFile, AnotherLayoutIsNamedAndChangesNothing) {
   sample.save(path);
   const auto message = [&](const KvLayout& layout) {
     KvStore other(layout);
-    const std::vector<float> x(512, 1.0f);
-    other.append(0, 1, x.data(), x.data());
+    const std::vector<float> x(static_cast<size_t>(layout.heads[0] * layout.head_dim), 1.0f);
+    other.append(0, 1, view_of(x), view_of(x));
     const std::string text = error_of([&] {
       ByteReader in(path);
       other.restore(in);
@@ -119,7 +119,7 @@ struct Forged {
     }
     KvStore store(KvLayout{{1}, 32, DType::F32});
     const std::vector<float> x(32, 1.0f);
-    store.append(0, 1, x.data(), x.data());
+    store.append(0, 1, view_of(x), view_of(x));
     std::string message;
     try {
       ByteReader in(path);

@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 #include "base/system_info.h"
-#include "kv/plain_store.h"
+#include "kv/store_pair.h"
 
 namespace longhaul {
 namespace {
@@ -14,76 +14,6 @@ namespace {
 using namespace testing_support;
 
 constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16, DType::Q8_0};
-
-/// A store beside its plain model; every change is made to both.
-struct Pair {
-  explicit Pair(const KvLayout& layout) : store(layout) { reset(); }
-  Pair(KvStore s, std::vector<std::vector<PlainHead>> p)
-      : store(std::move(s)), plain(std::move(p)) {}
-
-  void reset() {
-    plain.clear();
-    for (const int heads : store.layout().heads) plain.emplace_back(static_cast<size_t>(heads));
-  }
-  PlainHead& at(int layer, int head) {
-    return plain[static_cast<size_t>(layer)][static_cast<size_t>(head)];
-  }
-  int heads(int layer) const { return store.layout().heads[static_cast<size_t>(layer)]; }
-
-  void append_layer(int layer, int64_t rows, std::mt19937& random) {
-    const int dim = store.layout().head_dim;
-    const std::vector<float> k = random_row(static_cast<int>(rows) * heads(layer) * dim, random);
-    const std::vector<float> v = random_row(static_cast<int>(rows) * heads(layer) * dim, random);
-    store.append(layer, rows, k.data(), v.data());
-    for (int64_t i = 0; i < rows * heads(layer); ++i) {
-      add(at(layer, static_cast<int>(i % heads(layer))), k.data() + i * dim, v.data() + i * dim);
-    }
-  }
-  void append_head(int layer, int head, int64_t rows, int64_t stride, std::mt19937& random) {
-    const std::vector<float> k = random_row(static_cast<int>(rows * stride), random);
-    const std::vector<float> v = random_row(static_cast<int>(rows * stride), random);
-    store.append(layer, head, rows, k.data(), v.data(), stride);
-    for (int64_t i = 0; i < rows; ++i) {
-      add(at(layer, head), k.data() + i * stride, v.data() + i * stride);
-    }
-  }
-  void keep(int layer, int head, const std::vector<int32_t>& rows) {
-    store.keep(layer, head, rows);
-    at(layer, head).keep(rows);
-  }
-  void mark(int layer, int head, std::mt19937& random) {
-    const std::span<float> marks = store.column(layer, head, "mark");
-    for (size_t i = 0; i < marks.size(); ++i) {
-      marks[i] = at(layer, head).rows[i].mark = static_cast<float>(random() % 1000);
-    }
-  }
-  void check() {
-    for (int layer = 0; layer < store.layout().layers(); ++layer) {
-      for (int head = 0; head < heads(layer); ++head) {
-        expect_same(store, layer, head, at(layer, head));
-        if (testing::Test::HasFatalFailure()) return;
-      }
-    }
-  }
-
-  KvStore store;
-  std::vector<std::vector<PlainHead>> plain;
-
- private:
-  void add(PlainHead& to, const float* k, const float* v) const {
-    const int dim = store.layout().head_dim;
-    to.append(as_stored(store.layout().type, {k, k + dim}),
-              as_stored(store.layout().type, {v, v + dim}));
-  }
-};
-
-std::vector<int32_t> random_subset(int64_t length, unsigned percent, std::mt19937& random) {
-  std::vector<int32_t> rows;
-  for (int64_t i = 0; i < length; ++i) {
-    if (random() % 100 < percent) rows.push_back(static_cast<int32_t>(i));
-  }
-  return rows;
-}
 
 /// Sinks and the most recent rows: what streaming methods keep.
 std::vector<int32_t> sinks_and_recent(int64_t length, int64_t dropped) {
@@ -107,7 +37,7 @@ TEST_P(RandomOperations, EqualPlainVectors) {
       const int layer = static_cast<int>(random() % 3);
       const int head = static_cast<int>(random() % static_cast<unsigned>(s.heads(layer)));
       const int64_t length = s.store.length(layer, head);
-      switch (random() % 12) {
+      switch (random() % 13) {
         case 0:
         case 1:
         case 2:
@@ -126,6 +56,13 @@ TEST_P(RandomOperations, EqualPlainVectors) {
         case 7:
           s.keep(layer, head, sinks_and_recent(length, 8 * (random() % 3)));
           break;
+        case 12: {
+          const int64_t begin = static_cast<int64_t>(random()) % (length + 1);
+          const int64_t pages = static_cast<int64_t>(random() % 3) * 8;
+          const int64_t rows = random() % 2 == 0 ? pages : static_cast<int64_t>(random() % 20);
+          s.drop(layer, head, begin, std::min(length, begin + rows));
+          break;
+        }
         case 8: {
           const int64_t to = length == 0 ? 0 : static_cast<int64_t>(random()) % (length + 1);
           s.store.truncate(layer, head, to);
@@ -194,8 +131,8 @@ TEST(KvStore, BytesFollowTheRowsThatLive) {
     std::mt19937 random(5);
     const std::vector<float> x = random_row(3 * 64 * 100, random);
     for (int64_t tokens = 100; tokens <= 3000; tokens += 100) {
-      store.append(0, 100, x.data(), x.data());
-      store.append(1, 100, x.data(), x.data());
+      store.append(0, 100, view_of(x), view_of(x));
+      store.append(1, 100, view_of(x), view_of(x));
       EXPECT_EQ(store.live_rows(), 6 * tokens);
       EXPECT_EQ(store.live_bytes(), static_cast<size_t>(6 * tokens) * 2 * layout.row_bytes());
       EXPECT_EQ(store.bytes(), layout.bytes_for(tokens));
@@ -222,7 +159,7 @@ TEST(KvStore, ForgottenRowsLeaveTheProcess) {
   KvStore store(KvLayout{{4}, 64, DType::BF16});
   const std::vector<float> x(4 * 64 * 1024, 1.0f);
   const size_t before = anonymous_resident_bytes();
-  for (int i = 0; i < 64; ++i) store.append(0, 1024, x.data(), x.data());  // 64 MiB
+  for (int i = 0; i < 64; ++i) store.append(0, 1024, view_of(x), view_of(x));  // 64 MiB
   const size_t full = anonymous_resident_bytes();
   EXPECT_GT(full, before + (60u << 20));
   const std::vector<int32_t> kept = sinks_and_recent(65536, 65536 - 516);
@@ -291,21 +228,24 @@ TEST(KvStore, TokensAreNumberedOnAfterEvictionAndAgainAfterTruncation) {
 TEST(KvStore, ColumnsAreSeparateByNameAndHead) {
   const std::vector<float> x(2 * 32 * 3, 1.0f);
   KvStore store(KvLayout{{2}, 32, DType::F32, 16});
-  store.append(0, 3, x.data(), x.data());
-  store.column(0, 0, "a")[1] = 5;
-  store.column(0, 0, "b")[1] = 6;
-  EXPECT_EQ(store.column(0, 0, "a")[1], 5);
-  EXPECT_EQ(store.column(0, 0, "b")[1], 6);
-  EXPECT_EQ(store.column(0, 1, "a")[1], 0);
-  store.append(0, 1, x.data(), x.data());
-  EXPECT_EQ(store.column(0, 0, "a").size(), 4u);
-  EXPECT_EQ(store.column(0, 0, "a")[3], 0);
+  store.append(0, 3, view_of(x), view_of(x));
+  const auto value = [](KvStore& of, int head, std::string_view name, size_t row) -> float& {
+    return host(of.column(0, head, name))[row];
+  };
+  value(store, 0, "a", 1) = 5;
+  value(store, 0, "b", 1) = 6;
+  EXPECT_EQ(value(store, 0, "a", 1), 5);
+  EXPECT_EQ(value(store, 0, "b", 1), 6);
+  EXPECT_EQ(value(store, 1, "a", 1), 0);
+  store.append(0, 1, view_of(x).part(0, 64), view_of(x).part(0, 64));
+  EXPECT_EQ(store.column(0, 0, "a").size(), 4);
+  EXPECT_EQ(value(store, 0, "a", 3), 0);
   KvStore other = store.fork();
-  other.column(0, 0, "a")[1] = 7;
-  EXPECT_EQ(store.column(0, 0, "a")[1], 5);
+  value(other, 0, "a", 1) = 7;
+  EXPECT_EQ(value(store, 0, "a", 1), 5);
   store.keep(0, 0, std::vector<int32_t>{1, 3});
-  EXPECT_EQ(store.column(0, 0, "a")[0], 5);
-  EXPECT_EQ(other.column(0, 0, "a")[1], 7);
+  EXPECT_EQ(value(store, 0, "a", 0), 5);
+  EXPECT_EQ(value(other, 0, "a", 1), 7);
 }
 
 TEST(KvStore, StoresThatSharePagesWorkOnTwoThreads) {

@@ -11,6 +11,7 @@
 #include "base/float_types.h"
 #include "kv/kv_store.h"
 #include "ops/convert.h"
+#include "ops/view_of.h"
 
 namespace longhaul::testing_support {
 
@@ -32,6 +33,7 @@ struct PlainHead {
     for (const int32_t i : list) kept.push_back(rows[static_cast<size_t>(i)]);
     rows = std::move(kept);
   }
+  void drop(int64_t begin, int64_t end) { rows.erase(rows.begin() + begin, rows.begin() + end); }
   void truncate(int64_t length) {
     if (length >= static_cast<int64_t>(rows.size())) return;
     appended = rows[static_cast<size_t>(length)].token;
@@ -65,7 +67,8 @@ inline void expect_same(KvStore& store, int layer, int head, const PlainHead& wa
   ASSERT_EQ(store.length(layer, head), static_cast<int64_t>(want.rows.size()));
   const size_t dim = static_cast<size_t>(store.layout().head_dim);
   std::vector<float> k(dim), v(dim);
-  const std::span<float> marks = store.column(layer, head, "mark");
+  const std::span<float> marks = host(store.column(layer, head, "mark"));
+  const std::span<const int32_t> tokens = host(store.tokens(layer, head));
   ASSERT_EQ(marks.size(), want.rows.size());
   for (size_t i = 0; i < want.rows.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i);
@@ -74,6 +77,7 @@ inline void expect_same(KvStore& store, int layer, int head, const PlainHead& wa
     ASSERT_EQ(v, want.rows[i].v) << "value of row " << row << " of head " << head;
     ASSERT_EQ(store.token_of(layer, head, row), want.rows[i].token) << "row " << row;
     ASSERT_EQ(marks[i], want.rows[i].mark) << "row " << row;
+    ASSERT_EQ(tokens.empty() ? row : tokens[i], want.rows[i].token) << "row " << row;
   }
 }
 

@@ -1,0 +1,26 @@
+#pragma once
+// Where the pages of a KV store come from.
+
+#include <cstddef>
+
+#include "base/place.h"
+
+namespace longhaul {
+
+/// Memory for pages of one size, each of which may have several owners: sessions that share a
+/// prefix share its pages until one writes. May be used from several threads.
+class PageMemory {
+ public:
+  virtual ~PageMemory() = default;
+
+  virtual Place place() const = 0;  ///< of the memory that pages point to
+  virtual size_t page_bytes() const = 0;
+
+  /// A page with one owner, 64-byte aligned; contents undefined. Throws std::bad_alloc.
+  virtual std::byte* acquire() = 0;
+  virtual void share(std::byte* page) = 0;    ///< one more owner
+  virtual void release(std::byte* page) = 0;  ///< one owner less; without any, the memory is free
+  virtual bool shared(const std::byte* page) const = 0;  ///< has more than one owner
+};
+
+}  // namespace longhaul
