@@ -7,7 +7,7 @@ namespace longhaul {
 
 void check_method(const MethodSpec& method, const ModelShape& shape, DType kv_type,
                   PromptFacts prompt) {
-  const std::unique_ptr<AttentionMethod> made = method.make(shape);
+  const std::unique_ptr<AttentionDriver> made = method.make(shape);
   made->layout(shape, kv_type);
   if (prompt.chunk == 0) {  // no method refuses by it: as few passes as can be
     constexpr int64_t kMost = std::numeric_limits<int>::max();

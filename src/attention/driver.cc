@@ -13,7 +13,7 @@ namespace {
 /// Where cuts keep lists of one length from prompt to prompt.
 bool is_whole_strides(const Plan& plan) { return plan.keep.whole_strides; }
 
-bool watches_some(const Plan& plan) { return plan.watch > 0 && plan.watch < kAll; }
+bool watches_some(const Plan& plan) { return plan.watch > 0 && plan.watch < kNoBound; }
 
 }  // namespace
 
@@ -177,9 +177,9 @@ int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
   for (const auto& layer : plans_) {
     for (const Plan& plan : layer) {
       const See& see = plan.see;
-      const bool as_dense = see.place == KeyPlace::kText && see.window == kAll && see.tile == 0 &&
+      const bool as_dense = see.place == KeyPlace::kText && see.window == kNoBound && see.tile == 0 &&
                             !see.chosen && see.stretch == 1 && plan.columns.empty() &&
-                            plan.watch < kAll && plan.keep.chooser != Chooser::kQueryHead;
+                            plan.watch < kNoBound && plan.keep.chooser != Chooser::kQueryHead;
       const bool late = plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd;
       if (!as_dense || !late) return 0;
     }

@@ -11,10 +11,10 @@ void AttentionDriver::cut(KvStore& store, int layer) {
   const Plan& how = plan(layer, 0);
   const int lists = store.layout().heads[static_cast<size_t>(layer)];
   Cut cut{queue_, shape_, how, store, layer, lists, tokens_};
-  if (how.keep.budget == kAll) return cut_by_own_rule(cut);
+  if (how.keep.budget == kNoBound) return cut_by_own_rule(cut);
   cut.stay = how.keep.whole_strides ? target_ : how.keep.budget;
   cut.recent = how.keep.recent;
-  if (how.keep.when == When::kPromptEnd && how.watch > 0 && how.watch < kAll) {
+  if (how.keep.when == When::kPromptEnd && how.watch > 0 && how.watch < kNoBound) {
     cut.recent = std::min(cut.recent, observed_.count(layer));  // of a shorter prompt its own rows
   }
   int64_t held = 0;
@@ -34,7 +34,7 @@ void AttentionDriver::cut_by_own_rule(const Cut& cut) {
 
 /// Has the rows of all lists scored.
 void AttentionDriver::judge(Cut& cut) {
-  const bool watched = cut.plan.watch > 0 && cut.plan.watch < kAll;
+  const bool watched = cut.plan.watch > 0 && cut.plan.watch < kNoBound;
   int64_t rows = 0;
   for (int list = 0; list < cut.lists; ++list) rows += cut.rows(list);
   const View<float> scores = scores_.resize(queue_, rows);

@@ -10,14 +10,14 @@ namespace longhaul {
 int64_t AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens,
                                    int chunk) const {
   const Keep& keep = plan.keep;
-  int64_t most = kAll;
+  int64_t most = kNoBound;
   if (keep.when == When::kEveryPass) most = keep.sink + keep.recent + layout.page_rows - 1 + chunk;
   if (keep.when == When::kStride) {
     // A later prompt begins at up to budget + stride rows with less than a stride that ends none.
     most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
   }
   if (keep.when == When::kOwn) most = keep.in_memory;
-  if (keep.when == When::kNever && keep.in_memory < kAll) {
+  if (keep.when == When::kNever && keep.in_memory < kNoBound) {
     most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
   }
   return std::min(tokens, most);
@@ -46,9 +46,9 @@ size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
   for (const auto& layer : plans_) {
     for (const Plan& plan : layer) floats = std::max(floats, plan.floats_per_key);
   }
-  if (how.keep.when == When::kPromptEnd && how.keep.budget < kAll) {
+  if (how.keep.when == When::kPromptEnd && how.keep.budget < kNoBound) {
     floats = shape_.heads;  // scores of one layer
-    const int64_t watched = how.watch < kAll ? how.watch : 0;
+    const int64_t watched = how.watch < kNoBound ? how.watch : 0;
     bytes += ObservedRows::bytes_for(shape_, std::min(tokens, watched));
   }
   return bytes + static_cast<size_t>(floats * tokens) * sizeof(float);

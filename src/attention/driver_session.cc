@@ -40,8 +40,8 @@ void AttentionDriver::check_restored(const KvStore& store, int64_t tokens) const
 void AttentionDriver::check_layer(const KvStore& store, int layer, int64_t tokens) const {
   const Keep& keep = plan(layer, 0).keep;
   const int lists = store.layout().heads[static_cast<size_t>(layer)];
-  if (keep.when == When::kOwn || keep.in_memory < kAll) return;  // Method::check
-  if (cuts(layer) && (keep.budget == kAll || (keep.sure_share >= 0 && changed_))) {
+  if (keep.when == When::kOwn || keep.in_memory < kNoBound) return;  // Method::check
+  if (cuts(layer) && (keep.budget == kNoBound || (keep.sure_share >= 0 && changed_))) {
     return expect_in_memory(store, layer, 0, tokens);  // each list has a length of its own
   }
   if (cuts(layer) && (changed_ || keep.whole_strides)) {

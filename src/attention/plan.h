@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-inline constexpr int64_t kAll = int64_t{1} << 60;  ///< no bound, in tokens
+inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< in tokens
 
 /// When rows leave a list. A layer with the model's own sliding window takes part in kEveryPass
 /// only.
@@ -38,7 +38,7 @@ enum class KeyPlace : uint8_t {
 struct Keep {
   When when = When::kNever;
   Chooser chooser = Chooser::kKvHead;
-  int64_t budget = kAll;  ///< rows of a list after a cut, those of the next two among them
+  int64_t budget = kNoBound;  ///< rows of a list after a cut, those of the next two among them
   int64_t sink = 0;       ///< first rows, which never leave
   int64_t recent = 0;     ///< last rows, which stay in a cut
   int64_t stride = 0;     ///< prompt tokens between two cuts (kStride)
@@ -51,19 +51,19 @@ struct Keep {
   double sure_share = -1;
   /// Rows of a list that are in memory at most while prompts are read, where the method sees to
   /// that itself (kOwn, or a slower tier), and how many stretches of neighbouring rows they make.
-  int64_t in_memory = kAll, stretches = 0;
+  int64_t in_memory = kNoBound, stretches = 0;
 };
 
 struct See {
   KeyPlace place = KeyPlace::kText;
   int64_t sink = 0;       ///< first rows, seen by all
-  int64_t window = kAll;  ///< last rows that are seen; all: every row before
+  int64_t window = kNoBound;  ///< last rows that are seen; all: every row before
   bool strict =
       false;         ///< the window ends with each row; else it lies before the pass, which is seen
   int64_t last = 0;  ///< rows at the end of a prompt that see everything
   int tile = 0;      ///< rows of a prompt that choose their keys together, 0: none do
   bool chosen = false;   ///< rows may be shown a choice in which later rows had a say
-  int64_t reach = kAll;  ///< farthest position that a row is shown, where the method bounds it
+  int64_t reach = kNoBound;  ///< farthest position that a row is shown, where the method bounds it
   /// The model's frequencies are stretched (stretched_rope): NTK-aware scaling.
   double stretch = 1;
 };
@@ -71,7 +71,7 @@ struct See {
 struct Plan {
   Keep keep;
   See see;
-  /// Query rows at the end of a pass whose attention scores the keys of a cut; kAll: all rows of
+  /// Query rows at the end of a pass whose attention scores the keys of a cut; kNoBound: all rows of
   /// the text count, and each of them must be read by this method.
   int64_t watch = 0;
   std::span<const std::string_view> columns;  ///< f32 numbers beside each row (KvStore::column)

@@ -17,7 +17,7 @@ namespace longhaul {
 struct SmallSetting {
   std::string_view options;  ///< "capacity=24,window=8"; empty: the defaults
   /// Farthest position that a row is shown in passes of 64 rows, however long the text is.
-  int64_t reach = kAll;
+  int64_t reach = kNoBound;
   bool lists_differ = false;  ///< lists of a layer may have lengths of their own
 };
 

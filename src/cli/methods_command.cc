@@ -1,6 +1,7 @@
 // longhaul methods: every attention method with its options, or all about one of them.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -21,7 +22,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string kind_text(const OptionInfo& o) {
+/// "a|b|c"
+std::string all_choices(const Option& o) { return fmt::format("{}", fmt::join(o.choices, "|")); }
+
+std::string kind_text(const Option& o) {
   const std::string unit = o.unit.empty() ? "" : fmt::format(" {}", o.unit);
   const std::string_view otherwise = o.takes_auto() ? "auto or " : "";
   switch (o.kind) {
@@ -33,7 +37,7 @@ std::string kind_text(const OptionInfo& o) {
     case OptionKind::kBool:
       return "true|false";
     case OptionKind::kChoice:
-      return std::string(o.choices);
+      return all_choices(o);
     case OptionKind::kText:
       return "text";
     case OptionKind::kFile:
@@ -45,7 +49,7 @@ std::string kind_text(const OptionInfo& o) {
   return "";
 }
 
-std::string help_text(const OptionInfo& o) {
+std::string help_text(const Option& o) {
   return o.only_with.empty() ? std::string(o.help)
                              : fmt::format("{} (only with {})", o.help, o.only_with);
 }
@@ -54,12 +58,13 @@ void print_methods() {
   for (const MethodInfo& method : attention_methods()) {
     fmt::print("{}: {}\n  use it for: {}\n", method.name, method.summary, method.when);
     if (!method.paper.empty()) fmt::print("  paper: {}\n", method.paper);
-    if (method.options.empty()) {
+    const OptionSet set = method.describe();
+    if (set.list.options().empty()) {
       fmt::print("  no options\n");
       continue;
     }
     Table table;
-    for (const OptionInfo& o : method.options) {
+    for (const Option& o : set.list.options()) {
       table.add({fmt::format("{}={}", o.key, o.fallback), kind_text(o), help_text(o)});
     }
     std::fputs(table.text("    ").c_str(), stdout);
@@ -86,32 +91,34 @@ void print_paragraph(const std::string& key, std::string_view text) {
 
 /// The method with its first option, at its default, or with a name for the user to fill in where
 /// that has none.
-std::string example(const MethodInfo& method) {
-  if (method.options.empty()) return std::string(method.name);
-  const OptionInfo& first = method.options[0];
+std::string example(const MethodInfo& method, const OptionList& options) {
+  if (options.options().empty()) return std::string(method.name);
+  const Option& first = options.options().front();
   return fmt::format("{}:{}={}", method.name, first.key,
                      first.fallback.empty() ? "FILE" : first.fallback);
 }
 
 void print_method(const MethodInfo& method) {
+  const OptionSet set = method.describe();
   fmt::print("{}: {}\n\n", method.name, method.summary);
   if (!method.keeps.empty()) print_paragraph("keeps", method.keeps);
   print_paragraph("helps", method.when);
   if (!method.harms.empty()) print_paragraph("harms", method.harms);
-  if (!method.needs.empty()) print_paragraph("needs", method.needs);
+  if (!set.list.needed().empty()) print_paragraph("needs", set.list.needed());
   if (!method.paper.empty()) print_paragraph("paper", method.paper);
-  if (method.options.empty()) {
+  if (set.list.options().empty()) {
     fmt::print("options   none\n");
   } else {
     fmt::print("\noptions, with their defaults:\n");
     Table table;
-    for (const OptionInfo& o : method.options) {
+    for (const Option& o : set.list.options()) {
       table.add({fmt::format("{}={}", o.key, o.fallback), kind_text(o)});
       table.add({"", help_text(o)});
     }
     std::fputs(table.text("  ").c_str(), stdout);
   }
-  fmt::print("\n  longhaul run -m MODEL -f FILE -p QUESTION --attention {}\n", example(method));
+  fmt::print("\n  longhaul run -m MODEL -f FILE -p QUESTION --attention {}\n",
+             example(method, set.list));
 }
 
 const MethodInfo& method_named(const std::string& name) {
@@ -127,8 +134,9 @@ const MethodInfo& method_named(const std::string& name) {
 ordered_json methods_json(std::span<const MethodInfo> chosen) {
   ordered_json methods = ordered_json::array();
   for (const MethodInfo& method : chosen) {
+    const OptionSet set = method.describe();
     ordered_json options = ordered_json::array();
-    for (const OptionInfo& o : method.options) {
+    for (const Option& o : set.list.options()) {
       options.push_back({{"key", o.key},
                          {"default", o.fallback},
                          {"unit", o.unit},
@@ -141,7 +149,7 @@ ordered_json methods_json(std::span<const MethodInfo> chosen) {
                        {"when", method.when},
                        {"keeps", method.keeps},
                        {"harms", method.harms},
-                       {"needs", method.needs},
+                       {"needs", set.list.needed()},
                        {"paper", method.paper},
                        {"options", options}});
   }

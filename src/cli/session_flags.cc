@@ -29,7 +29,7 @@ FurtherMethods::FurtherMethods(const ModelShape& shape, int64_t tokens, int chun
     try {
       const auto method = MethodSpec::parse(info.name).make(shape);
       if (method->reach(tokens, chunk_of(chunk, *method)) > shape.trained_context) continue;
-      (method->numbers_per_row() == 0 ? keep : forget).push_back(info.name);
+      (method->forgets() ? forget : keep).push_back(info.name);
     } catch (const UserError&) {  // it needs options, or a model of another kind
     }
   }

@@ -17,7 +17,7 @@ constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums
 
 }  // namespace
 
-int chunk_of(int asked, const AttentionMethod& method) {
+int chunk_of(int asked, const AttentionDriver& method) {
   return asked > 0 ? asked : std::max(kDefaultChunk, method.preferred_chunk());
 }
 
@@ -43,7 +43,7 @@ void Session::State::set_angles(int64_t tokens_in_all) {
   decoder.set_context_length(tokens_in_all);
 }
 
-KvStore Session::State::make_store(const AttentionMethod& for_method) const {
+KvStore Session::State::make_store(const AttentionDriver& for_method) const {
   return KvStore(for_method.layout(decoder.shape(), options.kv_type));
 }
 
@@ -114,7 +114,7 @@ void Session::State::undo_pass() {
   }
 }
 
-bool Session::State::run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks) {
+bool Session::State::run_pass(const ForwardPass& forward, const PrefillHooks& hooks) {
   const Pass& pass = forward.pass;
   const float* hidden = decoder.forward(forward, *method);
   if (hidden == nullptr) {
@@ -131,11 +131,11 @@ bool Session::State::run_pass(const ForwardPass& forward, bool last, const Prefi
       hooks.all_logits(pass.begin + r, rows, rows_of_logits.data());
     }
   }
-  if (last) {
+  if (pass.last) {
     logits.resize(static_cast<size_t>(vocab));
     decoder.logits(hidden + (pass.count - 1) * width, 1, logits.data());
   }
-  method->retain_streams(streams, pass, last);
+  method->retain(streams, pass);
   if (!pass.discard) tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
   return true;
 }
@@ -172,7 +172,7 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
                               .store = pass.discard ? &*copy : &stream,
                               .streams = streams,
                               .go_on = go_on};
-    if (!run_pass(forward, i + 1 == passes.size(), hooks)) return false;
+    if (!run_pass(forward, hooks)) return false;
     tell(layers);
     before = pass;
   }
@@ -228,17 +228,16 @@ void Session::decode(int32_t token) {
     user_error("--ctx {}: the context is full", limit);
   }
   s.whole_or_nothing([&] {
-    const Pass pass{0, 1};
+    const Pass pass{.count = 1, .phase = Phase::kDecode};
     const float* hidden = s.decoder.forward({.tokens = {&token, 1},
                                              .position = static_cast<int64_t>(s.tokens.size()),
-                                             .decoding = true,
                                              .pass = pass,
                                              .store = &s.store(),
                                              .streams = s.streams},
                                             *s.method);
     s.logits.resize(static_cast<size_t>(s.engine->model().config.vocab));
     s.decoder.logits(hidden, 1, s.logits.data());
-    s.method->retain_streams(s.streams, pass, false);
+    s.method->retain(s.streams, pass);
     s.tokens.push_back(token);
     return true;
   });

@@ -28,7 +28,7 @@ struct SessionOptions {
 };
 
 /// Rows of a prefill pass: `asked`, or where that is 0 the method's choice or the engine's.
-int chunk_of(int asked, const AttentionMethod& method);
+int chunk_of(int asked, const AttentionDriver& method);
 
 struct PrefillHooks {
   /// After every layer of a pass: tokens done of all tokens of this call, the pass's own by the
@@ -122,7 +122,7 @@ class Session {
   /// What a dense session has read; pages of keys and values are shared until one side writes.
   ContextCopy copy_context() const;
   /// In a session that has read nothing: takes from a copy what this session's
-  /// method would read of `prompt` in the same way (AttentionMethod::dense_prefix), as far as the
+  /// method would read of `prompt` in the same way (AttentionDriver::dense_prefix), as far as the
   /// copy goes. Returns the tokens taken, at most prompt.size() - 1; the caller prefills the rest.
   /// The copy must come from the same engine with the same KV type, compute and chunk.
   int64_t begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,

@@ -38,7 +38,7 @@ std::string shown(const std::string& text) {
 }
 
 /// What the parts of a file say of each other.
-void check_parts(const AttentionMethod& method, const KvStore& store, int64_t tokens,
+void check_parts(const AttentionDriver& method, const KvStore& store, int64_t tokens,
                  const std::string& file) {
   try {
     for (int layer = 0; layer < store.layout().layers(); ++layer) {
@@ -57,7 +57,7 @@ void check_parts(const AttentionMethod& method, const KvStore& store, int64_t to
 /// What the store and the method's state can take while the rest of a file is read: never more
 /// than they take in the file, but for the unused ends of pages; and where rows go to the slower
 /// tier, one list in memory beside what the method holds.
-size_t most_bytes_restored(const AttentionMethod& method, const KvLayout& layout, int64_t tokens,
+size_t most_bytes_restored(const AttentionDriver& method, const KvLayout& layout, int64_t tokens,
                            int chunk, uint64_t in_file) {
   const auto lists = static_cast<size_t>(layout.all_heads());
   const size_t as_in_file = static_cast<size_t>(in_file) + lists * layout.page_bytes();
@@ -143,7 +143,7 @@ void Session::load(const std::filesystem::path& file) {
     user_error("{}: says that it was read as a context of {} tokens", name, angles_length);
   }
   // Everything is read before anything of this session changes.
-  std::unique_ptr<AttentionMethod> restored = s.options.attention.make(s.decoder.shape());
+  std::unique_ptr<AttentionDriver> restored = s.options.attention.make(s.decoder.shape());
   KvStore store = s.make_store(*restored);
   MemoryForecast need;
   need.weights = s.engine->weight_bytes();

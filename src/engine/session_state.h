@@ -17,7 +17,7 @@ struct Session::State {
 
   /// An empty store and a method without history.
   void reset();
-  KvStore make_store(const AttentionMethod& for_method) const;
+  KvStore make_store(const AttentionDriver& for_method) const;
   /// Takes the angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
   void check_fits(int64_t new_tokens, int64_t reply) const;
@@ -30,7 +30,7 @@ struct Session::State {
   bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
                   const PrefillHooks& hooks);
   /// False when it was given up half-way: nothing of it is left then.
-  bool run_pass(const ForwardPass& forward, bool last, const PrefillHooks& hooks);
+  bool run_pass(const ForwardPass& forward, const PrefillHooks& hooks);
   /// Whether a pass that has not reached all layers can be undone.
   bool can_undo(const Pass& pass) const;
   void undo_pass();
@@ -61,7 +61,7 @@ struct Session::State {
   SessionOptions options;
   int chunk = 0;  ///< rows of a pass, decided
   Decoder decoder;
-  std::unique_ptr<AttentionMethod> method;
+  std::unique_ptr<AttentionDriver> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
   std::vector<int32_t> tokens;
   bool to_be_reset = false;   ///< method and streams are those of a context that is no more

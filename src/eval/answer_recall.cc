@@ -93,8 +93,9 @@ void AnswerRecall::look(const LayerStep& step, const KeySegment& segment, int64_
     if (layer.seen[i]) continue;
     const int64_t row = row_at(step, *list, answer_[i]);
     if (row == length || step.store->token_of(step.layer, *list, row) != answer_[i]) continue;
-    if (segment.index != nullptr) {
-      layer.seen[i] = std::binary_search(segment.index + keys.begin, segment.index + keys.end, row);
+    if (!segment.index.empty()) {
+      const int32_t* index = host(segment.index).data();
+      layer.seen[i] = std::binary_search(index + keys.begin, index + keys.end, row);
     } else {
       layer.seen[i] = row >= segment.begin + keys.begin && row < segment.begin + keys.end;
     }

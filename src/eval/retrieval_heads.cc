@@ -94,14 +94,16 @@ StrongestKeys::StrongestKeys(const ModelShape& shape)
     : layers_(shape.layers), heads_(shape.heads) {}
 
 void StrongestKeys::observe(const LayerStep& step) {
-  if (!step.decoding) return;
+  if (!step.decoding()) return;
   const Rotations& rotations = step.workspace->rotations.fill(step.shape->rope, step.begin, 1);
   TopKeysCall call;
   call.queries = step.rotated(step.q, heads_, rotations, step.begin, rotated_);
   call.heads = heads_;
   call.head_dim = step.shape->head_dim;
   if (step.layer == 0) keys_.resize(keys_.size() + static_cast<size_t>(layers_ * heads_), -1);
-  call.keys = &keys_[keys_.size() - static_cast<size_t>((layers_ - step.layer) * heads_)];
+  const std::span<int32_t> keys =
+      std::span(keys_).last(static_cast<size_t>((layers_ - step.layer) * heads_));
+  call.keys = keys.first(static_cast<size_t>(heads_));
   std::vector<TopKeysTask> tasks;
   const int64_t window = step.shape->own_window(step.layer);
   for (int head = 0; head < step.kv_heads; ++head) {
@@ -117,7 +119,7 @@ void StrongestKeys::observe(const LayerStep& step) {
   top_keys(call, tasks);
   for (const TopKeysTask& task : tasks) {
     for (int h = task.head_begin; h < task.head_begin + task.head_count; ++h) {
-      call.keys[h] += static_cast<int32_t>(task.begin);
+      keys[static_cast<size_t>(h)] += static_cast<int32_t>(task.begin);
     }
   }
 }

@@ -38,7 +38,7 @@ class StrongestKeys {
  private:
   int layers_, heads_;
   std::vector<int32_t> keys_;  ///< [decoded tokens, layers, heads]
-  Buffer<float> rotated_;
+  Array<float> rotated_;
 };
 
 /// What a head gains by what it looked at.

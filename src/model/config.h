@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/method.h"
+#include "attention/model_shape.h"
 #include "model/rope_spec.h"
 
 namespace longhaul {

@@ -38,7 +38,7 @@ struct Decoder::State {
 
   void embed(std::span<const int32_t> tokens);
   void project(const LayerWeights& w, int kv_heads);
-  void attention(int layer, const ForwardPass& pass, AttentionMethod& method);
+  void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
   void feed_forward(const LayerWeights& w);
   void normalise(const std::vector<float>& weight);
 
@@ -104,7 +104,7 @@ void Decoder::State::project(const LayerWeights& w, int kv_heads) {
   }
 }
 
-void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionMethod& method) {
+void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriver& method) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   const int kv_heads = c.kv_heads[static_cast<size_t>(layer)];
@@ -115,11 +115,13 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionMeth
   step.kv_heads = kv_heads;
   step.begin = pass.position;
   step.rows = static_cast<int>(rows);
-  step.decoding = pass.decoding;
-  step.q = q.data();
-  step.k = k.data();
-  step.v = v.data();
-  step.out = mixed.data();
+  const auto view = [](const Buffer<float>& x) {
+    return View<const float>(x.data(), static_cast<int64_t>(x.size()));
+  };
+  step.q = view(q);
+  step.k = view(k);
+  step.v = view(v);
+  step.out = {mixed.data(), static_cast<int64_t>(mixed.size())};
   step.tokens = pass.tokens;
   step.shape = &shape;
   step.pass = pass.pass;
@@ -146,7 +148,7 @@ void Decoder::State::normalise(const std::vector<float>& weight) {
   });
 }
 
-const float* Decoder::forward(const ForwardPass& pass, AttentionMethod& method) {
+const float* Decoder::forward(const ForwardPass& pass, AttentionDriver& method) {
   State& s = *state_;
   s.rows = static_cast<int64_t>(pass.tokens.size());
   s.embed(pass.tokens);

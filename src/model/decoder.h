@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "attention/method.h"
+#include "attention/driver.h"
 #include "model/model.h"
 #include "ops/linear.h"
 
@@ -17,7 +17,6 @@ namespace longhaul {
 struct ForwardPass {
   std::span<const int32_t> tokens;
   int64_t position = 0;  ///< of the first token
-  bool decoding = false;
   Pass pass;
   KvStore* store = nullptr;    ///< the pass's stream, or a copy of it
   std::span<KvStore> streams;  ///< of the session
@@ -45,7 +44,7 @@ class Decoder {
   /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, valid
   /// until the next call; null where the pass was given up: some layers hold its rows then, others
   /// do not.
-  const float* forward(const ForwardPass& pass, AttentionMethod& method);
+  const float* forward(const ForwardPass& pass, AttentionDriver& method);
 
   /// Logits of hidden states: out [rows, vocab]. Applies the final norm.
   void logits(const float* hidden, int64_t rows, float* out);

@@ -15,7 +15,7 @@ struct Settings {
   int64_t k = 30, chunk = 16, sink = 0;
   bool paper = false;
 
-  std::unique_ptr<AttentionMethod> make(const ModelShape& shape) const {
+  std::unique_ptr<AttentionDriver> make(const ModelShape& shape) const {
     return MethodSpec::parse(fmt::format("citrus:cache={},k={},chunk={},sink={},fidelity={}", cache,
                                          k, chunk, sink, paper ? "paper" : "repo"))
         .make(shape);

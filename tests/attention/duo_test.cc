@@ -101,7 +101,7 @@ TEST(DuoGates, NanosOwnKeepTheNineSearchedHeads) {
 
 class Duo : public ::testing::Test {
  protected:
-  std::unique_ptr<AttentionMethod> make(const std::string& options) const {
+  std::unique_ptr<AttentionDriver> make(const std::string& options) const {
     return MethodSpec::parse("duo:gates=" + file_.string() + options).make(shape_);
   }
 

@@ -25,7 +25,7 @@ ModelShape shape_of(int group) {
   return shape;
 }
 
-std::unique_ptr<AttentionMethod> make(const ModelShape& shape, double threshold) {
+std::unique_ptr<AttentionDriver> make(const ModelShape& shape, double threshold) {
   return MethodSpec::parse(
              fmt::format("fastgen:heavy=0.2,window=0.25,global=2,threshold={}", threshold))
       .make(shape);

@@ -102,7 +102,7 @@ TEST(H2o, TheForecastBoundsTheStreamedListsAtTheirPeak) {
     for (const Pass& pass : h2o->prepare({begin, tokens, 0, 64})) {
       run.pass(begin + pass.begin, pass.count, false);
       most = std::max(most, run.store.bytes());
-      h2o->retain(run.store, pass, pass.begin + pass.count == tokens);
+      h2o->retain(run.streams, pass);
     }
     run.done += tokens;
   }

@@ -25,7 +25,7 @@ using testing_support::TempFolder;
 constexpr const char* kSmall =
     "infllm:n_init=8,n_local=40,block=16,topk=2,repr_topk=2,chunk=24,cached=2";
 
-std::unique_ptr<AttentionMethod> make(const std::string& text, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
   return MethodSpec::parse(text).make(shape);
 }
 

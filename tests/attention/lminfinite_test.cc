@@ -9,7 +9,7 @@ using testing_support::expect_by_distance;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-std::unique_ptr<AttentionMethod> make(int global, int local, int limit, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make(int global, int local, int limit, const ModelShape& shape) {
   return MethodSpec::parse("lminfinite:global=" + std::to_string(global) +
                            ",local=" + std::to_string(local) + ",limit=" + std::to_string(limit))
       .make(shape);

@@ -14,7 +14,7 @@ using testing_support::MethodRun;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
-std::unique_ptr<AttentionMethod> make(const std::string& text, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
   return MethodSpec::parse(text).make(shape);
 }
 

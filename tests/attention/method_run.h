@@ -46,7 +46,7 @@ struct LayerInputs {
 };
 
 struct MethodRun {
-  MethodRun(const ModelShape& model, AttentionMethod& attention, DType type, int64_t tokens)
+  MethodRun(const ModelShape& model, AttentionDriver& attention, DType type, int64_t tokens)
       : shape(model), method(attention), streams(first_stream(type)), store(streams.front()) {
     for (int layer = 0; layer < shape.layers; ++layer) {
       inputs.emplace_back(shape, layer, tokens);
@@ -56,12 +56,15 @@ struct MethodRun {
 
   /// Reads tokens [begin, begin + count) in one pass.
   void pass(int64_t begin, int64_t count, bool decoding) {
-    run(begin, {0, count}, decoding, store);
+    run(begin, {.count = count, .phase = decoding ? Phase::kDecode : Phase::kPrompt}, store);
   }
 
   /// One pass whose first row is token `begin`, into `into`.
-  void run(int64_t begin, const Pass& pass, bool decoding, KvStore& into) {
+  void run(int64_t begin, const Pass& pass, KvStore& into) {
     const int64_t count = pass.count;
+    const auto rows_of = [&](std::vector<float>& x, int64_t width) {
+      return View<float>(x.data() + begin * width, count * width);
+    };
     for (int layer = 0; layer < shape.layers; ++layer) {
       const size_t l = static_cast<size_t>(layer);
       LayerStep step;
@@ -69,11 +72,10 @@ struct MethodRun {
       step.kv_heads = shape.kv_heads[l];
       step.begin = begin;
       step.rows = static_cast<int>(count);
-      step.decoding = decoding;
-      step.q = inputs[l].q.data() + begin * shape.heads * shape.head_dim;
-      step.k = inputs[l].k.data() + begin * step.kv_heads * shape.head_dim;
-      step.v = inputs[l].v.data() + begin * step.kv_heads * shape.head_dim;
-      step.out = out[l].data() + begin * shape.heads * shape.head_dim;
+      step.q = rows_of(inputs[l].q, shape.heads * shape.head_dim);
+      step.k = rows_of(inputs[l].k, step.kv_heads * shape.head_dim);
+      step.v = rows_of(inputs[l].v, step.kv_heads * shape.head_dim);
+      step.out = rows_of(out[l], shape.heads * shape.head_dim);
       if (!ids.empty()) {
         step.tokens = std::span<const int32_t>(ids).subspan(static_cast<size_t>(begin),
                                                             static_cast<size_t>(count));
@@ -105,8 +107,8 @@ struct MethodRun {
       }
       KvStore& stream = streams[static_cast<size_t>(pass.stream)];
       if (pass.discard && !copy) copy = stream.fork();
-      run(begin + pass.begin, pass, false, copy ? *copy : stream);
-      method.retain_streams(streams, pass, i + 1 == passes.size());
+      run(begin + pass.begin, pass, copy ? *copy : stream);
+      method.retain(streams, pass);
       if (pass.discard) continue;
       done += pass.count;
       --most;
@@ -120,7 +122,7 @@ struct MethodRun {
   void decode(int64_t tokens) {
     for (int64_t i = 0; i < tokens; ++i, ++done) {
       pass(done, 1, true);
-      method.retain_streams(streams, {0, 1}, false);
+      method.retain(streams, {.count = 1, .phase = Phase::kDecode});
     }
   }
 
@@ -133,7 +135,7 @@ struct MethodRun {
   }
 
   ModelShape shape;
-  AttentionMethod& method;
+  AttentionDriver& method;
   std::vector<KvStore> streams;
   KvStore& store;  ///< the session's context: the first stream
   AttendCompute compute = AttendCompute::kF32;

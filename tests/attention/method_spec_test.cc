@@ -12,42 +12,58 @@ using testing_support::error_of;
 using testing_support::has;
 using testing_support::small_shape;
 
-/// Takes every kind of option; remembers nothing.
-class Sampler final : public AttentionMethod {
+enum class Fidelity : uint8_t { kPaper, kRepo, kOwn };
+
+struct SamplerOptions {
+  int64_t recent = 512;
+  double share = 0.5;
+  bool strict = false;
+  Fidelity fidelity = Fidelity::kPaper;
+  std::string gates;
+  int64_t bias = 0;
+  std::optional<int64_t> tail;
+  std::optional<double> gate;
+  int64_t span = 8;
+  void declare(OptionList& o) {
+    o.integer(recent, "recent", 1, 4096, "tokens", "rows kept at the end");
+    o.real(share, "share", 0, 1, "", "share of full heads");
+    o.flag(strict, "strict", "as published");
+    o.choice(fidelity, "fidelity", {"paper", "repo", "own"}, "which source");
+    o.text(gates, "gates", "", "file of gates");
+    o.integer(bias, "bias", -100, 100, "", "any number");
+    o.integer(tail, "tail", 0, 64, "tokens", "rows kept; auto: a tenth");
+    o.real(gate, "gate", 0, 1, "", "least gate; auto: none");
+    o.integer(span, "span", 1, 9, "", "of its own")
+        .only([this] { return fidelity == Fidelity::kOwn; }, "fidelity=own", "fidelity");
+  }
+};
+
+/// Takes every kind of option; remembers those it was last made with.
+class Sampler final : public Method {
  public:
-  void attend(LayerStep&) override {}
+  using Options = SamplerOptions;
+  Sampler(const Options& o, const ModelShape&) { last = o; }
+  Plan plan(int, int, int64_t) const override { return {}; }
+  static inline Options last;
 };
 
-int64_t made_span = 0;
+class Plain final : public Method {
+ public:
+  struct Options {
+    void declare(OptionList&) {}
+  };
+  Plain(const Options&, const ModelShape&) {}
+  Plan plan(int, int, int64_t) const override { return {}; }
+};
 
-std::unique_ptr<AttentionMethod> make_sampler(const MethodOptions& options, const ModelShape&) {
-  made_span = options.integer("span");
-  return std::make_unique<Sampler>();
+const MethodInfo kMethods[] = {method_info<Plain>({.name = "plain"}),
+                               method_info<Sampler>({.name = "sampler"})};
+
+/// The options that the method is made with.
+SamplerOptions made(const MethodSpec& spec) {
+  spec.make(small_shape(1, 1, 1, 32));
+  return Sampler::last;
 }
-
-constexpr OptionInfo kOptions[] = {
-    {"recent", OptionKind::kInteger, "512", "tokens", 1, 4096, "", "rows kept at the end"},
-    {"share", OptionKind::kReal, "0.50", "", 0, 1, "", "share of full heads"},
-    {"strict", OptionKind::kBool, "false", "", 0, 0, "", "as published"},
-    {"fidelity", OptionKind::kChoice, "paper", "", 0, 0, "paper|repo|own", "which source"},
-    {"gates", OptionKind::kText, "", "", 0, 0, "", "file of gates"},
-    {"bias", OptionKind::kInteger, "0", "", 0, 0, "", "any number"},
-    {"tail", OptionKind::kInteger, "auto", "tokens", 0, 64, "", "rows kept; auto: a tenth"},
-    {"gate", OptionKind::kReal, "auto", "", 0, 1, "", "least gate; auto: none"},
-    {"span", OptionKind::kInteger, "8", "", 1, 9, "", "of its own", "fidelity=own"},
-};
-
-const MethodInfo kMethods[] = {
-    {"plain",
-     "keeps all",
-     "always",
-     "",
-     {},
-     [](const MethodOptions&, const ModelShape&) -> std::unique_ptr<AttentionMethod> {
-       return std::make_unique<Sampler>();
-     }},
-    {"sampler", "keeps some", "sometimes", "", kOptions, make_sampler},
-};
 
 MethodSpec parse(std::string_view text) { return MethodSpec::parse(text, kMethods); }
 std::string refused(std::string_view text) {
@@ -57,11 +73,12 @@ std::string refused(std::string_view text) {
 TEST(MethodSpec, FillsInDefaults) {
   const MethodSpec spec = parse("sampler");
   EXPECT_EQ(spec.info().name, "sampler");
-  EXPECT_EQ(spec.options().integer("recent"), 512);
-  EXPECT_EQ(spec.options().real("share"), 0.5);
-  EXPECT_FALSE(spec.options().flag("strict"));
-  EXPECT_EQ(spec.options().text("fidelity"), "paper");
-  EXPECT_EQ(spec.options().text("gates"), "");
+  const SamplerOptions options = made(spec);
+  EXPECT_EQ(options.recent, 512);
+  EXPECT_EQ(options.share, 0.5);
+  EXPECT_FALSE(options.strict);
+  EXPECT_EQ(options.fidelity, Fidelity::kPaper);
+  EXPECT_EQ(options.gates, "");
   EXPECT_EQ(spec.text(), "sampler");
   EXPECT_NE(spec.make(small_shape(1, 1, 1, 32)), nullptr);
 }
@@ -69,12 +86,13 @@ TEST(MethodSpec, FillsInDefaults) {
 TEST(MethodSpec, ReadsEveryKindOfOption) {
   const MethodSpec spec =
       parse("sampler:recent=4096,share=0.25,strict=on,fidelity=repo,gates=/a:b=c.tsv,bias=-9");
-  EXPECT_EQ(spec.options().integer("recent"), 4096);
-  EXPECT_EQ(spec.options().real("share"), 0.25);
-  EXPECT_TRUE(spec.options().flag("strict"));
-  EXPECT_EQ(spec.options().text("fidelity"), "repo");
-  EXPECT_EQ(spec.options().text("gates"), "/a:b=c.tsv");
-  EXPECT_EQ(spec.options().integer("bias"), -9);
+  const SamplerOptions options = made(spec);
+  EXPECT_EQ(options.recent, 4096);
+  EXPECT_EQ(options.share, 0.25);
+  EXPECT_TRUE(options.strict);
+  EXPECT_EQ(options.fidelity, Fidelity::kRepo);
+  EXPECT_EQ(options.gates, "/a:b=c.tsv");
+  EXPECT_EQ(options.bias, -9);
 }
 
 TEST(MethodSpec, TextIsCanonicalAndReadsBack) {
@@ -131,10 +149,10 @@ TEST(MethodSpec, AKeyGivenTwiceIsRefused) {
 }
 
 TEST(MethodSpec, AutoIsAValueOfNumbersWhoseDefaultItIs) {
-  EXPECT_EQ(parse("sampler").options().optional_integer("tail"), std::nullopt);
-  EXPECT_EQ(parse("sampler").options().optional_real("gate"), std::nullopt);
-  EXPECT_EQ(parse("sampler:tail=0").options().optional_integer("tail"), 0);
-  EXPECT_EQ(parse("sampler:gate=0").options().optional_real("gate"), 0.0);
+  EXPECT_EQ(made(parse("sampler")).tail, std::nullopt);
+  EXPECT_EQ(made(parse("sampler")).gate, std::nullopt);
+  EXPECT_EQ(made(parse("sampler:tail=0")).tail, 0);
+  EXPECT_EQ(made(parse("sampler:gate=0")).gate, 0.0);
   EXPECT_EQ(parse("sampler:tail=auto,gate=auto").text(), "sampler");
   EXPECT_EQ(parse("sampler:tail=00").text(), "sampler:tail=0");
   EXPECT_EQ(parse("sampler:tail=auto").fingerprint(), parse("sampler").fingerprint());
@@ -170,11 +188,11 @@ TEST(MethodSpec, ADefaultWithoutEffectIsNotUsed) {
   EXPECT_EQ(spec.for_model(shape).fingerprint(),
             parse("sampler:fidelity=repo").for_model(shape).fingerprint());
   spec.make(shape);
-  EXPECT_EQ(made_span, 8);
+  EXPECT_EQ(Sampler::last.span, 8);
   MethodSpec own = parse("sampler:fidelity=own");
   own.set_default("span", "3");
   own.make(shape);
-  EXPECT_EQ(made_span, 3);
+  EXPECT_EQ(Sampler::last.span, 3);
   EXPECT_NE(own.for_model(shape).fingerprint(),
             parse("sampler:fidelity=own").for_model(shape).fingerprint());
 }

@@ -1,4 +1,4 @@
-// What every method inherits: passes, layout; and the two forms of LayerStep::attend.
+// What follows from a plan that says nothing: passes, layout; and the two forms of LayerStep::attend.
 
 #include "attention/method.h"
 
@@ -15,17 +15,17 @@ using testing_support::has;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-class Inherits : public AttentionMethod {
- public:
-  void attend(LayerStep&) override {}
-};
+/// Says nothing about passes, layout or what leaves.
+std::unique_ptr<AttentionDriver> plain_driver(const ModelShape& shape = small_shape(1, 1, 1, 64)) {
+  return MethodSpec::parse("dense").make(shape);
+}
 
 TEST(Passes, CoverThePromptInEqualPartsWithinTheCap) {
-  Inherits method;
+  const auto driver = plain_driver();
   for (const int chunk : {1, 5, 100, 127, 128, 130, 512, 1000, 2048}) {
     for (const int64_t tokens : {1, 2, 31, 127, 128, 129, 500, 513, 1025, 2049, 4100, 9999}) {
       int64_t done = 0, least = tokens, most = 0;
-      for (const Pass& pass : method.prepare({700, tokens, 0, chunk})) {
+      for (const Pass& pass : driver->prepare({700, tokens, 0, chunk})) {
         ASSERT_EQ(pass.begin, done);
         done += pass.count;
         least = std::min(least, pass.count);
@@ -40,48 +40,44 @@ TEST(Passes, CoverThePromptInEqualPartsWithinTheCap) {
       EXPECT_LE(most - least, chunk >= 128 ? 63 : 1) << "chunk " << chunk << " tokens " << tokens;
     }
   }
-  EXPECT_TRUE(method.prepare({0, 0, 0, 512}).empty());
-  EXPECT_EQ(method.prepare({0, 2049, 0, 2048}).size(), 2u);
+  EXPECT_TRUE(driver->prepare({0, 0, 0, 512}).empty());
+  EXPECT_EQ(driver->prepare({0, 2049, 0, 2048}).size(), 2u);
 }
 
 TEST(Layout, IsOneListPerKvHead) {
   ModelShape shape = small_shape(3, 2, 4, 64);
   shape.kv_heads = {2, 4, 8};
-  const KvLayout layout = Inherits().layout(shape, DType::Q8_0);
+  const KvLayout layout = plain_driver(shape)->layout(shape, DType::Q8_0);
   EXPECT_EQ(layout.heads, shape.kv_heads);
   EXPECT_EQ(layout.head_dim, 64);
   EXPECT_EQ(layout.type, DType::Q8_0);
 }
 
 TEST(Layout, RefusesTypesThatCannotHoldTheRows) {
-  const Inherits method;
-  EXPECT_TRUE(has(error_of([&] { method.layout(small_shape(1, 1, 1, 80), DType::Q8_0); }),
+  const auto driver = plain_driver();
+  EXPECT_TRUE(has(error_of([&] { driver->layout(small_shape(1, 1, 1, 80), DType::Q8_0); }),
                   {"--kv-type q8_0", "80", "32"}));
-  EXPECT_TRUE(has(error_of([&] { method.layout(small_shape(1, 1, 1, 64), DType::Q4_K); }),
+  EXPECT_TRUE(has(error_of([&] { driver->layout(small_shape(1, 1, 1, 64), DType::Q4_K); }),
                   {"--kv-type Q4_K", "f32, f16, bf16 or q8_0"}));
 }
 
 /// Dense in two forms: one list per query head (each with a copy of its KV head), or tasks that cut
 /// the rows in two.
-class DenseOtherwise final : public AttentionMethod {
+class DenseOtherwise final : public Method {
  public:
   explicit DenseOtherwise(bool by_tasks) : by_tasks_(by_tasks) {}
 
-  KvLayout layout(const ModelShape& shape, DType type) const override {
-    KvLayout layout = AttentionMethod::layout(shape, type);
-    if (!by_tasks_) layout.heads.assign(layout.heads.size(), shape.heads);
-    return layout;
+  Plan plan(int, int, int64_t) const override {
+    Plan plan;
+    if (!by_tasks_) plan.keep = {.when = When::kOwn, .chooser = Chooser::kQueryHead};
+    return plan;
   }
 
   void attend(LayerStep& step) override {
-    const float* queries[] = {step.rotated_q()};
+    const View<const float> queries[] = {step.rotated_q()};
     const int lists = by_tasks_ ? step.kv_heads : step.shape->heads;
-    const int dim = step.shape->head_dim;
     std::vector<KeySegment> segments;
     for (int i = 0; i < lists; ++i) {
-      const int64_t from = (by_tasks_ ? i : i / step.group()) * dim;
-      step.store->append(step.layer, i, step.rows, step.rotated_k() + from, step.v + from,
-                         step.kv_heads * dim);
       KeySegment keys;
       keys.rows = step.store->rows(step.layer, i);
       keys.count = step.begin + 1;  // two segments of one list
@@ -110,7 +106,7 @@ class DenseOtherwise final : public AttentionMethod {
 TEST(LayerStep, BothFormsOfAttendEqualTheDefinition) {
   const ModelShape shape = small_shape(2, 2, 3, 32);
   for (const bool by_tasks : {false, true}) {
-    DenseOtherwise method(by_tasks);
+    AttentionDriver method(std::make_unique<DenseOtherwise>(by_tasks), shape);
     MethodRun run(shape, method, DType::F32, 60);
     run.prompt(57, 25);
     run.decode(3);

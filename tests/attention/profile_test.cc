@@ -12,27 +12,37 @@ using testing_support::error_of;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
-std::unique_ptr<AttentionMethod> keep_options(const MethodOptions& options, const ModelShape&);
+/// What the last method that was made had for options.
+std::string gates;
+double share = 0;
+bool deep = false;
+int64_t depth = 0;
 
-constexpr OptionInfo kOptions[] = {
-    {"share", OptionKind::kReal, "0.5", "", 0, 1, "", "a number"},
-    {"gates", OptionKind::kText, "", "", 0, 0, "", "a file"},
-    {"deep", OptionKind::kBool, "false", "", 0, 0, "", "a flag"},
-    {"depth", OptionKind::kInteger, "1", "", 0, 9, "", "a number", "deep=true"},
+class Probe final : public Method {
+ public:
+  struct Options {
+    double share = 0.5;
+    std::string gates;
+    bool deep = false;
+    int64_t depth = 1;
+    void declare(OptionList& o) {
+      o.real(share, "share", 0, 1, "", "a number");
+      o.text(gates, "gates", "", "a file");
+      o.flag(deep, "deep", "a flag");
+      o.integer(depth, "depth", 0, 9, "", "a number")
+          .only([this] { return deep; }, "deep=true", "deep");
+    }
+  };
+  Probe(const Options& o, const ModelShape&) {
+    share = o.share;
+    gates = o.gates;
+    deep = o.deep;
+    depth = o.depth;
+  }
+  Plan plan(int, int, int64_t) const override { return {}; }
 };
-std::string share, gates;
-bool deep;
-int64_t depth;
 
-std::unique_ptr<AttentionMethod> keep_options(const MethodOptions& options, const ModelShape&) {
-  share = options.text("share");
-  gates = options.text("gates");
-  deep = options.flag("deep");
-  depth = options.integer("depth");
-  return nullptr;
-}
-
-const MethodInfo kMethod[] = {{"probe", "", "", "", kOptions, keep_options}};
+const MethodInfo kMethod[] = {method_info<Probe>({.name = "probe"})};
 
 struct Folder : TempFolder {
   explicit Folder(std::string_view json) {
@@ -47,11 +57,11 @@ TEST(Profile, ReplacesDefaultsAndIsReplacedByTheCommandLine) {
   const Folder folder(
       R"({"made_with": "x", "options": {"share": 0.25, "gates": {"file": "g.tsv"}, "deep": true}})");
   folder.make("probe");
-  EXPECT_EQ(share, "0.25");
+  EXPECT_EQ(share, 0.25);
   EXPECT_EQ(gates, (folder.path() / "g.tsv").string());
   EXPECT_TRUE(deep);
   folder.make("probe:share=0.5,gates=other");
-  EXPECT_EQ(share, "0.5");
+  EXPECT_EQ(share, 0.5);
   EXPECT_EQ(gates, "other");
   EXPECT_TRUE(deep);
 }

@@ -184,7 +184,7 @@ void expect_definition(const MethodRun& run, const std::vector<int64_t>& counts,
   });
 }
 
-std::vector<int64_t> counts_of(AttentionMethod& method, int64_t begin, int64_t tokens, int chunk) {
+std::vector<int64_t> counts_of(AttentionDriver& method, int64_t begin, int64_t tokens, int chunk) {
   std::vector<int64_t> counts;
   for (const Pass& pass : method.prepare({begin, tokens, 0, chunk})) counts.push_back(pass.count);
   return counts;

@@ -7,7 +7,6 @@
 
 #include "attention/method_run.h"
 #include "attention/method_spec.h"
-#include "attention/option_condition.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -24,19 +23,20 @@ TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
     EXPECT_FALSE(method.summary.empty()) << method.name;
     EXPECT_FALSE(method.when.empty()) << method.name;
     std::set<std::string_view> keys;
-    for (const OptionInfo& option : method.options) {
+    const OptionSet set = method.describe();
+    for (const Option& option : set.list.options()) {
       EXPECT_TRUE(keys.insert(option.key).second) << method.name << " " << option.key;
       EXPECT_FALSE(option.help.empty()) << method.name << " " << option.key;
     }
     const MethodSpec spec = MethodSpec::parse(method.name);
     EXPECT_EQ(spec.text(), method.name);
     const ModelShape shape = small_shape(2, 2, 2, 64);
-    if (method.needs.empty()) {
+    if (set.list.needed().empty()) {
       EXPECT_NE(spec.make(shape), nullptr) << method.name;
     } else {
       EXPECT_EQ(error_of([&] { spec.make(shape); }),
                 fmt::format("--attention {0}: needs {1}; 'longhaul methods {0}' explains",
-                            method.name, method.needs));
+                            method.name, set.list.needed()));
     }
   }
   EXPECT_TRUE(names.count("dense"));
@@ -45,7 +45,8 @@ TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
 TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
   std::set<std::string> tried;
   for (const MethodInfo& method : attention_methods()) {
-    for (const OptionInfo& option : method.options) {
+    const OptionSet set = method.describe();
+    for (const Option& option : set.list.options()) {
       const std::string given = fmt::format("{}:{}=", method.name, option.key);
       if (!option.takes_auto()) {
         EXPECT_NE(option.fallback, "auto") << given;
@@ -63,34 +64,6 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
       "duo:threshold=", "h2o:recent=",  "minference:slash=", "minference:vertical=",
       "ntk:context=",   "roco:recent=", "tova:recent=",      "trianglemix:start_layer="};
   EXPECT_EQ(tried, want);
-}
-
-bool is_choice(const OptionInfo& option, std::string_view value) {
-  const std::string all = fmt::format("|{}|", option.choices);
-  return all.find(fmt::format("|{}|", value)) != std::string::npos;
-}
-
-TEST(Registry, ConditionsNameOptionsOfTheMethodAndValuesThatTheyHave) {
-  int terms = 0;
-  for (const MethodInfo& method : attention_methods()) {
-    std::vector<std::string_view> conditions = {method.needs};
-    for (const OptionInfo& option : method.options) conditions.push_back(option.only_with);
-    for (const std::string_view condition : conditions) {
-      for (const auto& alternative : parse_condition(condition)) {
-        for (const OptionTerm& term : alternative) {
-          ++terms;
-          const auto named = std::find_if(method.options.begin(), method.options.end(),
-                                          [&](const OptionInfo& o) { return o.key == term.key; });
-          ASSERT_NE(named, method.options.end()) << method.name << ": " << condition;
-          for (const std::string_view value : term.values) {
-            if (named->kind != OptionKind::kChoice) continue;
-            EXPECT_TRUE(is_choice(*named, value)) << method.name << " " << term.text;
-          }
-        }
-      }
-    }
-  }
-  EXPECT_GT(terms, 20);
 }
 
 /// Options that are given although others make them idle, and what is said of it.
@@ -128,6 +101,8 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
       {"duo:threshold=0.5", "duo: threshold has no effect without gates"},
       {"duo:gates=" + gates + ",threshold=0.5,sparsity=0.5",
        "duo: sparsity has no effect with threshold=0.5"},
+      {"duo:sparsity=1,dense_options=vertical=9",
+       "duo: dense_options has no effect with dense=full"},
       {"ltri:vote=false", "ltri: vote has no effect without heads"},
       {"ltri:query_rows=2", "ltri: query_rows has no effect with queries=spans"},
       {"ltri:lambda=1/2,lambda_first=3", "ltri: lambda_first has no effect with lambda=1/2"},
@@ -141,7 +116,8 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
   for (const auto& c : cases) {
     EXPECT_EQ(error_of([&] { MethodSpec::parse(c.spec).make(shape); }), "--attention " + c.error);
     for (const MethodInfo& method : attention_methods()) {
-      for (const OptionInfo& option : method.options) {
+      const OptionSet set = method.describe();
+      for (const Option& option : set.list.options()) {
         if (c.error.find(fmt::format("{}: {} has", method.name, option.key)) == 0) {
           tried.insert({method.name, option.key});
         }
@@ -149,7 +125,8 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
     }
   }
   for (const MethodInfo& method : attention_methods()) {
-    for (const OptionInfo& option : method.options) {
+    const OptionSet set = method.describe();
+    for (const Option& option : set.list.options()) {
       EXPECT_EQ(tried.count({method.name, option.key}), option.only_with.empty() ? 0u : 1u)
           << method.name << " " << option.key << ": add a case";
     }

@@ -6,17 +6,19 @@
 #include <set>
 
 #include "attention/registry.h"
-#include "attention/restored_lists.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "format/temp_folder.h"
-#include "method_run.h"
+#include "attention/method_run.h"
+#include "attention/settings.h"
+#include "attention/test_name.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_if_any;
 using testing_support::MethodRun;
+using testing_support::Small;
 using testing_support::TempFolder;
 
 constexpr int64_t kTokens = 61;
@@ -38,7 +40,7 @@ struct Context {
   }
 
   /// A new method with the state that `write` writes.
-  std::unique_ptr<AttentionMethod> restored(const std::function<void(ByteWriter&)>& write) const {
+  std::unique_ptr<AttentionDriver> restored(const std::function<void(ByteWriter&)>& write) const {
     const TempFolder folder;
     ByteWriter out(folder.path() / "state");
     write(out);
@@ -49,24 +51,19 @@ struct Context {
     EXPECT_EQ(in.remaining(), 0u);
     return fresh;
   }
-  std::unique_ptr<AttentionMethod> restored() const {
+  std::unique_ptr<AttentionDriver> restored() const {
     return restored([&](ByteWriter& out) { method->save(out); });
   }
 
   MethodSpec spec;
-  std::unique_ptr<AttentionMethod> method;
+  std::unique_ptr<AttentionDriver> method;
   MethodRun run;
 };
 
-struct Case {
-  const char* method;
-  bool lists_differ = false;  ///< lists of a layer may have lengths of their own
-};
-
-class Restored : public ::testing::TestWithParam<Case> {};
+class Restored : public ::testing::TestWithParam<Small> {};
 
 TEST_P(Restored, ItsOwnContextIsTaken) {
-  Context context(GetParam().method);
+  Context context(GetParam().spec.c_str());
   const auto method = context.restored();
   EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }), "");
   context.run.decode(3);
@@ -75,11 +72,11 @@ TEST_P(Restored, ItsOwnContextIsTaken) {
 }
 
 TEST_P(Restored, AListOfAnotherLengthIsRefused) {
-  Context context(GetParam().method);
+  Context context(GetParam().spec.c_str());
   const auto method = context.restored();
   KvStore& store = context.run.store;
   for (const int layer : {0, 1, 2}) {
-    if (GetParam().lists_differ && layer != 1) continue;
+    if (GetParam().setting.lists_differ && layer != 1) continue;
     KvStore shorter = store.fork();
     shorter.truncate(layer, 1, shorter.length(layer, 1) - 1);
     const std::string error = error_if_any([&] { method->check_restored(shorter, kTokens); });
@@ -89,7 +86,7 @@ TEST_P(Restored, AListOfAnotherLengthIsRefused) {
 }
 
 TEST_P(Restored, RowsThatMustBeInMemoryAreRefusedInTheSlowerTier) {
-  Context context(GetParam().method, testing_support::small_shape(3, 2, 2, 16));
+  Context context(GetParam().spec.c_str(), testing_support::small_shape(3, 2, 2, 16));
   KvStore& store = context.run.store;
   const KvLayout& layout = store.layout();
   KvStore small_pages({layout.heads, layout.head_dim, layout.type, 4});
@@ -109,43 +106,11 @@ TEST_P(Restored, RowsThatMustBeInMemoryAreRefusedInTheSlowerTier) {
             "layer 2 has rows of list 0 in the slower tier that must be in memory");
 }
 
-constexpr Case kCases[] = {
-    {"dense"},
-    {"streamingllm:sink=2,recent=16"},
-    {"lminfinite:global=2,local=16,limit=16"},
-    {"ntk:mode=hf"},
-    {"trianglemix:sink=2,window=8,last=4"},
-    {"triangle:sink=2,window=8,last=4"},
-    {"minference:dense_below=0,vertical=8,slash=0"},
-    {"flexprefill:dense_below=0,min_budget=8"},
-    {"xattention:dense_below=0"},
-    {"duo:sparsity=1,sink=2,recent=8", true},
-    {"snapkv:capacity=24,window=8"},
-    {"pyramidkv:capacity=24,window=8"},
-    {"tova:capacity=24,stride=8"},
-    {"tova:mode=easykv,capacity=24,stride=8,sink=2,recent=4"},
-    {"h2o:budget=24,stride=8,sink=2,recent=4"},
-    {"h2o:mode=oneshot,budget=24,recent=4"},
-    {"roco:budget=24,stride=8,sink=2,recent=4,positions=cache"},
-    {"citrus:k=16,chunk=8,sink=2"},
-    {"citrus:k=16,chunk=8,cache=shared"},
-    {"infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2"},
-    {"ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8"},
-    {"reattention:global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper"},
-    {"fastgen:threshold=0.5", true},
-};
-
-INSTANTIATE_TEST_SUITE_P(EveryMethod, Restored, ::testing::ValuesIn(kCases), [](const auto& each) {
-  const std::string_view text = each.param.method;
-  return std::string(text.substr(0, text.find(':'))) + std::to_string(each.index);
-});
-
-TEST(RestoredState, EveryMethodOfTheRegistryHasARow) {
-  std::set<std::string_view> tested;
-  for (const Case& c : kCases) tested.insert(MethodSpec::parse(c.method).info().name);
-  for (const MethodInfo& info : attention_methods())
-    EXPECT_TRUE(tested.count(info.name)) << info.name;
-}
+INSTANTIATE_TEST_SUITE_P(EveryMethod, Restored,
+                         ::testing::ValuesIn(testing_support::small_settings()),
+                         [](const auto& each) {
+                           return testing_support::test_name(each.param.spec);
+                         });
 
 TEST(RestoredState, NumbersOfRowsAreThoseOfTheStore) {
   for (const char* text : {"citrus:k=16,chunk=8", "h2o:budget=24,stride=8,sink=2,recent=4",

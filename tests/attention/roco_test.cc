@@ -81,7 +81,7 @@ TEST(Roco, CountsHowManyRowsCouldSeeAKey) {
   ASSERT_EQ(passes.front().count, 28);  // 60 - 4 * 8
   for (size_t i = 0; i < 3; ++i) {
     run.pass(passes[i].begin, passes[i].count, false);
-    if (i < 2) roco->retain(run.store, passes[i], false);
+    if (i < 2) roco->retain(run.streams, passes[i]);
   }
   // Two strides: the first filled the list, the second is the first that is counted.
   const auto seen = run.store.column(0, 0, "seen");

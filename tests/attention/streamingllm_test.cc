@@ -32,7 +32,7 @@ std::optional<int64_t> kept_distance(int64_t begin, int64_t i, int64_t j, int64_
   return static_cast<int64_t>(kept.size()) + i - begin - (found - kept.begin());
 }
 
-std::unique_ptr<AttentionMethod> make(int sink, int recent, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make(int sink, int recent, const ModelShape& shape) {
   const std::string text =
       "streamingllm:sink=" + std::to_string(sink) + ",recent=" + std::to_string(recent);
   return MethodSpec::parse(text).make(shape);

@@ -128,7 +128,7 @@ TEST(Tova, TheForecastBoundsTheStoreAtItsPeak) {
   for (const Pass& pass : tova->prepare({0, 800, 0, 40})) {
     run.pass(pass.begin, pass.count, false);
     most = std::max(most, run.store.bytes());
-    tova->retain(run.store, pass, pass.begin + pass.count == 800);
+    tova->retain(run.streams, pass);
   }
   EXPECT_EQ(most, bound);
 }

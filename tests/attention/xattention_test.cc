@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing_support;
 
-std::unique_ptr<AttentionMethod> make(const std::string& text, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
   return MethodSpec::parse(text).make(shape);
 }
 

@@ -24,7 +24,8 @@ TEST(MethodsCommand, ExplainsEveryMethod) {
     EXPECT_TRUE(has(o.out, {name + ": " + std::string(method.summary), "\nkeeps  ", "\nhelps  ",
                             "\nharms  ", "--attention " + name}))
         << o.out;
-    for (const OptionInfo& option : method.options) {
+    const OptionSet set = method.describe();
+    for (const Option& option : set.list.options()) {
       EXPECT_TRUE(
           has(o.out, {std::string(option.key) + "=" + std::string(option.fallback), option.help}));
     }

@@ -27,13 +27,12 @@ struct ObservedRow {
 
 /// An attention method that notes which stored rows every layer of a pass looked at by index (all
 /// heads the same ones), and all about the rows at some positions.
-class Observed final : public AttentionMethod {
+class Observed final : public Method {
  public:
   std::vector<Tokens> selected;         ///< [layer], of the last pass
   std::map<int64_t, ObservedRow> rows;  ///< by position
 
-  Observed(std::unique_ptr<AttentionMethod> method, const ModelShape& shape,
-           const Tokens& positions)
+  Observed(std::unique_ptr<Method> method, const ModelShape& shape, const Tokens& positions)
       : selected(static_cast<size_t>(shape.layers)), method_(std::move(method)) {
     ObservedRow row;
     row.output.resize(selected.size());
@@ -41,13 +40,17 @@ class Observed final : public AttentionMethod {
     for (const int64_t position : positions) rows[position] = row;
   }
 
-  KvLayout layout(const ModelShape& shape, DType type) const override {
-    return method_->layout(shape, type);
+  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+    return method_->plan(layer, kv_head, tokens);
   }
-  std::vector<Pass> prepare(const PromptFacts& prompt) override { return method_->prepare(prompt); }
-  int streams() const override { return method_->streams(); }
-  void retain_streams(std::span<KvStore> streams, const Pass& pass, bool last) override {
-    method_->retain_streams(streams, pass, last);
+  std::vector<Pass> passes(const PromptFacts& prompt) override { return method_->passes(prompt); }
+  void observe(LayerStep& step) override { method_->observe(step); }
+  void score(const Cut& cut) override { method_->score(cut); }
+  bool choose(const Cut& cut, int list, RowList& kept) override {
+    return method_->choose(cut, list, kept);
+  }
+  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
+    method_->after_pass(streams, pass);
   }
 
   void attend(LayerStep& step) override {
@@ -66,8 +69,8 @@ class Observed final : public AttentionMethod {
     const int64_t width = int64_t{step.shape->heads} * step.shape->head_dim;
     for (auto& [position, row] : rows) {
       if (!reads(step, position)) continue;
-      const float* out = step.out + (position - step.begin) * width;
-      row.output[layer].assign(out, out + width);
+      const auto out = host(step.out.part((position - step.begin) * width, width));
+      row.output[layer].assign(out.begin(), out.end());
     }
   }
 
@@ -80,7 +83,9 @@ class Observed final : public AttentionMethod {
     for (const AttendTask& task : tasks) {
       Tokens mine;
       for (const KeySegment& segment : task.segments) {
-        if (segment.index != nullptr) mine.assign(segment.index, segment.index + segment.count);
+        if (segment.index.empty()) continue;
+        const auto index = host(segment.index).first(static_cast<size_t>(segment.count));
+        mine.assign(index.begin(), index.end());
       }
       if (&task == &tasks.front()) {
         list = mine;
@@ -109,30 +114,26 @@ class Observed final : public AttentionMethod {
     }
   }
 
-  std::unique_ptr<AttentionMethod> method_;
+  std::unique_ptr<Method> method_;
 };
 
 /// The passes of a session's prompt and generated tokens; compute and KV store in f32.
 class Reading {
  public:
-  Observed method;
+  Observed& method;
   std::vector<float> logits;  ///< [vocab] after the last token read
 
   Reading(const Model& model, const MethodSpec& spec, const Tokens& positions)
-      : method(spec.make(model.shape), model.shape, positions),
-        logits(static_cast<size_t>(model.config.vocab)),
-        model_(model),
-        decoder_(model, Compute::kF32) {
-    streams_.emplace_back(method.layout(decoder_.shape(), DType::F32));
-  }
+      : Reading(std::make_unique<Observed>(spec.make_method(model.shape), model.shape, positions),
+                model) {}
 
   /// Calls after(pass) after every pass.
   template <class After>
   void prompt(std::span<const int32_t> tokens, int64_t instruction, int chunk, After&& after) {
     const auto count = static_cast<int64_t>(tokens.size());
     decoder_.set_context_length(count);
-    const std::vector<Pass> passes = method.prepare({0, count, instruction, chunk});
-    for (int i = 1; i < method.streams(); ++i) streams_.push_back(streams_.front().fork());
+    const std::vector<Pass> passes = driver_.prepare({0, count, instruction, chunk});
+    for (int i = 1; i < driver_.streams(); ++i) streams_.push_back(streams_.front().fork());
     std::optional<KvStore> copy;
     Pass before;
     for (const Pass& pass : passes) {
@@ -143,32 +144,40 @@ class Reading {
       if (pass.discard && !copy) copy = stream.fork();
       const auto part =
           tokens.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-      forward(part, pass.begin, pass, false, pass.discard ? *copy : stream,
-              &pass == &passes.back());
+      forward(part, pass.begin, pass, pass.discard ? *copy : stream);
       after(pass);
       before = pass;
     }
   }
 
   void decode(int32_t token, int64_t position) {
-    forward({&token, 1}, position, {0, 1}, true, streams_.front(), false);
+    forward({&token, 1}, position, {.count = 1, .phase = Phase::kDecode}, streams_.front());
   }
 
  private:
-  void forward(std::span<const int32_t> tokens, int64_t position, const Pass& pass, bool decoding,
-               KvStore& store, bool last) {
+  Reading(std::unique_ptr<Observed> observed, const Model& model)
+      : method(*observed),
+        logits(static_cast<size_t>(model.config.vocab)),
+        model_(model),
+        driver_(std::move(observed), model.shape),
+        decoder_(model, Compute::kF32) {
+    streams_.emplace_back(driver_.layout(decoder_.shape(), DType::F32));
+  }
+
+  void forward(std::span<const int32_t> tokens, int64_t position, const Pass& pass,
+               KvStore& store) {
     const float* hidden = decoder_.forward({.tokens = tokens,
                                             .position = position,
-                                            .decoding = decoding,
                                             .pass = pass,
                                             .store = &store,
                                             .streams = streams_},
-                                           method);
+                                           driver_);
     decoder_.logits(hidden + (pass.count - 1) * model_.config.hidden, 1, logits.data());
-    method.retain_streams(streams_, pass, last);
+    driver_.retain(streams_, pass);
   }
 
   const Model& model_;
+  AttentionDriver driver_;
   Decoder decoder_;
   std::vector<KvStore> streams_;
 };

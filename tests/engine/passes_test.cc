@@ -32,42 +32,41 @@ int failing_layer = 0;
 
 /// Dense attention over each of two streams, with the passes that a test plans. What stream 1 keeps
 /// goes to stream 0 as well.
-class Planned final : public AttentionMethod {
+class Planned final : public Method {
  public:
-  int streams() const override { return 2; }
-  std::vector<Pass> prepare(const PromptFacts& prompt) override {
+  struct Options {
+    void declare(OptionList&) {}
+  };
+  Planned(const Options&, const ModelShape&) {}
+
+  Plan plan(int, int, int64_t) const override { return {.streams = 2}; }
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
     asked = prompt;
     return planned;
   }
   void attend(LayerStep& step) override {
     if (step.layer == 0) {
       Seen now{step.begin, step.rows, step.pass.stream, step.pass.discard, {}};
-      for (const KvStore& stream : step.streams) now.lengths.push_back(stream.length(0, 0));
+      for (const KvStore& stream : step.streams) {
+        now.lengths.push_back(stream.length(0, 0) - (&stream == step.store ? step.rows : 0));
+      }
       seen.push_back(now);
       if (on_pass) on_pass();
     }
-    step.store->append(step.layer, step.rows, step.rotated_k(), step.v);
     if (failing && step.layer == failing_layer) user_error("the disk is full");
     if (step.pass.stream == 1 && !step.pass.discard) {
       step.streams[0].append(step.layer, step.rows, step.rotated_k(), step.v);
     }
-    std::vector<KeySegment> keys;
-    for (int head = 0; head < step.kv_heads; ++head) keys.push_back(step.all_keys(head));
-    const float* queries[] = {step.rotated_q()};
-    step.attend(queries, keys, 1);
+    Method::attend(step);
   }
-  void retain_streams(std::span<KvStore> streams, const Pass& pass, bool last) override {
+  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
     ++retained;
-    last_of_prompts += last ? 1 : 0;
+    last_of_prompts += pass.last ? 1 : 0;
     EXPECT_EQ(streams[static_cast<size_t>(pass.stream)].longest(), streams[0].longest());
   }
 };
 
-const MethodInfo kMethods[] = {
-    {.name = "planned",
-     .make = [](const MethodOptions&, const ModelShape&) -> std::unique_ptr<AttentionMethod> {
-       return std::make_unique<Planned>();
-     }}};
+const MethodInfo kMethods[] = {method_info<Planned>({.name = "planned"})};
 
 class Passes : public ::testing::Test {
  protected:

@@ -1,4 +1,4 @@
-// AttentionMethod::prompt_choice(): what it says of each method, and that it is so.
+// AttentionDriver::prompt_choice(): what it says of each method, and that it is so.
 
 #include <gtest/gtest.h>
 

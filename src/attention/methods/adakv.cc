@@ -61,9 +61,9 @@ MethodInfo adakv_method() {
   info.paper =
       "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv 2407.11550";
   info.covers = {"", "method=keydiff"};
-  info.small = {{"method_options=capacity=60+window=8", kAll, true},
-                {"method_options=capacity=24+window=8", kAll, true},
-                {"method=keydiff,method_options=capacity=24,safeguard=0.5", kAll, true}};
+  info.small = {{"method_options=capacity=60+window=8", kNoBound, true},
+                {"method_options=capacity=24+window=8", kNoBound, true},
+                {"method=keydiff,method_options=capacity=24,safeguard=0.5", kNoBound, true}};
   return method_info<AdaKv>(std::move(info));
 }
 

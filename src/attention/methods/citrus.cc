@@ -65,7 +65,7 @@ class Citrus final : public Method {
     // A list holds what the last cut left of it, k and a chunk, and the next chunk or the
     // instruction.
     plan.see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + longest_instruction()};
-    plan.watch = kAll;
+    plan.watch = kNoBound;
     plan.reads_instruction = true;
     plan.streams = individual() ? 2 : 1;
     return plan;
@@ -106,7 +106,7 @@ class Citrus final : public Method {
     const Pass& pass = step.pass;
     const bool document = pass.phase == Phase::kPrompt;
     if (individual() && document) {
-      step.streams[0].append(step.layer, step.rows, step.k, step.v, step.kv_heads);
+      step.streams[0].append(step.layer, step.rows, step.k, step.v);
     }
     if (step.own_window() > 0) return;
     const int64_t held = step.store->length(step.layer, 0), before = held - step.rows;

@@ -139,9 +139,9 @@ MethodInfo duo_method() {
                  "sparsity=1,sink=300,recent=400,prefill_mode=strict_streaming",
                  "sparsity=0,dense=minference"};
   info.small = {
-      {"sparsity=1,recent=60", kAll, true},
-      {"sparsity=1,sink=2,recent=8", kAll, true},
-      {"sparsity=0,dense=minference,dense_options=dense_below=0+vertical=8+slash=8", kAll, true}};
+      {"sparsity=1,recent=60", kNoBound, true},
+      {"sparsity=1,sink=2,recent=8", kNoBound, true},
+      {"sparsity=0,dense=minference,dense_options=dense_below=0+vertical=8+slash=8", kNoBound, true}};
   return method_info<Duo>(std::move(info));
 }
 

@@ -28,7 +28,7 @@ class ExpectedAttention final : public Method {
 
   Plan plan(int, int, int64_t) const override {
     return {.keep = {.when = When::kPromptEnd, .budget = o_.capacity, .sink = o_.sink},
-            .watch = kAll,
+            .watch = kNoBound,
             .rewinds = false};
   }
 

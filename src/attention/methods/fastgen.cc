@@ -166,7 +166,7 @@ MethodInfo fastgen_method() {
       "and all of its memory at the peak";
   info.paper = "Ge et al. 2023, Model Tells You What to Discard: Adaptive KV Cache Compression";
   info.covers = {"threshold=1.5", "global=700", "heavy=1,threshold=1"};
-  info.small = {{"threshold=0.5", kAll, true}, {"threshold=2", kAll, true}};
+  info.small = {{"threshold=0.5", kNoBound, true}, {"threshold=2", kNoBound, true}};
   return method_info<FastGen>(std::move(info));
 }
 

@@ -53,7 +53,7 @@ class Ntk final : public Method {
     plan.see.place = o_.mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
     plan.see.stretch = stretch(length(tokens));
     // Within the length that the base is for, distances turn as those of the trained length do.
-    plan.see.reach = fixed_length_ > 0 && tokens > fixed_length_ ? kAll : trained_;
+    plan.see.reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
     plan.rewinds = fixed_length_ > 0;
     return plan;
   }

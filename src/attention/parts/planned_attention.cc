@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "kv/rope_append.h"
 #include "ops/fill.h"
 
 namespace longhaul {
@@ -44,7 +45,7 @@ KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
 
 /// Rows of the step, from the first on, that see sinks and a window; those after them see all.
 int windowed_rows(const LayerStep& step, const See& see) {
-  if (see.window == kAll) return 0;
+  if (see.window == kNoBound) return 0;
   if (see.last == 0 && see.place == KeyPlace::kList) return step.rows;
   if (step.own_window() > 0) return 0;  // stays as it is
   if (see.last == 0) return step.rows;
@@ -87,7 +88,7 @@ void place_queries(LayerStep& step) {
     return;
   }
   const int64_t before = step.store->length(step.layer, 0) - step.rows;
-  const bool windowed = see.window != kAll;
+  const bool windowed = see.window != kNoBound;
   at.position = windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
   at.rotations = &step.workspace->in_list.up_to(step.rope(), at.position + step.rows);
   at.queries =
@@ -113,9 +114,12 @@ void add_tasks(const LayerStep& step, int list, int windowed) {
 
 void append_keys(LayerStep& step) {
   const See& see = see_of(step, 0);
-  const bool rotated = see.place == KeyPlace::kText;
-  step.store->append(step.layer, step.rows, rotated ? step.rotated_k() : step.k, step.v,
-                     step.kv_heads);
+  if (see.place != KeyPlace::kText) {
+    return step.store->append(step.layer, step.rows, step.k, step.v);
+  }
+  const Rotations& rotations = step.workspace->rotations.fill(step.rope(), step.begin, step.rows);
+  rope_append(*step.queue, rotations, step.begin, {step.rows, step.kv_heads, step.k, step.v},
+              *step.store, step.layer, step.workspace->rotated_k);
 }
 
 void attend_by_plan(LayerStep& step) {

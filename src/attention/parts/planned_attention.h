@@ -21,7 +21,7 @@ void attend_by_plan(LayerStep& step);
 
 /// Which attention is looked at again.
 struct Observation {
-  int64_t rows = kAll;  ///< of each list, from the first on
+  int64_t rows = kNoBound;  ///< of each list, from the first on
   int64_t window =
       0;  ///< above 0: only what rows pay to that many rows before them, and themselves
   bool alone = false;  ///< normalised over those rows, not over all that were attended
