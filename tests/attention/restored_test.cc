@@ -5,13 +5,13 @@
 
 #include <set>
 
+#include "attention/method_run.h"
 #include "attention/registry.h"
+#include "attention/settings.h"
+#include "attention/test_name.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "format/temp_folder.h"
-#include "attention/method_run.h"
-#include "attention/settings.h"
-#include "attention/test_name.h"
 
 namespace longhaul {
 namespace {
