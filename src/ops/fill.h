@@ -7,7 +7,7 @@ namespace longhaul {
 
 void fill(Queue& queue, View<float> x, float value);
 
-/// As many as `from` has.
+/// `to` gets the numbers of `from`, of which there are as many.
 void copy(Queue& queue, View<const float> from, View<float> to);
 
 /// out[i] = sum over lists l of x[l * n + i], for i in [0, n), n = out.size(); in the order of the

@@ -48,6 +48,17 @@ bool covers(const Rotations& r, int64_t first, int64_t count) {
 
 }  // namespace
 
+RopeTable stretched_rope(const RopeTable& rope, double stretch) {
+  RopeTable stretched = rope;
+  const int dim = rope.rotary_dim();
+  if (dim <= 2) return stretched;  // one frequency, the fastest
+  for (size_t t = 0; t < stretched.inverse_frequency.size(); ++t) {
+    // inverse frequency t is base^(-2t / d)
+    stretched.inverse_frequency[t] *= std::pow(stretch, -2.0 * static_cast<double>(t) / (dim - 2));
+  }
+  return stretched;
+}
+
 const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int64_t count) {
   if (table_ == table && covers(view_, first, count)) return view_;
   view_ = {};  // the vectors below may move, and their growth may fail

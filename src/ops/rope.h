@@ -19,7 +19,8 @@ struct RopeTable {
 };
 
 /// Frequencies stretched as NTK-aware scaling does it (bloc97, 2023): number t of d / 2 times
-/// stretch^(-2t / (d - 2)), so that the fastest stays and the slowest turns 1 / stretch times as fast.
+/// stretch^(-2t / (d - 2)), so that the fastest stays and the slowest turns 1 / stretch times as
+/// fast.
 RopeTable stretched_rope(const RopeTable& rope, double stretch);
 
 /// Cosines and sines of consecutive positions, ready to be applied.

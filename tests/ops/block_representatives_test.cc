@@ -45,7 +45,9 @@ TEST(BlockRepresentatives, AreTheKeysOfEachHeadsMostVotedTokens) {
                                       [static_cast<size_t>(d)];
               sum += key;
               const size_t at = static_cast<size_t>((h * vectors + i) * kDim + d);
-              if (!mean) ASSERT_EQ(out[at], key) << h;
+              if (!mean) {
+                ASSERT_EQ(out[at], key) << h;
+              }
             }
             if (!mean) continue;
             ASSERT_NEAR(out[static_cast<size_t>(h * kDim + d)], sum / static_cast<double>(count),

@@ -72,6 +72,20 @@ TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
   }
 }
 
+TEST(Rope, AStretchedTableKeepsTheFastestAndSlowsTheSlowestByTheStretch) {
+  const RopeTable table = table_of(16), stretched = stretched_rope(table, 8);
+  for (size_t t = 0; t < 8; ++t) {
+    // Of base b: the base b * 8^(d / (d - 2)) of NTK-aware scaling.
+    const double base = 5e5 * std::pow(8.0, 16.0 / 14);
+    EXPECT_NEAR(stretched.inverse_frequency[t] / std::pow(base, -2.0 * static_cast<double>(t) / 16),
+                1, 1e-12);
+  }
+  EXPECT_EQ(stretched.inverse_frequency[0], table.inverse_frequency[0]);
+  EXPECT_NEAR(stretched.inverse_frequency[7], table.inverse_frequency[7] / 8, 1e-15);
+  EXPECT_EQ(stretched_rope(table, 1), table);
+  EXPECT_EQ(stretched_rope(table_of(2), 8), table_of(2));
+}
+
 TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
   const RopeTable table = table_of(32);
   RotationBuffer buffer;
