@@ -8,6 +8,7 @@ is a fixed toy: near keys, the first keys, and three facts to which the question
 
 import argparse
 import html
+import math
 import pathlib
 import random
 import sys
@@ -186,6 +187,28 @@ def heavy_hitters(budget=12, recent=5):
     return choose
 
 
+def unlike_the_mean(capacity):
+    """Keys as directions in a plane: facts point elsewhere than the words around them."""
+
+    def choose():
+        draw = random.Random(11)
+        angles = [draw.gauss(2.2 if j in FACTS else 0, 0.35) for j in range(PROMPT)]
+        mean = math.atan2(sum(map(math.sin, angles)), sum(map(math.cos, angles)))
+        return largest({j: -math.cos(angles[j] - mean) for j in range(PROMPT)}, capacity)
+
+    return choose
+
+
+def expected(capacity, sink=2):
+    """By what the rows of the document paid on average."""
+
+    def choose():
+        paid = {j: sum(ATTENTION[i][j] for i in range(j, DOCUMENT)) / max(1, DOCUMENT - j) for j in range(sink, PROMPT)}
+        return largest(paid, capacity - sink) | set(range(sink))
+
+    return choose
+
+
 def fast_rule(rule):
     def choose():
         keep = set(range(2)) | {9, 19, 27}  # the first tokens and punctuation
@@ -283,6 +306,10 @@ METHODS = {
     "duo": [("retrieval heads", retrieval_head), ("streaming heads", streaming_head)],
     "snapkv": [("every head, by its own votes", after_prompt(snapkv_choice(14)))],
     "pyramidkv": [("a low layer", after_prompt(snapkv_choice(20))), ("a high layer", after_prompt(snapkv_choice(8)))],
+    "adakv": [("a head whose attention is spread", after_prompt(snapkv_choice(19))),
+              ("a head that looks at few places", after_prompt(snapkv_choice(9)))],
+    "keydiff": [("every head, by its own keys", after_prompt(unlike_the_mean(12)))],
+    "expectedattention": [("every head, by its mean query", after_prompt(expected(12)))],
     "tova": [("every layer, by its own votes", streaming_eviction(12, newest_looks_at))],
     "h2o": [("every head, by its own sums", after_prompt(heavy_hitters()))],
     "roco": [

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "attention/attention_by_distance.h"
-#include "attention/parts/context_blocks.h"
 #include "attention/eviction_oracle.h"
 #include "attention/infllm_oracle.h"
+#include "attention/parts/context_blocks.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "format/temp_folder.h"
