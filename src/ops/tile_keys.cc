@@ -68,14 +68,13 @@ void add_a_shape(const RowTile& tile, const TileKeys& keys, const PagedRows& row
 
 }  // namespace
 
-std::vector<AttendTask> tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
-                                   std::span<const PagedRows> lists, int group,
-                                   std::vector<KeySegment>& segments) {
-  LH_ASSERT(tiles.size() == keys.size() && group > 0);
+void tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
+                std::span<const PagedRows> lists, int group, std::vector<KeySegment>& segments,
+                std::vector<AttendTask>& tasks) {
+  LH_ASSERT(tiles.size() <= keys.size() && group > 0);
   segments.clear();
   segments.reserve(2 * tiles.size());  // tasks point into it
-  std::vector<AttendTask> tasks;
-  tasks.reserve(tiles.size());
+  tasks.clear();
   for (size_t i = 0; i < tiles.size(); ++i) {
     const RowTile& tile = tiles[i];
     const size_t first = segments.size();
@@ -85,16 +84,9 @@ std::vector<AttendTask> tile_tasks(std::span<const RowTile> tiles, std::span<con
     } else {
       add_list(tile, keys[i], rows, segments);
     }
-    AttendTask task;
-    task.head_begin = tile.head;
-    task.head_count = 1;
-    task.row_begin = tile.row_begin;
-    task.row_count = tile.row_count;
-    task.row_position = tile.position;
-    task.segments = std::span<const KeySegment>(segments).subspan(first);
-    tasks.push_back(task);
+    tasks.push_back({tile.head, 1, tile.row_begin, tile.row_count, tile.position,
+                     std::span<const KeySegment>(segments).subspan(first)});
   }
-  return tasks;
 }
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Block-sparse attention: tiles of query rows of one head that each see their own list of keys,
-// as tasks of attend(). Cost follows the lists.
+// The keys that a tile of query rows of one head sees, and its task of attend(): what
+// ops/tile_lists.h is made of on the host.
 
 #include <span>
 #include <vector>
@@ -43,9 +43,9 @@ struct RowTile {
 };
 
 /// Tasks of tiles[i] seeing keys[i] of `lists[head / group]` (row i of a list is token i). Segments
-/// point into `keys` and live in `segments`.
-std::vector<AttendTask> tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
-                                   std::span<const PagedRows> lists, int group,
-                                   std::vector<KeySegment>& segments);
+/// point into `keys`, which may be longer than `tiles`.
+void tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
+                std::span<const PagedRows> lists, int group, std::vector<KeySegment>& segments,
+                std::vector<AttendTask>& tasks);
 
 }  // namespace longhaul

@@ -22,7 +22,7 @@ std::string refused(const char* text, int head_dim = 64, DType type = DType::BF1
 
 TEST(CheckMethod, TakesEveryMethodWithItsDefaults) {
   for (const MethodInfo& method : attention_methods()) {
-    if (!method.needs.empty()) continue;
+    if (!method.describe().list.needed().empty()) continue;
     for (const int chunk : {0, 1, 4096}) {
       PromptFacts prompt = kPrompt;
       prompt.chunk = chunk;

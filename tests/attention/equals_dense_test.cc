@@ -137,7 +137,8 @@ TEST_P(EqualsDense, AfterAPromptThatWasCutShort) {
   expect_dense(run);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EqualsDense, ::testing::ValuesIn(testing_support::covering_settings()),
+INSTANTIATE_TEST_SUITE_P(Registry, EqualsDense,
+                         ::testing::ValuesIn(testing_support::covering_settings()),
                          [](const auto& tested) {
                            return testing_support::test_name(tested.param);
                          });

@@ -2,7 +2,7 @@
 
 #include "attention/easykv_oracle.h"
 #include "attention/method_spec.h"
-#include "attention/stride_eviction.h"
+#include "attention/parts/stride_budget.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -115,7 +115,7 @@ TEST(H2o, SumsHoldAllAttentionThatWasCounted) {
   MethodRun run(shape, *h2o, DType::F32, 80);
   run.prompt(80, 30);
   for (int head = 0; head < 2; ++head) {
-    const auto sums = run.store.column(0, head, "attention");
+    const auto sums = host(run.store.column(0, head, "attention"));
     EXPECT_NEAR(std::accumulate(sums.begin(), sums.end(), 0.0), 3 * 80, 1e-3);
   }
 }
@@ -170,7 +170,7 @@ TEST(H2o, OneshotKeepsTheLargestSumsAndTheEnd) {
 
 TEST(H2o, NoRecentRowsAreNoneAndAutoIsAShare) {
   const auto recent = [](const char* spec) {
-    return StrideBudget::from(MethodSpec::parse(spec).options(), "h2o").recent;
+    return MethodSpec::parse(spec).make_method(small_shape(1, 1, 1, 32))->plan(0, 0, 0).keep.recent;
   };
   EXPECT_EQ(recent("h2o"), (2048 + 256) / 10);
   EXPECT_EQ(recent("h2o:recent=auto,budget=90,stride=10"), 10);

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "attention/attention_by_distance.h"
-#include "attention/context_blocks.h"
+#include "attention/parts/context_blocks.h"
 #include "attention/eviction_oracle.h"
 #include "attention/infllm_oracle.h"
 #include "base/byte_stream.h"

@@ -1,4 +1,5 @@
-// What follows from a plan that says nothing: passes, layout; and the two forms of LayerStep::attend.
+// What follows from a plan that says nothing: passes, layout; and the two forms of
+// LayerStep::attend.
 
 #include "attention/method.h"
 

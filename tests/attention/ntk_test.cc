@@ -1,5 +1,3 @@
-#include "attention/ntk.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,13 @@ using testing_support::attention_by_definition;
 using testing_support::largest_difference;
 using testing_support::MethodRun;
 using testing_support::small_shape;
+
+/// The frequencies for a context of `length` tokens.
+RopeTable ntk_rope(const RopeTable& rope, double factor, int64_t length, int64_t trained) {
+  if (length <= trained) return rope;
+  const double ratio = static_cast<double>(length) / static_cast<double>(trained);
+  return stretched_rope(rope, factor * ratio - (factor - 1));
+}
 
 double base_after(double base, int64_t length) {
   RopeTable table;
@@ -88,7 +93,8 @@ TEST(Ntk, HfLeavesKeysAtTheBaseTheyWereReadWith) {
     RotationBuffer rotations;
     rotations.fill(ntk_rope(shape.rope, 4, length, 50), token, 1);
     std::vector<float> want(64), key(32), value(32);
-    apply_rope(rotations.view(), token, run.inputs[0].k.data() + token * 64, 1, 2, 32, want.data());
+    apply_rope(host_queue(), rotations.view(), token, {run.inputs[0].k.data() + token * 64, 64}, 1,
+               2, 32, std::span(want));
     run.store.read(0, 1, token, key.data(), value.data());
     for (size_t t = 0; t < 32; ++t) EXPECT_NEAR(key[t], want[32 + t], 1e-5) << token;
   }

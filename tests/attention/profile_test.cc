@@ -156,9 +156,9 @@ TEST(Profile, ReplacesAnotherDefaultToo) {
     spec.make(shape);
     return share;
   };
-  EXPECT_EQ(make("probe", without.shape), "0.75");
-  EXPECT_EQ(make("probe", with.shape), "0.25");
-  EXPECT_EQ(make("probe:share=0.5", with.shape), "0.5");
+  EXPECT_EQ(make("probe", without.shape), 0.75);
+  EXPECT_EQ(make("probe", with.shape), 0.25);
+  EXPECT_EQ(make("probe:share=0.5", with.shape), 0.5);
 }
 
 TEST(Profile, ThereNeedBeNone) {

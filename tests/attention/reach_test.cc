@@ -31,7 +31,8 @@ class Reach : public ::testing::TestWithParam<Small> {};
 TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
   const ModelShape shape = small_shape(2, 2, 3, 32);  // trained for 4,096
   const auto method = MethodSpec::parse(GetParam().spec).make(shape);
-  EXPECT_EQ(method->reach(kAll, 64), GetParam().setting.reach == kNoBound ? kAll : GetParam().setting.reach);
+  EXPECT_EQ(method->reach(kAll, 64),
+            GetParam().setting.reach == kNoBound ? kAll : GetParam().setting.reach);
   EXPECT_EQ(method->reach(50, 64), 50);
 
   MethodRun run(shape, *method, DType::F32, kTokens);

@@ -5,8 +5,9 @@
 #include <set>
 
 #include "attention/attention_by_distance.h"
-#include "attention/reattention_regions.h"
+#include "attention/parts/reattention_regions.h"
 #include "base/error.h"
+#include "ops/votes.h"
 
 namespace longhaul {
 namespace {
@@ -55,16 +56,21 @@ std::vector<int32_t> counting(int32_t first, int32_t last) {
 }
 
 TEST(ReattentionSpans, AreClampedToTheMiddleAndMerged) {
-  const auto spans = [](std::vector<int32_t> chosen) {
-    return expanded_spans(chosen, 32, 1000, 0);
+  const auto expanded = [](std::vector<int32_t> chosen, int64_t span, int64_t first) {
+    SpanRows memory;
+    const RowList list{std::span<const int32_t>(chosen), {}};
+    const auto rows = host_rows(expand_spans(host_queue(), list, span, 1000, first, memory));
+    return std::vector<int32_t>(rows.begin(), rows.end());
+  };
+  const auto spans = [&](std::vector<int32_t> chosen) {
+    return expanded(std::move(chosen), 32, 0);
   };
   EXPECT_EQ(spans({0}), counting(0, 15));
   EXPECT_EQ(spans({40}), counting(24, 55));
   EXPECT_EQ(spans({999}), counting(983, 999));  // middle - 17 .. middle - 1
   EXPECT_EQ(spans({0, 10}), counting(0, 25));
-  EXPECT_EQ(expanded_spans(std::vector<int32_t>{40}, 32, 1000, 7), counting(31, 62));
-  EXPECT_EQ(expanded_spans(std::vector<int32_t>{40, 42}, 1, 1000, 0),
-            (std::vector<int32_t>{40, 42}));
+  EXPECT_EQ(expanded({40}, 32, 7), counting(31, 62));
+  EXPECT_EQ(expanded({40, 42}, 1, 0), (std::vector<int32_t>{40, 42}));
   EXPECT_TRUE(spans({}).empty());
 }
 

@@ -84,12 +84,12 @@ TEST(Roco, CountsHowManyRowsCouldSeeAKey) {
     if (i < 2) roco->retain(run.streams, passes[i]);
   }
   // Two strides: the first filled the list, the second is the first that is counted.
-  const auto seen = run.store.column(0, 0, "seen");
+  const auto seen = host(run.store.column(0, 0, "seen"));
   ASSERT_EQ(seen.size(), 44u);
   for (int64_t row = 0; row < 44; ++row) {
     EXPECT_EQ(seen[static_cast<size_t>(row)], row < 36 ? 8 : 44 - row);
   }
-  const auto sums = run.store.column(0, 0, "attention");
+  const auto sums = host(run.store.column(0, 0, "attention"));
   EXPECT_NEAR(std::accumulate(sums.begin(), sums.end(), 0.0), 3 * 8, 1e-4);
 }
 

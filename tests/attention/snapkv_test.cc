@@ -2,8 +2,7 @@
 
 #include "attention/eviction_oracle.h"
 #include "attention/method_spec.h"
-#include "attention/prompt_compression.h"
-#include "attention/pyramid_budget.h"
+#include "attention/parts/pyramid_budget.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -173,7 +172,7 @@ TEST(SnapKv, APromptThatWasGivenUpIsNotCompressed) {
   run.pass(0, passes[0].count, false);
   snap->retain(run.streams, passes[0]);
   run.pass(40, 1, true);
-  snap->retain(run.streams, {.count = 1, .last = true});
+  snap->retain(run.streams, {.count = 1, .phase = Phase::kDecode});
   EXPECT_EQ(run.store.length(0, 0), 41);
   run.done = 41;
   run.prompt(20, 40);

@@ -2,7 +2,7 @@
 
 #include "attention/easykv_oracle.h"
 #include "attention/method_spec.h"
-#include "attention/stride_passes.h"
+#include "attention/parts/passes.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -143,15 +143,14 @@ TEST(Tova, RefusesOptionsThatDoNotFit) {
 }
 
 TEST(StridePasses, TheChunkCutsStridesAndNothingElse) {
-  StridePasses passes;
-  const auto plan = passes.plan({0, 50, 0, 12}, 7, 20);
+  const auto plan = stride_passes({0, 50, 0, 12}, 7, 20);
   std::vector<int64_t> ends, strides;
   int64_t at = 0;
   for (const Pass& pass : plan) {
     EXPECT_EQ(pass.begin, at);
     at += pass.count;
     ends.push_back(at);
-    if (passes.ends_stride(pass)) strides.push_back(at);
+    if (ends_stride(pass, 7, 20)) strides.push_back(at);
   }
   EXPECT_EQ(ends, (std::vector<int64_t>{7, 19, 27, 39, 47, 50}));
   EXPECT_EQ(strides, (std::vector<int64_t>{27, 47}));

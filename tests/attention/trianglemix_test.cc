@@ -100,6 +100,20 @@ TEST(TriangleMix, NoTriangleLayersOrLastRowsThatAreAllRowsAreDense) {
   }
 }
 
+TEST(Triangle, GeneratedTokensSeeEverythingEvenWithoutLastRows) {
+  const ModelShape shape = small_shape(1, 2, 2, 32);
+  for (const char* text : {"triangle:sink=2,window=5,last=0",
+                           "trianglemix:sink=2,window=5,last=0,start_layer=0,dense=xattention"}) {
+    const auto method = make(text, shape);
+    MethodRun run(shape, *method, DType::F32, 70);
+    run.prompt(60, 23);
+    run.decode(10);
+    expect_by_distance(run, [](int, int, int64_t i, int64_t j) {
+      return i >= 60 || sees(i, j, 2, 5, 0, 60) ? std::optional(i - j) : std::nullopt;
+    });
+  }
+}
+
 TEST(Triangle, RowsDoNotDependOnWhatTheyDoNotSee) {
   const ModelShape shape = small_shape(1, 1, 2, 32);
   const auto method = make("triangle:sink=2,window=10,last=4", shape);

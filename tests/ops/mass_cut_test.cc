@@ -40,6 +40,9 @@ TEST(MassCut, NothingEqualScoresAndZeros) {
   std::vector<float> zeros = {0, 1, 0, 0};
   EXPECT_EQ(count_within_mass(zeros, 0.5), 0);
   EXPECT_EQ(count_within_mass(zeros, 1), 4);
+  std::vector<float> damaged = {NAN, 0.5f, NAN, 0.25f, NAN};
+  EXPECT_EQ(count_within_mass(damaged, 0.6), 1);
+  EXPECT_EQ(count_within_mass(damaged, 0.75), 5);
 }
 
 }  // namespace

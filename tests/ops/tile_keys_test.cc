@@ -38,7 +38,8 @@ TEST(TileKeys, TasksSeeTheirListAndThemselves) {
   std::vector<KeySegment> segments;
   PagedRows lists[2];
   lists[1].head_dim = 7;
-  const auto tasks = tile_tasks(tiles, keys, lists, 3, segments);
+  std::vector<AttendTask> tasks;
+  tile_tasks(tiles, keys, lists, 3, segments, tasks);
   ASSERT_EQ(tasks.size(), 3u);
   EXPECT_EQ(tasks[0].segments.size(), 2u);
   EXPECT_EQ(tasks[1].segments.size(), 1u);
@@ -57,7 +58,9 @@ TEST(TileKeys, AnAShapeIsSinksAndAWindow) {
   std::vector<KeySegment> segments;
   const PagedRows lists[1] = {};
   // Rows 0..7 see 1, 2, 3, 3, ... keys.
-  EXPECT_EQ(visible_pairs(tile_tasks(tiles, keys, lists, 1, segments)), 1 + 2 + 6 * 3);
+  std::vector<AttendTask> tasks;
+  tile_tasks(tiles, keys, lists, 1, segments, tasks);
+  EXPECT_EQ(visible_pairs(tasks), 1 + 2 + 6 * 3);
 }
 
 }  // namespace

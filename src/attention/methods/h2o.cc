@@ -35,7 +35,10 @@ class H2o final : public Method {
   };
 
   H2o(const Options& options, const ModelShape&) : o_(options) {
-    if (o_.mode == Mode::kStream) return o_.check("h2o");
+    if (o_.mode == Mode::kStream) {
+      o_.check("h2o");
+      return;
+    }
     o_.recent = o_.recent.value_or(kRecentOfOneShot);
     if (o_.budget >= *o_.recent) return;
     user_error("--attention h2o: budget={}: must be at least recent = {}", o_.budget, *o_.recent);

@@ -8,8 +8,7 @@
 
 namespace longhaul {
 
-class ByteReader;
-class ByteWriter;
+class Archive;
 
 enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
 
@@ -37,9 +36,7 @@ HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int he
 void write_patterns(const std::filesystem::path& file, const HeadPatterns& patterns);
 void check_writable(const std::filesystem::path& file);
 
-/// To and from a session file, without the scores; `patterns` has the model's shape. UserError when
-/// the file makes no sense.
-void save_patterns(ByteWriter& out, const HeadPatterns& patterns);
-void restore_patterns(ByteReader& in, HeadPatterns& patterns);
+/// To and from a session file, without the scores; `patterns` has the model's shape.
+void archive_patterns(Archive& archive, HeadPatterns& patterns);
 
 }  // namespace longhaul

@@ -1,8 +1,8 @@
-#include "attention/head_thresholds.h"
+#include "attention/parts/head_thresholds.h"
 
 #include <nlohmann/json.hpp>
 
-#include "attention/option_file.h"
+#include "attention/parts/option_file.h"
 #include "base/error.h"
 #include "text/json_file.h"
 #include "text/printable.h"

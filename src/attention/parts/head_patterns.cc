@@ -1,12 +1,12 @@
-#include "attention/head_patterns.h"
+#include "attention/parts/head_patterns.h"
 
 #include <unistd.h>
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "attention/option_file.h"
-#include "base/byte_stream.h"
+#include "attention/parts/option_file.h"
+#include "base/archive.h"
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/paths.h"
@@ -113,25 +113,16 @@ void check_writable(const std::filesystem::path& path) {
   user_error("--attention minference: save={}: cannot be written{}", path.string(), reason);
 }
 
-void save_patterns(ByteWriter& out, const HeadPatterns& patterns) {
-  for (const auto& layer : patterns) {
-    for (const HeadPattern& p : layer) {
-      out.number(static_cast<uint8_t>(p.kind));
-      out.number(p.vertical);
-      out.number(p.slash);
-    }
-  }
-}
-
-void restore_patterns(ByteReader& in, HeadPatterns& patterns) {
+void archive_patterns(Archive& archive, HeadPatterns& patterns) {
   for (auto& layer : patterns) {
     for (HeadPattern& p : layer) {
-      const auto kind = in.number<uint8_t>();
-      p = {static_cast<PatternKind>(kind % 3), in.number<int64_t>(), in.number<int64_t>()};
-      if (kind > 2 || !p.in_range()) {
-        user_error("{}: damaged: it does not hold minference's patterns of this model",
-                   in.path().string());
-      }
+      auto kind = static_cast<uint8_t>(p.kind);
+      archive.number(kind);
+      archive.number(p.vertical);
+      archive.number(p.slash);
+      p.kind = static_cast<PatternKind>(kind % 3);
+      archive.expect(kind < 3 && p.in_range(),
+                     "it does not hold minference's patterns of this model");
     }
   }
 }

@@ -1,0 +1,101 @@
+// FlexPrefill (docs/methods/flexprefill.md): in every pass each query head chooses blocks of 128
+// keys by itself. Columns and diagonals of the last 128 rows are taken until they hold a share
+// gamma of the attention; a head whose columns can be told from mean vectors (a Jensen-Shannon
+// distance below tau) instead takes pairs of blocks by the product of their means, until gamma
+// again.
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/parts/key_means.h"
+#include "attention/parts/last_rows.h"
+#include "attention/parts/sparse_prefill.h"
+#include "attention/registry.h"
+#include "ops/flex_blocks.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kBlock = 128;
+constexpr int kLastRows = 128;
+
+class FlexPrefill final : public SparsePrefill {
+ public:
+  struct Options {
+    double gamma = 0.9, tau = 0.1;
+    int64_t min_budget = 512, dense_below = 4096;
+    void declare(OptionList& o) {
+      o.real(gamma, "gamma", 0, 1, "", "share of the attention that is aimed at");
+      o.real(tau, "tau", 0, 1, "",
+             "distance below which a head chooses pairs of blocks by their means; 0: none does");
+      o.integer(
+          min_budget, "min_budget", 1, 1 << 24, "tokens",
+          "least columns, and least diagonals, that a head takes; shorter contexts are dense");
+      o.integer(dense_below, "dense_below", 0, 1 << 30, "tokens",
+                "rows before this depth see everything");
+    }
+  };
+
+  FlexPrefill(const Options& options, const ModelShape& shape)
+      : SparsePrefill(kBlock, options.dense_below), o_(options), shape_(shape) {}
+
+  Beside beside(const KvLayout&, int64_t tokens, int) const override {
+    return {.working = LastRows::bytes_for(shape_, tokens)};
+  }
+
+ private:
+  bool choose(LayerStep& step, int, std::span<TileRule> rules) override {
+    const TileGrid on = grid(step);
+    if (on.keys() <= std::max<int64_t>(2 * kBlock, o_.min_budget)) return false;
+    last_.look(step, kLastRows);
+    means_.average(step, on);
+    heads_.clear();
+    for (int head = 0; head < shape_.heads; ++head) {
+      const int kv_head = head / step.group();
+      if (!step.attends(kv_head)) continue;
+      heads_.push_back({head, last_.columns(head), last_.diagonals(head), means_.of(kv_head),
+                        mark_blocks(step, head, 1, rules)});
+    }
+    FlexRule rule;
+    rule.mass = o_.gamma < 1 ? o_.gamma : INFINITY;
+    rule.distance = o_.tau;
+    rule.least = (o_.min_budget + kBlock - 1) / kBlock;
+    rule.scale = shape_.scale;
+    rule.last_rows = last_.rows();
+    choose_flex_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, on}, rule,
+                       heads_, memory_);
+    return true;
+  }
+
+  Options o_;
+  ModelShape shape_;
+  // Memory of a step.
+  LastRows last_;
+  KeyMeans means_;
+  std::vector<FlexHead> heads_;
+  FlexMemory memory_;
+};
+
+}  // namespace
+
+MethodInfo flexprefill_method() {
+  MethodInfo info;
+  info.name = "flexprefill";
+  info.summary =
+      "keeps every key; heads read a prompt by blocks that hold a share of the attention";
+  info.when = "faster prefill of long prompts within the trained length, no calibration";
+  info.keeps =
+      "every key and value; while a prompt is read, each head computes only blocks that hold a "
+      "share of its attention";
+  info.harms =
+      "short prompts, where choosing blocks costs more than it saves, and heads whose needs the "
+      "last rows of the prompt do not show";
+  info.paper =
+      "Lai et al. 2025, FlexPrefill: A Context-Aware Sparse Attention Mechanism for Efficient "
+      "Long-Sequence Inference, arXiv 2502.20766";
+  info.covers = {"", "dense_below=0,min_budget=700", "dense_below=0,gamma=1,min_budget=128"};
+  info.small = {{"dense_below=0"}, {"dense_below=0,min_budget=8"}};
+  return method_info<FlexPrefill>(std::move(info));
+}
+
+}  // namespace longhaul

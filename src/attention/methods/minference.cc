@@ -1,0 +1,239 @@
+// MInference (docs/methods/minference.md): every query head reads a prompt by one of three
+// patterns. In tiles of 64 rows it sees
+//   a_shape         the first keys and a window;
+//   vertical_slash  the columns and diagonals that its last 64 rows attend to most;
+//   blocks          the blocks of 64 keys whose mean is closest to the mean query.
+// Rows of one pass share the choice of its last rows. Patterns come from a file or from a search:
+// in one pass, whose rows see everything, each head takes the candidate that catches most of its
+// attention.
+
+#include <algorithm>
+
+#include "attention/parts/dense_rows.h"
+#include "attention/parts/head_pattern_search.h"
+#include "attention/parts/key_means.h"
+#include "attention/parts/last_rows.h"
+#include "attention/parts/sparse_prefill.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "ops/mean_blocks.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kTile = 64;
+
+class MInference final : public SparsePrefill {
+ public:
+  enum class Pattern : uint8_t { kVerticalSlash, kAShape, kBlocks };
+  struct Options {
+    std::string patterns;
+    Pattern pattern = Pattern::kVerticalSlash;
+    std::optional<int64_t> vertical, slash;
+    int64_t last = 64, search_at = 8192;
+    std::string save;
+    int64_t dense_below = 4096;
+    bool searches() const { return patterns == "search"; }
+    void declare(OptionList& o) {
+      o.file(patterns, "patterns",
+             "JSON file with a pattern for every head, or `search`; empty: one for all heads")
+          .only([this] { return searches() || (!vertical && !slash); },
+                "patterns=search or no vertical and no slash", "vertical|slash");
+      o.choice(pattern, "pattern", {"vertical_slash", "a_shape", "blocks"},
+               "the pattern of all heads without a file (while searching: until then)")
+          .only([this] { return patterns.empty() || searches() || vertical || slash; },
+                "no patterns or patterns=search or vertical or slash", "patterns|vertical|slash");
+      o.integer(vertical, "vertical", 0, HeadPattern::kMost, "tokens",
+                "its columns, sinks or blocks, of all heads even where the profile names a file; "
+                "auto: published, 1000, 128, 100");
+      o.integer(slash, "slash", 0, HeadPattern::kMost, "tokens",
+                "its diagonals or window, likewise; auto: published, 6096, 3968")
+          .only([this] { return pattern != Pattern::kBlocks; }, "pattern!=blocks", "pattern");
+      o.integer(last, "last", 1, 4096, "tokens",
+                "rows at the end of a pass that score columns and diagonals for it")
+          .only([this] { return pattern == Pattern::kVerticalSlash || searches(); },
+                "pattern=vertical_slash or patterns=search", "pattern|patterns");
+      o.integer(search_at, "search_at", 1, 1 << 30, "tokens",
+                "the search is made in the pass that reaches this depth")
+          .only([this] { return searches(); }, "patterns=search", "patterns");
+      o.output_file(save, "save", "file for what the search found")
+          .only([this] { return searches(); }, "patterns=search", "patterns");
+      o.integer(dense_below, "dense_below", 0, 1 << 30, "tokens",
+                "rows before this depth see everything");
+    }
+  };
+
+  MInference(const Options& options, const ModelShape& shape)
+      : SparsePrefill(kTile, options.dense_below),
+        o_(options),
+        shape_(shape),
+        searching_(options.searches()) {
+    if (!o_.patterns.empty() && !searching_) {
+      patterns_ = read_patterns(o_.patterns, shape.layers, shape.heads);
+      return;
+    }
+    const size_t heads = static_cast<size_t>(shape.heads);
+    patterns_.assign(static_cast<size_t>(shape.layers),
+                     std::vector<HeadPattern>(heads, one_for_all(options)));
+  }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override {
+    if (searching_ && !o_.save.empty()) check_writable(o_.save);
+    found_ = false;
+    return SparsePrefill::passes(prompt);
+  }
+
+  void attend(LayerStep& step) override {
+    const bool due = searching_ && !step.decoding() && step.begin + step.rows >= o_.search_at;
+    found_ = found_ || due;
+    if (!due || step.own_window() > 0) return SparsePrefill::attend(step);
+    search(step);
+  }
+
+  void after_pass(std::span<KvStore>, const Pass& pass) override {
+    if (!searching_) return;
+    if (found_) {
+      searching_ = false;
+      if (!o_.save.empty()) write_found();
+    } else if (pass.last && !o_.save.empty()) {
+      warn("--attention minference: {} is not written: no pass reached search_at={} tokens",
+           o_.save, o_.search_at);
+    }
+  }
+
+  void archive(Archive& archive) override {
+    archive.flag(searching_);
+    archive_patterns(archive, patterns_);
+  }
+
+  Beside beside(const KvLayout&, int64_t tokens, int) const override {
+    return {.working = LastRows::bytes_for(shape_, tokens)};
+  }
+
+ private:
+  static HeadPattern one_for_all(const Options& o) {
+    constexpr HeadPattern kPublished[] = {{PatternKind::kVerticalSlash, 1000, 6096},
+                                          {PatternKind::kAShape, 128, 3968},
+                                          {PatternKind::kBlocks, 100, 0}};
+    HeadPattern pattern = kPublished[static_cast<size_t>(o.pattern)];
+    pattern.vertical = o.vertical.value_or(pattern.vertical);
+    pattern.slash = o.slash.value_or(pattern.slash);
+    if (pattern.kind == PatternKind::kAShape && pattern.slash == 0) {
+      user_error("--attention minference: slash=0: an a_shape needs a window of at least 1");
+    }
+    return pattern;
+  }
+
+  bool choose(LayerStep& step, int first, std::span<TileRule> rules) override {
+    choose_by(patterns_[static_cast<size_t>(step.layer)], step, first, rules);
+    return true;
+  }
+
+  /// Fills the patterns in with what is found in the step.
+  void choose_by(std::span<const HeadPattern> patterns, LayerStep& step, int first,
+                 std::span<TileRule> rules) {
+    const auto has = [&](PatternKind kind) {
+      return std::any_of(patterns.begin(), patterns.end(),
+                         [kind](const HeadPattern& p) { return p.kind == kind; });
+    };
+    if (has(PatternKind::kVerticalSlash)) last_.look(step, static_cast<int>(o_.last));
+    if (has(PatternKind::kBlocks)) means_.average(step, grid(step));
+    lines_.resize(patterns.size());
+    line_tasks_.clear();
+    block_tasks_.clear();
+    for (int head = 0; head < shape_.heads; ++head) {
+      if (!step.attends(head / step.group())) continue;
+      const HeadPattern& p = patterns[static_cast<size_t>(head)];
+      if (p.kind == PatternKind::kBlocks) {
+        block_tasks_.push_back(
+            {head, p.vertical, means_.of(head / step.group()), mark_blocks(step, head, 1, rules)});
+        continue;
+      }
+      TileRule& rule = rules[static_cast<size_t>(head)];
+      if (p.kind == PatternKind::kAShape) {
+        rule = {.kind = TileRule::Kind::kAShape, .sink = p.vertical, .window = p.slash};
+        continue;
+      }
+      LineChoice& lines = lines_[static_cast<size_t>(head)];
+      rule = {.kind = TileRule::Kind::kLines, .lines = &lines};
+      line_tasks_.push_back(
+          {last_.columns(head), last_.diagonals(head), p.vertical, p.slash, &lines});
+    }
+    choose_lines(*step.queue, line_tasks_, kTile);
+    choose_mean_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, grid(step)},
+                       first, block_tasks_, blocks_);
+  }
+
+  /// The layer's patterns for all passes to come. The step's result is that of dense attention.
+  void search(LayerStep& step) {
+    step.keep_lse();
+    attend_dense_rows(step, step.rows);
+    const View<float> out = step.out, lse = step.lse;
+    step.out = unused_.resize(*step.queue, out.size());
+    step.lse = caught_.resize(*step.queue, lse.size());
+    std::vector<HeadPattern> trial(static_cast<size_t>(shape_.heads)), best(trial);
+    search_patterns(
+        {*step.queue, step.begin, lse},
+        [&](const HeadPattern& candidate) -> View<const float> {
+          std::fill(trial.begin(), trial.end(), candidate);
+          choose_by(trial, step, 0, new_rules(step));
+          attend_tiles(step, 0);
+          return step.lse;
+        },
+        best);
+    step.out = out;
+    step.lse = lse;
+    for (size_t head = 0; head < best.size(); ++head) {
+      if (!step.attends(static_cast<int>(head) / step.group())) continue;
+      patterns_[static_cast<size_t>(step.layer)][head] = best[head];
+    }
+  }
+
+  /// What has been read is not lost for a file that fails.
+  void write_found() const {
+    try {
+      write_patterns(o_.save, patterns_);
+    } catch (const UserError& error) {
+      warn("{}", error.what());
+    }
+  }
+
+  Options o_;
+  ModelShape shape_;
+  bool searching_ = false;
+  bool found_ = false;  // in the pass that is being read
+  HeadPatterns patterns_;
+  // Memory of a step.
+  LastRows last_;
+  KeyMeans means_;
+  std::vector<LineChoice> lines_;  // [heads], of vertical_slash heads
+  std::vector<LineTask> line_tasks_;
+  std::vector<MeanBlocks> block_tasks_;
+  MeanBlockMemory blocks_;
+  Array<float> unused_, caught_;  // of a search
+};
+
+}  // namespace
+
+MethodInfo minference_method() {
+  MethodInfo info;
+  info.name = "minference";
+  info.summary = "keeps every key; heads read a prompt by fixed patterns, filled in as they look";
+  info.when = "faster prefill of long prompts within the trained length";
+  info.keeps =
+      "every key and value; while a prompt is read, each head computes only the pairs of its "
+      "pattern";
+  info.harms =
+      "short prompts, where choosing pairs costs more than it saves, and heads whose needs the "
+      "last rows of the prompt do not show";
+  info.paper = "MInference 1.0: Accelerating Pre-filling for Long-Context LLMs, arXiv 2407.02490";
+  info.covers = {"", "dense_below=0,vertical=700,slash=1", "dense_below=0,vertical=0,slash=700",
+                 "dense_below=0,pattern=a_shape,vertical=0,slash=700",
+                 "dense_below=0,pattern=blocks"};
+  info.small = {{"dense_below=0"},
+                {"dense_below=0,vertical=8,slash=0"},
+                {"dense_below=0,pattern=a_shape,vertical=2,slash=8"}};
+  return method_info<MInference>(std::move(info));
+}
+
+}  // namespace longhaul

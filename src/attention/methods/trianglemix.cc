@@ -1,0 +1,187 @@
+// TriangleMix: dense attention in some layers (the lower ones), triangle attention in the prefill
+// of the others: a row sees sinks and a window, and only the last rows of the prompt see everything
+// (docs/methods/trianglemix.md). The cache is that of dense attention, and so is decode. The dense
+// layers may read the prompt by another method that keeps everything.
+
+#include <algorithm>
+
+#include "attention/method_spec.h"
+#include "attention/parts/dense_rows.h"
+#include "base/error.h"
+#include "base/parse_number.h"
+
+namespace longhaul {
+namespace {
+
+struct TriangleOptions {
+  int64_t sink = 8, window = 512, last = 128;
+  void declare(OptionList& o) {
+    o.integer(sink, "sink", 0, 1 << 20, "tokens", "first tokens, seen by every row");
+    o.integer(window, "window", 1, 1 << 24, "tokens",
+              "last tokens that a row sees, itself among them");
+    o.integer(last, "last", 0, 1 << 24, "tokens",
+              "rows at the end of a prompt that see everything");
+  }
+};
+
+enum class DenseBy : uint8_t { kFull, kMInference, kFlexPrefill, kXAttention };
+
+struct MixOptions : TriangleOptions {
+  std::optional<int64_t> start_layer;
+  std::string layers;
+  DenseBy dense = DenseBy::kFull;
+  std::string dense_options;
+  void declare(OptionList& o) {
+    TriangleOptions::declare(o);
+    o.integer(start_layer, "start_layer", 0, 1 << 16, "",
+              "first triangle layer, counted from 0; auto: half of the layers");
+    o.text(layers, "layers", "",
+           "the triangle layers, LAYER/LAYER/...; none: all from start_layer on")
+        .only([this] { return !start_layer; }, "no start_layer", "start_layer");
+    o.choice(dense, "dense", {"full", "minference", "flexprefill", "xattention"},
+             "how the other layers read a prompt");
+    o.method_options(dense_options, "dense_options", "dense",
+                     "options of that method, joined by +: gamma=0.9+min_budget=1024")
+        .only([this] { return dense != DenseBy::kFull; }, "dense!=full", "dense");
+  }
+};
+
+/// The layers that are named (the paper picks them by their gradient), or all from the first on (as
+/// its code does).
+std::vector<bool> triangle_layers(const MixOptions& o, const ModelShape& shape) {
+  std::vector<bool> triangle(static_cast<size_t>(shape.layers));
+  for (const std::string_view value : split_values(o.layers)) {
+    int layer = -1;
+    if (!parse_number(value, layer) || layer < 0 || layer >= shape.layers) {
+      user_error("--attention trianglemix: layers: '{}' must be a layer of the model, 0 to {}",
+                 value, shape.layers - 1);
+    }
+    if (triangle[static_cast<size_t>(layer)]) {
+      user_error("--attention trianglemix: layers={}: layer {} is named twice", o.layers, layer);
+    }
+    triangle[static_cast<size_t>(layer)] = true;
+  }
+  if (!o.layers.empty()) return triangle;
+
+  const int64_t start = o.start_layer.value_or(shape.layers / 2);
+  if (start > shape.layers) {
+    user_error("--attention trianglemix: start_layer={}: must be from 0 to {}, the model's layers",
+               start, shape.layers);
+  }
+  std::fill(triangle.begin() + start, triangle.end(), true);
+  return triangle;
+}
+
+/// The method of the dense layers, with the paper's settings where the user has none.
+std::unique_ptr<Method> make_other(const MixOptions& o, const ModelShape& shape) {
+  if (o.dense == DenseBy::kFull) return MethodSpec::parse("dense").make_method(shape);
+  constexpr const char* kNames[] = {"dense", "minference", "flexprefill", "xattention"};
+  MethodSpec other = MethodSpec::parse_part(kNames[static_cast<size_t>(o.dense)], o.dense_options);
+  if (o.dense == DenseBy::kFlexPrefill) other.set_default("gamma", "0.95");
+  if (o.dense == DenseBy::kXAttention) other.set_default("tau", "0.95");
+  return other.make_method(shape);
+}
+
+class TriangleMix : public Method {
+ public:
+  using Options = MixOptions;
+
+  TriangleMix(const Options& options, const ModelShape& shape)
+      : TriangleMix(options, shape, triangle_layers(options, shape), make_other(options, shape)) {}
+
+  /// That of the method that reads the other layers; in triangle layers rows see less of it. A
+  /// layer with a sliding window of the model's own stays as it is.
+  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+    Plan plan = other_->plan(layer, kv_head, tokens);
+    plan.rewinds = false;
+    if (!triangle_[static_cast<size_t>(layer)]) return plan;
+    plan.see.sink = o_.sink;
+    plan.see.window = o_.window;
+    plan.see.strict = true;
+    plan.see.last = o_.last;
+    return plan;
+  }
+
+  std::vector<Pass> passes(const PromptFacts& prompt) override { return other_->passes(prompt); }
+
+  void attend(LayerStep& step) override {
+    if (!triangle_[static_cast<size_t>(step.layer)]) return other_->attend(step);
+    if (step.decoding()) return attend_dense_rows(step, step.rows);
+    Method::attend(step);
+  }
+
+  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
+    other_->after_pass(streams, pass);
+  }
+  void archive(Archive& archive) override { other_->archive(archive); }
+  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    return other_->beside(layout, tokens, chunk);
+  }
+
+ protected:
+  /// `triangle`: whether a layer is one of those; `other` reads the rest.
+  TriangleMix(const TriangleOptions& options, const ModelShape& shape, std::vector<bool> triangle,
+              std::unique_ptr<Method> other)
+      : o_(options), triangle_(std::move(triangle)), other_(std::move(other)) {
+    for (size_t layer = 0; layer < triangle_.size(); ++layer) {
+      if (shape.window[layer] > 0) triangle_[layer] = false;
+    }
+  }
+
+ private:
+  TriangleOptions o_;
+  std::vector<bool> triangle_;     // [layers]
+  std::unique_ptr<Method> other_;  // of the dense layers
+};
+
+class Triangle final : public TriangleMix {
+ public:
+  using Options = TriangleOptions;
+
+  Triangle(const Options& options, const ModelShape& shape)
+      : TriangleMix(options, shape, std::vector<bool>(static_cast<size_t>(shape.layers), true),
+                    MethodSpec::parse("dense").make_method(shape)) {}
+};
+
+MethodInfo common() {
+  MethodInfo info;
+  info.paper = "TriangleMix: Accelerating Prefilling via Decoding-time Contribution Sparsity, 2025";
+  return info;
+}
+
+}  // namespace
+
+MethodInfo trianglemix_method() {
+  MethodInfo info = common();
+  info.name = "trianglemix";
+  info.summary = "keeps every key; in upper layers only a prompt's last rows see all of them";
+  info.when = "faster prefill of long prompts within the trained length, answers nearly as dense";
+  info.keeps =
+      "every key and value; in upper layers rows in the middle of a prompt see only the first and "
+      "the recent tokens";
+  info.harms =
+      "prompts whose middle must look far back in upper layers: chains of variables, repeated "
+      "passages";
+  info.covers = {"window=700", "window=700,layers=0", "sink=700,window=1,last=0",
+                 "window=1,last=700,start_layer=0",
+                 "window=700,dense=xattention,dense_options=tau=1+dense_below=0"};
+  info.small = {{"start_layer=1,window=60"}, {"sink=2,window=8,last=4"}};
+  return method_info<TriangleMix>(std::move(info));
+}
+
+MethodInfo triangle_method() {
+  MethodInfo info = common();
+  info.name = "triangle";
+  info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
+  info.when = "fastest prefill; loses what must be combined from distant places";
+  info.keeps =
+      "every key and value; in all layers rows in the middle of a prompt see only the first and "
+      "the recent tokens";
+  info.harms =
+      "all that must be combined from distant places of the prompt; trianglemix loses far less";
+  info.covers = {"window=700", "sink=700,window=1,last=0"};
+  info.small = {{"window=60"}, {"sink=2,window=8,last=4"}};
+  return method_info<Triangle>(std::move(info));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,103 @@
+// XAttention (docs/methods/xattention.md): blocks of 128 x 128 are scored by their antidiagonals
+// (ops/antidiagonal_blocks.h). Every block of rows takes key blocks, the best first, until they
+// hold a share tau of its scores.
+
+#include "attention/parts/head_thresholds.h"
+#include "attention/parts/sparse_prefill.h"
+#include "attention/registry.h"
+#include "base/error.h"
+#include "ops/antidiagonal_blocks.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kBlock = 128;
+
+class XAttention final : public SparsePrefill {
+ public:
+  struct Options {
+    double tau = 0.9;
+    int stride_at = 3;  // the stride is 2 to this power
+    double norm = 1;
+    std::string thresholds;
+    int64_t dense_below = 4096;
+    void declare(OptionList& o) {
+      o.real(tau, "tau", 0, 1, "", "share of its scores that a row block takes")
+          .only([this] { return thresholds.empty(); }, "no thresholds", "thresholds");
+      o.choice(stride_at, "stride", {"1", "2", "4", "8", "16", "32"},
+               "length of antidiagonals; longer is cheaper and coarser")
+          .unit = "tokens";
+      o.real(norm, "norm", 0.01, 100, "", "divides the scores before their softmax");
+      o.file(thresholds, "thresholds", "JSON file with a tau for every layer and head, instead");
+      o.integer(dense_below, "dense_below", 0, 1 << 30, "tokens",
+                "rows before this depth see everything");
+    }
+  };
+
+  XAttention(const Options& options, const ModelShape& shape)
+      : SparsePrefill(kBlock, options.dense_below),
+        shape_(shape),
+        rule_{1 << options.stride_at, options.norm} {
+    if (rule_.stride * shape.head_dim > kMostGroupElements) {
+      user_error("--attention xattention: stride={}: with heads of {} it must be at most {}",
+                 rule_.stride, shape.head_dim, kMostGroupElements / shape.head_dim);
+    }
+    const size_t layers = static_cast<size_t>(shape.layers);
+    const size_t heads = static_cast<size_t>(shape.heads);
+    if (options.thresholds.empty()) {
+      thresholds_.assign(layers, std::vector<double>(heads, options.tau));
+    } else {
+      thresholds_ = read_thresholds(options.thresholds, rule_.stride, shape.layers, shape.heads);
+    }
+  }
+
+  Beside beside(const KvLayout&, int64_t tokens, int chunk) const override {
+    return {.working = AntidiagonalMemory::bytes_for(rule_, kBlock, shape_.heads, shape_.head_dim,
+                                                     chunk, tokens)};
+  }
+
+ private:
+  bool choose(LayerStep& step, int, std::span<TileRule> rules) override {
+    const int group = step.group();
+    const std::span<const double> shares = thresholds_[static_cast<size_t>(step.layer)];
+    heads_.clear();
+    for (int h = 0; h < step.kv_heads; ++h) {
+      if (!step.attends(h)) continue;
+      heads_.push_back({h * group, group, step.store->rows(step.layer, h),
+                        shares.subspan(static_cast<size_t>(h * group), static_cast<size_t>(group)),
+                        mark_blocks(step, h * group, group, rules)});
+    }
+    const View<const float> queries[] = {step.rotated_q()};
+    return choose_antidiagonal_blocks(step.call(queries), grid(step), rule_, heads_, memory_);
+  }
+
+  ModelShape shape_;
+  AntidiagonalRule rule_;
+  HeadThresholds thresholds_;
+  // Memory of a step.
+  std::vector<AntidiagonalHeads> heads_;
+  AntidiagonalMemory memory_;
+};
+
+}  // namespace
+
+MethodInfo xattention_method() {
+  MethodInfo info;
+  info.name = "xattention";
+  info.summary = "keeps every key; rows of a prompt see the blocks with the heaviest antidiagonals";
+  info.when = "faster prefill of long prompts within the trained length, no calibration";
+  info.keeps =
+      "every key and value; while a prompt is read, rows see only the blocks with the heaviest "
+      "antidiagonals";
+  info.harms =
+      "short prompts, where choosing blocks costs more than it saves, and single keys that a "
+      "block's sum hides";
+  info.paper =
+      "Xu et al. 2025, XAttention: Block Sparse Attention with Antidiagonal Scoring, "
+      "arXiv 2503.16428";
+  info.covers = {"", "dense_below=0,tau=1", "dense_below=0,tau=1,stride=4"};
+  info.small = {{"dense_below=0"}};
+  return method_info<XAttention>(std::move(info));
+}
+
+}  // namespace longhaul

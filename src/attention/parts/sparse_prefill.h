@@ -1,0 +1,48 @@
+#pragma once
+// What the methods share that read a prompt sparsely and keep everything: keys stand at their
+// positions in the text, the query heads of a tile of rows each see keys of their own, and
+// generated tokens see all.
+
+#include <vector>
+
+#include "attention/method.h"
+#include "ops/tile_lists.h"
+
+namespace longhaul {
+
+class SparsePrefill : public Method {
+ public:
+  Plan plan(int layer, int kv_head, int64_t tokens) const override;
+  void attend(LayerStep& step) override;
+
+ protected:
+  /// Tiles are cut at multiples of `tile` tokens of the context. Rows before `dense_below` tokens
+  /// (rounded up to a tile) see everything.
+  SparsePrefill(int tile, int64_t dense_below) : tile_(tile), dense_below_(dense_below) {}
+
+  /// Looks at the step and writes what the tiles of its rows from `first` on see: the rule of every
+  /// query head whose KV head attends. False: all rows see everything.
+  virtual bool choose(LayerStep& step, int first, std::span<TileRule> rules) = 0;
+
+  TileGrid grid(const LayerStep& step) const { return {tile_, step.begin, step.rows}; }
+  /// Room for the blocks that query heads [head, +count) see, [count, tiles, blocks], for an
+  /// operation to fill in. Their rules name it.
+  View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
+
+  /// No rule of any query head, to be written for the step.
+  std::span<TileRule> new_rules(LayerStep& step);
+  /// Attends rows from `first` on by the rules that were written last.
+  void attend_tiles(LayerStep& step, int first);
+
+ private:
+  int dense_rows(const LayerStep& step) const;
+
+  int tile_;
+  int64_t dense_below_;
+  std::vector<TileRule> rules_;  ///< per query head
+  Array<uint8_t> marks_;         ///< [heads, tiles, blocks]
+  std::vector<PagedRows> lists_;
+  TileLists tiles_;
+};
+
+}  // namespace longhaul

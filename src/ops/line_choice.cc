@@ -1,0 +1,44 @@
+#include "ops/line_choice.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace longhaul {
+namespace {
+
+RowList best_with_first(Queue& queue, View<const float> scores, int64_t forced, int64_t count,
+                        RowSelection& memory) {
+  RowsToKeep keep;
+  keep.first = std::min(forced, scores.size());
+  keep.count = std::max(forced, count);
+  return select_rows(queue, scores, keep, memory);
+}
+
+void merge_runs(Queue& queue, std::span<const int32_t> distances, int tile, LineChoice& chosen) {
+  const auto runs = host(chosen.runs.resize(queue, 2 * static_cast<int64_t>(distances.size())));
+  size_t count = 0;
+  for (size_t i = distances.size(); i-- > 0;) {
+    const int32_t distance = distances[i];
+    if (count == 0 || runs[2 * count - 1] - distance > tile) runs[2 * count++] = distance;
+    runs[2 * count - 1] = distance;
+  }
+  host(chosen.run_count.resize(queue, 1))[0] = static_cast<int32_t>(count);
+}
+
+}  // namespace
+
+void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile) {
+  LH_ASSERT(queue.on_host() && tile > 0);
+  parallel_for(static_cast<int64_t>(tasks.size()), [&](int64_t i, int) {
+    const LineTask& task = tasks[static_cast<size_t>(i)];
+    LineChoice& chosen = *task.chosen;
+    chosen.columns =
+        best_with_first(queue, task.columns, kForcedColumns, task.vertical, chosen.column_rows);
+    const RowList distances =
+        best_with_first(queue, task.diagonals, kForcedDiagonals, task.slash, chosen.diagonal_rows);
+    merge_runs(queue, host_rows(distances), tile, chosen);
+  });
+}
+
+}  // namespace longhaul

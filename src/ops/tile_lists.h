@@ -1,0 +1,41 @@
+#pragma once
+// Block-sparse attention: tiles of query rows of one head that each see their own list of keys,
+// as tasks of attend(). Cost follows the lists.
+
+#include <span>
+#include <vector>
+
+#include "ops/line_choice.h"
+#include "ops/tile_grid.h"
+#include "ops/tile_keys.h"
+
+namespace longhaul {
+
+/// Which keys the tiles of a query head see, of those that are not after a row.
+struct TileRule {
+  enum class Kind : uint8_t {
+    kNothing,  ///< the head is not attended here
+    kAShape,   ///< keys before `sink` and, for each row, the last `window`, itself among them
+    kLines,    ///< the columns and diagonals of `lines`
+    kBlocks    ///< the blocks of keys that `blocks` marks
+  } kind = Kind::kNothing;
+  int64_t sink = 0, window = 0;
+  const LineChoice* lines = nullptr;  ///< chosen for the grid's tile
+  View<const uint8_t> blocks;         ///< [grid.tiles(), grid.blocks()], other than 0: seen
+};
+
+/// Memory of tile lists, reused from call to call.
+struct TileLists {
+  std::vector<TileKeys> keys;
+  std::vector<RowTile> tiles;
+  std::vector<KeySegment> segments;
+  std::vector<AttendTask> tasks;
+};
+
+/// Tasks in which rows [first, end) of the grid see what the rules of their heads (one per query
+/// head) say of `lists` (one per KV head; row i is token i). They live in `memory`.
+std::span<const AttendTask> tile_lists(Queue& queue, const TileGrid& grid, int64_t first,
+                                       int64_t end, std::span<const TileRule> rules,
+                                       std::span<const PagedRows> lists, TileLists& memory);
+
+}  // namespace longhaul
