@@ -1,6 +1,13 @@
 #pragma once
 // The attention that queries to come are expected to pay (Expected Attention, arXiv:2510.00636, as
-// in kvpress): queries are taken for normally distributed around the mean of those seen so far.
+// in kvpress): they are taken for normally distributed, with the mean and covariance of the queries
+// seen so far. For a query head with mean m and covariance C, both rotated by R, the average
+// rotation of the positions to come,
+//
+//   logit[j] = scale * <R m, key[j]> + scale^2 / 2 * key[j]^T (R C R^T) key[j]
+//   score[j] = (mean over the query heads of softmax(logit)[j] + epsilon) * |value[j]|
+
+#include <vector>
 
 #include "ops/attention.h"
 #include "ops/rope.h"
@@ -8,14 +15,16 @@
 namespace longhaul {
 
 /// Sums over query rows of every head of a layer, before rotation: mean and covariance come from
-/// them. Doubles, so that what was added first does not get lost.
+/// them. What the first rows have in common is taken off before rows are multiplied: a covariance
+/// that is small beside the mean would get lost otherwise.
 struct QueryMoments {
   int64_t rows = 0;
+  std::vector<float> origin;     ///< [heads, head_dim] what is taken off
   std::vector<double> sums;      ///< [heads, head_dim]
   std::vector<double> products;  ///< [heads, head_dim, head_dim]; empty: no covariance
 };
 
-/// Adds rows of q [rows, heads, head_dim], not rotated.
+/// Adds rows of q [rows, heads, head_dim], not rotated. `covariance` is the same in all calls.
 void add_query_moments(Queue& queue, View<const float> q, int64_t rows, int heads, int head_dim,
                        bool covariance, QueryMoments& moments);
 
@@ -24,14 +33,15 @@ struct ExpectedQueries {
   const QueryMoments* moments = nullptr;
   const RopeTable* rope = nullptr;
   int64_t first = 0;      ///< position of the first query to come
-  int64_t positions = 0;  ///< how many are averaged over
+  int64_t positions = 0;  ///< how many are averaged over, at least 1
   float scale = 0;        ///< of the logits
-  double epsilon = 0;     ///< added to the probability
+  double epsilon = 0;     ///< added to the probability, where `values` is set
   bool values = true;     ///< weighs keys by the length of their value
 };
 
 /// Scores of stored rows [first_row, first_row + scores.size()) of the list of one KV head, rotated
-/// as they are stored, for its query heads [head_begin, head_begin + head_count).
+/// as they are stored, for its query heads [head_begin, head_begin + head_count). The softmax is
+/// over these rows. Sums are f32; the result does not depend on the number of threads.
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
 

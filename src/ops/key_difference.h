@@ -8,7 +8,9 @@
 
 namespace longhaul {
 
-/// Scores of stored rows [0, scores.size()).
+/// Scores of stored rows [0, scores.size()), which are the list. The anchor is a sum in double
+/// precision, since cosines lie close to one another. The result does not depend on the number of
+/// threads.
 void key_difference(Queue& queue, const PagedRows& rows, View<float> scores);
 
 }  // namespace longhaul

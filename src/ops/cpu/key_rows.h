@@ -102,6 +102,16 @@ static inline void load_row(const PagedRows& rows, const std::byte* row, float* 
   }
 }
 
+/// a . b of n elements.
+static inline float dot(const float* a, const float* b, int n) {
+  Vec sum{};
+  int t = 0;
+  for (; t + kLanes <= n; t += kLanes) sum = fma(load(a + t), load(b + t), sum);
+  float result = reduce_add(sum);
+  for (; t < n; ++t) result += a[t] * b[t];
+  return result;
+}
+
 static inline void rotate_in_place(const Rotations& r, int64_t position, float* x) {
   const int half = r.rotary_dim / 2;
   const float* cosine = r.cosine + (position - r.first) * half;

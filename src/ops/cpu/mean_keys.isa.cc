@@ -20,12 +20,7 @@ void keys(const PagedRows& rows, int64_t begin, int64_t end, float* out) {
 void scores(const float* query, const float* means, int64_t blocks, int head_dim, float scale,
             float* scores) {
   for (int64_t b = 0; b < blocks; ++b, means += head_dim) {
-    Vec sum{};
-    int t = 0;
-    for (; t + kLanes <= head_dim; t += kLanes) sum = fma(load(query + t), load(means + t), sum);
-    float dot = reduce_add(sum);
-    for (; t < head_dim; ++t) dot += query[t] * means[t];
-    scores[b] = scale * dot;
+    scores[b] = scale * dot(query, means, head_dim);
   }
 }
 
