@@ -94,7 +94,7 @@ TEST_P(Restored, RowsThatMustBeInMemoryAreRefusedInTheSlowerTier) {
   for (int layer = 0; layer < layout.layers(); ++layer) {
     for (int head = 0; head < layout.heads[static_cast<size_t>(layer)]; ++head) {
       for (int64_t i = 0; i < store.length(layer, head); ++i) {
-        small_pages.append(layer, head, 1, row.data(), row.data(), layout.head_dim);
+        small_pages.append(layer, head, 1, std::span(row), std::span(row), layout.head_dim);
       }
     }
   }
