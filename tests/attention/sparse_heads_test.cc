@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "attention/method_run.h"
 #include "format/temp_folder.h"
 
@@ -45,10 +48,11 @@ TEST_P(SparseHeads, RetrievalHeadsReadThePromptByTheMethodAndTheOthersStream) {
     for (size_t i = 0; i < both[layer].size(); ++i) {
       const size_t kv_head = i / 32 % 6 / 2;
       const auto& want = full[layer][kv_head] ? alone[layer] : streamed[layer];
-      ASSERT_EQ(both[layer][i], want[i]) << "layer " << layer << " KV head " << kv_head;
-      differ += alone[layer][i] != streamed[layer][i];
+      // Heads that are attended together are summed up in another order.
+      ASSERT_NEAR(both[layer][i], want[i], 2e-6) << "layer " << layer << " KV head " << kv_head;
+      differ += std::abs(alone[layer][i] - streamed[layer][i]) > 1e-4f;
     }
-    EXPECT_GT(differ, both[layer].size() / 2);  // the comparison says something
+    EXPECT_GT(differ, both[layer].size() / 4);  // the comparison says something
   }
 }
 
