@@ -29,7 +29,8 @@ void BlockIndex::append(Queue& queue, View<const float> block, DType type) {
 }
 
 void BlockIndex::copy_block(Queue& queue, int64_t block) {
-  std::vector<float> x(static_cast<size_t>(width()));
+  thread_local std::vector<float> x;
+  x.resize(static_cast<size_t>(width()));
   vectors_.read(queue, block * width(), View<float>(x));
   if (block == 0) common_ = x;
   for (int64_t i = 0; i < width(); ++i) {

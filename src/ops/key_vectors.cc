@@ -15,7 +15,8 @@ bool known(DType type) { return type == DType::BF16 || type == DType::F32 || typ
 /// Damaged weights make numbers that are too large, and what is none.
 void append_q4_0(std::span<const float> elements, std::byte* to) {
   constexpr float kLargest = KeyVectors::kLargestQ4_0;
-  std::vector<float> held(elements.begin(), elements.end());
+  thread_local std::vector<float> held;
+  held.assign(elements.begin(), elements.end());
   for (float& x : held) x = std::isnan(x) ? 0 : std::clamp(x, -kLargest, kLargest);
   quantize_q4_0(held.data(), static_cast<int64_t>(held.size()), to);
 }

@@ -2,15 +2,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
 namespace longhaul {
+namespace {
+
+/// As span_scores().
+void fill_scores(const BlockMap& map, float threshold, std::vector<float>& scores) {
+  // S[x, y] = S[x, y - 1] + sum of row y over columns [x, y]: nothing lies above the diagonal.
+  const int n = map.n;
+  scores.assign(static_cast<size_t>(n) * static_cast<size_t>(n), 0.0f);
+  thread_local std::vector<float> sums;  // S[x, y - 1] of every x
+  sums.assign(static_cast<size_t>(n), 0.0f);
+  for (int y = 0; y < n; ++y) {
+    float row = 0;
+    for (int x = y; x >= 0; --x) {
+      row += map.at(y, x) - threshold;
+      float& sum = sums[static_cast<size_t>(x)];
+      sum += row;
+      scores[static_cast<size_t>(x * n + y)] = sum;
+    }
+  }
+}
+
+/// Of the spans with one midpoint the best one, midpoint after midpoint.
+void fill_candidates(const BlockMap& map, const std::vector<float>& scores,
+                     std::vector<TokenSpan>& candidates) {
+  candidates.clear();
+  for (int middle = 0; middle <= 2 * (map.n - 1); ++middle) {  // x + y
+    TokenSpan best;
+    for (int x = middle / 2; x >= std::max(0, middle - map.n + 1); --x) {
+      const int y = middle - x;
+      const float score = scores[static_cast<size_t>(x * map.n + y)];
+      if (best.end == 0 || score > best.score) best = {x, y + 1, score};
+    }
+    candidates.push_back(best);
+  }
+}
+
+/// Sorting needs an order, and what damaged weights make has none.
+float sortable(float score) {
+  return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
+}
+
+bool comes_first(const TokenSpan& a, const TokenSpan& b) {
+  const float x = sortable(a.score), y = sortable(b.score);
+  return x > y || (x == y && a.begin + a.end < b.begin + b.end);
+}
+
+}  // namespace
 
 float map_quantile(const BlockMap& map, double level) {
   LH_ASSERT(map.n > 0 && level >= 0 && level <= 1);
-  std::vector<float> entries;
-  entries.reserve(static_cast<size_t>(map.n * (map.n + 1) / 2));
+  thread_local std::vector<float> entries;
+  entries.clear();
   for (int i = 0; i < map.n; ++i) {
     entries.insert(entries.end(), map.map + i * map.stride, map.map + i * map.stride + i + 1);
   }
@@ -24,19 +71,8 @@ float map_quantile(const BlockMap& map, double level) {
 }
 
 std::vector<float> span_scores(const BlockMap& map, float threshold) {
-  // S[x, y] = S[x, y - 1] + sum of row y over columns [x, y]: nothing lies above the diagonal.
-  const int n = map.n;
-  std::vector<float> scores(static_cast<size_t>(n) * static_cast<size_t>(n));
-  std::vector<float> sums(static_cast<size_t>(n));  // S[x, y - 1] of every x
-  for (int y = 0; y < n; ++y) {
-    float row = 0;
-    for (int x = y; x >= 0; --x) {
-      row += map.at(y, x) - threshold;
-      float& sum = sums[static_cast<size_t>(x)];
-      sum += row;
-      scores[static_cast<size_t>(x * n + y)] = sum;
-    }
-  }
+  std::vector<float> scores;
+  fill_scores(map, threshold, scores);
   return scores;
 }
 
@@ -48,20 +84,13 @@ float span_iou(const TokenSpan& a, const TokenSpan& b) {
 }
 
 std::vector<TokenSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule) {
-  const std::vector<float> scores = span_scores(map, rule.threshold);
-  std::vector<TokenSpan> candidates;
-  for (int middle = 0; middle <= 2 * (map.n - 1); ++middle) {  // x + y
-    TokenSpan best;
-    for (int x = middle / 2; x >= std::max(0, middle - map.n + 1); --x) {
-      const int y = middle - x;
-      const float score = scores[static_cast<size_t>(x * map.n + y)];
-      if (best.end == 0 || score > best.score) best = {x, y + 1, score};
-    }
-    candidates.push_back(best);
-  }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const TokenSpan& a, const TokenSpan& b) { return a.score > b.score; });
+  thread_local std::vector<float> scores;
+  thread_local std::vector<TokenSpan> candidates;
+  fill_scores(map, rule.threshold, scores);
+  fill_candidates(map, scores, candidates);
+  std::sort(candidates.begin(), candidates.end(), comes_first);
   std::vector<TokenSpan> kept;
+  kept.reserve(std::min(candidates.size(), static_cast<size_t>(rule.most)));
   for (const TokenSpan& span : candidates) {
     if (static_cast<int>(kept.size()) >= rule.most) break;
     const bool apart = std::all_of(kept.begin(), kept.end(), [&](const TokenSpan& other) {

@@ -51,7 +51,8 @@ void SpanIndex::add_span(Queue& queue, View<const float> vectors, int64_t width,
   if (type == DType::Q4_0) {
     const std::span<const float> whole = host(vectors);
     if (common_.empty()) common_.assign(whole.begin(), whole.begin() + width);
-    std::vector<float> rest(whole.begin(), whole.end());
+    thread_local std::vector<float> rest;
+    rest.assign(whole.begin(), whole.end());
     for (size_t i = 0; i < rest.size(); ++i) rest[i] -= common_[i % common_.size()];
     group.vectors.append(queue, View<const float>(rest), type);
   } else {

@@ -108,6 +108,17 @@ TEST(DivideIntoSpans, FindsTwoTopicsThatDoNotAttendToEachOther) {
   EXPECT_EQ(spans[1].end, 32);
 }
 
+TEST(DivideIntoSpans, WhatIsNoNumberComesLast) {
+  RandomMap random(64, 5);
+  for (int i = 40; i < 64; ++i) {  // rows of the second part
+    for (int j = 0; j <= i; ++j) random.values[static_cast<size_t>(i * 64 + j)] = NAN;
+  }
+  const auto spans = divide_into_spans(random.map, {0.5f, 0.1f, 4});
+  ASSERT_FALSE(spans.empty());
+  EXPECT_LE(spans[0].end, 40);
+  EXPECT_GT(spans[0].score, 0);
+}
+
 TEST(SpanIou, IsOfSquares) {
   EXPECT_NEAR(span_iou({0, 10}, {5, 15}), 25.0 / 175.0, 1e-6);
   EXPECT_EQ(span_iou({0, 3}, {3, 9}), 0.0f);
