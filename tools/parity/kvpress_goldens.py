@@ -8,14 +8,16 @@ Needs its own environment (kvpress asks for an older transformers):
 Each press runs inside the model in f32. For presses that rank tokens the whole order is written, best
 first, cut to LISTED tokens: a budget of B rows keeps the first B. kvpress's own cut is compared with the
 first n_kept of that order, so the order is the press's and not this script's. PyramidKVPress gives every layer
-its own budget: those are written beside its order, for several settings.
+its own budget: those are written beside its order, for several settings. AdaKVPress gives every head its own:
+what each head keeps is written whole.
 """
 import argparse
 import json
 import pathlib
 
 import torch
-from kvpress import DuoAttentionPress, PyramidKVPress, SnapKVPress, StreamingLLMPress, TOVAPress
+from kvpress import (AdaKVPress, DuoAttentionPress, ExpectedAttentionPress, KeyDiffPress, PyramidKVPress, SnapKVPress,
+                     StreamingLLMPress, TOVAPress)
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -72,6 +74,46 @@ def pyramid(model, tokens):
             "window8": [[ranking[:length] for ranking in order] for order, length in zip(first, reach)]}
 
 
+def adaptive(model, tokens, window, kernel, safeguard):
+    """What every head keeps where the heads of a layer share a budget: per layer and KV head, ascending."""
+    scorer = SnapKVPress(compression_ratio=RATIO, window_size=window, kernel_size=kernel)
+    press, score, orders = AdaKVPress(scorer, alpha_safeguard=safeguard), scorer.score, []
+    budget = int(TOKENS * (1 - RATIO))
+
+    def scored(*arguments):
+        scores = score(*arguments)
+        # The press overwrites the scores of what it protects.
+        orders.append((scores[0].clone(), torch.sort(scores[0], dim=-1, descending=True, stable=True).indices))
+        return scores
+
+    scorer.score = scored
+    with torch.no_grad(), press(model):
+        model(tokens)
+    kept = []
+    for layer, (scores, order) in zip(model.model.layers, orders):
+        _, hidden_heads, hidden = layer.self_attn.masked_key_indices
+        lists = [sorted(set(range(TOKENS)) - set(hidden[hidden_heads == head].tolist())) for head in range(len(scores))]
+        # The same from the scores: the first of every head, then the best of all heads.
+        safe = {(head, position) for head, row in enumerate(order.tolist()) for position in row[:int(budget * safeguard)]}
+        rest = sorted(((-scores[head, position].item(), head, position) for head in range(len(scores))
+                       for position in range(TOKENS) if (head, position) not in safe))
+        chosen = safe | {(head, position) for _, head, position in rest[:len(scores) * budget - len(safe)]}
+        assert chosen == {(head, position) for head, row in enumerate(lists) for position in row}
+        kept.append(lists)
+    return {"window": window, "kernel": kernel, "safeguard": safeguard, "kept": kept}
+
+
+def adakv(model, tokens):
+    """The default safeguard and higher ones. kvpress counts the window within what a head is sure of: a fifth of 120
+    rows is less than a window of 32 and protects nothing that was not. The others decide in several layers."""
+    settings = [adaptive(model, tokens, *setting) for setting in ((32, 5, 0.2), (32, 5, 0.8), (8, 7, 0.6))]
+    for setting, least in zip(settings, (0, 5, 5)):
+        free = adaptive(model, tokens, setting["window"], setting["kernel"], 0)["kept"]
+        decided = sum(before != after for before, after in zip(free, setting["kept"]))
+        assert decided >= least and (least or not decided)
+    return settings
+
+
 def duo(model, tokens, gates, sink, recent, ratio):
     """Which heads stream: per layer and KV head."""
     press = DuoAttentionPress(head_compression_ratio=ratio)
@@ -108,11 +150,17 @@ def main():
         "snapkv_window8_kernel7": SnapKVPress(compression_ratio=RATIO, window_size=8, kernel_size=7),
         "tova": TOVAPress(compression_ratio=RATIO),
         "streamingllm": StreamingLLMPress(compression_ratio=RATIO, n_sink=4),
+        "keydiff": KeyDiffPress(compression_ratio=RATIO),
+        "expectedattention": ExpectedAttentionPress(compression_ratio=RATIO),
+        "expectedattention_mean": ExpectedAttentionPress(compression_ratio=RATIO, use_covariance=False),
+        "expectedattention_sink8_future64_without_values": ExpectedAttentionPress(
+            compression_ratio=RATIO, n_sink=8, n_future_positions=64, use_vnorm=False),
     }
     golden = {"tokens": ids, "kept": {name: listed(press, model, tokens) for name, press in presses.items()},
               "pyramidkv": pyramid(model, tokens),
               "duo": {"gates": gates.tolist(), "ratio": 0.75, "sink": 64, "recent": 128,
-                      "streams": duo(model, tokens, gates, 64, 128, 0.75)}}
+                      "streams": duo(model, tokens, gates, 64, 128, 0.75)},
+              "adakv": adakv(model, tokens)}
     golden["kept"]["streamingllm"] = [[sorted(ranking[:int(TOKENS * (1 - RATIO))]) for ranking in lists]
                                       for lists in golden["kept"]["streamingllm"]]
     options.out.parent.mkdir(parents=True, exist_ok=True)
