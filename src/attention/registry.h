@@ -19,6 +19,7 @@ struct SmallSetting {
   /// Farthest position that a row is shown in passes of 64 rows, however long the text is.
   int64_t reach = kNoBound;
   bool lists_differ = false;  ///< lists of a layer may have lengths of their own
+  bool loose_bounds = false;  ///< forecast and reach bound what only much longer texts need
 };
 
 /// A struct of options on the heap, and the list that describes it.

@@ -115,8 +115,8 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   step.kv_heads = kv_heads;
   step.begin = pass.position;
   step.rows = static_cast<int>(rows);
-  const auto view = [](const Buffer<float>& x) {
-    return View<const float>(x.data(), static_cast<int64_t>(x.size()));
+  const auto view = [](const Buffer<float>& rows) {
+    return View<const float>(rows.data(), static_cast<int64_t>(rows.size()));
   };
   step.q = view(q);
   step.k = view(k);

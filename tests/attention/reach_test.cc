@@ -33,7 +33,7 @@ TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
   const auto method = MethodSpec::parse(GetParam().spec).make(shape);
   EXPECT_EQ(method->reach(kAll, 64),
             GetParam().setting.reach == kNoBound ? kAll : GetParam().setting.reach);
-  EXPECT_EQ(method->reach(50, 64), 50);
+  EXPECT_EQ(method->reach(50, 64), std::min<int64_t>(50, method->reach(kAll, 64)));
 
   MethodRun run(shape, *method, DType::F32, kTokens);
   int64_t farthest = 0;
@@ -48,7 +48,7 @@ TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
   };
   run.prompt(kTokens, 64);
   EXPECT_LE(farthest, method->reach(kTokens, 64));
-  if (farthest > 0) {
+  if (farthest > 0 && !GetParam().setting.loose_bounds) {
     EXPECT_GE(2 * farthest, method->reach(kTokens, 64)) << "a bound that says something";
   }
 }

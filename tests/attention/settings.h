@@ -1,6 +1,7 @@
 #pragma once
 // The settings by which every method of the registry is tried, as `--attention` takes them.
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Small {
   std::string spec;
   SmallSetting setting;
 };
+inline std::ostream& operator<<(std::ostream& out, const Small& small) { return out << small.spec; }
+
 inline std::vector<Small> small_settings() {
   std::vector<Small> all;
   for (const MethodInfo& info : attention_methods()) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "engine/session.h"
 
@@ -73,6 +74,39 @@ class KvpressTest : public testing::Test {
       }
     }
     EXPECT_LE(exchanged, 1);
+  }
+
+  /// The heads of a layer share a budget: a layer's lists together hold what kvpress's hold. Two
+  /// scores that differ by less than rounding may change places at the edge, also between two
+  /// heads: at most one such exchange in at most one layer.
+  static void expect_lists(const Session& session, const Order& theirs) {
+    int exchanged = 0;
+    for (size_t layer = 0; layer < theirs.size(); ++layer) {
+      std::set<std::pair<size_t, int64_t>> mine, expected;
+      for (size_t head = 0; head < theirs[layer].size(); ++head) {
+        for (const int64_t token : kept(session, static_cast<int>(layer), static_cast<int>(head))) {
+          mine.emplace(head, token);
+        }
+        for (const int64_t token : theirs[layer][head]) expected.emplace(head, token);
+      }
+      EXPECT_EQ(mine.size(), expected.size()) << "layer " << layer;
+      std::vector<std::pair<size_t, int64_t>> only_mine;
+      std::ranges::set_difference(mine, expected, std::back_inserter(only_mine));
+      EXPECT_LE(only_mine.size(), 1u) << "layer " << layer;
+      exchanged += only_mine.empty() ? 0 : 1;
+    }
+    EXPECT_LE(exchanged, 1);
+  }
+
+  /// Every list has `rows` rows, and they are the first of kvpress's ranking.
+  static void expect_the_first(const Session& session, int64_t rows, const Order& order) {
+    ASSERT_EQ(order.size(), 12u);
+    for (int layer = 0; layer < 12; ++layer) {
+      for (int head = 0; head < 3; ++head) {
+        EXPECT_EQ(session.store().length(layer, head), rows);
+      }
+    }
+    expect_first_of(session, order);
   }
 
   static Order order(const char* name) { return golden_.at("kept").at(name).get<Order>(); }
@@ -161,6 +195,53 @@ TEST_F(KvpressTest, DuoStreamsTheSameHeads) {
       const std::set<int64_t> mine = kept(session, static_cast<int>(layer), static_cast<int>(head));
       expect_sink_and_recent(mine, expected);
       EXPECT_EQ(mine.size() < tokens_.size(), streams[layer][head]);
+    }
+  }
+}
+
+TEST_F(KvpressTest, KeyDiffKeepsTheSameTokens) {
+  expect_the_first(after_prompt("keydiff:capacity=120,sink=0,recent=0"), 120, order("keydiff"));
+}
+
+TEST_F(KvpressTest, ExpectedAttentionKeepsTheSameTokens) {
+  expect_the_first(
+      after_prompt("expectedattention:capacity=120,sink=4,future=512,covariance=true,values=true"),
+      120, order("expectedattention"));
+}
+
+TEST_F(KvpressTest, ExpectedAttentionWithoutTheCovariance) {
+  expect_the_first(
+      after_prompt("expectedattention:capacity=120,sink=4,future=512,covariance=false,values=true"),
+      120, order("expectedattention_mean"));
+}
+
+TEST_F(KvpressTest, ExpectedAttentionWithOtherSinksAndFutureAndWithoutTheValues) {
+  expect_the_first(
+      after_prompt("expectedattention:capacity=120,sink=8,future=64,covariance=true,values=false"),
+      120, order("expectedattention_sink8_future64_without_values"));
+}
+
+/// kvpress's safeguard is a floor: the best `safeguard` of the whole capacity in every head, the
+/// window among them. (The authors' code mixes each head's share with the average instead.)
+TEST_F(KvpressTest, AdaKvDealsTheSameBudgetsOutToTheHeads) {
+  const nlohmann::json& settings = golden_.at("adakv");
+  ASSERT_EQ(settings.size(), 3u);
+  for (const nlohmann::json& setting : settings) {
+    const int window = setting.at("window"), kernel = setting.at("kernel");
+    const double safeguard = setting.at("safeguard");
+    SCOPED_TRACE(fmt::format("window {}, safeguard {}", window, safeguard));
+    const auto theirs = setting.at("kept").get<Order>();
+    const Session session = after_prompt(fmt::format(
+        "adakv:method=snapkv,method_options=capacity=120+window={}+kernel={},safeguard={}", window,
+        kernel, safeguard));
+    expect_lists(session, theirs);
+    // The heads really get different budgets, and no head less than its safeguard.
+    EXPECT_NE(session.store().length(1, 0), session.store().length(1, 2));
+    for (int layer = 0; layer < 12; ++layer) {
+      for (int head = 0; head < 3; ++head) {
+        EXPECT_GE(session.store().length(layer, head),
+                  std::max<int64_t>(window, static_cast<int64_t>(120 * safeguard)));
+      }
     }
   }
 }
