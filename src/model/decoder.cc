@@ -115,8 +115,8 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   step.kv_heads = kv_heads;
   step.begin = pass.position;
   step.rows = static_cast<int>(rows);
-  const auto view = [](const Buffer<float>& rows) {
-    return View<const float>(rows.data(), static_cast<int64_t>(rows.size()));
+  const auto view = [](const Buffer<float>& numbers) {
+    return View<const float>(numbers.data(), static_cast<int64_t>(numbers.size()));
   };
   step.q = view(q);
   step.k = view(k);
