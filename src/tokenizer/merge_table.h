@@ -1,6 +1,7 @@
 #pragma once
 // Which neighbours merge, into what, and in which order: pair of symbols -> (rank, symbol).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,7 +33,8 @@ class MergeTable {
   size_t home(uint64_t key) const;
   void grow();
 
-  std::vector<Slot> slots_;  // a power of two, at most half full, linear probing
+  std::array<uint64_t, 2> secrets_;  // pairs come from files, which may choose them to collide
+  std::vector<Slot> slots_;          // a power of two, at most half full, linear probing
   size_t size_ = 0;
 };
 
