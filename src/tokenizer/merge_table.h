@@ -22,6 +22,14 @@ class MergeTable {
   /// Null when the two do not merge. Symbols below zero never do.
   const Merge* find(int32_t left, int32_t right) const;
   size_t size() const { return size_; }
+  /// visit(left, right, merge) for every pair, in no order that means anything.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.key == kEmpty) continue;
+      visit(static_cast<int32_t>(slot.key >> 32), static_cast<int32_t>(slot.key), slot.merge);
+    }
+  }
 
  private:
   struct Slot {
