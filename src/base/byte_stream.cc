@@ -1,14 +1,19 @@
 #include "base/byte_stream.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/part_file.h"
+#include "base/regular_file.h"
 
 namespace longhaul {
 namespace {
@@ -32,8 +37,9 @@ struct CloseFile {
 }  // namespace
 
 struct ByteWriter::State {
-  std::filesystem::path path, part;
-  std::FILE* file = nullptr;
+  std::filesystem::path path;
+  std::optional<PartFile> part;
+  std::FILE* file = nullptr;  // of a copy of the part's descriptor
   std::unique_ptr<XXH3_state_t, FreeHash> hash;
 
   [[noreturn]] void fail() const {
@@ -54,19 +60,17 @@ ByteWriter::ByteWriter(const std::filesystem::path& path) : state_(std::make_uni
     user_error("{}: cannot write: not a regular file", path.string());
   }
   state_->path = path;
-  state_->part = path;
-  state_->part += kPartSuffix;
   state_->hash = new_hash();
-  state_->file = std::fopen(state_->part.c_str(), "wbe");
+  if (auto part = PartFile::create(path)) state_->part.emplace(std::move(*part));
+  if (!state_->part) state_->fail();
+  const int copy = fcntl(state_->part->get(), F_DUPFD_CLOEXEC, 0);
+  state_->file = copy < 0 ? nullptr : fdopen(copy, "wb");
   if (state_->file == nullptr) state_->fail();
   std::setvbuf(state_->file, nullptr, _IOFBF, kBufferBytes);
 }
 
 ByteWriter::~ByteWriter() {
-  if (state_->part.empty()) return;  // in place
   if (state_->file != nullptr) std::fclose(state_->file);
-  std::error_code ignored;
-  std::filesystem::remove(state_->part, ignored);
 }
 
 void ByteWriter::bytes(const void* data, size_t size) {
@@ -87,8 +91,7 @@ void ByteWriter::finish() {
   state_->write(&hash, sizeof hash);
   std::FILE* file = std::exchange(state_->file, nullptr);
   if (std::fclose(file) != 0) state_->fail();
-  if (std::rename(state_->part.c_str(), state_->path.c_str()) != 0) state_->fail();
-  state_->part.clear();
+  if (!state_->part->put_in_place(state_->path)) state_->fail();
 }
 
 struct ByteReader::State {
@@ -125,15 +128,15 @@ bool ByteReader::State::checksum_matches() {
 
 ByteReader::ByteReader(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
   state_->path = path;
-  std::error_code error;
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    user_error("{}: not a regular file", path.string());
+  size_t bytes = 0;
+  const int file = open_regular_file(path, &bytes);
+  state_->file.reset(fdopen(file, "rb"));
+  if (state_->file == nullptr) {
+    close(file);
+    state_->fail("open");
   }
-  state_->file.reset(std::fopen(path.c_str(), "rbe"));
-  if (state_->file == nullptr) state_->fail("open");
   std::setvbuf(state_->file.get(), nullptr, _IOFBF, kBufferBytes);
-  const uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (error || bytes < kHashBytes) too_short();
+  if (bytes < kHashBytes) too_short();
   state_->remaining = bytes - kHashBytes;
   if (!state_->checksum_matches()) {
     user_error("{}: damaged: checksum does not match", path.string());

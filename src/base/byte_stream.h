@@ -9,17 +9,14 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
 namespace longhaul {
 
-/// What a file is called beside its name until it is whole: as no file of the user's is.
-inline constexpr std::string_view kPartSuffix = ".longhaul-part";
-
-/// Writes to a file beside `path` and renames it in finish(), so that a full disk leaves nothing
-/// behind. Throws UserError naming the file; also where something is that is no regular file.
+/// Writes to a file beside `path` (base/part_file.h) and renames it in finish(), so that a full
+/// disk leaves nothing behind. Throws UserError naming the file; also where something is that is no
+/// regular file.
 class ByteWriter {
  public:
   explicit ByteWriter(const std::filesystem::path& path);

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <mutex>
+#include <optional>
 
 #include "base/error.h"
+#include "base/part_file.h"
 
 namespace longhaul {
 namespace {
@@ -61,18 +61,11 @@ void sync_folder(const std::filesystem::path& folder) {
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view text) {
-  static std::mutex one_at_a_time;  // two threads that replace the same file
-  const std::lock_guard lock(one_at_a_time);
-  const std::filesystem::path fresh = path.string() + ".new";
-  const OpenFile opened(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  try {
-    write_all(opened.get(), text, fresh);
-    sync_file(opened.get(), fresh);
-    if (std::rename(fresh.c_str(), path.c_str()) != 0) refuse_write(path);
-  } catch (...) {
-    unlink(fresh.c_str());
-    throw;
-  }
+  std::optional<PartFile> part = PartFile::create(path);
+  if (!part) refuse_write(path);
+  write_all(part->get(), text, path);
+  sync_file(part->get(), path);
+  if (!part->put_in_place(path)) refuse_write(path);
   sync_folder(path.parent_path());
 }
 

@@ -17,7 +17,7 @@ void sync_file(int file, const std::filesystem::path& path);
 /// folder, as the parent of a bare name.
 void sync_folder(const std::filesystem::path& folder);
 /// The file with `text` in place of what it held; at any moment one or the other is there. It is
-/// written as PATH.new first, which is gone when that fails.
+/// written beside it first (base/part_file.h), and that is gone when it fails.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// "PATH: cannot be written: " and errno's reason.

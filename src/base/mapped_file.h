@@ -8,6 +8,10 @@
 
 namespace longhaul {
 
+struct WatchedMapping;
+
+/// Reading a mapping of a file that somebody has cut short ends the program with a line that names
+/// the file (base/shrunk_file.h): there is nothing to go on with.
 class MappedFile {
  public:
   /// Throws UserError (file, reason) when it cannot be opened, is a folder or cannot be mapped.
@@ -23,6 +27,7 @@ class MappedFile {
   std::filesystem::path path_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  WatchedMapping* watched_ = nullptr;
 };
 
 }  // namespace longhaul

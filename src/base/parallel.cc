@@ -1,11 +1,15 @@
 #include "base/parallel.h"
 
+#include <fmt/format.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +17,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "base/control_group.h"
+#include "base/error.h"
+#include "base/units.h"
 
 namespace longhaul {
 namespace {
@@ -30,6 +38,23 @@ void pause_briefly() {
 #else
   std::this_thread::yield();
 #endif
+}
+
+/// What may have kept a thread from starting, for a message.
+std::string thread_limits() {
+  std::string text;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    text = fmt::format("; this user may have {} threads (ulimit -u)", limit.rlim_cur);
+  }
+  if (const auto most = control_group_most_threads()) {
+    text += fmt::format("; the control group may have {} (pids.max)", *most);
+  }
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    text += fmt::format("; this process may have {} of addresses (ulimit -v)",
+                        format_bytes(limit.rlim_cur));
+  }
+  return text;
 }
 
 thread_local bool inside_parallel = false;
@@ -56,7 +81,7 @@ class Pool {
   bool run(int64_t count, detail::Body body, void* context) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
-    if (workers_.empty()) start_workers();
+    if (workers_.empty()) start_workers();  // throws UserError
     body_ = body;
     context_ = context;
     count_ = count;
@@ -81,7 +106,14 @@ class Pool {
 
   void start_workers() {
     stop_ = false;
-    for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
+    try {
+      for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
+    } catch (const std::system_error& error) {
+      const size_t running = workers_.size() + 1;
+      stop_workers();  // or the next loop would take those for all
+      user_error("--threads {}: only {} could be started: {}{}", threads_.load(), running,
+                 error.code().message(), thread_limits());
+    }
   }
 
   void stop_workers() {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
-#include <limits>
 #include <sstream>
+
+#include "base/control_group.h"
 
 namespace longhaul {
 namespace {
@@ -27,37 +27,12 @@ size_t kilobytes_of(const char* file, const std::string& key) {
   return 0;
 }
 
-/// The number in a file that holds only a number; `fallback` for "max" or a missing file.
-size_t number_in(const char* file, size_t fallback) {
-  std::ifstream in(file);
-  size_t value = 0;
-  return in >> value ? value : fallback;
-}
-
-std::string text_of(const char* file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
-size_t held_by_control_group(size_t current, const std::string& stat) {
-  std::istringstream lines(stat);
-  std::string key;
-  for (size_t value = 0; lines >> key >> value;) {
-    if (key == "inactive_file") return current > value ? current - value : 0;
-  }
-  return current;
-}
-
 size_t available_memory_bytes() {
-  constexpr size_t kNone = std::numeric_limits<size_t>::max();
   const size_t machine = kilobytes_of("/proc/meminfo", "MemAvailable");
-  const size_t limit = number_in("/sys/fs/cgroup/memory.max", kNone);
-  if (limit == kNone) return machine;
-  const size_t used = held_by_control_group(number_in("/sys/fs/cgroup/memory.current", 0),
-                                            text_of("/sys/fs/cgroup/memory.stat"));
-  return std::min(machine, limit > used ? limit - used : 0);
+  const std::optional<size_t> group = control_group_room();
+  return group ? std::min(machine, *group) : machine;
 }
 
 size_t peak_resident_bytes() {

@@ -8,13 +8,8 @@
 namespace longhaul {
 
 /// Bytes that can be allocated without swapping: the kernel's estimate, or what is left of the
-/// control group's limit when that is smaller.
+/// limits of the control groups around this process when that is smaller (base/control_group.h).
 size_t available_memory_bytes();
-
-/// What a control group holds and cannot give back: `current` (memory.current) counts the page
-/// cache too, of which the kernel drops the files that nobody has read lately before it refuses
-/// memory (inactive_file in `stat`, the text of memory.stat).
-size_t held_by_control_group(size_t current, const std::string& stat);
 
 /// Largest resident set of this process so far (since the last PeakResident began), and the part of
 /// the present one that is not backed by files (mapped weights are shared with the page cache and

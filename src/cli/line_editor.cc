@@ -6,9 +6,12 @@
 
 #include <cerrno>
 #include <clocale>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <utility>
+
+#include "cli/terminal_guard.h"
 
 namespace longhaul {
 namespace {
@@ -64,6 +67,7 @@ int read_character(FILE*) {
 /// them and know how wide they are. Numbers keep the form of the C locale.
 bool prepare_editor() {
   rl_getc_function = read_character;
+  rl_outstream = unguarded_output();
   if (std::setlocale(LC_CTYPE, "") != nullptr && MB_CUR_MAX > 1) return true;
   return std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr;
 }
@@ -78,13 +82,14 @@ std::optional<std::string> read_line(const std::string& prompt, CancelFlag& canc
     return line;
   }
   [[maybe_unused]] static const bool once = prepare_editor();
+  std::fflush(stdout);  // the editor writes past it
   cancel_reading = &cancel;
   key_came = false;
   char* typed = readline(prompt.c_str());
   while (typed == nullptr && key_came && cancel.requested()) {
     cancel.clear();
     key_came = false;
-    std::cout << '\n' << std::flush;
+    std::fputs("\n", stdout);
     typed = readline(prompt.c_str());
   }
   if (typed == nullptr) return std::nullopt;

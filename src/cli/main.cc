@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "cli/build_id.h"
 #include "cli/command.h"
+#include "cli/terminal_guard.h"
 #include "cli/usage_error.h"
 #include "text/printable.h"
 
@@ -89,6 +90,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   using longhaul::fail;
   longhaul::occupy_closed_streams();
+  longhaul::guard_terminals();
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` is an error, as on a full disk
   try {
     const int status = longhaul::run_program(argc, argv);

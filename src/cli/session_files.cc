@@ -7,8 +7,8 @@
 #include <climits>
 #include <cstring>
 
-#include "base/byte_stream.h"
 #include "base/error.h"
+#include "base/part_file.h"
 #include "base/units.h"
 
 namespace longhaul {
@@ -37,7 +37,7 @@ void check_save_target(const std::filesystem::path& file) {
   } else if (fs::exists(file, ignored) && fs::file_size(file, ignored) > 0 &&
              !is_session_file(file)) {
     user_error("--save {}: is there already and is no session file", file.string());
-  } else if (file.filename().string().size() + kPartSuffix.size() > NAME_MAX) {
+  } else if (file.filename().string().size() + kPartNameBytes > NAME_MAX) {
     error = ENAMETOOLONG;
   }
   if (error != 0) user_error("--save {}: cannot write: {}", file.string(), std::strerror(error));

@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include "cli/terminal_guard.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -18,16 +19,14 @@ bool StatusLine::due(bool last) const {
 }
 
 void StatusLine::draw(const std::string& text) {
-  std::fputs(("\r" + text + "\x1b[K").c_str(), stderr);
-  std::fflush(stderr);
+  control_terminal("\r" + one_line(text) + "\x1b[K");
   shown_ = true;
   drawn_ = seconds();
 }
 
 void StatusLine::clear() {
   if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  control_terminal("\r\x1b[K");
   shown_ = false;
 }
 

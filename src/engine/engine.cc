@@ -5,23 +5,38 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 
 #include "base/error.h"
+#include "tokenizer/fingerprint.h"
 #include "tokenizer/load_tokenizer.h"
 
 namespace longhaul {
 namespace {
 
-/// Names, types, shapes and the first bytes of every tensor: cheap, and different for every model
-/// and quantization.
+/// A tensor of up to 64 KiB as a whole, of a larger one as much in blocks from its first to its
+/// last byte: a page of a disk each, so that models of many gigabytes cost some thousand reads.
+uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
+  constexpr size_t kBlock = 4096, kBlocks = 16;
+  const size_t bytes = tensor.bytes();
+  const auto* data = static_cast<const std::byte*>(tensor.data);
+  if (bytes <= kBlock * kBlocks) return XXH3_64bits_withSeed(data, bytes, hash);
+  for (size_t i = 0; i < kBlocks; ++i) {
+    const size_t begin = (bytes - kBlock) / (kBlocks - 1) * i;
+    hash = XXH3_64bits_withSeed(data + (i + 1 == kBlocks ? bytes - kBlock : begin), kBlock, hash);
+  }
+  return hash;
+}
+
+/// Names, types, shapes and a sample of every tensor: different for every model and quantization,
+/// though not for one that was made to have the same.
 uint64_t hash_of(const Checkpoint& checkpoint) {
-  constexpr size_t kSample = 256;
   XXH64_hash_t hash = 0;
   for (const TensorView& t : checkpoint.tensors()) {
     hash = XXH3_64bits_withSeed(t.name.data(), t.name.size(), hash);
     hash = XXH3_64bits_withSeed(&t.type, sizeof t.type, hash);
     hash = XXH3_64bits_withSeed(t.shape.data(), sizeof t.shape, hash);
-    hash = XXH3_64bits_withSeed(t.data, std::min(kSample, t.bytes()), hash);
+    hash = hash_of_samples(t, hash);
   }
   return hash;
 }
@@ -67,8 +82,14 @@ Engine::Engine(const std::filesystem::path& path)
   for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
     model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
   }
-  fingerprint_ = hash_of(model_.config, hash_of(checkpoint_));
   load_seconds_ = since_open_.seconds();
+}
+
+uint64_t Engine::fingerprint() const {
+  std::call_once(hashed_, [this] {
+    fingerprint_ = hash_of(model_.config, hash_of(checkpoint_)) ^ tokenizer_fingerprint(tokenizer_);
+  });
+  return fingerprint_;
 }
 
 ChatTemplate Engine::chat_template(std::string_view name) const {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "base/clock.h"
@@ -31,9 +32,10 @@ class Engine {
   /// UserError for a token that the weights do not know. Fine-tunes exist whose tokenizer has such
   /// ones (<pad>).
   void check_known(std::span<const int32_t> tokens) const;
-  /// Distinguishes models: a hash of shapes, types, a sample of the weights and what the metadata
-  /// say of heads, windows and angles.
-  uint64_t fingerprint() const { return fingerprint_; }
+  /// Distinguishes models: a hash of shapes, types, samples from all over the weights, what the
+  /// metadata say of heads, windows and angles, and the tokenizer. Made when it is first asked for.
+  /// Not a proof: who wants to can make two models with the same.
+  uint64_t fingerprint() const;
 
  private:
   explicit Engine(const std::filesystem::path& path);
@@ -43,7 +45,8 @@ class Engine {
   Model model_;
   Tokenizer tokenizer_;
   double load_seconds_ = 0;
-  uint64_t fingerprint_ = 0;
+  mutable std::once_flag hashed_;
+  mutable uint64_t fingerprint_ = 0;
 };
 
 }  // namespace longhaul

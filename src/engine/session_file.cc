@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 7;
+constexpr uint32_t kVersion = 8;
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {
@@ -69,6 +69,7 @@ size_t most_bytes_restored(const AttentionDriver& method, const KvLayout& layout
 }  // namespace
 
 bool is_session_file(const std::filesystem::path& file) {
+  if (!is_file(file)) return false;  // a pipe would not tell without being read
   uint64_t magic = 0;
   std::ifstream in(file, std::ios::binary);
   in.read(reinterpret_cast<char*>(&magic), sizeof magic);
@@ -104,8 +105,8 @@ void Session::load(const std::filesystem::path& file) {
   }
   const auto version = in.number<uint32_t>();
   if (version != kVersion) {
-    user_error("{}: session file of version {}, this build reads version {}", name, version,
-               kVersion);
+    user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
+               version, kVersion);
   }
   if (in.number<uint64_t>() != s.engine->fingerprint()) {
     user_error("{}: was saved with another model than {}", name,

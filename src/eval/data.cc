@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/program_folders.h"
+#include "base/regular_file.h"
 
 namespace longhaul {
 namespace {
@@ -49,9 +51,14 @@ std::vector<std::filesystem::path> data_folders() {
 
 std::string read_packed_file(const std::filesystem::path& path) {
   // gzread hands plain files through.
-  const std::unique_ptr<gzFile_s, CloseGzip> file(gzopen(path.c_str(), "rb"));
   if (is_folder(path)) user_error("{}: is a folder, a file is expected", path.string());
-  if (!file) user_error("{}: {}", path.string(), std::strerror(errno));
+  size_t packed_bytes = 0;
+  const int opened = open_regular_file(path, &packed_bytes);
+  const std::unique_ptr<gzFile_s, CloseGzip> file(gzdopen(opened, "rb"));
+  if (!file) {
+    close(opened);
+    user_error("{}: {}", path.string(), std::strerror(errno));
+  }
   std::string text;
   constexpr size_t kStep = 1 << 18;
   for (;;) {

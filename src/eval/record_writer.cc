@@ -5,10 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <optional>
 
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "base/part_file.h"
 #include "eval/record_file.h"
 #include "text/printable.h"
 
@@ -25,8 +26,14 @@ bool is_named(int file, const std::filesystem::path& path) {
 }
 
 int open_locked(const std::filesystem::path& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int file =
+      open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (file < 0) refuse_write(path);
+  struct stat info = {};
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(file);
+    user_error("{}: not a regular file", path.string());
+  }
   if (flock(file, LOCK_EX | LOCK_NB) == 0 && is_named(file, path)) return file;
   close(file);
   user_error("{}: another run is writing it", path.string());
@@ -65,22 +72,15 @@ void RecordWriter::begin() {
 }
 
 void RecordWriter::rewrite() {
-  const std::filesystem::path fresh = path_.string() + ".new";
-  unlink(fresh.c_str());  // of a run that was killed
-  const int file = open_locked(fresh);
+  std::optional<PartFile> part = PartFile::create(path_);  // locked, as the file that it replaces
+  if (!part) refuse_write(path_);
   std::string lines;
   for (const Record& record : records_) lines += to_json(record) + "\n";
-  try {
-    write_all(file, lines, fresh);
-    sync_file(file, fresh);
-    if (std::rename(fresh.c_str(), path_.c_str()) != 0) refuse_write(path_);
-  } catch (...) {
-    unlink(fresh.c_str());
-    close(file);
-    throw;
-  }
+  write_all(part->get(), lines, path_);
+  sync_file(part->get(), path_);
+  if (!part->put_in_place(path_)) refuse_write(path_);
   close(file_);
-  file_ = file;
+  file_ = part->release();
 }
 
 void RecordWriter::note_prompt(const Record& record) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/seeded_hash.h"
 #include "format/gguf_reader.h"
 #include "format/gguf_split.h"
 #include "format/safetensors_reader.h"
@@ -92,7 +93,7 @@ void Checkpoint::open_hf() {
     user_error("{}: there is no config.json beside it", path_.string());
   hf_ = std::make_unique<HfDocuments>(read_hf_documents(folder));
   const SafetensorsFiles safetensors = find_safetensors(path_);
-  std::unordered_map<std::string, size_t> shard_of;
+  std::unordered_map<std::string, size_t, SeededHash> shard_of;
   for (const fs::path& file : safetensors.shards) {
     TensorList list = read_safetensors(map(file).bytes(), file.string());
     for (const TensorView& t : list.tensors) shard_of.emplace(t.name, files_.size() - 1);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/seeded_hash.h"
 #include "base/tensor_view.h"
 #include "format/gguf_metadata.h"
 #include "format/hf_folder.h"
@@ -62,7 +63,8 @@ class Checkpoint {
   std::vector<MappedFile> mappings_;
   std::vector<TensorView> tensors_;
   std::vector<UnreadableTensor> unreadable_;
-  std::unordered_map<std::string_view, size_t> index_;  ///< of tensors_, then of unreadable_
+  std::unordered_map<std::string_view, size_t, SeededHash>
+      index_;  ///< of tensors_, then of unreadable_
   size_t total_bytes_ = 0;
   std::unique_ptr<GgufMetadata> gguf_;
   std::unique_ptr<HfDocuments> hf_;

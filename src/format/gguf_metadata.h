@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/seeded_hash.h"
 #include "format/gguf_value.h"
 
 namespace longhaul {
@@ -78,7 +79,7 @@ class GgufMetadata {
 
   std::string file_;
   std::vector<GgufEntry> entries_;
-  std::unordered_map<std::string_view, size_t> index_;
+  std::unordered_map<std::string_view, size_t, SeededHash> index_;
 };
 
 }  // namespace longhaul

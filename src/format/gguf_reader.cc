@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/seeded_hash.h"
 #include "format/byte_reader.h"
 #include "format/gguf_tensor_type.h"
 #include "text/printable.h"
@@ -204,7 +205,7 @@ void check_overlap(std::vector<TensorInfo> infos, const std::string& file) {
 
 std::vector<TensorInfo> read_tensor_infos(ByteReader& reader, uint64_t count) {
   std::vector<TensorInfo> infos;
-  std::unordered_set<std::string_view> names;
+  std::unordered_set<std::string_view, SeededHash> names;
   for (uint64_t i = 0; i < count; ++i) {
     infos.push_back(read_tensor_info(reader));
     if (!names.insert(infos.back().name).second) {

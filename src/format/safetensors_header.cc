@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/seeded_hash.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -141,7 +142,7 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
 
   const std::string& file_;
   std::vector<SafetensorsEntry> entries_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string, SeededHash> names_;
   std::string tensor_;
   std::string field_;
   int depth_ = 0;  ///< 1 inside the header, 2 inside a tensor's object

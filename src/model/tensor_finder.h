@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/seeded_hash.h"
 #include "base/tensor_view.h"
 
 namespace longhaul {
@@ -36,7 +37,7 @@ class TensorFinder {
 
   const Checkpoint& checkpoint_;
   std::string file_;
-  std::unordered_set<std::string_view> used_;  ///< names that the checkpoint holds
+  std::unordered_set<std::string_view, SeededHash> used_;  ///< names that the checkpoint holds
 };
 
 }  // namespace longhaul

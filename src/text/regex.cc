@@ -3,8 +3,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 
 namespace longhaul {
@@ -14,7 +12,9 @@ namespace {
 // A run of n blanks costs patterns such as `\s*[\r\n]+|\s+` about n steps, so the bound must let
 // megabytes of blanks pass; a pattern that explodes still ends within seconds.
 constexpr uint32_t kMatchLimit = 200'000'000;
-constexpr uint32_t kHeapLimitKiB = 512 * 1024;
+constexpr uint32_t kHeapLimitKiB = 256 * 1024;
+constexpr uint32_t kDepthLimit = 1'000'000;          // of groups that call themselves
+constexpr size_t kLongestPattern = size_t{1} << 20;  // bytes; real ones have some hundred
 constexpr size_t kJitStackBytes = 4 * 1024 * 1024;
 
 /// What a thread needs to match: PCRE2 may not share these between threads.
@@ -27,6 +27,7 @@ struct MatchScratch {
     LH_ASSERT(data != nullptr && context != nullptr);
     pcre2_set_match_limit(context, kMatchLimit);
     pcre2_set_heap_limit(context, kHeapLimitKiB);
+    pcre2_set_depth_limit(context, kDepthLimit);
     if (stack != nullptr) pcre2_jit_stack_assign(context, nullptr, stack);
   }
   ~MatchScratch() {
@@ -48,6 +49,10 @@ std::string error_text(int code) {
 
 Regex::Regex(std::string_view pattern, std::string where)
     : pattern_(pattern), where_(std::move(where)) {
+  if (pattern.size() > kLongestPattern) {
+    user_error("{}: pattern of {} bytes; at most {} are supported", where_, pattern.size(),
+               kLongestPattern);
+  }
   int code = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* compiled =
@@ -80,7 +85,16 @@ std::optional<RegexMatch> Regex::find(std::string_view text, size_t from) const 
                error_text(found));
   }
   const PCRE2_SIZE* offsets = pcre2_get_ovector_pointer(scratch.data);
-  return RegexMatch{offsets[0], std::max(offsets[0], offsets[1])};
+  // \K moves a match's beginning, in a subroutine of a lookbehind even to before the search: who
+  // looks on behind such a match would find it again for ever.
+  if (offsets[0] < from || offsets[1] < offsets[0] || offsets[1] > text.size()) {
+    user_error(
+        "{}: the pattern finds a match from byte {} to {} when looked for from byte {} on (\\K in "
+        "a "
+        "group that a lookaround calls); such patterns are not supported",
+        where_, offsets[0], offsets[1], from);
+  }
+  return RegexMatch{offsets[0], offsets[1]};
 }
 
 std::string regex_literal(std::string_view text) {

@@ -20,7 +20,8 @@ class Regex {
   Regex(std::string_view pattern, std::string where);
 
   /// The first match at or after `from` in `text`, which must be valid UTF-8; a match may be
-  /// empty. Throws UserError when the pattern needs more than a bounded number of steps.
+  /// empty. Throws UserError when the pattern needs more than a bounded number of steps or memory
+  /// (256 MiB), or finds what begins before `from` or ends before it begins.
   std::optional<RegexMatch> find(std::string_view text, size_t from) const;
 
   const std::string& pattern() const { return pattern_; }

@@ -2,12 +2,13 @@
 // Tokens that are looked for in the text before anything else happens to it: control tokens and
 // user-defined ones.
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tokenizer/token_automaton.h"
 
 namespace longhaul {
 
@@ -26,21 +27,24 @@ struct AddedTokenMatch {
 
 class AddedTokens {
  public:
-  AddedTokens() = default;
-  /// Empty texts are left out; of equal texts the first counts.
-  explicit AddedTokens(std::vector<AddedToken> tokens);
+  /// Most bytes of all texts together; vocabularies have a few hundred to a hundred thousand.
+  static constexpr size_t kMostBytes = size_t{8} << 20;
 
-  /// The leftmost and there the longest token at or after `from`.
-  std::optional<AddedTokenMatch> find(std::string_view text, size_t from, bool with_special) const;
+  AddedTokens() = default;
+  /// Empty texts are left out; of equal texts the first counts. UserError (naming `where`) when
+  /// they are longer than kMostBytes together.
+  explicit AddedTokens(std::vector<AddedToken> tokens, std::string_view where = "added tokens");
+
+  /// From the text's beginning on: the leftmost token, there the longest, then the same behind it.
+  /// Time grows with the text's length alone.
+  std::vector<AddedTokenMatch> find_all(std::string_view text, bool with_special) const;
   const AddedToken* with_text(std::string_view text) const;
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
  private:
-  const AddedToken* longest_at(std::string_view text, bool with_special) const;
-
-  std::vector<AddedToken> tokens_;          // sorted by text: walked as a trie
-  std::array<uint32_t, 257> first_byte_{};  // [first_byte_[b], first_byte_[b + 1]) begin with b
+  std::vector<AddedToken> tokens_;  // sorted by text
+  TokenAutomaton automaton_;
 };
 
 }  // namespace longhaul

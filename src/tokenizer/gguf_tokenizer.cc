@@ -92,7 +92,7 @@ AddedTokens make_added(const GgufMetadata& metadata, const GgufVocabulary& vocab
     added.push_back(
         {std::string(text), static_cast<int32_t>(id), type != kTypeUser, false, rstrip});
   }
-  return AddedTokens(std::move(added));
+  return AddedTokens(std::move(added), metadata.file());
 }
 
 /// The order of merging that scores mean: the highest first, equal ones alike.
@@ -197,6 +197,7 @@ std::shared_ptr<const TokenizerModel> load_gguf_tokenizer(const GgufMetadata& me
     tokens.push_back(make_token(vocabulary.texts[id], vocabulary.types[id], sentencepiece));
   }
   auto model = std::make_shared<TokenizerModel>();
+  model->source = metadata.file();
   model->vocabulary = Vocabulary(std::move(tokens));
   model->added = make_added(metadata, vocabulary);
   bool add_bos = true;

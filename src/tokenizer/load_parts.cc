@@ -2,8 +2,10 @@
 
 #include <charconv>
 
+#include "base/cpu_limit.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/units.h"
 #include "text/printable.h"
 #include "text/utf8.h"
 #include "tokenizer/byte_alphabet.h"
@@ -106,6 +108,7 @@ void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
   for (size_t id = 0; id < vocabulary.size(); ++id) {
     const Token& token = vocabulary[static_cast<int32_t>(id)];
     if (token.kind != TokenKind::normal) continue;
+    CpuLimit::check();
     if (token.bytes.size() > kMaxDividedTokenBytes) {
       user_error("{}: token {} has {} bytes; at most {} are supported", where, id,
                  token.bytes.size(), kMaxDividedTokenBytes);
@@ -129,6 +132,10 @@ std::string token_text(const nlohmann::json& document, const std::string& where,
 
 std::string read_text_file(const std::filesystem::path& path) {
   const MappedFile file(path);
+  if (file.bytes().size() > kMaxTextFileBytes) {
+    user_error("{}: {}; files of a tokenizer and of settings are read up to {}", path.string(),
+               format_bytes(file.bytes().size()), format_bytes(kMaxTextFileBytes));
+  }
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/seeded_hash.h"
 #include "tokenizer/tokenizer_model.h"
 
 namespace longhaul {
@@ -37,7 +38,7 @@ Token sentencepiece_token(std::string_view text, bool is_byte);
 AddedToken read_added_token(const JsonField& entry);
 
 /// Token texts as the file has them -> ids. Keys are views: the texts must stay.
-using TextIds = std::unordered_map<std::string_view, int32_t>;
+using TextIds = std::unordered_map<std::string_view, int32_t, SeededHash>;
 
 /// Adds the merge `left` + `right` of the given rank. Merges into control tokens are left out, so
 /// that plain text never makes one. Throws UserError (naming `where` and the rank) for a text that
@@ -60,6 +61,10 @@ void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
 std::string token_text(const nlohmann::json& document, const std::string& where,
                        std::string_view key);
 
+/// Largest file that is parsed as a whole. The largest tokenizer.json of a known model has 35 MB,
+/// and a parsed one takes some twenty times its size.
+inline constexpr size_t kMaxTextFileBytes = size_t{128} << 20;
+/// UserError when it is larger than that.
 std::string read_text_file(const std::filesystem::path& path);
 
 // Loaders. The models they return lack BOS, EOS and the ends of generation unless said otherwise.

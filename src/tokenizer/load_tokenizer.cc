@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/cpu_limit.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "format/checkpoint.h"
@@ -152,9 +153,18 @@ std::unique_ptr<TokenizerModel> load_vocabulary(const fs::path& folder, const Fo
   return model;
 }
 
+CpuLimit loading_limit(const std::string& where) {
+  constexpr double kSeconds = 120;  // the largest of known ones take two
+  return CpuLimit(kSeconds, one_line(fmt::format(
+                                "{}: reading this tokenizer takes more than {:.0f} s of processor "
+                                "time; ordinary ones take two",
+                                where, kSeconds)));
+}
+
 }  // namespace
 
 Tokenizer load_tokenizer_folder(const fs::path& folder) {
+  const CpuLimit limit = loading_limit(folder.string());
   FolderConfig files;
   files.folder = folder.string();
   files.config = read_json_if_there(folder / "config.json");
@@ -170,6 +180,7 @@ Tokenizer load_tokenizer_folder(const fs::path& folder) {
 
 Tokenizer load_tokenizer(const Checkpoint& checkpoint) {
   if (checkpoint.format() == CheckpointFormat::kGguf) {
+    const CpuLimit limit = loading_limit(checkpoint.path().string());
     return Tokenizer(load_gguf_tokenizer(checkpoint.gguf()));
   }
   return load_tokenizer_folder(checkpoint.hf().folder);

@@ -5,7 +5,7 @@
 namespace longhaul {
 
 namespace {
-constexpr uint32_t kNone = ~uint32_t{0};
+constexpr size_t kNone = ~size_t{0};
 }
 
 bool SymbolMerger::later(const Candidate& a, const Candidate& b) {
@@ -13,25 +13,25 @@ bool SymbolMerger::later(const Candidate& a, const Candidate& b) {
 }
 
 void SymbolMerger::consider(const MergeTable& table, const std::vector<Symbol>& symbols,
-                            uint32_t left, uint32_t right) {
+                            size_t left, size_t right) {
   const Merge* merge = table.find(symbols[left].id, symbols[right].id);
   if (merge == nullptr) return;
   heap_.push_back({merge->rank, merge->result, left, right, symbols[left].id, symbols[right].id});
 }
 
 void SymbolMerger::merge(const MergeTable& table, std::vector<Symbol>& symbols) {
-  const auto count = static_cast<uint32_t>(symbols.size());
+  const size_t count = symbols.size();
   if (count < 2) return;
   heap_.clear();
   next_.resize(count);
   previous_.resize(count);
-  for (uint32_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     previous_[i] = i == 0 ? kNone : i - 1;
     next_[i] = i + 1 == count ? kNone : i + 1;
     if (i + 1 < count) consider(table, symbols, i, i + 1);
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
-  const auto push = [&](uint32_t left, uint32_t right) {
+  const auto push = [&](size_t left, size_t right) {
     const size_t before = heap_.size();
     consider(table, symbols, left, right);
     if (heap_.size() != before) std::push_heap(heap_.begin(), heap_.end(), later);
@@ -48,7 +48,7 @@ void SymbolMerger::merge(const MergeTable& table, std::vector<Symbol>& symbols) 
     left.id = best.result;
     left.bytes += right.bytes;
     right.bytes = 0;
-    const uint32_t after = next_[best.right];
+    const size_t after = next_[best.right];
     next_[best.left] = after;
     if (after != kNone) {
       previous_[after] = best.left;

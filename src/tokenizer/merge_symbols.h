@@ -3,6 +3,7 @@
 // none merges. A heap of pairs over a linked list: n log n in the word's length.
 // Source: Sennrich et al. 2016 (arXiv 1508.07909).
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,9 +13,9 @@ namespace longhaul {
 
 /// Something that a word consists of: first a byte or character, later what they merged to.
 struct Symbol {
-  int32_t id;      ///< token id; negative: no token and no merges
-  uint32_t begin;  ///< bytes of the word that it covers
-  uint32_t bytes;  ///< 0 once it has been merged into its left neighbour
+  int32_t id;    ///< token id; negative: no token and no merges
+  size_t begin;  ///< bytes of the word that it covers
+  size_t bytes;  ///< 0 once it has been merged into its left neighbour
 };
 
 class SymbolMerger {
@@ -26,15 +27,15 @@ class SymbolMerger {
   struct Candidate {
     int32_t rank;
     int32_t result;
-    uint32_t left, right;       // symbols
+    size_t left, right;         // symbols
     int32_t left_id, right_id;  // as they were then: a candidate is stale when either changed
   };
   static bool later(const Candidate& a, const Candidate& b);
-  void consider(const MergeTable& table, const std::vector<Symbol>& symbols, uint32_t left,
-                uint32_t right);
+  void consider(const MergeTable& table, const std::vector<Symbol>& symbols, size_t left,
+                size_t right);
 
   std::vector<Candidate> heap_;
-  std::vector<uint32_t> next_, previous_;
+  std::vector<size_t> next_, previous_;
 };
 
 }  // namespace longhaul

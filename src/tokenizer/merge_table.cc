@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "base/seeded_hash.h"
+
 namespace longhaul {
 
 namespace {
@@ -12,11 +14,11 @@ uint64_t pair_key(int32_t left, int32_t right) {
 
 }  // namespace
 
-MergeTable::MergeTable(size_t expected) : slots_(std::bit_ceil(expected * 2 + 16)) {}
+MergeTable::MergeTable(size_t expected)
+    : secrets_(hash_secrets()), slots_(std::bit_ceil(expected * 2 + 16)) {}
 
 size_t MergeTable::home(uint64_t key) const {
-  key *= 0x9E3779B97F4A7C15u;  // Fibonacci hashing: the high bits are the mixed ones
-  return static_cast<size_t>(key >> 32) & (slots_.size() - 1);
+  return static_cast<size_t>(seeded_hash(key, secrets_)) & (slots_.size() - 1);
 }
 
 void MergeTable::add(int32_t left, int32_t right, Merge merge) {

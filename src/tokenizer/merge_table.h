@@ -1,6 +1,7 @@
 #pragma once
 // Which neighbours merge, into what, and in which order: pair of symbols -> (rank, symbol).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,6 +22,14 @@ class MergeTable {
   /// Null when the two do not merge. Symbols below zero never do.
   const Merge* find(int32_t left, int32_t right) const;
   size_t size() const { return size_; }
+  /// visit(left, right, merge) for every pair, in no order that means anything.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.key == kEmpty) continue;
+      visit(static_cast<int32_t>(slot.key >> 32), static_cast<int32_t>(slot.key), slot.merge);
+    }
+  }
 
  private:
   struct Slot {
@@ -32,7 +41,8 @@ class MergeTable {
   size_t home(uint64_t key) const;
   void grow();
 
-  std::vector<Slot> slots_;  // a power of two, at most half full, linear probing
+  std::array<uint64_t, 2> secrets_;  // pairs come from files, which may choose them to collide
+  std::vector<Slot> slots_;          // a power of two, at most half full, linear probing
   size_t size_ = 0;
 };
 

@@ -20,6 +20,20 @@ bool may_need_composition(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) >= 0xCC; });
 }
 
+/// What steps may make of `input` bytes. Unicode's forms give at most 11 times as much.
+size_t most_bytes(size_t input) {
+  constexpr size_t kTimes = 64, kBeside = size_t{1} << 20;
+  return input * kTimes + kBeside;
+}
+
+[[noreturn]] void refuse_growth(std::string_view where, size_t input, size_t grown) {
+  user_error(
+      "{}: the normalizer makes {} bytes or more of a text of {}; at most 64 times the text and 1 "
+      "MiB "
+      "are supported",
+      where, grown, input);
+}
+
 std::string unicode_form(const std::string& text, Kind kind) {
   if (kind == Kind::nfc && !may_need_composition(text)) return text;
   int options = UTF8PROC_STABLE;
@@ -36,10 +50,16 @@ std::string unicode_form(const std::string& text, Kind kind) {
   return {reinterpret_cast<const char*>(out), static_cast<size_t>(bytes)};
 }
 
-std::string replaced(const std::string& text, const std::string& from, const std::string& to) {
+std::string replaced(const std::string& text, const NormalizeStep& step, size_t input,
+                     std::string_view where) {
+  const std::string &from = step.from, &to = step.to;
+  const size_t most = most_bytes(input);
   std::string out;
   size_t done = 0;
   for (size_t at; (at = text.find(from, done)) != std::string::npos; done = at + from.size()) {
+    // Before the memory is taken, not after.
+    const size_t grown = out.size() + (at - done) + to.size();
+    if (grown > most) refuse_growth(where, input, grown);
     out.append(text, done, at - done).append(to);
   }
   if (done == 0) return text;
@@ -48,7 +68,8 @@ std::string replaced(const std::string& text, const std::string& from, const std
 
 }  // namespace
 
-std::string Normalizer::apply(std::string text, bool at_start) const {
+std::string Normalizer::apply(std::string text, bool at_start, std::string_view where) const {
+  const size_t input = text.size();
   for (const NormalizeStep& step : steps_) {
     switch (step.kind) {
       case Kind::nfc:
@@ -61,13 +82,18 @@ std::string Normalizer::apply(std::string text, bool at_start) const {
       case Kind::prepend_unless_there: {
         const bool there = step.kind == Kind::prepend_unless_there &&
                            text.compare(0, step.to.size(), step.to) == 0;
-        if (!there && (at_start || !step.only_at_start)) text.insert(0, step.to);
+        if (there || (!at_start && step.only_at_start)) break;
+        if (text.size() + step.to.size() > most_bytes(input)) {
+          refuse_growth(where, input, text.size() + step.to.size());
+        }
+        text.insert(0, step.to);
         break;
       }
       case Kind::replace:
-        if (!step.from.empty()) text = replaced(text, step.from, step.to);
+        if (!step.from.empty()) text = replaced(text, step, input, where);
         break;
     }
+    if (text.size() > most_bytes(input)) refuse_growth(where, input, text.size());
   }
   return text;
 }

@@ -26,10 +26,11 @@ struct NormalizeStep {
 class Normalizer {
  public:
   void add(NormalizeStep step) { steps_.push_back(std::move(step)); }
-  bool empty() const { return steps_.empty(); }
+  const std::vector<NormalizeStep>& steps() const { return steps_; }
 
-  /// `text` is valid UTF-8 and not empty; `at_start`: nothing stands before it in the input.
-  std::string apply(std::string text, bool at_start) const;
+  /// `text` is valid UTF-8 and not empty; `at_start`: nothing stands before it in the input. Throws
+  /// UserError (naming `where`) when a step makes more than 64 times the text and 1 MiB of it.
+  std::string apply(std::string text, bool at_start, std::string_view where) const;
 
  private:
   std::vector<NormalizeStep> steps_;

@@ -1,5 +1,7 @@
 #include "tokenizer/pre_tokenizer.h"
 
+#include "base/cpu_limit.h"
+#include "base/error.h"
 #include "text/utf8.h"
 
 namespace longhaul {
@@ -16,6 +18,7 @@ std::vector<Stretch> stretches(const Split& split, std::string_view piece) {
   std::vector<Stretch> out;
   size_t done = 0, from = 0;
   while (from < piece.size()) {
+    CpuLimit::check();
     const std::optional<RegexMatch> match = split.pattern.find(piece, from);
     if (!match || match->begin >= piece.size()) break;
     if (match->end == match->begin) {  // an empty match cuts nothing; look on behind a character
@@ -24,6 +27,7 @@ std::vector<Stretch> stretches(const Split& split, std::string_view piece) {
     }
     if (match->begin > done) out.push_back({done, match->begin, split.invert});
     out.push_back({match->begin, match->end, !split.invert});
+    LH_ASSERT(match->end > from);  // each round is farther on, or this never ends
     done = from = match->end;
   }
   if (done < piece.size()) out.push_back({done, piece.size(), split.invert});

@@ -32,6 +32,8 @@ class PreTokenizer {
   /// tokens could stand across such a place: then it changes no result and makes words short.
   void cut_before_blanks() { cut_before_blanks_ = true; }
 
+  const std::vector<Split>& splits() const { return splits_; }
+
   /// Non-empty pieces in order; views into `text`, which must be valid UTF-8.
   std::vector<std::string_view> split(std::string_view text) const;
 

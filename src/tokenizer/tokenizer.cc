@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "base/cpu_limit.h"
 #include "base/error.h"
+#include "base/units.h"
+#include "text/printable.h"
 #include "text/utf8.h"
 #include "tokenizer/tokenizer_model.h"
 
@@ -10,7 +13,21 @@ namespace longhaul {
 
 namespace {
 
-constexpr size_t kMaxTextBytes = size_t{1} << 31;  // symbols count their bytes in 32 bits
+constexpr size_t kMaxTextBytes = size_t{1} << 31;
+
+/// Processor time for a text: a hundred times what the slowest of known tokenizers takes.
+constexpr double kLeastSeconds = 30, kSecondsPerMiB = 30;
+
+double seconds_for(size_t bytes) {
+  return kLeastSeconds + kSecondsPerMiB * static_cast<double>(bytes) / (1 << 20);
+}
+
+std::string too_slow(const TokenizerModel& model, size_t bytes) {
+  return one_line(fmt::format(
+      "{}: this tokenizer takes more than {:.0f} s of processor time for {} of text; ordinary ones "
+      "take less than a second for a MiB",
+      model.source, seconds_for(bytes), format_bytes(bytes)));
+}
 
 /// A token that was found as a whole, or text between such tokens.
 struct Fragment {
@@ -47,10 +64,10 @@ class FragmentList {
 void collect(const AddedTokens& added, std::string_view text, bool parse_special,
              FragmentList& out) {
   size_t done = 0;
-  while (const auto match = added.find(text, done, parse_special)) {
-    out.add_text(text.substr(done, match->begin - done));
-    out.add_token(*match->token);
-    done = match->end;
+  for (const AddedTokenMatch& match : added.find_all(text, parse_special)) {
+    out.add_text(text.substr(done, match.begin - done));
+    out.add_token(*match.token);
+    done = match.end;
   }
   out.add_text(text.substr(done));
 }
@@ -65,8 +82,9 @@ std::vector<int32_t> encode_fragments(const TokenizerModel& model, const Fragmen
     if (fragment.id >= 0) {
       ids.push_back(fragment.id);
     } else {
-      const std::string normal = model.normalizer.apply(fragment.text, at_start);
+      const std::string normal = model.normalizer.apply(fragment.text, at_start, model.source);
       for (const std::string_view word : model.pre_tokenizer.split(normal)) {
+        CpuLimit::check();
         words.encode(word, ids);
       }
     }
@@ -92,6 +110,7 @@ Tokenizer::Tokenizer(std::shared_ptr<const TokenizerModel> model) : model_(std::
 std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions options,
                                        size_t* replaced) const {
   check_size(text.size());
+  const CpuLimit limit(seconds_for(text.size()), too_slow(*model_, text.size()));
   if (replaced != nullptr) *replaced = 0;
   std::string repaired;
   FragmentList fragments;
@@ -102,11 +121,12 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 std::vector<int32_t> Tokenizer::encode(std::span<const TextSegment> segments, bool add_special,
                                        size_t* replaced) const {
   if (replaced != nullptr) *replaced = 0;
+  size_t bytes = 0;
+  for (const TextSegment& segment : segments) check_size(bytes += segment.text.size());
+  const CpuLimit limit(seconds_for(bytes), too_slow(*model_, bytes));
   std::string repaired;
   FragmentList fragments;
-  size_t bytes = 0;
   for (const TextSegment& segment : segments) {
-    check_size(bytes += segment.text.size());
     const std::string_view text = repair_utf8(segment.text, repaired, replaced);
     collect(model_->added, text, segment.parse_special, fragments);
   }

@@ -160,9 +160,10 @@ std::unique_ptr<TokenizerModel> parse_tokenizer_json(std::string_view text,
   if (source.texts.empty()) user_error("{} is empty", vocab.where());
 
   auto model = std::make_unique<TokenizerModel>();
+  model->source = where;
   read_merge_options(model->merges, json, source, style);
   model->vocabulary = make_vocabulary(source, style, model->merges.byte_fallback);
-  model->added = AddedTokens(added);
+  model->added = AddedTokens(added, where);
   read_merges(*model, json["merges"], source);
   add_normalizer(*model, root["normalizer"], style);
   add_pre_tokenizer(*model, root["pre_tokenizer"]);

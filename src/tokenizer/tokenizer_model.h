@@ -17,6 +17,7 @@ namespace longhaul {
 
 struct TokenizerModel {
   std::string description;  ///< kind and pre-tokenizer, for people
+  std::string source;       ///< the file or folder that it came from, for messages
   Vocabulary vocabulary;
   AddedTokens added;
   Normalizer normalizer;

@@ -30,9 +30,10 @@ void for_each_line(std::string_view text, Visit visit) {
 
 void put_added(std::vector<Token>& tokens, const std::vector<AddedToken>& added,
                const std::string& where) {
+  const size_t most = 2 * (tokens.size() + added.size()) + 65536;
   for (const AddedToken& token : added) {
     const auto id = static_cast<size_t>(token.id);
-    if (token.id < 0 || id > tokens.size() * 2 + 65536) {
+    if (token.id < 0 || id > most) {
       user_error("{}: added token {} has id {}", where, printable(token.text), token.id);
     }
     if (id >= tokens.size()) tokens.resize(id + 1);
@@ -107,6 +108,7 @@ std::unique_ptr<TokenizerModel> load_vocab_and_merges(const std::filesystem::pat
   put_added(tokens, added, vocab_file);
 
   auto model = std::make_unique<TokenizerModel>();
+  model->source = folder.string();
   model->vocabulary = Vocabulary(std::move(tokens));
   const std::string merges_file = (folder / "merges.txt").string();
   const std::string merges = read_text_file(merges_file);
@@ -115,7 +117,7 @@ std::unique_ptr<TokenizerModel> load_vocab_and_merges(const std::filesystem::pat
     if (line.empty() || (rank == 0 && line.starts_with("#version"))) return;
     add_merge_line(model->merges.merges, ids, model->vocabulary, line, rank++, merges_file);
   });
-  model->added = AddedTokens(std::move(added));
+  model->added = AddedTokens(std::move(added), vocab_file);
   model->pre_tokenizer = make_pre_tokenizer(named);
   model->merges.ignore_merges = named.ignore_merges;
   if (named.nfc) model->normalizer.add({NormalizeStep::Kind::nfc, "", ""});
@@ -150,8 +152,9 @@ std::unique_ptr<TokenizerModel> load_tiktoken(const std::filesystem::path& path,
   put_added(tokens, added, file);
 
   auto model = std::make_unique<TokenizerModel>();
+  model->source = file;
   model->vocabulary = Vocabulary(std::move(tokens));
-  model->added = AddedTokens(std::move(added));
+  model->added = AddedTokens(std::move(added), file);
   std::vector<int32_t> ranks(model->vocabulary.size());
   for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<int32_t>(id);
   add_merges_by_rank(model->merges, model->vocabulary, ranks, file);

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/seeded_hash.h"
+
 namespace longhaul {
 
 enum class TokenKind : uint8_t {
@@ -42,7 +44,7 @@ class Vocabulary {
 
  private:
   std::vector<Token> tokens_;
-  std::unordered_map<std::string_view, int32_t> index_;  // views into tokens_
+  std::unordered_map<std::string_view, int32_t, SeededHash> index_;  // views into tokens_
   std::vector<int32_t> byte_tokens_ = std::vector<int32_t>(256, -1);
 };
 

@@ -1,12 +1,12 @@
 #include "tokenizer/word_cache.h"
 
-#include <functional>
+#include "base/seeded_hash.h"
 
 namespace longhaul {
 
 namespace {
 constexpr size_t kMaxWords = size_t{1} << 18;  // with their words below 64 MiB in all
-uint64_t hash_of(std::string_view word) { return std::hash<std::string_view>{}(word); }
+uint64_t hash_of(std::string_view word) { return seeded_hash(word); }
 }  // namespace
 
 size_t WordCache::slot_of(std::string_view word, uint64_t hash) const {

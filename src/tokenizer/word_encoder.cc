@@ -24,7 +24,7 @@ int32_t WordEncoder::character_symbol(std::string_view character) const {
 
 void WordEncoder::start_symbols(std::string_view word) {
   symbols_.clear();
-  for (uint32_t at = 0; at < word.size();) {
+  for (size_t at = 0; at < word.size();) {
     if (model_.start == MergeModel::Start::bytes) {
       symbols_.push_back({vocabulary_.byte_token(static_cast<uint8_t>(word[at])), at, 1});
     } else {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/seeded_hash.h"
 #include "tokenizer/merge_symbols.h"
 #include "tokenizer/merge_table.h"
 #include "tokenizer/vocabulary.h"
@@ -25,7 +26,7 @@ struct MergeModel {
   int32_t unknown = -1;        ///< token for what cannot be written; -1: it is left out
   /// Characters that are in tokens but are none themselves: symbols beyond the vocabulary, so that
   /// they can merge.
-  std::unordered_map<std::string, int32_t> extra_characters;
+  std::unordered_map<std::string, int32_t, SeededHash> extra_characters;
 };
 
 /// Scratch and cache for one thread; the vocabulary and the model must outlive it.

@@ -1,12 +1,19 @@
 #include "base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <new>
 #include <thread>
 #include <vector>
+
+#include "base/error_of.h"
 
 namespace longhaul {
 namespace {
@@ -97,6 +104,42 @@ TEST(ParallelRuns, ARunOfAThreadThatIsLateIsDoneByTheOthers) {
   });
   EXPECT_TRUE(in_time);
 }
+
+// A sanitizer needs addresses for its own tables of each thread.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/// Bytes of addresses that this process has, from /proc/self/statm.
+size_t addresses() {
+  std::ifstream in("/proc/self/statm");
+  size_t pages = 0;
+  in >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// In a process of its own: says what it was refused with and ends.
+[[noreturn]] void start_too_many_threads() {
+  set_thread_count(60);
+  const rlimit tight = {addresses() + (size_t{32} << 20), RLIM_INFINITY};  // stacks of 8 MiB
+  setrlimit(RLIMIT_AS, &tight);
+  const auto loop = [] { parallel_for(100, [](int64_t, int) {}); };
+  const std::string first = testing_support::error_of(loop);
+  const std::string again = testing_support::error_of(loop);  // those that started are not kept
+  EXPECT_TRUE(testing_support::has(again, {"--threads 60: only"}));
+  set_thread_count(1);
+  loop();
+  std::fprintf(stderr, "%s\n", first.c_str());
+  std::exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(Parallel, ThreadsThatCannotStartAreNamedWithTheLimit) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      start_too_many_threads(), testing::ExitedWithCode(0),
+      "^--threads 60: only [0-9]+ could be started: Resource temporarily unavailable.*of addresses "
+      "\\(ulimit -v\\)\n$");
+}
+
+#endif
 
 }  // namespace
 }  // namespace longhaul

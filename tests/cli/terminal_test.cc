@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "cli/program.h"
 
 namespace longhaul {
@@ -169,6 +172,46 @@ TEST(Terminal, ControlCTakesBackAHalfTypedLine) {
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(kControlC);
   EXPECT_EQ(chat.finish(), 130) << chat.seen();
+}
+
+/// nano, but the token with which its replies begin is an escape sequence that renames a window.
+std::filesystem::path model_that_speaks_in_escapes(const std::filesystem::path& folder) {
+  const std::filesystem::path nano = std::filesystem::path(LONGHAUL_MODELS) / "nano";
+  std::filesystem::copy(nano, folder / "m", std::filesystem::copy_options::recursive);
+  std::ifstream in(nano / "tokenizer.json");
+  nlohmann::json tokenizer = nlohmann::json::parse(in);
+  for (const char* said : {"The", "\u0120The"}) {
+    const auto id = tokenizer["model"]["vocab"].find(said);
+    if (id == tokenizer["model"]["vocab"].end()) continue;
+    tokenizer["added_tokens"].push_back({{"id", *id},
+                                         {"content", "\x1b]0;x\x07\u009b31m<" + id->dump() + ">"},
+                                         {"special", false}});
+  }
+  std::ofstream(folder / "m" / "tokenizer.json") << tokenizer;
+  return folder / "m";
+}
+
+TEST(Terminal, WhatAModelSaysIsNoCommandToIt) {
+  Program piped;
+  const std::string model = model_that_speaks_in_escapes(piped.folder().path());
+  const std::vector<std::string> run = {"run", "-m", model, "-p", kPassKeyQuestion, "-n", "4"};
+  Terminal program(run);
+  EXPECT_EQ(program.finish(), 0);
+  EXPECT_TRUE(has(program.seen(), {"\uFFFD]0;x\uFFFD\uFFFD31m<"})) << program.seen();
+  for (const char* sequence : {"\x1b]", "\x07", "\u009b"}) {
+    EXPECT_EQ(program.seen().find(sequence), std::string::npos) << program.seen();
+  }
+  EXPECT_TRUE(has(piped.run(run).out, {"\x1b]0;x\x07\u009b31m<"})) << "into a pipe as it is";
+}
+
+TEST(Terminal, NamesAndArgumentsAreNoCommandsToIt) {
+  Terminal refused({"inspect", "no\x1b]0;x\x07\u009bsuch"});
+  EXPECT_EQ(refused.finish(), 2);
+  EXPECT_EQ(refused.seen().find('\x1b'), std::string::npos) << refused.seen();
+  EXPECT_EQ(refused.seen().find("\u009b"), std::string::npos) << refused.seen();
+  Terminal pieces({"tokenize", "a\x1b]0;x\x07\u009bb", "--json"});
+  EXPECT_EQ(pieces.finish(), 0);
+  EXPECT_EQ(pieces.seen().find("\u009b"), std::string::npos) << pieces.seen();
 }
 
 }  // namespace

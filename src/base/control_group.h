@@ -1,0 +1,35 @@
+#pragma once
+// What the control groups around this process allow (Linux, versions 1 and 2, also both at once):
+// its own group and every group above it, each of which the kernel enforces.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace longhaul {
+
+/// The folders of the groups that `controller` (memory, pids) is limited by, innermost first.
+/// `proc` holds this process's `cgroup` and `mountinfo` (/proc/self).
+struct ControlGroup {
+  std::filesystem::path folder;
+  bool v2 = false;
+};
+std::vector<ControlGroup> control_groups(const std::string& controller,
+                                         const std::filesystem::path& proc = "/proc/self");
+
+/// Bytes that the tightest of the groups has left; nothing where none has a limit.
+std::optional<size_t> control_group_room(const std::filesystem::path& proc = "/proc/self");
+
+/// Most processes and threads that the tightest of the groups allows; nothing where none does.
+std::optional<int64_t> control_group_most_threads(const std::filesystem::path& proc = "/proc/self");
+
+/// What a control group holds and cannot give back: `current` counts the page cache too, of which
+/// the kernel drops the files that nobody has read lately before it refuses memory (`key` in
+/// `stat`, the text of memory.stat: inactive_file, in version 1 total_inactive_file).
+size_t held_by_control_group(size_t current, const std::string& stat,
+                             const std::string& key = "inactive_file");
+
+}  // namespace longhaul

@@ -1,0 +1,90 @@
+#include "base/part_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <system_error>
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kAttempts = 100;
+
+uint32_t random_number() {
+  uint32_t number = 0;
+  if (getrandom(&number, sizeof number, 0) == static_cast<ssize_t>(sizeof number)) return number;
+  static uint32_t counter = 0;  // O_EXCL tells when a name is taken
+  return static_cast<uint32_t>(getpid()) * 2654435761u + ++counter;
+}
+
+/// Waits for whoever looks whether the part is left over; false when it took it away.
+bool lock_own(int file) {
+  while (flock(file, LOCK_EX) != 0) {
+    if (errno != EINTR) return true;  // a file system without locks: nothing is taken away there
+  }
+  struct stat info = {};
+  return fstat(file, &info) == 0 && info.st_nlink > 0;
+}
+
+/// Takes a part away that nobody is writing: whoever does holds its lock.
+void remove_left_over(const fs::path& part) {
+  const int file = open(part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return;
+  struct stat info = {};
+  const bool own = fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
+  if (own && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(part.c_str());
+  close(file);
+}
+
+void remove_left_overs(const fs::path& target) {
+  const std::string begins = target.filename().string() + ".";
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_part = name.size() == begins.size() - 1 + kPartNameBytes &&
+                         name.starts_with(begins) && name.ends_with(kPartSuffix);
+    if (is_part) remove_left_over(at->path());
+  }
+}
+
+}  // namespace
+
+std::optional<PartFile> PartFile::create(const fs::path& target) {
+  remove_left_overs(target);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    fs::path path = target;
+    path += fmt::format(".{:08x}{}", random_number(), kPartSuffix);
+    const int file =
+        open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0 && errno == EEXIST) continue;
+    if (file < 0) return std::nullopt;
+    if (lock_own(file)) return PartFile(file, std::move(path));
+    close(file);
+  }
+  errno = EEXIST;
+  return std::nullopt;
+}
+
+PartFile::~PartFile() {
+  if (!path_.empty()) unlink(path_.c_str());  // while the lock is held: the name is still ours
+  if (file_ >= 0) close(file_);
+}
+
+bool PartFile::put_in_place(const fs::path& target) {
+  if (std::rename(path_.c_str(), target.c_str()) != 0) return false;
+  path_.clear();
+  return true;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,31 @@
+#pragma once
+// Hashes that nobody can choose collisions for: keyed with numbers that this process drew when it
+// began. Tables whose keys come from files or texts use them; their order says nothing.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace longhaul {
+
+/// Odd, drawn once for the process.
+const std::array<uint64_t, 2>& hash_secrets();
+
+uint64_t seeded_hash(std::string_view text);
+
+/// A keyed mix of one number (two 64-bit products folded).
+inline uint64_t seeded_hash(uint64_t key, const std::array<uint64_t, 2>& secrets) {
+  const unsigned __int128 first = static_cast<unsigned __int128>(key ^ secrets[0]) * secrets[1];
+  const uint64_t folded = static_cast<uint64_t>(first) ^ static_cast<uint64_t>(first >> 64);
+  const unsigned __int128 second = static_cast<unsigned __int128>(folded) * secrets[0];
+  return static_cast<uint64_t>(second) ^ static_cast<uint64_t>(second >> 64);
+}
+
+/// For unordered containers; a std::string_view finds a std::string.
+struct SeededHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return seeded_hash(text); }
+};
+
+}  // namespace longhaul

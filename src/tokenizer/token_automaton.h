@@ -1,0 +1,57 @@
+#pragma once
+// Where texts of a list begin in another text, found in one walk from its end to its beginning: an
+// Aho-Corasick automaton (Aho and Corasick 1975) over the texts written backwards. Walking
+// backwards gives the longest that begins at a place, which is what is asked for; forwards would
+// give the longest that ends there.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace longhaul {
+
+class TokenAutomaton {
+ public:
+  struct Entry {
+    std::string_view text;  ///< not empty; no two are the same
+    bool special = false;
+  };
+
+  TokenAutomaton() = default;
+  /// Keeps no views. 20 bytes of memory for each byte of text.
+  explicit TokenAutomaton(std::span<const Entry> entries);
+
+  /// visit(begin, index) for every place where an entry begins, last place first, with the longest
+  /// that does; special ones only `with_special`.
+  template <class Visit>
+  void from_the_end(std::string_view text, bool with_special, Visit&& visit) const {
+    if (states_.empty()) return;
+    uint32_t state = 0;
+    for (size_t at = text.size(); at-- > 0;) {
+      const auto byte = static_cast<uint8_t>(text[at]);
+      state = state == 0 ? from_root_[byte] : step(state, byte);
+      const uint32_t longest = with_special ? states_[state].longest : states_[state].longest_plain;
+      if (longest != kNone) visit(at, longest);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  struct State {
+    uint32_t fail = 0;
+    uint32_t first_edge = 0;  // edges_[first_edge, first_edge of the next state): by byte
+    uint32_t longest = kNone, longest_plain = kNone;
+  };
+  /// kNone where there is none. Edges lead to states in their own order, the first edge to state 1.
+  uint32_t child(uint32_t state, uint8_t byte) const;
+  uint32_t step(uint32_t state, uint8_t byte) const;
+
+  std::vector<State> states_;  // the root first, then by length; one more at the end
+  std::vector<uint8_t> edges_;
+  std::array<uint32_t, 256> from_root_{};
+};
+
+}  // namespace longhaul

@@ -1,0 +1,77 @@
+// Pipes in the place of files, and files that change while they are read.
+
+#include "base/regular_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/byte_stream.h"
+#include "base/error_of.h"
+#include "base/mapped_file.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::error_of;
+using testing_support::TempFolder;
+
+TEST(RegularFile, PipesAndSocketsAreRefusedWithoutWaiting) {
+  const TempFolder folder;
+  const fs::path pipe = folder.path() / "pipe", socket_file = folder.path() / "socket";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  std::strncpy(address.sun_path, socket_file.c_str(), sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  for (const fs::path& path : {pipe, socket_file, folder.path(), fs::path("/dev/zero")}) {
+    EXPECT_EQ(error_of([&] { MappedFile file(path); }), path.string() + ": not a regular file");
+    EXPECT_EQ(error_of([&] { ByteReader file(path); }), path.string() + ": not a regular file");
+  }
+  close(listener);
+}
+
+TEST(RegularFile, ALinkToAFileIsThatFile) {
+  const TempFolder folder;
+  const fs::path file = folder.write("file", "text");
+  fs::create_symlink(file, folder.path() / "link");
+  EXPECT_EQ(MappedFile(folder.path() / "link").bytes().size(), 4u);
+}
+
+/// Reads the last byte of a mapping whose file was cut before.
+[[noreturn]] void read_what_is_gone(const fs::path& file) {
+  const MappedFile other(fs::path("/proc/self/exe"));
+  const MappedFile mapped(file);
+  fs::resize_file(file, 10);
+  volatile auto last = mapped.bytes().back();
+  _exit(last == std::byte{'x'} ? 1 : 0);
+}
+
+TEST(MappedFile, AFileThatShrinksIsNamed) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const TempFolder folder;
+  const fs::path file = folder.write("m\x1b.gguf", std::string(100'000, 'x'));
+  EXPECT_EXIT(read_what_is_gone(file), testing::ExitedWithCode(2),
+              "error: .*m[?].gguf: became shorter, or could not be read, while it was in use\n$");
+}
+
+TEST(MappedFile, AMappingThatIsGoneIsNotBlamed) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const TempFolder folder;
+  const fs::path file = folder.write("m.gguf", std::string(100'000, 'x'));
+  const auto raise_after = [&file] {
+    { const MappedFile mapped(file); }
+    raise(SIGBUS);
+    raise(SIGBUS);
+  };
+  EXPECT_EXIT(raise_after(), testing::KilledBySignal(SIGBUS), "^$");
+}
+
+}  // namespace
+}  // namespace longhaul

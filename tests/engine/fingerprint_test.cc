@@ -1,0 +1,107 @@
+// What tells models apart: a session of one must not go on with another.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/byte_stream.h"
+#include "base/error_of.h"
+#include "engine/session.h"
+#include "format/checkpoint.h"
+#include "format/temp_folder.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::error_of;
+using testing_support::has;
+using testing_support::TempFolder;
+
+const fs::path kTiny = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
+
+/// Where a tensor's bytes begin in the file.
+size_t place_of(const fs::path& file, const char* name) {
+  const Checkpoint checkpoint = open_checkpoint(file);
+  std::ifstream in(file, std::ios::binary);
+  const std::string all(std::istreambuf_iterator<char>(in), {});
+  for (const TensorView& tensor : checkpoint.tensors()) {
+    if (tensor.name != name) continue;
+    return all.find(std::string_view(reinterpret_cast<const char*>(tensor.data), tensor.bytes()));
+  }
+  return 0;
+}
+
+uint64_t with_changed_byte(const TempFolder& folder, size_t place) {
+  const fs::path copy = folder.path() / "m.gguf";
+  fs::copy_file(kTiny / "gguf/llama_linear.gguf", copy, fs::copy_options::overwrite_existing);
+  std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(static_cast<std::streamoff>(place));
+  const auto changed = static_cast<char>(file.get() ^ 1);
+  file.seekp(static_cast<std::streamoff>(place));
+  file.put(changed);
+  file.close();
+  return Engine::open(copy)->fingerprint();
+}
+
+TEST(Fingerprint, AByteAnywhereInASmallTensorIsAnotherModel) {
+  const TempFolder folder;
+  const fs::path file = kTiny / "gguf/llama_linear.gguf";
+  const uint64_t same = Engine::open(file)->fingerprint();
+  EXPECT_EQ(Engine::open(file)->fingerprint(), same);
+  const size_t begin = place_of(file, "blk.0.ffn_down.weight");
+  ASSERT_GT(begin, 0u);
+  for (const size_t offset : {size_t{0}, size_t{300}, size_t{1501}}) {
+    EXPECT_NE(with_changed_byte(folder, begin + offset), same) << offset;
+  }
+}
+
+/// The folder's model with another tokenizer.json.
+uint64_t with_tokenizer(const TempFolder& folder, const char* patch) {
+  const fs::path model = folder.path() / "m";
+  fs::remove_all(model);
+  fs::copy(kTiny / "llama_linear", model, fs::copy_options::recursive);
+  std::ifstream in(kTiny / "llama_linear/tokenizer.json");
+  nlohmann::json document = nlohmann::json::parse(in);
+  document.merge_patch(nlohmann::json::parse(patch));
+  std::ofstream(model / "tokenizer.json") << document.dump(2);
+  return Engine::open(model)->fingerprint();
+}
+
+TEST(Fingerprint, AnotherTokenizerIsAnotherModel) {
+  const TempFolder folder;
+  const uint64_t same = Engine::open(kTiny / "llama_linear")->fingerprint();
+  EXPECT_EQ(with_tokenizer(folder, "{}"), same) << "the same in another layout of the file";
+  EXPECT_EQ(with_tokenizer(folder, R"({"version": "2.0"})"), same) << "says nothing about texts";
+  EXPECT_NE(with_tokenizer(folder, R"({"normalizer": {"type": "NFC"}})"), same);
+  EXPECT_NE(with_tokenizer(folder, R"j({"pre_tokenizer": {"type": "Split",
+      "pattern": {"Regex": "a"}, "behavior": "Isolated"}})j"),
+            same);
+}
+
+TEST(Fingerprint, ASessionOfAnotherModelIsRefused) {
+  const TempFolder folder;
+  const auto one = Engine::open(kTiny / "gguf/llama_linear.gguf");
+  Session saved(one, {});
+  saved.prefill(std::vector<int32_t>{3, 4, 5});
+  saved.save(folder.path() / "s");
+  with_changed_byte(folder,
+                    place_of(kTiny / "gguf/llama_linear.gguf", "blk.0.ffn_down.weight") + 1501);
+  Session other(Engine::open(folder.path() / "m.gguf"), {});
+  EXPECT_TRUE(has(error_of([&] { other.load(folder.path() / "s"); }), {"with another model"}));
+}
+
+TEST(Fingerprint, FilesOfAnEarlierVersionAreRefusedByName) {
+  const TempFolder folder;
+  ByteWriter out(folder.path() / "s");
+  out.number(uint64_t{0x4b564c5548474e4cULL});
+  out.number(uint32_t{7});
+  out.finish();
+  Session session(Engine::open(kTiny / "gguf/llama_linear.gguf"), {});
+  EXPECT_TRUE(has(error_of([&] { session.load(folder.path() / "s"); }),
+                  {"session file of version 7", "save it anew"}));
+}
+
+}  // namespace
+}  // namespace longhaul
