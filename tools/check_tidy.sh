@@ -40,7 +40,8 @@ for entry in json.loads((source / "compile_commands.json").read_text()):
     if path in seen or path.is_relative_to(build) or not path.exists():
         continue
     seen[path] = entry["file"]
-    entry["command"] = re.sub(r"^\S*ccache ", "", entry["command"])
+    entry["command"] = re.sub(r"^(\S*cmake -E env \S+ )?\S*ccache ", "", entry["command"])
+    entry["command"] = re.sub(r"-Winvalid-pch -include \S+|-fpch-preprocess", "", entry["command"])
     entry["command"] = re.sub(r"-Wno-(maybe-uninitialized|uninitialized|psabi)", "", entry["command"])
     entries.append(entry)
 (target / "compile_commands.json").write_text(json.dumps(entries))
