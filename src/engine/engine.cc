@@ -30,13 +30,14 @@ uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
 
 /// Names, types, shapes and a sample of every tensor: different for every model and quantization,
 /// though not for one that was made to have the same.
-uint64_t hash_of(const Checkpoint& checkpoint) {
+template <class Samples>
+uint64_t hash_of(const Checkpoint& checkpoint, Samples&& samples) {
   XXH64_hash_t hash = 0;
   for (const TensorView& t : checkpoint.tensors()) {
     hash = XXH3_64bits_withSeed(t.name.data(), t.name.size(), hash);
     hash = XXH3_64bits_withSeed(&t.type, sizeof t.type, hash);
     hash = XXH3_64bits_withSeed(t.shape.data(), sizeof t.shape, hash);
-    hash = hash_of_samples(t, hash);
+    hash = samples(t, hash);
   }
   return hash;
 }
@@ -87,9 +88,16 @@ Engine::Engine(const std::filesystem::path& path)
 
 uint64_t Engine::fingerprint() const {
   std::call_once(hashed_, [this] {
-    fingerprint_ = hash_of(model_.config, hash_of(checkpoint_)) ^ tokenizer_fingerprint(tokenizer_);
+    fingerprint_ = hash_of(model_.config, hash_of(checkpoint_, hash_of_samples)) ^
+                   tokenizer_fingerprint(tokenizer_);
   });
   return fingerprint_;
+}
+
+uint64_t Engine::first_bytes_fingerprint() const {
+  return hash_of(model_.config, hash_of(checkpoint_, [](const TensorView& t, uint64_t hash) {
+                   return XXH3_64bits_withSeed(t.data, std::min<size_t>(256, t.bytes()), hash);
+                 }));
 }
 
 ChatTemplate Engine::chat_template(std::string_view name) const {
