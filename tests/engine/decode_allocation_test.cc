@@ -1,5 +1,5 @@
-// A decode step asks the system for no memory, whatever the method, but where its lists need another
-// page: counted at malloc itself, which this program replaces.
+// A decode step asks the system for no memory, whatever the method, but where its lists need
+// another page or its index another block: counted at malloc itself, which this program replaces.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ namespace {
 
 class DecodeAllocation : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(DecodeAllocation, IsNoneInStepsThatFillNoPage) {
+TEST_P(DecodeAllocation, IsNoneInStepsThatAddNoPageAndNoBlock) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
   SessionOptions options;
   options.attention = MethodSpec::parse(GetParam());
@@ -77,9 +77,10 @@ TEST_P(DecodeAllocation, IsNoneInStepsThatFillNoPage) {
     ++steps[allocations];
   }
   // Each list fills a page once in 64 steps; lists of different lengths do so at different steps.
+  // A block of text that leaves the window (of 4 tokens here) enters an index, which grows.
   std::string all;
   for (const auto& [count, times] : steps) all += fmt::format("{} x {}  ", times, count);
-  EXPECT_GE(steps[0], 40) << all;
+  EXPECT_GE(steps[0], 24) << all;
 }
 
 std::vector<std::string> one_of_each() {
