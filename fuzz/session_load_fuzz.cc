@@ -27,32 +27,20 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kTokens = 61;
 
-/// Settings under which 61 tokens are enough for a method to forget, age or look up.
-constexpr const char* kMethods[] = {
-    "dense",
-    "streamingllm:sink=2,recent=16",
-    "lminfinite:global=2,local=16,limit=16",
-    "ntk:mode=hf",
-    "trianglemix:sink=2,window=8,last=4,dense=minference,dense_options=dense_below=0",
-    "minference:dense_below=0,vertical=8,slash=8",
-    "flexprefill:dense_below=0,min_budget=8",
-    "xattention:dense_below=0",
-    "duo:sparsity=1,sink=2,recent=8",
-    "snapkv:capacity=24,window=8",
-    "pyramidkv:capacity=24,window=8",
-    "tova:capacity=24,stride=8",
-    "tova:mode=easykv,capacity=24,stride=8,sink=2,recent=4",
-    "h2o:budget=24,stride=8,sink=2,recent=4",
-    "h2o:mode=oneshot,budget=24,recent=4",
-    "roco:budget=24,stride=8,sink=2,recent=4,positions=cache",
-    "citrus:k=16,chunk=8,sink=2",
-    "citrus:k=16,chunk=8,cache=shared",
-    "infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2",
-    "infllm:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2,repr_mode=max",
-    "ltri:n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8",
-    "reattention:global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper",
-    "fastgen:threshold=0.5",
-};
+/// The settings under which every method of the registry forgets, ages or looks up.
+const std::vector<std::string>& methods() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> specs;
+    for (const MethodInfo& info : attention_methods()) {
+      for (const SmallSetting& small : info.small) {
+        specs.emplace_back(info.name);
+        if (!small.options.empty()) specs.back().append(":").append(small.options);
+      }
+    }
+    return specs;
+  }();
+  return all;
+}
 
 const std::shared_ptr<const Engine>& model(size_t which) {
   const auto open = [](const char* name) {
@@ -65,7 +53,7 @@ const std::shared_ptr<const Engine>& model(size_t which) {
 
 Session session(uint8_t choice) {
   SessionOptions options;
-  options.attention = MethodSpec::parse(kMethods[choice / 2 % std::size(kMethods)]);
+  options.attention = MethodSpec::parse(methods()[choice / 2 % methods().size()]);
   options.chunk = 16;
   return Session(model(choice), options);
 }

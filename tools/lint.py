@@ -15,6 +15,18 @@ LONGEST_FILE = 400
 INCLUDE = re.compile(r'#include "([a-z_]+)/')
 LEFT_OVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 SKIPPED_TEST = re.compile(r"\b(GTEST_SKIP|DISABLED_)")
+# Attention methods pass numbers on from one operation to the next and never look at them, so that they run where
+# the numbers are (attention/method.h).
+HELD_ON_THE_HOST = {
+    re.compile(r"\bhost(_rows)?\("): "a method reads no numbers: pass the view on to an operation of ops/",
+    re.compile(r"\bparallel_(for|ranges|runs)\b"): "a method runs no loops of its own: put the loop into an operation of ops/",
+    re.compile(r"\bstd::vector<float>"): "a method's numbers lie in an Array<float>, which may be on a device",
+    re.compile(r"\btop_indices\b"): "a method selects by an operation: select_rows, most_voted (ops/)",
+    re.compile(r"(store|streams?(\[[^]]*\])?|KvStore)(\.|->|::)read\("):
+        "a method reads no keys or values: KvStore::rows() describes them to an operation",
+}
+REGISTRY = ROOT / "src/attention/registry.cc"
+METHOD = re.compile(r"^ +METHOD\((\w+)\)", re.MULTILINE)
 
 
 def sources(*folders):
@@ -37,6 +49,35 @@ def check_includes(path, lines):
             yield number, f"room {room} may not include {other}/"
 
 
+def check_methods(path, lines):
+    """What src/attention may not do itself."""
+    for number, line in enumerate(lines, 1):
+        code = line.partition("//")[0]
+        for what, message in HELD_ON_THE_HOST.items():
+            if what.search(code):
+                yield number, message
+
+
+def check_list(text, methods):
+    """A method is its file, its line in the registry and its page. A list of all methods elsewhere, where one would be
+    forgotten, has more than two thirds of them."""
+    named = [name for name in methods if re.search(rf"\"{name}[\":,]", text)]
+    if 3 * len(named) > 2 * len(methods):
+        yield 1, f"lists {len(named)} attention methods by hand: go through attention_methods(), MethodInfo::small, ::covers"
+
+
+def check_pages(methods):
+    """What a method of the registry has outside src: a page with a picture, which the table of all pages links."""
+    pages = ROOT / "docs/methods"
+    table = (pages / "README.md").read_text(encoding="utf-8")
+    for name in set(methods) - {"dense"}:  # what the table itself begins with
+        for file in (pages / f"{name}.md", pages / f"pictures/{name}.svg"):
+            if not file.exists():
+                yield REGISTRY, 1, f"{name} has no {file.relative_to(ROOT)}"
+        if f"({name}.md)" not in table:
+            yield pages / "README.md", 1, f"does not link {name}.md"
+
+
 def check_text(path, lines):
     if path.suffix == ".h" and "bench" not in path.parts and (not lines or lines[0] != "#pragma once"):
         yield 1, "a header begins with #pragma once"
@@ -57,12 +98,20 @@ def check_links(path, text):
 
 
 def problems():
+    methods = METHOD.findall(REGISTRY.read_text(encoding="utf-8"))
+    yield from check_pages(methods)
     for path in sources("src", "tests", "fuzz", "bench"):
+        parts = path.relative_to(ROOT).parts
         lines = path.read_text(encoding="utf-8").splitlines()
         for number, what in check_text(path, lines):
             yield path, number, what
-        if "src" == path.relative_to(ROOT).parts[0]:
+        if parts[0] == "src":
             for number, what in check_includes(path, lines):
+                yield path, number, what
+        for number, what in check_list("\n".join(lines), methods):
+            yield path, number, what
+        if parts[:2] == ("src", "attention"):
+            for number, what in check_methods(path, lines):
                 yield path, number, what
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
     for path in pages:

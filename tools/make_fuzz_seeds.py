@@ -200,9 +200,9 @@ def main() -> None:
              "safetensors": safetensors_bytes(), "hf_folder": cut_in_two(config, index),
              "kv_restore": kv_store_bytes(), "load_model/gguf": gguf_model_bytes(),
              "load_model/huggingface": hf_model_bytes(),
-             "session_load/dense": session_edit_bytes(0, 40, 1),
-             "session_load/citrus": session_edit_bytes(33, 700, -1),
-             "session_load/ltri": session_edit_bytes(40, 1000, 1 << 40),
+             "session_load/number": session_edit_bytes(0, 40, 1),
+             "session_load/negative": session_edit_bytes(109, 700, -1),
+             "session_load/huge": session_edit_bytes(122, 1000, 1 << 40),
              "tokenizer_folder/tiktoken": folder_bytes(True),
              "tokenizer_folder/vocab": folder_bytes(False), "report_run": run_folder_bytes()}
     seeds |= {f"method_files/{name}": seed for name, seed in method_file_seeds().items()}

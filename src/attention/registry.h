@@ -13,13 +13,16 @@
 
 namespace longhaul {
 
-/// Settings under which a method forgets, chooses or counts within a few dozen tokens.
+/// Settings under which a method forgets, chooses or counts within 700 tokens. Those that differ in
+/// numbers alone are of one kind, and the first of a kind does so within 300 (slow suites take no
+/// other).
 struct SmallSetting {
   std::string_view options;  ///< "capacity=24,window=8"; empty: the defaults
   /// Farthest position that a row is shown in passes of 64 rows, however long the text is.
   int64_t reach = kNoBound;
-  bool lists_differ = false;  ///< lists of a layer may have lengths of their own
-  bool loose_bounds = false;  ///< forecast and reach bound what only much longer texts need
+  bool lists_differ = false;   ///< lists of a layer may have lengths of their own
+  bool loose_bounds = false;   ///< forecast and reach bound what only much longer texts need
+  bool saves_nothing = false;  ///< keeps all rows and sees all of them, as dense attention does
 };
 
 /// A struct of options on the heap, and the list that describes it.

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "attention/method_run.h"
-#include "attention/settings.h"
 #include "attention/test_name.h"
+#include "attention/tested_methods.h"
 #include "base/byte_stream.h"
 #include "format/temp_folder.h"
 
@@ -25,7 +25,7 @@ TEST(EqualsDense, EveryMethodOfTheRegistrySaysWhatCoversEverything) {
 class EqualsDense : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<AttentionDriver> make(const ModelShape& shape) const {
-    return MethodSpec::parse(GetParam()).make(shape);
+    return testing_support::make_tested(GetParam(), shape);
   }
 
   static void expect_dense(const MethodRun& run) {
@@ -137,11 +137,10 @@ TEST_P(EqualsDense, AfterAPromptThatWasCutShort) {
   expect_dense(run);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EqualsDense,
-                         ::testing::ValuesIn(testing_support::covering_settings()),
-                         [](const auto& tested) {
-                           return testing_support::test_name(tested.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Registry, EqualsDense,
+    ::testing::ValuesIn(testing_support::covering_settings(testing_support::tested_methods())),
+    [](const auto& tested) { return testing_support::test_name(tested.param); });
 
 }  // namespace
 }  // namespace longhaul

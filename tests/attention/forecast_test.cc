@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "attention/method_run.h"
-#include "attention/settings.h"
 #include "attention/test_name.h"
+#include "attention/tested_methods.h"
 
 namespace longhaul {
 namespace {
@@ -23,7 +23,7 @@ class Forecast : public ::testing::TestWithParam<Small> {};
 TEST_P(Forecast, IsNeverLessThanWhatIsHeld) {
   for (const DType type : {DType::F32, DType::Q8_0}) {
     const ModelShape shape = small_shape(2, 2, 3, 32);
-    const auto method = MethodSpec::parse(GetParam().spec).make(shape);
+    const auto method = testing_support::make_tested(GetParam().spec, shape);
     MethodRun run(shape, *method, type, 800);
     for (const int64_t tokens : {431, 1, 70, 130}) {
       run.prompt(tokens, 64);
@@ -35,7 +35,7 @@ TEST_P(Forecast, IsNeverLessThanWhatIsHeld) {
 
 TEST_P(Forecast, CountsALongReply) {
   const ModelShape shape = small_shape(2, 2, 3, 32);
-  const auto method = MethodSpec::parse(GetParam().spec).make(shape);
+  const auto method = testing_support::make_tested(GetParam().spec, shape);
   MethodRun run(shape, *method, DType::F32, 520);
   run.prompt(310, 64);
   run.decode(200);
@@ -47,17 +47,17 @@ TEST_P(Forecast, CountsALongReply) {
 
 TEST_P(Forecast, OfAPromptIsNotThriceWhatTheStoreHolds) {
   const ModelShape shape = small_shape(2, 2, 3, 64);
-  const auto method = MethodSpec::parse(GetParam().spec).make(shape);
+  const auto method = testing_support::make_tested(GetParam().spec, shape);
   MethodRun run(shape, *method, DType::F32, 700);
   run.prompt(700, 64);
   if (GetParam().setting.loose_bounds) return;
   EXPECT_GE(3 * run.most_bytes, method->most_kv_bytes(run.store.layout(), 700, 64));
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, Forecast, ::testing::ValuesIn(testing_support::small_settings()),
-                         [](const auto& tested) {
-                           return testing_support::test_name(tested.param.spec);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Registry, Forecast,
+    ::testing::ValuesIn(testing_support::small_settings(testing_support::tested_methods())),
+    [](const auto& tested) { return testing_support::test_name(tested.param.spec); });
 
 }  // namespace
 }  // namespace longhaul

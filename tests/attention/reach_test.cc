@@ -6,8 +6,8 @@
 #include <set>
 
 #include "attention/method_run.h"
-#include "attention/settings.h"
 #include "attention/test_name.h"
+#include "attention/tested_methods.h"
 
 namespace longhaul {
 namespace {
@@ -30,7 +30,7 @@ class Reach : public ::testing::TestWithParam<Small> {};
 
 TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
   const ModelShape shape = small_shape(2, 2, 3, 32);  // trained for 4,096
-  const auto method = MethodSpec::parse(GetParam().spec).make(shape);
+  const auto method = testing_support::make_tested(GetParam().spec, shape);
   EXPECT_EQ(method->reach(kAll, 64),
             GetParam().setting.reach == kNoBound ? kAll : GetParam().setting.reach);
   EXPECT_EQ(method->reach(50, 64), std::min<int64_t>(50, method->reach(kAll, 64)));
@@ -53,10 +53,10 @@ TEST_P(Reach, IsTheFarthestPositionThatRowsOfAPromptAreShown) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, Reach, ::testing::ValuesIn(testing_support::small_settings()),
-                         [](const auto& tested) {
-                           return testing_support::test_name(tested.param.spec);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Registry, Reach,
+    ::testing::ValuesIn(testing_support::small_settings(testing_support::tested_methods())),
+    [](const auto& tested) { return testing_support::test_name(tested.param.spec); });
 
 TEST(Reach, OfKeysAtOneDistanceIsThatDistance) {
   const ModelShape shape = small_shape(1, 1, 2, 32);

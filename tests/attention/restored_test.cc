@@ -7,8 +7,8 @@
 
 #include "attention/method_run.h"
 #include "attention/registry.h"
-#include "attention/settings.h"
 #include "attention/test_name.h"
+#include "attention/tested_methods.h"
 #include "base/byte_stream.h"
 #include "base/error.h"
 #include "format/temp_folder.h"
@@ -33,7 +33,7 @@ ModelShape shape() {
 /// A context of kTokens tokens read by a method, which forgot, aged or looked up.
 struct Context {
   explicit Context(const char* text, const ModelShape& model = shape())
-      : spec(MethodSpec::parse(text)),
+      : spec(MethodSpec::parse(text, testing_support::tested_methods())),
         method(spec.make(model)),
         run(model, *method, DType::BF16, kTokens + 40) {
     run.prompt(kTokens, 16, 5);
@@ -106,11 +106,10 @@ TEST_P(Restored, RowsThatMustBeInMemoryAreRefusedInTheSlowerTier) {
             "layer 2 has rows of list 0 in the slower tier that must be in memory");
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryMethod, Restored,
-                         ::testing::ValuesIn(testing_support::small_settings()),
-                         [](const auto& each) {
-                           return testing_support::test_name(each.param.spec);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    EveryMethod, Restored,
+    ::testing::ValuesIn(testing_support::small_settings(testing_support::tested_methods())),
+    [](const auto& each) { return testing_support::test_name(each.param.spec); });
 
 TEST(RestoredState, NumbersOfRowsAreThoseOfTheStore) {
   for (const char* text : {"citrus:k=16,chunk=8", "h2o:budget=24,stride=8,sink=2,recent=4",

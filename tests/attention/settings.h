@@ -1,8 +1,11 @@
 #pragma once
 // The settings by which every method of the registry is tried, as `--attention` takes them.
 
+#include <cctype>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/registry.h"
@@ -16,9 +19,10 @@ inline std::string with_options(const MethodInfo& info, std::string_view options
 }
 
 /// Under which a method equals dense attention (MethodInfo::covers).
-inline std::vector<std::string> covering_settings() {
+inline std::vector<std::string> covering_settings(
+    std::span<const MethodInfo> methods = attention_methods()) {
   std::vector<std::string> all;
-  for (const MethodInfo& info : attention_methods()) {
+  for (const MethodInfo& info : methods) {
     for (const std::string_view options : info.covers) all.push_back(with_options(info, options));
   }
   return all;
@@ -31,13 +35,43 @@ struct Small {
 };
 inline std::ostream& operator<<(std::ostream& out, const Small& small) { return out << small.spec; }
 
-inline std::vector<Small> small_settings() {
+inline std::vector<Small> small_settings(
+    std::span<const MethodInfo> methods = attention_methods()) {
   std::vector<Small> all;
-  for (const MethodInfo& info : attention_methods()) {
+  for (const MethodInfo& info : methods) {
     for (const SmallSetting& each : info.small) {
       all.push_back({with_options(info, each.options), each});
     }
   }
+  return all;
+}
+
+/// What of a method's settings is no number: "h2o mode=oneshot" of "h2o:mode=oneshot,budget=60".
+inline std::string kind_of(std::string_view spec) {
+  const auto separates = [](char c) { return c == ':' || c == ',' || c == '+'; };
+  std::string kind;
+  while (!spec.empty()) {
+    size_t end = 0;
+    while (end < spec.size() && !separates(spec[end])) ++end;
+    const std::string_view item = spec.substr(0, end);
+    spec.remove_prefix(std::min(end + 1, spec.size()));
+    const size_t value = item.rfind('=') + 1;  // the first option of a part stands behind two of it
+    const bool number =
+        value < item.size() && std::isdigit(static_cast<unsigned char>(item[value]));
+    if (value == 0 || !number) kind.append(item).append(" ");
+  }
+  return kind;
+}
+
+inline const std::string& spec_of(const std::string& spec) { return spec; }
+inline const std::string& spec_of(const Small& small) { return small.spec; }
+
+/// The first setting of each kind, for tests on a whole model.
+template <class Setting>
+std::vector<Setting> first_of_each_kind(std::vector<Setting> all) {
+  std::set<std::string> kinds;
+  std::erase_if(all,
+                [&](const Setting& each) { return !kinds.insert(kind_of(spec_of(each))).second; });
   return all;
 }
 

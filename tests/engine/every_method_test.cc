@@ -7,27 +7,26 @@
 #include <cmath>
 #include <string_view>
 
-#include "attention/registry.h"
+#include "attention/settings.h"
 #include "attention/test_name.h"
 #include "engine/generate.h"
 #include "engine/half_way.h"
 #include "engine/pass_key_prompt.h"
-#include "engine/small_settings.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
 
-using testing_support::kSmallSettings;
+using testing_support::Small;
 
-class EveryMethod : public ::testing::TestWithParam<const char*> {
+class EveryMethod : public ::testing::TestWithParam<Small> {
  protected:
   static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
   static void TearDownTestSuite() { engine_.reset(); }
 
   static Session session() {
     SessionOptions options;
-    options.attention = MethodSpec::parse(GetParam());
+    options.attention = MethodSpec::parse(GetParam().spec);
     options.chunk = 64;
     return Session(engine_, options);
   }
@@ -48,14 +47,6 @@ class EveryMethod : public ::testing::TestWithParam<const char*> {
 
   inline static std::shared_ptr<const Engine> engine_;
 };
-
-TEST(SmallSettings, AreThereForEveryMethodOfTheRegistry) {
-  for (const MethodInfo& info : attention_methods()) {
-    EXPECT_TRUE(std::ranges::any_of(kSmallSettings, [&](std::string_view setting) {
-      return setting.substr(0, setting.find(':')) == info.name;
-    })) << info.name;
-  }
-}
 
 TEST_P(EveryMethod, GoesOnFromAFileAsTheOriginal) {
   const testing_support::TempFolder folder;
@@ -89,8 +80,10 @@ TEST_P(EveryMethod, ReadsOnAfterACancelledPrompt) {
   EXPECT_FALSE(reply(cut).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryMethod, ::testing::ValuesIn(kSmallSettings),
-                         [](const auto& test) { return testing_support::test_name(test.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Registry, EveryMethod,
+    ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
+    [](const auto& test) { return testing_support::test_name(test.param.spec); });
 
 }  // namespace
 }  // namespace longhaul

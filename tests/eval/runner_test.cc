@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "engine/small_settings.h"
 #include "eval/nano_run.h"
 #include "eval/record_file.h"
 #include "format/temp_folder.h"
@@ -54,8 +53,10 @@ TEST(Runner, AsksEveryMethodOfTheRegistry) {
   TempFolder folder;
   EvalSettings settings = small_settings();
   settings.methods.clear();
-  for (const char* text : testing_support::kSmallSettings) {
-    settings.methods.push_back(MethodSpec::parse(text));
+  for (const MethodInfo& info : attention_methods()) {
+    const std::string_view options = info.small.front().options;
+    settings.methods.push_back(
+        MethodSpec::parse(fmt::format("{}{}{}", info.name, options.empty() ? "" : ":", options)));
   }
   settings.lengths = {300};
   settings.samples = 1;

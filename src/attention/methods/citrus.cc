@@ -216,8 +216,8 @@ MethodInfo citrus_method() {
   info.covers = {"", "cache=shared,chunk=16", "cache=standard,chunk=7", "chunk=50,fidelity=paper"};
   info.small = {{"cache=standard,k=200,chunk=150", 200 + 150 + 512},
                 {"cache=shared,k=200,chunk=150", 200 + 150 + 512},
-                {"k=200,chunk=600", 200 + 2 * 600},
                 {"k=16,chunk=8,sink=2", 16 + 8 + 512, false, true},
+                {"k=200,chunk=600", 200 + 2 * 600},
                 {"k=16,chunk=8,cache=shared", 16 + 8 + 512, false, true}};
   return method_info<Citrus>(std::move(info));
 }

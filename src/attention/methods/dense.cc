@@ -28,7 +28,7 @@ MethodInfo dense_method() {
       "memory and time per token grow with the text, time to read a prompt with its square; beyond "
       "the trained length answers fall apart";
   info.covers = {""};
-  info.small = {{""}};
+  info.small = {{.options = "", .saves_nothing = true}};
   return method_info<Dense>(std::move(info));
 }
 

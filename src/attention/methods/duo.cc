@@ -138,10 +138,11 @@ MethodInfo duo_method() {
   info.covers = {"sparsity=0", "sparsity=1,recent=700",
                  "sparsity=1,sink=300,recent=400,prefill_mode=strict_streaming",
                  "sparsity=0,dense=minference"};
-  info.small = {
-      {"sparsity=1,recent=60", kNoBound, true},
-      {"sparsity=1,sink=2,recent=8", kNoBound, true},
-      {"sparsity=0,dense=minference,dense_options=dense_below=0+vertical=8+slash=8", kNoBound, true}};
+  info.small = {{"sparsity=1,recent=60", kNoBound, true},
+                {"sparsity=1,sink=2,recent=8", kNoBound, true},
+                {"sparsity=1,sink=4,recent=60,prefill_mode=strict_streaming", kNoBound, true},
+                {"sparsity=0,dense=minference,dense_options=dense_below=0+vertical=8+slash=8",
+                 kNoBound, true}};
   return method_info<Duo>(std::move(info));
 }
 

@@ -94,7 +94,7 @@ MethodInfo flexprefill_method() {
       "Lai et al. 2025, FlexPrefill: A Context-Aware Sparse Attention Mechanism for Efficient "
       "Long-Sequence Inference, arXiv 2502.20766";
   info.covers = {"", "dense_below=0,min_budget=700", "dense_below=0,gamma=1,min_budget=128"};
-  info.small = {{"dense_below=0"}, {"dense_below=0,min_budget=8"}};
+  info.small = {{"dense_below=0,min_budget=8"}, {"dense_below=0"}};
   return method_info<FlexPrefill>(std::move(info));
 }
 

@@ -230,9 +230,10 @@ MethodInfo minference_method() {
   info.covers = {"", "dense_below=0,vertical=700,slash=1", "dense_below=0,vertical=0,slash=700",
                  "dense_below=0,pattern=a_shape,vertical=0,slash=700",
                  "dense_below=0,pattern=blocks"};
-  info.small = {{"dense_below=0"},
-                {"dense_below=0,vertical=8,slash=0"},
-                {"dense_below=0,pattern=a_shape,vertical=2,slash=8"}};
+  info.small = {{"dense_below=0,vertical=8,slash=0"},
+                {"dense_below=0"},
+                {"dense_below=0,pattern=a_shape,vertical=2,slash=8"},
+                {"dense_below=0,patterns=search,search_at=100"}};
   return method_info<MInference>(std::move(info));
 }
 

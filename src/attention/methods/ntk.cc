@@ -99,7 +99,9 @@ MethodInfo ntk_method() {
       "attention's";
   info.paper = "NTK-aware scaled RoPE (bloc97) made dynamic (emozilla), 2023";
   info.covers = {"", "mode=hf", "mode=fixed,context=4096"};
-  info.small = {{"", 4096}, {"mode=hf", 4096}, {"mode=fixed"}};
+  info.small = {{.options = "", .reach = 4096, .saves_nothing = true},
+                {.options = "mode=hf", .reach = 4096, .saves_nothing = true},
+                {.options = "mode=fixed", .saves_nothing = true}};
   return method_info<Ntk>(std::move(info));
 }
 

@@ -165,7 +165,9 @@ MethodInfo trianglemix_method() {
   info.covers = {"window=700", "window=700,layers=0", "sink=700,window=1,last=0",
                  "window=1,last=700,start_layer=0",
                  "window=700,dense=xattention,dense_options=tau=1+dense_below=0"};
-  info.small = {{"start_layer=1,window=60"}, {"sink=2,window=8,last=4"}};
+  info.small = {{"start_layer=1,window=60"},
+                {"sink=2,window=8,last=4"},
+                {"window=16,last=64,dense=xattention,dense_options=dense_below=0"}};
   return method_info<TriangleMix>(std::move(info));
 }
 
