@@ -6,9 +6,9 @@
 #include <set>
 
 #include "attempt.h"
-#include "attention/duo_gates.h"
-#include "attention/head_patterns.h"
-#include "attention/head_thresholds.h"
+#include "attention/parts/head_gates.h"
+#include "attention/parts/head_patterns.h"
+#include "attention/parts/head_thresholds.h"
 #include "attention/method_spec.h"
 #include "input_file.h"
 

@@ -19,6 +19,9 @@ def main():
     smollm2.add_argument("gguf", type=pathlib.Path)
     smollm2.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of The Age of Innocence")
     kinds.add_parser("tiny", help="tiny random models of several architectures")
+    kinds.add_parser("adapters", help="random LoRA adapters of the tiny models (needs peft, xllamacpp)")
+    adapter = kinds.add_parser("smollm2-adapter", help="the same with models/smollm2-32k (needs xllamacpp)")
+    adapter.add_argument("gguf", type=pathlib.Path)
     kinds.add_parser("rope", help="rotary scalings of config.json")
     options = parser.parse_args()
 
@@ -31,9 +34,15 @@ def main():
     elif options.kind == "smollm2":
         from goldens import smollm2
         smollm2.make(options.gguf, options.book)
+    elif options.kind == "smollm2-adapter":
+        from goldens import smollm2_adapter
+        smollm2_adapter.make(options.gguf)
     elif options.kind == "rope":
         from goldens import rope
         rope.make()
+    elif options.kind == "adapters":
+        from goldens import adapters
+        adapters.make()
     else:
         from goldens import tiny_models
         tiny_models.make()

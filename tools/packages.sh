@@ -4,6 +4,7 @@
 LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libcli11-dev libdnnl-dev
   libedit-dev libfmt-dev libgtest-dev libpcre2-dev libutf8proc-dev libxxhash-dev
   nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
+LONGHAUL_TRY_PACKAGES=(python3-pip)
 LONGHAUL_CHECK_PACKAGES=(clang-format clang-tidy)
 LONGHAUL_LONG_PACKAGES=(clang libclang-rt-14-dev libbenchmark-dev python3-pip)
 

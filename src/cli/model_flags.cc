@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "base/error.h"
 #include "base/parallel.h"
+#include "base/parse_number.h"
+#include "base/paths.h"
 #include "cli/flags.h"
 #include "engine/model_names.h"
 #include "ops/cpu/isa.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -18,11 +24,29 @@ std::vector<std::string> isa_names() {
   return names;
 }
 
+/// What stands behind the last colon is a scale, unless the whole is a file.
+AdapterSource parse_lora(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (text.empty()) user_error("--lora: the name is empty");
+  if (colon == std::string::npos || is_there(text)) return {text, 1};
+  AdapterSource adapter{text.substr(0, colon), 1};
+  const std::string scale = text.substr(colon + 1);
+  if (!parse_number(scale, adapter.weight) || !std::isfinite(adapter.weight)) {
+    user_error("--lora {}: {} is no number", printable(text), printable(scale));
+  }
+  return adapter;
+}
+
 }  // namespace
 
 void ModelFlags::add_to(CLI::App& app) {
   add_text(app, "-m,--model", model, "MODEL",
            "A GGUF file, a Hugging Face folder, or a name ('longhaul models' lists them)");
+  app.add_option("--lora", loras,
+                 "An adapter beside the model: a GGUF file or a PEFT folder, and how much of it "
+                 "(1: as trained). May be given several times")
+      ->type_name("FILE[:SCALE]")
+      ->allow_extra_args(false);
   add_number(app, "-t,--threads", threads, 0, kMostThreads, "Threads; 0: one for every logical CPU")
       ->group("Machine");
   add_choice(app, "--isa", isa, isa_names(), "Force lower kernels than the CPU's best")
@@ -32,7 +56,9 @@ void ModelFlags::add_to(CLI::App& app) {
 std::shared_ptr<const Engine> ModelFlags::open() const {
   if (threads > 0) set_thread_count(threads);
   if (!isa.empty()) set_isa(*isa_from_name(isa));
-  return Engine::open(find_model(model));
+  ModelSource source = find_model_source(model);
+  for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
+  return Engine::open(source);
 }
 
 std::string kernels_line(Compute compute) {

@@ -3,17 +3,20 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/cli11_names.h"
 #include "engine/engine.h"
+#include "engine/model_names.h"
 #include "ops/linear.h"
 
 namespace longhaul {
 
 struct ModelFlags {
-  std::string model = "nano";
-  int threads = 0;  ///< 0: every core this process may use
-  std::string isa;  ///< empty: the best the CPU has
+  std::string model = default_model();
+  std::vector<std::string> loras;  ///< FILE[:SCALE]
+  int threads = 0;                 ///< 0: every core this process may use
+  std::string isa;                 ///< empty: the best the CPU has
 
   void add_to(CLI::App& app);
   /// Sets threads and kernels, then opens the model. Throws UserError.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -14,7 +15,9 @@
 #include "cli/json_output.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
+#include "engine/model_recipe.h"
 #include "format/checkpoint.h"
+#include "model/lora_file.h"
 
 namespace longhaul {
 namespace {
@@ -23,14 +26,30 @@ struct ListedModel {
   NamedModel model;
   size_t bytes = 0;
   std::string problem;  ///< why it cannot be read
+  std::string advice;   ///< how to get what it lacks
 };
+
+/// Of a model with adapters whose base has not been fetched.
+bool lacks_base(const NamedModel& model, const std::vector<NamedModel>& all) {
+  if (!is_recipe(model.path)) return false;
+  const std::string base = read_recipe(model.path).base;
+  return std::none_of(all.begin(), all.end(), [&](const NamedModel& m) { return m.name == base; });
+}
 
 std::vector<ListedModel> list_models() {
   std::vector<ListedModel> list;
-  for (const NamedModel& model : models_at_hand()) {
-    ListedModel listed{model, 0, ""};
+  const std::vector<NamedModel> all = models_at_hand();
+  for (const NamedModel& model : all) {
+    ListedModel listed{model, 0, "", ""};
     try {
-      listed.bytes = open_checkpoint(model.path).total_bytes();
+      if (lacks_base(model, all)) {
+        listed.advice = fmt::format("to be had with 'longhaul pull {}'", model.name);
+        list.push_back(std::move(listed));
+        continue;
+      }
+      const ModelSource source = find_model_source(model.path.string());
+      listed.bytes = open_checkpoint(source.path).total_bytes();
+      for (const AdapterSource& a : source.adapters) listed.bytes += LoraFile::open(a.path).bytes();
     } catch (const UserError& error) {
       listed.problem = error.what();
     } catch (const std::filesystem::filesystem_error& error) {
@@ -51,6 +70,10 @@ bool holds(const std::vector<ListedModel>& list, const std::string& name) {
 void print_models(const std::vector<ListedModel>& list) {
   Table table({Table::Align::kLeft, Table::Align::kRight});
   for (const ListedModel& m : list) {
+    if (!m.advice.empty()) {
+      table.add({m.model.name, "-", m.advice});
+      continue;
+    }
     table.add({m.model.name, m.problem.empty() ? format_bytes(m.bytes) : "unreadable",
                m.problem.empty() ? m.model.path.string() : m.problem});
   }
@@ -67,6 +90,7 @@ void print_models_json(const std::vector<ListedModel>& list) {
   for (const ListedModel& m : list) {
     json.push_back({{"name", m.model.name}, {"path", m.model.path.string()}, {"bytes", m.bytes}});
     if (!m.problem.empty()) json.back()["problem"] = m.problem;
+    if (!m.advice.empty()) json.back()["advice"] = m.advice;
   }
   print_json(json);
 }

@@ -66,6 +66,8 @@ std::string run_report(const RunFacts& facts, const Session& session) {
                                    format_bytes(session.engine().weight_bytes()))});
   table.add({"model load", format_seconds(session.engine().load_seconds())});
   table.add({"kernels", kernels_line(session.options().compute)});
+  const std::string& note = session.engine().note();
+  if (facts.replied && !note.empty()) table.add({"note", note});
   return table.text();
 }
 
@@ -79,7 +81,9 @@ std::string turn_report(const RunFacts& facts, const Session& session) {
   } else if (facts.cancelled()) {
     line += "cancelled, ";
   }
-  return line + fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
+  line += fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
+  const std::string& note = session.engine().note();
+  return facts.replied && !note.empty() ? line + fmt::format("[{}]\n", note) : line;
 }
 
 nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
@@ -111,6 +115,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
   };
   if (facts.loaded_tokens > 0) json["session_load_seconds"] = facts.session_load_seconds;
   if (facts.seed) json["seed"] = *facts.seed;
+  if (!session.engine().note().empty()) json["note"] = session.engine().note();
   return json;
 }
 

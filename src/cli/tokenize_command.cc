@@ -22,7 +22,7 @@ namespace longhaul {
 namespace {
 
 struct TokenizeFlags {
-  std::string model = "nano";
+  std::string model = default_model();
   std::string text;
   std::string file;
   bool text_given = false, file_given = false;  ///< an empty text is one, too

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "text/printable.h"
 #include "tokenizer/fingerprint.h"
 #include "tokenizer/load_tokenizer.h"
 
@@ -30,13 +32,14 @@ uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
 
 /// Names, types, shapes and a sample of every tensor: different for every model and quantization,
 /// though not for one that was made to have the same.
-uint64_t hash_of(const Checkpoint& checkpoint) {
+template <class Samples>
+uint64_t hash_of(const Checkpoint& checkpoint, Samples&& samples) {
   XXH64_hash_t hash = 0;
   for (const TensorView& t : checkpoint.tensors()) {
     hash = XXH3_64bits_withSeed(t.name.data(), t.name.size(), hash);
     hash = XXH3_64bits_withSeed(&t.type, sizeof t.type, hash);
     hash = XXH3_64bits_withSeed(t.shape.data(), sizeof t.shape, hash);
-    hash = hash_of_samples(t, hash);
+    hash = samples(t, hash);
   }
   return hash;
 }
@@ -56,6 +59,44 @@ uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
                               hash);
 }
 
+/// The same weights with an adapter, or with more of it, are another model.
+uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
+  for (const WeightedLora& a : adapters) {
+    for (const auto& [matrix, factors] : a.file.factors()) {
+      const std::string text = fmt::format("{} rank {} scale {}", matrix, factors.a.rows(),
+                                           a.weight * a.file.scale(factors.a.rows()));
+      hash = XXH3_64bits_withSeed(text.data(), text.size(), hash);
+      for (const TensorView* t : {&factors.a, &factors.b}) {
+        hash = XXH3_64bits_withSeed(&t->type, sizeof t->type, hash);
+        hash = hash_of_samples(*t, hash);
+      }
+    }
+  }
+  return hash;
+}
+
+std::vector<WeightedLora> open_adapters(const std::vector<AdapterSource>& sources) {
+  std::vector<WeightedLora> adapters;
+  for (const AdapterSource& s : sources) adapters.push_back({LoraFile::open(s.path), s.weight});
+  return adapters;
+}
+
+Model load_with(const Checkpoint& checkpoint, const std::vector<WeightedLora>& adapters,
+                const std::filesystem::path& profiles) {
+  Model model = load_model(checkpoint);
+  attach_adapters(adapters, model);
+  if (!profiles.empty()) model.shape.profile_prefix = (profiles / "").string();
+  return model;
+}
+
+/// A key of our own in config.json, which no other program looks at.
+std::string note_of(const Checkpoint& checkpoint) {
+  if (checkpoint.format() != CheckpointFormat::kHuggingFace) return "";
+  const auto& config = checkpoint.hf().config;
+  const auto note = config.find("longhaul_note");
+  return note != config.end() && note->is_string() ? one_line(note->get<std::string>()) : "";
+}
+
 /// Punctuation: ASCII punctuation marks and nothing else but spaces.
 TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
   if (tokenizer.is_special(id)) return TokenClass::kSpecial;
@@ -71,25 +112,41 @@ TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
 
 }  // namespace
 
-std::shared_ptr<const Engine> Engine::open(const std::filesystem::path& path) {
-  return std::shared_ptr<const Engine>(new Engine(path));
+std::shared_ptr<const Engine> Engine::open(const ModelSource& source) {
+  return std::shared_ptr<const Engine>(new Engine(source));
 }
 
-Engine::Engine(const std::filesystem::path& path)
-    : checkpoint_(open_checkpoint(path)),
-      model_(load_model(checkpoint_)),
+Engine::Engine(const ModelSource& source)
+    : checkpoint_(open_checkpoint(source.path)),
+      adapters_(open_adapters(source.adapters)),
+      model_(load_with(checkpoint_, adapters_, source.profiles)),
       tokenizer_(load_tokenizer(checkpoint_)) {
   for (size_t id = 0; id < tokenizer_.vocab_size(); ++id) {
     model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
   }
+  note_ = source.note.empty() ? note_of(checkpoint_) : source.note;
   load_seconds_ = since_open_.seconds();
 }
 
 uint64_t Engine::fingerprint() const {
   std::call_once(hashed_, [this] {
-    fingerprint_ = hash_of(model_.config, hash_of(checkpoint_)) ^ tokenizer_fingerprint(tokenizer_);
+    const uint64_t weights = hash_of(adapters_, hash_of(checkpoint_, hash_of_samples));
+    fingerprint_ = hash_of(model_.config, weights) ^ tokenizer_fingerprint(tokenizer_);
   });
   return fingerprint_;
+}
+
+uint64_t Engine::first_bytes_fingerprint() const {
+  const auto first_bytes = [](const TensorView& t, uint64_t hash) {
+    return XXH3_64bits_withSeed(t.data, std::min<size_t>(256, t.bytes()), hash);
+  };
+  return hash_of(model_.config, hash_of(adapters_, hash_of(checkpoint_, first_bytes)));
+}
+
+size_t Engine::adapter_bytes() const {
+  size_t bytes = 0;
+  for (const WeightedLora& a : adapters_) bytes += a.file.bytes();
+  return bytes;
 }
 
 ChatTemplate Engine::chat_template(std::string_view name) const {

@@ -4,10 +4,14 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
+#include "engine/model_source.h"
 #include "format/checkpoint.h"
+#include "model/lora.h"
 #include "model/model.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer.h"
@@ -17,7 +21,11 @@ namespace longhaul {
 class Engine {
  public:
   /// A GGUF file or a Hugging Face folder. Throws UserError.
-  static std::shared_ptr<const Engine> open(const std::filesystem::path& path);
+  static std::shared_ptr<const Engine> open(const std::filesystem::path& path) {
+    return open(ModelSource{path, {}, {}, {}});
+  }
+  /// The same with what is put beside it.
+  static std::shared_ptr<const Engine> open(const ModelSource& source);
 
   const Checkpoint& checkpoint() const { return checkpoint_; }
   const Model& model() const { return model_; }
@@ -28,7 +36,10 @@ class Engine {
   ChatTemplate chat_template(std::string_view name) const;
 
   double load_seconds() const { return load_seconds_; }
-  size_t weight_bytes() const { return checkpoint_.total_bytes(); }
+  size_t weight_bytes() const { return checkpoint_.total_bytes() + adapter_bytes(); }
+  size_t adapter_bytes() const;
+  /// What whoever reads its replies should know of the model; mostly empty.
+  const std::string& note() const { return note_; }
   /// UserError for a token that the weights do not know. Fine-tunes exist whose tokenizer has such
   /// ones (<pad>).
   void check_known(std::span<const int32_t> tokens) const;
@@ -36,17 +47,22 @@ class Engine {
   /// metadata say of heads, windows and angles, and the tokenizer. Made when it is first asked for.
   /// Not a proof: who wants to can make two models with the same.
   uint64_t fingerprint() const;
+  /// What session files of version 7 hold instead: the first 256 bytes of every tensor stand for
+  /// it, and the tokenizer takes no part.
+  uint64_t first_bytes_fingerprint() const;
 
  private:
-  explicit Engine(const std::filesystem::path& path);
+  explicit Engine(const ModelSource& source);
 
   Stopwatch since_open_;  // first, so that it times the members below
   Checkpoint checkpoint_;
+  std::vector<WeightedLora> adapters_;
   Model model_;
   Tokenizer tokenizer_;
   double load_seconds_ = 0;
   mutable std::once_flag hashed_;
   mutable uint64_t fingerprint_ = 0;
+  std::string note_;
 };
 
 }  // namespace longhaul

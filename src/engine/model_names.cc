@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/program_folders.h"
+#include "engine/model_recipe.h"
 
 namespace longhaul {
 namespace {
@@ -21,7 +22,28 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-bool is_model_folder(const fs::path& path) { return is_file(path / "config.json"); }
+bool is_model_folder(const fs::path& path) {
+  return is_file(path / "config.json") || is_recipe(path);
+}
+
+const NamedModel* find_named(const std::vector<NamedModel>& models, const std::string& name) {
+  const auto found = std::find_if(models.begin(), models.end(),
+                                  [&](const NamedModel& m) { return m.name == name; });
+  return found == models.end() ? nullptr : &*found;
+}
+
+/// Of weights, or of a recipe.
+fs::path find_entry(const std::string& model, const std::vector<NamedModel>& models) {
+  if (const NamedModel* named = find_named(models, model)) return named->path;
+  if (is_there(model)) return model;
+  if (model == "smollm2") {
+    user_error("model 'smollm2' has not been fetched yet: run 'longhaul pull smollm2'");
+  }
+  std::vector<std::string> names;
+  for (const NamedModel& m : models) names.push_back(m.name);
+  user_error("model '{}': no such file or folder, and no model of that name (at hand: {})", model,
+             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
 
 void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
   if (!is_folder(folder)) return;
@@ -76,27 +98,33 @@ std::vector<NamedModel> models_at_hand() {
   std::vector<NamedModel> models;
   for (const fs::path& folder : model_folders()) {
     for (NamedModel& found : models_in(folder)) {
-      const bool known = std::any_of(models.begin(), models.end(),
-                                     [&](const NamedModel& m) { return m.name == found.name; });
-      if (!known) models.push_back(std::move(found));
+      if (find_named(models, found.name) == nullptr) models.push_back(std::move(found));
     }
   }
   return models;
 }
 
-std::filesystem::path find_model(const std::string& model) {
+std::filesystem::path find_model(const std::string& model) { return find_model_source(model).path; }
+
+ModelSource find_model_source(const std::string& model) {
   const std::vector<NamedModel> models = models_at_hand();
-  for (const NamedModel& m : models) {
-    if (m.name == model) return m.path;
+  const fs::path entry = find_entry(model, models);
+  if (!is_recipe(entry)) return {entry, {}, {}, {}};
+  ModelRecipe recipe = read_recipe(entry);
+  const NamedModel* base = find_named(models, recipe.base);
+  if (base == nullptr || is_recipe(base->path)) {
+    user_error(
+        "model '{}' needs model '{}', which has not been fetched yet: run 'longhaul pull {}'",
+        model, recipe.base, recipe.base);
   }
-  if (is_there(model)) return model;
-  if (model == "smollm2") {
-    user_error("model 'smollm2' has not been fetched yet: run 'longhaul pull smollm2'");
-  }
-  std::vector<std::string> names;
-  for (const NamedModel& m : models) names.push_back(m.name);
-  user_error("model '{}': no such file or folder, and no model of that name (at hand: {})", model,
-             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  return {base->path, std::move(recipe.adapters), entry, {}};
+}
+
+std::string default_model() {
+  const std::vector<NamedModel> models = models_at_hand();
+  const NamedModel* reader = find_named(models, "smollm2-32k");
+  if (reader == nullptr || !is_recipe(reader->path)) return "nano";
+  return find_named(models, "smollm2") != nullptr ? "smollm2-32k" : "nano";
 }
 
 }  // namespace longhaul

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/model_source.h"
+
 namespace longhaul {
 
 struct NamedModel {
@@ -24,7 +26,14 @@ std::filesystem::path model_cache_folder();
 /// Everything at hand, first place first; a name that appears twice is listed once.
 std::vector<NamedModel> models_at_hand();
 
-/// The path of `model`: a name, else a path that exists. Throws UserError naming what is at hand.
+/// The path of the weights of `model`: a name, else a path that exists. Of a model that is another
+/// one with adapters it is that one's. Throws UserError naming what is at hand.
 std::filesystem::path find_model(const std::string& model);
+
+/// The same with the adapters.
+ModelSource find_model_source(const std::string& model);
+
+/// The one that is taken where none is named: smollm2-32k where its parts are at hand, else nano.
+std::string default_model();
 
 }  // namespace longhaul

@@ -14,8 +14,8 @@ struct KvLayout {
   int head_dim = 0;
   DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
   int page_rows = 64;        ///< tokens in a page; a power of two
-  /// 4-byte numbers that a method keeps beside a row at most: its token, where rows before it were
-  /// forgotten, and one for every column (KvStore::column).
+  /// How many 4-byte numbers a method keeps beside a row at most: one for its token, where rows
+  /// before it were forgotten, and one for every column (KvStore::column).
   int numbers_per_row = 0;
 
   int layers() const { return static_cast<int>(heads.size()); }

@@ -1,6 +1,6 @@
 #pragma once
-// The keys and values of one session: for every layer and head a list of rows of its own length.
-// That lengths differ by head is what lets a method keep less and really hold less. Memory grows
+// The keys and values of one session: a list of rows for every layer and head. Each list has a
+// length of its own, so that a method that keeps fewer rows really holds less memory. Memory grows
 // page by page with the rows that live and shrinks when they leave; nothing is reserved.
 
 #include <cstddef>
@@ -52,13 +52,14 @@ class KvStore {
               int64_t stride);
 
   /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good. Where
-  /// what is dropped is a multiple of page_rows in a row, later pages move as a whole.
+  /// the rows that are dropped in a row are a multiple of page_rows, later pages move without a
+  /// copy.
   void keep(int layer, int head, std::span<const int32_t> rows);
   void keep(int layer, int head, const RowList& rows) { keep(layer, head, host_rows(rows)); }
-  /// Forgets rows [begin, end) for good, as keep() of all others does.
+  /// Forgets rows [begin, end) for good, just as keep() of all other rows would.
   void drop(int layer, int head, int64_t begin, int64_t end);
-  /// Takes the rows from `length` on back: the next row appended has the token number of the first
-  /// of them again.
+  /// Undoes the appending of the rows from `length` on: the next row appended gets the token number
+  /// that the first of them had.
   void truncate(int layer, int head, int64_t length);
   void truncate(int64_t length);  ///< every head that is longer
   void clear();                   ///< as newly made

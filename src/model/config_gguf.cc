@@ -56,6 +56,10 @@ class Reader {
   }
 
   void check_architecture() const {
+    if (data_.find_string("general.type").value_or("model") == "adapter") {
+      user_error("{}: an adapter, not a model: give it with --lora, its model with -m",
+                 data_.file());
+    }
     constexpr std::string_view kKnown[] = {"llama", "qwen2", "qwen3", "phi3"};
     if (std::find(std::begin(kKnown), std::end(kKnown), architecture_) == std::end(kKnown)) {
       user_error("{}: general.architecture is {}; supported: llama, qwen2, qwen3, phi3",

@@ -37,9 +37,10 @@ struct Decoder::State {
   State(const Model& m, Compute c) : model(m), compute(c), shape(m.shape) {}
 
   void embed(std::span<const int32_t> tokens);
-  void project(const LayerWeights& w, int kv_heads);
+  void project(int layer, int kv_heads);
   void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
-  void feed_forward(const LayerWeights& w);
+  void feed_forward(int layer);
+  const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
   void normalise(const std::vector<float>& weight);
 
   const Model& model;
@@ -82,17 +83,26 @@ void Decoder::State::embed(std::span<const int32_t> tokens) {
   });
 }
 
-void Decoder::State::project(const LayerWeights& w, int kv_heads) {
+/// What adapters add to a matrix; null: nothing.
+const LowRank* Decoder::State::beside(int layer, LowRank LayerAdapters::*matrix) const {
+  if (model.adapters.empty()) return nullptr;
+  const LowRank& adapter = model.adapters[static_cast<size_t>(layer)].*matrix;
+  return adapter.empty() ? nullptr : &adapter;
+}
+
+void Decoder::State::project(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
+  const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
   q.resize(static_cast<size_t>(rows * q_width));
   k.resize(static_cast<size_t>(rows * kv_width));
   v.resize(static_cast<size_t>(rows * kv_width));
   normalise(w.attention_norm);
   const auto bias = [](const std::vector<float>& b) { return b.empty() ? nullptr : b.data(); };
-  const LinearJob jobs[] = {{w.q, q.data(), 0, bias(w.q_bias)},
-                            {w.k, k.data(), 0, bias(w.k_bias)},
-                            {w.v, v.data(), 0, bias(w.v_bias)}};
+  const LinearJob jobs[] = {
+      {w.q, q.data(), 0, bias(w.q_bias), false, beside(layer, &LayerAdapters::q)},
+      {w.k, k.data(), 0, bias(w.k_bias), false, beside(layer, &LayerAdapters::k)},
+      {w.v, v.data(), 0, bias(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
   linear(input, jobs, compute);
   if (!w.q_norm.empty()) {
     rms_norm_heads(q.data(), w.q_norm.data(), c.norm_eps, rows, c.heads, c.head_dim, q_width);
@@ -108,7 +118,7 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   const ModelConfig& c = model.config;
   const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   const int kv_heads = c.kv_heads[static_cast<size_t>(layer)];
-  project(w, kv_heads);
+  project(layer, kv_heads);
   mixed.resize(static_cast<size_t>(rows * c.heads * c.head_dim));
   LayerStep step;
   step.layer = layer;
@@ -131,13 +141,26 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   step.workspace = &workspace;
   method.attend(step);
   input.assign(mixed.data(), rows, int64_t{c.heads} * c.head_dim);
-  linear(input, {.weight = w.output, .y = x.data(), .add = true}, compute);
+  linear(input,
+         {.weight = w.output,
+          .y = x.data(),
+          .add = true,
+          .low_rank = beside(layer, &LayerAdapters::output)},
+         compute);
 }
 
-void Decoder::State::feed_forward(const LayerWeights& w) {
+void Decoder::State::feed_forward(int layer) {
+  const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   normalise(w.ffn_norm);
-  linear_swiglu(input, w.gate, w.up, inner, compute);
-  linear(inner, {.weight = w.down, .y = x.data(), .add = true}, compute);
+  linear_swiglu(
+      input, {w.gate, w.up, beside(layer, &LayerAdapters::gate), beside(layer, &LayerAdapters::up)},
+      inner, compute);
+  linear(inner,
+         {.weight = w.down,
+          .y = x.data(),
+          .add = true,
+          .low_rank = beside(layer, &LayerAdapters::down)},
+         compute);
 }
 
 /// The residual stream, normalised, as the next sublayer's input.
@@ -155,7 +178,7 @@ const float* Decoder::forward(const ForwardPass& pass, AttentionDriver& method) 
   for (int layer = 0; layer < s.model.config.layers; ++layer) {
     if (layer > 0 && pass.go_on && !pass.go_on(layer)) return nullptr;
     s.attention(layer, pass, method);
-    s.feed_forward(s.model.layers[static_cast<size_t>(layer)]);
+    s.feed_forward(layer);
   }
   return s.x.data();
 }
@@ -167,8 +190,25 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
     rms_norm(hidden + begin * c.hidden, s.model.final_norm.data(), c.norm_eps, count, c.hidden,
              normed);
   });
-  linear(s.input, {.weight = s.model.head, .y = out}, s.compute);
+  const LowRank& adapter = s.model.head_adapter;
+  linear(s.input,
+         {.weight = s.model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
+         s.compute);
 }
+
+namespace {
+
+/// Bytes of a row of x A^T of the adapters of one input, as it is made and as it is multiplied.
+size_t adapter_row_bytes(const Model& model) {
+  int64_t most = 0;
+  for (const LayerAdapters& a : model.adapters) {
+    most = std::max({most, a.q.rank() + a.k.rank() + a.v.rank(), a.output.rank(),
+                     a.gate.rank() + a.up.rank(), a.down.rank()});
+  }
+  return static_cast<size_t>(most) * 2 * sizeof(float);
+}
+
+}  // namespace
 
 size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute) {
   const ModelConfig& c = model.config;
@@ -183,7 +223,8 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   };
   const size_t input = row(std::max<int64_t>(c.hidden, q_width));
   const size_t inner = row(c.ffn) * (tiles ? 1 : 2);
-  return n(rows) * (stream + projections + input + inner) + n(c.vocab) * sizeof(float) +
+  return n(rows) * (stream + projections + input + inner + adapter_row_bytes(model)) +
+         n(c.vocab) * sizeof(float) +
          (rows > kMatvecMaxRows ? linear_scratch_bytes(rows, std::max(c.ffn, c.hidden), compute)
                                 : 0);
 }

@@ -5,8 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/tensor_view.h"
 #include "model/config.h"
+#include "ops/low_rank.h"
 
 namespace longhaul {
 
@@ -22,6 +24,11 @@ struct LayerWeights {
   TensorView down;                              ///< [hidden, ffn]
 };
 
+/// What adapters add to a layer's matrices; those without one are empty.
+struct LayerAdapters {
+  LowRank q, k, v, output, gate, up, down;
+};
+
 struct Model {
   ModelConfig config;
   ModelShape shape;
@@ -29,6 +36,10 @@ struct Model {
   TensorView head;       ///< [vocab, hidden]; the embedding when tied
   std::vector<float> final_norm;
   std::vector<LayerWeights> layers;
+  std::vector<LayerAdapters> adapters;  ///< per layer; empty: the model has none
+  LowRank head_adapter;
+  std::vector<Buffer<std::byte>>
+      adapter_memory;  ///< of factors that no file holds as they are used
 };
 
 /// Views into `checkpoint`, which must outlive the model. Throws UserError naming file and tensor:

@@ -36,7 +36,9 @@ TensorView TensorFinder::matrix(const std::string& tensor, int64_t rows, int64_t
     wrong_shape(t, fmt::format("[{}, {}]", rows, cols));
   }
   used_.insert(t.name);
-  return t;
+  TensorView weight = t;
+  weight.name = {};  // it is called by its role from here on, and copies of it need no memory
+  return weight;
 }
 
 std::vector<float> TensorFinder::vector(const std::string& tensor, int64_t size) {

@@ -1,7 +1,7 @@
 #pragma once
-// Softmax attention of a block of query rows over lists of key segments: the one primitive that
-// every attention method is written in. A method decides which segments a
-// row sees, at which positions; the kernels know ranges, positions and visibility, no methods.
+// Softmax attention of a block of query rows over lists of key segments. Every attention method is
+// written in it: the method decides which segments a row sees and where their keys stand; the
+// kernels know ranges, positions and visibility, but no methods.
 //
 //   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
 //
@@ -34,7 +34,7 @@ enum class Visibility : uint8_t {
   kBeyond,  ///< row position - key position >= window (InfLLM's aged keys)
 };
 
-/// A stretch of keys under one rule.
+/// Keys that are seen under one rule: a stretch of stored rows, or a list of them.
 struct KeySegment {
   PagedRows rows;
   int64_t begin = 0;               ///< first row of the stretch (unused with `index`)
@@ -46,10 +46,11 @@ struct KeySegment {
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;
   int query = 0;  ///< which of the call's query forms multiplies these keys
-  /// One number each, where an operation has counted (RowList::count); resolve_counts() puts them
-  /// into `count` and `position`.
-  View<const int32_t> live;    ///< keys of `index` that count, no more than `count`
-  View<const int32_t> behind;  ///< keys behind this stretch that move it back: position less these
+  /// Where an operation counts keys (RowList::count), the number may not be known yet when a method
+  /// writes the segment. Views of one number each, empty where there is none; resolve_counts() puts
+  /// them into `count` and `position`.
+  View<const int32_t> live;    ///< how many keys of `index` there are, at most `count`
+  View<const int32_t> behind;  ///< how many keys follow this segment: it moves back by as many
 
   /// Causal, within the layer's own window where it has one (ModelShape::own_window; 0: none).
   void see_within(int64_t own_window) {
@@ -68,14 +69,14 @@ struct AttendTask {
 };
 
 enum class AttendCompute : uint8_t {
-  kBest,
-  kF32
-};  ///< kBest: bf16 products where the CPU has them
+  kBest,  ///< bf16 products where the CPU has them
+  kF32    ///< f32 products
+};
 
 struct AttendCall {
   Queue* queue = &host_queue();
-  std::span<const View<const float>>
-      queries;  ///< forms of the queries, each [rows, heads, head_dim]
+  /// The queries [rows, heads, head_dim], in one form or several (rotated differently, say).
+  std::span<const View<const float>> queries;
   int heads = 0;
   int head_dim = 0;
   float scale = 0;
@@ -83,8 +84,8 @@ struct AttendCall {
   AttendCompute compute = AttendCompute::kBest;
   View<float> out;  ///< [rows, heads, head_dim]
   View<float> lse;  ///< [rows, heads] log of the softmax denominator, natural; may be empty
-  /// [rows, heads]: the same of an attention that has run, for what reads its softmax map again
-  /// (ops/column_sums.h, line_sums.h, tile_map.h).
+  /// [rows, heads]: the lse that attend() has written for these rows. Operations that go over the
+  /// same softmax map again read it (ops/column_sums.h, line_sums.h, tile_map.h).
   View<const float> known_lse;
 };
 
@@ -92,12 +93,13 @@ struct AttendCall {
 /// zeros and lse = -infinity. Accumulates in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
 
-/// What only operations have counted so far becomes part of the segments, where that is known on
-/// the host: `count` is what `live` holds, `position` is less what `behind` holds, and both are
-/// empty.
+/// Puts the counts that operations have written into the segments: `count` becomes the number in
+/// `live`, `position` is reduced by the number in `behind`, and both views become empty. attend()
+/// takes only such segments.
 void resolve_counts(Queue& queue, std::span<KeySegment> segments);
 
-/// (row, head, key) triples that the tasks make visible: the work as methods are compared by it.
+/// How many (row, query head, key) triples the tasks make visible: the measure of work by which
+/// methods are compared.
 int64_t visible_pairs(std::span<const AttendTask> tasks);
 
 }  // namespace longhaul

@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// Blocks that `keys` keys make; the last may be shorter.
+/// How many blocks `keys` keys make; the last one may be shorter.
 inline int64_t block_count(int64_t keys, int64_t block) { return (keys + block - 1) / block; }
 
 /// Writes masses[i] [row_count, head_count, blocks] for tasks[i], whose only segment is cut into

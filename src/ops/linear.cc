@@ -10,6 +10,7 @@
 #include "ops/cpu/isa.h"
 #include "ops/cpu/panel_gemm.h"
 #include "ops/dequantize.h"
+#include "ops/linear_few.h"
 #include "ops/linear_panels.h"
 #include "ops/swiglu.h"
 #include "ops/weight_panels.h"
@@ -21,6 +22,26 @@ constexpr std::array<std::string_view, 3> kComputeNames = {"best", "int8", "f32"
 
 /// Elements of an expanded panel on the f32 path.
 constexpr int64_t kF32PanelElements = int64_t{1} << 20;
+
+void in_f32(LinearInput& x, std::span<const LinearJob> jobs);
+
+/// y += (scale * (x A^T)) B^T.
+void add_low_rank(LinearInput& x, const LinearJob& job) {
+  const LowRank& adapter = *job.low_rank;
+  const int64_t rows = x.rows(), outputs = job.weight.rows(), rank = adapter.rank();
+  std::vector<float> inner(static_cast<size_t>(rows * rank));
+  in_f32(x, {{{.weight = adapter.a, .y = inner.data()}}});
+  for (int64_t i = 0; i < rows * rank; ++i) {
+    inner[static_cast<size_t>(i)] *= adapter.scale[static_cast<size_t>(i % rank)];
+  }
+  LinearInput input;
+  input.assign(inner.data(), rows, rank);
+  std::vector<float> product(static_cast<size_t>(rows * outputs));
+  in_f32(input, {{{.weight = adapter.b, .y = product.data()}}});
+  for (int64_t r = 0; r < rows; ++r) {
+    add(job.y + r * stride_of(job), product.data() + r * outputs, 1, outputs);
+  }
+}
 
 void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
   LH_ASSERT(x.f32() != nullptr);
@@ -36,29 +57,21 @@ void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
              stride_of(*p.job));
   });
   for (const LinearJob& job : jobs) {
-    if (job.bias == nullptr) continue;
-    add_bias(job.y, job.bias, x.rows(), job.weight.rows(), stride_of(job));
+    if (job.bias != nullptr) {
+      add_bias(job.y, job.bias, x.rows(), job.weight.rows(), stride_of(job));
+    }
+    if (job.low_rank != nullptr) add_low_rank(x, job);
   }
-}
-
-void few_rows(LinearInput& x, std::span<const LinearJob> jobs) {
-  constexpr size_t kMost = 8;
-  LH_ASSERT(jobs.size() <= kMost);
-  MatvecJob few[kMost];
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    few[i] = {jobs[i].weight, jobs[i].y, jobs[i].y_stride, jobs[i].bias};
-  }
-  matvec(std::span<const MatvecJob>(few, jobs.size()), x.few());
 }
 
 void run(LinearInput& x, std::span<const LinearJob> jobs, Compute compute) {
   // matvec() rounds the activations of quantized weights to int8; reference arithmetic may not.
   const bool rounds = std::any_of(jobs.begin(), jobs.end(), [](const LinearJob& job) {
-    return is_block_type(job.weight.type);
+    return is_block_type(job.weight.type) || job.low_rank != nullptr;
   });
   const bool few = x.rows() <= kMatvecMaxRows && x.f32() != nullptr;
   if (few && (compute != Compute::kF32 || !rounds)) {
-    few_rows(x, jobs);
+    linear_few(x, jobs);
   } else if (const PanelGemmKernels* kernels = panel_kernels(compute)) {
     linear_panels(*kernels, x, jobs);
   } else {
@@ -71,7 +84,9 @@ void run_and_add(LinearInput& x, const LinearJob& job, Compute compute) {
   thread_local Buffer<float> product;
   const int64_t outputs = job.weight.rows(), stride = stride_of(job);
   product.resize(static_cast<size_t>(x.rows() * outputs));
-  run(x, {{{job.weight, product.data(), 0, job.bias}}}, compute);
+  run(x,
+      {{{.weight = job.weight, .y = product.data(), .bias = job.bias, .low_rank = job.low_rank}}},
+      compute);
   if (stride == outputs) {
     add(job.y, product.data(), x.rows(), outputs);
     return;
@@ -82,12 +97,13 @@ void run_and_add(LinearInput& x, const LinearJob& job, Compute compute) {
 }
 
 /// silu(x gate^T) * (x up^T) to y [rows, ffn].
-void swiglu_of_products(LinearInput& x, const TensorView& gate, const TensorView& up, float* y,
-                        Compute compute) {
+void swiglu_of_products(LinearInput& x, const SwigluWeights& weights, float* y, Compute compute) {
   thread_local Buffer<float> second;
-  const int64_t rows = x.rows(), ffn = gate.rows();
+  const int64_t rows = x.rows(), ffn = weights.gate.rows();
   second.resize(static_cast<size_t>(rows * ffn));
-  const LinearJob jobs[] = {{gate, y}, {up, second.data()}};
+  const LinearJob jobs[] = {
+      {.weight = weights.gate, .y = y, .low_rank = weights.gate_low_rank},
+      {.weight = weights.up, .y = second.data(), .low_rank = weights.up_low_rank}};
   run(x, jobs, compute);
   swiglu(y, second.data(), rows, ffn, ffn, y);
 }
@@ -190,15 +206,16 @@ void linear(LinearInput& x, const LinearJob& job, Compute compute) {
   }
 }
 
-void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up, LinearInput& inner,
+void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                    Compute compute) {
+  const TensorView &gate = weights.gate, &up = weights.up;
   const int64_t ffn = gate.rows(), rows = x.rows();
   LH_ASSERT(up.rows() == ffn && gate.cols() == x.cols() && up.cols() == x.cols());
   const PanelGemmKernels* kernels = panel_kernels(compute);
   if (rows <= kMatvecMaxRows || kernels == nullptr) {
-    swiglu_of_products(x, gate, up, inner.begin_f32(rows, ffn), compute);
+    swiglu_of_products(x, weights, inner.begin_f32(rows, ffn), compute);
   } else {
-    swiglu_panels(*kernels, x, gate, up, inner.begin_tiles(rows, ffn, *kernels));
+    swiglu_panels(*kernels, x, weights, inner.begin_tiles(rows, ffn, *kernels));
   }
 }
 

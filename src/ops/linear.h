@@ -11,11 +11,13 @@
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "base/tensor_view.h"
+#include "ops/low_rank.h"
 #include "ops/matvec.h"
 
 namespace longhaul {
 
 struct PanelGemmKernels;
+struct SwigluWeights;
 
 enum class Compute : uint8_t {
   kBest,  ///< bf16 products where the CPU has them (AVX512-BF16, AMX), else int16 (AVX2), else f32
@@ -57,8 +59,8 @@ class LinearInput {
   ActivationRows& few();  ///< rows() <= kMatvecMaxRows
 
  private:
-  friend void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up,
-                            LinearInput& inner, Compute compute);
+  friend void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
+                            Compute compute);
   float* begin_f32(int64_t rows, int64_t cols);  ///< for [rows, cols] of its own
   std::byte* begin_tiles(int64_t rows, int64_t cols, const PanelGemmKernels& kernels);
   void pack(int64_t row_tile, const float* rows, int64_t count);
@@ -72,11 +74,20 @@ class LinearInput {
 };
 
 struct LinearJob {
-  TensorView weight;            ///< [outputs, cols]
-  float* y = nullptr;           ///< [rows, outputs], rows y_stride floats apart
-  int64_t y_stride = 0;         ///< 0: outputs
-  const float* bias = nullptr;  ///< [outputs]; may be null
-  bool add = false;             ///< y += instead of y =
+  TensorView weight;                  ///< [outputs, cols]
+  float* y = nullptr;                 ///< [rows, outputs], rows y_stride floats apart
+  int64_t y_stride = 0;               ///< 0: outputs
+  const float* bias = nullptr;        ///< [outputs]; may be null
+  bool add = false;                   ///< y += instead of y =
+  const LowRank* low_rank = nullptr;  ///< an adapter beside the weights; may be null
+};
+
+/// Two matrices [ffn, cols] and their adapters, which may be null.
+struct SwigluWeights {
+  const TensorView& gate;
+  const TensorView& up;
+  const LowRank* gate_low_rank = nullptr;
+  const LowRank* up_low_rank = nullptr;
 };
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
@@ -84,7 +95,7 @@ void linear(LinearInput& x, const LinearJob& job, Compute compute);
 
 /// inner = silu(x gate^T) * (x up^T), ready to be multiplied by `down`. With many rows in tiles the
 /// two products never reach memory.
-void linear_swiglu(LinearInput& x, const TensorView& gate, const TensorView& up, LinearInput& inner,
+void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                    Compute compute);
 
 /// Bytes that expanded panels of matrices with up to `most_cols` columns, and sums of `rows` rows

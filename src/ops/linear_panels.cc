@@ -1,9 +1,11 @@
 #include "ops/linear_panels.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/parallel.h"
 #include "ops/dequantize.h"
 #include "ops/weight_panels.h"
@@ -17,6 +19,7 @@ constexpr int64_t kPanelOutputs = 256;
 /// outputs, 1 MiB of bf16 tiles. Whole tiles of every kind, whole blocks of every type.
 constexpr int64_t kPartColumns = 2048;
 constexpr int64_t kBlock = kBlockSide * kBlockSide;
+constexpr size_t kMostJobs = 8;  // on one input
 
 /// The columns of a part.
 struct Depth {
@@ -49,9 +52,18 @@ void expand_to_tiles(const PanelGemmKernels& kernels, const TensorView& weight, 
   }
 }
 
+/// What an adapter adds to one block of 32 outputs: its rows of B, and all rows of scale * x A^T.
+struct BesideBlock {
+  const std::byte* x = nullptr;  ///< tiles; null: no adapter
+  int64_t x_stride = 0, rank = 0;
+  const std::byte* w = nullptr;
+  int64_t w_stride = 0;
+};
+
 struct PanelScratch {
-  Buffer<std::byte> tiles;
+  Buffer<std::byte> tiles, beside_tiles;
   Buffer<float> sums;
+  std::vector<BesideBlock> beside;
 };
 
 PanelScratch& scratch_of_this_thread() {
@@ -59,14 +71,61 @@ PanelScratch& scratch_of_this_thread() {
   return scratch;
 }
 
+/// An adapter as the panels of its matrix read it.
+struct Beside {
+  const LowRank* adapter = nullptr;
+  const std::byte* x = nullptr;  ///< tiles of scale * x A^T
+
+  explicit operator bool() const { return adapter != nullptr; }
+};
+
+/// The rows of B that belong to one block of 32 outputs.
+struct BesideRows {
+  Beside beside;
+  int64_t begin, count;
+};
+
+/// x A^T of one job, and the same as the input of B.
+struct BesideInput {
+  Buffer<float> product;  // [rows, rank]
+  LinearInput input;
+};
+
+/// Notes in the thread's scratch what adapters add to each of `n_blocks` blocks: rows_of(n) tells
+/// block n's.
+template <class RowsOf>
+void expand_beside(const PanelGemmKernels& kernels, int64_t n_blocks, RowsOf&& rows_of) {
+  PanelScratch& scratch = scratch_of_this_thread();
+  scratch.beside.assign(static_cast<size_t>(n_blocks), {});
+  int64_t tiles = 0;
+  for (int64_t n = 0; n < n_blocks; ++n) {
+    const Beside beside = rows_of(n).beside;
+    if (beside) tiles += 2 * count_tiles(beside.adapter->rank(), kernels.depth);
+  }
+  scratch.beside_tiles.resize(static_cast<size_t>(tiles * kernels.w_tile));
+  std::byte* at = scratch.beside_tiles.data();
+  for (int64_t n = 0; n < n_blocks; ++n) {
+    const auto [beside, begin, count] = rows_of(n);
+    if (!beside) continue;
+    const int64_t rank = beside.adapter->rank(), depth = count_tiles(rank, kernels.depth);
+    expand_to_tiles(kernels, beside.adapter->b, begin, count, {0, depth, rank}, at);
+    scratch.beside[static_cast<size_t>(n)] = {beside.x, depth * kernels.x_tile, rank, at,
+                                              depth * kernels.w_tile};
+    at += 2 * depth * kernels.w_tile;
+  }
+}
+
 /// Products of all rows with `n_blocks` * 32 outputs, in blocks of 32 x 32. expand(depth, tiles)
 /// provides the weights; finish(block [32, 32], m, n) takes block (m, n) when its sum is complete;
-/// blocks (m, 0) to (m, n) lie one after the other. Sums stay in packed blocks: rows of a result
+/// blocks (m, 0) to (m, n) lie one after the other. Adapters of the blocks are those that the
+/// thread's scratch names. Sums stay in packed blocks: rows of a result
 /// may lie a multiple of 4 KiB apart, where the first-level cache holds only a few of them.
 template <class Expand, class Finish>
 void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks, Expand&& expand,
               Finish&& finish) {
-  auto& [tiles, sums] = scratch_of_this_thread();
+  PanelScratch& scratch = scratch_of_this_thread();
+  Buffer<std::byte>& tiles = scratch.tiles;
+  Buffer<float>& sums = scratch.sums;
   const int64_t k_tiles = count_tiles(x.cols(), kernels.depth);
   const int64_t m_blocks = count_tiles(x.rows(), kBlockSide);
   const int64_t part_tiles = std::min(k_tiles, kPartColumns / kernels.depth);
@@ -88,15 +147,21 @@ void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks,
       for (int64_t n = 0; n < n_blocks; ++n, sum += kBlock) {
         kernels.block(depth.columns, a, stride, tiles.data() + 2 * n * depth_stride, depth_stride,
                       sum, part > 0);
-        if (part + 1 == parts) finish(sum, m, n);
+        if (part + 1 < parts) continue;
+        if (const BesideBlock& b = scratch.beside[static_cast<size_t>(n)]; b.x != nullptr) {
+          kernels.block(b.rank, b.x + 2 * m * b.x_stride, b.x_stride, b.w, b.w_stride, sum, true);
+        }
+        finish(sum, m, n);
       }
     }
     kernels.end();
   }
 }
 
-void multiply_panel(const PanelGemmKernels& kernels, LinearInput& x, const WeightPanel& panel) {
+void multiply_panel(const PanelGemmKernels& kernels, LinearInput& x, const WeightPanel& panel,
+                    const Beside& beside) {
   const LinearJob& job = *panel.job;
+  const int64_t blocks = count_tiles(panel.count, kBlockSide);
   const auto expand = [&](Depth depth, std::byte* tiles) {
     expand_to_tiles(kernels, job.weight, panel.begin, panel.count, depth, tiles);
   };
@@ -108,24 +173,36 @@ void multiply_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
                   job.bias == nullptr ? nullptr : job.bias + at, job.add,
                   job.y + row * stride_of(job) + at, stride_of(job));
   };
-  multiply(kernels, x, count_tiles(panel.count, kBlockSide), expand, write);
+  expand_beside(kernels, blocks, [&](int64_t n) -> BesideRows {
+    return {beside, panel.begin + kBlockSide * n,
+            std::min<int64_t>(kBlockSide, panel.count - kBlockSide * n)};
+  });
+  multiply(kernels, x, blocks, expand, write);
 }
+
+/// The matrices of one feed-forward part with what their adapters have made of x.
+struct Swiglu {
+  const SwigluWeights& weights;
+  Beside gate, up;
+};
 
 /// One panel of gate, with the same outputs of up, to their activations in `inner`. The panel
 /// begins at a tile of `inner`.
 void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const WeightPanel& panel,
-                    const TensorView& up, std::byte* inner) {
-  const TensorView& gate = panel.job->weight;
+                    const Swiglu& swiglu, std::byte* inner) {
+  const TensorView &gate = swiglu.weights.gate, &up = swiglu.weights.up;
   const int64_t inner_stride = count_tiles(gate.rows(), kernels.depth) * kernels.x_tile;
   const int64_t pairs = count_tiles(panel.count, kBlockSide);
   const int64_t pairs_per_tile = kernels.depth / kBlockSide;
+  const auto outputs_of = [&](int64_t pair) {
+    return std::min<int64_t>(kBlockSide, panel.count - kBlockSide * pair);
+  };
   const auto expand = [&](Depth depth, std::byte* tiles) {  // blocks of gate and up take turns
     const int64_t block_tiles = 2 * depth.count * kernels.w_tile;
     for (int64_t n = 0; n < pairs; ++n, tiles += 2 * block_tiles) {
       const int64_t begin = panel.begin + kBlockSide * n;
-      const int64_t count = std::min<int64_t>(kBlockSide, panel.count - kBlockSide * n);
-      expand_to_tiles(kernels, gate, begin, count, depth, tiles);
-      expand_to_tiles(kernels, up, begin, count, depth, tiles + block_tiles);
+      expand_to_tiles(kernels, gate, begin, outputs_of(n), depth, tiles);
+      expand_to_tiles(kernels, up, begin, outputs_of(n), depth, tiles + block_tiles);
     }
   };
   const auto activate = [&](const float* block, int64_t m, int64_t n) {
@@ -136,26 +213,68 @@ void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
     kernels.swiglu(block - (2 * count - 1) * kBlock, static_cast<int>(count),
                    inner + 2 * m * inner_stride + column * kernels.x_tile, inner_stride);
   };
+  expand_beside(kernels, 2 * pairs, [&](int64_t n) -> BesideRows {
+    return {n % 2 == 0 ? swiglu.gate : swiglu.up, panel.begin + kBlockSide * (n / 2),
+            outputs_of(n / 2)};
+  });
   multiply(kernels, x, 2 * pairs, expand, activate);
+}
+
+/// scale * x A^T of every job with an adapter; `inner` holds it and is as long as jobs.
+std::vector<Beside> make_beside(const PanelGemmKernels& kernels, LinearInput& x,
+                                std::span<const LinearJob> jobs, std::span<BesideInput> inner) {
+  std::vector<Beside> beside(jobs.size());
+  std::vector<LinearJob> products;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].low_rank == nullptr) continue;
+    const LowRank& adapter = *jobs[i].low_rank;
+    inner[i].product.resize(static_cast<size_t>(x.rows() * adapter.rank()));
+    products.push_back({.weight = adapter.a, .y = inner[i].product.data()});
+  }
+  if (products.empty()) return beside;
+  linear_panels(kernels, x, products);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].low_rank == nullptr) continue;
+    const LowRank& adapter = *jobs[i].low_rank;
+    float* product = inner[i].product.data();
+    parallel_ranges(x.rows(), 64, [&](int64_t begin, int64_t end) {
+      for (float* row = product + begin * adapter.rank(); begin < end; ++begin) {
+        for (const float scale : adapter.scale) *row++ *= scale;
+      }
+    });
+    inner[i].input.assign(product, x.rows(), adapter.rank());
+    beside[i] = {&adapter, inner[i].input.tiles(kernels)};
+  }
+  return beside;
 }
 
 }  // namespace
 
 void linear_panels(const PanelGemmKernels& kernels, LinearInput& x,
                    std::span<const LinearJob> jobs) {
+  thread_local std::array<BesideInput, kMostJobs> inner;
+  LH_ASSERT(jobs.size() <= kMostJobs);
   x.tiles(kernels);  // made here, not by the first thread that asks
+  const std::vector<Beside> beside = make_beside(kernels, x, jobs, inner);
   const std::vector<WeightPanel> panels = cut_to_panels(jobs, kBlockSide, kPanelOutputs);
-  parallel_for(static_cast<int64_t>(panels.size()),
-               [&](int64_t i, int) { multiply_panel(kernels, x, panels[static_cast<size_t>(i)]); });
+  parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
+    const WeightPanel& panel = panels[static_cast<size_t>(i)];
+    multiply_panel(kernels, x, panel, beside[static_cast<size_t>(panel.job - jobs.data())]);
+  });
 }
 
-void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const TensorView& gate,
-                   const TensorView& up, std::byte* inner) {
+void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const SwigluWeights& weights,
+                   std::byte* inner) {
+  thread_local std::array<BesideInput, 2> beside_inputs;
   x.tiles(kernels);
-  const LinearJob gates[] = {{gate}};
-  const std::vector<WeightPanel> panels = cut_to_panels(gates, kernels.depth, kPanelOutputs / 2);
+  const LinearJob jobs[] = {{.weight = weights.gate, .low_rank = weights.gate_low_rank},
+                            {.weight = weights.up, .low_rank = weights.up_low_rank}};
+  const std::vector<Beside> beside = make_beside(kernels, x, jobs, beside_inputs);
+  const Swiglu swiglu{weights, beside[0], beside[1]};
+  const std::vector<WeightPanel> panels =
+      cut_to_panels({jobs, 1}, kernels.depth, kPanelOutputs / 2);
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
-    activate_panel(kernels, x, panels[static_cast<size_t>(i)], up, inner);
+    activate_panel(kernels, x, panels[static_cast<size_t>(i)], swiglu, inner);
   });
 }
 

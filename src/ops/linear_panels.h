@@ -12,13 +12,14 @@
 
 namespace longhaul {
 
+/// An adapter's part is added to the sums where they are made: it costs no further pass over y.
 void linear_panels(const PanelGemmKernels& kernels, LinearInput& x,
                    std::span<const LinearJob> jobs);
 
 /// silu(x gate^T) * (x up^T) in tiles, as LinearInput keeps them: `inner` is
 /// [ceil(rows/32) * 2, ceil(ffn/depth)] of them. Neither product reaches memory.
-void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const TensorView& gate,
-                   const TensorView& up, std::byte* inner);
+void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const SwigluWeights& weights,
+                   std::byte* inner);
 
 /// Bytes that one thread takes for expanded panels of matrices with up to `most_cols` columns and
 /// for sums of `rows` rows with them.

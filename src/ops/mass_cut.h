@@ -7,9 +7,9 @@
 
 namespace longhaul {
 
-/// The scores [n], none below zero, in descending order: how many of them have a sum, up to and
-/// including themselves, of at most `mass`. NaN counts as 0. `scores` is host memory and is
-/// reordered. Time grows with n, not n log n.
+/// Takes scores (none below zero; NaN counts as 0) from the highest down, as long as their sum is
+/// at most `mass`, and returns how many were taken. `scores` [n] is host memory and is reordered.
+/// Time grows with n, not n log n.
 int64_t count_within_mass(std::span<float> scores, double mass);
 
 }  // namespace longhaul

@@ -1,7 +1,7 @@
 #pragma once
-// Dividing a block of tokens into spans that attend to themselves (Ltri-LLM,
-// arXiv:2412.04757, 3.2 and 3.3):
-// triangles along the diagonal of the block's attention map that hold more than a threshold.
+// Dividing a block of tokens into spans that attend to themselves (Ltri-LLM, arXiv:2412.04757, 3.2
+// and 3.3): triangles along the diagonal of the block's attention map that hold more than a
+// threshold.
 
 #include <cstdint>
 #include <span>
@@ -38,9 +38,10 @@ float map_quantile(const BlockMap& map, double level);
 /// S[x, y] of every span [x, y], at scores[x * n + y] for x <= y.
 std::vector<float> span_scores(const BlockMap& map, float threshold);
 
-/// Of the spans with one midpoint the best one is a candidate (of equal ones the shortest). Then,
-/// from the highest score down (of equal ones the lower midpoint), a candidate stays unless its
-/// square overlaps that of one that stayed by more than `most_iou`. In the order of their scores.
+/// Among the spans that share a midpoint, the one with the highest score is a candidate (of equal
+/// ones the shortest). Candidates are then looked at from the highest score down (of equal ones the
+/// lower midpoint first): each stays unless its square overlaps the square of one that stayed by
+/// more than `most_iou`. Returns those that stay, in the order of their scores.
 std::vector<TokenSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule);
 
 /// Overlap of the squares of two spans over their union.

@@ -2,8 +2,9 @@
 // Parts of the softmax map itself, summed over the query heads: the diagonal tiles in which a block
 // of tokens attends to itself (Ltri-LLM, arXiv:2412.04757, 3.2).
 //
-//   map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])   where row r sees key
-//   j
+//   map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])
+//
+// where row r sees key j.
 
 #include <span>
 

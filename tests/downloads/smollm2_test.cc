@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/model_names.h"
 #include "engine/perplexity.h"
@@ -79,6 +80,44 @@ TEST_F(SmolLm2, TheDefaultIsAsCloseAsLlamaCpp) {
   const Predictions p = predict(ids_, SessionOptions{});
   expect_close(p, "exact", 0.97, 0.005);
   expect_close(p, "llama_cpp", 0.95, 0.01);
+}
+
+/// llama.cpp's replies with the adapter of models/smollm2-32k, token by token.
+TEST(SmolLm2For32k, RepliesAreAsProbableAsUnderLlamaCpp) {
+  const auto ids = nlohmann::json::parse(
+                       std::ifstream(LONGHAUL_TEST_DATA "/goldens/smollm2/next_token.json"))["ids"]
+                       .get<std::vector<int32_t>>();
+  const auto golden =
+      nlohmann::json::parse(std::ifstream(LONGHAUL_TEST_DATA "/goldens/smollm2/adapter.json"));
+  const auto engine = Engine::open(find_model_source("smollm2-32k"));
+  EXPECT_EQ(engine->model().shape.trained_context, 32768);
+  double apart = 0, largest = 0;
+  int count = 0, same = 0;
+  for (const auto& reply : golden["replies"]) {
+    Session session(engine, SessionOptions{});
+    const std::span<const int32_t> prompt(ids.data(), reply["prompt_tokens"].get<size_t>());
+    session.prefill({prompt.begin(), prompt.end()}, {});
+    for (size_t i = 0; i < reply["tokens"].size(); ++i) {
+      const auto logits = session.logits();
+      const float best = *std::max_element(logits.begin(), logits.end());
+      double total = 0;
+      for (const float l : logits) total += std::exp(static_cast<double>(l - best));
+      const int32_t token = reply["tokens"][i];
+      const double log_p =
+          static_cast<double>(logits[static_cast<size_t>(token)] - best) - std::log(total);
+      const double difference = std::abs(log_p - reply["log_p"][i].get<double>());
+      apart += difference;
+      largest = std::max(largest, difference);
+      same += logits[static_cast<size_t>(token)] == best ? 1 : 0;
+      ++count;
+      session.decode(token);
+    }
+  }
+  std::printf("with the adapter: mean |d ln p| %.4f, largest %.4f, same top %d of %d\n",
+              apart / count, largest, same, count);
+  EXPECT_LT(apart / count, 0.03);
+  EXPECT_LT(largest, 0.3);
+  EXPECT_GE(same, count * 9 / 10);
 }
 
 }  // namespace

@@ -78,5 +78,54 @@ TEST(ModelNames, UnknownNamesSayWhatIsAtHand) {
   EXPECT_TRUE(has(error_of([] { find_model("smollm2"); }), {"longhaul pull smollm2"}));
 }
 
+/// A base and a model made of it, in one folder.
+class Recipes : public testing::Test {
+ protected:
+  Recipes() : models_("LONGHAUL_MODELS", folder_.path()), cache_("XDG_CACHE_HOME", "/nowhere") {
+    std::filesystem::create_directory(folder_.path() / "both");
+    folder_.write("base.gguf", "");
+  }
+  std::string recipe_error(const std::string& text) {
+    folder_.write("both/model.json", text);
+    return error_of([] { find_model_source("both"); });
+  }
+
+  const TempFolder folder_;
+  const WithVariable models_, cache_;
+};
+
+TEST_F(Recipes, NameABaseAndAdaptersBesideThem) {
+  folder_.write(
+      "both/model.json",
+      R"({"base": "base", "adapters": [{"file": "a.gguf"}, {"file": "b", "weight": 2}]})");
+  const ModelSource source = find_model_source("both");
+  EXPECT_EQ(source.path, folder_.path() / "base.gguf");
+  ASSERT_EQ(source.adapters.size(), 2u);
+  EXPECT_EQ(source.adapters[0].path, folder_.path() / "both/a.gguf");
+  EXPECT_EQ(source.adapters[1].weight, 2);
+  EXPECT_EQ(source.profiles, folder_.path() / "both");
+  EXPECT_EQ(find_model("both"), folder_.path() / "base.gguf");
+  EXPECT_TRUE(find_model_source("base").adapters.empty());
+}
+
+TEST_F(Recipes, AreRefusedWithFileAndKey) {
+  EXPECT_TRUE(has(recipe_error("{}"), {"both/model.json", "'base' is missing"}));
+  EXPECT_TRUE(has(recipe_error(R"({"base": "../base"})"), {"'base'", "no plain name"}));
+  EXPECT_TRUE(has(recipe_error(R"({"base": "base"})"), {"'adapters'"}));
+  EXPECT_TRUE(has(recipe_error(R"({"base": "base", "adapters": [{"file": "/etc/x"}]})"),
+                  {"'file'", "no plain name"}));
+  EXPECT_TRUE(has(recipe_error(R"({"base": "base", "adapters": [{"file": "x", "weight": "1"}]})"),
+                  {"'weight'"}));
+  EXPECT_TRUE(has(recipe_error(R"({"base": "absent", "adapters": [{"file": "x"}]})"),
+                  {"'both'", "needs model 'absent'"}));
+  EXPECT_TRUE(has(recipe_error(R"({"base": "both", "adapters": [{"file": "x"}]})"), {"'both'"}));
+}
+
+TEST_F(Recipes, SmolLm2For32kIsTheDefaultWhereItsBaseIs) {
+  EXPECT_EQ(default_model(), "nano");
+  folder_.write("smollm2.gguf", "");
+  EXPECT_EQ(default_model(), "smollm2-32k");
+}
+
 }  // namespace
 }  // namespace longhaul

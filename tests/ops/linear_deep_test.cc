@@ -214,7 +214,7 @@ TEST_P(LinearDeepTest, SwigluEqualsTheDoubleLoop) {
                                         << cols << " columns, " << name_of(compute));
         LinearInput input, inner;
         input.assign(x.data(), rows, cols);
-        linear_swiglu(input, gate.view, up.view, inner, compute);
+        linear_swiglu(input, {gate.view, up.view}, inner, compute);
         ASSERT_EQ(inner.rows(), rows);
         const std::vector<float> y = read_out(inner, compute);
         expect_swiglu(y, gates, ups, tolerance(type(), rows, compute),

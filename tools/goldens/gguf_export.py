@@ -142,3 +142,17 @@ def export(folder, path, types):
     writer.write_tensors_to_file()
     writer.close()
     return seen
+
+
+def stored_weights(folder, path):
+    """The weights of a file that export() made of the folder, in Hugging Face's names and layout."""
+    config = read_config(folder)
+    names = gguf.get_tensor_name_map(
+        gguf.MODEL_ARCH[ARCHITECTURES[config["model_type"]]], config["num_hidden_layers"])
+    stored = {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors}
+    seen = {}
+    for name, values in read_weights(folder).items():
+        tensor = stored[names.get_name(name, try_suffixes=(".weight", ".bias"))]
+        _, from_gguf = row_order(config, name)
+        seen[name] = from_gguf(dequantize(tensor.data, tensor.tensor_type).reshape(values.shape))
+    return seen

@@ -250,7 +250,7 @@ MethodInfo ltri_method() {
       "Dynamic Triangular Attention Pattern";
   info.covers = {"", "n_init=0,n_local=700,chunk=33,heads=0.0"};
   info.small = {{"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
-                {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8", 12}};
+                {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans", 12}};
   return method_info<Ltri>(std::move(info));
 }
 

@@ -37,8 +37,8 @@ struct FlatRows {
     const int64_t row = unit.row_begin + f / unit.head_count;
     return row * unit.call->heads + unit.head_begin + f % unit.head_count;
   }
-  /// log2 of row f's softmax denominator; of rows without one, and of those that only pad a tile,
-  /// so much that their probabilities are zeros.
+  /// log2 of row f's softmax denominator. Rows without one, and those that only pad a tile, get a
+  /// number so large that their probabilities are zeros.
   float log2_denominator(int f) const {
     const float lse = f < count ? unit.call->known_lse[offset(f)] : kLowest;
     return lse > kLowest ? lse * kLog2e : -kLowest;

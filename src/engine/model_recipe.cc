@@ -1,0 +1,59 @@
+#include "engine/model_recipe.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "text/json_file.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFile = "model.json";
+
+/// A name without a path in it: of a file beside the recipe, or of a model.
+std::string plain_name(const nlohmann::json& value, const std::string& file, const char* key) {
+  if (!value.is_string()) user_error("{}: '{}' is no text", file, key);
+  auto name = value.get<std::string>();
+  if (name.empty() || name.starts_with(".") || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    user_error("{}: '{}' is {}, which is no plain name", file, key, printable(name));
+  }
+  return name;
+}
+
+AdapterSource read_adapter(const nlohmann::json& entry, const fs::path& folder,
+                           const std::string& file) {
+  if (!entry.is_object() || !entry.contains("file"))
+    user_error("{}: an entry of 'adapters' has no 'file'", file);
+  AdapterSource adapter{folder / plain_name(entry["file"], file, "file"), 1};
+  if (const auto weight = entry.find("weight"); weight != entry.end()) {
+    if (!weight->is_number() || !std::isfinite(weight->get<double>()))
+      user_error("{}: 'weight' is no number", file);
+    adapter.weight = weight->get<double>();
+  }
+  return adapter;
+}
+
+}  // namespace
+
+bool is_recipe(const fs::path& folder) { return is_file(folder / kFile); }
+
+ModelRecipe read_recipe(const fs::path& folder) {
+  const std::string file = (folder / kFile).string();
+  const nlohmann::json document = read_json_file(file);
+  if (!document.contains("base")) user_error("{}: 'base' is missing", file);
+  ModelRecipe recipe;
+  recipe.base = plain_name(document["base"], file, "base");
+  const auto adapters = document.find("adapters");
+  if (adapters == document.end() || !adapters->is_array() || adapters->empty())
+    user_error("{}: 'adapters' is no list of adapters", file);
+  for (const auto& entry : *adapters) recipe.adapters.push_back(read_adapter(entry, folder, file));
+  return recipe;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,64 @@
+#pragma once
+// One LoRA adapter on disk: a GGUF file in llama.cpp's form, or the folder that PEFT saves.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/mapped_file.h"
+#include "base/tensor_view.h"
+#include "format/checkpoint.h"
+
+namespace longhaul {
+
+/// Movable; views of its tensors live as long as it does.
+class LoraFile {
+ public:
+  struct Factors {
+    TensorView a;  ///< [rank, inputs]
+    TensorView b;  ///< [outputs, rank]
+  };
+
+  /// Only headers are read. Throws UserError: no adapter, one of another kind (DoRA, with biases or
+  /// whole matrices), a factor without its other half, shapes that do not belong together.
+  static LoraFile open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  /// How its tensors are named and the rows of queries and keys ordered.
+  CheckpointFormat format() const { return format_; }
+  /// The family that it was made for; empty: PEFT does not say.
+  const std::string& architecture() const { return architecture_; }
+  /// What x A^T is multiplied with at this rank.
+  double scale(int64_t rank) const;
+  /// What it wants in the place of the model's own: trained at other angles, for longer contexts.
+  std::optional<double> rope_base() const { return rope_base_; }
+  std::optional<int64_t> context() const { return context_; }
+  /// By the name of the matrix, without .weight.
+  const std::map<std::string, Factors>& factors() const { return factors_; }
+  size_t bytes() const;
+
+ private:
+  LoraFile(CheckpointFormat format, std::filesystem::path path)
+      : format_(format), path_(std::move(path)) {}
+
+  void open_gguf();
+  void open_peft();
+  void add(const std::string& matrix, bool is_a, const TensorView& tensor);
+  void check_factors() const;
+
+  CheckpointFormat format_;
+  std::filesystem::path path_;
+  std::string file_;  ///< that holds the tensors, for messages
+  std::unique_ptr<Checkpoint> gguf_;
+  std::unique_ptr<MappedFile> safetensors_;
+  std::string architecture_;
+  double alpha_ = 0;           ///< 0: the scale does not depend on the rank
+  bool root_of_rank_ = false;  ///< alpha / sqrt(rank) in the place of alpha / rank
+  std::optional<double> rope_base_;
+  std::optional<int64_t> context_;
+  std::map<std::string, Factors> factors_;
+};
+
+}  // namespace longhaul

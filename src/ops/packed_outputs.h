@@ -1,0 +1,48 @@
+#pragma once
+// The second factor of an adapter in the form in which few rows are multiplied: int8 with a scale
+// for every output and 32 of the rank. Its rows are far too short to be read one by one.
+
+#include <cstdint>
+#include <span>
+
+#include "base/buffer.h"
+#include "base/tensor_view.h"
+
+namespace longhaul {
+
+class ActivationRows;
+
+/// Bytes of 16 outputs by 32 of the rank: eight quads of the rank, each [16 outputs][4] as q + 128,
+/// then 16 scales in f32.
+inline constexpr int64_t kPackedBlockBytes = 512 + 64;
+
+class PackedOutputs {
+ public:
+  PackedOutputs() = default;
+  /// b: [outputs, rank], any type. Of Q8_0 nothing is rounded.
+  explicit PackedOutputs(const TensorView& b);
+
+  int64_t outputs() const { return outputs_; }
+  int64_t rank_blocks() const { return rank_blocks_; }
+  size_t bytes() const { return blocks_.size(); }
+  /// Of outputs [16 tile, 16 tile + 16).
+  const uint8_t* tile(int64_t tile) const {
+    return blocks_.data() + tile * rank_blocks_ * kPackedBlockBytes;
+  }
+
+ private:
+  int64_t outputs_ = 0, rank_blocks_ = 0;
+  Buffer<uint8_t> blocks_;
+};
+
+struct PackedJob {
+  const PackedOutputs* b;
+  const ActivationRows* t;  ///< quantized, [rows, rank]
+  int64_t row;              ///< of t
+  float* y;                 ///< [outputs]
+};
+
+/// y += B t of all jobs, in one parallel region.
+void add_packed(std::span<const PackedJob> jobs);
+
+}  // namespace longhaul
