@@ -22,7 +22,7 @@ struct SmallSetting {
   int64_t reach = kNoBound;
   bool lists_differ = false;   ///< lists of a layer may have lengths of their own
   bool loose_bounds = false;   ///< forecast and reach bound what only much longer texts need
-  bool saves_nothing = false;  ///< keeps all rows and sees all of them, as dense attention does
+  bool saves_nothing = false;  ///< keeps and computes no less than dense attention
 };
 
 /// A struct of options on the heap, and the list that describes it.

@@ -84,7 +84,7 @@ TEST(Recipe, ItsOptionsAreThoseThatItDeclares) {
     return error_of([&] { MethodSpec::parse(spec, testing_support::tested_methods()); });
   };
   EXPECT_EQ(refusal("newest:recent=0"),
-            "--attention newest: recent=0: must be from 1 to 16777216 tokens");
+            "--attention newest: recent=0: must be from 1 to 16,777,216 tokens");
   EXPECT_EQ(refusal("newest:window=4"),
             "--attention newest: unknown option 'window' (options: sink, recent)");
 }

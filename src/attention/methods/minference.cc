@@ -233,7 +233,7 @@ MethodInfo minference_method() {
   info.small = {{"dense_below=0,vertical=8,slash=0"},
                 {"dense_below=0"},
                 {"dense_below=0,pattern=a_shape,vertical=2,slash=8"},
-                {"dense_below=0,patterns=search,search_at=100"}};
+                {.options = "dense_below=0,patterns=search,search_at=100", .saves_nothing = true}};
   return method_info<MInference>(std::move(info));
 }
 
