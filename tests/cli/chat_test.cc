@@ -27,6 +27,7 @@ TEST(Chat, ReadsOnlyWhatIsNew) {
   EXPECT_TRUE(has(o.out, {"4827163", "The pass key is 58213."}));
   // "[22 of 1,312 tokens read, ...": the text was read before the first question
   for (size_t at = o.err.find('['); at != std::string::npos; at = o.err.find('[', at + 1)) {
+    if (o.err.compare(at, 5, "[nano") == 0) continue;  // what the model is
     EXPECT_LT(std::stoi(o.err.substr(at + 1)), 100) << o.err;
   }
   EXPECT_TRUE(has(o.err, {" tokens read, first token "}));

@@ -150,7 +150,8 @@ TEST(Jsonl, BadFilesAreNamed) {
     }
     return std::string();
   };
-  EXPECT_NE(says(folder.path() / "none.jsonl").find("none.jsonl: No such file"), std::string::npos);
+  EXPECT_NE(says(folder.path() / "none.jsonl").find("none.jsonl: cannot open: No such file"),
+            std::string::npos);
   EXPECT_NE(says(folder.path()).find("is a folder"), std::string::npos);
   EXPECT_NE(says(folder.write("empty.jsonl", "\n")).find("holds no cases"), std::string::npos);
   EXPECT_NE(says(folder.write("bad.jsonl", "nonsense")).find("bad.jsonl line 1: "),

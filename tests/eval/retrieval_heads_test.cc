@@ -45,7 +45,7 @@ TEST(StrongestKeys, AreThoseOfAPlainLoop) {
   std::vector<int32_t> expected;
   session.observe([&](LayerStep step, std::span<const AttendTask>) {
     strongest.observe(step);
-    const float* q = step.rotated_q();
+    const std::span<const float> q = host(step.rotated_q());
     for (int head = 0; head < 6; ++head) {
       int32_t best = -1;
       double most = 0;
@@ -53,7 +53,7 @@ TEST(StrongestKeys, AreThoseOfAPlainLoop) {
         const auto* k = reinterpret_cast<const float*>(
             step.store->rows(step.layer, head / 2).pages[key / 64] + size_t{256} * (key % 64));
         double sum = 0;
-        for (int d = 0; d < 64; ++d) sum += double{q[head * 64 + d]} * double{k[d]};
+        for (int d = 0; d < 64; ++d) sum += double{q[static_cast<size_t>(head * 64 + d)]} * double{k[d]};
         if (best < 0 || sum > most) {
           most = sum;
           best = key;

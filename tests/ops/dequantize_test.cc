@@ -1,5 +1,6 @@
 #include "ops/dequantize.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::vector<std::byte> read_bytes(const std::string& path) {
 }
 
 std::string golden(DType type, const std::string& ending) {
-  return std::string(LONGHAUL_TEST_DATA) + "/dequantize/" + std::string(name_of(type)) + ending;
+  return fmt::format("{}/dequantize/{}{}", LONGHAUL_TEST_DATA, name_of(type), ending);
 }
 
 /// Random blocks; f16 scales may be anything but infinite or NaN, whose payload differs by CPU.
