@@ -1,5 +1,5 @@
 #pragma once
-// EasyKV's regime (attention/stride_eviction.h) as a loop over rows, for the lists that one or all
+// EasyKV's regime (attention/parts/stride_budget.h) as a loop over rows, for the lists that one or all
 // KV heads of a layer keep.
 
 #include <functional>
