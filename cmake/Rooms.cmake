@@ -34,6 +34,10 @@ function(longhaul_link target scope)
       find_package(dnnl REQUIRED)
       find_package(OpenMP REQUIRED)  # oneDNN's threads, which ops/cpu/gemm.cc limits to one
       target_link_libraries(${target} ${scope} DNNL::dnnl OpenMP::OpenMP_CXX)
+    elseif(dep STREQUAL "curl")  # opened when it is needed: only its header is
+      find_path(CURL_INCLUDE curl/curl.h REQUIRED)
+      target_include_directories(${target} ${scope} ${CURL_INCLUDE})
+      target_link_libraries(${target} ${scope} ${CMAKE_DL_LIBS})
     elseif(dep STREQUAL "zlib")
       find_library(ZLIB_LIBRARY z REQUIRED)
       target_link_libraries(${target} ${scope} ${ZLIB_LIBRARY})

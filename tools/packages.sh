@@ -1,8 +1,9 @@
 # The Debian packages that Longhaul needs, in one place. Sourced by ./try and ./check.
 # shellcheck shell=bash
 
-LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libcli11-dev libdnnl-dev
-  libedit-dev libfmt-dev libgtest-dev libpcre2-dev libutf8proc-dev libxxhash-dev
+LONGHAUL_BUILD_PACKAGES=(build-essential cmake ninja-build python3 libcli11-dev
+  libcurl4-openssl-dev libdnnl-dev libedit-dev libfmt-dev libgtest-dev libpcre2-dev
+  libutf8proc-dev libxxhash-dev
   nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
 LONGHAUL_TRY_PACKAGES=(python3-pip)
 LONGHAUL_CHECK_PACKAGES=(clang-format clang-tidy)

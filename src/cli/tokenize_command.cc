@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/documents.h"
+#include "cli/find_or_pull.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
 #include "cli/table.h"
@@ -61,7 +62,7 @@ int run(const TokenizeFlags& flags) {
     user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
   }
   const std::string text = flags.text_given ? flags.text : read_document(flags.file);
-  const Checkpoint checkpoint = open_checkpoint(find_model(flags.model));
+  const Checkpoint checkpoint = open_checkpoint(find_or_pull(flags.model).path);
   const Tokenizer tokenizer = load_tokenizer(checkpoint);
   size_t replaced = 0;
   const auto ids = tokenizer.encode(
@@ -99,6 +100,11 @@ Command add_tokenize_command(CLI::App& program) {
       ->type_name("MODEL")
       ->take_last()
       ->capture_default_str();
+  app->add_option_function<std::string>(
+         "--hf-repo", [flags](const std::string& name) { flags->model = "hf:" + name; },
+         "A model of the hub; -hf for short")
+      ->type_name("OWNER/REPO[:TYPE]")
+      ->take_last();
   const CLI::Option* file =
       app->add_option("-f,--file", flags->file, "Take the text from a file, '-' for standard input")
           ->type_name("FILE")

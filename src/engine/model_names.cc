@@ -11,6 +11,8 @@
 #include "base/paths.h"
 #include "base/program_folders.h"
 #include "engine/model_recipe.h"
+#include "engine/other_stores.h"
+#include "engine/own_models.h"
 
 namespace longhaul {
 namespace {
@@ -30,6 +32,13 @@ const NamedModel* find_named(const std::vector<NamedModel>& models, const std::s
   const auto found = std::find_if(models.begin(), models.end(),
                                   [&](const NamedModel& m) { return m.name == name; });
   return found == models.end() ? nullptr : &*found;
+}
+
+/// What has no name yet.
+void add_new(std::vector<NamedModel> found, std::vector<NamedModel>& models) {
+  for (NamedModel& model : found) {
+    if (find_named(models, model.name) == nullptr) models.push_back(std::move(model));
+  }
 }
 
 /// Of weights, or of a recipe.
@@ -94,13 +103,15 @@ std::vector<std::filesystem::path> model_folders() {
   return folders;
 }
 
-std::vector<NamedModel> models_at_hand() {
+std::vector<NamedModel> own_models() {
   std::vector<NamedModel> models;
-  for (const fs::path& folder : model_folders()) {
-    for (NamedModel& found : models_in(folder)) {
-      if (find_named(models, found.name) == nullptr) models.push_back(std::move(found));
-    }
-  }
+  for (const fs::path& folder : model_folders()) add_new(models_in(folder), models);
+  return models;
+}
+
+std::vector<NamedModel> models_at_hand() {
+  std::vector<NamedModel> models = own_models();
+  add_new(models_elsewhere(), models);
   return models;
 }
 
@@ -121,7 +132,7 @@ ModelSource find_model_source(const std::string& model) {
 }
 
 std::string default_model() {
-  const std::vector<NamedModel> models = models_at_hand();
+  const std::vector<NamedModel> models = own_models();
   const NamedModel* reader = find_named(models, "smollm2-32k");
   if (reader == nullptr || !is_recipe(reader->path)) return "nano";
   return find_named(models, "smollm2") != nullptr ? "smollm2-32k" : "nano";

@@ -1,0 +1,75 @@
+#include "cli/catalogue.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/program_folders.h"
+#include "hub/model_reference.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& entry, const char* key, const std::string& file) {
+  const auto found = entry.find(key);
+  if (found == entry.end() || !found->is_string() || found->get<std::string>().empty())
+    user_error("{}: an entry has no text '{}'", file, key);
+  return found->get<std::string>();
+}
+
+int64_t number_of(const json& entry, const char* key, const std::string& file) {
+  const auto found = entry.find(key);
+  if (found == entry.end() || !found->is_number_integer() || found->get<int64_t>() < 1)
+    user_error("{}: an entry has no positive number '{}'", file, key);
+  return found->get<int64_t>();
+}
+
+}  // namespace
+
+std::vector<CatalogueEntry> parse_catalogue(const std::string& text, const std::string& file) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_array()) user_error("{}: no list of models", file);
+  std::vector<CatalogueEntry> entries;
+  for (const json& entry : document) {
+    if (!entry.is_object()) user_error("{}: an entry is no object", file);
+    CatalogueEntry e;
+    e.name = text_of(entry, "name", file);
+    e.repository = text_of(entry, "repository", file);
+    e.file = text_of(entry, "file", file);
+    e.bytes = number_of(entry, "bytes", file);
+    e.context = number_of(entry, "context", file);
+    e.languages = text_of(entry, "languages", file);
+    e.licence = text_of(entry, "licence", file);
+    e.good_for = text_of(entry, "good_for", file);
+    parse_reference("hf:" + e.repository + ":" + e.file);  // throws
+    if (e.name.starts_with(".") || e.name.find('/') != std::string::npos)
+      user_error("{}: {} is no plain name", file, printable(e.name));
+    entries.push_back(std::move(e));
+  }
+  return entries;
+}
+
+std::vector<CatalogueEntry> read_catalogue() {
+  for (const auto& folder : program_folders()) {
+    const auto file = folder / "models" / "catalogue.json";
+    if (!is_file(file)) continue;
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return parse_catalogue(text.str(), file.string());
+  }
+  return {};
+}
+
+std::optional<CatalogueEntry> find_in_catalogue(const std::string& name) {
+  for (CatalogueEntry& entry : read_catalogue()) {
+    if (entry.name == name) return std::move(entry);
+  }
+  return std::nullopt;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,26 @@
+#include "cli/find_or_pull.h"
+
+#include "base/error.h"
+#include "cli/catalogue.h"
+#include "cli/pull_hub.h"
+#include "engine/model_names.h"
+#include "hub/model_reference.h"
+
+namespace longhaul {
+
+ModelSource find_or_pull(const std::string& model) {
+  if (const auto reference = parse_reference(model)) {
+    if (const auto path = find_pulled(*reference)) return {*path, {}, {}, {}};
+    const PulledModel pulled = pull_from_hub({*reference, "", false, true});
+    if (pulled.cancelled) user_error("{}: not all of it has been fetched", model);
+    return {pulled.path, {}, {}, {}};
+  }
+  try {
+    return find_model_source(model);
+  } catch (const UserError&) {
+    if (!find_in_catalogue(model)) throw;
+    user_error("model '{0}' has not been fetched yet: run 'longhaul pull {0}'", model);
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,26 @@
+#pragma once
+// Which files of a repository make the model that was asked for.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hub/repository.h"
+
+namespace longhaul {
+
+struct ChosenFiles {
+  std::vector<HubFile> files;
+  bool folder = false;  ///< a Hugging Face folder, not GGUF
+  int64_t bytes() const;
+};
+
+/// `choice`: a file's path or name, or a type such as q4_k_m; empty: Q4_K_M or the type next to it
+/// in use, of a repository without GGUF files the folder. Of a split set all shards. Throws
+/// UserError that lists what there is: nothing of that choice, several, a type that cannot be read.
+ChosenFiles choose_files(const HubRepository& repository, const std::string& choice);
+
+/// Whether a file's name says that it holds this type: a word of its own, whatever the case.
+bool names_type(std::string_view file, std::string_view type);
+
+}  // namespace longhaul
