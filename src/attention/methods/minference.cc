@@ -229,7 +229,7 @@ MethodInfo minference_method() {
   info.paper = "MInference 1.0: Accelerating Pre-filling for Long-Context LLMs, arXiv 2407.02490";
   info.covers = {"", "dense_below=0,vertical=700,slash=1", "dense_below=0,vertical=0,slash=700",
                  "dense_below=0,pattern=a_shape,vertical=0,slash=700",
-                 "dense_below=0,pattern=blocks"};
+                 "dense_below=0,pattern=blocks,vertical=100"};
   info.small = {{"dense_below=0,vertical=8,slash=0"},
                 {"dense_below=0"},
                 {"dense_below=0,pattern=a_shape,vertical=2,slash=8"},
