@@ -18,7 +18,7 @@ import tempfile
 import pages
 
 RESULTS = pages.ROOT / "docs/results"
-RUNS = ["nano", "needle"]
+RUNS = ["nano", "needle", "budgets"]
 ALL = "all prompts"  # the task under which the answers of all tasks are compared
 REFERENCE = "dense"
 
@@ -126,7 +126,9 @@ while the reply was chosen, mean of the layers (least to most). """
 
 
 def measured(runs, name):
-    runs = [run for run in runs if run.of(name)]
+    shown = set()  # in an earlier run
+    runs = [run for run in runs if run.of(name) and not shown.issuperset((run.tasks[0], s) for s in run.of(name))
+            and not shown.update((run.tasks[0], s) for s in run.of(name))]
     if not runs:
         return "Not measured yet."
     settings = list(dict.fromkeys(s for run in runs for s in run.of(name)))

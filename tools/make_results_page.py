@@ -5,7 +5,7 @@
 
 A table stands between a line that names it and `<!-- end -->`:
 
-    <!-- table LENGTH -->          of nano: per cent right by method and task, the mean over tasks, and KV bytes
+    <!-- table LENGTH [RUN] -->    of nano, or that run: per cent right by method and task, the mean over tasks, and KV bytes
     <!-- lengths FOLDER -->        of one task: per cent right by method and length (cases of their own length: right),
                                    and KV bytes at the longest
     <!-- positions FOLDER -->      of a perplexity: nats a token by method and stretch of the text
@@ -114,8 +114,9 @@ def by_position(run, records):
 
 
 def main():
-    nano = pages.read_run(RESULTS / "nano")
-    text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)", lambda m: table(int(m[2]), *nano))
+    runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets")}
+    text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)(?: (\w+))?",
+                      lambda m: table(int(m[2]), *runs[m[3] or "nano"]))
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
     text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
     pages.write_or_check(PAGE, text, "tools/make_results_page.py")
