@@ -191,6 +191,16 @@ def run_folder_bytes() -> bytes:
     return texts(json.dumps(run), "\n".join(lines) + "\n")
 
 
+def pattern_seeds() -> dict:
+    """Pattern, text, and what Replace looks for and puts there, parted by zero bytes."""
+    seeds = {"kept": (r"a\Kb|h\K", "hab ab", "h", "hh"),
+             "looks": (r"(?<=a)b|(?=c)d?|(?!\S)\s+", "ab cd  e", "a", ""),
+             "subroutine": (r"(?(DEFINE)(?<k>\w+))(?&k)\d", "abc1 de2", "e", "ee"),
+             "words": (r"'s|\p{L}+| ?\p{N}{1,3}|\s+(?!\S)|\s+", "it's 12345  \u00fc\n", " ", "\u2581"),
+             "empty": (r"x*|$|^|\b", "axxb xx", "\ufdfa", "xx")}
+    return {name: "\0".join(parts).encode() for name, parts in seeds.items()}
+
+
 def main() -> None:
     root = ROOT / "fuzz/corpus"
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root
@@ -206,6 +216,7 @@ def main() -> None:
              "tokenizer_folder/tiktoken": folder_bytes(True),
              "tokenizer_folder/vocab": folder_bytes(False), "report_run": run_folder_bytes()}
     seeds |= {f"method_files/{name}": seed for name, seed in method_file_seeds().items()}
+    seeds |= {f"tokenizer_pattern/{name}": seed for name, seed in pattern_seeds().items()}
     seeds |= {f"tokenizer_chat/{name}": chat_bytes(name) for name in ("smollm2", "llama2", "qwen3")}
     for name, seed in seeds.items():
         path = root / (name if "/" in name else name + "/seed")

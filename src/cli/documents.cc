@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kReadBytes = 1 << 20;
 constexpr size_t kSniffedBytes = 4096;
 
-std::string read_all(std::FILE* stream, const std::string& name) {
+std::string read_all(std::FILE* stream, const std::string& name, const TextLimit& limit) {
   std::string text;
   size_t got = 0;
   do {
@@ -28,19 +28,20 @@ std::string read_all(std::FILE* stream, const std::string& name) {
     text.resize(held + kReadBytes);
     got = std::fread(text.data() + held, 1, kReadBytes, stream);
     text.resize(held + got);
+    if (text.size() > limit.bytes) refuse_longer_text(name, limit);
   } while (got == kReadBytes);
   if (std::ferror(stream) != 0) user_error("{}: {}", name, std::strerror(errno));
   return text;
 }
 
-std::string read_file(const std::string& file) {
-  if (file == "-") return read_all(stdin, "standard input");
+std::string read_file(const std::string& file, const TextLimit& limit) {
+  if (file == "-") return read_all(stdin, "standard input", limit);
   if (file.empty()) user_error("'': the name of a text is empty");
   if (is_folder(file)) user_error("{}: is a folder, not a text", file);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
                                                                std::fclose);
   if (!stream) user_error("{}: {}", file, std::strerror(errno));
-  return read_all(stream.get(), file);
+  return read_all(stream.get(), file, limit);
 }
 
 bool has_null_bytes(std::string_view text) {
@@ -124,8 +125,8 @@ std::string_view without_final_newlines(std::string_view text) {
 
 }  // namespace
 
-std::string read_document(const std::string& file) {
-  std::string text = read_file(file);
+std::string read_document(const std::string& file, const TextLimit& limit) {
+  std::string text = read_file(file, limit);
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   refuse_other_formats(text, file);
   std::string repaired;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/terminal_guard.h"
+#include "cli/text_limit.h"
 
 namespace longhaul {
 namespace {
@@ -63,6 +64,18 @@ int read_character(FILE*) {
   return surrogate || character > 0x10ffff ? kReplacement : character;
 }
 
+/// std::getline with a bound. False at the end.
+bool read_piped_line(std::string& line) {
+  const TextLimit limit = text_limit();
+  std::streambuf& in = *std::cin.rdbuf();
+  for (int c = in.sbumpc(); c != EOF; c = in.sbumpc()) {
+    if (c == '\n') return true;
+    line += static_cast<char>(c);
+    if (line.size() > limit.bytes) refuse_longer_text("standard input: a line", limit);
+  }
+  return !line.empty();
+}
+
 /// Letters beyond ASCII are several bytes of UTF-8: only in such a locale does the editor write
 /// them and know how wide they are. Numbers keep the form of the C locale.
 bool prepare_editor() {
@@ -77,7 +90,7 @@ bool prepare_editor() {
 std::optional<std::string> read_line(const std::string& prompt, CancelFlag& cancel) {
   std::string line;
   if (isatty(STDIN_FILENO) == 0) {
-    if (!std::getline(std::cin, line)) return std::nullopt;
+    if (!read_piped_line(line)) return std::nullopt;
     if (line.ends_with('\r')) line.pop_back();  // of a file with Windows' line ends
     return line;
   }

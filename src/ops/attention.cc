@@ -83,16 +83,18 @@ void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, P
   }
 }
 
+/// Parts are cut by the keys alone, not for the threads that there are: sums are then merged in the
+/// same order on every machine, and a reply is the same on any number of threads.
 void add_few(const HostCall& call, const AttendTask& task, int64_t all_keys, Plan& plan) {
   constexpr int64_t kLeastKeys = 256;
+  constexpr int64_t kMostParts = 96;  // of all tasks: three for each of 32 threads
   for (int h = 0; h < task.head_count; h += kFewRows) {
     AttendUnit unit = unit_of(call, task);
     unit.head_begin = task.head_begin + h;
     unit.head_count = std::min(kFewRows, task.head_count - h);
     const int64_t keys = unit.key_count;
-    const int64_t share = std::max(kLeastKeys, all_keys / (3 * thread_count()));
-    const int64_t parts =
-        thread_count() == 1 ? 1 : std::max<int64_t>(1, (keys + share / 2) / share);
+    const int64_t share = std::max(kLeastKeys, all_keys / kMostParts);
+    const int64_t parts = std::max<int64_t>(1, (keys + share / 2) / share);
     if (parts > 1) plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts)});
     for (int64_t p = 0; p < parts; ++p) {
       unit.key_begin = keys * p / parts;

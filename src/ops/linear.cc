@@ -20,8 +20,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kComputeNames = {"best", "int8", "f32"};
 
-/// Elements of an expanded panel on the f32 path.
+/// Elements of an expanded panel on the f32 path, and its outputs: as many on any number of
+/// threads, since the library adds up in an order that depends on them.
 constexpr int64_t kF32PanelElements = int64_t{1} << 20;
+constexpr int64_t kF32PanelOutputs = 128;
 
 void in_f32(LinearInput& x, std::span<const LinearJob> jobs);
 
@@ -46,8 +48,8 @@ void add_low_rank(LinearInput& x, const LinearJob& job) {
 void in_f32(LinearInput& x, std::span<const LinearJob> jobs) {
   LH_ASSERT(x.f32() != nullptr);
   const int64_t cols = x.cols();
-  const std::vector<WeightPanel> panels =
-      cut_to_panels(jobs, 32, std::max<int64_t>(64, kF32PanelElements / cols / 64 * 64));
+  const std::vector<WeightPanel> panels = cut_to_equal_panels(
+      jobs, std::clamp<int64_t>(kF32PanelElements / cols / 64 * 64, 64, kF32PanelOutputs));
   parallel_for(static_cast<int64_t>(panels.size()), [&](int64_t i, int) {
     const WeightPanel& p = panels[static_cast<size_t>(i)];
     thread_local Buffer<float> expanded;

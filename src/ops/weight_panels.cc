@@ -14,7 +14,10 @@ std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t 
   for (const LinearJob& job : jobs) outputs += job.weight.rows();
   // Several panels for each thread, so that the last one to finish is not far behind.
   const int64_t share = pad_to_tiles(outputs / (4 * thread_count()) + 1, unit);
-  const int64_t width = std::min(share, most_outputs);
+  return cut_to_equal_panels(jobs, std::min(share, most_outputs));
+}
+
+std::vector<WeightPanel> cut_to_equal_panels(std::span<const LinearJob> jobs, int64_t width) {
   std::vector<WeightPanel> panels;
   for (const LinearJob& job : jobs) {
     for (int64_t n = 0; n < job.weight.rows(); n += width) {

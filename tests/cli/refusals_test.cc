@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--chunk", "99999999999999999999"}, "--chunk:", "whole number"},
         BadCall{{"run", "-p", "x", "--ctx", "12k"}, "--ctx: '12k'", "whole number"},
         BadCall{{"run", "-p", "x", "--threads", "two"}, "--threads: 'two'", "whole number"},
+        BadCall{{"run", "-f", "/dev/zero", "--ctx", "100"}, "/dev/zero: more than", "--ctx 100"},
+        BadCall{{"run", "-f", "/dev/zero", "--memory-limit", "99M"}, "16.0 MiB", "--memory-limit"},
         BadCall{{"run", "-p", "x", "--isa", "avx"}, "--isa: 'avx'", "avx2"},
         BadCall{{"run", "-p", "x", "--kv-type", "q4_0"}, "--kv-type: 'q4_0'", "q8_0"},
         BadCall{{"run", "-p", "x", "--compute", "f16"}, "--compute: 'f16'", "best, int8, f32"},

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/parallel.h"
+#include "engine/generate.h"
 #include "engine/model_names.h"
 #include "engine/perplexity.h"
 #include "engine/session.h"
@@ -66,6 +68,24 @@ class SmolLm2 : public ::testing::Test {
     EXPECT_NEAR(found, expected, perplexity * expected) << peer;
   }
 };
+
+/// A reply of 32 tokens, always the likeliest.
+std::vector<int32_t> greedy_reply(const std::vector<int32_t>& ids, int threads) {
+  set_thread_count(threads);
+  Session session(Engine::open(find_model("smollm2")), SessionOptions{});
+  session.prefill(ids);
+  GenerateOptions options;
+  options.sampler.temperature = 0;
+  options.max_tokens = 32;
+  return generate(session, options).tokens;
+}
+
+TEST_F(SmolLm2, AGreedyReplyIsTheSameOnAnyNumberOfThreads) {
+  const int before = thread_count();
+  const std::vector<int32_t> one = greedy_reply(ids_, 1);
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(greedy_reply(ids_, threads), one) << threads;
+  set_thread_count(before);
+}
 
 TEST_F(SmolLm2, ExactArithmeticIsMetInF32) {
   SessionOptions options;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <tuple>
@@ -171,6 +172,26 @@ INSTANTIATE_TEST_SUITE_P(AllTypes, MatvecTest,
                          testing::Combine(testing::Range(0, kDTypeCount),
                                           testing::Range(0, static_cast<int>(best_isa()) + 1)),
                          test_name);
+
+/// Weights of a corrupt file make such activations. Under the undefined-behaviour sanitizer the
+/// sums of their roundings once ended the test: they overflowed.
+TEST(Matvec, ActivationsThatAreNoNumbersAreRoundedWithoutOverflow) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  at_every_isa([&] {
+    for (const float odd : {kInfinity, -kInfinity, std::nanf(""), 3e38f}) {
+      std::vector<float> x(512, 1.0f);
+      for (size_t i = 0; i < 256; ++i) x[i] = i % 5 == 0 ? 1.0f : odd;
+      ActivationRows rows;
+      rows.assign(x.data(), 1, 512);
+      rows.quantize();
+      const ActivationGroup& sound = rows.groups(0)[1];
+      for (const float sum : sound.sum) EXPECT_NEAR(sum, 16.0f, 1e-4f);
+      const Matrix weights(DType::Q8_0, 8, 512, 3);
+      std::vector<float> y(8);
+      matvec(weights.view(), rows, y.data());  // of any value: a file is not trusted to be sound
+    }
+  });
+}
 
 }  // namespace
 }  // namespace longhaul

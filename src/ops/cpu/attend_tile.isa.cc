@@ -92,7 +92,10 @@ class TileAttention {
     // What a row sees moves one way with its position, so the first and last rows bound the unit.
     const KeyRange first = visible_keys(s, rows_.position(0));
     const KeyRange last = visible_keys(s, rows_.position(flat_rows_ - 1));
-    for (int64_t begin = first.begin; begin < last.end; begin += kTileKeys) {
+    // Blocks begin at whole multiples, wherever the unit's first row looks: what a row gets does
+    // not depend on the rows that it shares a unit with, nor so on the number of threads.
+    const int64_t from = first.begin / kTileKeys * kTileKeys;
+    for (int64_t begin = from; begin < last.end; begin += kTileKeys) {
       const KeyBlock block = block_from(s, call_.rotations, begin, last.end, dim_);
       pack(block, s_.keys, s_.values, s_.unpacked_rows);
       tiles(block);

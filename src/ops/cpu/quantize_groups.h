@@ -22,21 +22,21 @@ inline void quantize_block(const float* x, int count, int8_t* q, float* scale, f
     amax = a > amax ? a : amax;
   }
   const float inverse = amax > 1e-36f ? 127.0f / amax : 0.0f;  // smaller ones would overflow it
-  int32_t rounded[32];
+  uint32_t rounded[32];  // of numbers that are none (corrupt weights) anything: it may wrap around
 #pragma omp simd
   for (int i = 0; i < 32; ++i) {
     float shifted = x[i] * inverse;
     shifted += 12582912.0f;
-    rounded[i] = static_cast<int32_t>(bits_from_float(shifted) - 0x4b400000u);
+    rounded[i] = bits_from_float(shifted) - 0x4b400000u;
   }
-  int32_t sums[2] = {0, 0};
+  uint32_t sums[2] = {0, 0};
   for (int i = 0; i < 16; ++i) sums[0] += rounded[i];
   for (int i = 0; i < 16; ++i) sums[1] += rounded[16 + i];
   for (int i = 0; i < 32; ++i) q[i] = static_cast<int8_t>(rounded[i]);
   const float s = amax / 127.0f;
   scale[0] = scale[1] = s;
-  sum[0] = s * static_cast<float>(sums[0]);
-  sum[1] = s * static_cast<float>(sums[1]);
+  sum[0] = s * static_cast<float>(static_cast<int32_t>(sums[0]));
+  sum[1] = s * static_cast<float>(static_cast<int32_t>(sums[1]));
 }
 
 inline void quantize_groups(const float* x, int64_t cols, ActivationGroup* groups) {

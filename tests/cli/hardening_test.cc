@@ -1,0 +1,93 @@
+// How the program was built: what an attacker who finds a mistake with memory still has to get
+// past.
+#ifdef LONGHAUL_HARDENED
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace longhaul {
+namespace {
+
+/// The program's file: headers and dynamic section.
+class Binary {
+ public:
+  Binary() {
+    std::ifstream in(LONGHAUL_BINARY, std::ios::binary);
+    bytes_.assign(std::istreambuf_iterator<char>(in), {});
+  }
+
+  Elf64_Ehdr header() const { return at<Elf64_Ehdr>(0); }
+
+  /// Null when it has none of that type.
+  std::vector<Elf64_Phdr> segments(uint32_t type) const {
+    std::vector<Elf64_Phdr> found;
+    for (size_t i = 0; i < header().e_phnum; ++i) {
+      const auto segment = at<Elf64_Phdr>(header().e_phoff + i * sizeof(Elf64_Phdr));
+      if (segment.p_type == type) found.push_back(segment);
+    }
+    return found;
+  }
+
+  uint64_t dynamic(int64_t tag) const {
+    for (const Elf64_Phdr& segment : segments(PT_DYNAMIC)) {
+      for (size_t i = 0; i < segment.p_filesz / sizeof(Elf64_Dyn); ++i) {
+        const auto entry = at<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn));
+        if (entry.d_tag == tag) return entry.d_un.d_val;
+      }
+    }
+    return 0;
+  }
+
+  bool names(const char* symbol) const { return bytes_.find(symbol) != std::string::npos; }
+
+ private:
+  template <class T>
+  T at(size_t offset) const {
+    T value{};
+    if (offset + sizeof value <= bytes_.size()) std::memcpy(&value, &bytes_[offset], sizeof value);
+    return value;
+  }
+
+  std::string bytes_;
+};
+
+TEST(Hardening, TheProgramLiesAtAnotherPlaceInEachRun) {
+  const Binary binary;
+  EXPECT_EQ(binary.header().e_type, ET_DYN);
+  EXPECT_NE(binary.dynamic(DT_FLAGS_1) & DF_1_PIE, 0u);
+}
+
+TEST(Hardening, TablesOfFunctionsAreReadOnlyOnceItRuns) {
+  const Binary binary;
+  EXPECT_EQ(binary.segments(PT_GNU_RELRO).size(), 1u);
+  EXPECT_TRUE((binary.dynamic(DT_FLAGS) & DF_BIND_NOW) != 0 ||
+              (binary.dynamic(DT_FLAGS_1) & DF_1_NOW) != 0);
+}
+
+TEST(Hardening, NothingCanBeWrittenAndRun) {
+  const Binary binary;
+  const auto stacks = binary.segments(PT_GNU_STACK);
+  ASSERT_EQ(stacks.size(), 1u);
+  EXPECT_EQ(stacks[0].p_flags & PF_X, 0u);
+  for (const Elf64_Phdr& segment : binary.segments(PT_LOAD)) {
+    EXPECT_NE(segment.p_flags & (PF_W | PF_X), uint32_t{PF_W | PF_X});
+  }
+}
+
+TEST(Hardening, StacksHaveCanariesAndCopiesAreChecked) {
+  const Binary binary;
+  EXPECT_TRUE(binary.names("__stack_chk_fail"));
+  EXPECT_TRUE(binary.names("__memcpy_chk") || binary.names("__read_chk") ||
+              binary.names("__fread_chk") || binary.names("__strncpy_chk"));
+}
+
+}  // namespace
+}  // namespace longhaul
+
+#endif
