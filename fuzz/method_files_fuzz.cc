@@ -6,10 +6,8 @@
 #include <set>
 
 #include "attempt.h"
-#include "attention/duo_gates.h"
-#include "attention/head_patterns.h"
-#include "attention/head_thresholds.h"
 #include "attention/method_spec.h"
+#include "attention/parts/head_tables.h"
 #include "input_file.h"
 
 namespace {
