@@ -6,10 +6,8 @@
 #include <set>
 
 #include "attempt.h"
-#include "attention/parts/head_gates.h"
-#include "attention/parts/head_patterns.h"
-#include "attention/parts/head_thresholds.h"
 #include "attention/method_spec.h"
+#include "attention/parts/head_tables.h"
 #include "input_file.h"
 
 namespace {

@@ -6,34 +6,23 @@
 #include "attention/parts/planned_attention.h"
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/nth.h"
 
 namespace longhaul {
-namespace {
-
-/// Where cuts keep lists of one length from prompt to prompt.
-bool is_whole_strides(const Plan& plan) { return plan.keep.whole_strides; }
-
-bool watches_some(const Plan& plan) { return plan.watch > 0 && plan.watch < kNoBound; }
-
-}  // namespace
-
 AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape)
     : shape_(shape),
       method_(std::move(method)),
       plans_(static_cast<size_t>(shape.layers)),
-      observed_(shape_, 0) {
+      observed_(plans_.size()) {
   ask_plans(0);
-  observed_ = ObservedRows(shape_, watches_some(first()) ? first().watch : 0);
 }
-
-AttentionDriver::~AttentionDriver() = default;
 
 void AttentionDriver::ask_plans(int64_t tokens) {
   for (int layer = 0; layer < shape_.layers; ++layer) ask_plans(layer, tokens);
 }
 
 void AttentionDriver::ask_plans(int layer, int64_t tokens) {
-  std::vector<Plan>& plans = plans_[static_cast<size_t>(layer)];
+  std::vector<Plan>& plans = nth(plans_, layer);
   plans.clear();
   for (int head = 0; head < shape_.lists(layer); ++head) {
     plans.push_back(method_->plan(layer, head, tokens));
@@ -45,7 +34,7 @@ void AttentionDriver::ask_plans(int layer, int64_t tokens) {
 }
 
 const Plan& AttentionDriver::plan(int layer, int list) const {
-  const std::vector<Plan>& plans = plans_[static_cast<size_t>(layer)];
+  const std::vector<Plan>& plans = nth(plans_, layer);
   const size_t lists = first().keep.chooser == Chooser::kQueryHead
                            ? static_cast<size_t>(shape_.heads)
                            : plans.size();
@@ -54,10 +43,8 @@ const Plan& AttentionDriver::plan(int layer, int list) const {
 
 /// A plan of a layer that chooses, as far as there is one: what holds for all of them.
 const Plan& AttentionDriver::first() const {
-  for (const std::vector<Plan>& layer : plans_) {
-    for (const Plan& plan : layer) {
-      if (plan.keep.when != When::kNever) return plan;
-    }
+  for (const Plan& plan : all_plans()) {
+    if (plan.keep.when != When::kNever) return plan;
   }
   return plans_.front().front();
 }
@@ -86,7 +73,7 @@ KvLayout AttentionDriver::layout(const ModelShape& shape, DType type) const {
 std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
   LH_ASSERT(prompt.chunk > 0 && prompt.tokens >= 0);
   prompt_end_ = prompt.begin + prompt.tokens;
-  observed_.clear();
+  for (ObservedRows& layer : observed_) layer = {};
   std::vector<Pass> passes = method_->passes(prompt);
   const Plan& how = first();
   const int tile = largest_tile();
@@ -114,7 +101,7 @@ void AttentionDriver::begin_strides(const PromptFacts& prompt, const Keep& keep)
 void AttentionDriver::attend(LayerStep& step) {
   tokens_ = step.begin + step.rows;
   ask_plans(step.layer, tokens_);
-  step.plans = plans_[static_cast<size_t>(step.layer)];
+  step.plans = nth(plans_, step.layer);
   step.prompt_end = prompt_end_;
   append_keys(step);
   if (cuts(step.layer)) held_ = step.store->length(step.layer, 0);
@@ -124,7 +111,11 @@ void AttentionDriver::attend(LayerStep& step) {
   changed_ = changed_ || step.chose;
   if (!judged) return;
   method_->observe(step);
-  if (watches_some(step.plans.front())) observed_.add(step);
+  if (!step.plans.front().watches_last_rows()) return;
+  AttendCall seen = step.call({&step.workspace->attended.queries, 1});
+  seen.known_lse = step.lse;
+  nth(observed_, step.layer).add(seen, step.begin, step.rows, first().watch);
+  compute_ = step.compute;
 }
 
 /// Whether a cut will ask what the step's rows tell of keys.
@@ -137,13 +128,13 @@ bool AttentionDriver::observes(const LayerStep& step) const {
 }
 
 void AttentionDriver::retain(std::span<KvStore> streams, const Pass& pass) {
-  KvStore& store = streams[static_cast<size_t>(pass.stream)];
+  KvStore& store = nth(streams, pass.stream);
   if (!pass.discard) {
     if (due(pass)) {
       for (int layer = 0; layer < shape_.layers; ++layer) {
         if (cuts(layer)) cut(store, layer);
       }
-      if (is_whole_strides(first())) held_ = target_;
+      if (first().keep.whole_strides) held_ = target_;
     }
     for (int layer = 0; layer < shape_.layers; ++layer) drop_middles(store, layer);
   }
@@ -165,7 +156,7 @@ bool AttentionDriver::due(const Pass& pass) const {
 /// rows: up to page_rows - 1 rows between the two stay for a while, out of sight.
 void AttentionDriver::drop_middles(KvStore& store, int layer) const {
   const int64_t page = store.layout().page_rows;
-  for (int list = 0; list < store.layout().heads[static_cast<size_t>(layer)]; ++list) {
+  for (int list = 0; list < store.lists(layer); ++list) {
     const Keep& keep = plan(layer, list).keep;
     if (keep.when != When::kEveryPass) continue;
     const int64_t between = store.length(layer, list) - keep.sink - keep.recent;
@@ -174,15 +165,13 @@ void AttentionDriver::drop_middles(KvStore& store, int layer) const {
 }
 
 int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
-  for (const auto& layer : plans_) {
-    for (const Plan& plan : layer) {
-      const See& see = plan.see;
-      const bool as_dense = see.place == KeyPlace::kText && see.window == kNoBound && see.tile == 0 &&
-                            !see.chosen && see.stretch == 1 && plan.columns.empty() &&
-                            plan.watch < kNoBound && plan.keep.chooser != Chooser::kQueryHead;
-      const bool late = plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd;
-      if (!as_dense || !late) return 0;
-    }
+  for (const Plan& plan : all_plans()) {
+    const See& see = plan.see;
+    const bool as_dense = see.place == KeyPlace::kText && see.window == kNoBound && see.tile == 0 &&
+                          !see.chosen && see.stretch == 1 && plan.columns.empty() &&
+                          plan.watch < kNoBound && plan.keep.chooser != Chooser::kQueryHead;
+    const bool late = plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd;
+    if (!as_dense || !late) return 0;
   }
   return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, first().watch));
 }
@@ -191,8 +180,8 @@ PromptChoice AttentionDriver::prompt_choice() const {
   const Plan& how = first();
   if (how.reads_instruction) return PromptChoice::kByInstruction;
   if (how.keep.when == When::kPromptEnd) return PromptChoice::kAtEnd;
-  return how.keep.when == When::kStride && watches_some(how) ? PromptChoice::kByLastRow
-                                                             : PromptChoice::kWhileReading;
+  return how.keep.when == When::kStride && how.watches_last_rows() ? PromptChoice::kByLastRow
+                                                                   : PromptChoice::kWhileReading;
 }
 
 int AttentionDriver::preferred_chunk() const {
@@ -203,9 +192,7 @@ int AttentionDriver::preferred_chunk() const {
 
 int AttentionDriver::largest_tile() const {
   int tile = 0;
-  for (const auto& layer : plans_) {
-    for (const Plan& plan : layer) tile = std::max(tile, plan.see.tile);
-  }
+  for (const Plan& plan : all_plans()) tile = std::max(tile, plan.see.tile);
   return tile;
 }
 

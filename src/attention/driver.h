@@ -4,11 +4,12 @@
 // session file must hold are derived.
 
 #include <memory>
+#include <ranges>
 #include <string_view>
 #include <vector>
 
 #include "attention/method.h"
-#include "attention/parts/observed_rows.h"
+#include "ops/observed_rows.h"
 #include "ops/select_rows.h"
 
 namespace longhaul {
@@ -25,7 +26,6 @@ enum class PromptChoice : uint8_t {
 class AttentionDriver {
  public:
   AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape);
-  ~AttentionDriver();
 
   /// How the store is laid out. Throws UserError when rows cannot be kept as `type` (`--kv-type`).
   KvLayout layout(const ModelShape& shape, DType type) const;
@@ -80,6 +80,7 @@ class AttentionDriver {
  private:
   const Plan& plan(int layer, int list) const;
   const Plan& first() const;
+  auto all_plans() const { return plans_ | std::views::join; }
   void ask_plans(int64_t tokens);
   void ask_plans(int layer, int64_t tokens);
   bool cuts(int layer) const;
@@ -91,6 +92,7 @@ class AttentionDriver {
   void cut(KvStore& store, int layer);
   void cut_by_own_rule(const Cut& cut);
   void judge(Cut& cut);
+  void ask_watched_rows(const Cut& cut);
   void keep_best(const Cut& cut);
   int64_t most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
   void archive(Archive& archive);
@@ -109,8 +111,12 @@ class AttentionDriver {
 
   // Memory of a cut.
   Queue queue_;
-  ObservedRows observed_;
+  std::vector<ObservedRows> observed_;            ///< per layer
+  AttendCompute compute_ = AttendCompute::kBest;  ///< of the last step
+  RotationBuffer rotations_;
+  std::vector<KeySegment> segments_;
   Array<float> scores_, layer_scores_, paid_;  ///< of all lists of a layer, one after the other
+  std::vector<PagedRows> keys_;
   std::vector<View<float>> score_views_, paid_targets_;
   std::vector<View<const float>> paid_views_;
   std::vector<RowSelection> selections_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention/driver.h"
+#include "base/nth.h"
 
 namespace longhaul {
 
@@ -27,7 +28,7 @@ size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, in
   const auto lists = static_cast<size_t>(layout.all_heads());
   size_t bytes = 0;
   for (int layer = 0; layer < shape_.layers; ++layer) {
-    for (int list = 0; list < layout.heads[static_cast<size_t>(layer)]; ++list) {
+    for (int list = 0; list < layout.lists(layer); ++list) {
       bytes += layout.bytes_for(most_rows(plan(layer, list), layout, tokens, chunk)) / lists;
     }
   }
@@ -42,16 +43,12 @@ size_t AttentionDriver::index_bytes() const {
 size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
   const Plan& how = first();
   size_t bytes = method_->beside(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens, chunk).working;
-  int64_t floats = 0;
-  for (const auto& layer : plans_) {
-    for (const Plan& plan : layer) floats = std::max(floats, plan.floats_per_key);
-  }
   if (how.keep.when == When::kPromptEnd && how.keep.budget < kNoBound) {
-    floats = shape_.heads;  // scores of one layer
-    const int64_t watched = how.watch < kNoBound ? how.watch : 0;
-    bytes += ObservedRows::bytes_for(shape_, std::min(tokens, watched));
+    bytes += static_cast<size_t>(shape_.heads * tokens) * sizeof(float);  // scores of one layer
+    const int64_t watched = how.watches_last_rows() ? std::min(tokens, how.watch) : 0;
+    bytes += ObservedRows::bytes_for(shape_.layers * watched, shape_.heads, shape_.head_dim);
   }
-  return bytes + static_cast<size_t>(floats * tokens) * sizeof(float);
+  return bytes;
 }
 
 bool AttentionDriver::keeps_replies() const {

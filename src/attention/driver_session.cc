@@ -1,8 +1,9 @@
 // State beyond the stores, and what it must have in common with them.
 
 #include "attention/driver.h"
-#include "attention/parts/list_checks.h"
 #include "base/error.h"
+#include "base/nth.h"
+#include "kv/list_checks.h"
 
 namespace longhaul {
 
@@ -39,14 +40,13 @@ void AttentionDriver::check_restored(const KvStore& store, int64_t tokens) const
 
 void AttentionDriver::check_layer(const KvStore& store, int layer, int64_t tokens) const {
   const Keep& keep = plan(layer, 0).keep;
-  const int lists = store.layout().heads[static_cast<size_t>(layer)];
+  const int lists = store.lists(layer);
   if (keep.when == When::kOwn || keep.in_memory < kNoBound) return;  // Method::check
   if (cuts(layer) && (keep.budget == kNoBound || (keep.sure_share >= 0 && changed_))) {
     return expect_in_memory(store, layer, 0, tokens);  // each list has a length of its own
   }
   if (cuts(layer) && (changed_ || keep.whole_strides)) {
-    expect_equal_lists(store, layer);
-    return;
+    return expect_equal_lists(store, layer);
   }
   for (int list = 0; list < lists; ++list) {
     if (plan(layer, list).keep.when != When::kEveryPass) expect_length(store, layer, list, tokens);

@@ -23,6 +23,8 @@ struct Cut {
   int64_t tokens = 0;  ///< of the context so far
   int64_t stay = 0;    ///< rows of a list after it
   int64_t recent = 0;  ///< of them: the last rows, which stay whatever their scores
+  /// Per list: its rows, as they are stored.
+  std::span<const PagedRows> keys;
   /// Per list [rows]: what the watched rows paid (Plan::watch); empty where none are.
   std::span<const View<const float>> paid;
   std::span<const View<float>> scores;  ///< per list [rows]: the highest stay
@@ -49,7 +51,7 @@ class Method {
 
   /// A prompt begins: the passes that read it, or none where the plan says how. May refuse the
   /// prompt with UserError (names the option).
-  virtual std::vector<Pass> passes(const PromptFacts& prompt);
+  virtual std::vector<Pass> passes(const PromptFacts&) { return {}; }
 
   /// Fills step.out. The keys have been appended (Plan: see.place). The default attends by the
   /// plan.
@@ -64,21 +66,21 @@ class Method {
 
   /// The rows of a list that stay, by a rule of its own; without one the best scores do. The
   /// default says so by returning false.
-  virtual bool choose(const Cut& cut, int list, RowList& kept);
+  virtual bool choose(const Cut&, int /*list*/, RowList&) { return false; }
 
   /// After each pass and generated token, all layers done: what leaves the stores by a rule of the
   /// method's own (When::kOwn), and what else must wait for all layers.
-  virtual void after_pass(std::span<KvStore> streams, const Pass& pass);
+  virtual void after_pass(std::span<KvStore>, const Pass&) {}
 
   /// State beyond the stores, for session files: one function writes and reads it. Files may be
   /// hostile: it checks what it reads for itself, check() against the store that came with it, of a
   /// context of `tokens` tokens. Both throw UserError; check() without the file's name.
-  virtual void archive(Archive& archive);
-  virtual void check(const KvStore& store, int64_t tokens) const;
+  virtual void archive(Archive&) {}
+  virtual void check(const KvStore&, int64_t /*tokens*/) const {}
 
   /// What it holds beside the rows of a context of `tokens` tokens, read in passes of `chunk` rows,
   /// with keys kept as `layout` says.
-  virtual Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const;
+  virtual Beside beside(const KvLayout&, int64_t /*tokens*/, int /*chunk*/) const { return {}; }
 };
 
 }  // namespace longhaul

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
-#include "attention/profile.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/nearest_name.h"
 #include "base/paths.h"
+#include "text/json_options.h"
 
 namespace longhaul {
 namespace {
@@ -30,6 +31,22 @@ const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo>
 }
 
 }  // namespace
+
+std::filesystem::path profile_path(const std::string& prefix, std::string_view method) {
+  return prefix + std::string(method) + ".json";
+}
+
+std::map<std::string, std::string> read_profile(const std::string& prefix,
+                                                std::string_view method) {
+  if (prefix.empty()) return {};
+  const std::filesystem::path path = profile_path(prefix, method);
+  if (!is_there(path)) return {};
+  try {
+    return read_json_options(path);
+  } catch (const UserError& problem) {
+    user_error("--attention {}: {}", method, problem.what());
+  }
+}
 
 const Option& MethodSpec::option(std::string_view key) const {
   if (const Option* found = options_.list.find(key)) return *found;
@@ -210,6 +227,17 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
 
 std::unique_ptr<AttentionDriver> MethodSpec::make(const ModelShape& shape) const {
   return std::make_unique<AttentionDriver>(make_method(shape), shape);
+}
+
+void check_method(const MethodSpec& method, const ModelShape& shape, DType kv_type,
+                  PromptFacts prompt) {
+  const std::unique_ptr<AttentionDriver> made = method.make(shape);
+  made->layout(shape, kv_type);
+  if (prompt.chunk == 0) {  // no method refuses by it: as few passes as can be
+    constexpr int64_t kMost = std::numeric_limits<int>::max();
+    prompt.chunk = static_cast<int>(std::clamp<int64_t>(prompt.tokens, 1, kMost));
+  }
+  made->prepare(prompt);
 }
 
 }  // namespace longhaul

@@ -2,6 +2,8 @@
 // A method with its options, as `--attention NAME[:key=value,...]` says it.
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +15,18 @@
 #include "attention/registry.h"
 
 namespace longhaul {
+
+/// The profile of a method: settings that were found for one model by a search or by training, a
+/// file METHOD.json in the model's folder (beside a .gguf file: NAME.METHOD.json), as
+///
+///   {"options": {"theta": "0.9/0.8", "heads": "...", "gates": {"file": "gates.tsv"}}, ...}
+///
+/// Its options replace the defaults; what `--attention` names replaces both. `prefix` is what the
+/// names of the model's files begin with (ModelShape::profile_prefix).
+std::filesystem::path profile_path(const std::string& prefix, std::string_view method);
+/// The options of that file (text/json_options.h); none when there is no such file. Throws
+/// UserError naming method, file and key.
+std::map<std::string, std::string> read_profile(const std::string& prefix, std::string_view method);
 
 class MethodSpec {
  public:
@@ -33,7 +47,7 @@ class MethodSpec {
   const MethodInfo& info() const { return *info_; }
   /// Canonical texts of all options, defaults filled in.
   const OptionValues& values() const { return values_; }
-  /// The same with the model's profile (attention/profile.h) in place of defaults; itself when it
+  /// The same with the model's profile (profile_path) in place of defaults; itself when it
   /// already is that. Throws UserError where an option that the text names has no effect, defaults
   /// and profile considered; what they themselves say without effect is not used.
   MethodSpec for_model(const ModelShape& shape) const;
@@ -70,5 +84,14 @@ class MethodSpec {
   std::optional<std::string> profile_prefix_;  ///< of the model that it is for
   OptionValues profile_;                       ///< of that model's profile
 };
+
+/// What a method refuses, refused before any work: a harness that runs several methods, or one for
+/// hours, asks this of each of them first. Makes the method for the model and has it plan `prompt`,
+/// one that it will be given, without reading any of it. Throws the UserError that a session with
+/// these settings would: options and files that do not fit the model, a type in which rows cannot
+/// be kept, a prompt that is refused (no instruction, too long). Longer prompts may still be.
+/// prompt.chunk = 0: as the engine does by itself.
+void check_method(const MethodSpec& method, const ModelShape& shape, DType kv_type,
+                  PromptFacts prompt);
 
 }  // namespace longhaul

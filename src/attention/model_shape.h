@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/rope.h"
+#include "base/nth.h"
+#include "ops/attention.h"
 
 namespace longhaul {
 
@@ -21,11 +22,21 @@ struct ModelShape {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
-  std::string profile_prefix;             ///< of the files of attention/profile.h; empty: none
+  std::string profile_prefix;             ///< of profiles (profile_path); empty: none
   std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
 
-  int64_t own_window(int layer) const { return window[static_cast<size_t>(layer)]; }
-  int lists(int layer) const { return kv_heads[static_cast<size_t>(layer)]; }
+  int64_t own_window(int layer) const { return nth(window, layer); }
+  int lists(int layer) const { return nth(kv_heads, layer); }
+
+  /// An operation on rows of the model's query heads; queries and outputs are for the caller.
+  AttendCall call(Queue& queue) const {
+    AttendCall call;
+    call.queue = &queue;
+    call.heads = heads;
+    call.head_dim = head_dim;
+    call.scale = scale;
+    return call;
+  }
 };
 
 }  // namespace longhaul

@@ -3,11 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "base/parse_number.h"
-#include "base/units.h"
+#include "text/canonical_value.h"
 
 namespace longhaul {
 namespace {
@@ -24,68 +23,21 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
-template <class Number>
-Number number_of(const std::string& text) {
-  Number number{};
+void read_number(const std::string& text, auto& number) {
   const bool whole = parse_number(text, number);
   LH_ASSERT(whole);
-  return number;
 }
 
-/// What `canonical` refuses a value with.
-struct Refusal {
-  std::string_view method;
-  const Option& option;
-  std::string_view value;
-
-  [[noreturn]] void must_be(const std::string& what) const {
-    user_error("--attention {}: {}={}: must be {}{}", method, option.key, value,
-               option.takes_auto() ? "auto or " : "", what);
-  }
-
-  void check_range(double number) const {
-    if (number >= option.least && number <= option.most) return;
-    const auto bound = [&](double x) {  // as `longhaul methods` prints it
-      return option.kind == OptionKind::kInteger ? with_commas(static_cast<int64_t>(x))
-                                                 : fmt::format("{}", x);
-    };
-    must_be(fmt::format("from {} to {}{}{}", bound(option.least), bound(option.most),
-                        option.unit.empty() ? "" : " ", option.unit));
-  }
-};
-
-std::string canonical_integer(const Refusal& at) {
-  int64_t number = 0;
-  if (!parse_number(at.value, number)) at.must_be("a whole number");
-  at.check_range(static_cast<double>(number));
-  return fmt::format("{}", number);
+template <class Number>
+void read_number(const std::string& text, std::optional<Number>& number) {
+  number.reset();
+  if (text != "auto") read_number(text, number.emplace());
 }
 
-std::string canonical_real(const Refusal& at) {
-  double number = 0;
-  if (!parse_number(at.value, number) || !std::isfinite(number)) at.must_be("a number");
-  at.check_range(number);
-  return fmt::format("{}", number);
-}
-
-std::string canonical_bool(const Refusal& at) {
-  for (const std::string_view yes : {"true", "on", "yes", "1"}) {
-    if (at.value == yes) return "true";
-  }
-  for (const std::string_view no : {"false", "off", "no", "0"}) {
-    if (at.value == no) return "false";
-  }
-  at.must_be("true or false");
-}
-
-std::string canonical_choice(const Refusal& at) {
-  const auto& all = at.option.choices;
-  if (std::find(all.begin(), all.end(), at.value) != all.end()) return std::string(at.value);
-  std::string names;
-  for (size_t i = 0; i < all.size(); ++i) {
-    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == all.size() ? " or " : ", ", all[i]);
-  }
-  at.must_be(names);
+template <class Number>
+std::string text_of(const Number& number) {
+  if constexpr (std::is_arithmetic_v<Number>) return fmt::format("{}", number);
+  return "auto";
 }
 
 }  // namespace
@@ -97,30 +49,18 @@ Option& Option::only(std::function<bool()> holds, std::string_view words, std::s
   return *this;
 }
 
-Option& Option::added_later() {
-  later_ = true;
-  return *this;
-}
-
 std::string Option::canonical(std::string_view method, std::string_view value) const {
-  const Refusal at{method, *this, value};
   if (takes_auto() && value == "auto") return std::string(value);
-  switch (kind) {
-    case OptionKind::kInteger:
-      return canonical_integer(at);
-    case OptionKind::kReal:
-      return canonical_real(at);
-    case OptionKind::kBool:
-      return canonical_bool(at);
-    case OptionKind::kChoice:
-      return canonical_choice(at);
-    case OptionKind::kText:
-    case OptionKind::kFile:
-    case OptionKind::kOutputFile:
-    case OptionKind::kMethodOptions:
-      break;
+  try {
+    if (kind == OptionKind::kInteger) return canonical_integer(value, {least, most, unit});
+    if (kind == OptionKind::kReal) return canonical_real(value, {least, most, unit});
+    if (kind == OptionKind::kBool) return canonical_flag(value);
+    if (kind == OptionKind::kChoice) return canonical_choice(value, choices);
+    return std::string(value);
+  } catch (const UserError& must_be) {
+    user_error("--attention {}: {}={}: must be {}{}", method, key, value,
+               takes_auto() ? "auto or " : "", must_be.what());
   }
-  return std::string(value);
 }
 
 std::optional<std::string> Option::idle(const OptionValues& values) const {
@@ -150,47 +90,25 @@ Option& OptionList::add(std::string_view key, OptionKind kind, std::string fallb
   return option;
 }
 
-Option& OptionList::integer(int64_t& member, std::string_view key, int64_t least, int64_t most,
-                            std::string_view unit, std::string_view help) {
-  Option& option = add(key, OptionKind::kInteger, fmt::format("{}", member), help);
+template <class Number>
+Option& OptionList::number(Number& member, OptionKind kind, std::string_view key, Range range,
+                           std::string_view unit, std::string_view help) {
+  Option& option = add(key, kind, text_of(member), help);
   option.unit = unit;
-  option.least = static_cast<double>(least);
-  option.most = static_cast<double>(most);
-  option.set_ = [&member](const std::string& text) { member = number_of<int64_t>(text); };
+  option.least = range.least;
+  option.most = range.most;
+  option.set_ = [&member](const std::string& text) { read_number(text, member); };
   return option;
 }
 
-Option& OptionList::integer(std::optional<int64_t>& member, std::string_view key, int64_t least,
-                            int64_t most, std::string_view unit, std::string_view help) {
-  int64_t none = 0;
-  Option& option = integer(none, key, least, most, unit, help);
-  option.fallback = "auto";
-  option.set_ = [&member](const std::string& text) {
-    member = text == "auto" ? std::nullopt : std::optional(number_of<int64_t>(text));
-  };
-  return option;
-}
-
-Option& OptionList::real(double& member, std::string_view key, double least, double most,
-                         std::string_view unit, std::string_view help) {
-  Option& option = add(key, OptionKind::kReal, fmt::format("{}", member), help);
-  option.unit = unit;
-  option.least = least;
-  option.most = most;
-  option.set_ = [&member](const std::string& text) { member = number_of<double>(text); };
-  return option;
-}
-
-Option& OptionList::real(std::optional<double>& member, std::string_view key, double least,
-                         double most, std::string_view unit, std::string_view help) {
-  double none = 0;
-  Option& option = real(none, key, least, most, unit, help);
-  option.fallback = "auto";
-  option.set_ = [&member](const std::string& text) {
-    member = text == "auto" ? std::nullopt : std::optional(number_of<double>(text));
-  };
-  return option;
-}
+#define LONGHAUL_NUMBER(type)                                                     \
+  template Option& OptionList::number(type&, OptionKind, std::string_view, Range, \
+                                      std::string_view, std::string_view);
+LONGHAUL_NUMBER(int64_t)
+LONGHAUL_NUMBER(double)
+LONGHAUL_NUMBER(std::optional<int64_t>)
+LONGHAUL_NUMBER(std::optional<double>)
+#undef LONGHAUL_NUMBER
 
 Option& OptionList::flag(bool& member, std::string_view key, std::string_view help) {
   Option& option = add(key, OptionKind::kBool, member ? "true" : "false", help);
@@ -207,21 +125,16 @@ Option& OptionList::text(std::string& member, std::string_view key, std::string_
 }
 
 Option& OptionList::file(std::string& member, std::string_view key, std::string_view help) {
-  Option& option = text(member, key, "", help);
-  option.kind = OptionKind::kFile;
-  return option;
+  return text(member, key, "", help).as(OptionKind::kFile);
 }
 
 Option& OptionList::output_file(std::string& member, std::string_view key, std::string_view help) {
-  Option& option = text(member, key, "", help);
-  option.kind = OptionKind::kOutputFile;
-  return option;
+  return text(member, key, "", help).as(OptionKind::kOutputFile);
 }
 
 Option& OptionList::method_options(std::string& member, std::string_view key,
                                    std::string_view method_key, std::string_view help) {
-  Option& option = text(member, key, "", help);
-  option.kind = OptionKind::kMethodOptions;
+  Option& option = text(member, key, "", help).as(OptionKind::kMethodOptions);
   option.method_key = method_key;
   return option;
 }
@@ -235,6 +148,13 @@ Option& OptionList::choice_at(std::string_view key, std::initializer_list<std::s
     set(static_cast<size_t>(std::find(all.begin(), all.end(), text) - all.begin()));
   };
   return option;
+}
+
+Option& OptionList::choice(std::string_view& member, std::string_view key,
+                           std::initializer_list<std::string_view> names, std::string_view help) {
+  const auto now = std::find(names.begin(), names.end(), member) - names.begin();
+  const auto set = [&member, all = std::vector(names)](size_t at) { member = all[at]; };
+  return choice_at(key, names, static_cast<size_t>(now), set, help);
 }
 
 void OptionList::needs(std::function<bool()> holds, std::string_view words) {

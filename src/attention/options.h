@@ -5,8 +5,8 @@
 //     int64_t capacity = 2048;
 //     Pooling pooling = Pooling::kAverage;
 //     void declare(OptionList& o) {
-//       o.integer(capacity, "capacity", 2, 1 << 24, "tokens", "rows that a head keeps of a
-//       prompt"); o.choice(pooling, "pooling", {"avg", "max"}, "how scores are pooled");
+//       o.integer(capacity, "capacity", 2, 1 << 24, "tokens", "rows that a head keeps");
+//       o.choice(pooling, "pooling", {"avg", "max"}, "how scores are pooled");
 //     }
 //   };
 //
@@ -62,7 +62,10 @@ class Option {
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
 
   /// The option came after sessions had been saved: at its default it is no part of a fingerprint.
-  Option& added_later();
+  Option& added_later() {
+    later_ = true;
+    return *this;
+  }
   bool is_later() const { return later_; }
 
   /// The canonical form of a value: a number without needless digits, true or false. Throws
@@ -76,6 +79,10 @@ class Option {
 
  private:
   friend class OptionList;
+  Option& as(OptionKind what) {
+    kind = what;
+    return *this;
+  }
   bool later_ = false;
   std::function<bool()> holds_;
   std::vector<std::string_view> by_;
@@ -85,15 +92,19 @@ class Option {
 /// The options of one struct, which must outlive the list and not move.
 class OptionList {
  public:
-  Option& integer(int64_t& member, std::string_view key, int64_t least, int64_t most,
-                  std::string_view unit, std::string_view help);
-  /// Without a default: "auto", the help says what that means.
-  Option& integer(std::optional<int64_t>& member, std::string_view key, int64_t least, int64_t most,
-                  std::string_view unit, std::string_view help);
-  Option& real(double& member, std::string_view key, double least, double most,
-               std::string_view unit, std::string_view help);
-  Option& real(std::optional<double>& member, std::string_view key, double least, double most,
-               std::string_view unit, std::string_view help);
+  /// The member is an int64_t, or std::optional of one: without a default, "auto", of which the
+  /// help says what it means.
+  template <class Integer>
+  Option& integer(Integer& member, std::string_view key, int64_t least, int64_t most,
+                  std::string_view unit, std::string_view help) {
+    return number(member, OptionKind::kInteger, key, {double(least), double(most)}, unit, help);
+  }
+  /// The same with double.
+  template <class Real>
+  Option& real(Real& member, std::string_view key, double least, double most, std::string_view unit,
+               std::string_view help) {
+    return number(member, OptionKind::kReal, key, {least, most}, unit, help);
+  }
   Option& flag(bool& member, std::string_view key, std::string_view help);
   Option& text(std::string& member, std::string_view key, std::string_view unit,
                std::string_view help);
@@ -110,6 +121,10 @@ class OptionList {
         [&member](size_t at) { member = static_cast<Enum>(at); }, help);
   }
 
+  /// A choice that is kept as its name, which lives as long as the program.
+  Option& choice(std::string_view& member, std::string_view key,
+                 std::initializer_list<std::string_view> names, std::string_view help);
+
   /// The method is made only where `holds` says so of the members: `words` tell it to people.
   void needs(std::function<bool()> holds, std::string_view words);
 
@@ -121,6 +136,12 @@ class OptionList {
   void set(const OptionValues& values) const;
 
  private:
+  struct Range {
+    double least, most;
+  };
+  template <class Number>
+  Option& number(Number& member, OptionKind kind, std::string_view key, Range range,
+                 std::string_view unit, std::string_view help);
   Option& add(std::string_view key, OptionKind kind, std::string fallback, std::string_view help);
   Option& choice_at(std::string_view key, std::initializer_list<std::string_view> names, size_t now,
                     std::function<void(size_t)> set, std::string_view help);

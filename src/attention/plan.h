@@ -39,9 +39,9 @@ struct Keep {
   When when = When::kNever;
   Chooser chooser = Chooser::kKvHead;
   int64_t budget = kNoBound;  ///< rows of a list after a cut, those of the next two among them
-  int64_t sink = 0;       ///< first rows, which never leave
-  int64_t recent = 0;     ///< last rows, which stay in a cut
-  int64_t stride = 0;     ///< prompt tokens between two cuts (kStride)
+  int64_t sink = 0;           ///< first rows, which never leave
+  int64_t recent = 0;         ///< last rows, which stay in a cut
+  int64_t stride = 0;         ///< prompt tokens between two cuts (kStride)
   /// Lists are cut to the largest size up to budget + stride from which whole strides end with the
   /// prompt, as EasyKV does (arXiv:2402.06262); generated tokens stay.
   bool whole_strides = false;
@@ -56,13 +56,13 @@ struct Keep {
 
 struct See {
   KeyPlace place = KeyPlace::kText;
-  int64_t sink = 0;       ///< first rows, seen by all
+  int64_t sink = 0;           ///< first rows, seen by all
   int64_t window = kNoBound;  ///< last rows that are seen; all: every row before
   bool strict =
       false;         ///< the window ends with each row; else it lies before the pass, which is seen
   int64_t last = 0;  ///< rows at the end of a prompt that see everything
   int tile = 0;      ///< rows of a prompt that choose their keys together, 0: none do
-  bool chosen = false;   ///< rows may be shown a choice in which later rows had a say
+  bool chosen = false;       ///< rows may be shown a choice in which later rows had a say
   int64_t reach = kNoBound;  ///< farthest position that a row is shown, where the method bounds it
   /// The model's frequencies are stretched (stretched_rope): NTK-aware scaling.
   double stretch = 1;
@@ -71,14 +71,15 @@ struct See {
 struct Plan {
   Keep keep;
   See see;
-  /// Query rows at the end of a pass whose attention scores the keys of a cut; kNoBound: all rows of
-  /// the text count, and each of them must be read by this method.
+  /// Query rows at the end of a pass whose attention scores the keys of a cut; kNoBound: all rows
+  /// of the text count, and each of them must be read by this method.
   int64_t watch = 0;
   std::span<const std::string_view> columns;  ///< f32 numbers beside each row (KvStore::column)
-  int64_t floats_per_key = 0;                 ///< scratch of a step, for the forecast
   bool reads_instruction = false;             ///< no prompt without an instruction
   bool rewinds = false;  ///< rows depend on none after them, until rows left or were chosen from
   int streams = 1;       ///< KV stores while a prompt is read; 0 is the session's
+
+  bool watches_last_rows() const { return watch > 0 && watch < kNoBound; }
 };
 
 }  // namespace longhaul

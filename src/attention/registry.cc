@@ -43,10 +43,11 @@ std::span<const MethodInfo> attention_methods() {
   return table;
 }
 
-void expect_room(std::string_view method, int64_t capacity, int64_t sink, int64_t recent) {
-  if (sink + recent <= capacity) return;
-  user_error("--attention {}: capacity={}: must be at least sink + recent = {} + {}", method,
-             capacity, sink, recent);
+void expect_room(std::string_view method, int64_t budget, int64_t sink, int64_t recent,
+                 std::string_view key) {
+  if (sink + recent <= budget) return;
+  user_error("--attention {}: {}={}: must be at least sink + recent = {} + {}", method, key, budget,
+             sink, recent);
 }
 
 }  // namespace longhaul

@@ -63,7 +63,9 @@ MethodInfo method_info(MethodInfo info) {
 }
 
 /// Refuses a budget that has no room for the rows that always stay: UserError.
-void expect_room(std::string_view method, int64_t capacity, int64_t sink, int64_t recent);
+/// `key` is the method's name for it.
+void expect_room(std::string_view method, int64_t budget, int64_t sink, int64_t recent,
+                 std::string_view key = "capacity");
 
 /// All methods of this build, in the order in which they are listed.
 std::span<const MethodInfo> attention_methods();

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "attention/causal_pairs.h"
 #include "base/assert.h"
 #include "base/clock.h"
+#include "ops/causal_pairs.h"
 
 namespace longhaul {
 
@@ -19,35 +19,26 @@ const RopeTable& LayerStep::rope() const {
   return workspace->stretched;
 }
 
-View<const float> LayerStep::rotated(View<const float> x, int heads, Array<float>& into) {
-  const Rotations& rotations = workspace->rotations.fill(rope(), begin, rows);
-  return rotated(x, heads, rotations, begin, into);
-}
-
 View<const float> LayerStep::rotated_q() {
-  if (!has_rotated_q_) rotated(q, shape->heads, workspace->rotated_q);
+  if (!has_rotated_q_) {
+    const Rotations& rotations = workspace->rotations.fill(rope(), begin, rows);
+    queries_from(rotations, begin, workspace->rotated_q);
+  }
   has_rotated_q_ = true;
   return workspace->rotated_q.view();
 }
 
-View<const float> LayerStep::rotated_k() {
-  if (!has_rotated_k_) rotated(k, kv_heads, workspace->rotated_k);
-  has_rotated_k_ = true;
-  return workspace->rotated_k.view();
-}
-
-View<const float> LayerStep::rotated(View<const float> x, int heads, const Rotations& rotations,
-                                     int64_t position, Array<float>& into) const {
-  const View<float> y = into.resize(*queue, int64_t{rows} * heads * shape->head_dim);
-  apply_rope(*queue, rotations, position, x, rows, heads, shape->head_dim, y);
+View<const float> LayerStep::queries_from(const Rotations& rotations, int64_t position,
+                                          Array<float>& into) const {
+  const View<float> y = into.resize(*queue, q.size());
+  apply_rope(*queue, rotations, position, q, rows, shape->heads, shape->head_dim, y);
   return y;
 }
 
-View<const float> LayerStep::rotated_constant(View<const float> x, int heads,
-                                              const Rotations& rotations, int64_t position,
-                                              Array<float>& into) const {
-  const View<float> y = into.resize(*queue, int64_t{rows} * heads * shape->head_dim);
-  apply_rope_constant(*queue, rotations, position, x, rows, heads, shape->head_dim, y);
+View<const float> LayerStep::queries_at(const Rotations& rotations, int64_t position,
+                                        Array<float>& into) const {
+  const View<float> y = into.resize(*queue, q.size());
+  apply_rope_constant(*queue, rotations, position, q, rows, shape->heads, shape->head_dim, y);
   return y;
 }
 
@@ -64,18 +55,38 @@ KeySegment LayerStep::all_keys(int list) const {
   return keys;
 }
 
+std::span<const AttendTask> LayerStep::over_all_keys(int first, int count) {
+  workspace->segments.resize(static_cast<size_t>(kv_heads));
+  workspace->tasks.clear();
+  for (int head = 0; head < kv_heads; ++head) {
+    if (!attends(head)) continue;
+    KeySegment& keys = nth(workspace->segments, head) = all_keys(head);
+    workspace->tasks.push_back({head * group(), group(), first, count, begin + first, {&keys, 1}});
+  }
+  return workspace->tasks;
+}
+
+void LayerStep::attend_all_keys(int count) {
+  const View<const float> queries[] = {rotated_q()};
+  attend(queries, over_all_keys(0, count));
+}
+
+std::span<const PagedRows> LayerStep::lists() {
+  workspace->lists.clear();
+  for (int list = 0; list < store->lists(layer); ++list) {
+    workspace->lists.push_back(store->rows(layer, list));
+  }
+  return workspace->lists;
+}
+
 void LayerStep::keep_lse() {
   if (lse.empty()) lse = workspace->lse.resize(*queue, int64_t{rows} * shape->heads);
 }
 
 AttendCall LayerStep::call(std::span<const View<const float>> queries,
                            const Rotations* rotations) const {
-  AttendCall call;
-  call.queue = queue;
+  AttendCall call = shape->call(*queue);
   call.queries = queries;
-  call.heads = shape->heads;
-  call.head_dim = shape->head_dim;
-  call.scale = shape->scale;
   call.rotations = rotations;
   call.compute = compute;
   return call;
@@ -92,14 +103,9 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   tasks.clear();
   for (int list = 0; list < lists; ++list) {
     if (!attends(list * kv_heads / lists)) continue;
-    AttendTask task;
-    task.head_begin = list * heads_per_list;
-    task.head_count = heads_per_list;
-    task.row_count = rows;
-    task.row_position = position.value_or(begin);
-    task.segments =
-        segments.subspan(static_cast<size_t>(list * per_list), static_cast<size_t>(per_list));
-    tasks.push_back(task);
+    tasks.push_back(
+        {list * heads_per_list, heads_per_list, 0, rows, position.value_or(begin),
+         segments.subspan(static_cast<size_t>(list * per_list), static_cast<size_t>(per_list))});
   }
   attend(queries, tasks, rotations);
 }

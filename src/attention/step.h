@@ -9,6 +9,7 @@
 #include "attention/model_shape.h"
 #include "attention/plan.h"
 #include "base/array.h"
+#include "base/nth.h"
 #include "kv/kv_store.h"
 #include "ops/column_sums.h"
 
@@ -75,26 +76,29 @@ class LayerStep {
   bool decoding() const { return pass.phase == Phase::kDecode; }
   int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
   int64_t own_window() const { return shape->own_window(layer); }
-  bool attends(int kv_head) const {
-    return only.empty() || only[static_cast<size_t>(kv_head)] != 0;
-  }
+  bool attends(int kv_head) const { return only.empty() || nth(only, kv_head) != 0; }
 
   /// The model's frequencies, stretched as the layer's plan says.
   const RopeTable& rope() const;
-  /// q and k rotated at their absolute positions, [rows, heads or kv_heads, head_dim]. Computed
-  /// once a layer, on demand.
+  /// q rotated at its absolute positions. Computed once a layer, on demand.
   View<const float> rotated_q();
-  View<const float> rotated_k();
-  /// x [rows, heads, head_dim] rotated into `into`: row r at position + r, or all rows at one
-  /// position. For methods whose positions are not the absolute ones.
-  View<const float> rotated(View<const float> x, int heads, const Rotations& rotations,
-                            int64_t position, Array<float>& into) const;
-  View<const float> rotated_constant(View<const float> x, int heads, const Rotations& rotations,
-                                     int64_t position, Array<float>& into) const;
+  /// q rotated for methods whose positions are not the absolute ones, in `into`: row r at
+  /// position + r, or all rows at one position.
+  View<const float> queries_from(const Rotations& rotations, int64_t position,
+                                 Array<float>& into) const;
+  View<const float> queries_at(const Rotations& rotations, int64_t position,
+                               Array<float>& into) const;
 
   /// All rows of a list (after the append), row i at position i, causal and within the model's own
   /// sliding window. For lists that forget nothing: row i is token i.
   KeySegment all_keys(int list) const;
+  /// Rows [first, first + count) of the KV heads that attend, over all_keys(). Until the next.
+  std::span<const AttendTask> over_all_keys(int first, int count);
+  /// Attends the first `count` rows so, keys at their places in the text, whatever the plan says.
+  void attend_all_keys(int count);
+
+  /// The rows of every list of the layer. Until the next.
+  std::span<const PagedRows> lists();
 
   /// lse in the workspace, for what reads the attention again. Before attend().
   void keep_lse();
@@ -123,6 +127,7 @@ class LayerStep {
     RotationBuffer in_list;    ///< of positions in a list
     Array<float> rotated_q, rotated_k, list_q, lse;
     Attended attended;  ///< by the plan (attention/parts/planned_attention.h)
+    std::vector<PagedRows> lists;
     std::vector<KeySegment> segments;
     std::vector<AttendTask> tasks;
     std::vector<ColumnTarget> targets, observed_targets;
@@ -136,8 +141,7 @@ class LayerStep {
   Workspace* workspace = nullptr;
 
  private:
-  View<const float> rotated(View<const float> x, int heads, Array<float>& into);
-  bool has_rotated_q_ = false, has_rotated_k_ = false;
+  bool has_rotated_q_ = false;
   bool counted_ = false;  ///< dense_pairs holds this step
 };
 

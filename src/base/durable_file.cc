@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/part_file.h"
+#include "base/paths.h"
 
 namespace longhaul {
 namespace {
@@ -67,6 +68,19 @@ void replace_file(const std::filesystem::path& path, std::string_view text) {
   sync_file(part->get(), path);
   if (!part->put_in_place(path)) refuse_write(path);
   sync_folder(path.parent_path());
+}
+
+void expect_writable(const std::filesystem::path& path) {
+  const std::filesystem::path parent = path.parent_path();
+  const char* reason = "";
+  if (access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) != 0) {
+    if (errno == ENOENT) reason = ": no such folder";
+  } else if (is_folder(path)) {
+    reason = ": is a folder";
+  } else {
+    return;
+  }
+  user_error("{}: cannot be written{}", path.string(), reason);
 }
 
 }  // namespace longhaul

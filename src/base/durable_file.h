@@ -20,6 +20,10 @@ void sync_folder(const std::filesystem::path& folder);
 /// written beside it first (base/part_file.h), and that is gone when it fails.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
+/// Refuses, before any work, what certainly could not be written: a folder, a file in a folder that
+/// is not there or may not be written to.
+void expect_writable(const std::filesystem::path& path);
+
 /// "PATH: cannot be written: " and errno's reason.
 [[noreturn]] void refuse_write(const std::filesystem::path& path);
 

@@ -1,6 +1,6 @@
 #include "bench/model_work.h"
 
-#include "attention/causal_pairs.h"
+#include "ops/causal_pairs.h"
 
 namespace longhaul {
 
@@ -23,7 +23,7 @@ double prefill_flops(const Model& model, int64_t begin, int64_t rows) {
   const double weights = 2.0 * static_cast<double>(work.layer_weights) * static_cast<double>(rows) +
                          2.0 * static_cast<double>(work.head_weights);
   const double attention = 4.0 * model.shape.head_dim * model.shape.heads *
-                           static_cast<double>(dense_pairs(model.shape, begin, rows));
+                           static_cast<double>(dense_pairs(model.shape.window, begin, rows));
   return weights + attention;
 }
 

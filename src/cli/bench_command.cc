@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "attention/check_method.h"
+#include "attention/method_spec.h"
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "attention/profile.h"
+#include "attention/method_spec.h"
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/paths.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "attention/causal_pairs.h"
 #include "base/error.h"
 #include "engine/session_state.h"
+#include "ops/causal_pairs.h"
 
 namespace longhaul {
 
@@ -32,8 +32,8 @@ int64_t Session::begin_with(const ContextCopy& copy, std::span<const int32_t> pr
   s.set_angles(length);
   s.tokens.assign(prompt.begin(), prompt.begin() + taken);
   const ModelShape& shape = s.decoder.shape();
-  const int64_t pairs = dense_pairs(shape, 0, taken);
-  const int64_t of_copy = dense_pairs(shape, 0, std::ssize(copy.tokens));
+  const int64_t pairs = dense_pairs(shape.window, 0, taken);
+  const int64_t of_copy = dense_pairs(shape.window, 0, std::ssize(copy.tokens));
   s.taken_pairs = shape.heads * pairs;
   s.taken_seconds =
       copy.attention_seconds * static_cast<double>(pairs) / static_cast<double>(of_copy);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "attention/check_method.h"
+#include "attention/method_spec.h"
 #include "base/error.h"
 
 namespace longhaul {

@@ -97,7 +97,7 @@ void StrongestKeys::observe(const LayerStep& step) {
   if (!step.decoding()) return;
   const Rotations& rotations = step.workspace->rotations.fill(step.shape->rope, step.begin, 1);
   TopKeysCall call;
-  call.queries = step.rotated(step.q, heads_, rotations, step.begin, rotated_);
+  call.queries = step.queries_from(rotations, step.begin, rotated_);
   call.heads = heads_;
   call.head_dim = step.shape->head_dim;
   if (step.layer == 0) keys_.resize(keys_.size() + static_cast<size_t>(layers_ * heads_), -1);

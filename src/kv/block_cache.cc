@@ -49,4 +49,10 @@ void BlockCache::spill(KvStore& store, int layer, size_t keep) {
   pages_.erase(pages_.begin(), kept);
 }
 
+void spill_whole_pages(KvStore& store, int layer, int64_t first, int64_t begin, int64_t end) {
+  const int64_t from = std::max(begin - store.layout().page_rows + 1, first);
+  if (begin == end || from >= end) return;
+  for (int head = 0; head < store.lists(layer); ++head) store.spill(layer, head, from, end);
+}
+
 }  // namespace longhaul

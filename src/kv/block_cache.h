@@ -33,4 +33,8 @@ class BlockCache {
   size_t used_now_ = 0;         ///< by this call: the last ones
 };
 
+/// Rows [begin, end) of every list of a layer may leave memory as well, as those from `first` to
+/// `begin` could before: the pages that became whole with them go to the slower tier.
+void spill_whole_pages(KvStore& store, int layer, int64_t first, int64_t begin, int64_t end);
+
 }  // namespace longhaul

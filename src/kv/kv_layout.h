@@ -20,6 +20,7 @@ struct KvLayout {
 
   int layers() const { return static_cast<int>(heads.size()); }
   int all_heads() const;
+  int lists(int layer) const { return heads[static_cast<size_t>(layer)]; }  ///< of a layer
   size_t row_bytes() const { return bytes_of(type, head_dim); }  ///< of a key; a value is the same
   size_t page_bytes() const { return 2 * static_cast<size_t>(page_rows) * row_bytes(); }
   int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }

@@ -38,6 +38,7 @@ class KvStore {
   KvStore fork_as(const KvLayout& layout) const;
 
   const KvLayout& layout() const { return layout_; }
+  int lists(int layer) const { return layout_.lists(layer); }
   int64_t length(int layer, int head) const { return at(layer, head).length; }
   int64_t longest() const;  ///< rows of the longest head
   /// Tokens ever appended to this head: the next row appended is this token.

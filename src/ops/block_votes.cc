@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/fill.h"
+
 namespace longhaul {
 
 void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights) {
@@ -27,6 +29,21 @@ RowList most_weighted(Queue& queue, View<const float> weights, View<const float>
   std::nth_element(order.begin(), end, order.end(), better);
   std::sort(order.begin(), end);
   return {memory.order.view().part(0, count), {}};
+}
+
+void BlockVotes::clear(Queue& queue, int64_t blocks) {
+  fill(queue, weights_.resize(queue, blocks), 0);
+  any_ = false;
+}
+
+void BlockVotes::add(Queue& queue, const RowList& chosen, float weight, View<const float> scores) {
+  add_weight(queue, chosen, weight, weights_.view());
+  copy(queue, scores, latest_.resize(queue, scores.size()));
+  any_ = true;
+}
+
+RowList BlockVotes::best(Queue& queue, int64_t k) {
+  return most_weighted(queue, weights_.view(), latest_.view(), k, memory_);
 }
 
 }  // namespace longhaul

@@ -19,4 +19,23 @@ struct BlockVote {
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory);
 
+/// The votes of the heads of one pass.
+class BlockVotes {
+ public:
+  /// None, on `blocks` blocks.
+  void clear(Queue& queue, int64_t blocks);
+  bool any() const { return any_; }
+  /// A head votes for `chosen`, by its scores of all blocks.
+  void add(Queue& queue, const RowList& chosen, float weight, View<const float> scores);
+  /// The k blocks with the largest weight; of equal ones those that the latest head scored higher.
+  /// Valid until the next.
+  RowList best(Queue& queue, int64_t k);
+
+ private:
+  bool any_ = false;
+  Array<float> weights_;  ///< per block: of the heads that chose it
+  Array<float> latest_;   ///< per block: score by the last of them
+  BlockVote memory_;
+};
+
 }  // namespace longhaul

@@ -154,4 +154,14 @@ void expected_attention(Queue& queue, const ExpectedQueries& queries, const Page
   });
 }
 
+void expected_attention(Queue& queue, const ExpectedQueries& queries, int heads,
+                        std::span<const PagedRows> lists, int64_t first_row,
+                        std::span<const View<float>> scores) {
+  const int each = heads / static_cast<int>(lists.size());
+  for (size_t list = 0; list < lists.size(); ++list) {
+    expected_attention(queue, queries, lists[list], first_row, static_cast<int>(list) * each, each,
+                       scores[list].from(first_row));
+  }
+}
+
 }  // namespace longhaul

@@ -22,6 +22,12 @@ struct QueryMoments {
   std::vector<float> origin;     ///< [heads, head_dim] what is taken off
   std::vector<double> sums;      ///< [heads, head_dim]
   std::vector<double> products;  ///< [heads, head_dim, head_dim]; empty: no covariance
+
+  /// What the sums of so many heads take.
+  static size_t bytes_for(int heads, int head_dim, bool covariance) {
+    const int64_t numbers = int64_t{head_dim} * (covariance ? head_dim + 1 : 1);
+    return static_cast<size_t>(heads * numbers) * sizeof(double);
+  }
 };
 
 /// Adds rows of q [rows, heads, head_dim], not rotated. `covariance` is the same in all calls.
@@ -44,5 +50,11 @@ struct ExpectedQueries {
 /// over these rows. Sums are f32; the result does not depend on the number of threads.
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
+
+/// The same for all lists of a layer, to which its `heads` query heads are dealt in contiguous
+/// groups: rows from `first_row` on of scores[i] [rows of lists[i]].
+void expected_attention(Queue& queue, const ExpectedQueries& queries, int heads,
+                        std::span<const PagedRows> lists, int64_t first_row,
+                        std::span<const View<float>> scores);
 
 }  // namespace longhaul

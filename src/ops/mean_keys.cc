@@ -22,6 +22,17 @@ void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, Vi
   });
 }
 
+void KeyMeans::average(Queue& queue, std::span<const PagedRows> lists,
+                       std::span<const uint8_t> only, const TileGrid& grid) {
+  each_ = grid.blocks() * lists.front().head_dim;
+  const View<float> means = means_.resize(queue, std::ssize(lists) * each_);
+  for (size_t list = 0; list < lists.size(); ++list) {
+    if (!only.empty() && only[list] == 0) continue;
+    mean_keys(queue, lists[list], grid.keys(), grid.tile,
+              means.part(static_cast<int64_t>(list) * each_, each_));
+  }
+}
+
 void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, View<float> out) {
   LH_ASSERT(queue.on_host() && begin >= 0 && begin < end && head >= 0 && head < heads);

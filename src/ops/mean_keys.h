@@ -6,12 +6,27 @@
 #include <span>
 
 #include "ops/attention.h"
+#include "ops/tile_grid.h"
 
 namespace longhaul {
 
 /// out [blocks, head_dim]: means of stored keys [0, count) by blocks of `block`, the last of which
 /// may be shorter.
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
+
+/// The same of every list, by the blocks of a grid.
+class KeyMeans {
+ public:
+  /// Of the keys up to the grid's last row, of lists that `only` names (empty: all).
+  void average(Queue& queue, std::span<const PagedRows> lists, std::span<const uint8_t> only,
+               const TileGrid& grid);
+  /// [grid.blocks(), head_dim]
+  View<const float> of(int list) const { return means_.view().part(list * each_, each_); }
+
+ private:
+  int64_t each_ = 0;
+  Array<float> means_;
+};
 
 /// Query head `head` of rows [begin, end) of q [rows, heads, head_dim], averaged into out
 /// [head_dim].

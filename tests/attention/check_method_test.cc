@@ -1,8 +1,7 @@
-#include "attention/check_method.h"
-
 #include <gtest/gtest.h>
 
 #include "attention/method_run.h"
+#include "attention/method_spec.h"
 #include "base/error_of.h"
 
 namespace longhaul {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attention/attention_by_distance.h"
-#include "attention/parts/head_gates.h"
+#include "attention/parts/head_tables.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {

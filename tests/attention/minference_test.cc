@@ -4,7 +4,7 @@
 #include <fstream>
 #include <set>
 
-#include "attention/parts/head_patterns.h"
+#include "attention/parts/head_tables.h"
 #include "attention/sparse_oracle.h"
 #include "base/error.h"
 #include "format/temp_folder.h"

@@ -1,8 +1,7 @@
-#include "attention/profile.h"
-
 #include <gtest/gtest.h>
 
 #include "attention/method_run.h"
+#include "attention/method_spec.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {

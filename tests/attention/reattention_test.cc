@@ -5,8 +5,8 @@
 #include <set>
 
 #include "attention/attention_by_distance.h"
-#include "attention/parts/reattention_regions.h"
 #include "base/error.h"
+#include "ops/reattention_regions.h"
 #include "ops/votes.h"
 
 namespace longhaul {

@@ -2,8 +2,8 @@
 
 #include "attention/eviction_oracle.h"
 #include "attention/method_spec.h"
-#include "attention/parts/pyramid_budget.h"
 #include "base/error.h"
+#include "ops/pyramid_budget.h"
 
 namespace longhaul {
 namespace {

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "attention/causal_pairs.h"
 #include "base/system_info.h"
 #include "bench/library_gemm.h"
 #include "bench/machine_peak.h"
 #include "bench/model_work.h"
 #include "bench/speed_bench.h"
 #include "bench/spread.h"
+#include "ops/causal_pairs.h"
 
 namespace longhaul {
 namespace {
@@ -30,7 +30,7 @@ TEST(ModelWork, CountsPairsAsALoopDoes) {
         for (int64_t t = begin; t < begin + rows; ++t) {
           pairs += t + 1 + (window > 0 ? std::min(t + 1, window) : t + 1);
         }
-        EXPECT_EQ(dense_pairs(shape, begin, rows), pairs);
+        EXPECT_EQ(dense_pairs(shape.window, begin, rows), pairs);
       }
     }
   }

@@ -55,7 +55,7 @@ class Planned final : public Method {
     }
     if (failing && step.layer == failing_layer) user_error("the disk is full");
     if (step.pass.stream == 1 && !step.pass.discard) {
-      step.streams[0].append(step.layer, step.rows, step.rotated_k(), step.v);
+      step.streams[0].append(step.layer, step.rows, step.workspace->rotated_k.view(), step.v);
     }
     Method::attend(step);
   }

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "attention/parts/head_gates.h"
+#include "attention/parts/head_tables.h"
 #include "eval/head_profiles.h"
 #include "eval/nano.h"
 #include "format/temp_folder.h"

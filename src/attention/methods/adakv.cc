@@ -2,18 +2,15 @@
 // rows; each head keeps a sure share, the rest goes to the highest scores of the layer, whichever
 // head they belong to (docs/methods/adakv.md).
 
-#include "attention/method_spec.h"
+#include "attention/parts/wrapped_method.h"
 
 namespace longhaul {
 namespace {
 
-constexpr const char* kScorers[] = {"snapkv", "pyramidkv", "keydiff", "expectedattention"};
-
-class AdaKv final : public Method {
+class AdaKv final : public WrappedMethod {
  public:
-  enum class Scorer : uint8_t { kSnapKv, kPyramidKv, kKeyDiff, kExpectedAttention };
   struct Options {
-    Scorer method = Scorer::kSnapKv;
+    std::string_view method = "snapkv";
     std::string method_options;
     double safeguard = 0.2;
     void declare(OptionList& o) {
@@ -25,34 +22,24 @@ class AdaKv final : public Method {
              "of its budget that every head keeps for sure, its window and sinks among it");
     }
   };
-  AdaKv(const Options& options, const ModelShape& shape)
-      : safeguard_(options.safeguard),
-        scorer_(MethodSpec::parse_part(kScorers[static_cast<size_t>(options.method)],
-                                       options.method_options)
-                    .make_method(shape)) {}
+  AdaKv(const Options& o, const ModelShape& shape)
+      : WrappedMethod(MethodSpec::parse_part(o.method, o.method_options).make_method(shape)),
+        safeguard_(o.safeguard) {}
 
   Plan plan(int layer, int kv_head, int64_t tokens) const override {
-    Plan plan = scorer_->plan(layer, kv_head, tokens);
+    Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
     plan.keep.sure_share = safeguard_;
     return plan;
-  }
-  std::vector<Pass> passes(const PromptFacts& prompt) override { return scorer_->passes(prompt); }
-  void observe(LayerStep& step) override { scorer_->observe(step); }
-  void score(const Cut& cut) override { scorer_->score(cut); }
-  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    return scorer_->beside(layout, tokens, chunk);
   }
 
  private:
   double safeguard_;
-  std::unique_ptr<Method> scorer_;
 };
 
 }  // namespace
 
 MethodInfo adakv_method() {
-  MethodInfo info;
-  info.name = "adakv";
+  MethodInfo info = method_info<AdaKv>({.name = "adakv"});
   info.summary = "deals a layer's budget over its heads by the scores of another method";
   info.when = "as the method whose scores it deals, at small budgets";
   info.keeps =
@@ -64,7 +51,7 @@ MethodInfo adakv_method() {
   info.small = {{"method_options=capacity=60+window=8", kNoBound, true},
                 {"method_options=capacity=24+window=8", kNoBound, true},
                 {"method=keydiff,method_options=capacity=24,safeguard=0.5", kNoBound, true}};
-  return method_info<AdaKv>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

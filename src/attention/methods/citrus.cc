@@ -7,10 +7,11 @@
 
 #include <algorithm>
 
-#include "attention/parts/list_checks.h"
 #include "attention/parts/planned_attention.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/nth.h"
+#include "kv/list_checks.h"
 #include "ops/fill.h"
 #include "ops/select_rows.h"
 
@@ -59,16 +60,12 @@ class Citrus final : public Method {
   Plan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
     const int64_t rows = window > 0 ? window + KvLayout{}.page_rows : o_.k + o_.chunk;
-    Plan plan;
-    plan.keep = {
-        .when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + longest_instruction()};
-    // A list holds what the last cut left of it, k and a chunk, and the next chunk or the
-    // instruction.
-    plan.see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + longest_instruction()};
-    plan.watch = kNoBound;
-    plan.reads_instruction = true;
-    plan.streams = individual() ? 2 : 1;
-    return plan;
+    const int64_t next = longest_instruction();  // or the next chunk, which is no longer
+    return {.keep = {.when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + next},
+            .see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + next},
+            .watch = kNoBound,
+            .reads_instruction = true,
+            .streams = individual() ? 2 : 1};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -154,7 +151,7 @@ class Citrus final : public Method {
   /// chunk or an instruction that `begins` gives them to the `before` rows that the list holds, if
   /// some of those will leave.
   void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
-    Array<float>& scores = importance[static_cast<size_t>(step.layer)];
+    Array<float>& scores = nth(importance, step.layer);
     if (begins) fill(*step.queue, scores.resize(*step.queue, before > o_.k ? before : 0), 0);
     if (scores.size() == 0) return;
     add_attention_to_tokens(step, scores.view(), o_.fidelity == Fidelity::kPaper, by_list_);
@@ -165,7 +162,7 @@ class Citrus final : public Method {
   void cut(KvStore& list, Importance& importance) {
     for (int layer = 0; layer < shape_.layers; ++layer) {
       const int64_t window = shape_.own_window(layer), length = list.length(layer, 0);
-      Array<float>& scores = importance[static_cast<size_t>(layer)];
+      Array<float>& scores = nth(importance, layer);
       if (window > 0) {
         drop_old(list, layer, length - window);
       } else if (scores.size() > 0) {
@@ -203,8 +200,7 @@ class Citrus final : public Method {
 }  // namespace
 
 MethodInfo citrus_method() {
-  MethodInfo info;
-  info.name = "citrus";
+  MethodInfo info = method_info<Citrus>({.name = "citrus"});
   info.summary = "reads a document by its question: keeps what the instruction attends to";
   info.when = "a question about a text of any length, in constant memory";
   info.keeps =
@@ -219,7 +215,7 @@ MethodInfo citrus_method() {
                 {"k=16,chunk=8,sink=2", 16 + 8 + 512, false, true},
                 {"k=200,chunk=600", 200 + 2 * 600},
                 {"k=16,chunk=8,cache=shared", 16 + 8 + 512, false, true}};
-  return method_info<Citrus>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

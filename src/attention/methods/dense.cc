@@ -19,8 +19,7 @@ class Dense final : public Method {
 }  // namespace
 
 MethodInfo dense_method() {
-  MethodInfo info;
-  info.name = "dense";
+  MethodInfo info = method_info<Dense>({.name = "dense"});
   info.summary = "keeps every key; every row sees all earlier tokens";
   info.when = "the reference; contexts that fit the trained length and the memory";
   info.keeps = "every key and value; nothing is forgotten";
@@ -29,7 +28,7 @@ MethodInfo dense_method() {
       "the trained length answers fall apart";
   info.covers = {""};
   info.small = {{.options = "", .saves_nothing = true}};
-  return method_info<Dense>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

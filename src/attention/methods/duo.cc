@@ -10,24 +10,25 @@
 // Retrieval heads may read a prompt by a method that keeps everything and computes less (the
 // paper's appendix A.7 has MInference).
 
-#include "attention/method_spec.h"
-#include "attention/parts/head_gates.h"
+#include <algorithm>
+#include <ranges>
+
+#include "attention/parts/head_tables.h"
+#include "attention/parts/wrapped_method.h"
+#include "base/nth.h"
 
 namespace longhaul {
 namespace {
 
-class Duo final : public Method {
+class Duo final : public WrappedMethod {
  public:
   enum class Prefill : uint8_t { kDenseFirstChunk, kStrictStreaming };
-  enum class DenseBy : uint8_t { kFull, kMInference, kFlexPrefill, kXAttention };
-  struct Options {
+  struct Options : PromptReader {
     std::string gates;
     double sparsity = 0.5;
     std::optional<double> threshold;
     int64_t sink = 64, recent = 256;
     Prefill prefill_mode = Prefill::kDenseFirstChunk;
-    DenseBy dense = DenseBy::kFull;
-    std::string dense_options;
     void declare(OptionList& o) {
       o.file(gates, "gates", "TSV of trained gates: a row per layer, a column per KV head");
       o.real(sparsity, "sparsity", 0, 1, "",
@@ -40,19 +41,16 @@ class Duo final : public Method {
       o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens that streaming heads keep");
       o.choice(prefill_mode, "prefill_mode", {"dense_first_chunk", "strict_streaming"},
                "whether rows of a pass see it up to themselves, or recent tokens only");
-      o.choice(dense, "dense", {"full", "minference", "flexprefill", "xattention"},
-               "how retrieval heads read a prompt")
-          .added_later();
-      o.method_options(dense_options, "dense_options", "dense",
-                       "options of that method, joined by +: vertical=500+slash=3000")
-          .only([this] { return dense != DenseBy::kFull; }, "dense!=full", "dense")
+      declare_dense(o, "how retrieval heads read a prompt").added_later();
+      declare_dense_options(o, "options of that method, joined by +: vertical=500+slash=3000")
           .added_later();
       o.needs([this] { return !gates.empty() || sparsity == 0 || sparsity == 1; },
               "gates or sparsity=0|1");
     }
   };
 
-  Duo(const Options& options, const ModelShape& shape) : o_(options) {
+  Duo(const Options& options, const ModelShape& shape)
+      : WrappedMethod(options.spec().make_method(shape)), o_(options) {
     if (!o_.gates.empty()) {
       const HeadGates gates = read_gates(o_.gates, shape.kv_heads);
       full_ = o_.threshold ? full_by_threshold(gates, *o_.threshold)
@@ -64,64 +62,42 @@ class Duo final : public Method {
       // Such a layer forgets nothing here: its work is bounded by the model's own window.
       if (shape.window[layer] > 0) full_[layer].assign(full_[layer].size(), 1);
     }
-    constexpr const char* kDense[] = {"dense", "minference", "flexprefill", "xattention"};
-    const char* name = kDense[static_cast<size_t>(o_.dense)];
-    full_heads_ = MethodSpec::parse_part(name, o_.dense_options).make_method(shape);
+    streaming_ = full_;
+    for (uint8_t& head : streaming_ | std::views::join) head = head ? 0 : 1;
   }
 
   Plan plan(int layer, int kv_head, int64_t tokens) const override {
-    if (full_[static_cast<size_t>(layer)][static_cast<size_t>(kv_head)]) {
-      Plan plan = full_heads_->plan(layer, kv_head, tokens);
+    if (nth(nth(full_, layer), kv_head)) {
+      Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
       plan.rewinds = false;
       return plan;
     }
     const bool strict = o_.prefill_mode == Prefill::kStrictStreaming;
-    Plan plan;
-    plan.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent};
-    plan.see = {.sink = o_.sink, .window = o_.recent + (strict ? 1 : 0), .strict = strict};
-    return plan;
-  }
-
-  std::vector<Pass> passes(const PromptFacts& prompt) override {
-    return full_heads_->passes(prompt);
+    return {.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent},
+            .see = {.sink = o_.sink, .window = o_.recent + (strict ? 1 : 0), .strict = strict}};
   }
 
   void attend(LayerStep& step) override {
-    if (o_.dense == DenseBy::kFull || step.decoding()) return Method::attend(step);
-    const std::vector<uint8_t>& full = full_[static_cast<size_t>(step.layer)];
-    streaming_.assign(full.size(), 0);
-    bool some_full = false, some_stream = false;
-    for (size_t head = 0; head < full.size(); ++head) {
-      streaming_[head] = full[head] ? 0 : 1;
-      (full[head] ? some_full : some_stream) = true;
-    }
-    step.only = full;
-    if (some_full) full_heads_->attend(step);
-    step.only = streaming_;
-    if (some_stream) Method::attend(step);
+    if (o_.is_full() || step.decoding()) return Method::attend(step);
+    const auto some = [](std::span<const uint8_t> heads) {
+      return std::ranges::count(heads, 1) > 0;
+    };
+    step.only = nth(full_, step.layer);
+    if (some(step.only)) WrappedMethod::attend(step);
+    step.only = nth(streaming_, step.layer);
+    if (some(step.only)) Method::attend(step);
     step.only = {};
-  }
-
-  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
-    full_heads_->after_pass(streams, pass);
-  }
-  void archive(Archive& archive) override { full_heads_->archive(archive); }
-  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    return full_heads_->beside(layout, tokens, chunk);
   }
 
  private:
   Options o_;
-  FullHeads full_;
-  std::vector<uint8_t> streaming_;  // of the step's layer
-  std::unique_ptr<Method> full_heads_;
+  FullHeads full_, streaming_;
 };
 
 }  // namespace
 
 MethodInfo duo_method() {
-  MethodInfo info;
-  info.name = "duo";
+  MethodInfo info = method_info<Duo>({.name = "duo"});
   info.summary = "retrieval heads keep every key, streaming heads the first and the recent ones";
   info.when =
       "half the memory and time of dense at its accuracy, where trained gates exist ('longhaul "
@@ -143,7 +119,7 @@ MethodInfo duo_method() {
                 {"sparsity=1,sink=4,recent=60,prefill_mode=strict_streaming", kNoBound, true},
                 {"sparsity=0,dense=minference,dense_options=dense_below=0+vertical=8+slash=8",
                  kNoBound, true}};
-  return method_info<Duo>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -3,6 +3,7 @@
 // seen so far (docs/methods/expectedattention.md).
 
 #include "attention/registry.h"
+#include "base/nth.h"
 #include "ops/expected_attention.h"
 
 namespace longhaul {
@@ -28,8 +29,7 @@ class ExpectedAttention final : public Method {
 
   Plan plan(int, int, int64_t) const override {
     return {.keep = {.when = When::kPromptEnd, .budget = o_.capacity, .sink = o_.sink},
-            .watch = kNoBound,
-            .rewinds = false};
+            .watch = kNoBound};
   }
 
   std::vector<Pass> passes(const PromptFacts&) override {
@@ -39,30 +39,24 @@ class ExpectedAttention final : public Method {
 
   void observe(LayerStep& step) override {
     const int64_t first = std::clamp<int64_t>(o_.sink - step.begin, 0, step.rows);
-    const int64_t width = int64_t{step.shape->heads} * step.shape->head_dim;
-    add_query_moments(*step.queue, step.q.from(first * width), step.rows - first, step.shape->heads,
-                      step.shape->head_dim, o_.covariance, seen_[static_cast<size_t>(step.layer)]);
+    const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
+    add_query_moments(*step.queue, step.q.from(first * width), step.rows - first, shape_.heads,
+                      shape_.head_dim, o_.covariance, nth(seen_, step.layer));
   }
 
   void score(const Cut& cut) override {
-    ExpectedQueries queries;
-    queries.moments = &seen_[static_cast<size_t>(cut.layer)];
-    queries.rope = &shape_.rope;
-    queries.first = cut.tokens;
-    queries.positions = o_.future;
-    queries.scale = shape_.scale;
-    queries.values = o_.values;
-    const int heads = shape_.heads / cut.lists;
-    for (int list = 0; list < cut.lists; ++list) {
-      expected_attention(cut.queue, queries, cut.store.rows(cut.layer, list), o_.sink, list * heads,
-                         heads, cut.scores[static_cast<size_t>(list)].from(o_.sink));
-    }
+    const ExpectedQueries queries{.moments = &nth(seen_, cut.layer),
+                                  .rope = &shape_.rope,
+                                  .first = cut.tokens,
+                                  .positions = o_.future,
+                                  .scale = shape_.scale,
+                                  .values = o_.values};
+    expected_attention(cut.queue, queries, shape_.heads, cut.keys, o_.sink, cut.scores);
   }
 
   Beside beside(const KvLayout&, int64_t, int) const override {
-    const int64_t dim = shape_.head_dim, numbers = dim * (o_.covariance ? dim + 1 : 1);
-    const int64_t all = int64_t{shape_.layers} * shape_.heads * numbers;
-    return {.working = static_cast<size_t>(all) * sizeof(double)};
+    const int heads = shape_.layers * shape_.heads;
+    return {.working = QueryMoments::bytes_for(heads, shape_.head_dim, o_.covariance)};
   }
 
  private:
@@ -74,14 +68,12 @@ class ExpectedAttention final : public Method {
 }  // namespace
 
 MethodInfo expectedattention_method() {
-  MethodInfo info;
-  info.name = "expectedattention";
+  MethodInfo info = method_info<ExpectedAttention>({.name = "expectedattention"});
   info.summary = "keeps the keys that queries to come are expected to attend to";
   info.when = "compressing a text before its question is known";
   info.keeps =
       "of each prompt `capacity` rows a head, chosen by the mean and the spread of its queries; "
-      "the "
-      "rest is gone for good";
+      "the rest is gone for good";
   info.harms =
       "a question unlike the text: its queries are far from the mean of those that were seen";
   info.paper =
@@ -89,7 +81,7 @@ MethodInfo expectedattention_method() {
       "Distribution, arXiv 2510.00636";
   info.covers = {"", "covariance=false,values=false"};
   info.small = {{"capacity=60"}, {"capacity=24,sink=2"}};
-  return method_info<ExpectedAttention>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -8,6 +8,7 @@
 #include "attention/parts/planned_attention.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/fill.h"
 #include "ops/hybrid_rules.h"
 
@@ -36,19 +37,14 @@ class FastGen final : public Method {
   };
 
   FastGen(const Options& options, const ModelShape& shape) : how_(options), shape_(shape) {
-    size_t heads = 0;
-    for (const int in_layer : shape_.kv_heads) {
-      first_rule_.push_back(heads);
-      heads += static_cast<size_t>(in_layer);
+    for (const int heads : shape_.kv_heads) {
+      first_rule_.push_back(std::ssize(rules_));
+      rules_.resize(rules_.size() + static_cast<size_t>(heads), Rule::kFull);
     }
-    rules_.assign(heads, Rule::kFull);
   }
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan;
-    plan.keep = {.when = When::kPromptEnd, .every_token = true};
-    plan.columns = kColumns;
-    return plan;
+    return {.keep = {.when = When::kPromptEnd, .every_token = true}, .columns = kColumns};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -77,8 +73,8 @@ class FastGen final : public Method {
         fill(*step.queue, all, 0);
         fill(*step.queue, recent, 0);
       }
-      all_[static_cast<size_t>(head)] = {all, {}};
-      if (!decoding_) recent_[static_cast<size_t>(head)] = {recent, {}};
+      nth(all_, head) = {all, {}};
+      if (!decoding_) nth(recent_, head) = {recent, {}};
     }
     add_attention(step, {}, all_);
     if (!decoding_) add_attention(step, {.window = how_.window_rows(tokens_)}, recent_);
@@ -87,15 +83,14 @@ class FastGen final : public Method {
   bool choose(const Cut& cut, int list, RowList& kept) override {
     Rule& now = rule(cut.layer, list);
     if (decoding_ && now == Rule::kFull) return false;
-    JudgedList judged;
-    judged.rows = cut.rows(list);
-    judged.tokens = cut.store.tokens(cut.layer, list);
-    judged.classes = std::span<const uint8_t>(classes_);
-    judged.attention = cut.column(list, 0);
-    judged.recent = cut.column(list, 1);
-    judged.begin = begin_;
-    judged.end = tokens_;
-    judged.heads = shape_.heads / shape_.lists(cut.layer);
+    const JudgedList judged{.rows = cut.rows(list),
+                            .tokens = cut.store.tokens(cut.layer, list),
+                            .classes = std::span<const uint8_t>(classes_),
+                            .attention = cut.column(list, 0),
+                            .recent = cut.column(list, 1),
+                            .begin = begin_,
+                            .end = tokens_,
+                            .heads = shape_.heads / shape_.lists(cut.layer)};
     if (!decoding_) now = how_.cheapest(cut.queue, judged, memory_);
     if (now == Rule::kFull) return false;
     kept = how_.kept(cut.queue, judged, now, memory_);
@@ -124,28 +119,26 @@ class FastGen final : public Method {
   }
 
  private:
-  Rule& rule(int layer, int head) {
-    return rules_[first_rule_[static_cast<size_t>(layer)] + static_cast<size_t>(head)];
-  }
+  Rule& rule(int layer, int head) { return nth(rules_, nth(first_rule_, layer) + head); }
 
   void note_classes(const LayerStep& step) {
     classes_.resize(static_cast<size_t>(step.begin + step.rows));
-    for (size_t r = 0; r < static_cast<size_t>(step.rows); ++r) {
-      const size_t id = step.tokens.empty() ? SIZE_MAX : static_cast<size_t>(step.tokens[r]);
-      const TokenClass known =
-          id < shape_.token_classes.size() ? shape_.token_classes[id] : TokenClass::kOther;
-      classes_[static_cast<size_t>(step.begin) + r] = static_cast<uint8_t>(known);
+    for (int r = 0; r < step.rows; ++r) {
+      const int64_t id = step.tokens.empty() ? -1 : nth(step.tokens, r);
+      const bool known = id >= 0 && id < std::ssize(shape_.token_classes);
+      const TokenClass is = known ? nth(shape_.token_classes, id) : TokenClass::kOther;
+      nth(classes_, step.begin + r) = static_cast<uint8_t>(is);
     }
     tokens_ = std::max(tokens_, step.begin + step.rows);
   }
 
   HybridRules how_;
   ModelShape shape_;
-  std::vector<size_t> first_rule_;  ///< per layer, into rules_
-  std::vector<Rule> rules_;         ///< of every KV head
-  std::vector<uint8_t> classes_;    ///< TokenClass of every token so far
-  int64_t begin_ = 0;               ///< first token of the last prompt
-  int64_t tokens_ = 0;              ///< read by the end of the prompt, or so far
+  std::vector<int64_t> first_rule_;  ///< per layer, into rules_
+  std::vector<Rule> rules_;          ///< of every KV head
+  std::vector<uint8_t> classes_;     ///< TokenClass of every token so far
+  int64_t begin_ = 0;                ///< first token of the last prompt
+  int64_t tokens_ = 0;               ///< read by the end of the prompt, or so far
   bool decoding_ = false;
   std::vector<ColumnTarget> all_, recent_;  ///< per list
   JudgedRows memory_;
@@ -154,8 +147,7 @@ class FastGen final : public Method {
 }  // namespace
 
 MethodInfo fastgen_method() {
-  MethodInfo info;
-  info.name = "fastgen";
+  MethodInfo info = method_info<FastGen>({.name = "fastgen"});
   info.summary = "every head keeps what the cheapest rule names that holds most of its attention";
   info.when = "generation after a prompt that fits: less memory, by head and by prompt";
   info.keeps =
@@ -167,7 +159,7 @@ MethodInfo fastgen_method() {
   info.paper = "Ge et al. 2023, Model Tells You What to Discard: Adaptive KV Cache Compression";
   info.covers = {"threshold=1.5", "global=700", "heavy=1,threshold=1"};
   info.small = {{"threshold=0.5", kNoBound, true}, {"threshold=2", kNoBound, true}};
-  return method_info<FastGen>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/parts/key_means.h"
-#include "attention/parts/last_rows.h"
 #include "attention/parts/sparse_prefill.h"
 #include "attention/registry.h"
 #include "ops/flex_blocks.h"
+#include "ops/mean_keys.h"
 
 namespace longhaul {
 namespace {
@@ -40,15 +39,15 @@ class FlexPrefill final : public SparsePrefill {
       : SparsePrefill(kBlock, options.dense_below), o_(options), shape_(shape) {}
 
   Beside beside(const KvLayout&, int64_t tokens, int) const override {
-    return {.working = LastRows::bytes_for(shape_, tokens)};
+    return {.working = LastRows::bytes_for(shape_.heads, tokens)};
   }
 
  private:
   bool choose(LayerStep& step, int, std::span<TileRule> rules) override {
     const TileGrid on = grid(step);
     if (on.keys() <= std::max<int64_t>(2 * kBlock, o_.min_budget)) return false;
-    last_.look(step, kLastRows);
-    means_.average(step, on);
+    look_at_last(step, kLastRows, last_);
+    means_.average(*step.queue, step.lists(), step.only, on);
     heads_.clear();
     for (int head = 0; head < shape_.heads; ++head) {
       const int kv_head = head / step.group();
@@ -56,12 +55,11 @@ class FlexPrefill final : public SparsePrefill {
       heads_.push_back({head, last_.columns(head), last_.diagonals(head), means_.of(kv_head),
                         mark_blocks(step, head, 1, rules)});
     }
-    FlexRule rule;
-    rule.mass = o_.gamma < 1 ? o_.gamma : INFINITY;
-    rule.distance = o_.tau;
-    rule.least = (o_.min_budget + kBlock - 1) / kBlock;
-    rule.scale = shape_.scale;
-    rule.last_rows = last_.rows();
+    const FlexRule rule{.mass = o_.gamma < 1 ? o_.gamma : INFINITY,
+                        .distance = o_.tau,
+                        .least = (o_.min_budget + kBlock - 1) / kBlock,
+                        .scale = shape_.scale,
+                        .last_rows = last_.rows()};
     choose_flex_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, on}, rule,
                        heads_, memory_);
     return true;
@@ -79,8 +77,7 @@ class FlexPrefill final : public SparsePrefill {
 }  // namespace
 
 MethodInfo flexprefill_method() {
-  MethodInfo info;
-  info.name = "flexprefill";
+  MethodInfo info = method_info<FlexPrefill>({.name = "flexprefill"});
   info.summary =
       "keeps every key; heads read a prompt by blocks that hold a share of the attention";
   info.when = "faster prefill of long prompts within the trained length, no calibration";
@@ -95,7 +92,7 @@ MethodInfo flexprefill_method() {
       "Long-Sequence Inference, arXiv 2502.20766";
   info.covers = {"", "dense_below=0,min_budget=700", "dense_below=0,gamma=1,min_budget=128"};
   info.small = {{"dense_below=0,min_budget=8"}, {"dense_below=0"}};
-  return method_info<FlexPrefill>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -36,7 +36,7 @@ class H2o final : public Method {
 
   H2o(const Options& options, const ModelShape&) : o_(options) {
     if (o_.mode == Mode::kStream) {
-      o_.check("h2o");
+      expect_room("h2o", o_.budget, o_.sink, o_.recent_rows(), "budget");
       return;
     }
     o_.recent = o_.recent.value_or(kRecentOfOneShot);
@@ -60,8 +60,7 @@ class H2o final : public Method {
 }  // namespace
 
 MethodInfo h2o_method() {
-  MethodInfo info;
-  info.name = "h2o";
+  MethodInfo info = method_info<H2o>({.name = "h2o"});
   info.summary =
       "keeps the keys to which all queries together paid most attention, and recent ones";
   info.when = "long prompts in constant memory, where what matters is looked at all along";
@@ -80,7 +79,7 @@ MethodInfo h2o_method() {
                 {"mode=oneshot,budget=60"},
                 {"budget=24,stride=8,sink=2,recent=4"},
                 {"mode=oneshot,budget=24,recent=4"}};
-  return method_info<H2o>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

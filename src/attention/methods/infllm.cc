@@ -6,6 +6,7 @@
 #include "attention/parts/passes.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/block_index.h"
 #include "ops/block_representatives.h"
 #include "ops/mean_rows.h"
@@ -21,9 +22,7 @@ class InfLlm final : public Method {
     int64_t repr = 4;  ///< tokens that represent a block, of each query head's own choice
     Repr mode = Repr::kMean;
     void declare(OptionList& o) {
-      blocks.declare_window(o);
-      blocks.declare_block(o, 1 << 16);
-      blocks.declare_topk(o);
+      blocks.declare_sizes(o, 1 << 16);
       o.integer(repr, "repr_topk", 1, 1 << 10, "tokens",
                 "tokens that represent a block, those that got most attention");
       o.choice(mode, "repr_mode", {"mean", "max"},
@@ -74,7 +73,7 @@ class InfLlm final : public Method {
     blocks_.check(store, tokens, looks_up);
     const int64_t blocks = split_context(o_.blocks, tokens).blocks;
     for (int l = 0; l < shape_.layers; ++l) {
-      const BlockIndex& index = index_[static_cast<size_t>(l)];
+      const BlockIndex& index = nth(index_, l);
       if (index.blocks() != (looks_up(l) ? blocks : 0) ||
           !index.takes(KeyVectors::type_for(store.layout().type))) {
         user_error("layer {} has an index of blocks of another context", l);
@@ -93,7 +92,7 @@ class InfLlm final : public Method {
   }
 
  private:
-  BlockIndex& index(const LayerStep& step) { return index_[static_cast<size_t>(step.layer)]; }
+  BlockIndex& index(const LayerStep& step) { return nth(index_, step.layer); }
 
   /// By <mean query of the rows, representatives>.
   RowList choose(const LayerStep& step) {
@@ -106,18 +105,14 @@ class InfLlm final : public Method {
   }
 
   /// Appends the block to the layer's index: per query head its tokens with most votes.
-  void represent(const LayerStep& step, const AgedBlock& block) {
+  void represent(LayerStep& step, const AgedBlock& block) {
     Queue& queue = *step.queue;
-    lists_.clear();
-    for (int head = 0; head < step.kv_heads; ++head) {
-      lists_.push_back(step.store->rows(step.layer, head));
-    }
     const View<float> vectors =
         block_.resize(queue, shape_.heads * vectors_ * int64_t{shape_.head_dim});
     // A single representative counts by itself, whatever the mode.
-    block_representatives(queue,
-                          {lists_, block.first, block.votes, shape_.heads, o_.repr, vectors_ == 1},
-                          representatives_, vectors);
+    block_representatives(
+        queue, {step.lists(), block.first, block.votes, shape_.heads, o_.repr, vectors_ == 1},
+        representatives_, vectors);
     index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type));
   }
 
@@ -127,7 +122,6 @@ class InfLlm final : public Method {
   int64_t vectors_;                ///< of a block and query head
   std::vector<BlockIndex> index_;  ///< per layer, of raw keys
   Array<float> query_, block_;
-  std::vector<PagedRows> lists_;
   BlockSearch search_;
   RepresentativesMemory representatives_;
 };
@@ -135,8 +129,7 @@ class InfLlm final : public Method {
 }  // namespace
 
 MethodInfo infllm_method() {
-  MethodInfo info;
-  info.name = "infllm";
+  MethodInfo info = method_info<InfLlm>({.name = "infllm"});
   info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
   info.when = "texts far beyond memory and trained length, at nearly linear cost";
   info.keeps =
@@ -153,7 +146,7 @@ MethodInfo infllm_method() {
       {"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
       {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2", 12},
       {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,repr_topk=2,repr_mode=max", 12}};
-  return method_info<InfLlm>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

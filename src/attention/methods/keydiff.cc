@@ -3,6 +3,7 @@
 // (docs/methods/keydiff.md).
 
 #include "attention/registry.h"
+#include "base/nth.h"
 #include "ops/key_difference.h"
 
 namespace longhaul {
@@ -32,8 +33,7 @@ class KeyDiff final : public Method {
 
   void score(const Cut& cut) override {
     for (int list = 0; list < cut.lists; ++list) {
-      key_difference(cut.queue, cut.store.rows(cut.layer, list),
-                     cut.scores[static_cast<size_t>(list)]);
+      key_difference(cut.queue, nth(cut.keys, list), nth(cut.scores, list));
     }
   }
 
@@ -44,8 +44,7 @@ class KeyDiff final : public Method {
 }  // namespace
 
 MethodInfo keydiff_method() {
-  MethodInfo info;
-  info.name = "keydiff";
+  MethodInfo info = method_info<KeyDiff>({.name = "keydiff"});
   info.summary = "keeps the keys that differ most from all others";
   info.when = "compressing a text before its question is known, at next to no cost";
   info.keeps =
@@ -54,7 +53,7 @@ MethodInfo keydiff_method() {
   info.paper = "KeyDiff: Key Similarity-Based KV Cache Eviction, arXiv 2504.15364";
   info.covers = {""};
   info.small = {{"capacity=60"}, {"capacity=24,sink=2,recent=4"}};
-  return method_info<KeyDiff>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

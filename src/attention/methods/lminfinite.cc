@@ -25,12 +25,10 @@ class LmInfinite final : public Method {
   LmInfinite(const Options& options, const ModelShape&) : o_(options) {}
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan;
-    plan.keep = {.when = When::kEveryPass, .sink = o_.global, .recent = o_.local};
-    plan.see.place = KeyPlace::kOwn;
     // A distance of the trained length itself, as published, passes.
-    plan.see.reach = std::max(o_.local, o_.global > 0 ? o_.limit : 0);
-    return plan;
+    const int64_t reach = std::max(o_.local, o_.global > 0 ? o_.limit : 0);
+    return {.keep = {.when = When::kEveryPass, .sink = o_.global, .recent = o_.local},
+            .see = {.place = KeyPlace::kOwn, .reach = reach}};
   }
 
   void attend(LayerStep& step) override {
@@ -41,9 +39,8 @@ class LmInfinite final : public Method {
     const Rotations& rotations = rotations_.up_to(step.shape->rope, after);
     const int64_t far = std::min(o_.limit, step.begin + step.rows - 1);
     const Rotations& limit = limit_rotation_.fill(step.shape->rope, far, 1);
-    const int heads = step.shape->heads;
-    const View<const float> queries[] = {step.rotated(step.q, heads, rotations, before, near_q_),
-                                         step.rotated_constant(step.q, heads, limit, far, far_q_)};
+    const View<const float> queries[] = {step.queries_from(rotations, before, near_q_),
+                                         step.queries_at(limit, far, far_q_)};
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       segments_.push_back(near_keys(step, head, before));
@@ -55,25 +52,23 @@ class LmInfinite final : public Method {
  private:
   KeySegment near_keys(const LayerStep& step, int head, int64_t before) const {
     const int64_t window = step.own_window();
-    KeySegment near;
-    near.rows = step.store->rows(step.layer, head);
-    near.visible = Visibility::kWindow;
-    near.window = window > 0 ? std::min(window, o_.local) : o_.local;
-    near.begin = near.position = std::max<int64_t>(0, before - o_.local + 1);
-    near.count = before + step.rows - near.begin;
-    near.rotate = true;
-    return near;
+    const int64_t begin = std::max<int64_t>(0, before - o_.local + 1);
+    return {.rows = step.store->rows(step.layer, head),
+            .begin = begin,
+            .count = before + step.rows - begin,
+            .position = begin,
+            .rotate = true,
+            .visible = Visibility::kWindow,
+            .window = window > 0 ? std::min(window, o_.local) : o_.local};
   }
 
   KeySegment first_keys(const LayerStep& step, int head, int64_t before) const {
-    KeySegment first;
-    first.rows = step.store->rows(step.layer, head);
-    first.count = step.own_window() > 0 ? 0 : std::min(o_.global, before + step.rows);
-    first.position = before - step.begin;  // dropped tokens back
-    first.visible = Visibility::kBeyond;
-    first.window = o_.local;
-    first.query = 1;
-    return first;
+    return {.rows = step.store->rows(step.layer, head),
+            .count = step.own_window() > 0 ? 0 : std::min(o_.global, before + step.rows),
+            .position = before - step.begin,  // dropped tokens back
+            .visible = Visibility::kBeyond,
+            .window = o_.local,
+            .query = 1};
   }
 
   Options o_;
@@ -85,8 +80,7 @@ class LmInfinite final : public Method {
 }  // namespace
 
 MethodInfo lminfinite_method() {
-  MethodInfo info;
-  info.name = "lminfinite";
+  MethodInfo info = method_info<LmInfinite>({.name = "lminfinite"});
   info.summary = "keeps the first tokens, at a capped distance, and the most recent ones";
   info.when = "endless text at constant memory, when only the recent part matters";
   info.keeps =
@@ -99,7 +93,7 @@ MethodInfo lminfinite_method() {
                 {"local=60,limit=90", 90},
                 {"local=60,global=0", 60},
                 {"global=2,local=16,limit=16", 16}};
-  return method_info<LmInfinite>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

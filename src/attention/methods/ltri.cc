@@ -3,15 +3,15 @@
 // are its index vectors, more of them where the neighbours know little. Only retrieval heads look
 // up, and a layer takes the blocks that the retrieval heads up to it vote for.
 
-#include "attention/parts/block_maps.h"
 #include "attention/parts/context_blocks.h"
 #include "attention/parts/ltri_options.h"
 #include "attention/parts/passes.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/block_rows.h"
 #include "ops/block_votes.h"
-#include "ops/fill.h"
+#include "ops/context_map.h"
 #include "ops/select_rows.h"
 
 namespace longhaul {
@@ -26,7 +26,7 @@ class Ltri final : public Method {
         rules_(ltri_layers(options, shape)),
         shape_(shape),
         blocks_(options.blocks, shape),
-        maps_(options.blocks, shape.layers),
+        maps_(rules_.size(), ContextMap(options.blocks)),
         layers_(rules_.size()) {}
 
   Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
@@ -37,20 +37,20 @@ class Ltri final : public Method {
 
   void attend(LayerStep& step) override {
     blocks_.begin(step);
-    if (step.layer == 0) forget_votes(step);
+    if (step.layer == 0) votes_.clear(*step.queue, blocks_.split().blocks);
     see(step);
     if (rule(step.layer).looks_up) {
       blocks_.vote(step);
-      maps_.add(step, blocks_);
+      map(step).add(blocks_.window_rows(step));
       for (int64_t i = 0; i < blocks_.aged(); ++i) add_block(step, blocks_.aged(step, i));
-      maps_.drop(step);
+      map(step).drop(*step.queue, step.begin, step.begin + step.rows);
     }
     blocks_.end(step);
   }
 
   void archive(Archive& archive) override {
     blocks_.archive(archive);
-    maps_.archive(archive);
+    for (ContextMap& map : maps_) map.archive(archive);
     for (size_t l = 0; l < layers_.size(); ++l) {
       Layer& layer = layers_[l];
       layer.index.archive(archive, width(static_cast<int>(l)));
@@ -65,10 +65,10 @@ class Ltri final : public Method {
     blocks_.check(store, tokens, [&](int l) { return rule(l).looks_up; });
     const int64_t all = split_context(o_.blocks, tokens).blocks;
     for (int l = 0; l < shape_.layers; ++l) {
-      const Layer& layer = layers_[static_cast<size_t>(l)];
+      const Layer& layer = nth(layers_, l);
       const int64_t blocks = shape_.own_window(l) == 0 ? all : 0;
       const bool own =
-          !rule(l).looks_up || (layer.index.blocks() == blocks && maps_.fits(l, tokens) &&
+          !rule(l).looks_up || (layer.index.blocks() == blocks && nth(maps_, l).fits(tokens) &&
                                 layer.index.takes(index_type(l, store.layout().type)));
       if (!own || layer.known > blocks) {
         user_error("layer {} has an index of blocks of another context", l);
@@ -80,7 +80,7 @@ class Ltri final : public Method {
     Beside beside;
     const BlockOptions& b = o_.blocks;
     for (int l = 0; l < shape_.layers; ++l) {
-      beside.index += layers_[static_cast<size_t>(l)].index.bytes();
+      beside.index += nth(layers_, l).index.bytes();
       if (!rule(l).looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
       beside.most_index +=
@@ -98,8 +98,9 @@ class Ltri final : public Method {
     int32_t known = 0;  ///< blocks that there were then
   };
 
-  Layer& at(const LayerStep& step) { return layers_[static_cast<size_t>(step.layer)]; }
-  const LtriLayer& rule(int layer) const { return rules_[static_cast<size_t>(layer)]; }
+  Layer& at(const LayerStep& step) { return nth(layers_, step.layer); }
+  ContextMap& map(const LayerStep& step) { return nth(maps_, step.layer); }
+  const LtriLayer& rule(int layer) const { return nth(rules_, layer); }
 
   /// Floats of a vector of the layer: the head dimension, or that of all KV heads.
   int64_t width(int layer) const {
@@ -130,7 +131,8 @@ class Ltri final : public Method {
       layer.chosen.set(*step.queue, look_up(step));
       blocks_.attend_far(step, layer.chosen.list());
     } else {
-      layer.chosen.set(*step.queue, voted_ ? vote(step) : RowList());
+      layer.chosen.set(*step.queue,
+                       votes_.any() ? votes_.best(*step.queue, o_.blocks.topk) : RowList());
       blocks_.attend(step, layer.chosen.list());
     }
     if (few || !keeps) layer.known = static_cast<int32_t>(blocks);
@@ -144,42 +146,26 @@ class Ltri final : public Method {
     return with_run(*step.queue, at(step).chosen.list(), first, blocks, shown_);
   }
 
-  void forget_votes(const LayerStep& step) {
-    fill(*step.queue, weights_.resize(*step.queue, blocks_.split().blocks), 0);
-    voted_ = false;
-  }
-
   RowList look_up(const LayerStep& step) {
     Queue& queue = *step.queue;
-    const LtriLayer& own = rule(step.layer);
+    const LtriLayer& rule = this->rule(step.layer);
     find_queries(step);
-    Array<float>& into = own.head < 0 ? scores_ : latest_;
-    const View<float> scores = into.resize(queue, blocks_.split().blocks);
+    const View<float> scores = scores_.resize(queue, blocks_.split().blocks);
     at(step).index.scores(queue, queries_, o_.similarity, search_, scores);
     const RowList best = select_rows(queue, scores, {.count = o_.blocks.topk}, best_);
-    if (own.head < 0) return best;
-    voted_ = true;
-    add_weight(queue, best, own.weight, weights_.view());
-    return o_.vote ? vote(step) : best;
-  }
-
-  /// The blocks with the largest weight; of equal ones those that the latest retrieval head scores
-  /// higher.
-  RowList vote(const LayerStep& step) {
-    return most_weighted(*step.queue, weights_.view(), latest_.view(), o_.blocks.topk, vote_);
+    if (rule.head < 0) return best;
+    votes_.add(queue, best, rule.weight, scores);
+    return o_.vote ? votes_.best(queue, o_.blocks.topk) : best;
   }
 
   /// Divides a block that leaves the remainder into spans, and adds them to the layer's index.
-  void add_block(const LayerStep& step, const AgedBlock& block) {
+  void add_block(LayerStep& step, const AgedBlock& block) {
     const int head = rule(step.layer).head, block_tokens = static_cast<int>(o_.blocks.block);
-    choose_span_tokens(*step.queue, maps_.of(step, block), block_tokens, block.votes,
-                       rule(step.layer).rule, tokens_);
-    lists_.clear();
-    for (int list = 0; list < step.kv_heads; ++list) {
-      if (head >= 0 && head / step.group() != list) continue;
-      lists_.push_back(step.store->rows(step.layer, list));
-    }
-    gather_span_keys(*step.queue, lists_, block.first, tokens_, keys_);
+    choose_span_tokens(*step.queue, map(step).of(block.first, step.begin), block_tokens,
+                       block.votes, rule(step.layer).rule, tokens_);
+    std::span<const PagedRows> lists = step.lists();
+    if (head >= 0) lists = lists.subspan(static_cast<size_t>(head / step.group()), 1);
+    gather_span_keys(*step.queue, lists, block.first, tokens_, keys_);
     const DType type = index_type(step.layer, step.store->layout().type);
     at(step).index.add_block(*step.queue, tokens_, keys_, type);
   }
@@ -189,23 +175,23 @@ class Ltri final : public Method {
   /// sum of its vectors: <sum of q, k> summed over k is the paper's double sum. With queries=rows:
   /// the last `query_rows` rows, each for itself; a single row always.
   void find_queries(const LayerStep& step) {
-    SpanQueries queries;
-    queries.q = blocks_.far_q();
-    queries.heads = shape_.heads;
-    queries.kv_heads = step.kv_heads;
-    queries.head_dim = shape_.head_dim;
-    queries.head = rule(step.layer).head;
-    queries.sum_of_span = o_.similarity == SpanSimilarity::kSum;
+    const SpanQueries queries{.q = blocks_.far_q(),
+                              .heads = shape_.heads,
+                              .kv_heads = step.kv_heads,
+                              .head_dim = shape_.head_dim,
+                              .head = rule(step.layer).head,
+                              .sum_of_span = o_.similarity == SpanSimilarity::kSum};
     queries_.clear(queries.width());
     if (o_.queries == LtriQueries::kRows || step.rows == 1) {
       const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
       return add_row_queries(*step.queue, queries, first, step.rows, queries_);
     }
+    const WindowRows window = blocks_.window_rows(step);
     const int block = static_cast<int>(o_.blocks.block);
     for (int first = 0; first < step.rows; first += block) {
       const int rows = std::min(block, step.rows - first);
-      choose_span_tokens(*step.queue, maps_.of_rows(step, blocks_, first, rows), rows,
-                         rule(step.layer).rule, tokens_);
+      const View<const float> map = map_of_rows(window, first, rows, map_of_rows_, segments_);
+      choose_span_tokens(*step.queue, map, rows, rule(step.layer).rule, tokens_);
       add_span_queries(*step.queue, queries, first, tokens_, queries_);
     }
   }
@@ -214,28 +200,25 @@ class Ltri final : public Method {
   std::vector<LtriLayer> rules_;
   ModelShape shape_;
   ContextBlocks blocks_;
-  BlockMaps maps_;
+  std::vector<ContextMap> maps_;  ///< per layer
   std::vector<Layer> layers_;
-  bool voted_ = false;    ///< a retrieval head of this pass has looked up
-  Array<float> weights_;  ///< per block: of the retrieval heads of this pass that chose it
-  Array<float> latest_;   ///< per block: score by the last of them
+  BlockVotes votes_;  ///< of the retrieval heads of this pass
 
   // Memory of a look-up.
   Array<float> scores_;
   Array<int32_t> shown_;
+  Array<float> map_of_rows_;
+  std::vector<KeySegment> segments_;
   SpanTokens tokens_;
-  std::vector<PagedRows> lists_;
   VectorList keys_, queries_;
   SpanSearch search_;
   RowSelection best_;
-  BlockVote vote_;
 };
 
 }  // namespace
 
 MethodInfo ltri_method() {
-  MethodInfo info;
-  info.name = "ltri";
+  MethodInfo info = method_info<Ltri>({.name = "ltri"});
   info.summary =
       "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
   info.when = "finding facts in texts far beyond memory and trained length, at nearly linear cost";
@@ -251,7 +234,7 @@ MethodInfo ltri_method() {
   info.covers = {"", "n_init=0,n_local=700,chunk=33,heads=0.0"};
   info.small = {{"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
                 {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans", 12}};
-  return method_info<Ltri>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -9,14 +9,13 @@
 
 #include <algorithm>
 
-#include "attention/parts/dense_rows.h"
-#include "attention/parts/head_pattern_search.h"
-#include "attention/parts/key_means.h"
-#include "attention/parts/last_rows.h"
+#include "attention/parts/head_tables.h"
 #include "attention/parts/sparse_prefill.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/mean_blocks.h"
+#include "ops/mean_keys.h"
 
 namespace longhaul {
 namespace {
@@ -72,9 +71,8 @@ class MInference final : public SparsePrefill {
       patterns_ = read_patterns(o_.patterns, shape.layers, shape.heads);
       return;
     }
-    const size_t heads = static_cast<size_t>(shape.heads);
-    patterns_.assign(static_cast<size_t>(shape.layers),
-                     std::vector<HeadPattern>(heads, one_for_all(options)));
+    const std::vector<HeadPattern> heads(static_cast<size_t>(shape.heads), one_for_all(options));
+    patterns_.assign(static_cast<size_t>(shape.layers), heads);
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -107,7 +105,7 @@ class MInference final : public SparsePrefill {
   }
 
   Beside beside(const KvLayout&, int64_t tokens, int) const override {
-    return {.working = LastRows::bytes_for(shape_, tokens)};
+    return {.working = LastRows::bytes_for(shape_.heads, tokens)};
   }
 
  private:
@@ -115,7 +113,7 @@ class MInference final : public SparsePrefill {
     constexpr HeadPattern kPublished[] = {{PatternKind::kVerticalSlash, 1000, 6096},
                                           {PatternKind::kAShape, 128, 3968},
                                           {PatternKind::kBlocks, 100, 0}};
-    HeadPattern pattern = kPublished[static_cast<size_t>(o.pattern)];
+    HeadPattern pattern = nth(kPublished, o.pattern);
     pattern.vertical = o.vertical.value_or(pattern.vertical);
     pattern.slash = o.slash.value_or(pattern.slash);
     if (pattern.kind == PatternKind::kAShape && pattern.slash == 0) {
@@ -125,7 +123,7 @@ class MInference final : public SparsePrefill {
   }
 
   bool choose(LayerStep& step, int first, std::span<TileRule> rules) override {
-    choose_by(patterns_[static_cast<size_t>(step.layer)], step, first, rules);
+    choose_by(nth(patterns_, step.layer), step, first, rules);
     return true;
   }
 
@@ -136,25 +134,25 @@ class MInference final : public SparsePrefill {
       return std::any_of(patterns.begin(), patterns.end(),
                          [kind](const HeadPattern& p) { return p.kind == kind; });
     };
-    if (has(PatternKind::kVerticalSlash)) last_.look(step, static_cast<int>(o_.last));
-    if (has(PatternKind::kBlocks)) means_.average(step, grid(step));
+    if (has(PatternKind::kVerticalSlash)) look_at_last(step, o_.last, last_);
+    if (has(PatternKind::kBlocks)) means_.average(*step.queue, step.lists(), step.only, grid(step));
     lines_.resize(patterns.size());
     line_tasks_.clear();
     block_tasks_.clear();
     for (int head = 0; head < shape_.heads; ++head) {
       if (!step.attends(head / step.group())) continue;
-      const HeadPattern& p = patterns[static_cast<size_t>(head)];
+      const HeadPattern& p = nth(patterns, head);
       if (p.kind == PatternKind::kBlocks) {
         block_tasks_.push_back(
             {head, p.vertical, means_.of(head / step.group()), mark_blocks(step, head, 1, rules)});
         continue;
       }
-      TileRule& rule = rules[static_cast<size_t>(head)];
+      TileRule& rule = nth(rules, head);
       if (p.kind == PatternKind::kAShape) {
         rule = {.kind = TileRule::Kind::kAShape, .sink = p.vertical, .window = p.slash};
         continue;
       }
-      LineChoice& lines = lines_[static_cast<size_t>(head)];
+      LineChoice& lines = nth(lines_, head);
       rule = {.kind = TileRule::Kind::kLines, .lines = &lines};
       line_tasks_.push_back(
           {last_.columns(head), last_.diagonals(head), p.vertical, p.slash, &lines});
@@ -167,7 +165,7 @@ class MInference final : public SparsePrefill {
   /// The layer's patterns for all passes to come. The step's result is that of dense attention.
   void search(LayerStep& step) {
     step.keep_lse();
-    attend_dense_rows(step, step.rows);
+    step.attend_all_keys(step.rows);
     const View<float> out = step.out, lse = step.lse;
     step.out = unused_.resize(*step.queue, out.size());
     step.lse = caught_.resize(*step.queue, lse.size());
@@ -185,7 +183,7 @@ class MInference final : public SparsePrefill {
     step.lse = lse;
     for (size_t head = 0; head < best.size(); ++head) {
       if (!step.attends(static_cast<int>(head) / step.group())) continue;
-      patterns_[static_cast<size_t>(step.layer)][head] = best[head];
+      nth(patterns_, step.layer)[head] = best[head];
     }
   }
 
@@ -216,8 +214,7 @@ class MInference final : public SparsePrefill {
 }  // namespace
 
 MethodInfo minference_method() {
-  MethodInfo info;
-  info.name = "minference";
+  MethodInfo info = method_info<MInference>({.name = "minference"});
   info.summary = "keeps every key; heads read a prompt by fixed patterns, filled in as they look";
   info.when = "faster prefill of long prompts within the trained length";
   info.keeps =
@@ -234,7 +231,7 @@ MethodInfo minference_method() {
                 {"dense_below=0"},
                 {"dense_below=0,pattern=a_shape,vertical=2,slash=8"},
                 {.options = "dense_below=0,patterns=search,search_at=100", .saves_nothing = true}};
-  return method_info<MInference>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

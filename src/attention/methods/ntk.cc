@@ -49,13 +49,11 @@ class Ntk final : public Method {
   }
 
   Plan plan(int, int, int64_t tokens) const override {
-    Plan plan;
-    plan.see.place = o_.mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
-    plan.see.stretch = stretch(length(tokens));
     // Within the length that the base is for, distances turn as those of the trained length do.
-    plan.see.reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
-    plan.rewinds = fixed_length_ > 0;
-    return plan;
+    const int64_t reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
+    const KeyPlace place = o_.mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
+    return {.see = {.place = place, .reach = reach, .stretch = stretch(length(tokens))},
+            .rewinds = fixed_length_ > 0};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -89,8 +87,7 @@ class Ntk final : public Method {
 }  // namespace
 
 MethodInfo ntk_method() {
-  MethodInfo info;
-  info.name = "ntk";
+  MethodInfo info = method_info<Ntk>({.name = "ntk"});
   info.summary = "keeps every key; the rotary base grows with the context";
   info.when = "contexts a few times the trained length, where memory holds all keys";
   info.keeps = "every key and value; nothing is forgotten";
@@ -102,7 +99,7 @@ MethodInfo ntk_method() {
   info.small = {{.options = "", .reach = 4096, .saves_nothing = true},
                 {.options = "mode=hf", .reach = 4096, .saves_nothing = true},
                 {.options = "mode=fixed", .saves_nothing = true}};
-  return method_info<Ntk>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -2,7 +2,7 @@
 // last, because attention spreads in low layers and gathers in high ones.
 
 #include "attention/parts/observation_window.h"
-#include "attention/parts/pyramid_budget.h"
+#include "ops/pyramid_budget.h"
 
 namespace longhaul {
 namespace {
@@ -38,8 +38,7 @@ class PyramidKv final : public Method {
 }  // namespace
 
 MethodInfo pyramidkv_method() {
-  MethodInfo info;
-  info.name = "pyramidkv";
+  MethodInfo info = method_info<PyramidKv>({.name = "pyramidkv"});
   info.summary = "keeps what the last queries of the prompt attend to, more in low layers";
   info.when = "as snapkv, at small budgets";
   info.keeps =
@@ -52,7 +51,7 @@ MethodInfo pyramidkv_method() {
       "arXiv 2406.02069";
   info.covers = {""};
   info.small = {{"capacity=60,window=8"}, {"capacity=24,window=8"}};
-  return method_info<PyramidKv>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -11,10 +11,10 @@
 #include <algorithm>
 
 #include "attention/parts/passes.h"
-#include "attention/parts/reattention_regions.h"
 #include "attention/registry.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "ops/reattention_regions.h"
 #include "ops/top_keys.h"
 #include "ops/votes.h"
 
@@ -28,11 +28,7 @@ class Reattention final : public Method {
   enum class Fidelity : uint8_t { kPaper, kRepo };
   enum class Prefill : uint8_t { kTile, kExact };
   struct Options {
-    int64_t global = 32, local = 4096;
-    int64_t k = 4;        // keys that a row of a head votes for
-    int64_t span = 32;    // tokens that a chosen one brings along, itself counted
-    int64_t clip = 127;   // most chosen ones
-    int64_t chunk = 512;  // rows that vote together
+    int64_t global = 32, local = 4096, k = 4, span = 32, clip = 127, chunk = 512;
     Prefill prefill_topk = Prefill::kTile;
     Positions positions = Positions::kCache;
     Recall recall = Recall::kAlways;
@@ -83,11 +79,8 @@ class Reattention final : public Method {
   }
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan;
-    plan.see = {.place = KeyPlace::kOwn, .chosen = true};
-    if (moved()) plan.see.reach = most_visible();
-    plan.rewinds = true;
-    return plan;
+    const int64_t reach = moved() ? most_visible() : kNoBound;
+    return {.see = {.place = KeyPlace::kOwn, .chosen = true, .reach = reach}, .rewinds = true};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -181,8 +174,7 @@ class Reattention final : public Method {
       segments_.push_back(keys);
     }
     const int64_t position = end - step.rows;  // of row 0
-    const View<const float> queries[] = {
-        step.rotated(step.q, step.shape->heads, rotations, position, rotated_q_)};
+    const View<const float> queries[] = {step.queries_from(rotations, position, rotated_q_)};
     step.attend(queries, segments_, 3, &rotations, position);
   }
 
@@ -221,8 +213,7 @@ class Reattention final : public Method {
 }  // namespace
 
 MethodInfo reattention_method() {
-  MethodInfo info;
-  info.name = "reattention";
+  MethodInfo info = method_info<Reattention>({.name = "reattention"});
   info.summary =
       "sees the first and last tokens and spans chosen anew at every step; keeps all keys";
   info.when = "contexts far beyond the trained length, with bounded attention";
@@ -238,7 +229,7 @@ MethodInfo reattention_method() {
   info.small = {{"global=8,local=256,chunk=100,span=8,clip=8", 8 + 256 + 64},
                 {"global=8,local=256,chunk=100,span=8,clip=8,positions=original"},
                 {"global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper", 4 + 8 + 16}};
-  return method_info<Reattention>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -6,6 +6,7 @@
 
 #include "attention/parts/planned_attention.h"
 #include "attention/parts/stride_budget.h"
+#include "base/nth.h"
 #include "ops/steady_scores.h"
 
 namespace longhaul {
@@ -27,7 +28,9 @@ class Roco final : public Method {
       o.choice(positions, "positions", {"absolute", "cache"}, kPositions);
     }
   };
-  Roco(const Options& options, const ModelShape&) : o_(options) { o_.check("roco"); }
+  Roco(const Options& options, const ModelShape&) : o_(options) {
+    expect_room("roco", o_.budget, o_.sink, o_.recent_rows(), "budget");
+  }
 
   Plan plan(int, int, int64_t) const override {
     Plan plan = o_.plan();
@@ -54,15 +57,14 @@ class Roco final : public Method {
   void score(const Cut& cut) override {
     for (int head = 0; head < cut.lists; ++head) {
       const int64_t leaving = cut.rows(head) - cut.stay;
-      SteadyRule rule;
-      rule.sink = o_.sink;
-      rule.settling = std::min(cut.rows(head) - o_.sink - leaving, kSettling);
       // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
       const int64_t feasible = o_.budget + o_.stride - o_.recent_rows() - o_.sink;
-      rule.feasible = std::max(feasible, leaving);
-      rule.steadiness = &steadiness_;
+      const SteadyRule rule{.sink = o_.sink,
+                            .settling = std::min(cut.rows(head) - o_.sink - leaving, kSettling),
+                            .feasible = std::max(feasible, leaving),
+                            .steadiness = &steadiness_};
       steady_scores(cut.queue, {cut.column(head, 0), cut.column(head, 1), cut.column(head, 2)},
-                    rule, cut.scores[static_cast<size_t>(head)]);
+                    rule, nth(cut.scores, head));
     }
   }
 
@@ -75,8 +77,7 @@ class Roco final : public Method {
 }  // namespace
 
 MethodInfo roco_method() {
-  MethodInfo info;
-  info.name = "roco";
+  MethodInfo info = method_info<Roco>({.name = "roco"});
   info.summary = "keeps keys that get much attention, and those whose attention varies";
   info.when = "as h2o, where what matters is needed by few queries";
   info.keeps =
@@ -93,7 +94,7 @@ MethodInfo roco_method() {
                 {"budget=60,stride=20,positions=cache", 100},
                 {"budget=24,stride=8,sink=2,recent=4,positions=cache", 40},
                 {"budget=24,stride=8,sink=2,recent=4"}};
-  return method_info<Roco>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -32,8 +32,7 @@ class SnapKv final : public Method {
 }  // namespace
 
 MethodInfo snapkv_method() {
-  MethodInfo info;
-  info.name = "snapkv";
+  MethodInfo info = method_info<SnapKv>({.name = "snapkv"});
   info.summary =
       "keeps what the last queries of the prompt attend to, the same number in every head";
   info.when = "one question at the end of a long prompt, and short answers";
@@ -47,7 +46,7 @@ MethodInfo snapkv_method() {
   info.covers = {"", "per=query_head"};
   info.small = {
       {"capacity=60,window=8"}, {"capacity=60,window=8,per=query_head"}, {"capacity=24,window=8"}};
-  return method_info<SnapKv>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -22,10 +22,8 @@ class StreamingLlm final : public Method {
   StreamingLlm(const Options& options, const ModelShape&) : o_(options) {}
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan;
-    plan.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent};
-    plan.see = {.place = KeyPlace::kList, .sink = o_.sink, .window = o_.recent};
-    return plan;
+    return {.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent},
+            .see = {.place = KeyPlace::kList, .sink = o_.sink, .window = o_.recent}};
   }
 
  private:
@@ -35,8 +33,7 @@ class StreamingLlm final : public Method {
 }  // namespace
 
 MethodInfo streamingllm_method() {
-  MethodInfo info;
-  info.name = "streamingllm";
+  MethodInfo info = method_info<StreamingLlm>({.name = "streamingllm"});
   info.summary = "keeps the first tokens and the most recent ones; forgets what lies between";
   info.when = "endless text at constant memory and speed, when only the recent part matters";
   info.keeps = "the first `sink` and the last `recent` tokens; what lies between is gone for good";
@@ -44,7 +41,7 @@ MethodInfo streamingllm_method() {
   info.paper = "Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks";
   info.covers = {"", "sink=0,recent=700"};
   info.small = {{"recent=60", 4 + 60 + 64}, {"sink=2,recent=16", 2 + 16 + 64}};
-  return method_info<StreamingLlm>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

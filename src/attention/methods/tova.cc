@@ -35,7 +35,7 @@ class Tova final : public Method {
   };
 
   Tova(const Options& options, const ModelShape&) : o_(options) {
-    if (o_.mode == Mode::kEasyKv) o_.check("tova", "capacity");
+    if (o_.mode == Mode::kEasyKv) expect_room("tova", o_.budget, o_.sink, o_.recent_rows());
   }
 
   Plan plan(int, int, int64_t) const override {
@@ -57,8 +57,7 @@ class Tova final : public Method {
 }  // namespace
 
 MethodInfo tova_method() {
-  MethodInfo info;
-  info.name = "tova";
+  MethodInfo info = method_info<Tova>({.name = "tova"});
   info.summary =
       "keeps the tokens that the newest query attends to, the same in all heads of a layer";
   info.when = "long generation in constant memory";
@@ -75,7 +74,7 @@ MethodInfo tova_method() {
                 {"mode=easykv,capacity=60,stride=20,positions=cache", 100},
                 {"capacity=24,stride=8"},
                 {"mode=easykv,capacity=24,stride=8,sink=2,recent=4"}};
-  return method_info<Tova>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "attention/method_spec.h"
-#include "attention/parts/dense_rows.h"
+#include "attention/parts/wrapped_method.h"
 #include "base/error.h"
+#include "base/nth.h"
 #include "base/parse_number.h"
 
 namespace longhaul {
@@ -24,13 +24,9 @@ struct TriangleOptions {
   }
 };
 
-enum class DenseBy : uint8_t { kFull, kMInference, kFlexPrefill, kXAttention };
-
-struct MixOptions : TriangleOptions {
+struct MixOptions : TriangleOptions, PromptReader {
   std::optional<int64_t> start_layer;
   std::string layers;
-  DenseBy dense = DenseBy::kFull;
-  std::string dense_options;
   void declare(OptionList& o) {
     TriangleOptions::declare(o);
     o.integer(start_layer, "start_layer", 0, 1 << 16, "",
@@ -38,11 +34,8 @@ struct MixOptions : TriangleOptions {
     o.text(layers, "layers", "",
            "the triangle layers, LAYER/LAYER/...; none: all from start_layer on")
         .only([this] { return !start_layer; }, "no start_layer", "start_layer");
-    o.choice(dense, "dense", {"full", "minference", "flexprefill", "xattention"},
-             "how the other layers read a prompt");
-    o.method_options(dense_options, "dense_options", "dense",
-                     "options of that method, joined by +: gamma=0.9+min_budget=1024")
-        .only([this] { return dense != DenseBy::kFull; }, "dense!=full", "dense");
+    declare_dense(o, "how the other layers read a prompt");
+    declare_dense_options(o, "options of that method, joined by +: gamma=0.9+min_budget=1024");
   }
 };
 
@@ -56,10 +49,10 @@ std::vector<bool> triangle_layers(const MixOptions& o, const ModelShape& shape) 
       user_error("--attention trianglemix: layers: '{}' must be a layer of the model, 0 to {}",
                  value, shape.layers - 1);
     }
-    if (triangle[static_cast<size_t>(layer)]) {
+    if (nth(triangle, layer)) {
       user_error("--attention trianglemix: layers={}: layer {} is named twice", o.layers, layer);
     }
-    triangle[static_cast<size_t>(layer)] = true;
+    nth(triangle, layer) = true;
   }
   if (!o.layers.empty()) return triangle;
 
@@ -74,15 +67,13 @@ std::vector<bool> triangle_layers(const MixOptions& o, const ModelShape& shape) 
 
 /// The method of the dense layers, with the paper's settings where the user has none.
 std::unique_ptr<Method> make_other(const MixOptions& o, const ModelShape& shape) {
-  if (o.dense == DenseBy::kFull) return MethodSpec::parse("dense").make_method(shape);
-  constexpr const char* kNames[] = {"dense", "minference", "flexprefill", "xattention"};
-  MethodSpec other = MethodSpec::parse_part(kNames[static_cast<size_t>(o.dense)], o.dense_options);
-  if (o.dense == DenseBy::kFlexPrefill) other.set_default("gamma", "0.95");
-  if (o.dense == DenseBy::kXAttention) other.set_default("tau", "0.95");
+  MethodSpec other = o.spec();
+  if (o.dense == "flexprefill") other.set_default("gamma", "0.95");
+  if (o.dense == "xattention") other.set_default("tau", "0.95");
   return other.make_method(shape);
 }
 
-class TriangleMix : public Method {
+class TriangleMix : public WrappedMethod {
  public:
   using Options = MixOptions;
 
@@ -92,9 +83,9 @@ class TriangleMix : public Method {
   /// That of the method that reads the other layers; in triangle layers rows see less of it. A
   /// layer with a sliding window of the model's own stays as it is.
   Plan plan(int layer, int kv_head, int64_t tokens) const override {
-    Plan plan = other_->plan(layer, kv_head, tokens);
+    Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
     plan.rewinds = false;
-    if (!triangle_[static_cast<size_t>(layer)]) return plan;
+    if (!nth(triangle_, layer)) return plan;
     plan.see.sink = o_.sink;
     plan.see.window = o_.window;
     plan.see.strict = true;
@@ -102,27 +93,17 @@ class TriangleMix : public Method {
     return plan;
   }
 
-  std::vector<Pass> passes(const PromptFacts& prompt) override { return other_->passes(prompt); }
-
   void attend(LayerStep& step) override {
-    if (!triangle_[static_cast<size_t>(step.layer)]) return other_->attend(step);
-    if (step.decoding()) return attend_dense_rows(step, step.rows);
+    if (!nth(triangle_, step.layer)) return WrappedMethod::attend(step);
+    if (step.decoding()) return step.attend_all_keys(step.rows);
     Method::attend(step);
-  }
-
-  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
-    other_->after_pass(streams, pass);
-  }
-  void archive(Archive& archive) override { other_->archive(archive); }
-  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
-    return other_->beside(layout, tokens, chunk);
   }
 
  protected:
   /// `triangle`: whether a layer is one of those; `other` reads the rest.
   TriangleMix(const TriangleOptions& options, const ModelShape& shape, std::vector<bool> triangle,
               std::unique_ptr<Method> other)
-      : o_(options), triangle_(std::move(triangle)), other_(std::move(other)) {
+      : WrappedMethod(std::move(other)), o_(options), triangle_(std::move(triangle)) {
     for (size_t layer = 0; layer < triangle_.size(); ++layer) {
       if (shape.window[layer] > 0) triangle_[layer] = false;
     }
@@ -130,8 +111,7 @@ class TriangleMix : public Method {
 
  private:
   TriangleOptions o_;
-  std::vector<bool> triangle_;     // [layers]
-  std::unique_ptr<Method> other_;  // of the dense layers
+  std::vector<bool> triangle_;  // [layers]
 };
 
 class Triangle final : public TriangleMix {
@@ -143,17 +123,13 @@ class Triangle final : public TriangleMix {
                     MethodSpec::parse("dense").make_method(shape)) {}
 };
 
-MethodInfo common() {
-  MethodInfo info;
-  info.paper = "TriangleMix: Accelerating Prefilling via Decoding-time Contribution Sparsity, 2025";
-  return info;
-}
+constexpr std::string_view kPaper =
+    "TriangleMix: Accelerating Prefilling via Decoding-time Contribution Sparsity, 2025";
 
 }  // namespace
 
 MethodInfo trianglemix_method() {
-  MethodInfo info = common();
-  info.name = "trianglemix";
+  MethodInfo info = method_info<TriangleMix>({.name = "trianglemix", .paper = kPaper});
   info.summary = "keeps every key; in upper layers only a prompt's last rows see all of them";
   info.when = "faster prefill of long prompts within the trained length, answers nearly as dense";
   info.keeps =
@@ -168,12 +144,11 @@ MethodInfo trianglemix_method() {
   info.small = {{"start_layer=1,window=60"},
                 {"sink=2,window=8,last=4"},
                 {"window=16,last=64,dense=xattention,dense_options=dense_below=0"}};
-  return method_info<TriangleMix>(std::move(info));
+  return info;
 }
 
 MethodInfo triangle_method() {
-  MethodInfo info = common();
-  info.name = "triangle";
+  MethodInfo info = method_info<Triangle>({.name = "triangle", .paper = kPaper});
   info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
   info.when = "fastest prefill; loses what must be combined from distant places";
   info.keeps =
@@ -183,7 +158,7 @@ MethodInfo triangle_method() {
       "all that must be combined from distant places of the prompt; trianglemix loses far less";
   info.covers = {"window=700", "sink=700,window=1,last=0"};
   info.small = {{"window=60"}, {"sink=2,window=8,last=4"}};
-  return method_info<Triangle>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

@@ -2,10 +2,11 @@
 // (ops/antidiagonal_blocks.h). Every block of rows takes key blocks, the best first, until they
 // hold a share tau of its scores.
 
-#include "attention/parts/head_thresholds.h"
+#include "attention/parts/head_tables.h"
 #include "attention/parts/sparse_prefill.h"
 #include "attention/registry.h"
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/antidiagonal_blocks.h"
 
 namespace longhaul {
@@ -42,13 +43,10 @@ class XAttention final : public SparsePrefill {
       user_error("--attention xattention: stride={}: with heads of {} it must be at most {}",
                  rule_.stride, shape.head_dim, kMostGroupElements / shape.head_dim);
     }
-    const size_t layers = static_cast<size_t>(shape.layers);
-    const size_t heads = static_cast<size_t>(shape.heads);
-    if (options.thresholds.empty()) {
-      thresholds_.assign(layers, std::vector<double>(heads, options.tau));
-    } else {
-      thresholds_ = read_thresholds(options.thresholds, rule_.stride, shape.layers, shape.heads);
-    }
+    const std::vector<double> heads(static_cast<size_t>(shape.heads), options.tau);
+    thresholds_.assign(static_cast<size_t>(shape.layers), heads);
+    if (options.thresholds.empty()) return;
+    thresholds_ = read_thresholds(options.thresholds, rule_.stride, shape.layers, shape.heads);
   }
 
   Beside beside(const KvLayout&, int64_t tokens, int chunk) const override {
@@ -59,7 +57,7 @@ class XAttention final : public SparsePrefill {
  private:
   bool choose(LayerStep& step, int, std::span<TileRule> rules) override {
     const int group = step.group();
-    const std::span<const double> shares = thresholds_[static_cast<size_t>(step.layer)];
+    const std::span<const double> shares = nth(thresholds_, step.layer);
     heads_.clear();
     for (int h = 0; h < step.kv_heads; ++h) {
       if (!step.attends(h)) continue;
@@ -82,8 +80,7 @@ class XAttention final : public SparsePrefill {
 }  // namespace
 
 MethodInfo xattention_method() {
-  MethodInfo info;
-  info.name = "xattention";
+  MethodInfo info = method_info<XAttention>({.name = "xattention"});
   info.summary = "keeps every key; rows of a prompt see the blocks with the heaviest antidiagonals";
   info.when = "faster prefill of long prompts within the trained length, no calibration";
   info.keeps =
@@ -97,7 +94,7 @@ MethodInfo xattention_method() {
       "arXiv 2503.16428";
   info.covers = {"", "dense_below=0,tau=1", "dense_below=0,tau=1,stride=4"};
   info.small = {{"dense_below=0"}};
-  return method_info<XAttention>(std::move(info));
+  return info;
 }
 
 }  // namespace longhaul

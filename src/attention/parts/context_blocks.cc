@@ -1,26 +1,18 @@
 #include "attention/parts/context_blocks.h"
 
-#include <utility>
-
-#include "attention/parts/list_checks.h"
 #include "base/error.h"
+#include "base/nth.h"
+#include "kv/list_checks.h"
 #include "ops/block_rows.h"
-#include "ops/fill.h"
 #include "ops/merge_attention.h"
 
 namespace longhaul {
 
-void BlockOptions::declare_window(OptionList& o) {
+void BlockOptions::declare_sizes(OptionList& o, int64_t most_of_block) {
   o.integer(init, "n_init", 0, 1 << 20, "tokens", "first tokens of the context, seen by every row");
   o.integer(local, "n_local", 1, 1 << 24, "tokens",
             "last tokens that a row sees, itself among them");
-}
-
-void BlockOptions::declare_block(OptionList& o, int64_t most) {
-  o.integer(block, "block", 1, most, "tokens", "tokens of a block");
-}
-
-void BlockOptions::declare_topk(OptionList& o) {
+  o.integer(block, "block", 1, most_of_block, "tokens", "tokens of a block");
   o.integer(topk, "topk", 0, 1 << 16, "blocks", "blocks that a step looks up");
 }
 
@@ -47,15 +39,6 @@ void BlockOptions::check(std::string_view method) const {
       method, cached, topk);
 }
 
-ContextSplit split_context(const BlockOptions& o, int64_t tokens) {
-  ContextSplit split;
-  const int64_t old = std::max<int64_t>(0, tokens - o.local);
-  split.init = std::min(old, o.init);
-  split.blocks = (old - split.init) / o.block;
-  split.remainder = split.init + split.blocks * o.block;
-  return split;
-}
-
 ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shape)
     : o_(options),
       shape_(shape),
@@ -63,14 +46,10 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
       cached_(static_cast<size_t>(shape.layers)) {}
 
 Plan ContextBlocks::plan() const {
-  Plan plan;
-  // Blocks that are chosen are loaded before those that leave are spilled.
-  plan.keep.stretches = o_.cached + o_.topk;
-  plan.keep.in_memory = o_.init + o_.local + o_.block + plan.keep.stretches * o_.block;
-  plan.see.place = KeyPlace::kOwn;
-  plan.see.reach =
-      std::max(o_.local, o_.angle());  // the trained length itself, as published, passes
-  return plan;
+  const int64_t blocks = o_.cached + o_.topk;  // those chosen are loaded before others are spilled
+  const int64_t reach = std::max(o_.local, o_.angle());  // the trained length itself passes
+  return {.keep = {.in_memory = o_.init + o_.local + (1 + blocks) * o_.block, .stretches = blocks},
+          .see = {.place = KeyPlace::kOwn, .reach = reach}};
 }
 
 void ContextBlocks::begin(LayerStep& step) {
@@ -82,61 +61,67 @@ void ContextBlocks::begin(LayerStep& step) {
   near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
   near_position_ = step.begin - near_begin_;
   rotations_ = &rotation_table_.up_to(shape_.rope, near_position_ + step.rows);
-  forms_[0] = step.rotated(step.q, shape_.heads, *rotations_, near_position_, near_q_);
-  forms_[1] = step.rotated_constant(
-      step.q, shape_.heads, angle_table_.fill(shape_.rope, o_.angle(), 1), o_.angle(), far_q_);
+  forms_[0] = step.queries_from(*rotations_, near_position_, near_q_);
+  forms_[1] = step.queries_at(angle_table_.fill(shape_.rope, o_.angle(), 1), o_.angle(), far_q_);
   step.lse = lse_.resize(*step.queue, int64_t{step.rows} * shape_.heads);
 }
 
 KeySegment ContextBlocks::near_keys(const LayerStep& step, int head) const {
   const int64_t window = step.own_window();
-  KeySegment near;
-  near.rows = step.store->rows(step.layer, head);
-  near.begin = near_begin_;
-  near.count = step.begin + step.rows - near_begin_;
-  near.rotate = true;
-  near.visible = Visibility::kWindow;
-  near.window = window > 0 ? std::min(window, o_.local) : o_.local;
-  return near;
+  return {.rows = step.store->rows(step.layer, head),
+          .begin = near_begin_,
+          .count = step.begin + step.rows - near_begin_,
+          .rotate = true,
+          .visible = Visibility::kWindow,
+          .window = window > 0 ? std::min(window, o_.local) : o_.local};
 }
 
-AttendCall ContextBlocks::near_call(const LayerStep& step) const {
-  AttendCall call = step.call({forms_, 1}, rotations_);
-  call.known_lse = lse_.view();
-  return call;
+/// The window alone, per KV head.
+void ContextBlocks::near_segments(const LayerStep& step) {
+  segments_.clear();
+  for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
+}
+
+WindowRows ContextBlocks::window_rows(const LayerStep& step) {
+  near_segments(step);
+  WindowRows rows{step.call({forms_, 1}, rotations_),
+                  step.begin,
+                  step.rows,
+                  near_position_,
+                  near_begin_,
+                  segments_};
+  rows.call.known_lse = lse_.view();
+  return rows;
 }
 
 /// Brings the chosen blocks into memory and lists what every row sees: initial tokens and those
 /// blocks, the same rows in all lists.
 void ContextBlocks::open_blocks(const LayerStep& step, const RowList& chosen) {
   Queue& queue = *step.queue;
-  cached_[static_cast<size_t>(step.layer)].use_blocks(
-      queue, *step.store, step.layer, {split_.init, split_.remainder, o_.block}, chosen, o_.cached);
+  nth(cached_, step.layer)
+      .use_blocks(queue, *step.store, step.layer, {split_.init, split_.remainder, o_.block}, chosen,
+                  o_.cached);
   far_rows_ =
       block_rows(queue, retrieves_ ? split_.init : 0, chosen, o_.block, split_.init, far_list_);
 }
 
 /// What every row sees, and tokens that are too old for its window.
 void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
-  KeySegment whole;
-  whole.rows = step.store->rows(step.layer, head);
-  whole.index = far_rows_.rows;
-  whole.live = far_rows_.count;
-  whole.count = far_rows_.most();
-  whole.visible = Visibility::kAll;
-  whole.query = 1;
-  segments_.push_back(whole);
-
-  KeySegment aged;
-  aged.rows = whole.rows;
-  aged.begin = split_.remainder;
-  const int64_t end = step.begin + step.rows - o_.local;
-  aged.count = retrieves_ ? std::max<int64_t>(0, end - split_.remainder) : 0;
-  aged.position = split_.remainder - near_begin_;
-  aged.visible = Visibility::kBeyond;
-  aged.window = o_.local;
-  aged.query = 1;
-  segments_.push_back(aged);
+  const PagedRows rows = step.store->rows(step.layer, head);
+  const int64_t aged = step.begin + step.rows - o_.local - split_.remainder;
+  segments_.push_back({.rows = rows,
+                       .count = far_rows_.most(),
+                       .index = far_rows_.rows,
+                       .visible = Visibility::kAll,
+                       .query = 1,
+                       .live = far_rows_.count});
+  segments_.push_back({.rows = rows,
+                       .begin = split_.remainder,
+                       .count = retrieves_ ? std::max<int64_t>(0, aged) : 0,
+                       .position = split_.remainder - near_begin_,
+                       .visible = Visibility::kBeyond,
+                       .window = o_.local,
+                       .query = 1});
 }
 
 void ContextBlocks::run(LayerStep& step, int segments_per_head) {
@@ -154,8 +139,7 @@ void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
 }
 
 void ContextBlocks::attend_near(LayerStep& step) {
-  segments_.clear();
-  for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
+  near_segments(step);
   run(step, 1);
 }
 
@@ -181,39 +165,9 @@ void ContextBlocks::vote(LayerStep& step) {
   const int64_t begin = std::max(near_begin_, split_.remainder);
   const int64_t keys = step.begin + step.rows - begin;
   votes.append_zeros(*step.queue, step.rows);
-  add_window_sums(step, begin, keys);
-  add_transposed(*step.queue, sums_.view(), keys, votes.part(begin - split_.remainder, keys));
+  add_window_sums(window_rows(step), begin, keys, votes.part(begin - split_.remainder, keys),
+                  sums_);
   voted_ = true;
-}
-
-/// sums_ [heads, keys]: the probability that each of `keys` tokens from `begin` on got within the
-/// rows' windows.
-void ContextBlocks::add_window_sums(const LayerStep& step, int64_t begin, int64_t keys) {
-  fill(*step.queue, sums_.resize(*step.queue, keys * shape_.heads), 0);
-  segments_.clear();
-  tasks_.clear();
-  targets_.clear();
-  for (int head = 0; head < step.kv_heads; ++head) {
-    KeySegment& near = segments_.emplace_back(near_keys(step, head));
-    near.begin = begin;
-    near.position = begin - near_begin_;
-    near.count = keys;
-  }
-  const int group = step.group();
-  for (int head = 0; head < step.kv_heads; ++head) {
-    AttendTask task;
-    task.head_begin = head * group;
-    task.head_count = group;
-    task.row_count = step.rows;
-    task.row_position = near_position_;
-    task.segments = {&segments_[static_cast<size_t>(head)], 1};
-    tasks_.push_back(task);
-    ColumnTarget target;
-    target.sums = sums_.view().part(head * group * keys, group * keys);
-    target.per_head = true;
-    targets_.push_back(target);
-  }
-  column_sums(near_call(step), tasks_, targets_);
 }
 
 AgedBlock ContextBlocks::aged(const LayerStep& step, int64_t number) {
@@ -224,15 +178,7 @@ AgedBlock ContextBlocks::aged(const LayerStep& step, int64_t number) {
 
 void ContextBlocks::end(LayerStep& step) {
   if (voted_) votes(step).drop_first(*step.queue, next_.remainder - split_.remainder);
-  spill_aged(step);
-}
-
-/// Tokens have left the remainder: pages that became whole go to the slower tier.
-void ContextBlocks::spill_aged(const LayerStep& step) const {
-  const int64_t begin = split_.remainder, end = next_.remainder;
-  const int64_t from = std::max(begin - step.store->layout().page_rows + 1, o_.init);
-  if (begin == end || from >= end) return;
-  for (int head = 0; head < step.kv_heads; ++head) step.store->spill(step.layer, head, from, end);
+  spill_whole_pages(*step.store, step.layer, o_.init, split_.remainder, next_.remainder);
 }
 
 void ContextBlocks::rotate_far(Queue& queue, View<float> x) const {
@@ -253,7 +199,7 @@ void ContextBlocks::check(const KvStore& store, int64_t tokens,
     }
     expect_in_memory(store, layer, 0, split.init);
     expect_in_memory(store, layer, split.remainder, tokens);
-    const int64_t held = votes_[static_cast<size_t>(layer)].numbers();
+    const int64_t held = nth(votes_, layer).numbers();
     const int64_t votes = has_votes(layer) ? (tokens - split.remainder) * shape_.heads : 0;
     if (held == votes) continue;
     user_error("layer {} has {} votes of its tokens, expected {}", layer, held, votes);

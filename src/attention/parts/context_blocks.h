@@ -10,43 +10,32 @@
 
 #include "attention/method.h"
 #include "attention/options.h"
+#include "base/nth.h"
 #include "kv/block_cache.h"
-#include "ops/column_sums.h"
+#include "ops/context_split.h"
 #include "ops/sliding_rows.h"
+#include "ops/window_rows.h"
 
 namespace longhaul {
 
 enum class BlockFidelity : uint8_t { kPaper, kRepo };
 
-struct BlockOptions {
-  int64_t init = 128;    ///< tokens that every row sees
-  int64_t local = 4096;  ///< window of a row, itself included
-  int64_t block = 128;   ///< tokens
-  int64_t topk = 16;     ///< blocks chosen by a step
-  int64_t chunk = 512;   ///< most rows of a step
-  int64_t cached = 32;   ///< blocks kept in memory, least recently used first out
+struct BlockOptions : ContextSizes {
+  int64_t topk = 16;    ///< blocks chosen by a step
+  int64_t chunk = 512;  ///< most rows of a step
+  int64_t cached = 32;  ///< blocks kept in memory, least recently used first out
   BlockFidelity fidelity = BlockFidelity::kRepo;
 
   /// Distance at which initial tokens, blocks and aged tokens stand.
   int64_t angle() const { return fidelity == BlockFidelity::kRepo ? local - 1 : local; }
 
-  void declare_window(OptionList& o);
-  void declare_block(OptionList& o, int64_t most);
-  void declare_topk(OptionList& o);
+  void declare_sizes(OptionList& o, int64_t most_of_block);  ///< window, blocks and topk
   void declare_chunk(OptionList& o);
   void declare_cached(OptionList& o);
   void declare_fidelity(OptionList& o);
   /// Throws UserError when the blocks of a step cannot be kept in memory together.
   void check(std::string_view method) const;
 };
-
-/// How a context is split: [0, init), then `blocks` blocks, then the remainder. It depends on the
-/// number of tokens only: the initial part fills first, from what is older than the window.
-struct ContextSplit {
-  int64_t init = 0, blocks = 0;
-  int64_t remainder = 0;  ///< first token of it
-};
-ContextSplit split_context(const BlockOptions& options, int64_t tokens);
 
 /// A block that leaves the remainder.
 struct AgedBlock {
@@ -69,13 +58,9 @@ class ContextBlocks {
   const ContextSplit& split() const { return split_; }  ///< as the step's rows see it
   bool retrieves() const { return retrieves_; }  ///< false where the model has a window of its own
   View<const float> far_q() const { return forms_[1]; }  ///< rotated to the constant angle
-  /// Row r stands at near_position() + r, row i of the store at i - near_begin().
-  int64_t near_position() const { return near_position_; }
-  int64_t near_begin() const { return near_begin_; }
-  KeySegment near_keys(const LayerStep& step, int head) const;
-  /// What reads the attention of the window again (ops/column_sums.h, ops/tile_map.h), once the
-  /// step has attended to it.
-  AttendCall near_call(const LayerStep& step) const;
+  /// What reads the attention of the window again, once the step has attended to it. Until the
+  /// next attention of the step.
+  WindowRows window_rows(const LayerStep& step);
 
   /// Attention over window, initial and aged tokens and the blocks `chosen` (ascending).
   void attend(LayerStep& step, const RowList& chosen);
@@ -103,12 +88,12 @@ class ContextBlocks {
              const std::function<bool(int layer)>& has_votes) const;
 
  private:
-  SlidingRows& votes(const LayerStep& step) { return votes_[static_cast<size_t>(step.layer)]; }
+  SlidingRows& votes(const LayerStep& step) { return nth(votes_, step.layer); }
+  KeySegment near_keys(const LayerStep& step, int head) const;
+  void near_segments(const LayerStep& step);
   void open_blocks(const LayerStep& step, const RowList& chosen);
   void add_far_keys(const LayerStep& step, int head);
   void run(LayerStep& step, int segments_per_head);
-  void add_window_sums(const LayerStep& step, int64_t begin, int64_t keys);
-  void spill_aged(const LayerStep& step) const;
 
   BlockOptions o_;
   ModelShape shape_;
@@ -120,13 +105,12 @@ class ContextBlocks {
   ContextSplit split_, next_;  ///< before the step and after it
   bool retrieves_ = false, voted_ = false;
   int64_t near_begin_ = 0, near_position_ = 0;
-  Array<float> near_q_, far_q_, lse_, sums_, far_out_, far_lse_;
+  Array<float> near_q_, far_q_, lse_, far_out_, far_lse_;
   View<const float> forms_[2];  ///< of the queries: near, far
   Array<int32_t> far_list_;
   RowList far_rows_;  ///< that all rows of the step see, in every list
   std::vector<KeySegment> segments_;
-  std::vector<AttendTask> tasks_;
-  std::vector<ColumnTarget> targets_;
+  WindowSums sums_;
 };
 
 }  // namespace longhaul

@@ -1,7 +1,9 @@
 #include "attention/parts/ltri_options.h"
 
 #include "base/error.h"
+#include "base/nth.h"
 #include "base/parse_number.h"
+#include "ops/tile_map.h"
 
 namespace longhaul {
 namespace {
@@ -45,7 +47,7 @@ void read_heads(const std::string& text, const ModelShape& shape, std::vector<Lt
           "heads 0 to {}",
           item, shape.layers - 1, shape.heads - 1);
     }
-    LtriLayer& at = layers[static_cast<size_t>(layer)];
+    LtriLayer& at = nth(layers, layer);
     if (at.head >= 0) {
       user_error("--attention ltri: heads: layer {} is named twice; a layer has one retrieval head",
                  layer);
@@ -83,9 +85,7 @@ void check(const LtriOptions& o) {
 }  // namespace
 
 void LtriOptions::declare(OptionList& o) {
-  blocks.declare_window(o);
-  blocks.declare_block(o, 512);  // the tokens of a tile of its map (kMostTileKeys)
-  blocks.declare_topk(o);
+  blocks.declare_sizes(o, kMostTileKeys);
   blocks.declare_chunk(o);
   o.integer(last, "last", 1, 1 << 16, "tokens",
             "rows of a prompt's last step: the question, and little more; --chunk caps it");
@@ -128,7 +128,7 @@ std::vector<LtriLayer> ltri_layers(const LtriOptions& o, const ModelShape& shape
   read_per_layer(o.lambda, "lambda", 1000, &SpanTokenRule::lambda, layers);
   const int first = is_list(o.lambda) ? 0 : shape.layers / 8;
   for (int l = 0; l < shape.layers; ++l) {
-    SpanTokenRule& rule = layers[static_cast<size_t>(l)].rule;
+    SpanTokenRule& rule = nth(layers, l).rule;
     if (l < first) rule.lambda = static_cast<float>(o.lambda_first);
     rule.spans = static_cast<int>(o.spans);
     rule.most = static_cast<int>((o.vectors + o.spans - 1) / o.spans);

@@ -10,22 +10,19 @@
 
 namespace longhaul {
 
-/// Which of a step's rows look up: the index tokens of their spans, or the last rows themselves.
 enum class LtriQueries : uint8_t { kSpans, kRows };
-/// Layers before the first retrieval head look up by all heads, or see the window only.
 enum class LtriEarly : uint8_t { kAverage, kWindow };
-/// Generated tokens keep the blocks of the last step, or look up again.
 enum class LtriDecode : uint8_t { kPersistent, kRefresh };
 
+/// declare() says what they mean.
 struct LtriOptions {
   BlockOptions blocks;
-  int64_t last = 32;  ///< rows of the last step of a prompt
+  int64_t last = 32;
   std::string heads;
   LtriEarly early = LtriEarly::kAverage;
   bool vote = true;
   std::string theta = "0.9", phi = "0.1";
-  int64_t spans = 4;     ///< most of a block
-  int64_t vectors = 12;  ///< most index vectors of a block
+  int64_t spans = 4, vectors = 12;
   std::string lambda = "3";
   double lambda_first = 20;
   SpanNeighbours ratio = SpanNeighbours::kRow;

@@ -3,6 +3,8 @@
 // read, the keys are scored by the attention of its last queries, pooled over neighbours.
 
 #include "attention/registry.h"
+#include "base/error.h"
+#include "base/nth.h"
 #include "ops/pool_scores.h"
 
 namespace longhaul {
@@ -25,9 +27,30 @@ struct ObservationWindow {
   }
 
   /// Throws UserError where the kernel is even or the window leaves no room within `capacity`.
-  void check(std::string_view method, int64_t capacity) const;
-  Plan plan(int64_t budget) const;
-  void score(const Cut& cut) const;
+  void check(std::string_view method, int64_t capacity) const {
+    if (kernel % 2 == 0) user_error("--attention {}: kernel={}: must be odd", method, kernel);
+    if (window < capacity) return;
+    user_error("--attention {}: capacity={}: must be above window={}", method, capacity, window);
+  }
+
+  Plan plan(int64_t budget) const {
+    const bool each = per == Per::kQueryHead;
+    return {.keep = {.when = When::kPromptEnd,
+                     .chooser = each ? Chooser::kQueryHead : Chooser::kKvHead,
+                     .budget = budget,
+                     .recent = window},
+            .watch = window,
+            .rewinds = true};
+  }
+
+  /// The window's own rows take no part in the pooling: they stay.
+  void score(const Cut& cut) const {
+    for (int list = 0; list < cut.lists; ++list) {
+      const int64_t early = cut.rows(list) - cut.recent;
+      pool_scores(cut.queue, nth(cut.paid, list).part(0, early), static_cast<int>(kernel), pooling,
+                  nth(cut.scores, list).part(0, early));
+    }
+  }
 };
 
 }  // namespace longhaul

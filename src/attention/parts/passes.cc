@@ -5,20 +5,27 @@
 #include "base/assert.h"
 
 namespace longhaul {
+namespace {
 
-std::vector<Pass> equal_passes(const PromptFacts& prompt) {
-  LH_ASSERT(prompt.chunk > 0 && prompt.tokens >= 0);
-  const int64_t unit = prompt.chunk >= 128 ? 32 : 1;  // 32 rows suit the matrix kernels
-  const int64_t units = (prompt.tokens + unit - 1) / unit;
-  const int64_t cap = prompt.chunk / unit;
+/// Passes of a prompt that end where units of `unit` tokens do, counted from token `from` of the
+/// prompt on (at most 0), as many as the cap asks for and about equally long.
+std::vector<Pass> unit_passes(const PromptFacts& prompt, int64_t from, int64_t unit) {
+  LH_ASSERT(prompt.chunk >= unit && prompt.tokens >= 0);
+  const int64_t units = (prompt.tokens - from + unit - 1) / unit, cap = prompt.chunk / unit;
   const int64_t count = (units + cap - 1) / cap;
   std::vector<Pass> passes;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t begin = units * i / count * unit;
-    const int64_t end = std::min(units * (i + 1) / count * unit, prompt.tokens);
+    const int64_t begin = std::max<int64_t>(0, from + units * i / count * unit);
+    const int64_t end = std::min(from + units * (i + 1) / count * unit, prompt.tokens);
     passes.push_back({begin, end - begin});
   }
   return passes;
+}
+
+}  // namespace
+
+std::vector<Pass> equal_passes(const PromptFacts& prompt) {
+  return unit_passes(prompt, 0, prompt.chunk >= 128 ? 32 : 1);  // 32 rows suit the matrix kernels
 }
 
 std::vector<Pass> stride_passes(const PromptFacts& prompt, int64_t lead, int64_t stride) {
@@ -51,19 +58,8 @@ std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int6
 }
 
 std::vector<Pass> tile_passes(const PromptFacts& prompt, int tile) {
-  LH_ASSERT(prompt.chunk > 0 && prompt.tokens >= 0);
   if (prompt.chunk < tile) return equal_passes(prompt);
-  const int64_t end = prompt.begin + prompt.tokens;
-  const int64_t first = prompt.begin / tile;
-  const int64_t tiles = (end + tile - 1) / tile - first, cap = prompt.chunk / tile;
-  const int64_t count = (tiles + cap - 1) / cap;
-  std::vector<Pass> passes;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t from = std::max(prompt.begin, (first + tiles * i / count) * tile);
-    const int64_t to = std::min(end, (first + tiles * (i + 1) / count) * tile);
-    passes.push_back({from - prompt.begin, to - from});
-  }
-  return passes;
+  return unit_passes(prompt, -(prompt.begin % tile), tile);
 }
 
 }  // namespace longhaul

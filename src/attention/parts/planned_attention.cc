@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/nth.h"
 #include "kv/rope_append.h"
 #include "ops/fill.h"
 
@@ -11,14 +12,12 @@ namespace {
 
 constexpr int kPerList = 3;  // segments: sinks, window, all rows
 
-int lists_of(const LayerStep& step) {
-  return step.store->layout().heads[static_cast<size_t>(step.layer)];
-}
+int lists_of(const LayerStep& step) { return step.store->lists(step.layer); }
 
 int kv_head_of(const LayerStep& step, int list) { return list * step.kv_heads / lists_of(step); }
 
 const See& see_of(const LayerStep& step, int list) {
-  return step.plans[static_cast<size_t>(kv_head_of(step, list))].see;
+  return nth(step.plans, kv_head_of(step, list)).see;
 }
 
 /// Rows [begin, end) of a list, row i at position i + moved.
@@ -91,8 +90,7 @@ void place_queries(LayerStep& step) {
   const bool windowed = see.window != kNoBound;
   at.position = windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
   at.rotations = &step.workspace->in_list.up_to(step.rope(), at.position + step.rows);
-  at.queries =
-      step.rotated(step.q, step.shape->heads, *at.rotations, at.position, step.workspace->list_q);
+  at.queries = step.queries_from(*at.rotations, at.position, step.workspace->list_q);
 }
 
 void add_tasks(const LayerStep& step, int list, int windowed) {
@@ -151,9 +149,9 @@ void add_attention(LayerStep& step, const Observation& what,
   work.tasks.clear();
   work.observed_targets.clear();
   for (int list = 0; list < lists; ++list) {
-    const ColumnTarget& target = targets[static_cast<size_t>(list)];
+    const ColumnTarget& target = nth(targets, list);
     if (target.sums.empty()) continue;
-    KeySegment& keys = work.segments[static_cast<size_t>(list)];
+    KeySegment& keys = nth(work.segments, list);
     keys = whole_list(step, list, at.position);
     keys.count = std::min(keys.count, what.rows);
     if (what.window > 0) keys.see_within(what.window);
@@ -168,15 +166,6 @@ void add_attention(LayerStep& step, const Observation& what,
     longhaul::attend(call, work.tasks);
   }
   column_sums(call, work.tasks, work.observed_targets);
-}
-
-void add_attention_to_column(LayerStep& step, std::string_view column) {
-  std::vector<ColumnTarget>& targets = step.workspace->targets;
-  targets.clear();
-  for (int list = 0; list < lists_of(step); ++list) {
-    targets.push_back({step.store->column(step.layer, list, column), {}});
-  }
-  add_attention(step, {}, targets);
 }
 
 void add_attention_to_tokens(LayerStep& step, View<float> sums, bool alone, Array<float>& scratch) {

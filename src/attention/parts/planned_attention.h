@@ -3,7 +3,6 @@
 // keys at their place in the text or in the list.
 
 #include <span>
-#include <string_view>
 
 #include "attention/step.h"
 #include "ops/column_sums.h"
@@ -30,9 +29,6 @@ struct Observation {
 /// Adds to targets[list] the probability that the step's rows gave to the rows of each list, after
 /// attend_by_plan() with step.lse. Lists without a target are left out.
 void add_attention(LayerStep& step, const Observation& what, std::span<const ColumnTarget> targets);
-
-/// The same of all rows of the step and of every list, added to a column of the store.
-void add_attention_to_column(LayerStep& step, std::string_view column);
 
 /// The same for methods that judge tokens, not rows of one head: adds to sums[i] what row i of all
 /// lists together got, for the first sums.size() rows. `scratch` is reused.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "attention/parts/dense_rows.h"
 #include "base/clock.h"
+#include "base/nth.h"
 
 namespace longhaul {
 namespace {
@@ -12,20 +12,14 @@ constexpr int kTilesAtOnce = 256;  // whose key lists exist at a time, so that t
 
 }  // namespace
 
-Plan SparsePrefill::plan(int, int, int64_t) const {
-  Plan plan;
-  plan.see = {.tile = tile_, .chosen = true};
-  return plan;
-}
-
 void SparsePrefill::attend(LayerStep& step) {
   const int dense = dense_rows(step);
   const Stopwatch watch;
   const bool sparse = dense < step.rows && choose(step, dense, new_rules(step));
   step.workspace->seconds += watch.seconds();
-  if (!sparse) return attend_dense_rows(step, step.rows);
+  if (!sparse) return step.attend_all_keys(step.rows);
   step.chose = true;
-  if (dense > 0) attend_dense_rows(step, dense);
+  if (dense > 0) step.attend_all_keys(dense);
   attend_tiles(step, dense);
 }
 
@@ -33,6 +27,12 @@ int SparsePrefill::dense_rows(const LayerStep& step) const {
   if (step.decoding() || step.own_window() > 0) return step.rows;
   const int64_t end = (dense_below_ + tile_ - 1) / tile_ * tile_;
   return static_cast<int>(std::clamp<int64_t>(end - step.begin, 0, step.rows));
+}
+
+void SparsePrefill::look_at_last(LayerStep& step, int64_t most, LastRows& last) {
+  const int rows = static_cast<int>(std::min<int64_t>(step.rows, most));
+  const View<const float> queries[] = {step.rotated_q()};
+  last.look(step.call(queries), step.over_all_keys(step.rows - rows, rows), step.begin + step.rows);
 }
 
 std::span<TileRule> SparsePrefill::new_rules(LayerStep& step) {
@@ -46,7 +46,7 @@ View<uint8_t> SparsePrefill::mark_blocks(const LayerStep& step, int head, int co
                                          std::span<TileRule> rules) {
   const int64_t each = grid(step).tiles() * grid(step).blocks();
   for (int h = head; h < head + count; ++h) {
-    TileRule& rule = rules[static_cast<size_t>(h)];
+    TileRule& rule = nth(rules, h);
     rule.kind = TileRule::Kind::kBlocks;
     rule.blocks = marks_.view().part(h * each, each);
   }
@@ -56,13 +56,12 @@ View<uint8_t> SparsePrefill::mark_blocks(const LayerStep& step, int head, int co
 void SparsePrefill::attend_tiles(LayerStep& step, int first) {
   const View<const float> queries[] = {step.rotated_q()};
   const TileGrid on = grid(step);
-  lists_.clear();
-  for (int h = 0; h < step.kv_heads; ++h) lists_.push_back(step.store->rows(step.layer, h));
+  const std::span<const PagedRows> lists = step.lists();
   const int tiles_per_head = std::max(1, kTilesAtOnce / step.shape->heads);
   for (int64_t row = first; row < step.rows;) {
     const int64_t end = on.row_end(on.tile_of(row) + tiles_per_head - 1);
     const Stopwatch watch;
-    const auto tasks = tile_lists(*step.queue, on, row, end, rules_, lists_, tiles_);
+    const auto tasks = tile_lists(*step.queue, on, row, end, rules_, lists, tiles_);
     step.workspace->seconds += watch.seconds();
     step.attend(queries, tasks);
     row = end;

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "attention/method.h"
+#include "ops/last_rows.h"
 #include "ops/tile_lists.h"
 
 namespace longhaul {
 
 class SparsePrefill : public Method {
  public:
-  Plan plan(int layer, int kv_head, int64_t tokens) const override;
+  Plan plan(int, int, int64_t) const override { return {.see = {.tile = tile_, .chosen = true}}; }
   void attend(LayerStep& step) override;
 
  protected:
@@ -23,6 +24,9 @@ class SparsePrefill : public Method {
   /// Looks at the step and writes what the tiles of its rows from `first` on see: the rule of every
   /// query head whose KV head attends. False: all rows see everything.
   virtual bool choose(LayerStep& step, int first, std::span<TileRule> rules) = 0;
+
+  /// What the step's last `most` rows look at, of the heads that attend.
+  static void look_at_last(LayerStep& step, int64_t most, LastRows& last);
 
   TileGrid grid(const LayerStep& step) const { return {tile_, step.begin, step.rows}; }
   /// Room for the blocks that query heads [head, +count) see, [count, tiles, blocks], for an
@@ -41,7 +45,6 @@ class SparsePrefill : public Method {
   int64_t dense_below_;
   std::vector<TileRule> rules_;  ///< per query head
   Array<uint8_t> marks_;         ///< [heads, tiles, blocks]
-  std::vector<PagedRows> lists_;
   TileLists tiles_;
 };
 

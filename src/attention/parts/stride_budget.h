@@ -16,10 +16,15 @@ struct StrideBudget {
   Positions positions = Positions::kAbsolute;
 
   int64_t recent_rows() const { return recent.value_or((budget + stride) / 10); }
-  /// Throws UserError where sinks and recent rows do not fit. `key` is the method's name for the
-  /// budget.
-  void check(std::string_view method, std::string_view key = "budget") const;
-  Plan plan() const;
+  Plan plan() const {
+    return {.keep = {.when = When::kStride,
+                     .budget = budget,
+                     .sink = sink,
+                     .recent = recent_rows(),
+                     .stride = stride,
+                     .whole_strides = true},
+            .see = {.place = positions == Positions::kCache ? KeyPlace::kList : KeyPlace::kText}};
+  }
 
   static constexpr std::string_view kStride =
       "prompt tokens between two cuts; a head keeps up to budget + stride";

@@ -1,4 +1,4 @@
-#include "attention/causal_pairs.h"
+#include "ops/causal_pairs.h"
 
 #include <gtest/gtest.h>
 

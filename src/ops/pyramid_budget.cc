@@ -1,4 +1,4 @@
-#include "attention/parts/pyramid_budget.h"
+#include "ops/pyramid_budget.h"
 
 namespace longhaul {
 

@@ -2,7 +2,7 @@
 // Which KV heads keep everything: from trained gates to two kinds of heads (DuoAttention,
 // arXiv:2410.10819, 2.3).
 
-#include <filesystem>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,11 +12,6 @@ namespace longhaul {
 using HeadGates = std::vector<std::vector<double>>;
 /// Per layer and KV head: 1 keeps everything (a retrieval head), 0 streams.
 using FullHeads = std::vector<std::vector<uint8_t>>;
-
-/// Reads a TSV with a row per layer and a column per KV head. Throws UserError naming the option,
-/// the file, the line and what was found instead: no number, another shape than `kv_heads` (per
-/// layer).
-HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_heads);
 
 /// All but a `sparsity` share of the heads of the whole model, those with the highest gates: as
 /// many as lie at or above the linear quantile of distinct gates. Equal gates: the lower layer

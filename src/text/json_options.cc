@@ -1,17 +1,14 @@
-#include "attention/profile.h"
+#include "text/json_options.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "text/json_file.h"
 #include "text/printable.h"
 
 namespace longhaul {
-namespace {
 
-std::map<std::string, std::string> read_options(const std::filesystem::path& path) {
+std::map<std::string, std::string> read_json_options(const std::filesystem::path& path) {
   std::map<std::string, std::string> options;
   const nlohmann::json profile = read_json_file(path);
   const auto found = profile.find("options");
@@ -37,24 +34,6 @@ std::map<std::string, std::string> read_options(const std::filesystem::path& pat
     }
   }
   return options;
-}
-
-}  // namespace
-
-std::filesystem::path profile_path(const std::string& prefix, std::string_view method) {
-  return prefix + std::string(method) + ".json";
-}
-
-std::map<std::string, std::string> read_profile(const std::string& prefix,
-                                                std::string_view method) {
-  if (prefix.empty()) return {};
-  const std::filesystem::path path = profile_path(prefix, method);
-  if (!is_there(path)) return {};
-  try {
-    return read_options(path);
-  } catch (const UserError& problem) {
-    user_error("--attention {}: {}", method, problem.what());
-  }
 }
 
 }  // namespace longhaul

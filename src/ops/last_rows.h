@@ -1,22 +1,22 @@
 #pragma once
-// How much attention the last rows of a step pay to every key and at every distance: what sparse
-// reading of prompts is chosen by.
+// How much attention the last rows of a pass pay to every key and at every distance: what sparse
+// reading of prompts is chosen by (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
 
 #include <vector>
 
-#include "attention/step.h"
 #include "ops/line_sums.h"
 
 namespace longhaul {
 
 class LastRows {
  public:
-  /// Of the step's last `most` rows, of the heads that attend. Summed over the rows.
-  void look(LayerStep& step, int most);
+  /// Of the rows of the tasks, summed over the rows. A task is the query heads of a KV head, with
+  /// one causal segment of `keys` keys that ends with the last row's own; all have the same rows.
+  void look(AttendCall call, std::span<const AttendTask> tasks, int64_t keys);
 
   /// What a look at so many keys takes.
-  static size_t bytes_for(const ModelShape& shape, int64_t keys) {
-    return static_cast<size_t>(2 * shape.heads * keys) * sizeof(float);
+  static size_t bytes_for(int heads, int64_t keys) {
+    return static_cast<size_t>(2 * heads * keys) * sizeof(float);
   }
 
   int rows() const { return rows_; }
@@ -32,8 +32,6 @@ class LastRows {
   int64_t keys_ = 0;
   Array<float> columns_, diagonals_;  ///< [heads, keys]
   Array<float> lse_, mass_;           ///< scratch
-  std::vector<KeySegment> segments_;
-  std::vector<AttendTask> tasks_;
   std::vector<LineSums> sums_;
   std::vector<View<float>> masses_;
 };

@@ -8,12 +8,10 @@
 
 namespace longhaul {
 
-/// Every list of the layer holds all `tokens` of the context, in memory.
-void expect_all_tokens(const KvStore& store, int layer, int64_t tokens);
 /// One list.
 void expect_length(const KvStore& store, int layer, int list, int64_t rows);
-/// The lists of the layer are equally long, and in memory. Returns their length.
-int64_t expect_equal_lists(const KvStore& store, int layer);
+/// The lists of the layer are equally long, and in memory.
+void expect_equal_lists(const KvStore& store, int layer);
 /// Rows [begin, end) of every list of the layer that there are.
 void expect_in_memory(const KvStore& store, int layer, int64_t begin, int64_t end);
 

@@ -1,16 +1,13 @@
-#include "attention/parts/head_patterns.h"
+#include "attention/parts/head_tables.h"
 
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "attention/parts/option_file.h"
-#include "base/archive.h"
 #include "base/durable_file.h"
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/nth.h"
 #include "text/json_file.h"
+#include "text/number_lines.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -20,6 +17,59 @@ using nlohmann::json;
 
 constexpr int64_t kMost = HeadPattern::kMost;
 constexpr const char* kNames[] = {"stream_llm", "vertical_and_slash", "block_sparse"};
+
+/// What `use` makes of the file that option `key` names. Its UserErrors begin with the file's
+/// name; here they get the option before it: "--attention duo: gates=heads.tsv: ...".
+auto with_option(std::string_view method, std::string_view key, auto use) {
+  try {
+    return use();
+  } catch (const UserError& problem) {
+    user_error("--attention {}: {}={}", method, key, problem.what());
+  }
+}
+
+/// The table whose name ends in `_stride`.
+const json& find_table(const json& tables, int stride, const std::string& file, std::string& name) {
+  const std::string ending = fmt::format("_{}", stride);
+  for (const auto& [key, table] : tables.items()) {
+    if (key.ends_with(ending)) {
+      name = key;
+      return table;
+    }
+  }
+  user_error("{}: no table for stride={}: none whose name ends in {}", file, stride, ending);
+}
+
+HeadThresholds read_tables(const std::filesystem::path& path, int stride, int layers, int heads) {
+  const std::string file = path.string();
+  const json document = read_json_file(path);
+  const auto tables = document.find("thresholds");
+  if (tables == document.end() || !tables->is_object()) {
+    user_error("{}: has no 'thresholds' with a table for every stride", file);
+  }
+  std::string name;
+  const json& table = find_table(*tables, stride, file, name);
+  name = printable(name);
+  if (!table.is_array() || table.size() != static_cast<size_t>(layers)) {
+    user_error("{}: {}: has {} layers, the model has {}", file, name, table.size(), layers);
+  }
+  HeadThresholds thresholds;
+  for (const json& row : table) {
+    if (!row.is_array() || row.size() != static_cast<size_t>(heads)) {
+      user_error("{}: {}: layer {} has {} heads, the model has {}", file, name, thresholds.size(),
+                 row.size(), heads);
+    }
+    thresholds.emplace_back();
+    for (const json& value : row) {
+      if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > 1) {
+        user_error("{}: {}: layer {}: {} is no number from 0 to 1", file, name,
+                   thresholds.size() - 1, printable(value.dump()));
+      }
+      thresholds.back().push_back(value.get<double>());
+    }
+  }
+  return thresholds;
+}
 
 int64_t count_of(const json& value, const std::string& where) {
   if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() > kMost) {
@@ -76,9 +126,25 @@ HeadPatterns read_layers(const std::filesystem::path& path, int layers, int head
 
 }  // namespace
 
+HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_heads) {
+  HeadGates gates = with_option("duo", "gates", [&] {
+    return read_number_lines(
+        file, kv_heads, {"gate; a gate file has a row of numbers per layer", "layer", "KV heads"});
+  });
+  for (auto& layer : gates) {
+    for (double& gate : layer) gate = std::clamp(gate, 0.0, 1.0);
+  }
+  return gates;
+}
+
+HeadThresholds read_thresholds(const std::filesystem::path& file, int stride, int layers,
+                               int heads) {
+  return with_option("xattention", "thresholds",
+                     [&] { return read_tables(file, stride, layers, heads); });
+}
+
 HeadPatterns read_patterns(const std::filesystem::path& file, int layers, int heads) {
-  return read_option_file("minference", "patterns",
-                          [&] { return read_layers(file, layers, heads); });
+  return with_option("minference", "patterns", [&] { return read_layers(file, layers, heads); });
 }
 
 void write_patterns(const std::filesystem::path& path, const HeadPatterns& patterns) {
@@ -87,30 +153,15 @@ void write_patterns(const std::filesystem::path& path, const HeadPatterns& patte
     json entries = json::object();
     for (size_t head = 0; head < layer.size(); ++head) {
       const HeadPattern& p = layer[head];
-      entries[std::to_string(head)] = {kNames[static_cast<size_t>(p.kind)], p.vertical, p.slash,
-                                       p.score};
+      entries[std::to_string(head)] = {nth(kNames, p.kind), p.vertical, p.slash, p.score};
     }
     document.push_back(std::move(entries));
   }
-  try {
-    replace_file(path, document.dump() + "\n");
-  } catch (const UserError& error) {
-    user_error("--attention minference: save={}", error.what());
-  }
+  with_option("minference", "save", [&] { replace_file(path, document.dump() + "\n"); });
 }
 
 void check_writable(const std::filesystem::path& path) {
-  const std::filesystem::path parent = path.parent_path();
-  const char* folder = parent.empty() ? "." : parent.c_str();
-  const char* reason = "";
-  if (access(folder, W_OK | X_OK) != 0) {
-    if (errno == ENOENT) reason = ": no such folder";
-  } else if (is_folder(path)) {
-    reason = ": is a folder";
-  } else {
-    return;
-  }
-  user_error("--attention minference: save={}: cannot be written{}", path.string(), reason);
+  with_option("minference", "save", [&] { expect_writable(path); });
 }
 
 void archive_patterns(Archive& archive, HeadPatterns& patterns) {

@@ -1,4 +1,4 @@
-#include "attention/causal_pairs.h"
+#include "ops/causal_pairs.h"
 
 #include <algorithm>
 
@@ -11,11 +11,9 @@ int64_t causal_pairs(int64_t begin, int64_t rows, int64_t window) {
   return (full * (full + 1) - begin * (begin + 1)) / 2 + (end - full) * window;
 }
 
-int64_t dense_pairs(const ModelShape& shape, int64_t begin, int64_t rows) {
+int64_t dense_pairs(std::span<const int64_t> windows, int64_t begin, int64_t rows) {
   int64_t pairs = 0;
-  for (int layer = 0; layer < shape.layers; ++layer) {
-    pairs += causal_pairs(begin, rows, shape.own_window(layer));
-  }
+  for (const int64_t window : windows) pairs += causal_pairs(begin, rows, window);
   return pairs;
 }
 

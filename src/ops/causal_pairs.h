@@ -2,8 +2,7 @@
 // What dense attention computes: the measure of what a method saves, and of a prompt's work.
 
 #include <cstdint>
-
-#include "attention/method.h"
+#include <span>
 
 namespace longhaul {
 
@@ -11,7 +10,7 @@ namespace longhaul {
 /// 0 to t, of which only the last `window` where that is positive (ModelShape::own_window).
 int64_t causal_pairs(int64_t begin, int64_t rows, int64_t window);
 
-/// The same of a query head in every layer, summed.
-int64_t dense_pairs(const ModelShape& shape, int64_t begin, int64_t rows);
+/// The same of a query head in every layer, summed: `windows` are the layers'.
+int64_t dense_pairs(std::span<const int64_t> windows, int64_t begin, int64_t rows);
 
 }  // namespace longhaul

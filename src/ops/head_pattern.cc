@@ -1,6 +1,7 @@
-#include "attention/parts/head_pattern_search.h"
+#include "ops/head_pattern.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ops/attention_share.h"
 

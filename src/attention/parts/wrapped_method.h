@@ -1,0 +1,53 @@
+#pragma once
+// A method around another one: it asks that one wherever it says nothing itself.
+
+#include "attention/method_spec.h"
+
+namespace longhaul {
+
+class WrappedMethod : public Method {
+ public:
+  explicit WrappedMethod(std::unique_ptr<Method> inner) : inner_(std::move(inner)) {}
+
+  Plan plan(int layer, int kv_head, int64_t tokens) const override {
+    return inner_->plan(layer, kv_head, tokens);
+  }
+  std::vector<Pass> passes(const PromptFacts& prompt) override { return inner_->passes(prompt); }
+  void attend(LayerStep& step) override { inner_->attend(step); }
+  void observe(LayerStep& step) override { inner_->observe(step); }
+  void score(const Cut& cut) override { inner_->score(cut); }
+  bool choose(const Cut& cut, int list, RowList& kept) override {
+    return inner_->choose(cut, list, kept);
+  }
+  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
+    inner_->after_pass(streams, pass);
+  }
+  void archive(Archive& archive) override { inner_->archive(archive); }
+  void check(const KvStore& store, int64_t tokens) const override { inner_->check(store, tokens); }
+  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    return inner_->beside(layout, tokens, chunk);
+  }
+
+ private:
+  std::unique_ptr<Method> inner_;
+};
+
+/// The method by which heads or layers that see everything read a prompt, and its options.
+struct PromptReader {
+  std::string_view dense = "full";
+  std::string dense_options;
+
+  bool is_full() const { return dense == "full"; }
+  Option& declare_dense(OptionList& o, std::string_view help) {
+    return o.choice(dense, "dense", {"full", "minference", "flexprefill", "xattention"}, help);
+  }
+  Option& declare_dense_options(OptionList& o, std::string_view help) {
+    return o.method_options(dense_options, "dense_options", "dense", help)
+        .only([this] { return !is_full(); }, "dense!=full", "dense");
+  }
+  MethodSpec spec() const {
+    return MethodSpec::parse_part(is_full() ? "dense" : dense, dense_options);
+  }
+};
+
+}  // namespace longhaul

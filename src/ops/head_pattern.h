@@ -1,0 +1,44 @@
+#pragma once
+// The sparse patterns of query heads (MInference, arXiv:2407.02490), and the search for the best of
+// each head: of six candidates it takes the one that catches most of its attention, as its rows'
+// softmax denominators tell.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/array.h"
+
+namespace longhaul {
+
+enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
+
+struct HeadPattern {
+  PatternKind kind = PatternKind::kVerticalSlash;
+  int64_t vertical = 1000;  ///< columns; kAShape: sinks; kBlocks: key blocks of a row block
+  int64_t slash = 6096;     ///< diagonals; kAShape: window
+  double score = 0;         ///< share of the attention that it caught in the search
+
+  static constexpr int64_t kMost = 1 << 24;
+  bool in_range() const {
+    return vertical >= 0 && vertical <= kMost && slash >= 0 && slash <= kMost &&
+           (kind != PatternKind::kAShape || slash > 0);
+  }
+};
+
+/// Rows of a layer that a search is made on.
+struct SearchedRows {
+  Queue& queue;
+  int64_t begin = 0;          ///< position of row 0
+  View<const float> all_lse;  ///< [rows, heads]: where a row sees every key
+};
+
+/// Attends the rows with all heads under one candidate; returns their lse, [rows, heads].
+using AttendByPattern = std::function<View<const float>(const HeadPattern& candidate)>;
+
+/// Writes the best candidate of every head. Its `score` is the share of the attention that it
+/// catches, the mean over the rows from token 2,500 on (at least the last row).
+void search_patterns(const SearchedRows& rows, const AttendByPattern& attend,
+                     std::span<HeadPattern> best);
+
+}  // namespace longhaul
