@@ -235,8 +235,8 @@ MethodInfo reattention_method() {
       "Liu et al. 2024, ReAttention: Training-Free Infinite Context with Finite Attention Scope";
   info.covers = {"", "global=3,local=256,chunk=128,span=1400",
                  "fidelity=paper,global=2,local=30,chunk=16,span=1400,positions=original"};
-  info.small = {{"global=8,local=128,chunk=100,span=8,clip=8", 8 + 128 + 64},
-                {"global=8,local=128,chunk=100,span=8,clip=8,positions=original"},
+  info.small = {{"global=8,local=256,chunk=100,span=8,clip=8", 8 + 256 + 64},
+                {"global=8,local=256,chunk=100,span=8,clip=8,positions=original"},
                 {"global=4,local=16,chunk=8,clip=4,span=2,fidelity=paper", 4 + 8 + 16}};
   return method_info<Reattention>(std::move(info));
 }
