@@ -1,6 +1,6 @@
 #pragma once
-// EasyKV's regime (attention/parts/stride_budget.h) as a loop over rows, for the lists that one or all
-// KV heads of a layer keep.
+// EasyKV's regime (attention/parts/stride_budget.h) as a loop over rows, for the lists that one or
+// all KV heads of a layer keep.
 
 #include <functional>
 
