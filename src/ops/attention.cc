@@ -86,8 +86,8 @@ void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, P
 /// Parts are cut by the keys alone, not for the threads that there are: sums are then merged in the
 /// same order on every machine, and a reply is the same on any number of threads.
 void add_few(const HostCall& call, const AttendTask& task, int64_t all_keys, Plan& plan) {
-  constexpr int64_t kLeastKeys = 256;
-  constexpr int64_t kMostParts = 96;  // of all tasks: three for each of 32 threads
+  constexpr int64_t kLeastKeys = 2048;
+  constexpr int64_t kMostParts = 48;  // of all tasks: three for each of 16 threads
   for (int h = 0; h < task.head_count; h += kFewRows) {
     AttendUnit unit = unit_of(call, task);
     unit.head_begin = task.head_begin + h;
