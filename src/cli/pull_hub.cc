@@ -226,8 +226,14 @@ PulledModel pull_from_hub(const PullRequest& request) {
       return described(*record, folder, false);
   }
   Interrupt interrupt;
-  const Plan plan = request.reference.url.empty() ? plan_repository(request, &interrupt.flag())
-                                                  : plan_url(request, &interrupt.flag());
+  Plan plan;
+  try {
+    plan = request.reference.url.empty() ? plan_repository(request, &interrupt.flag())
+                                         : plan_url(request, &interrupt.flag());
+  } catch (const UserError&) {
+    if (!interrupt.requested()) throw;
+    return {request.name, {}, 0, false, true};
+  }
   if (!request.again) {
     const auto record = read_record(folder, plan.record.name);
     if (record && record->commit == plan.record.commit && record->files == plan.record.files &&

@@ -83,7 +83,7 @@ std::string turn_report(const RunFacts& facts, const Session& session) {
   }
   line += fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
   const std::string& note = session.engine().note();
-  return facts.replied && !note.empty() ? line + fmt::format("[{}]\n", note) : line;
+  return facts.replied && !note.empty() ? line + fmt::format("note: {}\n", note) : line;
 }
 
 nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {

@@ -127,7 +127,7 @@ std::string next_page(std::string_view link) {
   while (!link.empty()) {
     const size_t open = link.find('<'), close = link.find('>', open);
     if (open == std::string_view::npos || close == std::string_view::npos) return "";
-    const size_t end = std::min(link.find(",", close), link.size());
+    const size_t end = std::min(link.find(',', close), link.size());
     if (link.substr(close, end - close).find("rel=\"next\"") != std::string_view::npos)
       return std::string(link.substr(open + 1, close - open - 1));
     link.remove_prefix(std::min(end + 1, link.size()));

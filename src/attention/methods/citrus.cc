@@ -22,6 +22,8 @@ namespace {
 /// longer one is read as document. Memory stays bounded with it, and the distances that rows see.
 constexpr int64_t kLongestInstruction = 512;
 
+constexpr std::string_view kColumns[] = {"importance"};
+
 /// Sums of the probability that the rows of a list got, per layer; empty where nobody asked.
 using Importance = std::vector<Array<float>>;
 
@@ -29,10 +31,12 @@ class Citrus final : public Method {
  public:
   enum class Cache : uint8_t { kStandard, kShared, kIndividual };
   enum class Fidelity : uint8_t { kRepo, kPaper };
+  enum class Sums : uint8_t { kLast, kAll };
   struct Options {
     Cache cache = Cache::kIndividual;
     int64_t k = 768, chunk = 256, sink = 0;
     Fidelity fidelity = Fidelity::kRepo;
+    Sums sums = Sums::kLast;
     void declare(OptionList& o) {
       o.choice(cache, "cache", {"standard", "shared", "individual"},
                "who decides what stays: the next chunk, the instruction, or each for a list of its "
@@ -45,6 +49,10 @@ class Citrus final : public Method {
       o.choice(fidelity, "fidelity", {"repo", "paper"},
                "paper: a shared list is cut before it reads the chunk, and importance is the share "
                "of the attention to the list, without the chunk's own part");
+      o.choice(sums, "sums", {"last", "all"},
+               "importance by the last chunk or instruction alone, or summed up since a row was "
+               "read, as H2O does (with cache=shared: the paper's H2O + shared)")
+          .added_later();
     }
   };
 
@@ -167,8 +175,10 @@ class Citrus final : public Method {
         drop_old(list, layer, length - window);
       } else if (scores.size() > 0) {
         const int64_t scored = scores.size(), later = length - scored;
-        const View<float> all = whole_.resize(queue_, length);
-        copy(queue_, scores.view(), all.part(0, scored));
+        const bool add_up = o_.sums == Sums::kAll;
+        const View<float> all =
+            add_up ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
+        (add_up ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
         const RowList kept = select_rows(queue_, all, {o_.sink, later, o_.k + later}, selection_);
         for (int head = 0; head < shape_.lists(layer); ++head) list.keep(layer, head, kept);
       }
@@ -214,7 +224,8 @@ MethodInfo citrus_method() {
                 {"cache=shared,k=200,chunk=150", 200 + 150 + 512},
                 {"k=16,chunk=8,sink=2", 16 + 8 + 512, false, true},
                 {"k=200,chunk=600", 200 + 2 * 600},
-                {"k=16,chunk=8,cache=shared", 16 + 8 + 512, false, true}};
+                {"k=16,chunk=8,cache=shared", 16 + 8 + 512, false, true},
+                {"k=16,chunk=8,cache=shared,sums=all", 16 + 8 + 512, false, true}};
   return info;
 }
 
