@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "attention/eviction_oracle.h"
 #include "base/error.h"
@@ -14,10 +15,12 @@ struct Settings {
   const char* cache = "individual";
   int64_t k = 30, chunk = 16, sink = 0;
   bool paper = false;
+  bool all_sums = false;  ///< summed up since a row was read
 
   std::unique_ptr<AttentionDriver> make(const ModelShape& shape) const {
-    return MethodSpec::parse(fmt::format("citrus:cache={},k={},chunk={},sink={},fidelity={}", cache,
-                                         k, chunk, sink, paper ? "paper" : "repo"))
+    return MethodSpec::parse(
+               fmt::format("citrus:cache={},k={},chunk={},sink={},fidelity={},sums={}", cache, k,
+                           chunk, sink, paper ? "paper" : "repo", all_sums ? "all" : "last"))
         .make(shape);
   }
 };
@@ -35,24 +38,25 @@ class ByDefinition {
     const int64_t document = done_ + tokens - instruction, end = done_ + tokens;
     const std::string cache = o_.cache;
     std::vector<int64_t> context = list;  // the list that the document is read with
+    Totals context_totals = totals_;
     while (done_ < document) {
       const int64_t chunk_end = std::min(done_ + o_.chunk, document);
       std::vector<double> by_instruction;
       if (cache != "standard") by_instruction = importance(document, end, list);
-      if (cache == "shared" && o_.paper) cut(list, by_instruction);
-      if (cache != "individual") context = list;
+      if (cache == "shared" && o_.paper) cut(list, by_instruction, totals_);
+      if (cache != "individual") context = list, context_totals = totals_;
       const std::vector<double> by_chunk = importance(done_, chunk_end, context);
       attend(done_, chunk_end, context);
-      cut(context, by_chunk);
+      cut(context, by_chunk, context_totals);
       if (!(cache == "shared" && o_.paper)) {
-        cut(list, cache == "standard" ? by_chunk : by_instruction);
+        cut(list, cache == "standard" ? by_chunk : by_instruction, totals_);
       }
       for (; done_ < chunk_end; ++done_) {
         context.push_back(done_);
         list.push_back(done_);
       }
     }
-    cut(list, importance(document, end, list));
+    cut(list, importance(document, end, list), totals_);
     attend(document, end, list);
     for (; done_ < end; ++done_) list.push_back(done_);
   }
@@ -92,7 +96,13 @@ class ByDefinition {
     return sums;
   }
 
-  void cut(std::vector<int64_t>& rows, std::vector<double> sums) const {
+  /// What tokens got in the cuts so far, where that counts: none before a list is too long.
+  using Totals = std::map<int64_t, double>;
+
+  void cut(std::vector<int64_t>& rows, std::vector<double> sums, Totals& totals) const {
+    for (size_t i = 0; i < sums.size() && o_.all_sums && std::ssize(rows) > o_.k; ++i) {
+      sums[i] = totals[rows[i]] += sums[i];
+    }
     for (int64_t i = 0; i < std::min<int64_t>(o_.sink, std::ssize(sums)); ++i) {
       sums[static_cast<size_t>(i)] = INFINITY;
     }
@@ -127,6 +137,7 @@ class ByDefinition {
   const MethodRun& run_;
   size_t layer_;
   int64_t done_ = 0;
+  Totals totals_;  ///< of `list`
 };
 
 /// Two prompts with generated tokens after each, compared row by row and list by list.
@@ -173,6 +184,17 @@ TEST(Citrus, IsWhatTheDefinitionSays) {
       settings.sink = 4;
       expect_definition(settings, 2, 200, 90, 11, 11);
     }
+  }
+}
+
+TEST(Citrus, SumsUpSinceARowWasReadWhereAskedTo) {
+  for (const char* cache : {"standard", "shared", "individual"}) {
+    Settings settings;
+    settings.cache = cache;
+    settings.all_sums = true;
+    for (const int group : {1, 3}) expect_definition(settings, group, 200, 101, 9, 40);
+    settings.sink = 4;
+    expect_definition(settings, 2, 5, 90, 11, 11);
   }
 }
 

@@ -72,6 +72,7 @@ class Citrus final : public Method {
     return {.keep = {.when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + next},
             .see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + next},
             .watch = kNoBound,
+            .columns = std::span(kColumns).first(o_.sums == Sums::kAll ? 1 : 0),
             .reads_instruction = true,
             .streams = individual() ? 2 : 1};
   }
