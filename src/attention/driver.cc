@@ -14,11 +14,7 @@ AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShap
       method_(std::move(method)),
       plans_(static_cast<size_t>(shape.layers)),
       observed_(plans_.size()) {
-  ask_plans(0);
-}
-
-void AttentionDriver::ask_plans(int64_t tokens) {
-  for (int layer = 0; layer < shape_.layers; ++layer) ask_plans(layer, tokens);
+  for (int layer = 0; layer < shape_.layers; ++layer) ask_plans(layer, 0);
 }
 
 void AttentionDriver::ask_plans(int layer, int64_t tokens) {

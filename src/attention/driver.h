@@ -81,7 +81,6 @@ class AttentionDriver {
   const Plan& plan(int layer, int list) const;
   const Plan& first() const;
   auto all_plans() const { return plans_ | std::views::join; }
-  void ask_plans(int64_t tokens);
   void ask_plans(int layer, int64_t tokens);
   bool cuts(int layer) const;
   int largest_tile() const;

@@ -197,7 +197,7 @@ uint64_t MethodSpec::fingerprint() const {
   for (const Option& option : set.list.options()) {
     if (!is_given(option.key) && option.idle(values_)) continue;
     const std::string& value = values_.find(option.key)->second;
-    if (option.is_later() && value == option.fallback) continue;
+    if (option.later && value == option.fallback) continue;
     text += fmt::format("\n{}={}", option.key, value);
     if (const auto inner = part(set, option)) {
       const MethodSpec known = profile_prefix_ ? inner->for_profile(*profile_prefix_) : *inner;

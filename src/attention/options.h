@@ -52,6 +52,7 @@ class Option {
   std::string_view help;        ///< one line
   std::string_view only_with;   ///< when it has an effect, in words: "mode=stream"; empty: always
   std::string_view method_key;  ///< of kMethodOptions: the option that names the method
+  bool later = false;  ///< it came after sessions were saved: at its default no fingerprint has it
 
   bool takes_auto() const { return fallback == "auto"; }
 
@@ -60,13 +61,6 @@ class Option {
   /// with bars between them. Never a number at the end of its range: a sweep over one runs to both
   /// ends.
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
-
-  /// The option came after sessions had been saved: at its default it is no part of a fingerprint.
-  Option& added_later() {
-    later_ = true;
-    return *this;
-  }
-  bool is_later() const { return later_; }
 
   /// The canonical form of a value: a number without needless digits, true or false. Throws
   /// UserError that names method, option, value and range.
@@ -83,7 +77,6 @@ class Option {
     kind = what;
     return *this;
   }
-  bool later_ = false;
   std::function<bool()> holds_;
   std::vector<std::string_view> by_;
   std::function<void(const std::string&)> set_;  ///< the member, from a canonical text

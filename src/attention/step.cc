@@ -9,14 +9,7 @@
 namespace longhaul {
 
 const RopeTable& LayerStep::rope() const {
-  const double stretch = plans.empty() ? 1 : plans.front().see.stretch;
-  if (stretch == 1) return shape->rope;
-  if (workspace->stretch != stretch || !(workspace->unstretched == shape->rope)) {
-    workspace->unstretched = shape->rope;
-    workspace->stretched = stretched_rope(shape->rope, stretch);
-    workspace->stretch = stretch;
-  }
-  return workspace->stretched;
+  return workspace->stretched.of(shape->rope, plans.empty() ? 1 : plans.front().see.stretch);
 }
 
 View<const float> LayerStep::rotated_q() {

@@ -120,9 +120,7 @@ class LayerStep {
 
   /// Memory shared by the layers of a pass, and what is measured; owned by the decoder.
   struct Workspace {
-    RopeTable stretched;       ///< frequencies of a plan that stretches them, ...
-    RopeTable unstretched;     ///< ... the model's that they come from, ...
-    double stretch = 1;        ///< ... and how
+    StretchedRope stretched;   ///< frequencies of a plan that stretches them
     RotationBuffer rotations;  ///< of the pass's rows
     RotationBuffer in_list;    ///< of positions in a list
     Array<float> rotated_q, rotated_k, list_q, lse;

@@ -59,6 +59,16 @@ RopeTable stretched_rope(const RopeTable& rope, double stretch) {
   return stretched;
 }
 
+const RopeTable& StretchedRope::of(const RopeTable& rope, double stretch) {
+  if (stretch == 1) return rope;
+  if (stretch_ != stretch || !(from_ == rope)) {
+    from_ = rope;
+    stretched_ = stretched_rope(rope, stretch);
+    stretch_ = stretch;
+  }
+  return stretched_;
+}
+
 const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int64_t count) {
   if (table_ == table && covers(view_, first, count)) return view_;
   view_ = {};  // the vectors below may move, and their growth may fail

@@ -23,6 +23,16 @@ struct RopeTable {
 /// fast.
 RopeTable stretched_rope(const RopeTable& rope, double stretch);
 
+/// The same, computed once as long as the same is asked for. A stretch of 1 is the table itself.
+class StretchedRope {
+ public:
+  const RopeTable& of(const RopeTable& rope, double stretch);
+
+ private:
+  RopeTable from_, stretched_;
+  double stretch_ = 1;
+};
+
 /// Cosines and sines of consecutive positions, ready to be applied.
 struct Rotations {
   int64_t first = 0;  ///< position of entry 0

@@ -52,7 +52,7 @@ class Citrus final : public Method {
       o.choice(sums, "sums", {"last", "all"},
                "importance by the last chunk or instruction alone, or summed up since a row was "
                "read, as H2O does (with cache=shared: the paper's H2O + shared)")
-          .added_later();
+          .later = true;
     }
   };
 

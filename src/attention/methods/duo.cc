@@ -41,9 +41,9 @@ class Duo final : public WrappedMethod {
       o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens that streaming heads keep");
       o.choice(prefill_mode, "prefill_mode", {"dense_first_chunk", "strict_streaming"},
                "whether rows of a pass see it up to themselves, or recent tokens only");
-      declare_dense(o, "how retrieval heads read a prompt").added_later();
+      declare_dense(o, "how retrieval heads read a prompt").later = true;
       declare_dense_options(o, "options of that method, joined by +: vertical=500+slash=3000")
-          .added_later();
+          .later = true;
       o.needs([this] { return !gates.empty() || sparsity == 0 || sparsity == 1; },
               "gates or sparsity=0|1");
     }
