@@ -27,8 +27,8 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first);
 /// each generated token.
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
-/// A file for duo's option `gates` (attention/parts/head_gates.h): a row per layer, a gate per KV head,
-/// the best score of its query heads.
+/// A file for duo's option `gates` (attention/parts/head_gates.h): a row per layer, a gate per KV
+/// head, the best score of its query heads.
 std::string duo_gates(const HeadScores& scores, std::span<const int> kv_heads);
 
 }  // namespace longhaul

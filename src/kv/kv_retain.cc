@@ -91,9 +91,9 @@ void KvStore::take_to_change(Head& h, int64_t first) {
   }
 }
 
-/// Moves rows towards the front, in ascending order, so that nothing is overwritten before it moved.
-/// Whole pages change places; so does the last page of the head, however few rows it holds, since
-/// what lies behind them is void.
+/// Moves rows towards the front, in ascending order, so that nothing is overwritten before it
+/// moved. Whole pages change places; so does the last page of the head, however few rows it holds,
+/// since what lies behind them is void.
 void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
   LH_ASSERT(to <= from);
   const int64_t per_page = layout_.page_rows;

@@ -53,7 +53,8 @@ TEST(StrongestKeys, AreThoseOfAPlainLoop) {
         const auto* k = reinterpret_cast<const float*>(
             step.store->rows(step.layer, head / 2).pages[key / 64] + size_t{256} * (key % 64));
         double sum = 0;
-        for (int d = 0; d < 64; ++d) sum += double{q[static_cast<size_t>(head * 64 + d)]} * double{k[d]};
+        for (int d = 0; d < 64; ++d)
+          sum += double{q[static_cast<size_t>(head * 64 + d)]} * double{k[d]};
         if (best < 0 || sum > most) {
           most = sum;
           best = key;
