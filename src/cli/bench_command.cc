@@ -67,13 +67,27 @@ MethodSpeeds bench_method(const BenchFlags& flags, const std::shared_ptr<const E
   return speeds;
 }
 
+/// With any of --prompt, --depth and --gen only what they name is measured: --gen alone decodes
+/// from an empty context, --depth alone as many tokens as by default.
+void measure_only(BenchFlags& flags, const CLI::App& app) {
+  const auto asked = [&app](const char* name) { return app.get_option(name)->count() > 0; };
+  const bool prompts = asked("--prompt"), depths = asked("--depth"), steps = asked("--gen");
+  if (!prompts && !depths && !steps) return;
+  if (!prompts) flags.prompts.clear();
+  if (!depths) flags.depths.clear();
+  if (!depths && steps) flags.depths = {0};
+  if (flags.steps == 0) flags.depths.clear();
+  if (flags.prompts.empty() && flags.depths.empty()) {
+    user_error("--gen 0: nothing is left to measure; name lengths with --prompt");
+  }
+}
+
 /// Before the first is measured, which may take minutes: what the last would refuse.
 void check_methods(const BenchFlags& flags, const Engine& engine,
                    const std::vector<SessionOptions>& methods) {
-  int64_t longest = *std::max_element(flags.prompts.begin(), flags.prompts.end());
-  if (flags.steps > 0) {
-    longest = std::max(longest, *std::max_element(flags.depths.begin(), flags.depths.end()));
-  }
+  int64_t longest = 1;
+  for (const int64_t length : flags.prompts) longest = std::max(longest, length);
+  for (const int64_t depth : flags.depths) longest = std::max(longest, depth);
   for (const SessionOptions& options : methods) {
     check_method(options.attention, engine.model().shape, options.kv_type,
                  {.tokens = longest,
@@ -147,9 +161,15 @@ Command add_bench_command(CLI::App& program) {
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No lines that tell what is being measured");
   app->footer(
+      "Without --prompt, --depth and --gen all of their defaults are measured; with one of them "
+      "only\n"
+      "what is named: --gen alone decodes from an empty context.\n"
       "Example:\n"
       "  longhaul bench -m smollm2 --prompt 512,2048,8192 --gen 64 --depth 0,8192");
-  return {app, [flags] { return run(*flags); }};
+  return {app, [flags, app] {
+            measure_only(*flags, *app);
+            return run(*flags);
+          }};
 }
 
 }  // namespace longhaul

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/documents.h"
-#include "cli/line_editor.h"
+#include "cli/message.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
 #include "text/printable.h"
@@ -20,14 +20,18 @@ namespace longhaul {
 namespace {
 
 constexpr const char* kHelp =
-    "Ask away. /clear forgets the conversation, /help shows this, /quit or Ctrl-D ends the chat.\n"
+    "Ask away. /clear forgets the conversation, /help shows this, /quit, /bye or Ctrl-D ends the "
+    "chat.\n"
+    "\"\"\" begins a message of several lines, which ends with \"\"\"; pasted lines are one "
+    "message.\n"
     "Ctrl-C stops a reply and takes back a half-typed line; where nothing is typed it ends the "
     "chat.\n";
 
 /// "/word"; a question, or a path, has more.
 bool is_command(std::string_view said) {
-  return said.size() > 1 && said[0] == '/' &&
-         said.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 1) == std::string_view::npos;
+  return said == "/?" ||
+         (said.size() > 1 && said[0] == '/' &&
+          said.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 1) == std::string_view::npos);
 }
 
 class Chat {
@@ -50,13 +54,13 @@ class Chat {
     }
     for (;;) {
       interrupt_.flag().clear();
-      const std::optional<std::string> line = read_line("> ", interrupt_.flag());
+      const std::optional<std::string> line = read_message(interrupt_.flag());
       if (!line) {
         if (isatty(STDIN_FILENO) == 1) std::fputs("\n", stdout);
         return interrupt_.requested() ? kExitCancelled : kExitOk;
       }
       const std::string_view said = trim_back(trim_front(*line));
-      if (said == "/quit" || said == "/exit") return kExitOk;
+      if (said == "/quit" || said == "/exit" || said == "/bye") return kExitOk;
       if (is_command(said)) {
         obey(said);
       } else if (!said.empty()) {
@@ -67,7 +71,7 @@ class Chat {
 
  private:
   void obey(std::string_view command) {
-    if (command == "/help") {
+    if (command == "/help" || command == "/?") {
       std::fputs(kHelp, stderr);
     } else if (command == "/clear") {
       context_.clear();

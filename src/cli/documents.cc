@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/units.h"
-#include "text/shell_word.h"
+#include "cli/converters.h"
+#include "text/encodings.h"
 #include "text/utf8.h"
 
 namespace longhaul {
@@ -44,6 +45,12 @@ std::string read_file(const std::string& file, const TextLimit& limit) {
   return read_all(stream.get(), file, limit);
 }
 
+void warn_broken(const std::string& where, size_t count, std::string_view encoding) {
+  if (count == 0) return;
+  warn("{}: not valid {}: {} broken sequence{} replaced by U+FFFD", where, encoding,
+       with_commas(static_cast<int64_t>(count)), count == 1 ? " was" : "s were");
+}
+
 bool has_null_bytes(std::string_view text) {
   return text.substr(0, kSniffedBytes).find('\0') != std::string_view::npos;
 }
@@ -51,45 +58,21 @@ bool has_null_bytes(std::string_view text) {
 struct OtherFormat {
   std::string_view begins;
   const char* what;
-  const char* make_text;  ///< the command; {} is the file
 };
 
 // What people take for a text, by its first bytes.
 constexpr OtherFormat kOtherFormats[] = {
-    {"%PDF-", "a PDF, not text", "pdftotext {} text.txt"},
-    {"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8 {} > text.txt"},
-    {"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8 {} > text.txt"},
-    {"PK\3\4", "a ZIP archive (docx, odt, epub), not text", "pandoc -t plain {} -o text.txt"},
-    {"{\\rtf", "RTF, not plain text", "pandoc -f rtf -t plain {} -o text.txt"},
-    {"\x1f\x8b", "a gzip file", "gunzip -c {} > text.txt"},
-    {{"GGUF\1\0\0", 7}, "a model, not text", nullptr},  // behind the name stands its version
-    {{"GGUF\2\0\0", 7}, "a model, not text", nullptr},
-    {{"GGUF\3\0\0", 7}, "a model, not text", nullptr},
-    {"LNGHULVK", "a session file: give it to --load", nullptr},
+    {"PK\3\4", "a ZIP archive with no document (docx, odt, epub) in it"},
+    {"\x1f\x8b", "a gzip file: gunzip it first"},
+    {{"GGUF\1\0\0", 7}, "a model, not text"},  // behind the name stands its version
+    {{"GGUF\2\0\0", 7}, "a model, not text"},
+    {{"GGUF\3\0\0", 7}, "a model, not text"},
+    {"LNGHULVK", "a session file: give it to --load"},
 };
-
-constexpr OtherFormat kSafetensors = {"", "a model, not text", nullptr};
-
-// UTF-16 whose zero bytes are the first of their pairs, and the second.
-constexpr OtherFormat kUnmarkedUtf16[] = {
-    {"", "UTF-16 without a byte-order mark", "iconv -f UTF-16BE -t UTF-8 {} > text.txt"},
-    {"", "UTF-16 without a byte-order mark", "iconv -f UTF-16LE -t UTF-8 {} > text.txt"},
-};
-
-std::string name_of_document(const std::string& file) {
-  return file == "-" ? "standard input" : file;
-}
-
-[[noreturn]] void refuse(const OtherFormat& format, const std::string& file) {
-  const std::string name = name_of_document(file);
-  if (format.make_text == nullptr) user_error("{}: this is {}", name, format.what);
-  user_error("{}: this is {}; convert it first: {}", name, format.what,
-             fmt::format(fmt::runtime(format.make_text), file == "-" ? "FILE" : shell_word(file)));
-}
 
 /// Western text in UTF-16 is zero at every second byte, and hardly anywhere else. Null where a text
 /// is not.
-const OtherFormat* unmarked_utf16(std::string_view text) {
+const char* unmarked_utf16(std::string_view text) {
   const std::string_view begin = text.substr(0, kSniffedBytes);
   size_t zeros[2] = {0, 0};  // at even and at odd places
   for (size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
@@ -97,7 +80,8 @@ const OtherFormat* unmarked_utf16(std::string_view text) {
   constexpr size_t kTelling = 6;  // bytes; fewer may be anything
   if (begin.size() < kTelling) return nullptr;
   const bool zero_by_turns = zeros[side] > 0 && 10 * zeros[1 - side] <= zeros[side];
-  return zero_by_turns && 3 * zeros[side] >= begin.size() ? &kUnmarkedUtf16[side] : nullptr;
+  if (!zero_by_turns || 3 * zeros[side] < begin.size()) return nullptr;
+  return side == 0 ? "UTF-16BE" : "UTF-16LE";
 }
 
 /// The length of a header in JSON, as 8 bytes of which the last are zero, and the header.
@@ -107,15 +91,47 @@ bool is_safetensors(std::string_view text) {
   return text.substr(kLongestBytes, kLength - kLongestBytes) == std::string_view("\0\0\0\0", 4);
 }
 
-void refuse_other_formats(std::string_view text, const std::string& file) {
-  if (is_safetensors(text)) refuse(kSafetensors, file);  // its length may look like another's mark
+void refuse_other_formats(std::string_view text, const std::string& name) {
   for (const OtherFormat& format : kOtherFormats) {
-    if (text.starts_with(format.begins)) refuse(format, file);
+    if (text.starts_with(format.begins)) user_error("{}: this is {}", name, format.what);
   }
-  if (const OtherFormat* format = unmarked_utf16(text); format != nullptr) refuse(*format, file);
-  const std::string name = name_of_document(file);
-  if (has_null_bytes(text)) warn("{}: holds zero bytes and is probably no text", name);
-  if (text.empty()) warn("{}: is empty", name);
+}
+
+/// The encoding of a text with two bytes a letter, and how many bytes its mark takes.
+struct WideText {
+  const char* encoding = nullptr;
+  size_t mark = 0;
+};
+WideText wide_text(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe")) return {"UTF-16LE", 2};
+  if (bytes.starts_with("\xfe\xff")) return {"UTF-16BE", 2};
+  return {unmarked_utf16(bytes), 0};
+}
+
+/// What is text, perhaps in another encoding, as UTF-8.
+void decode(Document& document) {
+  std::string& text = document.text;
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  size_t broken = 0;
+  if (const WideText wide = wide_text(text); wide.encoding != nullptr) {
+    text = to_utf8(std::string_view(text).substr(wide.mark), wide.encoding, broken);
+    document.made = wide.encoding;
+    warn_broken(document.name, broken, wide.encoding);
+    return;
+  }
+  if (is_windows_1252(text)) {
+    warn("{}: not valid UTF-8: read as Windows-1252", document.name);
+    text = to_utf8(text, "CP1252", broken);
+    document.made = "Windows-1252";
+    warn_broken(document.name, broken, "Windows-1252");
+    return;
+  }
+  if (has_null_bytes(text)) warn("{}: holds zero bytes and is probably no text", document.name);
+  if (text.empty()) warn("{}: is empty", document.name);
+  std::string repaired;
+  repair_utf8(text, repaired, &broken);
+  warn_broken(document.name, broken, "UTF-8");
+  if (broken > 0) text = std::move(repaired);
 }
 
 std::string_view without_final_newlines(std::string_view text) {
@@ -125,22 +141,28 @@ std::string_view without_final_newlines(std::string_view text) {
 
 }  // namespace
 
-std::string read_document(const std::string& file, const TextLimit& limit) {
-  std::string text = read_file(file, limit);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  refuse_other_formats(text, file);
-  std::string repaired;
-  size_t replaced = 0;
-  repair_utf8(text, repaired, &replaced);
-  warn_replaced(name_of_document(file), replaced);
-  if (replaced == 0) return text;
-  return repaired;
+Document read_document(const std::string& file, const TextLimit& limit) {
+  Document document{
+      .name = file == "-" ? "standard input" : file, .text = read_file(file, limit), .made = ""};
+  const std::string_view bytes = document.text;
+  if (is_safetensors(bytes)) user_error("{}: this is a model, not text", document.name);
+  if (const DocumentFormat* format = format_of(bytes); format != nullptr) {
+    document.text = convert_document(*format, document.name, bytes, limit, document.made);
+  } else {
+    refuse_other_formats(bytes, document.name);
+  }
+  decode(document);
+  // A legacy encoding may grow to three times its bytes.
+  if (document.text.size() > limit.bytes) refuse_longer_text(document.name, limit);
+  return document;
 }
 
-void warn_replaced(const std::string& where, size_t count) {
-  if (count == 0) return;
-  warn("{}: not valid UTF-8: {} broken sequence{} replaced by U+FFFD", where,
-       with_commas(static_cast<int64_t>(count)), count == 1 ? " was" : "s were");
+void warn_replaced(const std::string& where, size_t count) { warn_broken(where, count, "UTF-8"); }
+
+std::vector<std::string> texts_of(const std::vector<Document>& documents) {
+  std::vector<std::string> texts;
+  for (const Document& document : documents) texts.push_back(document.text);
+  return texts;
 }
 
 std::string join_documents(const std::vector<std::string>& documents, const std::string& question) {

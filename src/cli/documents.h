@@ -9,11 +9,19 @@
 
 namespace longhaul {
 
-/// The text of `file`, "-" for standard input, without a byte-order mark. Throws UserError naming
-/// the file when it cannot be read, is longer than `limit` or is of another format (a PDF, UTF-16,
-/// ...); warns when it is empty or looks like no text at all, and of broken UTF-8, for which U+FFFD
+struct Document {
+  std::string name;  ///< the file's, or "standard input"
+  std::string text;  ///< valid UTF-8
+  std::string made;  ///< "PDF, 12 pages, by pdftotext"; empty for a text that was one already
+};
+
+/// The text of `file`, "-" for standard input, without a byte-order mark. PDF, DOCX, ODT, EPUB, RTF
+/// and HTML become text through the program that makes it (cli/converters.h), UTF-16 and
+/// Windows-1252 as text/encodings.h reads them. Throws UserError naming the file when it cannot be
+/// read, it or its text is longer than `limit`, it is of another format, or the program is missing;
+/// warns when it is empty or looks like no text at all, and of broken UTF-8, for which U+FFFD
 /// stands in the result.
-std::string read_document(const std::string& file, const TextLimit& limit = text_limit());
+Document read_document(const std::string& file, const TextLimit& limit = text_limit());
 
 /// One warning for `count` broken UTF-8 sequences of `where`, none for 0.
 void warn_replaced(const std::string& where, size_t count);
@@ -21,5 +29,8 @@ void warn_replaced(const std::string& where, size_t count);
 /// Documents, then the question, with blank lines between them; documents lose the newlines at
 /// their end. Empty ones are left out.
 std::string join_documents(const std::vector<std::string>& documents, const std::string& question);
+
+/// Their texts.
+std::vector<std::string> texts_of(const std::vector<Document>& documents);
 
 }  // namespace longhaul

@@ -8,9 +8,12 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <iostream>
+#include <string_view>
 #include <utility>
 
+#include "cli/paste.h"
 #include "cli/terminal_guard.h"
 #include "cli/text_limit.h"
 
@@ -19,11 +22,13 @@ namespace {
 
 // The editor's callback takes no argument.
 const CancelFlag* cancel_reading = nullptr;
-bool key_came = false;  ///< since the prompt was shown
+bool key_came = false;              ///< since the prompt was shown
+std::deque<unsigned char> pending;  ///< bytes that the editor is to get before the terminal's
+Pastes pastes;                      ///< of the line that is being typed
 
 /// One byte from the terminal, -1 at its end or after Ctrl-C. The editor's own reading would try
 /// again when a signal interrupts it, and miss one that comes between two reads.
-int read_byte() {
+int read_key() {
   constexpr int kGlance = 100;  // milliseconds until Ctrl-C is noticed that interrupted nothing
   pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   for (;;) {
@@ -38,6 +43,46 @@ int read_byte() {
     }
     if (count == 0 || errno != EINTR) return -1;
   }
+}
+
+constexpr int kWithinKey = 50;  // milliseconds between two bytes of what one key sends
+constexpr unsigned char kEscape = 0x1b;
+
+void hand_over(std::string_view bytes) {
+  pending.insert(pending.end(), bytes.begin(), bytes.end());
+}
+
+/// Behind an escape: a paste is read to its end, and what the editor shows for it handed over; any
+/// other key's bytes go to the editor as they came.
+void read_escape() {
+  std::string came(1, static_cast<char>(kEscape));
+  while (came.size() < kPasteBegins.size() && kPasteBegins.starts_with(came)) {
+    if (!input_waits(kWithinKey)) break;
+    const int byte = read_key();
+    if (byte < 0) break;
+    came += static_cast<char>(byte);
+  }
+  if (came != kPasteBegins) return hand_over(came);
+  std::string text;
+  while (!text.ends_with(kPasteEnds)) {
+    const int byte = read_key();
+    if (byte < 0) return;
+    text += static_cast<char>(byte);
+  }
+  text.resize(text.size() - kPasteEnds.size());
+  hand_over(pastes.shown(std::move(text)));
+}
+
+/// read_key(), with pastes as the editor is to see them.
+int read_byte() {
+  while (pending.empty()) {
+    const int byte = read_key();
+    if (byte != kEscape) return byte;
+    read_escape();
+  }
+  const int byte = pending.front();
+  pending.pop_front();
+  return byte;
 }
 
 constexpr int kReplacement = 0xfffd;
@@ -76,6 +121,14 @@ bool read_piped_line(std::string& line) {
   return !line.empty();
 }
 
+/// An escape sequence of our own, past the guard of what models say; into a file goes none.
+void tell_terminal(const char* sequence) {
+  std::FILE* terminal = unguarded_output();
+  if (isatty(fileno(terminal)) == 0) return;
+  std::fputs(sequence, terminal);
+  std::fflush(terminal);
+}
+
 /// Letters beyond ASCII are several bytes of UTF-8: only in such a locale does the editor write
 /// them and know how wide they are. Numbers keep the form of the C locale.
 bool prepare_editor() {
@@ -98,6 +151,8 @@ std::optional<std::string> read_line(const std::string& prompt, CancelFlag& canc
   std::fflush(stdout);  // the editor writes past it
   cancel_reading = &cancel;
   key_came = false;
+  pastes = {};
+  tell_terminal("\x1b[?2004h");  // mark what is pasted
   char* typed = readline(prompt.c_str());
   while (typed == nullptr && key_came && cancel.requested()) {
     cancel.clear();
@@ -105,11 +160,18 @@ std::optional<std::string> read_line(const std::string& prompt, CancelFlag& canc
     std::fputs("\n", stdout);
     typed = readline(prompt.c_str());
   }
+  tell_terminal("\x1b[?2004l");
   if (typed == nullptr) return std::nullopt;
   line = typed;
   std::free(typed);
   if (!line.empty()) add_history(line.c_str());
-  return line;
+  return pastes.put_back(std::move(line));
+}
+
+bool input_waits(int milliseconds) {
+  if (isatty(STDIN_FILENO) == 0) return false;
+  pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return !pending.empty() || (poll(&terminal, 1, milliseconds) > 0 && terminal.revents == POLLIN);
 }
 
 }  // namespace longhaul

@@ -15,11 +15,11 @@
 #include <new>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "cli/build_id.h"
 #include "cli/command.h"
+#include "cli/habits.h"
 #include "cli/terminal_guard.h"
 #include "cli/usage_error.h"
 #include "text/printable.h"
@@ -53,21 +53,7 @@ std::string output_problem() {
                      errno != 0 ? std::strerror(errno) : "is it full or closed?");
 }
 
-/// The short form that other programs have for --hf-repo: one dash and two letters.
-std::vector<const char*> spelled_out(int argc, char** argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  for (const char*& argument : arguments) {
-    if (std::strcmp(argument, "-hf") == 0 || std::strcmp(argument, "-hfr") == 0) {
-      argument = "--hf-repo";
-    }
-  }
-  return arguments;
-}
-
-int run_program(int count, char** given_arguments) {
-  const std::vector<const char*> arguments = spelled_out(count, given_arguments);
-  const int argc = static_cast<int>(arguments.size());
-  const char* const* argv = arguments.data();
+int run_program(int argc, char** argv) {
   CLI::App program("Longhaul: answers questions about very long texts, on the CPU.", "longhaul");
   const std::string build = *build_id() != 0 ? fmt::format(" ({})", build_id()) : "";
   program.set_version_flag("--version", "longhaul " LONGHAUL_VERSION + build);
@@ -79,18 +65,23 @@ int run_program(int count, char** given_arguments) {
   const std::array commands = {
       add_run_command(program),     add_perplexity_command(program), add_bench_command(program),
       add_eval_command(program),    add_report_command(program),     add_heads_command(program),
-      add_inspect_command(program), add_tokenize_command(program),   add_methods_command(program),
-      add_models_command(program),  add_pull_command(program),       add_help_command(program),
+      add_advise_command(program),  add_inspect_command(program),    add_tokenize_command(program),
+      add_methods_command(program), add_models_command(program),     add_pull_command(program),
+      add_help_command(program),
   };
   const std::span<const char* const> given(argv, static_cast<size_t>(argc));
-  const std::string equals =
-      equals_problem(program, given.subspan(std::min<size_t>(1, given.size())));
+  OwnArguments own = in_own_words(program, given.subspan(std::min<size_t>(1, given.size())));
+  const std::string equals = equals_problem(program, own.arguments);
   if (!equals.empty()) return fail(equals);
   try {
-    program.parse(argc, argv);
+    std::reverse(own.arguments.begin(), own.arguments.end());  // as this parser takes them
+    program.parse(std::move(own.arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
     return fail(usage_error_line(program, error));
+  }
+  for (const std::string& note : own.notes) {
+    std::fprintf(stderr, "note: %s\n", one_line(note).c_str());
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();

@@ -129,7 +129,7 @@ int run(const PerplexityFlags& flags) {
   plan.prefill = flags.prefill;
   plan.stride = flags.stride > 0 ? flags.stride : flags.window - flags.prefill;
   const SessionOptions session = flags.session.options();
-  const std::string text = read_document(flags.file);
+  const std::string text = read_document(flags.file).text;
   const auto engine = flags.model.open();
   warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);

@@ -17,11 +17,12 @@ constexpr int kBarWidth = 24;
 ProgressBar::ProgressBar(std::string verb, bool enabled, std::string unit)
     : verb_(std::move(verb)), unit_(std::move(unit)), line_(enabled) {}
 
-void ProgressBar::update(int64_t done, int64_t total, const std::string& note) {
+void ProgressBar::update(int64_t done, int64_t total, const std::string& note,
+                         std::optional<double> left) {
   if (!line_.enabled() || done <= 0 || total <= 0) return;
   const double seconds = line_.seconds();
   const double share = static_cast<double>(done) / static_cast<double>(total);
-  const double expected = seconds / share;
+  const double expected = left ? seconds + *left : seconds / share;
   if (!line_.shown() && expected < kPatience) return;
   if (!line_.due(done == total)) return;
   const double rate = static_cast<double>(done) / seconds;

@@ -3,6 +3,7 @@
 // than a second.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/status_line.h"
@@ -14,8 +15,10 @@ class ProgressBar {
   /// `verb`: "reading", `unit`: what is counted. Disabled bars draw nothing.
   ProgressBar(std::string verb, bool enabled, std::string unit = "tokens");
 
-  /// Units done of all; `note` stands at the end.
-  void update(int64_t done, int64_t total, const std::string& note = "");
+  /// Units done of all; `note` stands at the end. `left`: seconds that the rest will take, where
+  /// that is known better than by the time so far.
+  void update(int64_t done, int64_t total, const std::string& note = "",
+              std::optional<double> left = {});
   void clear() { line_.clear(); }
 
  private:

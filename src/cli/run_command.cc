@@ -1,93 +1,78 @@
 // longhaul run: one answer, or a chat.
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sandbox.h"
 #include "cli/chat_loop.h"
+#include "cli/cli11_names.h"
 #include "cli/command.h"
-#include "cli/documents.h"
-#include "cli/flags.h"
 #include "cli/json_output.h"
-#include "cli/model_flags.h"
-#include "cli/prompt.h"
-#include "cli/sampling_flags.h"
+#include "cli/loaded_text.h"
+#include "cli/run_flags.h"
 #include "cli/session_files.h"
-#include "cli/session_flags.h"
+#include "cli/source_report.h"
 #include "cli/turn.h"
+#include "engine/sampling_defaults.h"
 
 namespace longhaul {
 namespace {
 
-struct RunFlags {
-  ModelFlags model;
-  SessionFlags session;
-  PromptFlags prompt;
-  SamplingFlags sampling;
-  bool interactive = false;
-  bool json = false;
-  bool quiet = false;
-  bool sandbox = false;
-  std::string save, load;
-
-  void add_to(CLI::App& app);
-  void check() const;
-  /// Texts are read and saved, to be asked about later.
-  bool only_reads() const {
-    return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
-  }
-  PromptTokens prompt_of(const std::vector<std::string>& documents, const Engine& engine) const;
-};
-
-void RunFlags::add_to(CLI::App& app) {
-  model.add_to(app);
-  prompt.add_to(app);
-  app.add_flag("-i,--interactive", interactive, "Chat: ask further questions, with line editing");
-  sampling.add_to(app);
-  session.add_to(app);
-  const std::string group = "Session files";
-  add_path(app, "--save", save, "FILE", "Keep what was read: keys and values after the prompt")
-      ->group(group);
-  add_path(app, "--load", load, "FILE", "Start from it: only what differs is read")->group(group);
-  app.add_flag("--json", json, "One JSON object on standard output instead of the text");
-  app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
-  app.add_flag("--sandbox", sandbox,
-               "Before the model is read: give up programs, network, and writing but to --save")
-      ->group("Machine");
-}
-
-void RunFlags::check() const {
-  if (interactive && json) user_error("--json: does not go with -i");
-  if (interactive && prompt.form.raw)
-    user_error("--raw: does not go with -i, a chat needs a template");
-  prompt.check();
-  size_t from_stdin = 0;
-  for (const std::string& file : prompt.files) from_stdin += file == "-" ? 1 : 0;
-  if (interactive && from_stdin > 0)
-    user_error("-f -: does not go with -i, which reads your lines");
-  if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
-  if (!interactive && prompt.files.empty() && prompt.question.empty()) refuse_empty_prompt();
-  if (!save.empty()) check_save_target(save);
-}
-
 /// Where texts are only read: what stays of the prompt whatever will be asked.
-PromptTokens RunFlags::prompt_of(const std::vector<std::string>& documents,
-                                 const Engine& engine) const {
-  if (only_reads()) return {compose_before_question(prompt, documents, engine), 0};
-  return compose_prompt(prompt, documents, engine);
+PromptTokens prompt_of(const RunFlags& flags, const std::vector<std::string>& texts,
+                       const Session& session) {
+  const Engine& engine = session.engine();
+  if (flags.asks_loaded() && flags.prompt.form.raw) {  // the bare text goes on
+    PromptTokens prompt;
+    prompt.tokens.assign(session.tokens().begin(), session.tokens().end());
+    const auto more = engine.tokenizer().encode(flags.prompt.question,
+                                                {.add_special = false, .parse_special = true});
+    prompt.tokens.insert(prompt.tokens.end(), more.begin(), more.end());
+    prompt.instruction = static_cast<int64_t>(more.size());
+    return prompt;
+  }
+  if (flags.only_reads()) return {compose_before_question(flags.prompt, texts, engine), 0};
+  return compose_prompt(flags.prompt, texts, engine);
+}
+
+/// A chat is drawn as the model's makers want it, unless --temp says otherwise.
+void take_models_sampling(RunFlags& flags, const Engine& engine) {
+  const auto defaults = sampling_defaults(engine.checkpoint());
+  if (!defaults || !flags.sampling.take_defaults(defaults->sampler) || flags.quiet) return;
+  std::fputs(fmt::format("replies are drawn as {} asks: {}; --temp 0: always the likeliest token\n",
+                         defaults->source, sampling_text(flags.sampling.sampler))
+                 .c_str(),
+             stderr);
+}
+
+/// The text in the session file, and the question it was saved with where none is asked now.
+Document take_loaded(RunFlags& flags, const Session& session) {
+  LoadedText loaded = text_of_loaded(session, flags.prompt, flags.load);
+  if (flags.prompt.question.empty() && !flags.interactive) {
+    flags.prompt.question = std::move(loaded.left_out);
+  }
+  return {"the text in " + flags.load, std::move(loaded.text), ""};
 }
 
 /// Exit status of a single answer.
-int finish(const RunFlags& flags, const RunFacts& facts, const Session& session) {
+int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
+           const FoundSources* sources, const std::vector<Document>& documents) {
   if (flags.json) {
-    print_json(run_json(facts, session));
-  } else if (!flags.quiet) {
-    std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
+    nlohmann::ordered_json json = run_json(facts, session);
+    if (sources != nullptr) add_sources(*sources, documents, json);
+    print_json(json);
+    return facts.cancelled() ? kExitCancelled : kExitOk;
   }
+  // What was asked for is told even by --quiet.
+  if (sources != nullptr) std::fputs(("\n" + sources_text(*sources, documents)).c_str(), stderr);
+  if (!flags.quiet) std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
@@ -101,14 +86,11 @@ void enter_sandbox_if_asked(const RunFlags& flags) {
   }
 }
 
-int run(const RunFlags& flags) {
-  flags.check();
+int run(RunFlags& flags) {
+  flags.settle();
   const SessionOptions session_options = flags.session.options();
-  std::vector<std::string> documents;
-  const TextLimit limit = text_limit(session_options.context, session_options.memory_limit);
-  for (const std::string& file : flags.prompt.files) {
-    documents.push_back(read_document(file, limit));
-  }
+  std::vector<Document> documents =
+      flags.read_texts(text_limit(session_options.context, session_options.memory_limit));
 
   enter_sandbox_if_asked(flags);
   const auto engine = flags.model.open();
@@ -117,29 +99,49 @@ int run(const RunFlags& flags) {
   if (!flags.load.empty()) session.load(flags.load);
   const double load_seconds = load_watch.seconds();
   const size_t loaded = session.tokens().size();
+  if (flags.asks_loaded() && !flags.prompt.form.raw) {
+    documents.push_back(take_loaded(flags, session));
+  }
+  const std::vector<std::string> texts = texts_of(documents);
 
   Interrupt interrupt;
   TurnOptions turn;
+  if (flags.interactive) take_models_sampling(flags, *engine);
   turn.generate = flags.sampling.options(&interrupt.flag());
   turn.generate.starts_text = !flags.prompt.form.raw;  // a raw prompt's text goes on
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
   if (flags.interactive) {
     const int status =
-        run_chat(session, flags.prompt, documents, {turn, flags.quiet, flags.load}, interrupt);
+        run_chat(session, flags.prompt, texts, {turn, flags.quiet, flags.load}, interrupt);
     if (!flags.save.empty()) session.save(flags.save);
     return status;
   }
   turn.save = flags.save;
-  const PromptTokens prompt = flags.prompt_of(documents, *engine);
+  const PromptTokens prompt = prompt_of(flags, texts, session);
   warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
   if (flags.only_reads()) warn_chosen_without_question(session, flags.save);
   const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
+  std::optional<SourceWatch> watch;
+  if (flags.sources > 0) {
+    const ModelShape& shape = engine->model().shape;
+    watch.emplace(shape, heads_to_watch(shape), static_cast<int64_t>(prompt.tokens.size()));
+    session.observe([&watch](const LayerStep& step, std::span<const AttendTask> tasks) {
+      watch->observe(step, tasks);
+    });
+  }
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   if (loaded > 0 && facts.reading.reused == 0 && !warned) warn_read_anew(session, flags.load);
+  facts.texts = text_facts(documents);
   facts.loaded_tokens = loaded;
   facts.session_load_seconds = load_seconds;
-  return finish(flags, facts, session);
+  std::optional<FoundSources> sources;
+  if (watch) {
+    sources =
+        find_sources(engine->tokenizer(), prompt.tokens, documents, *watch, facts.reply.tokens,
+                     turn.generate.starts_text, static_cast<size_t>(flags.sources));
+  }
+  return finish(flags, facts, session, sources ? &*sources : nullptr, documents);
 }
 
 }  // namespace
@@ -153,7 +155,8 @@ Command add_run_command(CLI::App& program) {
       "  longhaul run -m smollm2 -f report.txt -p 'What does the report advise?'\n"
       "  longhaul run -f book.txt --save book.session -n 0        # read once ...\n"
       "  longhaul run -f book.txt --load book.session -p 'Who is Ellen?'   # ... ask often\n"
-      "  git log | longhaul run -m model.gguf -f - -p 'Summarise.' --json\n"
+      "  longhaul run smollm2 'What is a ferry?'\n"
+      "  git log | longhaul run -m model.gguf -p 'Summarise.' --json\n"
       "  longhaul run -m model.gguf -f book.txt -i");
   return {app, [flags] { return run(*flags); }};
 }

@@ -10,6 +10,7 @@
 #include "cli/model_flags.h"
 #include "cli/table.h"
 #include "ops/cpu/isa.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
@@ -43,10 +44,38 @@ std::string kv_line(const Session& session) {
                          : "");
 }
 
+/// Many texts are one line.
+void add_texts(const std::vector<TextFacts>& texts, Table& table) {
+  constexpr size_t kMostLines = 4;
+  if (texts.size() <= kMostLines) {
+    for (const TextFacts& text : texts) {
+      table.add({"text", fmt::format("{}, {}", one_line(text.name), text.description)});
+    }
+    return;
+  }
+  size_t bytes = 0;
+  for (const TextFacts& text : texts) bytes += text.bytes;
+  table.add({"texts",
+             fmt::format("{}, {} bytes", texts.size(), with_commas(static_cast<int64_t>(bytes)))});
+}
+
 }  // namespace
+
+std::vector<TextFacts> text_facts(const std::vector<Document>& documents) {
+  std::vector<TextFacts> facts;
+  for (const Document& document : documents) {
+    if (document.text.empty()) continue;
+    const std::string bytes = with_commas(static_cast<int64_t>(document.text.size())) + " bytes";
+    facts.push_back({document.name,
+                     document.made.empty() ? bytes : fmt::format("{}, {}", bytes, document.made),
+                     document.text.size()});
+  }
+  return facts;
+}
 
 std::string run_report(const RunFacts& facts, const Session& session) {
   Table table;
+  add_texts(facts.texts, table);
   if (facts.loaded_tokens > 0) {
     table.add({"session file", fmt::format("{} tokens loaded in {}",
                                            with_commas(static_cast<int64_t>(facts.loaded_tokens)),
@@ -113,6 +142,12 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"products", product_name(session.options().compute)},
       {"threads", thread_count()},
   };
+  if (!facts.texts.empty()) {
+    json["texts"] = nlohmann::ordered_json::array();
+    for (const TextFacts& text : facts.texts) {
+      json["texts"].push_back({{"name", text.name}, {"bytes", text.bytes}});
+    }
+  }
   if (facts.loaded_tokens > 0) json["session_load_seconds"] = facts.session_load_seconds;
   if (facts.seed) json["seed"] = *facts.seed;
   if (!session.engine().note().empty()) json["note"] = session.engine().note();

@@ -5,13 +5,23 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "cli/documents.h"
 #include "engine/generate.h"
 #include "engine/session.h"
 
 namespace longhaul {
 
+/// A text of the prompt: "report.pdf", "27,484 bytes, PDF, 12 pages, by pdftotext".
+struct TextFacts {
+  std::string name, description;
+  size_t bytes = 0;
+};
+std::vector<TextFacts> text_facts(const std::vector<Document>& documents);
+
 struct RunFacts {
+  std::vector<TextFacts> texts;
   PromptReading reading;
   Reply reply;
   bool replied = false;  ///< false: cancelled before the first token, or -n 0

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/flags.h"
+#include "cli/recommend.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -15,38 +16,14 @@ namespace {
 
 constexpr int kLargestChunk = 1 << 20;
 
-/// Methods that, with their default options, see no farther than the model was trained for.
-struct FurtherMethods {
-  std::vector<std::string_view> keep;    ///< all that they read, somewhere
-  std::vector<std::string_view> forget;  ///< what is not worth keeping by their rule
-
-  FurtherMethods(const ModelShape& shape, int64_t tokens, int chunk);
-  std::string advice() const;
-};
-
-FurtherMethods::FurtherMethods(const ModelShape& shape, int64_t tokens, int chunk) {
-  for (const MethodInfo& info : attention_methods()) {
-    try {
-      const auto method = MethodSpec::parse(info.name).make(shape);
-      if (method->reach(tokens, chunk_of(chunk, *method)) > shape.trained_context) continue;
-      (method->forgets() ? forget : keep).push_back(info.name);
-    } catch (const UserError&) {  // it needs options, or a model of another kind
-    }
-  }
-}
-
-std::string FurtherMethods::advice() const {
-  const std::string keeping = fmt::format("{}", fmt::join(keep, " or "));
-  const std::string forgetting = fmt::format("{}", fmt::join(forget, " or "));
-  if (!keep.empty() && !forget.empty()) {
-    return fmt::format("--attention {} goes further; {} too, but forgets most of the text", keeping,
-                       forgetting);
-  }
-  if (!keep.empty()) return fmt::format("--attention {} goes further", keeping);
-  if (!forget.empty()) {
-    return fmt::format("--attention {} goes further, but forgets most of the text", forgetting);
-  }
-  return "no attention method of this build goes further by itself";
+/// What goes further, whatever the memory: `longhaul advise` looks at that too.
+std::string advice_beyond(const ModelShape& shape, int64_t tokens, int chunk,
+                          const std::string& kv_type) {
+  const auto any = [](const std::string&, const std::string&) { return true; };
+  const auto best = recommend(shape, tokens, chunk, kv_type, any);
+  if (!best) return "no attention method of this build goes further by itself";
+  return fmt::format("--attention {} goes further ('longhaul advise' compares them)",
+                     best->attention);
 }
 
 bool is_method(const std::string& name) {
@@ -140,7 +117,8 @@ bool warn_beyond_training(const Engine& engine, const SessionOptions& options, i
   const auto made = method.make(shape);
   const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made));
   if (trained == 0 || reach <= trained) return false;
-  const std::string advice = FurtherMethods(shape, tokens, options.chunk).advice();
+  const std::string advice =
+      advice_beyond(shape, tokens, options.chunk, std::string(name_of(options.kv_type)));
   if (reach < tokens) {
     warn(
         "--attention {}: rows see up to {} tokens back, more than the {} that this model was "

@@ -61,7 +61,7 @@ int run(const TokenizeFlags& flags) {
   if (!flags.file_given && !flags.text_given) {
     user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
   }
-  const std::string text = flags.text_given ? flags.text : read_document(flags.file);
+  const std::string text = flags.text_given ? flags.text : read_document(flags.file).text;
   const Checkpoint checkpoint = open_checkpoint(find_or_pull(flags.model).path);
   const Tokenizer tokenizer = load_tokenizer(checkpoint);
   size_t replaced = 0;

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "cli/progress_bar.h"
+#include "engine/reading_time.h"
 
 namespace longhaul {
 namespace {
@@ -20,7 +25,18 @@ PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt
   hooks.instruction = instruction;
   hooks.reply = std::max<int64_t>(0, options.generate.max_tokens);
   hooks.cancel = &interrupt.flag();
-  hooks.progress = [&bar](int64_t done, int64_t total) { bar.update(done, total); };
+  const Stopwatch watch;
+  const double attention_before = session.report().attention_seconds;
+  std::optional<ReadingTime> time;
+  hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
+    // Nothing of the prompt is in the session's tokens before its first pass is done.
+    if (!time) time.emplace(static_cast<int64_t>(session.tokens().size()));
+    time->add(begin, count, share, watch.seconds(),
+              session.report().attention_seconds - attention_before);
+  };
+  hooks.progress = [&](int64_t done, int64_t total) {
+    bar.update(done, total, "", time->left(total));
+  };
   return read_prompt(session, prompt, hooks);
 }
 
@@ -40,6 +56,12 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   facts.replied = !facts.reply.tokens.empty();
   facts.first_token_seconds = facts.reading.seconds + facts.reply.first_token_seconds;
   if (options.stream && facts.replied) write_text("\n");
+  if (facts.reply.stop == StopReason::kLoop) {
+    warn(
+        "the reply repeats its last {} over and over and was stopped; --temp 0.7 or "
+        "--repeat-penalty 1.1 may help, --loops lets it go on",
+        counted(facts.reply.loop_tokens, "token"));
+  }
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "cli/flag_scan.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -29,8 +30,11 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
   if (argument.size() > 1 && argument[0] == '-') {
     const std::string flag = argument.substr(0, argument.find('='));
     std::string hint = flag.size() > 2 ? nearest_name_hint(flag, flags_of(app)) : "";
+    if (hint.empty() && command.empty()) {
+      hint = " (a command comes first, as in longhaul run -m MODEL -f FILE -p QUESTION)";
+    }
     if (hint.empty()) {
-      hint = fmt::format(" (see '{}')", (command.empty() ? "longhaul" : command) + " --help");
+      hint = fmt::format(" (see '{} --help')", command);
     }
     return fmt::format("unknown flag {}{}", printable(flag), hint);
   }
@@ -39,32 +43,6 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
                                ? "; put -p before the question, in quotes, and -f before each text"
                                : "";
   return fmt::format("{}: unexpected argument {}{}", command, printable(argument), hint);
-}
-
-/// The flag of an argument where it takes a value, and the part of the argument behind it.
-struct FlagWithValue {
-  const CLI::Option* option = nullptr;
-  std::string name, rest;
-};
-
-/// "--name=rest".
-FlagWithValue long_flag(const CLI::App& app, const std::string& argument) {
-  const size_t equals = std::min(argument.find('='), argument.size());
-  const std::string name = argument.substr(0, equals);
-  const CLI::Option* option = app.get_option_no_throw(name);
-  if (option == nullptr || option->get_items_expected_max() == 0) return {};
-  return {option, name, argument.substr(std::min(equals + 1, argument.size()))};
-}
-
-/// "-nrest", and "-qnrest" where q takes none.
-FlagWithValue short_flag(const CLI::App& app, const std::string& argument) {
-  for (size_t i = 1; i < argument.size(); ++i) {
-    const std::string name{'-', argument[i]};
-    const CLI::Option* option = app.get_option_no_throw(name);
-    if (option == nullptr) return {};
-    if (option->get_items_expected_max() > 0) return {option, name, argument.substr(i + 1)};
-  }
-  return {};
 }
 
 }  // namespace
@@ -84,15 +62,15 @@ std::string unknown_command_line(const CLI::App& program, const std::string& nam
                      hint.empty() ? " (see 'longhaul --help')" : hint);
 }
 
-std::string equals_problem(const CLI::App& program, std::span<const char* const> arguments) {
+std::string equals_problem(const CLI::App& program, std::span<const std::string> arguments) {
   const CLI::App* app = arguments.empty() ? nullptr : find_command(program, arguments[0]);
   if (app == nullptr) return "";
   for (size_t i = 1; i < arguments.size(); ++i) {
-    const std::string argument = arguments[i];
+    const std::string& argument = arguments[i];
     if (argument == "--") return "";
     if (argument.size() < 2 || argument[0] != '-') continue;
     const bool is_long = argument[1] == '-';
-    const FlagWithValue flag = is_long ? long_flag(*app, argument) : short_flag(*app, argument);
+    const FlagWithValue flag = flag_with_value(*app, argument);
     if (flag.option == nullptr) continue;
     if (is_long && argument.ends_with('=') && flag.rest.empty()) {
       return fmt::format("{}: the value is missing", argument);

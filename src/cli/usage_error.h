@@ -13,7 +13,7 @@ std::string usage_error_line(const CLI::App& program, const CLI::ParseError& err
 
 /// "-n=3" among `arguments`, which begin with the command: the parser would take "=3" for the
 /// value. Empty where there is none.
-std::string equals_problem(const CLI::App& program, std::span<const char* const> arguments);
+std::string equals_problem(const CLI::App& program, std::span<const std::string> arguments);
 
 /// Null where there is none of this name.
 const CLI::App* find_command(const CLI::App& program, const std::string& name);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/loop_detector.h"
 #include "engine/stop_matcher.h"
 #include "tokenizer/detokenizer.h"
 
@@ -55,6 +56,8 @@ std::string_view name_of(StopReason reason) {
       return "context_full";
     case StopReason::kCancelled:
       return "cancelled";
+    case StopReason::kLoop:
+      return "loop";
   }
   return "unknown";
 }
@@ -82,6 +85,8 @@ Reply generate(Session& session, const GenerateOptions& options,
   Sampler sampler(options.sampler);
   Detokenizer detokenizer(tokenizer, {.skip_special = true, .starts_text = options.starts_text});
   TextSink sink(options, on_text, reply.text);
+  LoopDetector loop;
+  const bool watch_loops = options.stop_loops && options.sampler.temperature == 0;
   Stopwatch watch;
 
   const auto run = [&]() -> StopReason {
@@ -104,9 +109,11 @@ Reply generate(Session& session, const GenerateOptions& options,
       }
       if (tokenizer.end_of_generation(token)) return StopReason::kEndOfReply;
       if (!sink.push(detokenizer.push(token))) return StopReason::kStopString;
+      if (watch_loops && loop.push(token)) return StopReason::kLoop;
     }
   };
   reply.stop = run();
+  reply.loop_tokens = loop.period();
   if (!reply.tokens.empty()) reply.decode_seconds = watch.seconds();
   if (reply.stop != StopReason::kStopString && sink.push(detokenizer.flush())) sink.finish();
   return reply;

@@ -35,6 +35,7 @@ enum class StopReason : uint8_t {
   kMaxTokens,
   kContextFull,  ///< SessionOptions::context reached
   kCancelled,
+  kLoop,  ///< it repeats itself: GenerateOptions::stop_loops
 };
 std::string_view name_of(StopReason reason);  ///< "end_of_reply", "stop_string", ...
 
@@ -43,6 +44,7 @@ struct GenerateOptions {
   int64_t max_tokens = -1;        ///< negative: until the reply or the context ends
   std::vector<std::string> stop;  ///< texts that end the reply and are not part of it
   bool starts_text = true;        ///< the reply begins a text (DetokenizerOptions::starts_text)
+  bool stop_loops = false;        ///< end a reply of temperature 0 that goes round (LoopDetector)
   const CancelFlag* cancel = nullptr;
 };
 
@@ -53,6 +55,7 @@ struct Reply {
   double first_token_seconds = 0;  ///< after the call began
   double decode_seconds = 0;       ///< all further tokens
   int64_t decode_steps = 0;
+  int64_t loop_tokens = 0;  ///< of the stretch that is repeated, where that ended it
 
   double tokens_per_second() const;
 };

@@ -159,8 +159,11 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
     const auto part =
         prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
     const auto tell = [&](int done) {
-      if (!hooks.progress || pass.discard) return;
-      hooks.progress(pass.begin + pass.count * done / layers, total);
+      if (pass.discard) return;
+      if (hooks.pass_progress) {
+        hooks.pass_progress(pass.begin, pass.count, static_cast<double>(done) / layers);
+      }
+      if (hooks.progress) hooks.progress(pass.begin + pass.count * done / layers, total);
     };
     const auto go_on = [&](int done) {
       tell(done);

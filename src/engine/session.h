@@ -34,6 +34,8 @@ struct PrefillHooks {
   /// After every layer of a pass: tokens done of all tokens of this call, the pass's own by the
   /// share of the layers that are done.
   std::function<void(int64_t done, int64_t total)> progress;
+  /// The same as a pass over new tokens [begin, begin + count) and the share of it that is done.
+  std::function<void(int64_t begin, int64_t count, double share)> pass_progress;
   const CancelFlag* cancel = nullptr;
   /// Logits of every row of a pass, [rows, vocab], first row's index in the call (perplexity).
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;

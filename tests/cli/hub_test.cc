@@ -101,6 +101,9 @@ TEST_F(Hub, PullsCheckedAndByName) {
         program_.run({"run", flag, "some/model", "--raw", "-p", "a", "-n", "1", "--json"});
     EXPECT_EQ(run.status, 0) << run.err;
   }
+  const Outcome words = program_.run({"run", "hf:some/model", "a", "--raw", "-n", "1", "--json"});
+  EXPECT_EQ(words.status, 0) << words.err;
+  EXPECT_TRUE(has(program_.run({"run", "-hf", "some/model", "a", "--raw"}).err, {"by -hf"}));
   EXPECT_EQ(program_.run({"inspect", "hf:some/model", "--brief"}).status, 0);
 }
 

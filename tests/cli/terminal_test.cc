@@ -64,6 +64,38 @@ TEST(Terminal, LinesAreEditedAndRecalled) {
   EXPECT_EQ(chat.finish(), 0) << chat.seen();
 }
 
+TEST(Terminal, PastedLinesAreOneMessage) {
+  const std::string want = tokens_of("\"\"\"Where is it?\n\nThe old harbour, I mean.\"\"\"");
+  ASSERT_NE(want, tokens_of("Where is it?"));
+  const std::string lines = "Where is it?\r\rThe old harbour, I mean.";
+  {
+    SCOPED_TRACE("marked by the terminal");
+    Terminal chat(kSilentChat);
+    ASSERT_TRUE(chat.wait_for("\x1b[?2004h")) << chat.seen();
+    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+    chat.type("\x1b[200~" + lines + "\r\x1b[201~");
+    ASSERT_TRUE(chat.wait_for("[pasted 1: 3 lines]")) << chat.seen();
+    chat.type(kEnter);
+    ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+    EXPECT_EQ(chat.seen().find(" read", chat.seen().find(want) + want.size()), std::string::npos);
+  }
+  {
+    SCOPED_TRACE("not marked: lines that come at once");
+    Terminal chat(kSilentChat);
+    ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+    chat.type(lines + kEnter);
+    ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+  }
+}
+
+TEST(Terminal, APasteOfOneLineIsTypedText) {
+  const std::string want = tokens_of("Where is the old harbour?");
+  Terminal chat(kSilentChat);
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(std::string("Where is \x1b[200~the old harb\x1b[201~our?") + kEnter);
+  ASSERT_TRUE(chat.wait_for(want)) << want << ": " << chat.seen();
+}
+
 TEST(Terminal, LettersBeyondAsciiArriveAndAreDeletedWhole) {
   const std::string line = "Viele Grüße aus 東京";
   const std::string want = tokens_of(line);

@@ -1,0 +1,229 @@
+// longhaul advise: what reading a text would take with each attention method, and which to try.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attention/registry.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/documents.h"
+#include "cli/flags.h"
+#include "cli/json_output.h"
+#include "cli/model_flags.h"
+#include "cli/prompt.h"
+#include "cli/recommend.h"
+#include "cli/session_flags.h"
+#include "cli/table.h"
+#include "engine/generate.h"
+#include "engine/reading_time.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+struct AdviseFlags {
+  ModelFlags model;
+  SessionFlags session;
+  std::vector<std::string> files;
+  int64_t reply = 1024;
+  bool json = false;
+};
+
+struct MethodAdvice {
+  std::string name;
+  std::string problem;  ///< why it cannot be made
+  size_t memory = 0;    ///< weights, keys and values, and working memory
+  bool fits = false, within_training = false, profile = false;
+  double seconds = 0;  ///< of reading, at most
+};
+
+struct Advice {
+  int64_t tokens = 0;
+  int64_t trained = 0;
+  size_t limit = 0;
+  double measured_seconds = 0;
+  int64_t measured_tokens = 0;
+  std::vector<MethodAdvice> methods;
+  std::optional<Recommendation> best;
+};
+
+/// Reads the text's beginning with dense attention for a second, in small passes.
+ReadingTime measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
+                    std::span<const int32_t> tokens, Advice& advice) {
+  constexpr double kSeconds = 1;
+  constexpr size_t kMost = 1 << 16;
+  options.attention = MethodSpec::parse("dense");
+  options.chunk = 256;
+  Session session(engine, options);
+  session.prefill(
+      tokens.first(std::min<size_t>(tokens.size(), 64)));  // kernels are built, weights read
+  Session timed(engine, options);
+  size_t beginning = std::min(tokens.size(), kMost);
+  while (beginning > 256 && !timed.has_room(static_cast<int64_t>(beginning), 0, 0)) beginning /= 2;
+  ReadingTime time(0);
+  CancelFlag enough;
+  const Stopwatch watch;
+  PrefillHooks hooks;
+  hooks.cancel = &enough;
+  hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
+    time.add(begin, count, share, watch.seconds(), timed.report().attention_seconds);
+    advice.measured_tokens = begin + static_cast<int64_t>(share * static_cast<double>(count));
+    if (watch.seconds() > kSeconds) enough.request();
+  };
+  timed.prefill(tokens.first(beginning), hooks);
+  advice.measured_seconds = watch.seconds();
+  return time;
+}
+
+MethodAdvice advice_on(const std::string& name, const Session& session, const Advice& advice,
+                       const ReadingTime& time) {
+  const ModelShape& shape = session.engine().model().shape;
+  const auto method = session.options().attention.make(shape);
+  MethodAdvice row;
+  row.name = name;
+  row.memory = session.forecast(advice.tokens).total();
+  row.fits = session.has_room(advice.tokens, 0, 0);
+  row.within_training =
+      stays_within_training(*method, shape, advice.tokens, session.options().chunk);
+  row.profile = has_profile(shape, name);
+  const int64_t reach = method->reach(advice.tokens, chunk_of(session.options().chunk, *method));
+  row.seconds = time.reading(advice.tokens, reach);
+  return row;
+}
+
+std::vector<MethodAdvice> all_methods(const AdviseFlags& flags,
+                                      const std::shared_ptr<const Engine>& engine,
+                                      const Advice& advice, const ReadingTime& time) {
+  std::vector<MethodAdvice> rows;
+  for (const MethodInfo& info : attention_methods()) {
+    const std::string name(info.name);
+    SessionFlags session = flags.session;
+    session.attention = name;
+    try {
+      rows.push_back(advice_on(name, Session(engine, session.options()), advice, time));
+    } catch (const UserError& error) {
+      rows.push_back({.name = name, .problem = error.what()});
+    }
+  }
+  return rows;
+}
+
+std::string recommendation_line(const Advice& advice, const AdviseFlags& flags) {
+  if (!advice.best)
+    return "No method of this build reads this text within the memory that is free.\n";
+  std::string command = "--attention " + advice.best->attention;
+  if (advice.best->kv_type != flags.session.kv_type)
+    command += " --kv-type " + advice.best->kv_type;
+  return fmt::format("Try {}: {}.\n", command, advice.best->why);
+}
+
+void print_advice(const Advice& a, const AdviseFlags& flags) {
+  std::string text = recommendation_line(a, flags);
+  text += fmt::format("\n{} tokens; the model was trained for {}; {} of memory may be used\n\n",
+                      with_commas(a.tokens), with_commas(a.trained), format_bytes(a.limit));
+  using enum Table::Align;
+  Table table({kLeft, kRight, kRight, kLeft, kLeft});
+  table.add({"attention", "memory", "reading, at most", "trained length", "profile"});
+  for (const MethodAdvice& m : a.methods) {
+    if (!m.problem.empty()) {
+      table.add({m.name, "-", "-", "-", one_line(m.problem).substr(0, 60)});
+      continue;
+    }
+    table.add({m.name, format_bytes(m.memory) + (m.fits ? "" : " (too much)"),
+               format_seconds(m.seconds), m.within_training ? "kept" : "passed",
+               m.profile ? "yes" : "none: defaults"});
+  }
+  text += table.text();
+  text += fmt::format(
+      "\nmemory: weights, keys and values of text and reply, working memory. reading: by {} of "
+      "dense\n"
+      "attention on the text's first {} tokens; methods that compute less of what they see are\n"
+      "faster. Without a profile for this model a method's defaults may answer worse ('longhaul\n"
+      "heads --save' writes those of ltri and duo). docs/methods says what each gives up.\n",
+      format_seconds(a.measured_seconds), with_commas(a.measured_tokens));
+  std::fputs(text.c_str(), stdout);
+}
+
+nlohmann::ordered_json advice_json(const Advice& a) {
+  nlohmann::ordered_json methods = nlohmann::ordered_json::array();
+  for (const MethodAdvice& m : a.methods) {
+    if (!m.problem.empty()) {
+      methods.push_back({{"attention", m.name}, {"problem", m.problem}});
+      continue;
+    }
+    methods.push_back({{"attention", m.name},
+                       {"memory_bytes", m.memory},
+                       {"fits", m.fits},
+                       {"within_trained_length", m.within_training},
+                       {"reading_seconds_at_most", m.seconds},
+                       {"profile", m.profile}});
+  }
+  nlohmann::ordered_json json = {{"tokens", a.tokens},
+                                 {"trained_context", a.trained},
+                                 {"memory_limit", a.limit},
+                                 {"measured_seconds", a.measured_seconds},
+                                 {"measured_tokens", a.measured_tokens}};
+  if (a.best) {
+    json["recommended"] = {
+        {"attention", a.best->attention}, {"kv_type", a.best->kv_type}, {"why", a.best->why}};
+  }
+  json["methods"] = methods;
+  return json;
+}
+
+int run(const AdviseFlags& flags) {
+  std::vector<Document> documents;
+  const TextLimit limit = text_limit(0, flags.session.memory_limit);
+  for (const std::string& file : flags.files) documents.push_back(read_document(file, limit));
+  const auto engine = flags.model.open();
+  const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));
+  if (tokens.empty()) refuse_empty_prompt();
+  Advice advice;
+  advice.tokens = static_cast<int64_t>(tokens.size()) + flags.reply;
+  advice.trained = engine->model().shape.trained_context;
+  advice.limit =
+      flags.session.memory_limit > 0 ? flags.session.memory_limit : available_memory_bytes();
+  const ReadingTime time = measure(engine, flags.session.options(), tokens, advice);
+  advice.methods = all_methods(flags, engine, advice, time);
+  const auto fits = [&](const std::string& attention, const std::string& kv_type) {
+    SessionFlags session = flags.session;
+    session.attention = attention;
+    session.kv_type = kv_type;
+    return Session(engine, session.options()).has_room(advice.tokens, 0, 0);
+  };
+  advice.best = recommend(engine->model().shape, advice.tokens, flags.session.chunk,
+                          flags.session.kv_type, fits);
+  if (flags.json) {
+    print_json(advice_json(advice));
+  } else {
+    print_advice(advice, flags);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_advise_command(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("advise", "What a text would take, and which method to try");
+  auto flags = std::make_shared<AdviseFlags>();
+  app->add_option("files", flags->files, "The texts, '-' for standard input")
+      ->required()
+      ->type_name("FILE...");
+  flags->model.add_to(*app);
+  add_number<int64_t>(*app, "-n,--tokens", flags->reply, 0, int64_t{1} << 40,
+                      "Tokens of question and reply to make room for");
+  flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);
+  app->add_flag("--json", flags->json, "One JSON object on standard output");
+  app->footer("Example:\n  longhaul advise report.pdf -m model.gguf");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace longhaul

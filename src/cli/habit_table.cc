@@ -1,0 +1,86 @@
+#include "cli/habit_table.h"
+
+namespace longhaul {
+namespace {
+
+using enum HabitKind;
+
+constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads";
+constexpr std::string_view kReads = "run perplexity bench eval advise heads";
+
+constexpr Habit kFlags[] = {
+    {"run", "-cnv --conversation -if --interactive-first", kSwitch, "-i"},
+    {"run", "-no-cnv --no-conversation -st --single-turn", kNote,
+     "one answer is what there is without -i"},
+    {"run", "--ctx-size", kRename, "--ctx"},
+    {"perplexity", "--ctx-size", kRename, "--ctx"},
+    {"run", "--n-predict --predict", kRename, "--tokens"},
+    {"run", "--temperature", kRename, "--temp"},
+    {"run", "--repeat-last-n", kRename, "--repeat-last"},
+    {"run", "-sys --system-prompt", kRename, "--system"},
+    {"run", "-r --reverse-prompt", kRename, "--stop"},
+    {"run", "--seed -s", kUnless, "--seed", "-1"},
+    {"run", "--prompt-cache", kRefuse,
+     "--save FILE keeps what was read, --load FILE starts from it"},
+    {"run", "--prompt-cache-all --prompt-cache-ro", kRefuse, "see --save FILE and --load FILE"},
+    {"run", "--keep --context-shift --no-context-shift", kRefuse,
+     "nothing is shifted out of a context by itself; --attention streamingllm forgets the middle"},
+    {"run", "--grammar --grammar-file --json-schema -j", kRefuse,
+     "replies cannot be held to a grammar; --json prints the reply and its figures as JSON"},
+    {"run", "--no-display-prompt --log-disable --simple-io --no-warmup --color -co -e --escape",
+     kNote, ""},
+    {"run", "--jinja", kNote, "the model's template is used as it is recognised (--chat-template)"},
+    {"run", "--mirostat --typical --dry-multiplier --xtc-probability", kRefuse,
+     "replies are drawn by --temp, --top-k, --top-p, --min-p and --repeat-penalty only"},
+    {"perplexity", "-f --file", kRename, ""},
+    {"bench", "-p --n-prompt", kUnless, "--prompt", "0"},
+    {"bench", "-n --n-gen", kRename, "--gen"},
+    {"bench", "-d --n-depth", kRename, "--depth"},
+    {"bench", "-pg", kRefuse,
+     "--prompt N --depth N --gen M reads N tokens and decodes M at that depth"},
+    {"bench", "-o --output", kFormat, ""},
+    {kReads, "-ctk --cache-type-k -ctv --cache-type-v", kOneType, ""},
+    {kReads, "-ub --ubatch-size", kRename, "--chunk"},
+    {kReads, "-b --batch-size", kNoteValue, "a pass reads --chunk tokens; there is no other batch"},
+    {kReads, "-fa --flash-attn", kNoteSwitch,
+     "attention never holds a table of all scores here; there is nothing to switch on"},
+    {kModels, "-ngl --n-gpu-layers --gpu-layers", kNoteValue,
+     "no layers are put on a GPU; everything runs on the CPU"},
+    {kModels, "-sm --split-mode -mg --main-gpu -ts --tensor-split -dev --device", kNoteValue,
+     "there is no GPU to choose; everything runs on the CPU"},
+    {kModels, "-tb --threads-batch", kNoteValue, "--threads is for reading and for replying"},
+    {kModels, "--no-mmap", kNote, "weights are always mapped"},
+    {kModels, "--mlock", kNote, "weights are mapped and not locked"},
+    {kModels, "-hf -hfr", kRename, "--hf-repo"},
+    {kModels, "-hff --hf-file", kRefuse, "-hf OWNER/REPO:FILE names a file of a repository"},
+    {kModels, "-mu --model-url", kRename, "--model"},
+    {kModels, "--lora-scaled", kRefuse, "--lora FILE:SCALE does it"},
+    {kModels, "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx",
+     kRefuse, "the model's own scaling is used; --attention ntk goes beyond the trained length"},
+    {kModels, "--mmproj --image", kRefuse, "not supported"},
+};
+
+constexpr std::string_view kNoServer =
+    "there is no server: every command loads its model, answers and ends ('longhaul run')";
+
+constexpr CommandHabit kCommands[] = {
+    {"list", "models", "", ""},
+    {"ls", "models", "", ""},
+    {"ps", "models", "", "no model stays loaded between commands; these are at hand"},
+    {"show", "inspect", "--brief", ""},
+    {"chat", "run", "-i", ""},
+    {"cli", "run", "", ""},
+    {"serve", "", "", kNoServer},
+    {"stop", "", "", kNoServer},
+    {"create", "", "", "a model is a GGUF file or a Hugging Face folder, given with -m"},
+    {"rm", "", "", "'longhaul models' shows where a model lies; remove the file there"},
+    {"cp", "", "", "'longhaul models' shows where a model lies; copy the file there"},
+    {"push", "", "", "models are not uploaded"},
+};
+
+}  // namespace
+
+std::span<const Habit> flag_habits() { return kFlags; }
+std::span<const CommandHabit> command_habits() { return kCommands; }
+
+}  // namespace longhaul

@@ -1,0 +1,173 @@
+#include "cli/habits.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+#include "cli/flag_scan.h"
+#include "cli/habit_table.h"
+#include "cli/usage_error.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+/// Whether `name` is one of the words of `list`.
+bool is_among(std::string_view name, std::string_view list) {
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+const Habit* habit_of(std::string_view command, std::string_view flag) {
+  for (const Habit& habit : flag_habits()) {
+    if (is_among(command, habit.commands) && is_among(flag, habit.names)) return &habit;
+  }
+  return nullptr;
+}
+
+/// A switch's value that may be there or not: -fa, -fa on.
+bool is_switch_value(std::string_view argument) { return is_among(argument, "on off auto 0 1"); }
+
+class Translator {
+ public:
+  Translator(const CLI::App& app, std::string command, std::span<const std::string> arguments)
+      : app_(app), command_(std::move(command)), arguments_(arguments) {}
+
+  void translate(OwnArguments& own) {
+    for (; at_ < arguments_.size(); ++at_) {
+      const std::string& argument = arguments_[at_];
+      if (argument == "--") {
+        own.arguments.insert(own.arguments.end(), arguments_.begin() + static_cast<long>(at_),
+                             arguments_.end());
+        return;
+      }
+      const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string::npos;
+      if (const Habit* habit = habit_of(command_, argument.substr(0, equals)); habit != nullptr) {
+        apply(*habit, equals, own);
+      } else {
+        keep(argument, own);
+      }
+    }
+  }
+
+ private:
+  void keep(const std::string& argument, OwnArguments& own) {
+    // The parser would read -hx as -h, and help with exit status 0 is no answer to a wrong flag.
+    if (argument.size() > 2 && argument.starts_with("-h")) {
+      user_error("unknown flag {} (see 'longhaul {} --help')", printable(argument), command_);
+    }
+    own.arguments.push_back(argument);
+    const FlagWithValue flag = flag_with_value(app_, argument);
+    const bool value_follows = flag.option != nullptr && flag.rest.empty();
+    if (value_follows && at_ + 1 < arguments_.size()) own.arguments.push_back(arguments_[++at_]);
+  }
+
+  /// The flag's value, behind '=' or the next argument.
+  std::string value(size_t equals) {
+    const std::string& argument = arguments_[at_];
+    if (equals != std::string::npos) return argument.substr(equals + 1);
+    if (at_ + 1 == arguments_.size()) user_error("{}: a value is missing", argument);
+    return arguments_[++at_];
+  }
+
+  void apply(const Habit& habit, size_t equals, OwnArguments& own) {
+    const std::string flag = arguments_[at_].substr(0, equals);
+    const auto add = [&own](std::string argument) { own.arguments.push_back(std::move(argument)); };
+    switch (habit.kind) {
+      case HabitKind::kRefuse:
+        user_error("{}: {}", flag, habit.text);
+      case HabitKind::kSwitch:
+        add(std::string(habit.text));
+        return;
+      case HabitKind::kRename: {
+        const std::string given = value(equals);
+        if (!habit.text.empty()) add(std::string(habit.text));
+        add(given);
+        return;
+      }
+      case HabitKind::kUnless: {
+        const std::string given = value(equals);
+        if (is_among(given, habit.drops)) return;
+        add(habit.text.empty() ? flag : std::string(habit.text));
+        add(given);
+        return;
+      }
+      case HabitKind::kOneType:
+        one_type(flag, value(equals), own);
+        return;
+      case HabitKind::kFormat: {
+        const std::string given = value(equals);
+        if (given == "json") return add("--json");
+        if (given != "md") user_error("{} {}: there is a table, or --json", flag, given);
+        return;
+      }
+      case HabitKind::kNote:
+      case HabitKind::kNoteValue:
+      case HabitKind::kNoteSwitch:
+        if (habit.kind == HabitKind::kNoteValue) value(equals);
+        if (habit.kind == HabitKind::kNoteSwitch && equals == std::string::npos &&
+            at_ + 1 < arguments_.size() && is_switch_value(arguments_[at_ + 1])) {
+          ++at_;
+        }
+        if (!habit.text.empty()) own.notes.push_back(fmt::format("{}: {}", flag, habit.text));
+        return;
+    }
+  }
+
+  /// Keys and values have one type here: the flags of both must agree.
+  void one_type(const std::string& flag, const std::string& type, OwnArguments& own) {
+    if (!type_.empty() && type != type_) {
+      user_error(
+          "{} {}: keys and values are stored as one type; the other is to be {} "
+          "(--kv-type is for both)",
+          flag, type, type_);
+    }
+    if (type_.empty()) own.arguments.insert(own.arguments.end(), {"--kv-type", type});
+    type_ = type;
+  }
+
+  const CLI::App& app_;
+  std::string command_;
+  std::span<const std::string> arguments_;
+  size_t at_ = 0;
+  std::string type_;  ///< of keys and values, as given so far
+};
+
+/// The command itself: ollama's names.
+void rename_command(std::vector<std::string>& arguments, std::vector<std::string>& notes) {
+  for (const CommandHabit& habit : command_habits()) {
+    if (arguments.front() != habit.name) continue;
+    if (habit.own.empty()) user_error("{}: {}", habit.name, habit.text);
+    if (!habit.text.empty()) notes.push_back(fmt::format("{}: {}", habit.name, habit.text));
+    arguments.front() = habit.own;
+    if (!habit.flag.empty()) arguments.insert(arguments.begin() + 1, std::string(habit.flag));
+    return;
+  }
+}
+
+}  // namespace
+
+OwnArguments in_own_words(const CLI::App& program, std::span<const char* const> given) {
+  std::vector<std::string> arguments(given.begin(), given.end());
+  OwnArguments own;
+  if (arguments.empty()) return own;
+  if (find_command(program, arguments.front()) == nullptr) rename_command(arguments, own.notes);
+  const std::string command = arguments.front();
+  const CLI::App* app = find_command(program, command);
+  if (app == nullptr) {  // for the parser to refuse
+    own.arguments = std::move(arguments);
+    return own;
+  }
+  own.arguments.push_back(command);
+  Translator(*app, command, std::span(arguments).subspan(1)).translate(own);
+  return own;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,53 @@
+#include "cli/loaded_text.h"
+
+#include "base/error.h"
+namespace longhaul {
+namespace {
+
+constexpr std::string_view kPlace = "LONGHAUL-TEXT-STANDS-HERE";
+
+/// What the template writes before a user's first message and behind it.
+struct Frame {
+  std::string head, tail;
+};
+
+Frame frame_of(const PromptFlags& flags, const Engine& engine) {
+  std::vector<ChatMessage> messages;
+  if (!flags.system.empty()) messages.push_back({ChatRole::system, flags.system});
+  messages.push_back({ChatRole::user, std::string(kPlace)});
+  const std::string all =
+      chat_prompt(engine.chat_template(flags.form.chat_template), messages).text();
+  const size_t at = all.find(kPlace);
+  LH_ASSERT(at != std::string::npos);
+  return {all.substr(0, at), all.substr(at + kPlace.size())};
+}
+
+}  // namespace
+
+LoadedText text_of_loaded(const Session& session, const PromptFlags& flags,
+                          const std::string& file) {
+  const Engine& engine = session.engine();
+  const std::string held = engine.tokenizer().decode(session.tokens(), false);
+  const Frame frame = frame_of(flags, engine);
+  if (!held.starts_with(frame.head)) {
+    user_error(
+        "--load {}: was read with another template or --system; give those, or the texts with -f",
+        file);
+  }
+  std::string message = held.substr(frame.head.size());
+  const size_t end = frame.tail.empty() ? std::string::npos : message.find(frame.tail);
+  LoadedText loaded;
+  if (end != std::string::npos) {
+    message.resize(end);
+    const size_t blank_line = message.rfind("\n\n");
+    const size_t question = blank_line == std::string::npos ? 0 : blank_line + 2;
+    loaded.left_out = message.substr(question);
+    message.resize(question);
+  }
+  // As documents are joined (cli/documents.h): blanks at their end are theirs, newlines are not.
+  while (message.ends_with('\n') || message.ends_with('\r')) message.pop_back();
+  loaded.text = std::move(message);
+  return loaded;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,61 @@
+#include "cli/recommend.h"
+
+#include "attention/method_spec.h"
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+struct Choice {
+  const char* attention;
+  bool smaller_type;       ///< with --kv-type q8_0
+  const char* of_profile;  ///< only with the profile of this method; empty: without one
+  const char* why;
+};
+
+constexpr Choice kOrder[] = {
+    {"dense", false, "", "the text fits the trained length and the memory: nothing is given up"},
+    {"dense", true, "", "keys and values fit in 8 bits each: a little precision is given up"},
+    {"reattention", false, "", "it goes beyond the trained length and keeps all of the text"},
+    {"reattention", true, "", "it goes beyond the trained length and keeps all of the text"},
+    {"ltri", false, "ltri",
+     "what is not in use lies on disk and is looked up by the model's "
+     "retrieval heads: good for single facts"},
+    {"ntk", false, "", "it goes beyond the trained length and keeps all of the text"},
+    {"infllm:repr_mode=max,repr_topk=16", false, "",
+     "what is not in use lies on disk and is looked up: good for single facts"},
+    {"streamingllm", false, "", "it forgets all but the beginning and the last tokens"},
+};
+
+}  // namespace
+
+bool stays_within_training(const AttentionDriver& method, const ModelShape& shape, int64_t tokens,
+                           int chunk) {
+  return shape.trained_context == 0 ||
+         method.reach(tokens, chunk_of(chunk, method)) <= shape.trained_context;
+}
+
+bool has_profile(const ModelShape& shape, std::string_view method) {
+  return !shape.profile_prefix.empty() && !read_profile(shape.profile_prefix, method).empty();
+}
+
+std::optional<Recommendation> recommend(
+    const ModelShape& shape, int64_t tokens, int chunk, const std::string& kv_type,
+    const std::function<bool(const std::string& attention, const std::string& kv_type)>& fits) {
+  for (const Choice& choice : kOrder) {
+    const std::string profile = choice.of_profile;
+    if (!profile.empty() && !has_profile(shape, profile)) continue;
+    const std::string type = choice.smaller_type ? "q8_0" : kv_type;
+    if (choice.smaller_type && kv_type == "q8_0") continue;
+    try {
+      const auto method = MethodSpec::parse(choice.attention).make(shape);
+      if (!stays_within_training(*method, shape, tokens, chunk)) continue;
+      if (!fits(choice.attention, type)) continue;
+      return Recommendation{choice.attention, type, choice.why};
+    } catch (const UserError&) {  // it needs options, or a model of another kind
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace longhaul

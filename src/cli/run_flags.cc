@@ -1,0 +1,119 @@
+#include "cli/run_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/catalogue.h"
+#include "cli/flags.h"
+#include "cli/session_files.h"
+#include "cli/standard_input.h"
+#include "engine/model_names.h"
+#include "hub/model_reference.h"
+#include "text/printable.h"
+
+namespace longhaul {
+namespace {
+
+/// Whether it names a model, at hand or to be fetched (cli/find_or_pull.h); nothing is fetched yet.
+bool names_model(const std::string& word) {
+  if (parse_reference(word) || find_in_catalogue(word)) return true;
+  try {
+    find_model_source(word);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void RunFlags::add_to(CLI::App& app) {
+  app_ = &app;
+  app.add_option("words", words_, "A model and a question, as -m and -p give them")
+      ->type_name("[MODEL [QUESTION]]");
+  model.add_to(app);
+  prompt.add_to(app);
+  app.add_flag("-i,--interactive", interactive, "Chat: ask further questions, with line editing");
+  sampling.add_to(app);
+  session.add_to(app);
+  const std::string group = "Session files";
+  add_path(app, "--save", save, "FILE", "Keep what was read: keys and values after the prompt")
+      ->group(group);
+  add_path(app, "--load", load, "FILE",
+           "Start from it: only what differs is read. Without -f the question is about its text")
+      ->group(group);
+  app.add_flag("--sources{3}", sources,
+               "Show the passages of the texts that the reply drew on; --sources=N: N of them");
+  app.add_flag("--json", json, "One JSON object on standard output instead of the text");
+  app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
+  app.add_flag("--sandbox", sandbox,
+               "Before the model is read: give up programs, network, and writing but to --save")
+      ->group("Machine");
+}
+
+void RunFlags::take_words() {
+  if (words_.empty()) return;
+  const auto unexpected = [this](const std::string& why) {
+    user_error(
+        "longhaul run: unexpected argument {}: {}; put -p before the question, in quotes, and -f "
+        "before each text",
+        printable(words_.front()), why);
+  };
+  if (app_->get_option("--model")->count() > 0) unexpected("the model is named by -m");
+  if (app_->get_option("--hf-repo")->count() > 0) unexpected("the model is named by -hf");
+  if (words_.size() > 1 && !prompt.question.empty()) unexpected("the question is given by -p");
+  if (!names_model(words_.front())) {
+    unexpected("no model of this name is at hand ('longhaul models')");
+  }
+  model.model = words_.front();
+  for (size_t i = 1; i < words_.size(); ++i) prompt.question += (i > 1 ? " " : "") + words_[i];
+}
+
+/// What is piped in is a text, unless there are others to read: a loop that feeds on the same input
+/// would lose it.
+void RunFlags::take_input() {
+  if (interactive) return;
+  if (!prompt.files.empty() || !load.empty()) {
+    if (std::count(prompt.files.begin(), prompt.files.end(), "-") == 0) warn_unread_input();
+    return;
+  }
+  if (input_is_piped()) {
+    wait_for_piped_text(quiet);
+    prompt.files.emplace_back("-");
+  } else if (prompt.question.empty() && isatty(STDIN_FILENO) == 1 && !json) {
+    interactive = true;
+  }
+}
+
+void RunFlags::check() const {
+  if (interactive && json) user_error("--json: does not go with -i");
+  if (sources < 0 || sources > 1000) user_error("--sources={}: from 1 to 1,000 passages", sources);
+  if (interactive && sources > 0) user_error("--sources: does not go with -i");
+  if (interactive && prompt.form.raw)
+    user_error("--raw: does not go with -i, a chat needs a template");
+  prompt.check();
+  const auto from_stdin = std::count(prompt.files.begin(), prompt.files.end(), "-");
+  if (interactive && from_stdin > 0)
+    user_error("-f -: does not go with -i, which reads your lines");
+  if (from_stdin > 1) user_error("-f -: standard input can be read once, not {} times", from_stdin);
+  if (!interactive && prompt.files.empty() && prompt.question.empty() && load.empty()) {
+    refuse_empty_prompt();
+  }
+  if (!save.empty()) check_save_target(save);
+}
+
+void RunFlags::settle() {
+  take_words();
+  take_input();
+  check();
+}
+
+std::vector<Document> RunFlags::read_texts(const TextLimit& limit) const {
+  std::vector<Document> documents;
+  for (const std::string& file : prompt.files) documents.push_back(read_document(file, limit));
+  return documents;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,48 @@
+#pragma once
+// What `longhaul run` is told, and the texts that it is told about.
+
+#include <string>
+#include <vector>
+
+#include "cli/documents.h"
+#include "cli/model_flags.h"
+#include "cli/prompt.h"
+#include "cli/sampling_flags.h"
+#include "cli/session_flags.h"
+
+namespace longhaul {
+
+struct RunFlags {
+  ModelFlags model;
+  SessionFlags session;
+  PromptFlags prompt;
+  SamplingFlags sampling;
+  bool interactive = false;
+  bool json = false;
+  bool quiet = false;
+  bool sandbox = false;
+  std::string save, load;
+  int sources = 0;  ///< passages to show behind the reply
+
+  void add_to(CLI::App& app);
+  /// Settles what words without a flag mean, where the texts come from, and whether this is a chat;
+  /// throws UserError for what does not go together.
+  void settle();
+  std::vector<Document> read_texts(const TextLimit& limit) const;
+  /// Texts are read and saved, to be asked about later.
+  bool only_reads() const {
+    return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
+  }
+  /// --load without a text: it is about the one in the file.
+  bool asks_loaded() const { return !load.empty() && prompt.files.empty(); }
+
+ private:
+  void take_words();
+  void take_input();
+  void check() const;
+
+  const CLI::App* app_ = nullptr;
+  std::vector<std::string> words_;  ///< MODEL QUESTION...
+};
+
+}  // namespace longhaul

@@ -1,0 +1,128 @@
+#include "engine/sources.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "attention/method_spec.h"
+#include "base/error.h"
+#include "base/parse_number.h"
+#include "ops/top_keys.h"
+#include "ops/visible_keys.h"
+
+namespace longhaul {
+namespace {
+
+/// "5.0:0.77/8.4:0.78": LAYER.HEAD:WEIGHT. Of another form: none, ltri itself says what is wrong.
+std::vector<WatchedHead> heads_of(std::string_view text, const ModelShape& shape) {
+  std::vector<WatchedHead> heads;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(item.size() + 1, text.size()));
+    const size_t dot = item.find('.'), colon = std::min(item.find(':'), item.size());
+    if (dot == std::string_view::npos || dot > colon) return {};
+    WatchedHead head;
+    const bool plain = colon == item.size();
+    if (!parse_number(item.substr(0, dot), head.layer) ||
+        !parse_number(item.substr(dot + 1, colon - dot - 1), head.head) ||
+        (!plain && !parse_number(item.substr(colon + 1), head.weight))) {
+      return {};
+    }
+    if (head.layer < 0 || head.layer >= shape.layers || head.head < 0 || head.head >= shape.heads) {
+      return {};
+    }
+    heads.push_back(head);
+  }
+  return heads;
+}
+
+/// The store's list that the rows belong to.
+std::optional<int> list_of(const LayerStep& step, const PagedRows& rows) {
+  const int lists = step.store->layout().heads[static_cast<size_t>(step.layer)];
+  for (int list = 0; list < lists; ++list) {
+    if (step.store->rows(step.layer, list).pages == rows.pages) return list;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<WatchedHead> heads_to_watch(const ModelShape& shape) {
+  const auto profile = read_profile(shape.profile_prefix, "ltri");
+  if (const auto known = profile.find("heads"); known != profile.end()) {
+    std::vector<WatchedHead> heads = heads_of(known->second, shape);
+    if (!heads.empty()) return heads;
+  }
+  constexpr int kLayers = 4;  // the keys of more would cost more than a tenth of decoding
+  std::vector<WatchedHead> heads;
+  for (int i = 0; i < kLayers; ++i) {
+    const int layer = shape.layers / 2 + i * (shape.layers - shape.layers / 2) / kLayers;
+    if (!heads.empty() && heads.back().layer == layer) continue;
+    for (int head = 0; head < shape.heads; ++head) heads.push_back({layer, head, 1});
+  }
+  return heads;
+}
+
+SourceWatch::SourceWatch(const ModelShape& shape, std::vector<WatchedHead> heads,
+                         int64_t prompt_tokens)
+    : heads_(std::move(heads)),
+      prompt_tokens_(prompt_tokens),
+      keys_(static_cast<size_t>(shape.heads) * kMostTopKeys),
+      scores_(keys_.size()) {}
+
+void SourceWatch::observe(const LayerStep& step, std::span<const AttendTask> tasks) {
+  if (!step.decoding() || step.begin < prompt_tokens_) return;
+  looked_at_.resize(static_cast<size_t>(step.begin - prompt_tokens_) + 2);
+  for (const WatchedHead& head : heads_) {
+    if (head.layer != step.layer) continue;
+    for (const AttendTask& task : tasks) {
+      const bool holds =
+          head.head >= task.head_begin && head.head - task.head_begin < task.head_count;
+      if (holds) look(step, task, head);
+    }
+  }
+}
+
+void SourceWatch::look(const LayerStep& step, const AttendTask& task, const WatchedHead& head) {
+  const Rotations& rotations = step.workspace->rotations.fill(step.rope(), step.begin, 1);
+  TopKeysCall call;
+  call.queries = step.queries_from(rotations, step.begin, rotated_);
+  call.heads = step.shape->heads;
+  call.head_dim = step.shape->head_dim;
+  call.k = kMostTopKeys;
+  call.keys = std::span(keys_);
+  call.scores = std::span(scores_);
+  const auto at = static_cast<size_t>(head.head) * kMostTopKeys;
+  for (const KeySegment& segment : task.segments) {
+    const std::optional<int> list = list_of(step, segment.rows);
+    if (!list || segment.rotate || !segment.index.empty() || segment.query != 0) continue;
+    const KeyRange seen = visible_keys(segment, task.row_position);
+    if (seen.begin >= seen.end) continue;
+    TopKeysTask look;
+    look.head_begin = head.head;
+    look.head_count = look.row_count = 1;
+    look.keys = segment.rows;
+    look.begin = segment.begin + seen.begin;
+    look.count = seen.end - seen.begin;
+    top_keys(call, {&look, 1});
+    double total = 0;
+    float shares[kMostTopKeys] = {};
+    for (size_t i = 0; i < kMostTopKeys && keys_[at + i] >= 0; ++i) {
+      shares[i] = std::exp(step.shape->scale * (scores_[at + i] - scores_[at]));
+      total += shares[i];
+    }
+    for (size_t i = 0; i < kMostTopKeys && keys_[at + i] >= 0; ++i) {
+      const int64_t token = step.store->token_of(step.layer, *list, look.begin + keys_[at + i]);
+      if (token >= prompt_tokens_) continue;
+      saw_anything_ = true;
+      looked_at_.back().push_back({token, head.weight * shares[i] / static_cast<float>(total)});
+    }
+  }
+}
+
+std::span<const LookedAt> SourceWatch::of(size_t index) const {
+  if (index >= looked_at_.size()) return {};
+  return looked_at_[index];
+}
+
+}  // namespace longhaul

@@ -1,0 +1,55 @@
+#pragma once
+// Where a reply came from: the keys that a few heads looked at while its tokens were chosen. A
+// second, cheap pass over those heads' keys; the attention itself is left alone.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/step.h"
+#include "base/array.h"
+
+namespace longhaul {
+
+/// A query head that is watched, and how much what it looks at counts.
+struct WatchedHead {
+  int layer = 0, head = 0;
+  float weight = 1;
+};
+
+/// The retrieval heads of the model's profile for ltri, which find what replies copy; without one
+/// all heads of a few layers behind the middle.
+std::vector<WatchedHead> heads_to_watch(const ModelShape& shape);
+
+/// A token of the prompt, and the share of what was looked at when a token of the reply was chosen.
+struct LookedAt {
+  int64_t token = 0;
+  float share = 0;
+};
+
+class SourceWatch {
+ public:
+  SourceWatch(const ModelShape& shape, std::vector<WatchedHead> heads, int64_t prompt_tokens);
+
+  /// For Session::observe. Looks where the keys that the heads see are in memory, at their own
+  /// places of the text; methods that move them show nothing.
+  void observe(const LayerStep& step, std::span<const AttendTask> tasks);
+
+  /// By the reply's token `index`, 0 the first. Of the first nothing is known: it is chosen by a
+  /// row of the prompt.
+  std::span<const LookedAt> of(size_t index) const;
+  bool saw_anything() const { return saw_anything_; }
+
+ private:
+  void look(const LayerStep& step, const AttendTask& task, const WatchedHead& head);
+
+  std::vector<WatchedHead> heads_;
+  int64_t prompt_tokens_;
+  bool saw_anything_ = false;
+  std::vector<std::vector<LookedAt>> looked_at_;  ///< by the reply's token
+  std::vector<int32_t> keys_;
+  std::vector<float> scores_;
+  Array<float> rotated_;  ///< a step's queries
+};
+
+}  // namespace longhaul

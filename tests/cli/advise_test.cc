@@ -1,0 +1,66 @@
+// longhaul advise, on models/nano (trained for 8,192 tokens).
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "attention/registry.h"
+#include "cli/program.h"
+#include "cli/texts.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::long_text;
+using testing_support::Program;
+using testing_support::refused;
+
+std::string text_of(int times) {
+  std::string text;
+  for (int i = 0; i < times; ++i) text += long_text();
+  return text;
+}
+
+TEST(Advise, OneRecommendationComesFirst) {
+  Program program;
+  const auto advice = [&](int times, Program::Arguments more = {}) {
+    more.insert(more.begin(), {"advise", program.folder().write("text.txt", text_of(times))});
+    return program.run(more).out;
+  };
+  EXPECT_TRUE(advice(1).starts_with("Try --attention dense: ")) << advice(1);
+  const std::string beyond = advice(7);
+  EXPECT_TRUE(beyond.starts_with("Try --attention reattention: ")) << beyond;
+  EXPECT_TRUE(has(beyond, {"trained for 8,192", "passed", "none: defaults"}));
+  EXPECT_TRUE(refused(
+      program.run({"advise", program.folder().path() / "text.txt", "--memory-limit", "41M"}),
+      {"--memory-limit", "weights"}));
+}
+
+TEST(Advise, EveryMethodOfTheRegistryWithWhatItTakes) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", text_of(4));
+  const auto json = program.run({"advise", "--json", file, "-n", "0"}).json();
+  std::map<std::string, nlohmann::json> rows;
+  for (const auto& row : json["methods"]) rows[row["attention"]] = row;
+  EXPECT_EQ(rows.size(), attention_methods().size());
+  const int64_t tokens = json["tokens"];
+  EXPECT_GT(tokens, 4000);
+  const auto& dense = rows["dense"];
+  EXPECT_GE(dense["memory_bytes"].get<int64_t>(), tokens * 9216 + (40 << 20));
+  EXPECT_TRUE(dense["fits"]);
+  EXPECT_LT(rows["streamingllm"]["memory_bytes"], dense["memory_bytes"]);
+  EXPECT_LE(rows["streamingllm"]["reading_seconds_at_most"], dense["reading_seconds_at_most"]);
+  EXPECT_GT(dense["reading_seconds_at_most"].get<double>(), 0);
+  EXPECT_TRUE(rows["ltri"]["profile"]);
+  EXPECT_FALSE(rows["snapkv"]["profile"]);
+}
+
+TEST(Advise, WhatIsNoTextIsRefused) {
+  EXPECT_TRUE(refused(Program().run({"advise"}), {"files", "longhaul advise --help"}));
+  EXPECT_TRUE(refused(Program().run({"advise", "/no/such"}), {"/no/such"}));
+  EXPECT_TRUE(refused(Program().run({"advise", "-"}, "\n"), {"prompt is empty"}));
+}
+
+}  // namespace
+}  // namespace longhaul

@@ -1,0 +1,79 @@
+// longhaul run --sources, on models/nano: the passage that holds the answer comes first.
+
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "cli/texts.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::kNumberQuestion;
+using testing_support::long_text;
+using testing_support::Outcome;
+using testing_support::Program;
+using testing_support::refused;
+
+constexpr const char* kNeedle = "quiet-harbor is: 4827163.";
+
+TEST(Sources, TheFirstIsWhereTheAnswerStands) {
+  Program program;
+  const std::string other = program.folder().write("other.txt", long_text().substr(0, 900));
+  const std::string file = program.folder().write("text.txt", long_text());
+  const auto json =
+      program.run({"run", "--json", "-f", other, "-f", file, "-p", kNumberQuestion, "--sources=2"})
+          .json();
+  ASSERT_LE(json["sources"].size(), 2u);
+  const auto& first = json["sources"][0];
+  EXPECT_EQ(first["text"], file);
+  const std::string quote = first["quote"];
+  EXPECT_TRUE(has(quote, {kNeedle}));
+  EXPECT_EQ(long_text().substr(first["begin"], quote.size()), quote) << "offsets are the text's";
+  EXPECT_EQ(first["line"], 1);
+  EXPECT_NEAR(first["depth"].get<double>(), 0.5, 0.02);
+  EXPECT_FALSE(first.contains("page"));
+  ASSERT_EQ(json["sentences"].size(), 1u);
+  const std::string text = json["text"];
+  EXPECT_EQ(json["sentences"][0]["end"], text.size());
+  EXPECT_EQ(json["sentences"][0]["sources"][0]["quote"], first["quote"]);
+}
+
+TEST(Sources, OfEveryMethodThatKeepsTheRows) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", long_text());
+  for (const char* method : {"trianglemix", "snapkv:capacity=512", "duo", "h2o:budget=800"}) {
+    const Outcome o = program.run(
+        {"run", "--json", "-f", file, "-p", kNumberQuestion, "--sources", "--attention", method});
+    const auto json = o.json();
+    if (json["text"].get<std::string>().find("4827163") == std::string::npos) continue;
+    ASSERT_FALSE(json["sources"].empty()) << method;
+    EXPECT_TRUE(has(json["sources"][0]["quote"].get<std::string>(), {kNeedle})) << method;
+  }
+}
+
+TEST(Sources, AMethodThatMovesItsKeysSaysThatItShowsNone) {
+  Program program;
+  const std::string file = program.folder().write("text.txt", long_text());
+  const Outcome o = program.run(
+      {"run", "-q", "-f", file, "-p", kNumberQuestion, "--sources", "--attention", "streamingllm"});
+  EXPECT_TRUE(has(o.err, {"sources", "none: this method does not keep keys where they stood"}));
+}
+
+TEST(Sources, PagesAreNamedAndTheReplyIsUnchanged) {
+  Program program;
+  const std::string file = program.folder().write(
+      "pages.txt", "[page 1]\n" + long_text().substr(0, 2000) + "\n\n[page 12]\n" + long_text());
+  const Outcome o = program.run({"run", "-f", file, "-p", kNumberQuestion, "--sources"});
+  EXPECT_TRUE(has(o.err, {"source 1 ", "pages.txt, page 12, line 5, at ", kNeedle}));
+  EXPECT_EQ(o.out, program.run({"run", "-f", file, "-p", kNumberQuestion}).out);
+}
+
+TEST(Sources, ABadNumberIsRefused) {
+  EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--sources=1001"}), {"--sources=1001"}));
+  EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--sources=-1"}), {"--sources"}));
+  EXPECT_TRUE(refused(Program().run({"run", "-i", "--sources"}), {"--sources", "-i"}));
+}
+
+}  // namespace
+}  // namespace longhaul
