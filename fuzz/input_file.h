@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -29,6 +31,24 @@ inline const std::filesystem::path& folder() {
 inline void write_file(const std::string& name, const uint8_t* data, size_t size) {
   std::ofstream out(folder() / name, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+}
+
+/// The input as a GGUF file, or, where it does not begin as one, as a folder of two files, which
+/// its first two bytes cut it into. Returns what to open; empty where the input is too short for
+/// both.
+inline std::filesystem::path write_gguf_or_folder(const uint8_t* data, size_t size,
+                                                  const std::string& config,
+                                                  const std::string& weights) {
+  if (size >= 4 && std::memcmp(data, "GGUF", 4) == 0) {
+    write_file("input.gguf", data, size);
+    return folder() / "input.gguf";
+  }
+  if (size < 2) return {};
+  const size_t rest = size - 2;
+  const size_t cut = std::min<size_t>(static_cast<size_t>(data[0]) | (data[1] << 8), rest);
+  write_file(config, data + 2, cut);
+  write_file(weights, data + 2 + cut, rest - cut);
+  return folder();
 }
 
 }  // namespace longhaul::fuzzing

@@ -11,17 +11,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace longhaul;
-  std::filesystem::path path = fuzzing::folder();
-  if (size >= 4 && std::memcmp(data, "GGUF", 4) == 0) {
-    path /= "input.gguf";
-    fuzzing::write_file("input.gguf", data, size);
-  } else {
-    if (size < 2) return 0;
-    const size_t rest = size - 2;
-    const size_t cut = std::min<size_t>(static_cast<size_t>(data[0]) | (data[1] << 8), rest);
-    fuzzing::write_file("adapter_config.json", data + 2, cut);
-    fuzzing::write_file("adapter_model.safetensors", data + 2 + cut, rest - cut);
-  }
+  const auto path =
+      fuzzing::write_gguf_or_folder(data, size, "adapter_config.json", "adapter_model.safetensors");
+  if (path.empty()) return 0;
   fuzzing::attempt([&] {
     const LoraFile lora = LoraFile::open(path);
     std::vector<TensorView> views;
