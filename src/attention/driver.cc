@@ -96,6 +96,7 @@ void AttentionDriver::begin_strides(const PromptFacts& prompt, const Keep& keep)
 
 void AttentionDriver::attend(LayerStep& step) {
   tokens_ = step.begin + step.rows;
+  queue_ = *step.queue;
   ask_plans(step.layer, tokens_);
   step.plans = nth(plans_, step.layer);
   step.prompt_end = prompt_end_;

@@ -14,7 +14,7 @@ const RopeTable& LayerStep::rope() const {
 
 View<const float> LayerStep::rotated_q() {
   if (!has_rotated_q_) {
-    const Rotations& rotations = workspace->rotations.fill(rope(), begin, rows);
+    const Rotations& rotations = workspace->rotations.fill(*queue, rope(), begin, rows);
     queries_from(rotations, begin, workspace->rotated_q);
   }
   has_rotated_q_ = true;

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/buffer.h"
+#include "base/device_buffer.h"
 #include "base/queue.h"
 
 namespace longhaul {
@@ -48,26 +49,47 @@ std::span<T> host(const View<T>& view) {
   return {view.address(), static_cast<size_t>(view.size())};
 }
 
-/// Memory that an operation writes and reads again, reused from call to call.
+/// Memory that an operation writes and reads again, reused from call to call. It is where the queue
+/// works that resized it last.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// `count` numbers, undefined: what was there is lost where it must grow.
+  /// `count` numbers, undefined: what was there is lost where it must grow or move to another
+  /// place.
   View<T> resize(Queue& queue, int64_t count) {
-    LH_ASSERT(queue.on_host());
-    memory_.resize(static_cast<size_t>(count));
+    if (queue.on_host()) {
+      device_.reset();
+      memory_.resize(static_cast<size_t>(count));
+    } else {
+      memory_ = {};
+      device_.resize(queue.shared_device(), static_cast<size_t>(count) * sizeof(T));
+    }
+    size_ = count;
     return view();
   }
 
-  View<T> view() { return {memory_.data(), size()}; }
-  View<const T> view() const { return {memory_.data(), size()}; }
-  int64_t size() const { return static_cast<int64_t>(memory_.size()); }
-  size_t bytes() const { return memory_.capacity_bytes(); }
+  /// The first `count` numbers, which stay.
+  void shrink(int64_t count) {
+    LH_ASSERT(count <= size_);
+    size_ = count;
+  }
+
+  View<T> view() { return {data(), size_, place()}; }
+  View<const T> view() const { return {data(), size_, place()}; }
+  int64_t size() const { return size_; }
+  size_t bytes() const { return memory_.capacity_bytes() + device_.capacity(); }
 
  private:
+  T* data() const {
+    return device_.empty() ? const_cast<T*>(memory_.data()) : static_cast<T*>(device_.data());
+  }
+  Place place() const { return device_.empty() ? Place{} : device_.queue()->place(); }
+
   Buffer<T> memory_;
+  DeviceBuffer device_;
+  int64_t size_ = 0;
 };
 
 }  // namespace longhaul

@@ -4,19 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "base/assert.h"
+#include "base/user_error.h"
 
 namespace longhaul {
-
-/// Something the user can put right: a file, a key, a flag, a value. `what()` is one line that
-/// names it and the value found.
-class UserError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 template <class... Args>
 [[noreturn]] void user_error(fmt::format_string<Args...> format, Args&&... args) {

@@ -26,6 +26,7 @@ Command add_advise_command(CLI::App& program);
 Command add_inspect_command(CLI::App& program);
 Command add_tokenize_command(CLI::App& program);
 Command add_methods_command(CLI::App& program);
+Command add_devices_command(CLI::App& program);
 Command add_models_command(CLI::App& program);
 Command add_pull_command(CLI::App& program);
 Command add_help_command(CLI::App& program);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/flags.h"
 #include "cli/recommend.h"
+#include "ops/devices.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -68,6 +69,11 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
              "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more "
              "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; f32: for reference")
       ->group("Machine");
+  add_text(
+      app, "--device", device, "cpu|cuda[:N]|auto",
+      "Where the model runs ('longhaul devices' lists the GPUs); auto: on a GPU where one can be "
+      "used")
+      ->group("Machine");
   add_size(app, "--memory-limit", memory_limit,
            "Refuse what needs more, such as 2G; default: what is free")
       ->group("Machine");
@@ -80,6 +86,7 @@ SessionOptions SessionFlags::options() const {
   options.kv_type = *dtype_from_name(kv_type);
   options.compute = *compute_from_name(compute);
   options.chunk = chunk;
+  options.queue = open_device(device);
   options.context = context;
   options.memory_limit = memory_limit;
   return options;

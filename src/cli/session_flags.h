@@ -13,6 +13,7 @@ struct SessionFlags {
   std::string attention = "dense";
   std::string kv_type = "bf16";
   std::string compute = "best";
+  std::string device = "cpu";
   int chunk = 0;
   int64_t context = 0;
   size_t memory_limit = 0;

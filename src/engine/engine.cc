@@ -166,4 +166,12 @@ void Engine::check_known(std::span<const int32_t> tokens) const {
   }
 }
 
+std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
+  const std::lock_guard lock(device_mutex_);
+  if (on_device_ == nullptr || on_device_->queue().shared_device() != queue.shared_device()) {
+    on_device_ = std::make_shared<const DeviceModel>(model_, queue);
+  }
+  return on_device_;
+}
+
 }  // namespace longhaul

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "engine/model_source.h"
 #include "format/checkpoint.h"
+#include "model/device_model.h"
 #include "model/lora.h"
 #include "model/model.h"
 #include "tokenizer/chat_template.h"
@@ -34,6 +35,9 @@ class Engine {
   ChatTemplate chat_template() const { return ChatTemplate::of(checkpoint_); }
   /// Another one with this model's tokens (`--chat-template`); empty: the model's.
   ChatTemplate chat_template(std::string_view name) const;
+
+  /// The weights in the device's memory, copied when they are first asked for. Throws UserError.
+  std::shared_ptr<const DeviceModel> on_device(const Queue& queue) const;
 
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_.total_bytes() + adapter_bytes(); }
@@ -60,6 +64,8 @@ class Engine {
   Model model_;
   Tokenizer tokenizer_;
   double load_seconds_ = 0;
+  mutable std::mutex device_mutex_;
+  mutable std::shared_ptr<const DeviceModel> on_device_;
   mutable std::once_flag hashed_;
   mutable uint64_t fingerprint_ = 0;
   std::string note_;

@@ -11,18 +11,25 @@
 namespace longhaul {
 namespace {
 
-constexpr int kDefaultChunk = 1024;               // rows of a pass where nobody says
+constexpr int kDefaultChunk = 1024;  // rows of a pass where nobody says
+constexpr int kDeviceChunk = 8192;
 constexpr int64_t kLogitRows = 128;               // rows whose logits exist at a time
 constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums stay in range
 
+Decoder make_decoder(const Engine& engine, const SessionOptions& o) {
+  if (o.queue.on_host()) return {engine.model(), o.compute};
+  return {engine.on_device(o.queue), o.compute};
+}
+
 }  // namespace
 
-int chunk_of(int asked, const AttentionDriver& method) {
-  return asked > 0 ? asked : std::max(kDefaultChunk, method.preferred_chunk());
+int chunk_of(int asked, const AttentionDriver& method, const Queue& queue) {
+  const int usual = queue.on_host() ? kDefaultChunk : kDeviceChunk;
+  return asked > 0 ? asked : std::max(usual, method.preferred_chunk());
 }
 
 Session::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
-    : engine(std::move(e)), options(o), decoder(engine->model(), o.compute) {
+    : engine(std::move(e)), options(o), decoder(make_decoder(*engine, o)) {
   options.attention = o.attention.for_model(decoder.shape());
   reset();
 }
@@ -32,7 +39,7 @@ void Session::State::reset() {
   logits.clear();
   to_be_reset = true;  // until a method is made, which reads files and may fail
   method = options.attention.make(decoder.shape());
-  chunk = chunk_of(options.chunk, *method);
+  chunk = chunk_of(options.chunk, *method, options.queue);
   streams.clear();
   streams.push_back(make_store(*method));
   to_be_reset = false;
@@ -44,14 +51,15 @@ void Session::State::set_angles(int64_t tokens_in_all) {
 }
 
 KvStore Session::State::make_store(const AttentionDriver& for_method) const {
-  return KvStore(for_method.layout(decoder.shape(), options.kv_type));
+  return {for_method.layout(decoder.shape(), options.kv_type), options.queue};
 }
 
 MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const {
   const int64_t read = static_cast<int64_t>(tokens.size()) + new_tokens;
   const KvLayout& layout = store().layout();
   MemoryForecast f;
-  f.weights = engine->weight_bytes();
+  const bool on_host = options.queue.on_host();
+  f.weights = on_host ? engine->weight_bytes() : engine->on_device(options.queue)->bytes();
   if (method->keeps_replies()) {  // earlier ones too, until a prompt's first cut
     const size_t everything =
         layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
@@ -60,8 +68,9 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   } else {
     f.kv = method->most_kv_bytes(layout, read + reply, chunk);
   }
-  f.working = Decoder::working_bytes(engine->model(), std::min<int64_t>(chunk, new_tokens),
-                                     options.compute) +
+  const int64_t rows = std::min<int64_t>(chunk, new_tokens);
+  f.working = (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
+                       : Decoder::device_working_bytes(engine->model(), rows)) +
               method->working_bytes(read, chunk);
   f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);
   return f;
@@ -84,6 +93,10 @@ void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
 
 size_t Session::State::memory_limit() const {
   // What this process holds already is counted in forecasts as well.
+  if (options.memory_limit == 0 && !options.queue.on_host()) {
+    return options.queue.device().free_bytes() + engine->on_device(options.queue)->bytes() +
+           store().bytes();
+  }
   return options.memory_limit > 0 ? options.memory_limit
                                   : available_memory_bytes() + anonymous_resident_bytes();
 }
@@ -97,7 +110,9 @@ void Session::State::check_memory(const MemoryForecast& need, const std::string&
                   format_bytes(need.kv), format_bytes(need.working));
   if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
   user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
-             options.memory_limit > 0 ? "--memory-limit" : "the memory that is free,",
+             options.memory_limit > 0  ? "--memory-limit"
+             : options.queue.on_host() ? "the memory that is free,"
+                                       : "the GPU's memory that is free,",
              format_bytes(limit), advice);
 }
 

@@ -19,16 +19,18 @@ namespace longhaul {
 
 struct SessionOptions {
   MethodSpec attention = MethodSpec::parse("dense");
+  Queue queue;  ///< where it runs; the host's by default
   DType kv_type = DType::BF16;
   Compute compute = Compute::kBest;
-  int chunk = 0;            ///< rows of a prefill pass; 0: 1,024 or what the method asks for
+  int chunk = 0;            ///< rows of a prefill pass; 0: chunk_of() decides
   int64_t context = 0;      ///< most tokens a session may hold (`--ctx`); 0: no limit
   size_t memory_limit = 0;  ///< bytes; 0: what the machine has free
   int at_a_time = 1;        ///< sessions of this process, each like this one, that share the limit
 };
 
-/// Rows of a prefill pass: `asked`, or where that is 0 the method's choice or the engine's.
-int chunk_of(int asked, const AttentionDriver& method);
+/// Rows of a prefill pass: `asked`, or where that is 0 the method's choice or the engine's, which
+/// on a GPU is larger: expanding quantized weights and filling the chip costs the same for any.
+int chunk_of(int asked, const AttentionDriver& method, const Queue& queue = {});
 
 struct PrefillHooks {
   /// After every layer of a pass: tokens done of all tokens of this call, the pass's own by the

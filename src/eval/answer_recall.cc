@@ -88,13 +88,14 @@ void AnswerRecall::look(const LayerStep& step, const KeySegment& segment, int64_
   const KeyRange keys = visible_keys(segment, position);
   const std::optional<int> list = list_of(step, segment.rows);
   if (!list || keys.begin >= keys.end) return;
+  HostStage on(*step.queue);
   const int64_t length = step.store->length(step.layer, *list);
   for (size_t i = 0; i < answer_.size(); ++i) {
     if (layer.seen[i]) continue;
     const int64_t row = row_at(step, *list, answer_[i]);
     if (row == length || step.store->token_of(step.layer, *list, row) != answer_[i]) continue;
     if (!segment.index.empty()) {
-      const int32_t* index = host(segment.index).data();
+      const int32_t* index = host(on(segment.index)).data();
       layer.seen[i] = std::binary_search(index + keys.begin, index + keys.end, row);
     } else {
       layer.seen[i] = row >= segment.begin + keys.begin && row < segment.begin + keys.end;

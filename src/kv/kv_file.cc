@@ -66,7 +66,7 @@ void KvStore::save(ByteWriter& out) const {
 
 /// All keys, then all values, page by page; what a file holds does not depend on the page size.
 template <class Visit>
-void KvStore::each_stretch(const Head& h, int64_t length, Visit&& visit) const {
+void KvStore::each_stretch(const Head& h, int64_t length, bool loading, Visit&& visit) const {
   std::vector<std::byte> spilled(layout_.page_bytes());
   for (const size_t half : {size_t{0}, layout_.page_bytes() / 2}) {
     for (int64_t row = 0; row < length; row += layout_.page_rows) {
@@ -74,7 +74,16 @@ void KvStore::each_stretch(const Head& h, int64_t length, Visit&& visit) const {
       const size_t index = static_cast<size_t>(row / layout_.page_rows);
       std::byte* page = h.pages[index];
       if (page == nullptr) file_->read(h.slots[index], page = spilled.data());
-      visit(page + half, static_cast<size_t>(count) * layout_.row_bytes());
+      const size_t bytes = static_cast<size_t>(count) * layout_.row_bytes();
+      if (queue_.on_host()) {
+        visit(page + half, bytes);
+      } else if (loading) {
+        visit(spilled.data(), bytes);
+        queue_.device().upload(spilled.data(), page + half, bytes);
+      } else {
+        queue_.device().download(page + half, spilled.data(), bytes);
+        visit(spilled.data(), bytes);
+      }
     }
   }
 }
@@ -96,17 +105,17 @@ void KvStore::save_head(const Head& h, ByteWriter& out) const {
   out.number(static_cast<uint32_t>(h.columns.size()));
   for (const Column& column : h.columns) {
     out.text(column.name);
-    out.array(std::span<const float>(column.values));
+    out.array(std::span<const float>(column.values.read()));
   }
   const auto [spilled_begin, spilled_end] = spilled_rows(h);
   out.number(spilled_begin);
   out.number(spilled_end);
-  each_stretch(h, h.length, [&](std::byte* rows, size_t bytes) { out.bytes(rows, bytes); });
+  each_stretch(h, h.length, false, [&](std::byte* rows, size_t bytes) { out.bytes(rows, bytes); });
 }
 
 void KvStore::restore(ByteReader& in) {
   check_layout(in, layout_);
-  KvStore fresh(layout_, memory_, file_);
+  KvStore fresh(layout_, memory_, file_, queue_);
   for (int layer = 0; layer < layout_.layers(); ++layer) {
     for (int head = 0; head < layout_.heads[static_cast<size_t>(layer)]; ++head) {
       const auto [begin, end] = fresh.restore_head(fresh.at(layer, head), in);
@@ -129,8 +138,9 @@ std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   const uint32_t columns = in.number<uint32_t>();
   if (columns > kMostColumns) damaged(in, "too many columns");
   for (uint32_t i = 0; i < columns; ++i) {
-    Column column{in.text(), in.array<float>()};
-    if (static_cast<int64_t>(column.values.size()) != length) {
+    const std::string name = in.text();
+    Column column{name, {queue_, in.array<float>()}};
+    if (column.values.size() != length) {
       damaged(in, "a column of wrong length");
     }
     h.columns.push_back(std::move(column));
@@ -142,7 +152,7 @@ std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   }
   if (static_cast<uint64_t>(length) > in.remaining() / (2 * layout_.row_bytes())) in.too_short();
   reserve_rows(h, length);
-  each_stretch(h, length, [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
+  each_stretch(h, length, true, [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
   h.length = length;
   h.appended = appended;
   return {spilled_begin, spilled_end};

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "kv/kv_store.h"
-#include "kv/row_numbers.h"
+#include "ops/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -47,13 +47,14 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
   if (static_cast<int64_t>(first) == h.length) return;
 
   take_to_change(h, static_cast<int64_t>(first));
-  for (size_t i = first; i < rows.size();) {
+  if (!queue_.on_host()) keep_on_device(h, rows, first);
+  for (size_t i = first; i < rows.size() && queue_.on_host();) {
     const int64_t run = run_length(rows, i);
     move_rows(h, static_cast<int64_t>(i), rows[i], run);
     i += static_cast<size_t>(run);
   }
   const int64_t room = layout_.room_for(std::ssize(rows));
-  for (Column& column : h.columns) keep_values(column.values, rows, first, room);
+  for (Column& column : h.columns) column.values.keep(rows, first, room);
   if (!h.tokens.empty()) {
     keep_values(h.tokens, rows, first, room);
   } else if (first < rows.size()) {
@@ -67,10 +68,16 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
   LH_ASSERT(begin >= 0 && begin <= end && end <= h.length);
   if (begin == end) return;
   const int64_t behind = h.length - end, length = begin + behind;
+  if (!queue_.on_host() && behind > 0 && (end - begin) % layout_.page_rows != 0) {
+    std::vector<int32_t> stay(static_cast<size_t>(length));
+    std::iota(stay.begin(), stay.begin() + begin, 0);
+    std::iota(stay.begin() + begin, stay.end(), static_cast<int32_t>(end));
+    return keep(layer, head, stay);
+  }
   take_to_change(h, begin);
   move_rows(h, begin, end, behind);
   const int64_t room = layout_.room_for(length);
-  for (Column& column : h.columns) drop_values(column.values, begin, end, room);
+  for (Column& column : h.columns) column.values.drop(begin, end, room);
   if (!h.tokens.empty()) {
     drop_values(h.tokens, begin, end, room);
   } else if (behind > 0) {
@@ -79,6 +86,36 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
     std::iota(h.tokens.begin() + begin, h.tokens.end(), static_cast<int32_t>(end));
   }
   shorten(h, length);
+}
+
+/// Rows from the page of rows[first] on go to pages of their own, in which they lie one behind the
+/// other: one kernel, whatever the stretches.
+void KvStore::keep_on_device(Head& h, std::span<const int32_t> rows, size_t first) {
+  const size_t page = first / static_cast<size_t>(layout_.page_rows);
+  const auto moved = rows.subspan(page * static_cast<size_t>(layout_.page_rows));
+  Head to;
+  to.length = std::ssize(moved);
+  while (std::ssize(to.pages) < layout_.pages_for(to.length)) {
+    to.pages.push_back(memory_->acquire());
+  }
+  const PagedRows from = rows_of(h);
+  if (!queue_.device().ops().gather_rows(from, moved, rows_of(to))) {
+    const size_t half = layout_.page_bytes() / 2, bytes = layout_.row_bytes();
+    const auto per_page = static_cast<size_t>(layout_.page_rows);
+    HostStage on(queue_);
+    std::vector<std::byte> gathered(layout_.page_bytes());
+    for (size_t i = 0; i < moved.size(); ++i) {
+      const auto row = static_cast<size_t>(moved[i]);
+      const std::byte* const source =
+          on.bytes(h.pages[row / per_page], layout_.page_bytes()) + row % per_page * bytes;
+      std::memcpy(gathered.data() + i % per_page * bytes, source, bytes);
+      std::memcpy(gathered.data() + half + i % per_page * bytes, source + half, bytes);
+      if (i + 1 < moved.size() && (i + 1) % per_page != 0) continue;
+      queue_.device().upload(gathered.data(), to.pages[i / per_page], layout_.page_bytes());
+    }
+  }
+  release_from(h, page);
+  h.pages.insert(h.pages.end(), to.pages.begin(), to.pages.end());
 }
 
 /// Brings the pages from row `first` on into memory, to be changed: what the slower tier holds of
@@ -103,6 +140,12 @@ void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
     const bool last = from + run == h.length;
     if (to % per_page == 0 && from % per_page == 0 && (run == per_page || last)) {
       std::swap(h.pages[to_page], h.pages[static_cast<size_t>(from / per_page)]);
+      h.changed(to_page);
+    } else if (!queue_.on_host()) {  // drop(): the same rows of another page
+      make_writable(h, to_page);
+      const size_t bytes = static_cast<size_t>(run) * layout_.row_bytes();
+      queue_.device().copy(key_at(h, from), key_at(h, to), bytes);
+      queue_.device().copy(value_at(h, from), value_at(h, to), bytes);
     } else {
       make_writable(h, to_page);
       const size_t bytes = static_cast<size_t>(run) * layout_.row_bytes();
@@ -127,8 +170,7 @@ void KvStore::truncate(int layer, int head, int64_t length) {
   if (!h.tokens.empty()) h.tokens.resize(h.appended == length ? 0 : static_cast<size_t>(length));
   set_room(h.tokens, h.tokens.empty() ? 0 : room);
   for (Column& column : h.columns) {
-    column.values.resize(static_cast<size_t>(length));
-    set_room(column.values, room);
+    column.values.resize(length, room);
   }
   shorten(h, length);
 }

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_stage.h"
 #include "base/parallel.h"
+#include "kv/device_pages.h"
 #include "kv/page_pool.h"
-#include "kv/row_numbers.h"
 #include "ops/convert.h"
+#include "ops/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -52,18 +54,30 @@ void from_row(DType type, const std::byte* row, int64_t count, float* x) {
   }
 }
 
+std::shared_ptr<PageMemory> page_memory(const KvLayout& layout, const Queue& queue) {
+  if (queue.on_host()) return std::make_shared<PagePool>(layout.page_bytes());
+  return std::make_shared<DevicePages>(queue, layout.page_bytes());
+}
+
 }  // namespace
 
 KvStore::KvStore(const KvLayout& layout)
     : KvStore(layout, std::make_shared<PagePool>(layout.page_bytes())) {}
 
-KvStore::KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory)
-    : KvStore(layout, std::move(memory), std::make_shared<PageFile>(layout.page_bytes())) {}
+KvStore::KvStore(const KvLayout& layout, const Queue& queue)
+    : KvStore(layout, page_memory(layout, queue), queue) {}
+
+KvStore::KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue)
+    : KvStore(layout, std::move(memory), std::make_shared<PageFile>(layout.page_bytes()), queue) {}
 
 KvStore::KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory,
-                 std::shared_ptr<PageFile> file)
-    : layout_(std::move(layout)), memory_(std::move(memory)), file_(std::move(file)) {
-  LH_ASSERT(memory_->place().host() && memory_->page_bytes() >= layout_.page_bytes());
+                 std::shared_ptr<PageFile> file, Queue queue)
+    : layout_(std::move(layout)),
+      memory_(std::move(memory)),
+      file_(std::move(file)),
+      queue_(std::move(queue)) {
+  LH_ASSERT(memory_->place() == queue_.place());
+  LH_ASSERT(memory_->page_bytes() >= layout_.page_bytes());
   LH_ASSERT(is_kv_type(layout_.type) && layout_.head_dim > 0 && layout_.page_rows > 0);
   LH_ASSERT(layout_.type != DType::Q8_0 || layout_.head_dim % 32 == 0);
   size_t first = 0;
@@ -83,6 +97,7 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
   std::swap(layout_, other.layout_);
   std::swap(memory_, other.memory_);
   std::swap(file_, other.file_);
+  std::swap(queue_, other.queue_);
   std::swap(first_head_, other.first_head_);
   std::swap(heads_, other.heads_);
   return *this;
@@ -90,7 +105,7 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
 
 KvStore KvStore::fork_as(const KvLayout& layout) const {
   LH_ASSERT(layout.same_rows(layout_));
-  KvStore copy(layout, memory_, file_);
+  KvStore copy(layout, memory_, file_, queue_);
   copy.heads_ = heads_;
   for (const Head& h : heads_) {
     for (std::byte* page : h.pages) {
@@ -130,8 +145,13 @@ void KvStore::append(int layer, int64_t rows, View<const float> k, View<const fl
   const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
   LH_ASSERT(k.size() == rows * kv_heads * layout_.head_dim && v.size() == k.size());
   LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
-  const float *const keys = host(k).data(), *const values = host(v).data();
   for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
+  if (!queue_.on_host()) {
+    write_on_device(layer, rows, k, v);
+    for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
+    return;
+  }
+  const float *const keys = host(k).data(), *const values = host(v).data();
   const int64_t per_kv_head = heads / kv_heads;
   const int64_t grain = std::max<int64_t>(1, kValuesPerThread / (heads * layout_.head_dim));
   parallel_ranges(rows, grain, [&](int64_t begin, int64_t end) {
@@ -151,8 +171,50 @@ void KvStore::append(int layer, int head, int64_t rows, View<const float> k, Vie
   const int64_t least = (rows - 1) * stride + layout_.head_dim;
   LH_ASSERT(stride >= 0 && k.size() >= least && v.size() >= least);
   reserve_rows(h, rows);
-  write_rows(h, h.length, rows, host(k).data(), host(v).data(), stride);
+  HostStage on(queue_);
+  const float *const keys = host(on(k)).data(), *const values = host(on(v)).data();
+  if (queue_.on_host()) {
+    write_rows(h, h.length, rows, keys, values, stride);
+  } else {
+    upload_rows(h, h.length, rows, keys, values, stride);
+  }
   add_rows(h, rows);
+}
+
+/// The rows of k and v behind those of every head of the layer.
+void KvStore::write_on_device(int layer, int64_t rows, View<const float> k, View<const float> v) {
+  const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
+  const int heads = layout_.lists(layer);
+  std::vector<PagedRows> lists;
+  std::vector<int64_t> first;
+  for (int h = 0; h < heads; ++h) {
+    lists.push_back(this->rows(layer, h));
+    first.push_back(length(layer, h));
+  }
+  if (queue_.device().ops().append({k, v, rows, static_cast<int>(kv_heads), lists, first})) return;
+  HostStage on(queue_);
+  const float *const keys = host(on(k)).data(), *const values = host(on(v)).data();
+  for (int h = 0; h < heads; ++h) {
+    const int64_t from = h / (heads / kv_heads) * layout_.head_dim;
+    upload_rows(at(layer, h), length(layer, h), rows, keys + from, values + from, stride);
+  }
+}
+
+void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const float* k,
+                          const float* v, int64_t stride) const {
+  std::vector<std::byte> bytes(layout_.page_bytes() / 2);
+  for (int64_t r = 0, run = 0; r < rows; r += run) {
+    run = std::min<int64_t>(rows - r, layout_.page_rows - (first + r) % layout_.page_rows);
+    const auto send = [&](const float* x, std::byte* to) {
+      for (int64_t i = 0; i < run; ++i) {
+        to_row(layout_.type, x + (r + i) * stride, layout_.head_dim,
+               bytes.data() + static_cast<size_t>(i) * layout_.row_bytes());
+      }
+      queue_.device().upload(bytes.data(), to, static_cast<size_t>(run) * layout_.row_bytes());
+    };
+    send(k, key_at(h, first + r));
+    send(v, value_at(h, first + r));
+  }
 }
 
 /// Pages for `rows` more rows; after this nothing stands in the way of writing them.
@@ -192,8 +254,7 @@ void KvStore::add_rows(Head& h, int64_t rows) {
               static_cast<int32_t>(h.appended - rows));
   }
   for (Column& column : h.columns) {
-    set_room(column.values, room);
-    column.values.resize(static_cast<size_t>(h.length));
+    column.values.resize(h.length, room);
   }
 }
 
@@ -202,11 +263,17 @@ void KvStore::make_writable(Head& h, size_t page) {
   drop_slot(h, page);
   if (!memory_->shared(h.pages[page])) return;
   std::byte* copy = memory_->acquire();
-  std::memcpy(copy, h.pages[page], layout_.page_bytes());
+  if (queue_.on_host()) {
+    std::memcpy(copy, h.pages[page], layout_.page_bytes());
+  } else {
+    queue_.device().copy(h.pages[page], copy, layout_.page_bytes());
+  }
+  h.changed(page);
   memory_->release(std::exchange(h.pages[page], copy));
 }
 
 void KvStore::release_from(Head& h, size_t page) {
+  h.changed(page);
   for (; h.slots.size() > page; h.slots.pop_back()) {
     if (h.slots.back() != kNoSlot) file_->release(h.slots.back());
   }
@@ -221,11 +288,29 @@ void KvStore::release_all() {
 
 void KvStore::clear() {
   release_all();
-  std::fill(heads_.begin(), heads_.end(), Head{});
+  for (Head& h : heads_) h = Head{};
 }
 
-PagedRows KvStore::rows(int layer, int head) const {
-  return {at(layer, head).pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
+PagedRows KvStore::rows(int layer, int head) const { return rows_of(at(layer, head)); }
+
+PagedRows KvStore::rows_of(const Head& h) const {
+  PagedRows rows{h.pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
+  if (queue_.on_host()) return rows;
+  rows.place = queue_.place();
+  const size_t count = h.pages.size();
+  PageList& list = h.list;
+  if (count * sizeof(std::byte*) > list.memory.capacity()) {
+    list.memory.resize(queue_.shared_device(), 2 * count * sizeof(std::byte*));
+    list.valid = 0;
+  }
+  auto* const listed = static_cast<const std::byte**>(list.memory.data());
+  if (list.valid < count) {
+    queue_.device().upload(h.pages.data() + list.valid, listed + list.valid,
+                           (count - list.valid) * sizeof(std::byte*));
+    list.valid = count;
+  }
+  rows.listed = listed;
+  return rows;
 }
 
 void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
@@ -235,7 +320,10 @@ void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
   const size_t in_page = static_cast<size_t>(row % layout_.page_rows) * layout_.row_bytes();
   std::vector<std::byte> spilled(h.pages[page] == nullptr ? layout_.page_bytes() : 0);
   if (!spilled.empty()) file_->read(h.slots[page], spilled.data());
+  Queue queue = queue_;
+  HostStage on(queue);
   const std::byte* key = (spilled.empty() ? h.pages[page] : spilled.data()) + in_page;
+  if (!queue_.on_host()) key = on.bytes(key - in_page, layout_.page_bytes()) + in_page;
   from_row(layout_.type, key, layout_.head_dim, k);
   from_row(layout_.type, key + layout_.page_bytes() / 2, layout_.head_dim, v);
 }
@@ -255,10 +343,11 @@ View<float> KvStore::column(int layer, int head, std::string_view name) {
   const auto same = [&](const Column& column) { return column.name == name; };
   auto column = std::find_if(h.columns.begin(), h.columns.end(), same);
   if (column == h.columns.end()) {
-    h.columns.push_back({std::string(name), std::vector<float>(static_cast<size_t>(h.length))});
+    std::vector<float> zeros(static_cast<size_t>(h.length));
+    h.columns.push_back({std::string(name), {queue_, std::move(zeros)}});
     column = std::prev(h.columns.end());
   }
-  return std::span<float>(column->values);
+  return column->values.view();
 }
 
 size_t KvStore::bytes() const {
@@ -267,7 +356,7 @@ size_t KvStore::bytes() const {
     const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
     bytes += (h.pages.size() - static_cast<size_t>(spilled)) * layout_.page_bytes() +
              h.tokens.capacity() * sizeof(int32_t);
-    for (const Column& column : h.columns) bytes += column.values.capacity() * sizeof(float);
+    for (const Column& column : h.columns) bytes += column.values.bytes();
   }
   return bytes;
 }

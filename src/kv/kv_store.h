@@ -15,6 +15,7 @@
 #include "kv/kv_layout.h"
 #include "kv/page_file.h"
 #include "kv/page_memory.h"
+#include "kv/row_numbers.h"
 #include "ops/attention.h"
 #include "ops/row_list.h"
 
@@ -27,8 +28,10 @@ class ByteWriter;
 class KvStore {
  public:
   explicit KvStore(const KvLayout& layout);  ///< in host memory
+  /// In the memory of the queue's place.
+  KvStore(const KvLayout& layout, const Queue& queue);
   /// With pages of KvLayout::page_bytes() from `memory`, which stores may share.
-  KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory);
+  KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
   KvStore& operator=(KvStore&& other) noexcept;
@@ -102,7 +105,18 @@ class KvStore {
  private:
   struct Column {
     std::string name;
-    std::vector<float> values;
+    RowNumbers values;
+  };
+  /// Where a device's kernels find the pages: the first `valid` addresses are there. Copies begin
+  /// anew.
+  struct PageList {
+    PageList() = default;
+    PageList(const PageList&) {}
+    PageList(PageList&&) = default;
+    PageList& operator=(PageList&&) = default;
+    PageList& operator=(const PageList&) { return *this = PageList(); }
+    DeviceBuffer memory;
+    size_t valid = 0;
   };
   struct Head {
     int64_t length = 0;
@@ -111,11 +125,14 @@ class KvStore {
     std::vector<uint32_t> slots;    ///< of pages in the slower tier; as long as it must be
     std::vector<int32_t> tokens;    ///< token of each row; empty while rows are tokens 0, 1, ...
     std::vector<Column> columns;
+    mutable PageList list;  ///< on a device
+    void changed(size_t page) { list.valid = std::min(list.valid, page); }
   };
 
   static constexpr uint32_t kNoSlot = ~0u;
 
-  KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory, std::shared_ptr<PageFile> file);
+  KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory, std::shared_ptr<PageFile> file,
+          Queue queue);
   Head& at(int layer, int head) { return heads_[index(layer, head)]; }
   const Head& at(int layer, int head) const { return heads_[index(layer, head)]; }
   size_t index(int layer, int head) const;
@@ -126,6 +143,11 @@ class KvStore {
   void add_rows(Head& h, int64_t rows);
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
+  void write_on_device(int layer, int64_t rows, View<const float> k, View<const float> v);
+  void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
+                   int64_t stride) const;
+  PagedRows rows_of(const Head& h) const;
+  void keep_on_device(Head& h, std::span<const int32_t> rows, size_t first);
   void make_writable(Head& h, size_t page);
   void load(Head& h, size_t page);
   void drop_slot(Head& h, size_t page);
@@ -135,7 +157,7 @@ class KvStore {
   void move_rows(Head& h, int64_t to, int64_t from, int64_t rows);
   void shorten(Head& h, int64_t length);
   template <class Visit>
-  void each_stretch(const Head& h, int64_t length, Visit&& visit) const;
+  void each_stretch(const Head& h, int64_t length, bool loading, Visit&& visit) const;
   void save_head(const Head& h, ByteWriter& out) const;
   std::pair<int64_t, int64_t> restore_head(Head& h, ByteReader& in);
   std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
@@ -143,6 +165,7 @@ class KvStore {
   KvLayout layout_;
   std::shared_ptr<PageMemory> memory_;
   std::shared_ptr<PageFile> file_;
+  Queue queue_;
   std::vector<size_t> first_head_;  ///< per layer, into heads_
   std::vector<Head> heads_;
 };

@@ -12,6 +12,7 @@ namespace longhaul {
 void KvStore::spill(int layer, int head, int64_t begin, int64_t end) {
   Head& h = at(layer, head);
   LH_ASSERT(begin >= 0 && end <= h.length);
+  if (!queue_.on_host()) return;  // a device has no slower tier: pages stay
   const int64_t per_page = layout_.page_rows;
   const size_t last = static_cast<size_t>(end / per_page);
   for (size_t page = static_cast<size_t>((begin + per_page - 1) / per_page); page < last; ++page) {

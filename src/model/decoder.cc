@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "model/decoder_state.h"
+#include "model/device_decoder.h"
 #include "ops/dequantize.h"
 #include "ops/rms_norm.h"
 
@@ -33,29 +34,10 @@ void split_halves(float* x, int64_t rows, int heads, int head_dim, int rotary_di
 
 }  // namespace
 
-struct Decoder::State {
-  State(const Model& m, Compute c) : model(m), compute(c), shape(m.shape) {}
-
-  void embed(std::span<const int32_t> tokens);
-  void project(int layer, int kv_heads);
-  void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
-  void feed_forward(int layer);
-  const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
-  void normalise(const std::vector<float>& weight);
-
-  const Model& model;
-  Compute compute;
-  ModelShape shape;
-  LayerStep::Workspace workspace;
-  int64_t rows = 0;
-  Buffer<float> x;               // [rows, hidden] the residual stream
-  Buffer<float> q, k, v, mixed;  // [rows, heads * head_dim], ...
-  LinearInput input;             // of a sublayer
-  LinearInput inner;             // [rows, ffn]
-};
-
 Decoder::Decoder(const Model& model, Compute compute)
     : state_(std::make_unique<State>(model, compute)) {}
+Decoder::Decoder(std::shared_ptr<const DeviceModel> model, Compute compute)
+    : state_(std::make_unique<DeviceState>(std::move(model), compute)) {}
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 
@@ -114,24 +96,28 @@ void Decoder::State::project(int layer, int kv_heads) {
   }
 }
 
-void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriver& method) {
-  const ModelConfig& c = model.config;
-  const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
-  const int kv_heads = c.kv_heads[static_cast<size_t>(layer)];
+Projected Decoder::State::projected(int layer, int kv_heads) {
   project(layer, kv_heads);
-  mixed.resize(static_cast<size_t>(rows * c.heads * c.head_dim));
+  mixed.resize(static_cast<size_t>(rows * model.config.heads * model.config.head_dim));
+  const auto view = [](const Buffer<float>& numbers) {
+    return View<const float>(numbers.data(), static_cast<int64_t>(numbers.size()));
+  };
+  return {view(q), view(k), view(v), {mixed.data(), static_cast<int64_t>(mixed.size())}};
+}
+
+void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriver& method) {
+  const int kv_heads = model.config.kv_heads[static_cast<size_t>(layer)];
+  const Projected rows_of = projected(layer, kv_heads);
   LayerStep step;
+  step.queue = &queue;
   step.layer = layer;
   step.kv_heads = kv_heads;
   step.begin = pass.position;
   step.rows = static_cast<int>(rows);
-  const auto view = [](const Buffer<float>& numbers) {
-    return View<const float>(numbers.data(), static_cast<int64_t>(numbers.size()));
-  };
-  step.q = view(q);
-  step.k = view(k);
-  step.v = view(v);
-  step.out = {mixed.data(), static_cast<int64_t>(mixed.size())};
+  step.q = rows_of.q;
+  step.k = rows_of.k;
+  step.v = rows_of.v;
+  step.out = rows_of.out;
   step.tokens = pass.tokens;
   step.shape = &shape;
   step.pass = pass.pass;
@@ -140,6 +126,12 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = &workspace;
   method.attend(step);
+  add_attention(layer);
+}
+
+void Decoder::State::add_attention(int layer) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   input.assign(mixed.data(), rows, int64_t{c.heads} * c.head_dim);
   linear(input,
          {.weight = w.output,
@@ -180,20 +172,22 @@ const float* Decoder::forward(const ForwardPass& pass, AttentionDriver& method) 
     s.attention(layer, pass, method);
     s.feed_forward(layer);
   }
-  return s.x.data();
+  return s.hidden();
 }
 
 void Decoder::logits(const float* hidden, int64_t rows, float* out) {
-  State& s = *state_;
-  const ModelConfig& c = s.model.config;
-  s.input.fill(rows, c.hidden, s.compute, [&](int64_t begin, int64_t count, float* normed) {
-    rms_norm(hidden + begin * c.hidden, s.model.final_norm.data(), c.norm_eps, count, c.hidden,
+  state_->logits(hidden, rows, out);
+}
+
+void Decoder::State::logits(const float* hidden, int64_t count, float* out) {
+  const ModelConfig& c = model.config;
+  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* normed) {
+    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden,
              normed);
   });
-  const LowRank& adapter = s.model.head_adapter;
-  linear(s.input,
-         {.weight = s.model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
-         s.compute);
+  const LowRank& adapter = model.head_adapter;
+  linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
+         compute);
 }
 
 namespace {

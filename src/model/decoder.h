@@ -13,6 +13,8 @@
 
 namespace longhaul {
 
+class DeviceModel;
+
 /// What one forward pass reads, and where its rows go.
 struct ForwardPass {
   std::span<const int32_t> tokens;
@@ -31,6 +33,8 @@ class Decoder {
  public:
   /// `model` must outlive the decoder.
   Decoder(const Model& model, Compute compute);
+  /// On the device where the model's weights are.
+  Decoder(std::shared_ptr<const DeviceModel> model, Compute compute);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
@@ -41,16 +45,19 @@ class Decoder {
   void set_context_length(int64_t tokens);
 
   /// Reads the pass's tokens at positions position, position + 1, ... Keys and values go where the
-  /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, valid
-  /// until the next call; null where the pass was given up: some layers hold its rows then, others
-  /// do not.
+  /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32 where the
+  /// model is, valid until the next call; null where the pass was given up: some layers hold its
+  /// rows then, others do not.
   const float* forward(const ForwardPass& pass, AttentionDriver& method);
 
-  /// Logits of hidden states: out [rows, vocab]. Applies the final norm.
+  /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
+  /// final norm.
   void logits(const float* hidden, int64_t rows, float* out);
 
   /// Bytes of activations that a chunk of `rows` needs, expanded weights included.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
+  /// The same on a device.
+  static size_t device_working_bytes(const Model& model, int64_t rows);
 
   const LayerStep::Workspace& workspace() const;
   /// Of every attention call from now on, in the order of layers (analyses, tests).
@@ -58,6 +65,7 @@ class Decoder {
 
  private:
   struct State;
+  struct DeviceState;
   std::unique_ptr<State> state_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "ops/block_mass.h"
+#include "ops/host_copies.h"
 #include "ops/mass_cut.h"
 
 namespace longhaul {
@@ -166,7 +167,16 @@ bool choose_antidiagonal_blocks(const AttendCall& call, const TileGrid& grid,
                                 const AntidiagonalRule& rule,
                                 std::span<const AntidiagonalHeads> heads,
                                 AntidiagonalMemory& memory) {
-  LH_ASSERT(call.queue->on_host() && call.queries.size() == 1);
+  if (!call.queue->on_host()) {
+    HostCopies on(*call.queue);
+    std::vector<AntidiagonalHeads> here(heads.begin(), heads.end());
+    for (AntidiagonalHeads& of : here) {
+      of.keys = on(of.keys, 0, grid.keys());
+      of.seen = on(of.seen);
+    }
+    return choose_antidiagonal_blocks(on(call), grid, rule, here, memory);
+  }
+  LH_ASSERT(call.queries.size() == 1);
   LH_ASSERT(rule.stride > 0 && grid.tile % rule.stride == 0);
   LH_ASSERT(rule.stride * call.head_dim <= kMostGroupElements);
   for (const AntidiagonalHeads& h : heads) {

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/attention_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 #include "ops/visible_keys.h"
 
@@ -181,6 +183,11 @@ void assign_partials(const HostCall& call, Plan& plan) {
 
 void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
   check(asked, tasks);
+  if (DeviceOps* device = device_ops(*asked.queue)) {
+    if (device->attend(asked, tasks)) return;
+    HostCopies on(*asked.queue);
+    return attend(on(asked), on(tasks));
+  }
   const HostCall call = host_call(asked, rows_of(tasks), {.out = true, .lse = !asked.lse.empty()});
   const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
   thread_local Plan plan_of_thread;
@@ -202,14 +209,14 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
 }
 
 void resolve_counts(Queue& queue, std::span<KeySegment> segments) {
-  LH_ASSERT(queue.on_host());
+  HostStage on(queue);
   for (KeySegment& s : segments) {
     if (!s.live.empty()) {
-      const int64_t live = host(s.live)[0];
+      const int64_t live = host(on(s.live))[0];
       LH_ASSERT(live >= 0 && live <= s.count);
       s.count = live;
     }
-    if (!s.behind.empty()) s.position -= host(s.behind)[0];
+    if (!s.behind.empty()) s.position -= host(on(s.behind))[0];
     s.live = s.behind = {};
   }
 }

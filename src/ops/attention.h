@@ -25,6 +25,9 @@ struct PagedRows {
   int page_rows = 0;
   int head_dim = 0;
   DType type = DType::BF16;
+  Place place;  ///< of the pages; `pages` itself is host memory
+  /// The same addresses where the pages are, for kernels; null on the host.
+  const std::byte* const* listed = nullptr;
 };
 
 enum class Visibility : uint8_t {

@@ -45,7 +45,11 @@ void BlockIndex::copy_block(Queue& queue, int64_t block) {
 
 RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k,
                         BlockSearch& memory) const {
-  LH_ASSERT(queue.on_host() && query.size() == heads_ * head_dim_);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return top(host_queue(), on(query), k, memory);
+  }
+  LH_ASSERT(query.size() == heads_ * head_dim_);
   const RowsToKeep best{.count = k};
   const TensorView all = vectors_.rows(columns());
   if (k == 0 || blocks() <= k) {

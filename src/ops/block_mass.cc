@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/block_mass_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
 namespace longhaul {
@@ -82,6 +84,13 @@ void block_mass(const AttendCall& asked, std::span<const AttendTask> tasks, int 
                 std::span<const View<float>> masses) {
   constexpr float kNothingSeen = -1e30f;
   LH_ASSERT(tasks.size() == masses.size() && asked.head_dim <= kMostHeadDim);
+  if (DeviceOps* device = device_ops(*asked.queue)) {
+    if (device->block_mass(asked, tasks, block, masses)) return;
+    HostCopies on(*asked.queue);
+    std::vector<View<float>> here;
+    for (const View<float>& mass : masses) here.push_back(on(mass));
+    return block_mass(on(asked), on(tasks), block, here);
+  }
   const HostCall call = host_call(asked, rows_of(tasks), {.lse = true});
   std::vector<std::vector<float>> tops(tasks.size());
   std::vector<Unscaled> wholes;

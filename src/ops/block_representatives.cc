@@ -1,6 +1,7 @@
 #include "ops/block_representatives.h"
 
 #include "ops/fill.h"
+#include "ops/host_copies.h"
 #include "ops/stored_key.h"
 
 namespace longhaul {
@@ -9,8 +10,18 @@ void block_representatives(Queue& queue, const RepresentativesCall& call,
                            RepresentativesMemory& memory, View<float> out) {
   const int heads = call.heads, group = heads / static_cast<int>(call.lists.size());
   const int64_t dim = call.lists.front().head_dim, tokens = call.votes.size() / heads;
-  LH_ASSERT(queue.on_host() && call.count <= tokens &&
-            out.size() == heads * (call.mean ? 1 : call.count) * dim);
+  if (!queue.on_host()) {
+    HostCopies on(queue);
+    std::vector<PagedRows> lists;
+    for (const PagedRows& list : call.lists) {
+      lists.push_back(on(list, call.first, call.first + tokens));
+    }
+    RepresentativesCall here = call;
+    here.lists = lists;
+    here.votes = on(call.votes);
+    return block_representatives(host_queue(), here, memory, on(out));
+  }
+  LH_ASSERT(call.count <= tokens && out.size() == heads * (call.mean ? 1 : call.count) * dim);
   const View<float> votes = memory.votes.resize(queue, tokens);
   const std::span<float> key = host(memory.key.resize(queue, dim));
   const float share = call.mean ? 1.0f / static_cast<float>(call.count) : 1.0f;

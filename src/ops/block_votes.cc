@@ -8,14 +8,21 @@
 namespace longhaul {
 
 void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights) {
-  LH_ASSERT(queue.on_host());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return add_weight(host_queue(), on_host(on, chosen), weight, on(weights));
+  }
   const std::span<float> to = host(weights);
   for (const int32_t block : host_rows(chosen)) to[static_cast<size_t>(block)] += weight;
 }
 
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory) {
-  LH_ASSERT(queue.on_host() && weights.size() == scores.size());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return most_weighted(host_queue(), on(weights), on(scores), k, memory);
+  }
+  LH_ASSERT(weights.size() == scores.size());
   const int64_t blocks = weights.size(), count = std::min(blocks, k);
   const std::span<int32_t> order = host(memory.order.resize(queue, blocks));
   std::iota(order.begin(), order.end(), 0);

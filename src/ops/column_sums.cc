@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/column_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
 namespace longhaul {
@@ -69,6 +71,16 @@ void column_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
   for (const AttendTask& task : tasks) {
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= asked.heads);
     for (const KeySegment& segment : task.segments) check_segment(asked, segment);
+  }
+  if (DeviceOps* device = device_ops(*asked.queue)) {
+    if (device->column_sums(asked, tasks, targets)) return;
+    HostCopies on(*asked.queue);
+    std::vector<ColumnTarget> here(targets.begin(), targets.end());
+    for (ColumnTarget& target : here) {
+      target.sums = on(target.sums);
+      target.squares = on(target.squares);
+    }
+    return column_sums(on(asked), on(tasks), here);
   }
   const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
   thread_local std::vector<ColumnUnit> units_of_thread;

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "ops/cpu/expected_kernels.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
 namespace longhaul {
@@ -116,7 +117,12 @@ void expected_attention(Queue& queue, const ExpectedQueries& queries, const Page
                         int64_t first_row, int head_begin, int head_count, View<float> scores) {
   const QueryMoments& moments = *queries.moments;
   const int64_t keys = scores.size(), heads = head_begin + head_count;
-  LH_ASSERT(queue.on_host() && first_row >= 0 && head_begin >= 0 && head_count > 0);
+  if (!queue.on_host()) {
+    HostCopies on(queue);
+    return expected_attention(host_queue(), queries, on(rows, first_row, first_row + scores.size()),
+                              first_row, head_begin, head_count, on(scores));
+  }
+  LH_ASSERT(first_row >= 0 && head_begin >= 0 && head_count > 0);
   LH_ASSERT(queries.positions > 0 && queries.rope->rotary_dim() <= rows.head_dim);
   LH_ASSERT(std::ssize(moments.sums) >= heads * rows.head_dim);
   if (keys == 0) return;

@@ -2,16 +2,30 @@
 
 #include <algorithm>
 
+#include "ops/device_ops.h"
+
 namespace longhaul {
 
 void fill(Queue& queue, View<float> x, float value) {
-  LH_ASSERT(queue.on_host());
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->fill(x, value)) return;
+    HostStage on(queue);
+    return fill(host_queue(), on(x), value);
+  }
   const std::span<float> numbers = host(x);
   std::fill(numbers.begin(), numbers.end(), value);
 }
 
 void copy(Queue& queue, View<const float> from, View<float> to) {
-  LH_ASSERT(queue.on_host() && from.size() == to.size());
+  LH_ASSERT(from.size() == to.size());
+  if (!queue.on_host()) {
+    const size_t bytes = static_cast<size_t>(from.size()) * sizeof(float);
+    DeviceQueue& device = queue.device();
+    if (bytes == 0) return;
+    if (from.place().host()) return device.upload(from.address(), to.address(), bytes);
+    if (to.place().host()) return device.download(from.address(), to.address(), bytes);
+    return device.copy(from.address(), to.address(), bytes);
+  }
   const std::span<const float> numbers = host(from);
   std::copy(numbers.begin(), numbers.end(), host(to).begin());
 }
@@ -22,7 +36,11 @@ void sum_lists(Queue& queue, View<const float> x, View<float> out) {
 }
 
 void add_lists(Queue& queue, View<const float> x, View<float> out) {
-  LH_ASSERT(queue.on_host());
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->add_lists(x, out)) return;
+    HostStage on(queue);
+    return add_lists(host_queue(), on(x), on(out));
+  }
   const int64_t n = out.size();
   LH_ASSERT(n == 0 ? x.empty() : x.size() % n == 0);
   const std::span<const float> lists = host(x);

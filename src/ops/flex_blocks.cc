@@ -141,7 +141,19 @@ class HeadChoice {
 
 void choose_flex_blocks(Queue& queue, const TiledRows& rows, const FlexRule& rule,
                         std::span<const FlexHead> heads, FlexMemory& memory) {
-  LH_ASSERT(queue.on_host() && rule.last_rows > 0 && rule.last_rows <= rows.grid.rows);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    std::vector<FlexHead> here(heads.begin(), heads.end());
+    for (FlexHead& head : here) {
+      head.columns = on(head.columns);
+      head.diagonals = on(head.diagonals);
+      head.means = on(head.means);
+      head.seen = on(head.seen);
+    }
+    return choose_flex_blocks(
+        host_queue(), {on(rows.queries), rows.heads, rows.head_dim, rows.grid}, rule, here, memory);
+  }
+  LH_ASSERT(rule.last_rows > 0 && rule.last_rows <= rows.grid.rows);
   LH_ASSERT(rows.grid.tiles() * rows.grid.blocks() <= INT32_MAX);
   for (const FlexHead& head : heads) {
     LH_ASSERT(head.columns.size() == rows.grid.keys() && head.diagonals.size() == rows.grid.keys());

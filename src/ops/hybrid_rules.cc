@@ -8,6 +8,15 @@
 namespace longhaul {
 namespace {
 
+JudgedList on_host(HostStage& on, const JudgedList& list) {
+  JudgedList here = list;
+  here.tokens = on(list.tokens);
+  here.classes = on(list.classes);
+  here.attention = on(list.attention);
+  here.recent = on(list.recent);
+  return here;
+}
+
 using Rule = HybridRules::Rule;
 
 /// Rows that a rule names for what they are, the window not counted: flags [rows].
@@ -44,7 +53,10 @@ int64_t HybridRules::window_rows(int64_t tokens) const {
 
 HybridRules::Rule HybridRules::cheapest(Queue& queue, const JudgedList& list,
                                         JudgedRows& memory) const {
-  LH_ASSERT(queue.on_host());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return cheapest(host_queue(), on_host(on, list), memory);
+  }
   const double paid = static_cast<double>((list.end - list.begin) * list.heads);
   const std::span<const float> attention = host(list.attention), recent = host(list.recent);
   for (const Rule rule : {kSpecial, kPunctuation, kHeavy, kWindow}) {
@@ -60,7 +72,10 @@ HybridRules::Rule HybridRules::cheapest(Queue& queue, const JudgedList& list,
 
 RowList HybridRules::kept(Queue& queue, const JudgedList& list, Rule rule,
                           JudgedRows& memory) const {
-  LH_ASSERT(queue.on_host());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return kept(host_queue(), on_host(on, list), rule, memory);
+  }
   const std::span<const uint8_t> flags = named(queue, *this, list, rule, memory);
   const int64_t last = rule == kWindow ? window_rows(list.end) : 0;
   const View<int32_t> rows = memory.rows.resize(queue, list.rows);

@@ -6,6 +6,8 @@
 
 #include "base/parallel.h"
 #include "ops/cpu/key_difference_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 
 namespace longhaul {
 namespace {
@@ -15,7 +17,12 @@ constexpr int64_t kStretch = 1024;  // keys of one sum: fixed, so that threads d
 }  // namespace
 
 void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
-  LH_ASSERT(queue.on_host() && rows.head_dim > 0 && rows.head_dim <= kMostHeadDim);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->key_difference(rows, scores)) return;
+    HostCopies on(queue);
+    return key_difference(host_queue(), on(rows, 0, scores.size()), on(scores));
+  }
+  LH_ASSERT(rows.head_dim > 0 && rows.head_dim <= kMostHeadDim);
   const int64_t keys = scores.size(), stretches = (keys + kStretch - 1) / kStretch;
   const auto dim = static_cast<size_t>(rows.head_dim);
   float* const out = host(scores).data();  // holds the keys' lengths first

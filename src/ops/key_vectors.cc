@@ -24,7 +24,11 @@ void append_q4_0(std::span<const float> elements, std::byte* to) {
 }  // namespace
 
 void KeyVectors::append(Queue& queue, View<const float> elements, DType type) {
-  LH_ASSERT(queue.on_host() && known(type) && takes(type));
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return append(host_queue(), on(elements), type);
+  }
+  LH_ASSERT(known(type) && takes(type));
   type_ = type;
   const size_t at = bytes_.size();
   const std::span<const float> from = host(elements);
@@ -44,7 +48,11 @@ int64_t KeyVectors::elements() const {
 }
 
 void KeyVectors::read(Queue& queue, int64_t first, View<float> out) const {
-  LH_ASSERT(queue.on_host() && first + out.size() <= elements() && type_ != DType::Q4_0);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return read(host_queue(), first, on(out));
+  }
+  LH_ASSERT(first + out.size() <= elements() && type_ != DType::Q4_0);
   const uint8_t* from = bytes_.data() + bytes_of(type_, first);
   const std::span<float> to = host(out);
   if (type_ == DType::F32) {

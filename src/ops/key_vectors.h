@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/archive.h"
-#include "base/array.h"
 #include "base/dtype.h"
+#include "base/host_stage.h"
 #include "base/huge_pages.h"
 #include "base/tensor_view.h"
 

@@ -29,7 +29,16 @@ void merge_runs(Queue& queue, std::span<const int32_t> distances, int tile, Line
 }  // namespace
 
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile) {
-  LH_ASSERT(queue.on_host() && tile > 0);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    std::vector<LineTask> here(tasks.begin(), tasks.end());
+    for (LineTask& task : here) {
+      task.columns = on(task.columns);
+      task.diagonals = on(task.diagonals);
+    }
+    return choose_lines(host_queue(), here, tile);
+  }
+  LH_ASSERT(tile > 0);
   parallel_for(static_cast<int64_t>(tasks.size()), [&](int64_t i, int) {
     const LineTask& task = tasks[static_cast<size_t>(i)];
     LineChoice& chosen = *task.chosen;

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/line_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
 namespace longhaul {
@@ -60,6 +62,16 @@ void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums) {
   LH_ASSERT(tasks.size() == sums.size());
   for (size_t i = 0; i < tasks.size(); ++i) check(asked, tasks[i], sums[i]);
+  if (DeviceOps* device = device_ops(*asked.queue)) {
+    if (device->line_sums(asked, tasks, sums)) return;
+    HostCopies on(*asked.queue);
+    std::vector<LineSums> here(sums.begin(), sums.end());
+    for (LineSums& target : here) {
+      target.columns = on(target.columns);
+      target.diagonals = on(target.diagonals);
+    }
+    return line_sums(on(asked), on(tasks), here);
+  }
   const HostCall call = host_call(asked, rows_of(tasks), {.known_lse = true});
   std::vector<LineUnit> units;
   std::vector<size_t> first;  // unit of each task, then the end

@@ -26,7 +26,18 @@ void choose(Queue& queue, const TiledRows& rows, const MeanBlocks& task, int64_t
 
 void choose_mean_blocks(Queue& queue, const TiledRows& rows, int64_t first,
                         std::span<const MeanBlocks> tasks, MeanBlockMemory& memory) {
-  LH_ASSERT(queue.on_host() && first >= 0 && first < rows.grid.rows);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    std::vector<MeanBlocks> here(tasks.begin(), tasks.end());
+    for (MeanBlocks& task : here) {
+      task.means = on(task.means);
+      task.seen = on(task.seen);
+    }
+    return choose_mean_blocks(host_queue(),
+                              {on(rows.queries), rows.heads, rows.head_dim, rows.grid}, first, here,
+                              memory);
+  }
+  LH_ASSERT(first >= 0 && first < rows.grid.rows);
   const TileGrid& grid = rows.grid;
   for (const MeanBlocks& task : tasks) {
     LH_ASSERT(task.seen.size() == grid.tiles() * grid.blocks());

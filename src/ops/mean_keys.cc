@@ -6,11 +6,18 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/mean_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 
 namespace longhaul {
 
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out) {
-  LH_ASSERT(queue.on_host() && block > 0 && rows.head_dim > 0 && rows.head_dim <= 1024);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->mean_keys(rows, count, block, out)) return;
+    HostCopies on(queue);
+    return mean_keys(host_queue(), on(rows, 0, count), count, block, on(out));
+  }
+  LH_ASSERT(block > 0 && rows.head_dim > 0 && rows.head_dim <= 1024);
   const MeanKernels& kernels = kMeanKernels_for(current_isa());
   const int64_t blocks = (count + block - 1) / block;
   LH_ASSERT(out.size() >= blocks * rows.head_dim);
@@ -35,7 +42,11 @@ void KeyMeans::average(Queue& queue, std::span<const PagedRows> lists,
 
 void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, View<float> out) {
-  LH_ASSERT(queue.on_host() && begin >= 0 && begin < end && head >= 0 && head < heads);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return mean_query(host_queue(), on(q), heads, head_dim, head, begin, end, on(out));
+  }
+  LH_ASSERT(begin >= 0 && begin < end && head >= 0 && head < heads);
   LH_ASSERT(q.size() >= end * heads * head_dim && out.size() >= head_dim);
   float* const mean = host(out).data();
   std::fill_n(mean, head_dim, 0.0f);
@@ -48,14 +59,21 @@ void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int 
 
 void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
                  int head_dim, float scale, View<float> scores) {
-  LH_ASSERT(queue.on_host() && query.size() >= head_dim);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return mean_scores(host_queue(), on(query), on(means), blocks, head_dim, scale, on(scores));
+  }
+  LH_ASSERT(query.size() >= head_dim);
   LH_ASSERT(means.size() >= blocks * head_dim && scores.size() >= blocks);
   kMeanKernels_for(current_isa())
       .scores(host(query).data(), host(means).data(), blocks, head_dim, scale, host(scores).data());
 }
 
 void softmax_of(Queue& queue, View<float> of) {
-  LH_ASSERT(queue.on_host());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return softmax_of(host_queue(), on(of));
+  }
   const std::span<float> scores = host(of);
   if (scores.empty()) return;
   const float top = *std::max_element(scores.begin(), scores.end());

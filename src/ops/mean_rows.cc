@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include "ops/device_ops.h"
+
 namespace longhaul {
 
 void mean_rows(Queue& queue, View<const float> x, View<float> out) {
-  LH_ASSERT(queue.on_host() && !x.empty() && x.size() % out.size() == 0);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->mean_rows(x, out)) return;
+    HostStage on(queue);
+    return mean_rows(host_queue(), on(x), on(out));
+  }
+  LH_ASSERT(!x.empty() && x.size() % out.size() == 0);
   const std::span<const float> from = host(x);
   const std::span<float> mean = host(out);
   std::fill(mean.begin(), mean.end(), 0.0f);

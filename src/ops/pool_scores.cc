@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/device_ops.h"
+
 namespace longhaul {
 namespace {
 
@@ -58,7 +60,12 @@ void pool(std::span<const float> scores, int width, float* out) {
 
 void pool_scores(Queue& queue, View<const float> scores, int width, Pooling pooling,
                  View<float> out) {
-  LH_ASSERT(queue.on_host() && width > 0 && width % 2 == 1);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->pool_scores(scores, width, pooling, out)) return;
+    HostStage on(queue);
+    return pool_scores(host_queue(), on(scores), width, pooling, on(out));
+  }
+  LH_ASSERT(width > 0 && width % 2 == 1);
   LH_ASSERT(out.size() == scores.size());
   if (scores.empty()) return;
   LH_ASSERT(host(scores).data() != host(out).data());

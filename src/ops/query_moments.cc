@@ -23,7 +23,11 @@ void set_origin(const float* q, int64_t rows, int heads, int head_dim, std::vect
 void add_query_moments(Queue& queue, View<const float> q, int64_t rows, int heads, int head_dim,
                        bool covariance, QueryMoments& moments) {
   const int64_t width = int64_t{heads} * head_dim;
-  LH_ASSERT(queue.on_host() && rows >= 0 && q.size() >= rows * width);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return add_query_moments(host_queue(), on(q), rows, heads, head_dim, covariance, moments);
+  }
+  LH_ASSERT(rows >= 0 && q.size() >= rows * width);
   LH_ASSERT(head_dim > 0 && head_dim <= kMostHeadDim);
   if (rows == 0) return;
   const float* const from = host(q).data();

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "ops/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -28,9 +29,16 @@ void rotate_row(const Rotations& r, int64_t position, const float* x, int heads,
 /// Row r stands at position + r * step.
 void rotate_rows(Queue& queue, const Rotations& rotations, int64_t position, int64_t step,
                  View<const float> x, int64_t rows, int heads, int head_dim, View<float> y) {
-  LH_ASSERT(queue.on_host());
   const int64_t width = static_cast<int64_t>(heads) * head_dim;
   LH_ASSERT(x.size() >= rows * width && y.size() >= rows * width);
+  LH_ASSERT(rotations.place == queue.place());
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->rotate(rotations, position, step, x, rows, heads, head_dim, y)) return;
+    HostStage on(queue);
+    RotationBuffer here;
+    return rotate_rows(host_queue(), here.copy(rotations, on), position, step, on(x), rows, heads,
+                       head_dim, on(y));
+  }
   const float* const from = host(x).data();
   float* const to = host(y).data();
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
@@ -69,32 +77,54 @@ const RopeTable& StretchedRope::of(const RopeTable& rope, double stretch) {
   return stretched_;
 }
 
-const Rotations& RotationBuffer::fill(const RopeTable& table, int64_t first, int64_t count) {
-  if (table_ == table && covers(view_, first, count)) return view_;
-  view_ = {};  // the vectors below may move, and their growth may fail
-  table_ = table;
+namespace {
+
+void compute(const RopeTable& table, int64_t first, int64_t count, float* cosine, float* sine) {
   const size_t half = table.inverse_frequency.size();
-  cosine_.resize(static_cast<size_t>(count) * half);
-  sine_.resize(static_cast<size_t>(count) * half);
   parallel_ranges(count, 64, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       for (size_t t = 0; t < half; ++t) {
         const double angle = static_cast<double>(first + i) * table.inverse_frequency[t];
         const size_t at = static_cast<size_t>(i) * half + t;
-        cosine_[at] = static_cast<float>(std::cos(angle)) * table.attention_factor;
-        sine_[at] = static_cast<float>(std::sin(angle)) * table.attention_factor;
+        cosine[at] = static_cast<float>(std::cos(angle)) * table.attention_factor;
+        sine[at] = static_cast<float>(std::sin(angle)) * table.attention_factor;
       }
     }
   });
-  view_ = {first, count, table.rotary_dim(), cosine_.data(), sine_.data()};
+}
+
+}  // namespace
+
+const Rotations& RotationBuffer::fill(Queue& queue, const RopeTable& table, int64_t first,
+                                      int64_t count) {
+  if (table_ == table && covers(view_, first, count) && view_.place == queue.place()) return view_;
+  view_ = {};  // the arrays below may move, and their growth may fail
+  table_ = table;
+  const int64_t numbers = count * std::ssize(table.inverse_frequency);
+  const View<float> cosine = cosine_.resize(queue, numbers), sine = sine_.resize(queue, numbers);
+  DeviceOps* const device = device_ops(queue);
+  if (device == nullptr || !device->rotations(table, first, count, cosine, sine)) {
+    HostStage on(queue);
+    compute(table, first, count, host(on(cosine)).data(), host(on(sine)).data());
+  }
+  view_ = {first, count, table.rotary_dim(), queue.place(), cosine.address(), sine.address()};
   return view_;
 }
 
-const Rotations& RotationBuffer::up_to(const RopeTable& table, int64_t end) {
-  if (table_ == table && covers(view_, 0, end)) return view_;
+const Rotations& RotationBuffer::up_to(Queue& queue, const RopeTable& table, int64_t end) {
+  if (table_ == table && covers(view_, 0, end) && view_.place == queue.place()) return view_;
   const int64_t grown = table_ == table && view_.first == 0 ? view_.count + view_.count / 4 : 0;
   const int64_t count = std::max(end, grown);
-  return fill(table, 0, (count + kLeastGrowth - 1) / kLeastGrowth * kLeastGrowth);
+  return fill(queue, table, 0, (count + kLeastGrowth - 1) / kLeastGrowth * kLeastGrowth);
+}
+
+const Rotations& RotationBuffer::copy(const Rotations& others, HostStage& stage) {
+  const int64_t numbers = others.count * (others.rotary_dim / 2);
+  view_ = others;
+  view_.place = {};
+  view_.cosine = stage(View<const float>(others.cosine, numbers, others.place)).address();
+  view_.sine = stage(View<const float>(others.sine, numbers, others.place)).address();
+  return view_;
 }
 
 void apply_rope(Queue& queue, const Rotations& rotations, int64_t position, View<const float> x,

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/array.h"
+#include "base/host_stage.h"
 
 namespace longhaul {
 
@@ -38,6 +38,7 @@ struct Rotations {
   int64_t first = 0;  ///< position of entry 0
   int64_t count = 0;
   int rotary_dim = 0;
+  Place place;                    ///< of the numbers
   const float* cosine = nullptr;  ///< [count, rotary_dim / 2]
   const float* sine = nullptr;    ///< [count, rotary_dim / 2]
 };
@@ -47,14 +48,16 @@ class RotationBuffer {
  public:
   /// Computes positions [first, first + count) in double precision. Keeps what it has when the
   /// same table and range (or a part of it) are asked again.
-  const Rotations& fill(const RopeTable& table, int64_t first, int64_t count);
+  const Rotations& fill(Queue& queue, const RopeTable& table, int64_t first, int64_t count);
   /// Positions [0, end) and some more, so that a context that grows asks for few new ones.
-  const Rotations& up_to(const RopeTable& table, int64_t end);
+  const Rotations& up_to(Queue& queue, const RopeTable& table, int64_t end);
+  /// Others' numbers, lent to the host.
+  const Rotations& copy(const Rotations& others, HostStage& stage);
   const Rotations& view() const { return view_; }
 
  private:
   RopeTable table_;
-  std::vector<float> cosine_, sine_;
+  Array<float> cosine_, sine_;
   Rotations view_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // Row numbers that an operation has chosen.
 
-#include "base/array.h"
+#include "base/host_stage.h"
 
 namespace longhaul {
 
@@ -18,6 +18,11 @@ struct RowList {
 inline std::span<const int32_t> host_rows(const RowList& list) {
   const std::span<const int32_t> rows = host(list.rows);
   return list.count.empty() ? rows : rows.first(static_cast<size_t>(host(list.count)[0]));
+}
+
+/// A list wherever it is, for the host to read.
+inline RowList on_host(HostStage& stage, const RowList& list) {
+  return {stage(list.rows), stage(list.count)};
 }
 
 }  // namespace longhaul

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "ops/device_ops.h"
+
 namespace longhaul {
 namespace {
 
@@ -40,7 +42,12 @@ RowList with_ends(Queue& queue, int64_t rows, int64_t most, const RowsToKeep& ke
 
 RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& keep,
                     RowSelection& selection) {
-  LH_ASSERT(queue.on_host());
+  if (DeviceOps* device = device_ops(queue); device != nullptr && !scores.place().host()) {
+    const View<int32_t> rows = selection.rows.resize(queue, std::min(scores.size(), keep.count));
+    if (device->select_rows(scores, keep, rows)) return {rows, {}};
+    HostStage on(queue);
+    return select_rows(host_queue(), on(scores), keep, selection);
+  }
   check(keep);
   const int64_t rows = scores.size();
   LH_ASSERT(rows <= kMostRows && keep.count >= keep.first + keep.last);
@@ -90,7 +97,13 @@ int64_t write_dealt(std::span<const float> middle, ScoreCut<float> sure, ScoreCu
 void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
                        const RowsToKeep& keep, int64_t sure, std::span<RowSelection> selections,
                        std::span<RowList> kept) {
-  LH_ASSERT(queue.on_host() && selections.size() == scores.size() && kept.size() == scores.size());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    std::vector<View<const float>> here;
+    for (const View<const float>& list : scores) here.push_back(on(list));
+    return select_rows_dealt(host_queue(), here, keep, sure, selections, kept);
+  }
+  LH_ASSERT(selections.size() == scores.size() && kept.size() == scores.size());
   check(keep);
   LH_ASSERT(sure >= 0);
   int64_t rows = 0, between = 0, settled = 0;  // settled: rows that stay whatever other lists hold

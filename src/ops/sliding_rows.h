@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/archive.h"
-#include "base/array.h"
+#include "base/host_stage.h"
 
 namespace longhaul {
 

@@ -86,7 +86,11 @@ bool SpanIndex::takes(DType type) const {
 
 void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                        SpanSearch& memory, View<float> scores) const {
-  LH_ASSERT(queue.on_host() && queries.count() > 0 && scores.size() == blocks_);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return this->scores(host_queue(), queries, rule, memory, on(scores));
+  }
+  LH_ASSERT(queries.count() > 0 && scores.size() == blocks_);
   const std::span<float> to = host(scores);
   std::fill(to.begin(), to.end(), kLowest);
   const std::span<const float> from = host(queries.view());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/host_copies.h"
 #include "ops/stored_key.h"
 
 namespace longhaul {
@@ -24,8 +25,8 @@ void choose(Queue& queue, const BlockMap& map, const SpanTokenRule& rule, SpanTo
   }
 }
 
-BlockMap map_of(Queue& queue, View<const float> map, int n) {
-  LH_ASSERT(queue.on_host() && map.size() == int64_t{n} * n);
+BlockMap map_of(View<const float> map, int n) {
+  LH_ASSERT(map.size() == int64_t{n} * n);
   return {host(map).data(), n, n};
 }
 
@@ -53,18 +54,26 @@ void VectorList::sum_from(int64_t first) {
 
 void choose_span_tokens(Queue& queue, View<const float> map, int n, View<const float> votes,
                         const SpanTokenRule& rule, SpanTokens& tokens) {
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return choose_span_tokens(host_queue(), on(map), n, on(votes), rule, tokens);
+  }
   const int64_t heads = votes.size() / n;
   tokens.votes.assign(static_cast<size_t>(n), 0.0f);
   const std::span<const float> of_heads = host(votes);
   for (size_t i = 0; i < of_heads.size(); ++i) {
     tokens.votes[i / static_cast<size_t>(heads)] += of_heads[i];
   }
-  choose(queue, map_of(queue, map, n), rule, tokens);
+  choose(queue, map_of(map, n), rule, tokens);
 }
 
 void choose_span_tokens(Queue& queue, View<const float> map, int n, const SpanTokenRule& rule,
                         SpanTokens& tokens) {
-  const BlockMap block = map_of(queue, map, n);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return choose_span_tokens(host_queue(), on(map), n, rule, tokens);
+  }
+  const BlockMap block = map_of(map, n);
   tokens.votes.assign(static_cast<size_t>(n), 0.0f);
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j <= i; ++j) tokens.votes[static_cast<size_t>(j)] += block.at(i, j);
@@ -74,7 +83,14 @@ void choose_span_tokens(Queue& queue, View<const float> map, int n, const SpanTo
 
 void gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
                       const SpanTokens& tokens, VectorList& keys) {
-  LH_ASSERT(queue.on_host() && !lists.empty());
+  if (!queue.on_host()) {
+    HostCopies on(queue);
+    const int32_t last = tokens.tokens.empty() ? -1 : *std::ranges::max_element(tokens.tokens);
+    std::vector<PagedRows> here;
+    for (const PagedRows& list : lists) here.push_back(on(list, first, first + last + 1));
+    return gather_span_keys(host_queue(), here, first, tokens, keys);
+  }
+  LH_ASSERT(!lists.empty());
   const int64_t dim = lists.front().head_dim;
   keys.clear(std::ssize(lists) * dim);
   for (const int32_t token : tokens.tokens) {
@@ -88,7 +104,13 @@ void gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t fi
 
 void add_span_queries(Queue& queue, const SpanQueries& queries, int64_t first,
                       const SpanTokens& tokens, VectorList& to) {
-  LH_ASSERT(queue.on_host() && to.width() == queries.width());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    SpanQueries here = queries;
+    here.q = on(queries.q);
+    return add_span_queries(host_queue(), here, first, tokens, to);
+  }
+  LH_ASSERT(to.width() == queries.width());
   size_t at = 0;
   for (const int32_t end : tokens.span_ends) {
     const int64_t begin = to.count();
@@ -99,7 +121,13 @@ void add_span_queries(Queue& queue, const SpanQueries& queries, int64_t first,
 
 void add_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to) {
-  LH_ASSERT(queue.on_host() && to.width() == queries.width());
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    SpanQueries here = queries;
+    here.q = on(queries.q);
+    return add_row_queries(host_queue(), here, begin, end, to);
+  }
+  LH_ASSERT(to.width() == queries.width());
   for (int64_t row = begin; row < end; ++row) add_query(queries, row, to);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/device_ops.h"
 #include "ops/score_cut.h"
 
 namespace longhaul {
@@ -26,7 +27,12 @@ float steadiness_of(float sum, float square, float seen) {
 }  // namespace
 
 void add_seen(Queue& queue, int64_t rows, View<float> column) {
-  LH_ASSERT(queue.on_host() && rows >= 0 && rows <= column.size());
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->add_seen(rows, column)) return;
+    HostStage on(queue);
+    return add_seen(host_queue(), rows, on(column));
+  }
+  LH_ASSERT(rows >= 0 && rows <= column.size());
   const std::span<float> seen = host(column);
   const size_t before = seen.size() - static_cast<size_t>(rows);
   for (size_t i = 0; i < before; ++i) seen[i] += static_cast<float>(rows);
@@ -36,7 +42,12 @@ void add_seen(Queue& queue, int64_t rows, View<float> column) {
 void steady_scores(Queue& queue, const AttentionSoFar& got, const SteadyRule& rule,
                    View<float> scores) {
   const int64_t rows = scores.size(), judged = rows - rule.sink - rule.settling;
-  LH_ASSERT(queue.on_host() && rule.steadiness != nullptr && rule.feasible >= 0);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    const AttentionSoFar here{on(got.sums), on(got.squares), on(got.seen)};
+    return steady_scores(host_queue(), here, rule, on(scores));
+  }
+  LH_ASSERT(rule.steadiness != nullptr && rule.feasible >= 0);
   LH_ASSERT(rule.sink >= 0 && rule.settling >= 0 && judged >= 0);
   LH_ASSERT(got.sums.size() == rows && got.squares.size() == rows && got.seen.size() == rows);
   const std::span<const float> sums = host(got.sums.part(rule.sink, judged));

@@ -47,7 +47,13 @@ void find_keys(const TileRule& rule, const TileGrid& grid, const RowTile& tile, 
 std::span<const AttendTask> tile_lists(Queue& queue, const TileGrid& grid, int64_t first,
                                        int64_t end, std::span<const TileRule> rules,
                                        std::span<const PagedRows> lists, TileLists& memory) {
-  LH_ASSERT(queue.on_host() && first >= 0 && first < end && end <= grid.rows);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    std::vector<TileRule> here(rules.begin(), rules.end());
+    for (TileRule& of : here) of.blocks = on(of.blocks);
+    return tile_lists(host_queue(), grid, first, end, here, lists, memory);
+  }
+  LH_ASSERT(first >= 0 && first < end && end <= grid.rows);
   LH_ASSERT(!lists.empty() && rules.size() % lists.size() == 0);
   memory.tiles.clear();
   for (size_t head = 0; head < rules.size(); ++head) {

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/column_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
 namespace longhaul {
@@ -30,6 +32,16 @@ void tile_maps(const AttendCall& asked, std::span<const MapTile> tiles) {
   for (const MapTile& tile : tiles) {
     check(asked, tile);
     rows = std::max<int64_t>(rows, tile.row_begin + tile.row_count);
+  }
+  if (DeviceOps* device = device_ops(*asked.queue)) {
+    if (device->tile_maps(asked, tiles)) return;
+    HostCopies on(*asked.queue);
+    std::vector<MapTile> here(tiles.begin(), tiles.end());
+    for (MapTile& tile : here) {
+      tile.keys = on(tile.keys);
+      tile.map = on(tile.map);
+    }
+    return tile_maps(on(asked), here);
   }
   const HostCall call = host_call(asked, rows, {.known_lse = true});
   const ColumnKernels& kernels = kColumnKernels_for(current_isa());

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/cpu/top_keys_kernels.h"
+#include "ops/device_ops.h"
+#include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
 namespace longhaul {
@@ -16,7 +18,7 @@ namespace {
 constexpr int64_t kLeastKeys = 8 * kTopTile;  // of a unit that shares its rows with others
 
 void check(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
-  LH_ASSERT(call.queue->on_host() && call.head_dim > 0 && call.head_dim <= 1024);
+  LH_ASSERT(call.head_dim > 0 && call.head_dim <= 1024);
   LH_ASSERT(call.k >= 1 && call.k <= kMostTopKeys);
   for (const TopKeysTask& task : tasks) {
     const PagedRows& keys = task.keys;
@@ -169,6 +171,18 @@ void write_lists(const TopKeysCall& call, const Block& block, std::span<const To
 
 void top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
   check(call, tasks);
+  if (DeviceOps* device = device_ops(*call.queue)) {
+    if (device->top_keys(call, tasks)) return;
+    HostCopies on(*call.queue);
+    std::vector<TopKeysTask> here(tasks.begin(), tasks.end());
+    for (TopKeysTask& task : here) task.keys = on(task.keys, task.begin, task.begin + task.count);
+    TopKeysCall plain = call;
+    plain.queue = &host_queue();
+    plain.queries = on(call.queries);
+    plain.keys = on(call.keys);
+    plain.scores = on(call.scores);
+    return top_keys(plain, here);
+  }
   HostCall attend;
   attend.queries = {{host(call.queries).data()}, 1};
   attend.heads = call.heads;

@@ -38,7 +38,11 @@ int64_t count_votes(std::span<const int32_t> votes, std::span<int32_t> counters,
 
 RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
                    VoteCount& memory) {
-  LH_ASSERT(queue.on_host() && numbers >= 0 && k >= 0);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return most_voted(host_queue(), on(votes), numbers, k, memory);
+  }
+  LH_ASSERT(numbers >= 0 && k >= 0);
   const std::span<const int32_t> cast = host(votes);
   LH_ASSERT(cast.empty() || *std::max_element(cast.begin(), cast.end()) < numbers);
   const std::span<int32_t> counters = counters_for(queue, numbers, memory.counters);
@@ -59,7 +63,11 @@ RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int
 
 RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
                      SpanRows& memory) {
-  LH_ASSERT(queue.on_host() && span > 0 && end >= 0);
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    return expand_spans(host_queue(), on_host(on, chosen), span, end, first, memory);
+  }
+  LH_ASSERT(span > 0 && end >= 0);
   LH_ASSERT(first >= 0 && first + end <= std::numeric_limits<int32_t>::max());
   const View<int32_t> room = memory.rows.resize(queue, std::min(end, chosen.most() * span));
   int32_t* const rows = host(room).data();

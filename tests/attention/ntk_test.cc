@@ -91,7 +91,7 @@ TEST(Ntk, HfLeavesKeysAtTheBaseTheyWereReadWith) {
   for (const int64_t token : {7, 119, 120, 159}) {
     const int64_t length = token < 120 ? 120 : 160;
     RotationBuffer rotations;
-    rotations.fill(ntk_rope(shape.rope, 4, length, 50), token, 1);
+    rotations.fill(host_queue(), ntk_rope(shape.rope, 4, length, 50), token, 1);
     std::vector<float> want(64), key(32), value(32);
     apply_rope(host_queue(), rotations.view(), token, {run.inputs[0].k.data() + token * 64, 64}, 1,
                2, 32, std::span(want));

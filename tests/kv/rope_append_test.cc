@@ -43,7 +43,7 @@ void check(int lists, int64_t rows, int64_t position) {
   const RopeTable rope = table();
   RotationBuffer rotations;
   Array<float> keys;
-  rope_append(host_queue(), rotations.fill(rope, 0, position + rows), position,
+  rope_append(host_queue(), rotations.fill(host_queue(), rope, 0, position + rows), position,
               {rows, kKvHeads, view_of(k), view_of(v)}, store, 1, keys);
   ASSERT_EQ(keys.size(), rows * width);
   EXPECT_EQ(store.length(0, 0), 0);

@@ -11,6 +11,7 @@
 #include "base/float_types.h"
 #include "base/parallel.h"
 #include "ops/cpu/isa.h"
+#include "ops/fake_device.h"
 #include "ops/paged_head.h"
 #include "ops/view_of.h"
 
@@ -73,7 +74,7 @@ class AttentionTest : public testing::Test {
       table.inverse_frequency.push_back(std::pow(1e4, -2.0 * t / c.head_dim));
     }
     RotationBuffer buffer;
-    const Rotations& rotations = buffer.fill(table, 0, total + 1);
+    const Rotations& rotations = buffer.fill(host_queue(), table, 0, total + 1);
 
     const int q_heads = 2 * c.group;
     const size_t size = static_cast<size_t>(c.rows) * q_heads * c.head_dim;
@@ -284,7 +285,7 @@ TEST(AttentionFaults, ArraysThatAreTooSmallOrElsewhereStopTheProgram) {
   call.out = View<float>(out.data(), 64, Place{0});
   EXPECT_DEATH(attend(call, {&task, 1}), "internal error");
   call.out = view_of(out);
-  Queue device{Place{0}};
+  Queue device = testing_support::fake_queue();
   call.queue = &device;
   EXPECT_DEATH(attend(call, {&task, 1}), "internal error");
 }

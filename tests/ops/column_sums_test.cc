@@ -45,7 +45,7 @@ struct Setting {
     call.heads = q_heads;
     call.head_dim = c.head_dim;
     call.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
-    call.rotations = &rotations.fill(table, 0, total + 1);
+    call.rotations = &rotations.fill(host_queue(), table, 0, total + 1);
     call.compute = compute;
     call.out = view_of(out);
     call.lse = view_of(lse);

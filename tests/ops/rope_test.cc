@@ -43,7 +43,7 @@ double dot_at(const Rotations& r, const std::vector<float>& q, int64_t m,
 TEST(Rope, TheProductDependsOnTheDistanceAlone) {
   const RopeTable table = table_of(64);
   RotationBuffer buffer;
-  const Rotations& r = buffer.fill(table, 0, 20000);
+  const Rotations& r = buffer.fill(host_queue(), table, 0, 20000);
   const auto q = random_row(64, 1), k = random_row(64, 2);
   const double want = dot_at(r, q, 17, k, 5);
   for (const int64_t shift : {1, 100, 4000, 19000}) {
@@ -54,7 +54,7 @@ TEST(Rope, TheProductDependsOnTheDistanceAlone) {
 TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
   const RopeTable table = table_of(16);
   RotationBuffer buffer;
-  const Rotations& r = buffer.fill(table, 90, 20);
+  const Rotations& r = buffer.fill(host_queue(), table, 90, 20);
   const auto x = random_row(2 * 3 * 24, 3);  // 2 rows, 3 heads of 24
   std::vector<float> y(x.size());
   apply_rope(host_queue(), r, 100, view_of(x), 2, 3, 24, view_of(y));
@@ -89,7 +89,7 @@ TEST(Rope, AStretchedTableKeepsTheFastestAndSlowsTheSlowestByTheStretch) {
 TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
   const RopeTable table = table_of(32);
   RotationBuffer buffer;
-  const Rotations& r = buffer.fill(table, 0, 64);
+  const Rotations& r = buffer.fill(host_queue(), table, 0, 64);
   const auto x = random_row(4 * 32, 5);
   std::vector<float> all(x.size()), one(32);
   apply_rope_constant(host_queue(), r, 63, view_of(x), 4, 1, 32, view_of(all));
@@ -103,9 +103,9 @@ TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
 TEST(Rope, ABufferThatCoversTheRangeIsKept) {
   const RopeTable table = table_of(8);
   RotationBuffer buffer;
-  const float* first = buffer.fill(table, 0, 100).cosine;
-  EXPECT_EQ(buffer.fill(table, 10, 50).cosine, first);
-  EXPECT_EQ(buffer.fill(table, 200, 10).first, 200);
+  const float* first = buffer.fill(host_queue(), table, 0, 100).cosine;
+  EXPECT_EQ(buffer.fill(host_queue(), table, 10, 50).cosine, first);
+  EXPECT_EQ(buffer.fill(host_queue(), table, 200, 10).first, 200);
 }
 
 TEST(Rope, ABufferFollowsAnotherTableOfTheSameSize) {
@@ -114,9 +114,9 @@ TEST(Rope, ABufferFollowsAnotherTableOfTheSameSize) {
   for (double& frequency : slower.inverse_frequency) frequency /= 2;
   louder.attention_factor = 3;
   RotationBuffer buffer;
-  const float sine = buffer.fill(table, 0, 100).sine[10 * 4];
-  EXPECT_EQ(buffer.fill(slower, 0, 100).sine[20 * 4], sine);
-  EXPECT_EQ(buffer.up_to(louder, 50).sine[10 * 4], 3 * sine);
+  const float sine = buffer.fill(host_queue(), table, 0, 100).sine[10 * 4];
+  EXPECT_EQ(buffer.fill(host_queue(), slower, 0, 100).sine[20 * 4], sine);
+  EXPECT_EQ(buffer.up_to(host_queue(), louder, 50).sine[10 * 4], 3 * sine);
 }
 
 TEST(Rope, ATableThatGrowsIsComputedAnewOnlyNowAndThen) {
@@ -124,7 +124,7 @@ TEST(Rope, ATableThatGrowsIsComputedAnewOnlyNowAndThen) {
   RotationBuffer buffer;
   int times = 0;
   for (int64_t end = 1, covered = 0; end <= 20000; ++end) {
-    const Rotations& r = buffer.up_to(table, end);
+    const Rotations& r = buffer.up_to(host_queue(), table, end);
     ASSERT_EQ(r.first, 0);
     ASSERT_GE(r.count, end);
     times += r.count != covered ? 1 : 0;

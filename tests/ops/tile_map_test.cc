@@ -38,7 +38,7 @@ void check(DType type, int head_dim, int group, AttendCompute compute) {
   call.heads = static_cast<int>(q_heads);
   call.head_dim = head_dim;
   call.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
-  call.rotations = &rotations.fill(table, 0, kPast + kRows);
+  call.rotations = &rotations.fill(host_queue(), table, 0, kPast + kRows);
   call.compute = compute;
   call.out = view_of(out);
   call.lse = view_of(lse);

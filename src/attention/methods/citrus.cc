@@ -161,6 +161,7 @@ class Citrus final : public Method {
   /// some of those will leave.
   void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
     Array<float>& scores = nth(importance, step.layer);
+    queue_ = *step.queue;
     if (begins) fill(*step.queue, scores.resize(*step.queue, before > o_.k ? before : 0), 0);
     if (scores.size() == 0) return;
     add_attention_to_tokens(step, scores.view(), o_.fidelity == Fidelity::kPaper, by_list_);

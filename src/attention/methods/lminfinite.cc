@@ -36,9 +36,9 @@ class LmInfinite final : public Method {
     // global one is far for all rows to come, and row i is token i + dropped. Near keys need
     // distances only, so they and the rows stand at row numbers, which stay small.
     const int64_t after = step.store->length(step.layer, 0), before = after - step.rows;
-    const Rotations& rotations = rotations_.up_to(step.shape->rope, after);
+    const Rotations& rotations = rotations_.up_to(*step.queue, step.shape->rope, after);
     const int64_t far = std::min(o_.limit, step.begin + step.rows - 1);
-    const Rotations& limit = limit_rotation_.fill(step.shape->rope, far, 1);
+    const Rotations& limit = limit_rotation_.fill(*step.queue, step.shape->rope, far, 1);
     const View<const float> queries[] = {step.queries_from(rotations, before, near_q_),
                                          step.queries_at(limit, far, far_q_)};
     segments_.clear();

@@ -160,7 +160,7 @@ class Reattention final : public Method {
     const int64_t room = visible.selected.most() > 0 ? o_.clip * o_.span : 0;
     const int64_t local_at = moved() ? visible.global + room : visible.local_from;
     const int64_t end = local_at + local;  // position behind the newest row
-    const Rotations& rotations = rotations_.up_to(step.shape->rope, end);
+    const Rotations& rotations = rotations_.up_to(*step.queue, step.shape->rope, end);
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       KeySegment keys;

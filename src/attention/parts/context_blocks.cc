@@ -60,9 +60,10 @@ void ContextBlocks::begin(LayerStep& step) {
 
   near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
   near_position_ = step.begin - near_begin_;
-  rotations_ = &rotation_table_.up_to(shape_.rope, near_position_ + step.rows);
+  rotations_ = &rotation_table_.up_to(*step.queue, shape_.rope, near_position_ + step.rows);
   forms_[0] = step.queries_from(*rotations_, near_position_, near_q_);
-  forms_[1] = step.queries_at(angle_table_.fill(shape_.rope, o_.angle(), 1), o_.angle(), far_q_);
+  forms_[1] = step.queries_at(angle_table_.fill(*step.queue, shape_.rope, o_.angle(), 1),
+                              o_.angle(), far_q_);
   step.lse = lse_.resize(*step.queue, int64_t{step.rows} * shape_.heads);
 }
 

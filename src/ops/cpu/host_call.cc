@@ -52,8 +52,8 @@ void check_segment(const AttendCall& call, const KeySegment& segment) {
   LH_ASSERT(rows.type != DType::Q8_0 || call.head_dim % 32 == 0);
   LH_ASSERT(segment.query >= 0 && static_cast<size_t>(segment.query) < call.queries.size());
   LH_ASSERT(!segment.rotate || call.rotations != nullptr);
-  LH_ASSERT(segment.index.empty() ||
-            (segment.index.place().host() && segment.index.size() >= segment.count));
+  LH_ASSERT(segment.index.empty() || segment.index.size() >= segment.count);
+  LH_ASSERT(rows.place == call.queue->place() || segment.count == 0);
   LH_ASSERT(segment.live.empty() && segment.behind.empty());  // resolve_counts() comes first
 }
 

@@ -1,0 +1,29 @@
+# The GPU backend (src/ops/cuda). The program needs no CUDA library to start: the runtime is linked
+# statically, the driver and cuBLASLt are opened when they are asked for.
+option(LONGHAUL_CUDA "Build the GPU backend; needs nvcc 12.8 or later" OFF)
+if(NOT LONGHAUL_CUDA)
+  return()
+endif()
+set(LONGHAUL_CUDA_ARCHITECTURES "80-real;86-real;89-real;90a-real;120-real;80-virtual" CACHE STRING
+    "Cards to build kernels for; the last form serves all later ones")
+if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
+  set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+endif()
+set(CMAKE_CUDA_ARCHITECTURES ${LONGHAUL_CUDA_ARCHITECTURES})
+enable_language(CUDA)
+if(CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_package(CUDAToolkit REQUIRED)
+
+# longhaul_cuda(TARGET): the kernels join a room. NDEBUG always: an assertion in device code makes
+# ptxas serialise wgmma.
+function(longhaul_cuda target)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/cuda/*.cu)
+  add_library(lh_kernels STATIC ${kernels})
+  target_include_directories(lh_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(lh_kernels PRIVATE -std=c++20 --expt-relaxed-constexpr -DNDEBUG -O3)
+  set_target_properties(lh_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_SEPARABLE_COMPILATION OFF
+                        CUDA_RUNTIME_LIBRARY Static)
+  target_link_libraries(${target} PUBLIC lh_kernels CUDA::cudart_static ${CMAKE_DL_LIBS})
+endfunction()

@@ -1,0 +1,50 @@
+#pragma once
+// What a device must do for the rest of the program: hold memory and work in order. Everything else
+// that it does (ops/device_ops.h) is for speed: an operation that a device does not have runs on
+// the host, on copies of its arrays (base/host_stage.h).
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/place.h"
+
+namespace longhaul {
+
+class DeviceOps;
+
+/// Used by one thread at a time. Errors of the device itself (out of memory, a kernel that failed,
+/// a lost device) are UserError and name the device.
+class DeviceQueue {
+ public:
+  virtual ~DeviceQueue() = default;
+
+  virtual Place place() const = 0;
+  virtual std::string name() const = 0;   ///< for people, "NVIDIA H100 80GB HBM3"
+  virtual size_t free_bytes() const = 0;  ///< of its memory, now
+
+  /// Aligned to 256 bytes; contents undefined. Never null.
+  virtual void* allocate(size_t bytes) = 0;
+  /// The same for pages of keys and values: all in one range of addresses, where the device has
+  /// kernels that find pages by their number in it.
+  virtual void* allocate_pages(size_t bytes) { return allocate(bytes); }
+  /// Once the work that was handed on so far is done.
+  virtual void release(void* memory) noexcept = 0;
+
+  /// The source may change as soon as this returns.
+  virtual void upload(const void* host, void* device, size_t bytes) = 0;
+  /// Waits until the copy is there.
+  virtual void download(const void* device, void* host, size_t bytes) = 0;
+  /// The ranges do not overlap.
+  virtual void copy(const void* from, void* to, size_t bytes) = 0;
+  virtual void clear(void* memory, size_t bytes) = 0;  ///< to zeros
+
+  virtual void wait() = 0;
+  /// How often the host has waited for the device so far: downloads and wait().
+  virtual int64_t waits() const = 0;
+
+  /// The operations that it has itself.
+  virtual DeviceOps& ops() = 0;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,106 @@
+#include "model/device_decoder.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace longhaul {
+
+Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute c)
+    : State(of->model(), c), weights(std::move(of)) {
+  queue = weights->queue();
+}
+
+void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
+  for (const int32_t token : tokens) LH_ASSERT(token >= 0 && token < model.config.vocab);
+  ops().embed(weights->embedding(), tokens, stream.resize(queue, rows * model.config.hidden));
+}
+
+View<bf16_t> Decoder::DeviceState::normalised(const Array<float>& weight) {
+  const int64_t hidden = model.config.hidden;
+  const View<bf16_t> taken = input.resize(queue, rows * hidden);
+  ops().rms_norm(stream.view(), weight.view(), model.config.norm_eps, rows, hidden, taken);
+  return taken;
+}
+
+void Decoder::DeviceState::multiply(View<const bf16_t> taken, int64_t count,
+                                    std::initializer_list<Job> jobs) {
+  std::vector<DeviceLinear> products;
+  for (const Job& job : jobs) {
+    products.push_back({job.weight.matrix.get(), job.y, job.weight.bias.view(), job.add});
+  }
+  ops().linear(taken, count, products);
+  for (const Job& job : jobs) {
+    const DeviceAdapter& adapter = job.weight.adapter;
+    if (adapter.a == nullptr) continue;
+    const int64_t numbers = count * adapter.a->rows();
+    const DeviceLinear down{adapter.a.get(), low.resize(queue, numbers), {}, false};
+    ops().linear(taken, count, {&down, 1});
+    ops().to_bf16(low.view(), low_input.resize(queue, numbers));
+    const DeviceLinear back{adapter.b.get(), job.y, {}, true};
+    ops().linear(low_input.view(), count, {&back, 1});
+  }
+}
+
+Projected Decoder::DeviceState::projected(int layer, int kv_heads) {
+  const ModelConfig& c = model.config;
+  const DeviceLayer& w = weights->layer(layer);
+  const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
+  const View<float> queries = q.resize(queue, rows * q_width);
+  const View<float> keys = k.resize(queue, rows * kv_width);
+  const View<float> values = v.resize(queue, rows * kv_width);
+  multiply(normalised(w.attention_norm), rows, {{w.q, queries}, {w.k, keys}, {w.v, values}});
+  if (w.q_norm.size() > 0) {
+    ops().rms_norm_heads(queries, w.q_norm.view(), c.norm_eps, rows, c.heads, c.head_dim);
+    ops().rms_norm_heads(keys, w.k_norm.view(), c.norm_eps, rows, kv_heads, c.head_dim);
+  }
+  if (c.interleaved_rope) {
+    ops().split_halves(queries, rows, c.heads, c.head_dim, c.rope.rotary_dim);
+    ops().split_halves(keys, rows, kv_heads, c.head_dim, c.rope.rotary_dim);
+  }
+  return {queries, keys, values, mixed.resize(queue, rows * q_width)};
+}
+
+void Decoder::DeviceState::add_attention(int layer) {
+  const View<bf16_t> taken = input.resize(queue, mixed.size());
+  ops().to_bf16(mixed.view(), taken);
+  multiply(taken, rows, {{weights->layer(layer).output, stream.view(), true}});
+}
+
+void Decoder::DeviceState::feed_forward(int layer) {
+  const DeviceLayer& w = weights->layer(layer);
+  const int64_t numbers = rows * model.config.ffn;
+  const View<float> gated = gate.resize(queue, numbers), raised = up.resize(queue, numbers);
+  multiply(normalised(w.ffn_norm), rows, {{w.gate, gated}, {w.up, raised}});
+  const View<bf16_t> taken = inner.resize(queue, numbers);
+  ops().swiglu(gated, raised, taken);
+  multiply(taken, rows, {{w.down, stream.view(), true}});
+}
+
+void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out) {
+  const ModelConfig& c = model.config;
+  const View<bf16_t> taken = input.resize(queue, count * c.hidden);
+  ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
+                 c.norm_eps, count, c.hidden, taken);
+  const View<float> y = result.resize(queue, count * c.vocab);
+  multiply(taken, count, {{weights->head(), y}});
+  queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
+}
+
+size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
+  const ModelConfig& c = model.config;
+  const auto n = [](int64_t count) { return static_cast<size_t>(count); };
+  const int64_t q_width = int64_t{c.heads} * c.head_dim;
+  const int64_t kv_width =
+      int64_t{*std::max_element(c.kv_heads.begin(), c.kv_heads.end())} * c.head_dim;
+  const int64_t widest = std::max<int64_t>(c.hidden, q_width);
+  // f32: the stream, queries raw and rotated, what attention writes, keys and values, gate and up.
+  const int64_t f32 = c.hidden + 3 * q_width + 3 * kv_width + 2 * c.ffn;
+  const size_t row = n(f32) * sizeof(float) + n(widest + c.ffn) * sizeof(bf16_t);
+  // The largest matrix in bf16, and the workspace of the library.
+  const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
+  constexpr size_t kWorkspace = size_t{64} << 20;
+  return n(rows) * row + expanded + kWorkspace + n(c.vocab) * sizeof(float);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,60 @@
+#pragma once
+// A model's weights in a device's memory.
+
+#include <memory>
+#include <vector>
+
+#include "model/model.h"
+#include "ops/device_ops.h"
+
+namespace longhaul {
+
+/// What an adapter adds: y += (x a^T) b^T, the scales in `a`. Null where there is none.
+struct DeviceAdapter {
+  std::shared_ptr<const DeviceMatrix> a, b;
+};
+
+/// A matrix with what stands beside it.
+struct DeviceWeight {
+  std::shared_ptr<const DeviceMatrix> matrix;
+  Array<float> bias;  ///< empty: none
+  DeviceAdapter adapter;
+};
+
+struct DeviceLayer {
+  Array<float> attention_norm, ffn_norm;  ///< [hidden]
+  Array<float> q_norm, k_norm;            ///< [head_dim]; empty: none
+  DeviceWeight q, k, v, output, gate, up, down;
+};
+
+class DeviceModel {
+ public:
+  /// Copies the weights. Throws UserError where the device has no room, or has no form for a type.
+  /// `model` must outlive it.
+  DeviceModel(const Model& model, const Queue& queue);
+
+  const Model& model() const { return model_; }
+  const Queue& queue() const { return queue_; }
+  size_t bytes() const { return bytes_; }
+
+  const DeviceMatrix& embedding() const { return *embedding_; }
+  const DeviceWeight& head() const { return head_; }
+  const Array<float>& final_norm() const { return final_norm_; }
+  const DeviceLayer& layer(int number) const { return layers_[static_cast<size_t>(number)]; }
+
+ private:
+  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight);
+  Array<float> numbers(const std::vector<float>& values);
+  DeviceWeight weight(const TensorView& matrix, const LowRank* adapter,
+                      const std::vector<float>& bias = {});
+
+  const Model& model_;
+  Queue queue_;
+  std::shared_ptr<const DeviceMatrix> embedding_;
+  DeviceWeight head_;
+  Array<float> final_norm_;
+  std::vector<DeviceLayer> layers_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace longhaul

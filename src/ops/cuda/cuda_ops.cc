@@ -1,0 +1,195 @@
+#include "ops/cuda/cuda_ops.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/cuda/attend.h"
+#include "ops/cuda/cublas.h"
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/expand.h"
+#include "ops/cuda/gpu_queue.h"
+#include "ops/cuda/kv.h"
+#include "ops/cuda/matrix.h"
+#include "ops/cuda/matvec.h"
+#include "ops/cuda/rms_norm.h"
+#include "ops/cuda/rope.h"
+
+namespace longhaul::cuda {
+namespace {
+
+/// Memory that grows, of one use.
+struct Room {
+  explicit Room(GpuQueue& of) : queue(of) {}
+  ~Room() {
+    if (data != nullptr) queue.release(data);
+  }
+  void at_least(size_t bytes) {
+    if (bytes <= size) return;
+    if (data != nullptr) queue.release(std::exchange(data, nullptr));
+    data = queue.allocate(bytes);
+    size = bytes;
+  }
+
+  GpuQueue& queue;
+  void* data = nullptr;
+  size_t size = 0;
+};
+
+class OwnMatrix : public DeviceMatrix {
+ public:
+  explicit OwnMatrix(Matrix&& matrix) : matrix_(std::move(matrix)) {}
+  int64_t rows() const override { return matrix_.rows(); }
+  int64_t cols() const override { return matrix_.cols(); }
+  size_t bytes() const override { return matrix_.bytes(); }
+  MatrixView view() const { return matrix_.view(); }
+
+ private:
+  Matrix matrix_;
+};
+
+MatrixView view_of(const DeviceMatrix& matrix) {
+  return static_cast<const OwnMatrix&>(matrix).view();
+}
+
+class CudaOps : public DeviceOps {
+ public:
+  explicit CudaOps(GpuQueue& queue) : queue_(queue) {}
+
+  bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
+    for (const AttendTask& task : tasks) {
+      for (const KeySegment& s : task.segments) {
+        if (!can_attend(call.head_dim, s.rows.page_rows, s.rows.type)) return false;
+      }
+    }
+    cuda::attend(stream(), call, tasks, attention_);
+    return true;
+  }
+  bool merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
+                       int heads, int head_dim, View<float> out, View<float> lse) override {
+    cuda::merge_attention(stream(), other_out.address(), other_lse.address(), rows * heads,
+                          head_dim, out.address(), lse.address());
+    return true;
+  }
+
+  bool rotations(const RopeTable& table, int64_t first, int64_t count, View<float> cosine,
+                 View<float> sine) override {
+    const std::vector<double>& frequency = table.inverse_frequency;
+    const double* const there = upload(std::span<const double>(frequency), frequencies_);
+    rope_angles(stream(), there, static_cast<int>(frequency.size()), table.attention_factor, first,
+                count, cosine.address(), sine.address());
+    return true;
+  }
+  bool rotate(const longhaul::Rotations& r, int64_t position, int64_t step, View<const float> x,
+              int64_t rows, int heads, int head_dim, View<float> y) override {
+    const int64_t stride = int64_t{heads} * head_dim;
+    const Rotations rotations{r.first, r.count, r.rotary_dim, r.cosine, r.sine};
+    const HeadRows from{x.address(), rows, heads, head_dim, stride};
+    (step == 0 ? apply_rope_constant : apply_rope)(stream(), rotations, position, from, y.address(),
+                                                   stride);
+    return true;
+  }
+
+  bool fill(View<float> x, float value) override {
+    if (x.place().host()) return false;
+    cuda::fill(stream(), x.address(), x.size(), value);
+    return true;
+  }
+  bool add_lists(View<const float> x, View<float> out) override {
+    if (out.empty() || x.place().host() || out.place().host()) return false;
+    cuda::add_lists(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
+    return true;
+  }
+
+  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight) override {
+    if (uploader_ == nullptr) uploader_ = std::make_unique<Uploader>(stream());
+    Matrix copy(weight.type, weight.rows(), weight.cols());
+    uploader_->put(weight, copy);
+    return std::make_shared<OwnMatrix>(std::move(copy));
+  }
+  void linear(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) override {
+    if (rows <= kMostMatvecRows) return few(x, rows, products);
+    for (const DeviceLinear& product : products) many(x, rows, product);
+  }
+  void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
+    const int32_t* const there = upload(tokens, tokens_);
+    embed_rows(stream(), view_of(table), there, std::ssize(tokens), x.address());
+  }
+  void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
+                View<bf16_t> y) override {
+    cuda::rms_norm(stream(), x.address(), n, weight.address(), eps, rows, n, y.address());
+  }
+  void rms_norm_heads(View<float> x, View<const float> weight, float eps, int64_t rows, int heads,
+                      int head_dim) override {
+    cuda::rms_norm_heads(stream(), x.address(), weight.address(), eps, rows, heads, head_dim,
+                         int64_t{heads} * head_dim);
+  }
+  void split_halves(View<float> x, int64_t rows, int heads, int head_dim, int rotary) override {
+    cuda::split_halves(stream(), x.address(), rows, heads, head_dim, rotary,
+                       int64_t{heads} * head_dim);
+  }
+  void swiglu(View<const float> gate, View<const float> up, View<bf16_t> y) override {
+    cuda::swiglu(stream(), gate.address(), up.address(), 1, y.size(), y.size(), y.address());
+  }
+  void to_bf16(View<const float> x, View<bf16_t> y) override {
+    f32_to_bf16(stream(), x.address(), x.size(), y.address());
+  }
+
+ private:
+  cudaStream_t stream() const { return queue_.handle(); }
+
+  /// Memory that stays until the next upload into it.
+  template <class T>
+  const T* upload(std::span<const T> numbers, Room& room) {
+    room.at_least(numbers.size_bytes());
+    queue_.upload(numbers.data(), room.data, numbers.size_bytes());
+    return static_cast<const T*>(room.data);
+  }
+
+  void few(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) {
+    std::vector<MatvecJob> jobs;
+    for (const DeviceLinear& product : products) {
+      jobs.push_back({.weight = view_of(*product.weight),
+                      .y = product.y.address(),
+                      .bias = product.bias.address(),
+                      .add = product.add});
+    }
+    matvec(stream(), {x.address(), true, rows, products.front().weight->cols()}, jobs);
+  }
+
+  void many(View<const bf16_t> x, int64_t rows, const DeviceLinear& product) {
+    if (gemm_ == nullptr) gemm_ = std::make_unique<Gemm>(open_cublas());
+    const MatrixView w = view_of(*product.weight);
+    GemmCall call{.rows = rows, .outputs = w.rows, .cols = w.cols, .x = x.address()};
+    call.y = product.y.address();
+    call.add = product.add;
+    if (w.bf16 != nullptr) {
+      call.w = w.bf16;
+      call.w_stride = w.bf16_stride;
+    } else if (w.type == DType::BF16 && w.row_stride % 16 == 0) {
+      call.w = reinterpret_cast<const uint16_t*>(w.planes[0]);
+      call.w_stride = static_cast<int64_t>(w.row_stride / sizeof(uint16_t));
+    } else {
+      const int64_t stride = bf16_stride_of(w.cols);
+      expanded_.at_least(static_cast<size_t>(w.rows * stride) * sizeof(uint16_t));
+      expand_bf16(stream(), w, 0, w.rows, static_cast<uint16_t*>(expanded_.data));
+      call.w = static_cast<const uint16_t*>(expanded_.data);
+      call.w_stride = stride;
+    }
+    gemm_->run(stream(), call);
+    if (!product.bias.empty()) {
+      add_bias(stream(), product.y.address(), product.bias.address(), rows, w.rows, w.rows);
+    }
+  }
+
+  GpuQueue& queue_;
+  Scratch attention_;
+  std::unique_ptr<Uploader> uploader_;
+  std::unique_ptr<Gemm> gemm_;
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_};
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceOps> make_ops(GpuQueue& queue) { return std::make_unique<CudaOps>(queue); }
+
+}  // namespace longhaul::cuda

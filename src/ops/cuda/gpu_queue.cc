@@ -1,0 +1,122 @@
+#include "ops/cuda/gpu_queue.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "ops/cuda/cuda_ops.h"
+#include "ops/cuda/device_error.h"
+
+namespace longhaul::cuda {
+
+GpuQueue::GpuQueue(int device) : device_(device) {
+  make_current();
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cannot be asked");
+  name_ = properties.name;
+  processors_ = properties.multiProcessorCount;
+  capability_ = 10 * properties.major + properties.minor;
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "no stream");
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "no memory pool");
+  uint64_t all = UINT64_MAX;  // what is freed stays ours: asking the driver costs milliseconds
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "memory pool");
+  for (Stage& stage : stages_) {
+    check(cudaMallocHost(reinterpret_cast<void**>(&stage.memory), kStageBytes), "pinned memory");
+    check(cudaEventCreateWithFlags(&stage.done, cudaEventDisableTiming), "no event");
+  }
+  ops_ = make_ops(*this);
+}
+
+GpuQueue::~GpuQueue() {
+  cudaSetDevice(device_);
+  cudaStreamSynchronize(stream_);
+  ops_.reset();
+  for (const Stage& stage : stages_) {
+    cudaFreeHost(stage.memory);
+    cudaEventDestroy(stage.done);
+  }
+  cudaStreamDestroy(stream_);
+}
+
+/// CUDA's current device belongs to the thread.
+void GpuQueue::make_current() const { check(cudaSetDevice(device_), "cannot be used"); }
+
+size_t GpuQueue::free_bytes() const {
+  make_current();
+  size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "free memory");
+  return free;
+}
+
+void* GpuQueue::allocate(size_t bytes) {
+  make_current();
+  void* memory = nullptr;
+  const cudaError_t error = cudaMallocAsync(&memory, std::max<size_t>(bytes, 1), stream_);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    user_error("GPU {} ({}): no room for {}, {} are free; try a shorter text, --kv-type q8_0, a "
+               "smaller --chunk or an attention method that keeps less",
+               device_, name_, format_bytes(bytes), format_bytes(free_bytes()));
+  }
+  check(error, "allocation");
+  return memory;
+}
+
+void GpuQueue::release(void* memory) noexcept { cudaFreeAsync(memory, stream_); }
+
+std::byte* GpuQueue::stage(size_t bytes) {
+  LH_ASSERT(bytes <= kStageBytes);
+  constexpr size_t kAlignment = 256;
+  Stage* stage = &stages_[stage_];
+  if (stage->used + bytes > kStageBytes) {
+    check(cudaEventRecord(stage->done, stream_), "event");
+    stage_ = (stage_ + 1) % stages_.size();
+    stage = &stages_[stage_];
+    check(cudaEventSynchronize(stage->done), "staging");  // of the copies three stages ago
+    stage->used = 0;
+  }
+  std::byte* const memory = stage->memory + stage->used;
+  stage->used += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return memory;
+}
+
+void GpuQueue::upload(const void* host, void* device, size_t bytes) {
+  make_current();
+  const auto* from = static_cast<const std::byte*>(host);
+  auto* to = static_cast<std::byte*>(device);
+  while (bytes > 0) {
+    const size_t some = std::min(bytes, kStageBytes / 2);
+    std::byte* const staged = stage(some);
+    std::memcpy(staged, from, some);
+    check(cudaMemcpyAsync(to, staged, some, cudaMemcpyHostToDevice, stream_), "copy to the GPU");
+    from += some;
+    to += some;
+    bytes -= some;
+  }
+}
+
+void GpuQueue::download(const void* device, void* host, size_t bytes) {
+  make_current();
+  ++waits_;
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_),
+        "copy from the GPU");
+  check(cudaStreamSynchronize(stream_), "work on the GPU");
+}
+
+void GpuQueue::copy(const void* from, void* to, size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
+}
+
+void GpuQueue::clear(void* memory, size_t bytes) {
+  check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
+}
+
+void GpuQueue::wait() {
+  ++waits_;
+  check(cudaStreamSynchronize(stream_), "work on the GPU");
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,134 @@
+#pragma once
+// The operations that a device has itself. Each has the shapes and the result of the host operation
+// of its name, whose views and pages are then the device's; false means that it does not have it
+// for these arguments, and the host does it on copies (base/host_stage.h), which costs a wait. So a
+// new backend begins with DeviceQueue alone and takes operations over one by one.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/float_types.h"
+#include "base/tensor_view.h"
+#include "ops/attention.h"
+#include "ops/column_sums.h"
+#include "ops/line_sums.h"
+#include "ops/pool_scores.h"
+#include "ops/select_rows.h"
+#include "ops/tile_map.h"
+#include "ops/top_keys.h"
+
+namespace longhaul {
+
+/// A weight matrix [rows, cols] in a device's memory, in the form that it multiplies best.
+class DeviceMatrix {
+ public:
+  virtual ~DeviceMatrix() = default;
+  virtual int64_t rows() const = 0;
+  virtual int64_t cols() const = 0;
+  virtual size_t bytes() const = 0;  ///< of device memory
+};
+
+/// y [rows, outputs] = x W^T (+ bias), or y += x W^T.
+struct DeviceLinear {
+  const DeviceMatrix* weight = nullptr;
+  View<float> y;
+  View<const float> bias;  ///< [outputs]; empty: none
+  bool add = false;
+};
+
+/// Rows that are appended to every list of a layer: KV head h feeds lists
+/// [h * lists / kv_heads, (h + 1) * lists / kv_heads).
+struct DeviceAppend {
+  View<const float> k, v;  ///< [rows, kv_heads, head_dim]
+  int64_t rows = 0;
+  int kv_heads = 0;
+  std::span<const PagedRows> lists;  ///< with pages for the new rows
+  std::span<const int64_t> first;    ///< per list: the first new row
+};
+
+class DeviceOps {
+ public:
+  virtual ~DeviceOps() = default;
+
+  // Attention: ops/attention.h and what goes over the same softmax maps.
+  virtual bool attend(const AttendCall&, std::span<const AttendTask>) { return false; }
+  virtual bool column_sums(const AttendCall&, std::span<const AttendTask>,
+                           std::span<const ColumnTarget>) {
+    return false;
+  }
+  virtual bool line_sums(const AttendCall&, std::span<const AttendTask>,
+                         std::span<const LineSums>) {
+    return false;
+  }
+  virtual bool block_mass(const AttendCall&, std::span<const AttendTask>, int /*block*/,
+                          std::span<const View<float>>) {
+    return false;
+  }
+  virtual bool tile_maps(const AttendCall&, std::span<const MapTile>) { return false; }
+  virtual bool top_keys(const TopKeysCall&, std::span<const TopKeysTask>) { return false; }
+  virtual bool mean_keys(const PagedRows&, int64_t /*count*/, int /*block*/, View<float>) {
+    return false;
+  }
+  virtual bool key_difference(const PagedRows&, View<float>) { return false; }
+  virtual bool merge_attention(View<const float> /*other_out*/, View<const float> /*other_lse*/,
+                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/,
+                               View<float> /*out*/, View<float> /*lse*/) {
+    return false;
+  }
+
+  // Positions: ops/rope.h.
+  /// cosine, sine [count, rotary_dim / 2] of positions from `first` on.
+  virtual bool rotations(const RopeTable&, int64_t /*first*/, int64_t /*count*/,
+                         View<float> /*cosine*/, View<float> /*sine*/) {
+    return false;
+  }
+  /// Row r at position + r * step.
+  virtual bool rotate(const Rotations&, int64_t /*position*/, int64_t /*step*/, View<const float>,
+                      int64_t /*rows*/, int /*heads*/, int /*head_dim*/, View<float>) {
+    return false;
+  }
+
+  // Choices.
+  virtual bool fill(View<float>, float) { return false; }
+  virtual bool add_lists(View<const float>, View<float>) { return false; }
+  virtual bool mean_rows(View<const float>, View<float>) { return false; }
+  virtual bool pool_scores(View<const float>, int /*width*/, Pooling, View<float>) { return false; }
+  virtual bool add_seen(int64_t /*rows*/, View<float>) { return false; }
+  /// The rows that stay, ascending, to `rows` [keep.count]; scores has more rows than stay.
+  virtual bool select_rows(View<const float> /*scores*/, const RowsToKeep&,
+                           View<int32_t> /*rows*/) {
+    return false;
+  }
+
+  // Rows of the KV store: kv/kv_store.h.
+  virtual bool append(const DeviceAppend&) { return false; }
+  /// Row i of `to`, whose pages are others, becomes row rows[i] of `from`.
+  virtual bool gather_rows(const PagedRows& /*from*/, std::span<const int32_t> /*rows*/,
+                           const PagedRows& /*to*/) {
+    return false;
+  }
+
+  // The model.
+  virtual std::shared_ptr<const DeviceMatrix> matrix(const TensorView&) { return nullptr; }
+  /// x [rows, cols] times several matrices.
+  virtual void linear(View<const bf16_t> /*x*/, int64_t /*rows*/, std::span<const DeviceLinear>) {}
+  /// x [tokens, cols] of the table's rows.
+  virtual void embed(const DeviceMatrix& /*table*/, std::span<const int32_t> /*tokens*/,
+                     View<float>) {}
+  virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
+                        int64_t /*rows*/, int64_t /*n*/, View<bf16_t>) {}
+  virtual void rms_norm_heads(View<float> /*x*/, View<const float> /*weight*/, float /*eps*/,
+                              int64_t /*rows*/, int /*heads*/, int /*head_dim*/) {}
+  virtual void split_halves(View<float> /*x*/, int64_t /*rows*/, int /*heads*/, int /*head_dim*/,
+                            int /*rotary_dim*/) {}
+  virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, View<bf16_t>) {}
+  virtual void to_bf16(View<const float>, View<bf16_t>) {}
+};
+
+/// Null on the host.
+inline DeviceOps* device_ops(const Queue& queue) {
+  return queue.on_host() ? nullptr : &queue.device().ops();
+}
+
+}  // namespace longhaul

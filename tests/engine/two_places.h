@@ -1,0 +1,80 @@
+#pragma once
+// One method on the host and on a device: both must give the same.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "engine/generate.h"
+#include "engine/pass_key_prompt.h"
+#include "format/temp_folder.h"
+
+namespace longhaul::testing_support {
+
+class TwoPlaces {
+ public:
+  TwoPlaces(std::shared_ptr<const Engine> engine, std::string spec, Queue device)
+      : engine_(std::move(engine)), spec_(std::move(spec)), device_(std::move(device)) {}
+
+  Session session(const Queue& queue) const {
+    SessionOptions options;
+    options.attention = MethodSpec::parse(spec_);
+    options.chunk = 64;
+    options.compute = Compute::kF32;
+    options.queue = queue;
+    return Session(engine_, options);
+  }
+  Session here() const { return session({}); }
+  Session there() const { return session(device_); }
+
+  void read(Session& session) const {
+    PrefillHooks hooks;
+    hooks.instruction = 16;
+    ASSERT_TRUE(session.prefill(early_pass_key(*engine_), hooks));
+  }
+  static std::vector<int32_t> reply(Session& session) {
+    GenerateOptions few;
+    few.max_tokens = 8;
+    return generate(session, few).tokens;
+  }
+
+  /// Activations that are multiplied are rounded to bf16 on a device.
+  void expect_same_answers() const {
+    Session host = here(), device = there();
+    read(host);
+    read(device);
+    EXPECT_GT(cosine(host.logits(), device.logits()), 0.98);
+    EXPECT_EQ(host.report().live_rows, device.report().live_rows);
+    EXPECT_EQ(reply(host), reply(device));
+  }
+
+  void expect_that_sessions_move() const {
+    const TempFolder folder;
+    Session first = there(), second = here(), third = there();
+    read(first);
+    first.save(folder.path() / "a");
+    second.load(folder.path() / "a");
+    second.save(folder.path() / "b");
+    third.load(folder.path() / "b");
+    EXPECT_EQ(second.report().live_rows, first.report().live_rows);
+    EXPECT_EQ(reply(third), reply(first));
+  }
+
+ private:
+  static double cosine(std::span<const float> a, std::span<const float> b) {
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      ab += double{a[i]} * b[i];
+      aa += double{a[i]} * a[i];
+      bb += double{b[i]} * b[i];
+    }
+    return ab / std::sqrt(aa * bb);
+  }
+
+  std::shared_ptr<const Engine> engine_;
+  std::string spec_;
+  Queue device_;
+};
+
+}  // namespace longhaul::testing_support

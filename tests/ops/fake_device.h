@@ -1,0 +1,125 @@
+#pragma once
+// A device whose memory is the host's under another place: what reads or writes its numbers on the
+// host without asking (base/host_stage.h) fails an assertion, and its memory begins as NaNs. It has
+// the model's operations and none of the others.
+
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "ops/convert.h"
+#include "ops/dequantize.h"
+#include "ops/device_ops.h"
+#include "ops/linear.h"
+#include "ops/rms_norm.h"
+#include "ops/swiglu.h"
+
+namespace longhaul::testing_support {
+
+class FakeMatrix : public DeviceMatrix {
+ public:
+  explicit FakeMatrix(const TensorView& of) : bytes_(of.data, of.data + of.bytes()), view_(of) {
+    view_.data = bytes_.data();
+  }
+  int64_t rows() const override { return view_.rows(); }
+  int64_t cols() const override { return view_.cols(); }
+  size_t bytes() const override { return bytes_.size(); }
+  const TensorView& view() const { return view_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  TensorView view_;
+};
+
+class FakeOps : public DeviceOps {
+ public:
+  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight) override {
+    return std::make_shared<FakeMatrix>(weight);
+  }
+  void linear(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) override {
+    for (const DeviceLinear& product : products) {
+      const TensorView& weight = static_cast<const FakeMatrix*>(product.weight)->view();
+      std::vector<float> from(static_cast<size_t>(rows * weight.cols()));
+      bf16_to_f32(x.address(), std::ssize(from), from.data());
+      LinearInput input;
+      input.assign(from.data(), rows, weight.cols());
+      LinearJob job{.weight = weight, .y = product.y.address(), .add = product.add};
+      if (!product.bias.empty()) job.bias = product.bias.address();
+      longhaul::linear(input, job, Compute::kF32);
+    }
+  }
+  void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
+    const TensorView& view = static_cast<const FakeMatrix&>(table).view();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      dequantize_row(view.type, view.row(tokens[i]), view.cols(),
+                     x.address() + static_cast<int64_t>(i) * view.cols());
+    }
+  }
+  void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
+                View<bf16_t> y) override {
+    longhaul::rms_norm(x.address(), weight.address(), eps, rows, n, y.address());
+  }
+  void rms_norm_heads(View<float> x, View<const float> weight, float eps, int64_t rows, int heads,
+                      int head_dim) override {
+    longhaul::rms_norm_heads(x.address(), weight.address(), eps, rows, heads, head_dim,
+                             int64_t{heads} * head_dim);
+  }
+  void split_halves(View<float> x, int64_t rows, int heads, int head_dim, int rotary) override {
+    std::vector<float> pairs(static_cast<size_t>(rotary));
+    for (int64_t i = 0; i < rows * heads; ++i) {
+      float* const head = x.address() + i * head_dim;
+      std::copy_n(head, rotary, pairs.data());
+      for (int t = 0; t < rotary / 2; ++t) {
+        head[t] = pairs[static_cast<size_t>(2 * t)];
+        head[t + rotary / 2] = pairs[static_cast<size_t>(2 * t + 1)];
+      }
+    }
+  }
+  void swiglu(View<const float> gate, View<const float> up, View<bf16_t> y) override {
+    longhaul::swiglu(gate.address(), up.address(), 1, y.size(), y.size(), y.address());
+  }
+  void to_bf16(View<const float> x, View<bf16_t> y) override {
+    f32_to_bf16(x.address(), x.size(), y.address());
+  }
+};
+
+class FakeDevice : public DeviceQueue {
+ public:
+  ~FakeDevice() override { LH_ASSERT(held_.empty()); }
+  Place place() const override { return {0}; }
+  std::string name() const override { return "a fake device"; }
+  size_t free_bytes() const override { return size_t{1} << 34; }
+  void* allocate(size_t bytes) override {
+    void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (memory == nullptr) throw std::bad_alloc();
+    std::memset(memory, 0xFF, bytes);
+    held_.insert(memory);
+    return memory;
+  }
+  void release(void* memory) noexcept override {
+    LH_ASSERT(held_.erase(memory) == 1);
+    std::free(memory);
+  }
+  void upload(const void* host, void* device, size_t bytes) override {
+    std::memcpy(device, host, bytes);
+  }
+  void download(const void* device, void* host, size_t bytes) override {
+    std::memcpy(host, device, bytes);
+    ++waits_;
+  }
+  void copy(const void* from, void* to, size_t bytes) override { std::memcpy(to, from, bytes); }
+  void clear(void* memory, size_t bytes) override { std::memset(memory, 0, bytes); }
+  void wait() override { ++waits_; }
+  int64_t waits() const override { return waits_; }
+  DeviceOps& ops() override { return ops_; }
+
+ private:
+  FakeOps ops_;
+  std::set<void*> held_;
+  int64_t waits_ = 0;
+};
+
+inline Queue fake_queue() { return Queue(std::make_shared<FakeDevice>()); }
+
+}  // namespace longhaul::testing_support

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# gpu.sh pack FOLDER: builds the preset cuda and puts what a bare GPU machine needs into
+# FOLDER/gpu.tar.xz (under 60 MB): program, GPU tests, benchmarks, the libraries that they ask for,
+# models/nano and a text. cuBLASLt is not carried: it lies in a CUDA toolkit or in PyTorch's wheels.
+# gpu.sh run ARCHIVE OUT: there, unpacks it, runs tests and a table of speeds, each under a time
+# limit, and leaves logs and JSON in the folder OUT.
+set -euo pipefail
+
+pack() {
+  cd "$(dirname "${BASH_SOURCE[0]}")/.."
+  local to=$1 stage
+  stage=$(mktemp -d)
+  trap 'rm -rf "$stage"' EXIT
+  tools/build.sh cuda longhaul longhaul_cuda_test longhaul_cuda_bench
+  mkdir -p "$stage/bin" "$stage/lib" "$to"
+  local programs=(build/cuda/src/cli/longhaul build/cuda/tests/longhaul_cuda_test
+    build/cuda/bench/longhaul_cuda_bench)
+  local program
+  for program in "${programs[@]}"; do
+    strip -o "$stage/bin/$(basename "$program")" "$program"
+    # The C library and its kin are every machine's own.
+    ldd "$program" | awk '$3 ~ /^\// {print $3}' |
+      grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$stage/lib"
+  done
+  cp -r models/nano "$stage/nano"
+  find data -name 'war_and_peace*' -o -name '*.txt' -size +200k | head -1 | xargs -I{} cp {} "$stage/text.txt"
+  cp tools/gpu.sh tools/make_random_gguf.py "$stage"
+  tar -C "$stage" -cf - . | xz -T0 -6 >"$to/gpu.tar.xz"
+  ls -l "$to/gpu.tar.xz"
+}
+
+# limited SECONDS NAME COMMAND...: output to OUT/NAME.log; says how it ended and goes on.
+limited() {
+  local seconds=$1 name=$2 status=0 begin=$SECONDS
+  shift 2
+  timeout "$seconds" "$@" >"$out/$name.log" 2>&1 || status=$?
+  echo "$name: status $status, $((SECONDS - begin)) s"
+}
+
+run() {
+  local archive=$1
+  out=$2
+  mkdir -p "$out" gpu
+  tar -C gpu -xJf "$archive"
+  export LD_LIBRARY_PATH=$PWD/gpu/lib
+  local longhaul=gpu/bin/longhaul
+  limited 30 devices "$longhaul" devices --json
+  limited 120 tests gpu/bin/longhaul_cuda_test --gtest_brief=1
+  limited 60 nano "$longhaul" run -m gpu/nano --device cuda -f gpu/text.txt -p "What is this text about?" -n 16 --json
+  limited 200 kernels gpu/bin/longhaul_cuda_bench
+}
+
+case ${1:-} in
+  pack) pack "$2" ;;
+  run) run "$2" "$3" ;;
+  *) echo "usage: tools/gpu.sh pack FOLDER | run ARCHIVE OUT" >&2; exit 2 ;;
+esac
