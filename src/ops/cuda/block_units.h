@@ -1,0 +1,389 @@
+#pragma once
+// The quantized types as device code reads them from planes (block_layout.h). A unit is what 16
+// bytes of quants and what belongs to them say: kGroups groups of 16 weights,
+//   weight = step * (q - kZero) + offset,
+// with q signed bytes in the order of the row. Products of step and q are exact in f32. Layouts:
+// GGUF, ggml-common.h.
+
+#include "base/dtype.h"
+#include "ops/cuda/numbers.h"
+
+namespace longhaul::cuda {
+
+/// Where the planes of a matrix begin.
+struct Planes {
+  const uint8_t* at[4];
+};
+
+struct Weights16 {
+  uint32_t q[4];
+  float step, offset;
+};
+
+/// Group `group` (of 16 elements) of a block is group `k` of unit `u` of the block.
+struct GroupPlace {
+  int u, k;
+};
+
+namespace unit {
+
+LH_EVERYWHERE const Word4* words4(const uint8_t* p) { return reinterpret_cast<const Word4*>(p); }
+LH_EVERYWHERE const Word2* words2(const uint8_t* p) { return reinterpret_cast<const Word2*>(p); }
+LH_EVERYWHERE const uint32_t* words(const uint8_t* p) {
+  return reinterpret_cast<const uint32_t*>(p);
+}
+LH_EVERYWHERE const uint16_t* halves(const uint8_t* p) {
+  return reinterpret_cast<const uint16_t*>(p);
+}
+
+/// Low or high halves of 16 bytes.
+LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
+}
+
+/// Bit `bit` of each byte becomes bit 4.
+LH_EVERYWHERE void add_fifth_bits(const Word4& high, int bit, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] |= (high.w[i] >> bit & 0x01010101u) << 4;
+}
+
+/// Bits 0 to 15 of `bits` become bit 4 of 16 bytes: a multiplication spreads four over a word.
+LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) {
+    q[i] |= ((bits >> (4 * i) & 15u) * 0x00204081u & 0x01010101u) << 4;
+  }
+}
+
+/// The levels of IQ4_NL and IQ4_XS, of 4 quants in the low halves of the bytes of `index`.
+LH_EVERYWHERE uint32_t iq4_levels(uint32_t index) {
+  constexpr uint32_t kLevels[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
+  // Neighbouring bytes' halves as the digits of a selector.
+  const uint32_t digits = (index & 15u) | (index >> 4 & 0xf0u) | (index >> 8 & 0xf00u) |
+                          (index >> 12 & 0xf000u);
+  const uint32_t low = pick_bytes(kLevels[0], kLevels[1], digits & 0x7777u);
+  const uint32_t high = pick_bytes(kLevels[2], kLevels[3], digits & 0x7777u);
+  return pick_bytes(low, high, 0x3210u | (digits & 0x8888u) >> 1);
+}
+
+/// Factors (in bits 0-7 and 8-15) and minima of sub-blocks 2 pair and 2 pair + 1 of Q4_K and Q5_K.
+struct PairScales {
+  uint32_t factors, minima;
+};
+LH_EVERYWHERE PairScales pair_scales(const Word4& head, int pair) {
+  const uint32_t a = head.w[1], b = head.w[2], c = head.w[3];
+  const int shift = 16 * (pair & 1);
+  if (pair < 2) return {a >> shift & 0x3f3fu, b >> shift & 0x3f3fu};
+  return {(c >> shift & 0x0f0fu) | (a >> shift >> 2 & 0x3030u),
+          (c >> shift >> 4 & 0x0f0fu) | (b >> shift >> 2 & 0x3030u)};
+}
+
+/// d and dmin in the first word of the head.
+LH_EVERYWHERE void scale_with_minimum(const Word4& head, int pair, int k, Weights16& out) {
+  const PairScales s = pair_scales(head, pair);
+  out.step = half_value(head.w[0] & 0xffffu) * static_cast<float>(s.factors >> (8 * k) & 255u);
+  out.offset = -(half_value(head.w[0] >> 16) * static_cast<float>(s.minima >> (8 * k) & 255u));
+}
+
+}  // namespace unit
+
+/// The types of 32 weights whose 16 bytes hold elements 0-15 low and 16-31 high.
+struct HalvesOf32 {
+  static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
+  LH_EVERYWHERE static int group(int, int k) { return k; }
+  LH_EVERYWHERE static GroupPlace place(int group) { return {0, group}; }
+};
+
+// Offsets of types without a minimum are -0.0f: x + -0.0f is x, also for x = -0.0f.
+
+struct UnitsQ4_0 : HalvesOf32 {
+  static constexpr int kZero = 8;
+  struct Unit {
+    Word4 quants;
+    uint32_t d;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int) {
+    return {load_once(unit::words4(p.at[0]) + block), load_shared(unit::halves(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    out.step = half_value(x.d);
+    out.offset = -0.0f;
+    return out;
+  }
+};
+
+struct UnitsQ4_1 : HalvesOf32 {
+  static constexpr int kZero = 0;
+  struct Unit {
+    Word4 quants;
+    uint32_t head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int) {
+    return {load_once(unit::words4(p.at[0]) + block), load_shared(unit::words(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    out.step = half_value(x.head & 0xffffu);
+    out.offset = half_value(x.head >> 16);
+    return out;
+  }
+};
+
+struct UnitsQ5_0 : HalvesOf32 {
+  static constexpr int kZero = 16;
+  struct Unit {
+    Word4 quants;
+    uint32_t high, d;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int) {
+    return {load_once(unit::words4(p.at[0]) + block), load_shared(unit::words(p.at[1]) + block),
+            load_shared(unit::halves(p.at[2]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    unit::add_fifth_bits(x.high >> (16 * k), out.q);
+    out.step = half_value(x.d);
+    out.offset = -0.0f;
+    return out;
+  }
+};
+
+struct UnitsQ5_1 : HalvesOf32 {
+  static constexpr int kZero = 0;
+  struct Unit {
+    Word4 quants;
+    uint32_t high, head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int) {
+    return {load_once(unit::words4(p.at[0]) + block), load_shared(unit::words(p.at[1]) + block),
+            load_shared(unit::words(p.at[2]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    unit::add_fifth_bits(x.high >> (16 * k), out.q);
+    out.step = half_value(x.head & 0xffffu);
+    out.offset = half_value(x.head >> 16);
+    return out;
+  }
+};
+
+struct UnitsQ8_0 {
+  static constexpr int kBlock = 32, kUnits = 2, kGroups = 1, kZero = 0;
+  struct Unit {
+    Word4 quants;
+    uint32_t d;
+  };
+  LH_EVERYWHERE static int group(int u, int) { return u; }
+  LH_EVERYWHERE static GroupPlace place(int group) { return {group, 0}; }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 2 * block + u),
+            load_shared(unit::halves(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int) {
+    Weights16 out;
+    for (int i = 0; i < 4; ++i) out.q[i] = x.quants.w[i];
+    out.step = half_value(x.d);
+    out.offset = -0.0f;
+    return out;
+  }
+};
+
+struct UnitsIQ4_NL : UnitsQ4_0 {
+  static constexpr int kZero = 0;
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out = UnitsQ4_0::weights(x, u, k);
+    for (uint32_t& word : out.q) word = unit::iq4_levels(word);
+    return out;
+  }
+};
+
+struct UnitsIQ4_XS {
+  static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 0;
+  struct Unit {
+    Word4 quants;
+    Word2 head;  // f16 d, high bits of the scales, their low bits
+  };
+  LH_EVERYWHERE static int group(int u, int k) { return 2 * u + k; }
+  LH_EVERYWHERE static GroupPlace place(int group) { return {group >> 1, group & 1}; }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words2(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    for (uint32_t& word : out.q) word = unit::iq4_levels(word);
+    const uint32_t low = x.head.w[1] >> (4 * u) & 15u;
+    const uint32_t high = x.head.w[0] >> (16 + 2 * u) & 3u;
+    const int scale = static_cast<int>(low | high << 4) - 32;
+    out.step = half_value(x.head.w[0] & 0xffffu) * static_cast<float>(scale);
+    out.offset = -0.0f;
+    return out;
+  }
+};
+
+/// Q4_K and Q5_K: unit 2 j + c has elements 16 c to 16 c + 15 of sub-blocks 2 j (low halves) and
+/// 2 j + 1 (high).
+struct HalvesOfPairs {
+  static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 0;
+  LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 4 + 2 * k + (u & 1); }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    return {(group >> 2) * 2 + (group & 1), group >> 1 & 1};
+  }
+};
+
+struct UnitsQ4_K : HalvesOfPairs {
+  struct Unit {
+    Word4 quants, head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words4(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    unit::scale_with_minimum(x.head, u >> 1, k, out);
+    return out;
+  }
+};
+
+struct UnitsQ5_K : HalvesOfPairs {
+  struct Unit {
+    Word4 quants, high, head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words4(p.at[1]) + 2 * block + (u & 1)),
+            load_shared(unit::words4(p.at[2]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    unit::add_fifth_bits(x.high, (u >> 1) * 2 + k, out.q);
+    unit::scale_with_minimum(x.head, u >> 1, k, out);
+    return out;
+  }
+};
+
+/// Q3_K and Q6_K: 128 elements a half, rows of 32; bit pairs of one byte belong to four rows.
+struct UnitsQ6_K {
+  // Unit 4 half + 2 row + c, row 0 or 1: columns from 16 c of that row (low halves) and of row + 2.
+  static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 32;
+  struct Unit {
+    Word4 low, high;
+    int scale[2];
+    uint32_t d;
+  };
+  LH_EVERYWHERE static int group(int u, int k) {
+    return (u >> 2) * 8 + ((u >> 1 & 1) + 2 * k) * 2 + (u & 1);
+  }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    return {(group >> 3) * 4 + (group & 3), group >> 2 & 1};
+  }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    const auto* scales = reinterpret_cast<const signed char*>(p.at[2]) + 16 * block;
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words4(p.at[1]) + 4 * block + (u >> 2) * 2 + (u & 1)),
+            {load_shared(scales + group(u, 0)), load_shared(scales + group(u, 1))},
+            load_shared(unit::halves(p.at[3]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.low, k, out.q);
+    const int shift = 2 * ((u >> 1 & 1) + 2 * k);
+    for (int i = 0; i < 4; ++i) out.q[i] |= (x.high.w[i] >> shift & 0x03030303u) << 4;
+    out.step = half_value(x.d) * static_cast<float>(x.scale[k]);
+    out.offset = -0.0f;
+    return out;
+  }
+};
+
+struct UnitsQ3_K {
+  // Unit 2 half + c: columns from 16 c of the four rows of that half.
+  static constexpr int kBlock = 256, kUnits = 4, kGroups = 4, kZero = 4;
+  struct Unit {
+    Word4 low, high;
+    uint32_t scales[3], d;
+  };
+  LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 8 + 2 * k + (u & 1); }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    return {(group >> 3) * 2 + (group & 1), group >> 1 & 3};
+  }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    const uint32_t* scales = unit::words(p.at[2]) + 3 * block;
+    return {load_once(unit::words4(p.at[0]) + 4 * block + u),
+            load_shared(unit::words4(p.at[1]) + 2 * block + (u & 1)),
+            {load_shared(scales), load_shared(scales + 1), load_shared(scales + 2)},
+            load_shared(unit::halves(p.at[3]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    const int half = u >> 1, row = 4 * half + k;
+    for (int i = 0; i < 4; ++i) {
+      out.q[i] = (x.low.w[i] >> (2 * k) & 0x03030303u) | (x.high.w[i] >> row & 0x01010101u) << 2;
+    }
+    // Scale i has its low bits in half i / 8 of byte i % 8, its high ones in pair i / 4 of byte
+    // 8 + i % 4.
+    const int i = group(u, k);
+    const uint32_t low = x.scales[i >> 2 & 1] >> (8 * (i & 3) + 4 * half) & 15u;
+    const uint32_t high = x.scales[2] >> (8 * (i & 3) + 2 * (i >> 2)) & 3u;
+    out.step =
+        half_value(x.d) * static_cast<float>(static_cast<int>(low | high << 4) - 32);
+    out.offset = -0.0f;
+    return out;
+  }
+};
+
+/// Calls f(Units{}) for the block type; false when there is no such.
+template <class F>
+bool with_units(DType type, F&& f) {
+  switch (type) {
+    case DType::Q4_0:
+      return f(UnitsQ4_0{}), true;
+    case DType::Q4_1:
+      return f(UnitsQ4_1{}), true;
+    case DType::Q5_0:
+      return f(UnitsQ5_0{}), true;
+    case DType::Q5_1:
+      return f(UnitsQ5_1{}), true;
+    case DType::Q8_0:
+      return f(UnitsQ8_0{}), true;
+    case DType::Q3_K:
+      return f(UnitsQ3_K{}), true;
+    case DType::Q4_K:
+      return f(UnitsQ4_K{}), true;
+    case DType::Q5_K:
+      return f(UnitsQ5_K{}), true;
+    case DType::Q6_K:
+      return f(UnitsQ6_K{}), true;
+    case DType::IQ4_NL:
+      return f(UnitsIQ4_NL{}), true;
+    case DType::IQ4_XS:
+      return f(UnitsIQ4_XS{}), true;
+    default:
+      return false;
+  }
+}
+
+/// A weight as f32: exact products, one rounding.
+template <class Units>
+LH_EVERYWHERE float weight_of(const Weights16& w, int i) {
+  const int q = signed_byte(w.q[i / 4], i % 4) - Units::kZero;
+  return w.step * static_cast<float>(q) + w.offset;
+}
+
+/// What a weight group adds to y: activations of the group in int8 with their scale and the sum of
+/// scale * q (ops/matvec.h).
+template <class Units>
+LH_EVERYWHERE float group_product(const Weights16& w, const Word4& x, float scale, float sum) {
+  int dot = 0;
+  for (int i = 0; i < 4; ++i) dot = dot4(w.q[i], x.w[i], dot);
+  const float constant = w.offset - static_cast<float>(Units::kZero) * w.step;
+  return w.step * scale * static_cast<float>(dot) + constant * sum;
+}
+
+}  // namespace longhaul::cuda

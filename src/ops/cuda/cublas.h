@@ -1,0 +1,66 @@
+#pragma once
+// Products of many rows with bf16 weights, through cuBLASLt: f32 sums.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "ops/cuda/cublas_library.h"
+#include "ops/cuda/device_buffer.h"
+#include "ops/cuda/stream.h"
+
+namespace longhaul::cuda {
+
+/// y[r, o] = sum_i x[r, i] w[o, i], or added to what is there.
+struct GemmCall {
+  int64_t rows = 0, outputs = 0, cols = 0;
+  const uint16_t* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
+  int64_t x_stride = 0;         ///< 0: cols
+  const uint16_t* w = nullptr;  ///< [outputs, cols] bf16, rows w_stride elements apart
+  int64_t w_stride = 0;         ///< 0: cols
+  void* y = nullptr;            ///< [rows, outputs], rows y_stride elements apart
+  int64_t y_stride = 0;         ///< 0: outputs
+  bool bf16_out = false;        ///< y is bf16, else f32
+  bool add = false;             ///< y += instead of y =
+};
+
+/// One for each queue: calls that run at the same time must not share the workspace.
+class Gemm {
+ public:
+  static constexpr size_t kWorkspaceBytes = size_t{64} << 20;
+
+  /// For the current device. Throws UserError where the library cannot start.
+  explicit Gemm(const CublasLibrary& library, size_t workspace_bytes = kWorkspaceBytes);
+  ~Gemm();
+  Gemm(const Gemm&) = delete;
+  Gemm& operator=(const Gemm&) = delete;
+
+  void run(Stream stream, const GemmCall& call);
+  size_t bytes() const { return workspace_.bytes(); }
+
+ private:
+  struct Shape {
+    int64_t rows, outputs, cols, x_stride, w_stride, y_stride;
+    int bf16_out, add;
+    uint32_t alignment[3];  ///< of w, x and y, in bytes
+    auto operator<=>(const Shape&) const = default;
+  };
+  struct Plan {
+    lt::Layout w = nullptr, x = nullptr, y = nullptr;
+    lt::Algorithm algorithm{};
+  };
+
+  const Plan& plan_for(const Shape& shape);
+  Plan make_plan(const Shape& shape) const;
+  lt::Heuristic best(const Shape& shape, const Plan& plan) const;
+  void release(const Plan& plan) const;
+  void require(int status, const char* what) const;
+
+  const CublasLibrary& library_;
+  lt::Handle handle_ = nullptr;
+  lt::Operation operation_ = nullptr;
+  DeviceBuffer workspace_;
+  std::map<Shape, Plan> plans_;
+};
+
+}  // namespace longhaul::cuda

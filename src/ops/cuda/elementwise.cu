@@ -1,0 +1,219 @@
+#include "ops/cuda/elementwise.h"
+
+#include <cmath>
+
+#include "base/assert.h"
+#include "ops/cuda/over_elements.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+struct AddOp {
+  float* y;
+  const float *x, *bias;
+  int64_t n;
+  template <int kRun>
+  __device__ void apply(int64_t row, int64_t col) const {
+    Run<kRun> sum = load_run<kRun>(y + row * n + col);
+    const Run<kRun> more = load_run<kRun>(x + row * n + col);
+    Run<kRun> b{};
+    if (bias != nullptr) b = load_run<kRun>(bias + col);
+    for (int i = 0; i < kRun; ++i) {
+      sum.v[i] += more.v[i];
+      if (bias != nullptr) sum.v[i] += b.v[i];
+    }
+    store_run(y + row * n + col, sum);
+  }
+};
+
+struct AddBiasOp {
+  float* y;
+  const float* bias;
+  int64_t stride;
+  template <int kRun>
+  __device__ void apply(int64_t row, int64_t col) const {
+    Run<kRun> sum = load_run<kRun>(y + row * stride + col);
+    const Run<kRun> b = load_run<kRun>(bias + col);
+    for (int i = 0; i < kRun; ++i) sum.v[i] += b.v[i];
+    store_run(y + row * stride + col, sum);
+  }
+};
+
+template <class Out>
+struct SwigluOp {
+  const float *gate, *up;
+  int64_t n, stride;
+  Out* y;
+  template <int kRun>
+  __device__ void apply(int64_t row, int64_t col) const {
+    const Run<kRun> g = load_run<kRun>(gate + row * stride + col);
+    Run<kRun> out = load_run<kRun>(up + row * stride + col);
+    for (int i = 0; i < kRun; ++i) out.v[i] = g.v[i] / (1.0f + expf(-g.v[i])) * out.v[i];
+    store_run(y + row * n + col, out);
+  }
+};
+
+template <class In, class Out>
+struct ConvertOp {
+  const In* x;
+  Out* y;
+  ConvertOp from(int64_t first) const { return {x + first, y + first}; }
+  template <int kRun>
+  __device__ void apply(int64_t, int64_t i) const {
+    store_run(y + i, load_run<kRun>(x + i));
+  }
+};
+
+struct FillOp {
+  float* x;
+  float value;
+  FillOp from(int64_t first) const { return {x + first, value}; }
+  template <int kRun>
+  __device__ void apply(int64_t, int64_t i) const {
+    Run<kRun> run;
+    for (float& v : run.v) v = value;
+    store_run(x + i, run);
+  }
+};
+
+struct ListsOp {
+  const float* x;
+  int64_t lists, n;
+  float* out;
+  bool add;
+  template <int kRun>
+  __device__ void apply(int64_t, int64_t i) const {
+    Run<kRun> sum{};
+    if (add) sum = load_run<kRun>(out + i);
+    for (int64_t list = 0; list < lists; ++list) {
+      const Run<kRun> more = load_run<kRun>(x + list * n + i);
+      for (int k = 0; k < kRun; ++k) sum.v[k] += more.v[k];
+    }
+    store_run(out + i, sum);
+  }
+};
+
+template <class Out>
+void swiglu_any(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+                int64_t stride, Out* y) {
+  const bool four = aligned_to(16, at(gate), at(up)) && aligned_to(4 * sizeof(Out), at(y)) &&
+                    stride % 4 == 0;
+  over_rows(stream, "swiglu", rows, n, four, SwigluOp<Out>{gate, up, n, stride, y});
+}
+
+/// A warp a head: all pairs are in registers before the first is written.
+__global__ void __launch_bounds__(256)
+    split_halves_kernel(float* x, int64_t vectors, int heads, int head_dim, int half,
+                        int64_t stride) {
+  constexpr int kMost = 16;  // pairs of a lane
+  const int64_t vector = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
+  if (vector >= vectors) return;
+  float* head = x + vector / heads * stride + vector % heads * head_dim;
+  float first[kMost], second[kMost];
+#pragma unroll
+  for (int i = 0; i < kMost; ++i) {
+    const int t = threadIdx.x + 32 * i;
+    if (t < half) first[i] = head[2 * t], second[i] = head[2 * t + 1];
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < kMost; ++i) {
+    const int t = threadIdx.x + 32 * i;
+    if (t < half) head[t] = first[i], head[t + half] = second[i];
+  }
+}
+
+/// A warp a vector.
+__global__ void __launch_bounds__(256)
+    merge_kernel(const float* other_out, const float* other_lse, int64_t vectors, int head_dim,
+                 float* out, float* lse) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
+  if (i >= vectors) return;
+  const float here = lse[i], there = other_lse[i], top = fmaxf(here, there);
+  if (top == -INFINITY) return;
+  const float mine = expf(here - top), theirs = expf(there - top), sum = mine + theirs;
+  for (int t = threadIdx.x; t < head_dim; t += 32) {
+    float& o = out[i * head_dim + t];
+    o = (o * mine + other_out[i * head_dim + t] * theirs) / sum;
+  }
+  __syncwarp();  // all lanes have read lse
+  if (threadIdx.x == 0) lse[i] = top + logf(sum);
+}
+
+const dim3 kWarps(32, 8);
+
+unsigned warp_blocks(int64_t vectors) { return static_cast<unsigned>((vectors + 7) / 8); }
+
+}  // namespace
+
+void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n, const float* bias) {
+  const bool four = aligned_to(16, at(y), at(x), at(bias));
+  over_rows(stream, "add", rows, n, four, AddOp{y, x, bias, n});
+}
+
+void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n,
+              int64_t stride) {
+  const bool four = aligned_to(16, at(y), at(bias)) && stride % 4 == 0;
+  over_rows(stream, "add_bias", rows, n, four, AddBiasOp{y, bias, stride});
+}
+
+void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            int64_t stride, float* y) {
+  swiglu_any(stream, gate, up, rows, n, stride, y);
+}
+
+void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            int64_t stride, uint16_t* y) {
+  swiglu_any(stream, gate, up, rows, n, stride, y);
+}
+
+void f32_to_bf16(Stream stream, const float* x, int64_t count, uint16_t* y) {
+  const bool four = aligned_to(16, at(x)) && aligned_to(8, at(y));
+  over_all(stream, "f32_to_bf16", count, four, ConvertOp<float, uint16_t>{x, y});
+}
+
+void bf16_to_f32(Stream stream, const uint16_t* x, int64_t count, float* y) {
+  const bool four = aligned_to(8, at(x)) && aligned_to(16, at(y));
+  over_all(stream, "bf16_to_f32", count, four, ConvertOp<uint16_t, float>{x, y});
+}
+
+void fill(Stream stream, float* x, int64_t count, float value) {
+  over_all(stream, "fill", count, aligned_to(16, at(x)), FillOp{x, value});
+}
+
+void copy(Stream stream, const float* from, int64_t count, float* to) {
+  over_all(stream, "copy", count, aligned_to(16, at(from), at(to)),
+           ConvertOp<float, float>{from, to});
+}
+
+void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out) {
+  over_rows(stream, "sum_lists", 1, n, aligned_to(16, at(x), at(out)),
+            ListsOp{x, lists, n, out, false});
+}
+
+void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out) {
+  over_rows(stream, "add_lists", 1, n, aligned_to(16, at(x), at(out)),
+            ListsOp{x, lists, n, out, true});
+}
+
+void split_halves(Stream stream, float* x, int64_t rows, int heads, int head_dim, int rotary_dim,
+                  int64_t stride) {
+  LH_ASSERT(rotary_dim % 2 == 0 && rotary_dim <= head_dim && rotary_dim <= 1024);
+  const int64_t vectors = rows * heads;
+  if (vectors == 0 || rotary_dim == 0) return;
+  split_halves_kernel<<<warp_blocks(vectors), kWarps, 0, stream>>>(x, vectors, heads, head_dim,
+                                                                   rotary_dim / 2, stride);
+  check_launch("split_halves");
+}
+
+void merge_attention(Stream stream, const float* other_out, const float* other_lse,
+                     int64_t vectors, int head_dim, float* out, float* lse) {
+  if (vectors == 0) return;
+  merge_kernel<<<warp_blocks(vectors), kWarps, 0, stream>>>(other_out, other_lse, vectors,
+                                                            head_dim, out, lse);
+  check_launch("merge_attention");
+}
+
+}  // namespace longhaul::cuda

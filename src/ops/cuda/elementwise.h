@@ -1,0 +1,47 @@
+#pragma once
+// Operations on every element of rows in device memory, as ops/add.h, ops/swiglu.h, ops/convert.h,
+// ops/fill.h and ops/merge_attention.h define them. Any sizes and addresses; 16 bytes at a time
+// where all of a call's addresses and strides allow it.
+
+#include <cstdint>
+
+#include "ops/cuda/stream.h"
+
+namespace longhaul::cuda {
+
+/// y[r, i] += x[r, i] (+ bias[i] unless null); [rows, n] packed.
+void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n,
+         const float* bias = nullptr);
+/// y[r, i] += bias[i], rows of y `stride` floats apart.
+void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
+
+/// y[r, i] = silu(gate[r, i]) * up[r, i], y [rows, n] packed, f32 or bf16; rows of gate and up
+/// `stride` floats apart. With stride == n, an f32 y may be gate or up.
+void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            int64_t stride, float* y);
+void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            int64_t stride, uint16_t* y);
+
+void f32_to_bf16(Stream stream, const float* x, int64_t count, uint16_t* y);
+void bf16_to_f32(Stream stream, const uint16_t* x, int64_t count, float* y);
+
+void fill(Stream stream, float* x, int64_t count, float value);
+void copy(Stream stream, const float* from, int64_t count, float* to);
+
+/// out[i] = sum over l of x[l * n + i] for i in [0, n), in the order of the `lists` lists;
+/// add_lists: added to what is there.
+void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
+void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
+
+/// Rows of heads whose rotary pairs are neighbours (2 t, 2 t + 1) become the half-split form in
+/// place: element 2 t goes to t, 2 t + 1 to t + rotary_dim / 2. x [rows, heads, head_dim], rows
+/// `stride` floats apart; rotary_dim is at most 1,024.
+void split_halves(Stream stream, float* x, int64_t rows, int heads, int head_dim, int rotary_dim,
+                  int64_t stride);
+
+/// out [vectors, head_dim] and lse [vectors], of one set of keys, become those of both; a vector
+/// that saw nothing of a set (lse = -infinity) gets the other's result.
+void merge_attention(Stream stream, const float* other_out, const float* other_lse,
+                     int64_t vectors, int head_dim, float* out, float* lse);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,80 @@
+#pragma once
+// Rows of keys and values in pages of device memory: the pages of kv/kv_layout.h (page_rows keys,
+// then as many values), rounded as kv/kv_store.cc rounds them. A list of pages is an array of their
+// addresses, itself in device memory; so are the records of the lists that a call works on.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "ops/cuda/stream.h"
+
+namespace longhaul::cuda {
+
+/// The form of all pages of a call.
+struct KvForm {
+  DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
+  int head_dim = 0;
+  int page_rows = 64;
+};
+
+using PageTable = std::byte* const*;
+
+/// A list that new rows are appended to.
+struct AppendList {
+  PageTable pages;
+  int64_t first;    ///< the row of the list that gets row 0
+  int64_t kv_head;  ///< whose keys and values
+};
+
+struct NewRows {
+  int64_t rows = 0;
+  const float *k = nullptr, *v = nullptr;  ///< [rows, KV heads, head_dim]
+  int64_t k_stride = 0, v_stride = 0;      ///< floats between rows
+  /// Keys are rotated where these are not null: [rows, rotary_dim / 2], from row 0's position on.
+  const float *cosine = nullptr, *sine = nullptr;
+  int rotary_dim = 0;
+};
+
+/// Appends the rows to all lists.
+void append_rows(Stream stream, const KvForm& form, const NewRows& added, const AppendList* lists,
+                 int count);
+
+/// Row `first + i` of the pages `to` gets row i of those chosen: rows[i] of the pages `from`, or
+/// from_first + i where `rows` is null. `chosen` is how many; where it is null, `most`.
+struct RowMove {
+  PageTable to;
+  int64_t first;
+  PageTable from;
+  int64_t from_first;
+  const int32_t* rows;
+  const int32_t* chosen;
+  int64_t most;
+};
+
+/// Moves keys and values. A move within one list is right where each row moves towards the front
+/// (rows ascending, rows[i] >= first + i) and `apart` is false; true says that no move writes what
+/// any of them reads, which lets rows move in any order and so faster.
+void move_rows(Stream stream, const KvForm& form, const RowMove* moves, int count, bool apart);
+
+/// values[first + i] = values[rows[i]], ascending, rows[i] >= first + i: numbers of 4 bytes that
+/// stand beside the rows.
+struct ColumnMove {
+  uint32_t* values;
+  int64_t first;
+  const int32_t* rows;
+  const int32_t* chosen;  ///< null: most
+  int64_t most;
+};
+void move_columns(Stream stream, const ColumnMove* moves, int count);
+
+/// Rows of a list to k and v [rows, head_dim] in f32: rows[i], or first + i where `rows` is null.
+struct ReadList {
+  PageTable pages;
+  int64_t first;
+  const int32_t* rows;
+  float *k, *v;
+};
+void read_rows(Stream stream, const KvForm& form, const ReadList* lists, int count, int64_t rows);
+
+}  // namespace longhaul::cuda

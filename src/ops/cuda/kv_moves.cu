@@ -1,0 +1,101 @@
+// Rows move within pages and between them: move_rows and move_columns of kv.h. A block moves a
+// slice of each row, a few words wide, in waves: it reads a wave of rows, waits until all are in
+// registers, and writes them. Rows move towards the front in ascending order, so that a wave writes
+// only where it or an earlier one has read; slices never meet.
+
+#include "base/assert.h"
+#include "ops/cuda/kv_pages.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kSliceWords = 4;
+constexpr int kRowsAtOnce = kThreads / kSliceWords;
+constexpr int kWave = 8;  // rows of a thread
+
+template <class Word>
+__global__ void __launch_bounds__(kThreads)
+    move_rows_kernel(PageShape shape, const RowMove* moves, int slices) {
+  const RowMove move = moves[blockIdx.y];
+  const bool value = blockIdx.x >= slices;
+  const int slice = static_cast<int>(blockIdx.x) - (value ? slices : 0);
+  const int word = slice * kSliceWords + threadIdx.x % kSliceWords;
+  const bool mine = word * static_cast<int>(sizeof(Word)) < shape.row_bytes;
+  const int64_t count = move.chosen != nullptr ? *move.chosen : move.most;
+  const int64_t step = static_cast<int64_t>(gridDim.z) * kRowsAtOnce * kWave;
+  for (int64_t first = blockIdx.z * static_cast<int64_t>(kRowsAtOnce) * kWave; first < count;
+       first += step) {
+    Word words[kWave];
+#pragma unroll
+    for (int w = 0; w < kWave; ++w) {
+      const int64_t i = first + w * kRowsAtOnce + threadIdx.x / kSliceWords;
+      if (i >= count || !mine) continue;
+      const int64_t row = move.rows != nullptr ? move.rows[i] : move.from_first + i;
+      words[w] = reinterpret_cast<const Word*>(shape.row(move.from, row, value))[word];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < kWave; ++w) {
+      const int64_t i = first + w * kRowsAtOnce + threadIdx.x / kSliceWords;
+      if (i >= count || !mine) continue;
+      reinterpret_cast<Word*>(shape.row(move.to, move.first + i, value))[word] = words[w];
+    }
+  }
+}
+
+constexpr int kColumnThreads = 1024;
+
+__global__ void __launch_bounds__(kColumnThreads) move_columns_kernel(const ColumnMove* moves) {
+  const ColumnMove move = moves[blockIdx.x];
+  const int64_t count = move.chosen != nullptr ? *move.chosen : move.most;
+  for (int64_t first = 0; first < count; first += kColumnThreads * kWave) {
+    uint32_t values[kWave];
+#pragma unroll
+    for (int w = 0; w < kWave; ++w) {
+      const int64_t i = first + w * kColumnThreads + threadIdx.x;
+      if (i < count) values[w] = move.values[move.rows[i]];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < kWave; ++w) {
+      const int64_t i = first + w * kColumnThreads + threadIdx.x;
+      if (i < count) move.values[move.first + i] = values[w];
+    }
+  }
+}
+
+template <class Word>
+void move_as(Stream stream, const PageShape& shape, const RowMove* moves, int count, bool apart) {
+  constexpr int kSliceBytes = kSliceWords * static_cast<int>(sizeof(Word));
+  const int slices = (shape.row_bytes + kSliceBytes - 1) / kSliceBytes;
+  const dim3 grid(static_cast<unsigned>(2 * slices), static_cast<unsigned>(count),
+                  apart ? 16u : 1u);
+  move_rows_kernel<Word><<<grid, kThreads, 0, stream>>>(shape, moves, slices);
+}
+
+}  // namespace
+
+void move_rows(Stream stream, const KvForm& form, const RowMove* moves, int count, bool apart) {
+  if (count == 0) return;
+  LH_ASSERT(count <= 65535 && form.head_dim > 0 && form.page_rows > 0);
+  const PageShape shape = shape_of(form);
+  if (shape.row_bytes % 16 == 0) {
+    move_as<uint4>(stream, shape, moves, count, apart);
+  } else if (shape.row_bytes % 8 == 0) {
+    move_as<uint2>(stream, shape, moves, count, apart);
+  } else if (shape.row_bytes % 4 == 0) {
+    move_as<uint32_t>(stream, shape, moves, count, apart);
+  } else {
+    move_as<uint16_t>(stream, shape, moves, count, apart);
+  }
+  check_launch("move_rows");
+}
+
+void move_columns(Stream stream, const ColumnMove* moves, int count) {
+  if (count == 0) return;
+  move_columns_kernel<<<static_cast<unsigned>(count), kColumnThreads, 0, stream>>>(moves);
+  check_launch("move_columns");
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,126 @@
+#include "ops/cuda/matvec.h"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "base/assert.h"
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/matvec_kernel.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr size_t kAlwaysAllowed = 48 * 1024;  // shared memory that needs no attribute
+
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+/// Short rows are shared by eight lanes, so that few of them have nothing to read.
+int lanes_for(const MatrixView& w) { return w.row_stride < 2048 ? 8 : 32; }
+
+MatvecLaunch launch_for(DType type, int64_t rows, int lanes) {
+  const int block = traits(type).block_size;
+  if (block == 1) return plain_matvec(type, rows, lanes);
+  return block == 32 ? block_matvec(type, rows, lanes) : super_block_matvec(type, rows, lanes);
+}
+
+void fill_x(const MatvecInput& x, MatvecArgs& a) {
+  a.x = x.x;
+  a.x_stride = x.stride != 0 ? x.stride : x.cols;
+  a.x_rows = static_cast<int>(x.rows);
+  a.x_bf16 = x.bf16;
+  const size_t four = x.bf16 ? 8 : 16;
+  a.x_aligned = aligned_to(four, reinterpret_cast<uintptr_t>(x.x)) && a.x_stride % 4 == 0;
+  a.cols = static_cast<int>(x.cols);
+}
+
+/// One launch for jobs of one type.
+void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* const> jobs) {
+  const MatrixView& first = jobs[0]->weight;
+  const MatvecLaunch form = launch_for(first.type, x.rows, lanes_for(first));
+  MatvecArgs a{};
+  fill_x(x, a);
+  int64_t batches = 0;
+  int count = 0;
+  for (const MatvecJob* job : jobs) {
+    MatvecArgs::Job& to = a.jobs[count++];
+    to.planes = planes_of(job->weight);
+    to.rows = job->weight.rows;
+    to.row_stride = job->weight.row_stride;
+    to.y = job->y;
+    to.y_stride = job->y_stride != 0 ? job->y_stride : job->weight.rows;
+    to.bias = job->bias;
+    to.add = job->add;
+    batches += (job->weight.rows + form.batch - 1) / form.batch;
+    to.end = static_cast<int>(batches);
+  }
+  const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
+  const size_t fitting = most_shared_memory() / form.bytes_per_256;
+  const size_t chunk = std::max<size_t>(1, std::min(pieces, fitting));
+  a.chunk_cols = static_cast<int>(chunk * 256);
+  const size_t shared = chunk * form.bytes_per_256;
+  const int resident =
+      resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, shared);
+  const auto grid = static_cast<unsigned>(std::min<int64_t>(batches, resident));
+  form.kernel<<<grid, form.threads, shared, stream>>>(a, static_cast<int>(batches));
+  check_launch("matvec");
+}
+
+}  // namespace
+
+size_t most_shared_memory() {
+  return static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+
+int resident_blocks(const void* kernel, int threads, size_t shared) {
+  static std::mutex mutex;
+  static std::map<std::tuple<int, const void*, size_t>, int> known;
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  const std::lock_guard lock(mutex);
+  int& blocks = known[{device, kernel, shared}];
+  if (blocks != 0) return blocks;
+  // The most that is ever asked for: a smaller number would take back what another call was given.
+  if (shared > kAlwaysAllowed) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(most_shared_memory())),
+          "shared memory of matvec");
+  }
+  int per_processor = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, shared),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  blocks = std::max(1, per_processor) * attribute(cudaDevAttrMultiProcessorCount);
+  return blocks;
+}
+
+void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs) {
+  LH_ASSERT(x.rows >= 1 && x.rows <= kMostMatvecRows);
+  LH_ASSERT(jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
+  const MatvecJob* left[kMostMatvecJobs] = {};
+  size_t count = 0;
+  for (const MatvecJob& job : jobs) {
+    LH_ASSERT(job.weight.cols == x.cols && x.cols > 0);
+    if (job.weight.rows > 0) left[count++] = &job;
+  }
+  while (count > 0) {
+    const MatvecJob* same[kMostMatvecJobs];
+    const DType type = left[0]->weight.type;
+    size_t taken = 0, kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (left[i]->weight.type == type) {
+        same[taken++] = left[i];
+      } else {
+        left[kept++] = left[i];
+      }
+    }
+    launch(stream, x, {same, taken});
+    count = kept;
+  }
+}
+
+}  // namespace longhaul::cuda

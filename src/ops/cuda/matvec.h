@@ -1,0 +1,37 @@
+#pragma once
+// y = W x for 1 to 8 rows of x, where the memory's bandwidth sets the speed: stored weights are read
+// once for all rows. The arithmetic of ops/matvec.h: block types meet x rounded to int8 in blocks of
+// 32, in exact integer products whose blocks are added up in f32; plain types are f32 throughout.
+// The order of additions is fixed by the shape: the same call gives the same bits.
+
+#include <cstdint>
+#include <span>
+
+#include "ops/cuda/matrix.h"
+#include "ops/cuda/stream.h"
+
+namespace longhaul::cuda {
+
+inline constexpr int64_t kMostMatvecRows = 8;
+inline constexpr int kMostMatvecJobs = 8;
+
+/// x [rows, cols], rows `stride` elements apart; f32 or bf16, in device memory.
+struct MatvecInput {
+  const void* x = nullptr;
+  bool bf16 = false;
+  int64_t rows = 0, cols = 0;
+  int64_t stride = 0;  ///< 0: cols
+};
+
+struct MatvecJob {
+  MatrixView weight;            ///< [outputs, cols]
+  float* y = nullptr;           ///< [rows, outputs], rows y_stride apart
+  int64_t y_stride = 0;         ///< 0: outputs
+  const float* bias = nullptr;  ///< [outputs]; may be null
+  bool add = false;             ///< y += instead of y =
+};
+
+/// Up to kMostMatvecJobs matrices that read the same x: one launch for each type among them.
+void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,129 @@
+#pragma once
+// Arithmetic that is the same to the bit on the device and, for tests, on the host.
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#define LH_EVERYWHERE __host__ __device__ __forceinline__
+#else
+#define LH_EVERYWHERE inline
+#endif
+
+#ifndef __CUDA_ARCH__
+#include "base/float_types.h"
+#endif
+
+namespace longhaul::cuda {
+
+/// 16 bytes in registers.
+struct alignas(16) Word4 {
+  uint32_t w[4];
+};
+struct alignas(8) Word2 {
+  uint32_t w[2];
+};
+
+LH_EVERYWHERE float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
+LH_EVERYWHERE uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
+
+/// An f16 in the low bits.
+LH_EVERYWHERE float half_value(uint32_t h) {
+#ifdef __CUDA_ARCH__
+  return __half2float(__ushort_as_half(static_cast<unsigned short>(h)));
+#else
+  return f16_to_f32(static_cast<uint16_t>(h));
+#endif
+}
+
+/// Round to nearest even. NaNs keep their mark, not their payload.
+LH_EVERYWHERE uint32_t half_bits(float x) {
+#ifdef __CUDA_ARCH__
+  return __half_as_ushort(__float2half_rn(x));
+#else
+  return f32_to_f16(x);
+#endif
+}
+
+LH_EVERYWHERE float bf16_value(uint32_t h) { return float_of(h << 16); }
+
+/// As base/float_types.h rounds, NaNs too.
+LH_EVERYWHERE uint32_t bf16_bits(float x) {
+  const uint32_t u = bits_of(x);
+  const uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
+  return (u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u : rounded;
+}
+
+LH_EVERYWHERE uint32_t bf16_pair(float low, float high) {
+  return bf16_bits(low) | bf16_bits(high) << 16;
+}
+
+/// sum of four products of signed bytes, added to `sum`.
+LH_EVERYWHERE int dot4(uint32_t a, uint32_t b, int sum) {
+#if defined(__CUDA_ARCH__)
+  return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
+#else
+  for (int i = 0; i < 32; i += 8) {
+    sum += static_cast<int8_t>(a >> i & 255u) * static_cast<int8_t>(b >> i & 255u);
+  }
+  return sum;
+#endif
+}
+
+LH_EVERYWHERE int signed_byte(uint32_t word, int i) {
+  return static_cast<int8_t>(word >> (8 * i) & 255u);
+}
+
+/// Bytes of the eight in b:a that the four low halves of `selector` number (0 to 7).
+LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+#ifdef __CUDA_ARCH__
+  return __byte_perm(a, b, selector);
+#else
+  const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
+  uint32_t picked = 0;
+  for (int i = 0; i < 4; ++i) {
+    picked |= static_cast<uint32_t>(bytes >> (8 * (selector >> (4 * i) & 7u)) & 255u) << (8 * i);
+  }
+  return picked;
+#endif
+}
+
+/// Loads of what is read by one thread only and once: weights. They pass by the first-level cache.
+template <class T>
+LH_EVERYWHERE T load_once(const T* p) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 16) {
+    return std::bit_cast<T>(__ldcs(reinterpret_cast<const uint4*>(p)));
+  } else if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<T>(__ldcs(reinterpret_cast<const uint2*>(p)));
+  } else {
+    return __ldcs(p);
+  }
+#else
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+#endif
+}
+
+/// Loads of what neighbouring threads read too and nobody writes.
+template <class T>
+LH_EVERYWHERE T load_shared(const T* p) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 16) {
+    return std::bit_cast<T>(__ldg(reinterpret_cast<const uint4*>(p)));
+  } else if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<T>(__ldg(reinterpret_cast<const uint2*>(p)));
+  } else {
+    return __ldg(p);
+  }
+#else
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+#endif
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,110 @@
+#include "ops/cuda/rms_norm.h"
+
+#include "ops/cuda/over_elements.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+__device__ float warp_sum(float x) {
+  for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
+  return x;
+}
+
+/// The sum over a block of whole warps, in every thread.
+__device__ float block_sum(float x) {
+  __shared__ float sums[32];
+  x = warp_sum(x);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  if (warps == 1) return x;
+  if (lane == 0) sums[warp] = x;
+  __syncthreads();
+  return warp_sum(lane < warps ? sums[lane] : 0.0f);
+}
+
+template <int kRun>
+__device__ float sum_of_squares(const float* x, int n, int first, int step) {
+  float sum = 0;
+  for (int i = first * kRun; i < n; i += step * kRun) {
+    const Run<kRun> run = load_run<kRun>(x + i);
+    for (const float v : run.v) sum += v * v;
+  }
+  return sum;
+}
+
+template <int kRun, class Out>
+__device__ void scale_row(const float* x, const float* weight, float scale, int n, int first,
+                          int step, Out* y) {
+  for (int i = first * kRun; i < n; i += step * kRun) {
+    Run<kRun> run = load_run<kRun>(x + i);
+    const Run<kRun> w = load_run<kRun>(weight + i);
+    for (int k = 0; k < kRun; ++k) run.v[k] = run.v[k] * scale * w.v[k];
+    store_run(y + i, run);
+  }
+}
+
+/// A block a row. The second reading of the row finds it in the first-level cache.
+template <int kRun, class Out>
+__global__ void __launch_bounds__(1024)
+    rms_norm_kernel(const float* x, int64_t stride, const float* weight, float eps, int n, Out* y) {
+  x += blockIdx.x * stride;
+  y += blockIdx.x * static_cast<int64_t>(n);
+  const float sum = block_sum(sum_of_squares<kRun>(x, n, threadIdx.x, blockDim.x));
+  const float scale = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);
+  scale_row<kRun>(x, weight, scale, n, threadIdx.x, blockDim.x, y);
+}
+
+/// A warp a head.
+template <int kRun>
+__global__ void __launch_bounds__(256)
+    rms_norm_heads_kernel(float* x, const float* weight, float eps, int64_t vectors, int heads,
+                          int head_dim, int64_t stride) {
+  const int64_t vector = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
+  if (vector >= vectors) return;
+  x += vector / heads * stride + vector % heads * head_dim;
+  const float sum = warp_sum(sum_of_squares<kRun>(x, head_dim, threadIdx.x, 32));
+  const float scale = 1.0f / sqrtf(sum / static_cast<float>(head_dim) + eps);
+  scale_row<kRun>(x, weight, scale, head_dim, threadIdx.x, 32, x);
+}
+
+uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+template <class Out>
+void any_rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+                  int64_t rows, int64_t n, Out* y) {
+  if (rows == 0 || n == 0) return;
+  const bool four = aligned_to(16, at(x), at(weight)) && aligned_to(4 * sizeof(Out), at(y)) &&
+                    stride % 4 == 0 && n % 4 == 0;
+  const int64_t per_thread = four ? 8 : 4;  // elements: two loads of the latency are hidden
+  unsigned threads = 32;
+  while (threads < 1024 && threads * per_thread < n) threads *= 2;
+  const auto kernel = four ? rms_norm_kernel<4, Out> : rms_norm_kernel<1, Out>;
+  kernel<<<static_cast<unsigned>(rows), threads, 0, stream>>>(x, stride, weight, eps,
+                                                              static_cast<int>(n), y);
+  check_launch("rms_norm");
+}
+
+}  // namespace
+
+void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+              int64_t rows, int64_t n, float* y) {
+  any_rms_norm(stream, x, stride, weight, eps, rows, n, y);
+}
+
+void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+              int64_t rows, int64_t n, uint16_t* y) {
+  any_rms_norm(stream, x, stride, weight, eps, rows, n, y);
+}
+
+void rms_norm_heads(Stream stream, float* x, const float* weight, float eps, int64_t tokens,
+                    int heads, int head_dim, int64_t stride) {
+  const int64_t vectors = tokens * heads;
+  if (vectors == 0 || head_dim == 0) return;
+  const bool four =
+      aligned_to(16, at(x), at(weight)) && stride % 4 == 0 && head_dim % 4 == 0;
+  const auto kernel = four ? rms_norm_heads_kernel<4> : rms_norm_heads_kernel<1>;
+  kernel<<<static_cast<unsigned>((vectors + 7) / 8), dim3(32, 8), 0, stream>>>(
+      x, weight, eps, vectors, heads, head_dim, stride);
+  check_launch("rms_norm_heads");
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,22 @@
+#pragma once
+// Root-mean-square normalisation on the device (ops/rms_norm.h).
+
+#include <cstdint>
+
+#include "ops/cuda/stream.h"
+
+namespace longhaul::cuda {
+
+/// y[r, i] = x[r, i] / sqrt(mean over i of x[r, i]^2 + eps) * weight[i]; rows of x `stride` floats
+/// apart, y [rows, n] packed, weight [n]. A packed f32 y may be x.
+void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+              int64_t rows, int64_t n, float* y);
+void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+              int64_t rows, int64_t n, uint16_t* y);  ///< bf16
+
+/// Each head by itself, in place: x[token, head, i], tokens `stride` floats apart; weight
+/// [head_dim].
+void rms_norm_heads(Stream stream, float* x, const float* weight, float eps, int64_t tokens,
+                    int heads, int head_dim, int64_t stride);
+
+}  // namespace longhaul::cuda

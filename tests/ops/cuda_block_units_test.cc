@@ -1,0 +1,168 @@
+// The arithmetic that device code does with quantized weights, run on the host.
+
+#include "ops/cuda/block_units.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/cuda/block_layout.h"
+#include "ops/dequantize.h"
+#include "ops/matvec.h"
+#include "reference_weights.h"
+
+namespace longhaul {
+namespace {
+
+std::vector<DType> block_types() {
+  std::vector<DType> types;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (!cuda::block_fields(type).empty()) types.push_back(type);
+  }
+  return types;
+}
+
+struct Matrix {
+  std::vector<uint8_t> bytes;
+  TensorView view;
+};
+
+Matrix random_matrix(DType type, int64_t rows, int64_t cols) {
+  Matrix m{random_weights(type, rows * cols, 5), {}};
+  m.view.data = reinterpret_cast<const std::byte*>(m.bytes.data());
+  m.view.type = type;
+  m.view.rank = 2;
+  m.view.shape = {rows, cols, 1, 1};
+  return m;
+}
+
+/// A matrix in planes, as an upload lays it.
+struct Planar {
+  explicit Planar(const TensorView& m) : layout(cuda::plane_layout(m.type, m.rows(), m.cols())) {
+    memory.resize(layout.bytes + 16);
+    auto* base = reinterpret_cast<uint8_t*>(
+        (reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t{15});
+    const auto fields = cuda::block_fields(m.type);
+    const auto block_bytes = static_cast<size_t>(traits(m.type).block_bytes);
+    const size_t blocks = m.bytes() / block_bytes;
+    for (size_t f = 0; f < fields.size(); ++f) {
+      const auto bytes = static_cast<size_t>(fields[f].bytes);
+      uint8_t* plane = base + layout.offset[f];
+      planes.at[f] = plane;
+      for (size_t b = 0; b < blocks; ++b) {
+        std::memcpy(plane + b * bytes, m.data + b * block_bytes + fields[f].offset, bytes);
+      }
+    }
+  }
+
+  cuda::PlaneLayout layout;
+  std::vector<uint8_t> memory;
+  cuda::Planes planes{};
+};
+
+class CudaBlockUnits : public testing::TestWithParam<DType> {};
+
+TEST_P(CudaBlockUnits, FieldsCoverTheBlock) {
+  const DTypeTraits& t = traits(GetParam());
+  std::vector<int> seen(static_cast<size_t>(t.block_bytes));
+  for (const cuda::BlockField& field : cuda::block_fields(GetParam())) {
+    for (int i = 0; i < field.bytes; ++i) ++seen[static_cast<size_t>(field.offset + i)];
+  }
+  EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
+}
+
+TEST_P(CudaBlockUnits, WeightsHaveTheBitsOfDequantize) {
+  const Matrix m = random_matrix(GetParam(), 3, 768);
+  const Planar planar(m.view);
+  std::vector<float> expected(3 * 768);
+  std::vector<bf16_t> expected_bf16(expected.size());
+  dequantize_rows(m.view, 0, 3, expected.data());
+  dequantize_rows_bf16(m.view, 0, 3, expected_bf16.data());
+  ASSERT_TRUE(cuda::with_units(GetParam(), [&](auto units) {
+    using Units = decltype(units);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const auto block = static_cast<int64_t>(i / Units::kBlock);
+      const auto [u, k] = Units::place(static_cast<int>(i % Units::kBlock / 16));
+      const auto weights = Units::weights(Units::load(planar.planes, block, u), u, k);
+      const float got = cuda::weight_of<Units>(weights, static_cast<int>(i % 16));
+      ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected[i])) << i;
+      ASSERT_EQ(cuda::bf16_bits(got), expected_bf16[i]) << i;
+    }
+  }));
+}
+
+TEST_P(CudaBlockUnits, PlacesAreAllGroupsOnce) {
+  cuda::with_units(GetParam(), [&](auto units) {
+    using Units = decltype(units);
+    static_assert(Units::kUnits * Units::kGroups * 16 == Units::kBlock);
+    for (int u = 0; u < Units::kUnits; ++u) {
+      for (int k = 0; k < Units::kGroups; ++k) {
+        const auto place = Units::place(Units::group(u, k));
+        EXPECT_EQ(place.u, u);
+        EXPECT_EQ(place.k, k);
+      }
+    }
+  });
+}
+
+TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
+  const int64_t cols = 768;
+  const Matrix m = random_matrix(GetParam(), 3, cols);
+  const Planar planar(m.view);
+  std::vector<float> x(static_cast<size_t>(cols));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % 257) / 100.0f - 1.2f;
+  ActivationRows rows;
+  rows.assign(x.data(), 1, cols);
+  std::vector<float> expected(3);
+  matvec(m.view, rows, expected.data());
+  rows.quantize();
+  cuda::with_units(GetParam(), [&](auto units) {
+    using Units = decltype(units);
+    for (int64_t r = 0; r < 3; ++r) {
+      double sum = 0, size = 0;
+      for (int64_t g = 0; g < cols / 16; ++g) {
+        const int64_t in_block = g % (Units::kBlock / 16), block = g / (Units::kBlock / 16);
+        const auto [u, k] = Units::place(static_cast<int>(in_block));
+        const int64_t at = r * (cols / Units::kBlock) + block;
+        const auto weights = Units::weights(Units::load(planar.planes, at, u), u, k);
+        const ActivationGroup& group = rows.groups(0)[g / 16];
+        cuda::Word4 q;
+        std::memcpy(&q, group.q + 16 * (g % 16), 16);
+        const double product = static_cast<double>(cuda::group_product<Units>(
+            weights, q, group.scale[g % 16], group.sum[g % 16]));
+        sum += product;
+        size += std::abs(product);
+      }
+      EXPECT_NEAR(static_cast<double>(expected[static_cast<size_t>(r)]), sum, 1e-6 * size);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaBlockUnits, testing::ValuesIn(block_types()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(CudaBlockLayout, PlanesAreAlignedAndAddNothing) {
+  for (const DType type : block_types()) {
+    const auto layout = cuda::plane_layout(type, 5, 512);
+    for (int p = 0; p < layout.planes; ++p) EXPECT_EQ(layout.offset[static_cast<size_t>(p)] % 256, 0u);
+    const size_t bytes = 5 * bytes_of(type, 512);
+    EXPECT_GE(layout.bytes, bytes);
+    EXPECT_LT(layout.bytes, bytes + 256 * cuda::kMostPlanes) << name_of(type);
+  }
+  EXPECT_EQ(cuda::plane_layout(DType::BF16, 3, 9).row_stride, 32u);
+}
+
+TEST(CudaNumbers, SixteenBitFloatsRoundAsOnTheHost) {
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) {
+    const auto x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    ASSERT_EQ(cuda::bf16_bits(x), f32_to_bf16(x)) << bits;
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
