@@ -86,7 +86,8 @@ def check_text(path, lines):
     for number, line in enumerate(lines, 1):
         if LEFT_OVER.search(line):
             yield number, "left-over mark: finish it or open an issue"
-        if "tests" in path.parts and SKIPPED_TEST.search(line):
+        # What needs a GPU cannot run on machines without one (tests/cuda).
+        if "tests" in path.parts and "cuda" not in path.parts and SKIPPED_TEST.search(line):
             yield number, "a test that may not run proves nothing"
 
 

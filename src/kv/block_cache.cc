@@ -6,9 +6,9 @@ namespace longhaul {
 
 void BlockCache::use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                             const RowList& chosen, int64_t cached) {
-  LH_ASSERT(queue.on_host());
+  HostStage on(queue);
   used_now_ = 0;
-  for (const int32_t block : host_rows(chosen)) {
+  for (const int32_t block : host_rows(on_host(on, chosen))) {
     const int64_t begin = range.first + block * range.block;
     use(store, layer, range, begin, begin + range.block);
   }

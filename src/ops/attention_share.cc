@@ -10,8 +10,8 @@ void attention_shares(Queue& queue, View<const float> lse, View<const float> all
   LH_ASSERT(heads > 0 && lse.size() == all.size() && lse.size() % heads == 0);
   const int64_t rows = lse.size() / heads;
   LH_ASSERT(first >= 0 && first < rows);
-  queue.wait();
-  const auto some = host(lse), whole = host(all);
+  HostStage on(queue);
+  const auto some = host(on(lse)), whole = host(on(all));
   for (int64_t h = 0; h < heads; ++h) {
     double sum = 0;
     for (int64_t r = first; r < rows; ++r) {

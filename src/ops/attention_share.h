@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "base/array.h"
+#include "base/host_stage.h"
 
 namespace longhaul {
 

@@ -5,7 +5,7 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr BlockField kQ4_0[] = {{2, 16}, {0, 2}};                      // and IQ4_NL
+constexpr BlockField kQ4_0[] = {{2, 16}, {0, 2}};  // and IQ4_NL
 constexpr BlockField kQ4_1[] = {{4, 16}, {0, 4}};
 constexpr BlockField kQ5_0[] = {{6, 16}, {2, 4}, {0, 2}};
 constexpr BlockField kQ5_1[] = {{8, 16}, {4, 4}, {0, 4}};

@@ -51,6 +51,13 @@ MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
 
+PageTable table_of(const PagedRows& rows) {
+  LH_ASSERT(rows.listed != nullptr);
+  return const_cast<PageTable>(rows.listed);
+}
+
+KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
+
 class CudaOps : public DeviceOps {
  public:
   explicit CudaOps(GpuQueue& queue) : queue_(queue) {}
@@ -97,6 +104,29 @@ class CudaOps : public DeviceOps {
   bool add_lists(View<const float> x, View<float> out) override {
     if (out.empty() || x.place().host() || out.place().host()) return false;
     cuda::add_lists(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
+    return true;
+  }
+
+  bool append(const DeviceAppend& added) override {
+    append_lists_.clear();
+    const auto lists = static_cast<int64_t>(added.lists.size());
+    for (int64_t i = 0; i < lists; ++i) {
+      const auto at = static_cast<size_t>(i);
+      append_lists_.push_back(
+          {table_of(added.lists[at]), added.first[at], i * added.kv_heads / lists});
+    }
+    NewRows rows{.rows = added.rows, .k = added.k.address(), .v = added.v.address()};
+    rows.k_stride = rows.v_stride = int64_t{added.kv_heads} * added.lists.front().head_dim;
+    append_rows(stream(), form_of(added.lists.front()), rows,
+                upload(std::span<const AppendList>(append_lists_), lists_),
+                static_cast<int>(lists));
+    return true;
+  }
+  bool gather_rows(const PagedRows& from, std::span<const int32_t> rows,
+                   const PagedRows& to) override {
+    const RowMove move{table_of(to),        0,       table_of(from),  0,
+                       upload(rows, rows_), nullptr, std::ssize(rows)};
+    move_rows(stream(), form_of(from), upload(std::span<const RowMove>(&move, 1), moves_), 1, true);
     return true;
   }
 
@@ -185,7 +215,9 @@ class CudaOps : public DeviceOps {
   Scratch attention_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_};
+  std::vector<AppendList> append_lists_;
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, lists_{queue_}, rows_{queue_},
+      moves_{queue_};
 };
 
 }  // namespace

@@ -89,10 +89,9 @@ Queue open_device(std::string_view name) {
   int number = 0;
   const bool any = name == "auto";
   if (!any && name != "cuda") {
-    const auto parsed =
-        name.starts_with("cuda:") ? parse_number<int>(name.substr(5)) : std::nullopt;
-    if (!parsed || *parsed < 0) user_error("--device {}: must be auto, cpu, cuda or cuda:N", name);
-    number = *parsed;
+    if (!name.starts_with("cuda:") || !parse_number(name.substr(5), number) || number < 0) {
+      user_error("--device {}: must be auto, cpu, cuda or cuda:N", name);
+    }
   }
   const Devices devices = find_devices();
   if (any) {

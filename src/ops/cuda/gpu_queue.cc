@@ -57,9 +57,10 @@ void* GpuQueue::allocate(size_t bytes) {
   const cudaError_t error = cudaMallocAsync(&memory, std::max<size_t>(bytes, 1), stream_);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    user_error("GPU {} ({}): no room for {}, {} are free; try a shorter text, --kv-type q8_0, a "
-               "smaller --chunk or an attention method that keeps less",
-               device_, name_, format_bytes(bytes), format_bytes(free_bytes()));
+    user_error(
+        "GPU {} ({}): no room for {}, {} are free; try a shorter text, --kv-type q8_0, a "
+        "smaller --chunk or an attention method that keeps less",
+        device_, name_, format_bytes(bytes), format_bytes(free_bytes()));
   }
   check(error, "allocation");
   return memory;
@@ -101,8 +102,7 @@ void GpuQueue::upload(const void* host, void* device, size_t bytes) {
 void GpuQueue::download(const void* device, void* host, size_t bytes) {
   make_current();
   ++waits_;
-  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_),
-        "copy from the GPU");
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "copy from the GPU");
   check(cudaStreamSynchronize(stream_), "work on the GPU");
 }
 
