@@ -1,0 +1,61 @@
+#pragma once
+// Softmax attention on a CUDA device: attend() of ops/attention.h, with the same meaning. All
+// addresses in the call are device addresses, except where it says otherwise below.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "ops/attention.h"
+
+struct CUstream_st;
+
+namespace longhaul::cuda {
+
+/// Where a device's pages lie: whole pages at a multiple of `page_bytes` from `base`, all of them
+/// in one address range. The copy engine of Hopper reads pages of such a range by their numbers.
+struct PageRange {
+  const std::byte* base = nullptr;
+  size_t bytes = 0;
+  size_t page_bytes = 0;
+};
+
+/// What attend() keeps from call to call: pinned host memory for plans, device memory for plans and
+/// partial results. One for each stream, on the device that is current when it is made; it must
+/// outlive the work that the stream still has.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  /// Empty until it is set: attention then reads pages without the copy engine.
+  PageRange pages;
+  /// For tests and benchmarks: the wgmma kernel may be used where it can be. On by default.
+  bool allow_sm90 = true;
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Whether attend() takes heads of `head_dim` elements and pages of `page_rows` rows of `type`: 64,
+/// 80, 96, 112, 128 and 256 elements, 64 rows, and F32, F16, BF16 or (whole blocks) Q8_0.
+bool can_attend(int head_dim, int page_rows, DType type);
+
+/// Queues the tasks on `stream` and returns; nothing waits. What each part of the call is:
+///   - queries, out, lse, the rotations' numbers: in device memory;
+///   - KeySegment::index: in device or in host memory (its place() says which);
+///   - PagedRows::pages: a host array of device addresses, 16-byte aligned pages. Where PagedRows
+///     has a field `listed` that is not null, it is the same array in device memory and nothing is
+///     uploaded. An index in device memory needs `listed`, since only the device knows which pages
+///     it names;
+///   - KeySegment::live and ::behind must be resolved (resolve_counts).
+/// Positions lie within +-2^29. Products are bf16 x bf16 with f32 sums, whatever `compute` says.
+void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
+            Scratch& scratch);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,199 @@
+// Attention of few rows (decode): up to 16 flat rows against a range of the keys. Each warp brings
+// 16 keys at a time into shared memory of its own, several tiles ahead, so that no warp waits for
+// another until the end, when their sums are added in order.
+
+#include <new>
+
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/row_block.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kMostStages = 6;
+constexpr int kKeys = kFewKeys;
+
+/// As many warps as have two stages on the smallest card.
+template <int D>
+inline constexpr int kWarps = D <= 128 ? 4 : 2;
+
+template <int D>
+struct FewStage {
+  uint4 keys[kKeys * kPitch<D> / 16];
+  uint4 values[kKeys * kPitch<D> / 16];
+  int32_t offsets[kKeys];
+  TileInfo info;
+};
+
+/// Sums of one warp, when all its tiles are done.
+template <int D>
+struct FewSums {
+  float o[kFewUnitRows][D];
+  float top[kFewUnitRows], sum[kFewUnitRows];
+};
+static_assert(sizeof(FewSums<128>) <= 2 * sizeof(FewStage<128>));
+
+__device__ __forceinline__ void wait_for_stage(int stages) {
+  switch (stages) {
+    case 2:
+      return wait_copies<0>();
+    case 3:
+      return wait_copies<1>();
+    case 4:
+      return wait_copies<2>();
+    case 5:
+      return wait_copies<3>();
+    default:
+      return wait_copies<4>();
+  }
+}
+
+/// Brings the walk's next tile; false when there is none.
+template <int D>
+__device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
+                                           FewStage<D>& stage) {
+  const int lane = threadIdx.x % 32;
+  const bool more = walk.next();
+  if (more) {
+    const SegmentRecord& s = walk.segment();
+    const int32_t slot = walk.tile() * kKeys;
+    load_tile<D, kKeys, 32>(s, slot, shared_address(stage.keys), shared_address(stage.values),
+                            lane);
+    if (lane < kKeys) stage.offsets[lane] = key_offset(s, slot + lane, row_position);
+    if (lane == 0) stage.info = {&s, s.queries, slot, s.nearest, s.furthest, s.rotate};
+    walk.skip(kWarps<D> - 1);
+  }
+  commit_copies();
+  return more;
+}
+
+template <int D>
+__device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord& unit,
+                                          const FewStage<D>& stage, RowBlock<D, kKeys>& rows) {
+  const int lane = threadIdx.x % 32;
+  const uint32_t keys = shared_address(stage.keys);
+  const TileInfo& info = stage.info;
+  if (info.rotate) {
+    rotate_tile<D, kKeys, 32>(a.rotations, keys, stage.offsets, unit.row_position, lane);
+    __syncwarp();
+  }
+  if (info.queries != rows.queries) rows.load_queries(info.queries, unit, a.heads, 0);
+  const int32_t near = stage.offsets[kKeys - 1], far = stage.offsets[0];
+  const bool all = near != kNoKey && far != kNoKey && -near >= info.nearest &&
+                   unit.row_count - 1 - far < info.furthest;
+  rows.add_tile(keys, shared_address(stage.values), stage.offsets, info, 0, unit.head_count, !all,
+                a.scale);
+}
+
+/// Adds the warps' sums and writes the unit's rows.
+template <int D>
+__device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit,
+                                           const FewSums<D>* sums) {
+  constexpr int kThreads = 32 * kWarps<D>;
+  const int flat_rows = unit.row_count * unit.head_count;
+  for (int i = threadIdx.x; i < flat_rows * (D / 4); i += kThreads) {
+    const int f = i / (D / 4), t = i % (D / 4) * 4;
+    float top = -INFINITY;
+#pragma unroll
+    for (int w = 0; w < kWarps<D>; ++w) top = fmaxf(top, sums[w].top[f]);
+    float sum = 0;
+    float4 o = {0, 0, 0, 0};
+#pragma unroll
+    for (int w = 0; w < kWarps<D>; ++w) {
+      const float weight = top == -INFINITY ? 0.0f : exp2_of(sums[w].top[f] - top);
+      const float4 x = *reinterpret_cast<const float4*>(&sums[w].o[f][t]);
+      sum += weight * sums[w].sum[f];
+      o.x += weight * x.x, o.y += weight * x.y, o.z += weight * x.z, o.w += weight * x.w;
+    }
+    const RowPlace to = place_of<D>(a, unit, f);
+    const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
+    *reinterpret_cast<float4*>(to.sums + t) = {o.x * factor, o.y * factor, o.z * factor,
+                                               o.w * factor};
+    if (t == 0) write_denominator(to, top, sum);
+  }
+}
+
+template <int D>
+__global__ void __launch_bounds__(32 * kWarps<D>, 2)
+    attend_few(const __grid_constant__ AttendArgs a, const UnitRecord* units, int stages) {
+  extern __shared__ uint4 memory[];
+  const UnitRecord unit = units[blockIdx.x];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  auto* ring = reinterpret_cast<FewStage<D>*>(memory) + warp * stages;
+  TileWalk walk(a.segments, unit, kKeys);
+  walk.skip(warp);
+  int loaded = 0;
+  for (int i = 0; i < stages - 1; ++i) loaded += load_stage<D>(walk, unit.row_position, ring[i]);
+  const uint32_t queries =
+      shared_address(reinterpret_cast<FewStage<D>*>(memory) + kWarps<D> * stages);
+  RowBlock<D, kKeys> rows(queries + static_cast<uint32_t>(warp * RowBlock<D, kKeys>::kSharedBytes));
+  int at = 0, free = stages - 1;
+  for (int i = 0; i < loaded; ++i) {
+    wait_for_stage(stages);
+    __syncwarp();  // tile i is there, and no lane reads the one before it any more
+    loaded += load_stage<D>(walk, unit.row_position, ring[free]);
+    add_stage<D>(a, unit, ring[at], rows);
+    free = at;
+    at = at + 1 == stages ? 0 : at + 1;
+  }
+  wait_copies<0>();
+  rows.finish();
+  __syncthreads();
+  auto* sums = reinterpret_cast<FewSums<D>*>(memory);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int f = lane / 4 + 8 * h;
+    float* o = sums[warp].o[f] + 2 * (lane % 4);
+#pragma unroll
+    for (int d = 0; d < D / 8; ++d) {
+      *reinterpret_cast<float2*>(o + 8 * d) = make_float2(rows.o[d][2 * h], rows.o[d][2 * h + 1]);
+    }
+    if (lane % 4 == 0) {
+      sums[warp].top[f] = rows.top[h] * a.scale;
+      sums[warp].sum[f] = rows.sum[h];
+    }
+  }
+  __syncthreads();
+  write_rows<D>(a, unit, sums);
+}
+
+template <int D>
+void launch(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units, int count,
+            const DeviceLimits& limits) {
+  constexpr int kStage = kWarps<D> * static_cast<int>(sizeof(FewStage<D>));
+  // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
+  constexpr int kQueries = kWarps<D> * RowBlock<D, kKeys>::kSharedBytes;
+  const int share = limits.shared_per_processor / 2 - 1024 - kQueries;
+  int stages = share / kStage;
+  if (stages < 2) stages = (limits.shared_per_block - kQueries) / kStage;
+  stages = stages > kMostStages ? kMostStages : stages;
+  const int bytes = stages * kStage + kQueries;
+  const auto kernel = attend_few<D>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "shared memory of attend_few");
+  kernel<<<static_cast<unsigned>(count), 32 * kWarps<D>, static_cast<size_t>(bytes), stream>>>(
+      args, units, stages);
+  check_launch("attend_few");
+}
+
+}  // namespace
+
+void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
+                       int count, int head_dim, const DeviceLimits& limits) {
+  switch (head_dim) {
+    case 64:
+      return launch<64>(stream, args, units, count, limits);
+    case 80:
+      return launch<80>(stream, args, units, count, limits);
+    case 96:
+      return launch<96>(stream, args, units, count, limits);
+    case 112:
+      return launch<112>(stream, args, units, count, limits);
+    case 128:
+      return launch<128>(stream, args, units, count, limits);
+    default:
+      return launch<256>(stream, args, units, count, limits);
+  }
+}
+
+}  // namespace longhaul::cuda

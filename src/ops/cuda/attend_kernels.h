@@ -1,0 +1,52 @@
+#pragma once
+// What attend.cu hands to the kernels of attention.
+
+#include <cuda.h>
+
+#include "ops/cuda/attend_records.h"
+
+struct CUstream_st;
+
+namespace longhaul::cuda {
+
+/// Cosines and sines of positions first, first + 1, ...: [count, half] each.
+struct RotationTable {
+  const float* cosine;
+  const float* sine;
+  int64_t first;
+  int32_t half;
+  bool in_eights;  ///< half is a multiple of 8 and the rows are 16-byte aligned
+};
+
+struct AttendArgs {
+  const SegmentRecord* segments;
+  float* out;      ///< [rows, heads, head_dim]
+  float* lse;      ///< [rows, heads], or null
+  float* partial;  ///< of the units that are parts
+  RotationTable rotations;
+  int32_t heads;
+  float scale;  ///< of logits, times log2(e)
+};
+
+/// The pages as Hopper's copy engine sees them: rows of head_dim bf16 numbers, 64 x 64 at a time.
+struct PageMap {
+  CUtensorMap map;
+  const std::byte* base;
+};
+
+/// Each launches one block for every unit. The device's limits, to choose how much is in flight.
+struct DeviceLimits {
+  int shared_per_block = 0;      ///< bytes, opted in
+  int shared_per_processor = 0;  ///< bytes
+};
+void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
+                        int count, int head_dim);
+void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
+                             const UnitRecord* units, int count, int head_dim);
+void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
+                       int count, int head_dim, const DeviceLimits& limits);
+/// One block for every flat row of every merge.
+void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
+                        int count, int most_rows, int head_dim);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,92 @@
+// The partial results of units that were cut by keys become rows of `out`, added in the order of
+// the parts. A block for each row; groups of its threads take parts in turn, all of a row's numbers
+// by 16 bytes.
+
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/mma.cuh"
+#include "ops/cuda/row_block.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kMostParts = 1024;  ///< as attend_plan.cc cuts
+
+/// The largest of all threads' numbers, or their sum; in a fixed order.
+template <bool sum>
+__device__ __forceinline__ float reduce(float x, float* shared) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const float other = __shfl_xor_sync(~0u, x, step);
+    x = sum ? x + other : fmaxf(x, other);
+  }
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = shared[0];
+  for (int w = 1; w < kThreads / 32; ++w) x = sum ? x + shared[w] : fmaxf(x, shared[w]);
+  __syncthreads();
+  return x;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    merge_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
+  __shared__ float weights[kMostParts], of_warps[kThreads / 32];
+  __shared__ float4 sums[kThreads];
+  const MergeRecord merge = merges[blockIdx.y];
+  const int flat = merge.row_count * merge.head_count, f = static_cast<int>(blockIdx.x);
+  if (f >= flat) return;
+  const int64_t stride = part_floats(flat, head_dim);
+  const float* first = a.partial + merge.partial;
+  const float* tops = first + static_cast<int64_t>(flat) * head_dim + f;
+  float top = -INFINITY;
+  for (int p = threadIdx.x; p < merge.parts; p += kThreads) {
+    weights[p] = tops[p * stride];
+    top = fmaxf(top, weights[p]);
+  }
+  top = reduce<false>(top, of_warps);
+  float sum = 0;
+  for (int p = threadIdx.x; p < merge.parts; p += kThreads) {
+    weights[p] = weights[p] == -INFINITY ? 0.0f : exp2_of(weights[p] - top);
+    sum += weights[p] * tops[p * stride + flat];
+  }
+  sum = reduce<true>(sum, of_warps);  // all weights are written, too
+  const int columns = head_dim / 4, groups = kThreads / columns;
+  const int group = threadIdx.x / columns, column = threadIdx.x % columns;
+  float4 o = {0, 0, 0, 0};
+  if (group < groups) {
+    const float* x = first + static_cast<int64_t>(f) * head_dim + 4 * column;
+#pragma unroll 8
+    for (int p = group; p < merge.parts; p += groups) {
+      const float4 part = *reinterpret_cast<const float4*>(x + p * stride);
+      const float weight = weights[p];
+      o.x += weight * part.x, o.y += weight * part.y;
+      o.z += weight * part.z, o.w += weight * part.w;
+    }
+  }
+  sums[threadIdx.x] = o;
+  __syncthreads();
+  if (group != 0) return;
+  for (int g = 1; g < groups; ++g) {
+    const float4 x = sums[g * columns + column];
+    o.x += x.x, o.y += x.y, o.z += x.z, o.w += x.w;
+  }
+  const float factor = sum > 0 ? 1 / sum : 0.0f;
+  const int64_t row = merge.row_begin + f / merge.head_count;
+  const int64_t at = row * a.heads + merge.head_begin + f % merge.head_count;
+  reinterpret_cast<float4*>(a.out + at * head_dim)[column] = {o.x * factor, o.y * factor,
+                                                              o.z * factor, o.w * factor};
+  if (column == 0 && a.lse != nullptr) {
+    a.lse[at] = sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
+  }
+}
+
+}  // namespace
+
+void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
+                        int count, int most_rows, int head_dim) {
+  const dim3 grid(static_cast<unsigned>(most_rows), static_cast<unsigned>(count));
+  merge_parts<<<grid, kThreads, 0, stream>>>(args, merges, head_dim);
+  check_launch("merge_parts");
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,159 @@
+#pragma once
+// Tiles of keys and values in shared memory as bf16: brought there from pages of any type, by
+// stretches or lists, and rotated in place. Rows are 16 bytes longer than they need be, so that the
+// eight rows that a matrix fragment reads lie in different banks.
+
+#include <cuda_fp16.h>
+
+#include "ops/cuda/attend_kernels.h"
+#include "ops/cuda/mma.cuh"
+
+namespace longhaul::cuda {
+
+template <int D>
+inline constexpr int kPitch = 2 * D + 16;  ///< bytes
+
+/// What the warps that multiply need to know of a tile; lies in shared memory beside it.
+struct TileInfo {
+  const SegmentRecord* segment;  ///< null behind the last tile
+  const float* queries;
+  int32_t slot;  ///< the tile's first
+  int32_t nearest, furthest;
+  int32_t rotate;
+};
+
+/// The walk's next tile of N slots, by one thread.
+template <int N>
+__device__ __forceinline__ TileInfo next_tile(TileWalk& walk) {
+  if (!walk.next()) return {};
+  const SegmentRecord& s = walk.segment();
+  return {&s, s.queries, walk.tile() * N, s.nearest, s.furthest, s.rotate};
+}
+
+template <int D>
+__device__ __forceinline__ int row_bytes(PageType type) {
+  return type == PageType::kF32 ? 4 * D : type == PageType::kQ8_0 ? D / 32 * 34 : 2 * D;
+}
+
+/// Numbers [8 * chunk, 8 * chunk + 8) of a row.
+__device__ __forceinline__ uint4 load_eight(const std::byte* row, PageType type, int chunk) {
+  float x[8];
+  if (type == PageType::kF32) {
+    const float4* from = reinterpret_cast<const float4*>(row) + 2 * chunk;
+    const float4 a = __ldg(from), b = __ldg(from + 1);
+    x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
+    x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+  } else if (type == PageType::kF16) {
+    const uint4 a = __ldg(reinterpret_cast<const uint4*>(row) + chunk);
+    const uint32_t pairs[4] = {a.x, a.y, a.z, a.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 two = __half22float2(*reinterpret_cast<const __half2*>(&pairs[i]));
+      x[2 * i] = two.x, x[2 * i + 1] = two.y;
+    }
+  } else {  // Q8_0: an f16 scale and 32 integers; blocks are 2-byte aligned
+    const uint16_t* block = reinterpret_cast<const uint16_t*>(row + chunk / 4 * 34);
+    const float scale = __half2float(__ushort_as_half(__ldg(block)));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t two = __ldg(block + 1 + chunk % 4 * 4 + i);
+      x[2 * i] = static_cast<float>(static_cast<int8_t>(two & 0xff)) * scale;
+      x[2 * i + 1] = static_cast<float>(static_cast<int8_t>(two >> 8)) * scale;
+    }
+  }
+  return {bf16_pair(x[0], x[1]), bf16_pair(x[2], x[3]), bf16_pair(x[4], x[5]),
+          bf16_pair(x[6], x[7])};
+}
+
+/// Brings the keys and values of slots [slot, slot + N) by `threads` threads, of which this is
+/// `thread`. N divides 64, and slot is a multiple of it. Slots without a key become zeros. bf16
+/// arrives asynchronously, with the thread's next group of copies.
+template <int D, int N, int threads>
+__device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
+                                          uint32_t values, int thread) {
+  constexpr int kChunks = D / 8, kAll = N * kChunks;
+  const PageType type = s.type;
+  const int bytes = row_bytes<D>(type);
+  const int32_t* index = s.index;
+  const std::byte* const* pages = s.pages;
+  // All slots of a stretch's tile are in one page.
+  const std::byte* page = index == nullptr ? pages[slot / kPageRows] : nullptr;
+  const int32_t first = s.shift - slot, end = first + s.count;
+#pragma unroll
+  for (int i = 0; i < (kAll + threads - 1) / threads; ++i) {
+    const int c = thread + i * threads;
+    if (kAll % threads != 0 && c >= kAll) break;
+    const int n = c / kChunks, chunk = c % kChunks;
+    const bool present = n >= first && n < end;
+    const std::byte* row;
+    if (index == nullptr) {
+      row = page + (slot + n) % kPageRows * bytes;
+    } else {
+      const int32_t at = present ? __ldg(index + slot + n) : 0;
+      row = pages[at / kPageRows] + at % kPageRows * bytes;
+    }
+    const std::byte* value_row = row + kPageRows * bytes;
+    const uint32_t to = static_cast<uint32_t>(n * kPitch<D> + chunk * 16);
+    if (type == PageType::kBF16) {
+      copy_16(keys + to, row + chunk * 16, present);
+      copy_16(values + to, value_row + chunk * 16, present);
+    } else {
+      const uint4 none = {0, 0, 0, 0};
+      store_16(keys + to, present ? load_eight(row, type, chunk) : none);
+      store_16(values + to, present ? load_eight(value_row, type, chunk) : none);
+    }
+  }
+}
+
+__device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cosine, float2 sine) {
+  const float a0 = low_of(a), a1 = high_of(a), b0 = low_of(b), b1 = high_of(b);
+  a = bf16_pair(a0 * cosine.x - b0 * sine.x, a1 * cosine.y - b1 * sine.y);
+  b = bf16_pair(b0 * cosine.x + a0 * sine.x, b1 * cosine.y + a1 * sine.y);
+}
+
+/// Rotates a tile's keys at their positions, `offsets` [N] behind `position`, in place.
+template <int D, int N, int threads>
+__device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t keys,
+                                            const int32_t* offsets, int64_t position, int thread) {
+  const int half = table.half;
+  if (table.in_eights) {
+    const int chunks = half / 8;
+    for (int c = thread; c < N * chunks; c += threads) {
+      const int n = c / chunks, chunk = c % chunks;
+      if (offsets[n] == kNoKey) continue;
+      const int64_t at = (position + offsets[n] - table.first) * half + 8 * chunk;
+      const float4* cosine = reinterpret_cast<const float4*>(table.cosine + at);
+      const float4* sine = reinterpret_cast<const float4*>(table.sine + at);
+      const float4 c0 = __ldg(cosine), c1 = __ldg(cosine + 1);
+      const float4 s0 = __ldg(sine), s1 = __ldg(sine + 1);
+      const uint32_t low = keys + n * kPitch<D> + chunk * 16, high = low + half * 2;
+      uint4 a = load_16(low), b = load_16(high);
+      rotate_pair(a.x, b.x, {c0.x, c0.y}, {s0.x, s0.y});
+      rotate_pair(a.y, b.y, {c0.z, c0.w}, {s0.z, s0.w});
+      rotate_pair(a.z, b.z, {c1.x, c1.y}, {s1.x, s1.y});
+      rotate_pair(a.w, b.w, {c1.z, c1.w}, {s1.z, s1.w});
+      store_16(low, a);
+      store_16(high, b);
+    }
+    return;
+  }
+  for (int c = thread; c < N * half; c += threads) {
+    const int n = c / half, t = c % half;
+    if (offsets[n] == kNoKey) continue;
+    const int64_t at = (position + offsets[n] - table.first) * half + t;
+    const float cosine = __ldg(table.cosine + at), sine = __ldg(table.sine + at);
+    const uint32_t low = keys + n * kPitch<D> + t * 2, high = low + half * 2;
+    uint16_t x, y;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(low) : "memory");
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(y) : "r"(high) : "memory");
+    const float a = __uint_as_float(static_cast<uint32_t>(x) << 16);
+    const float b = __uint_as_float(static_cast<uint32_t>(y) << 16);
+    const uint32_t both = bf16_pair(a * cosine - b * sine, b * cosine + a * sine);
+    x = static_cast<uint16_t>(both);
+    y = static_cast<uint16_t>(both >> 16);
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(low), "h"(x) : "memory");
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(high), "h"(y) : "memory");
+  }
+}
+
+}  // namespace longhaul::cuda

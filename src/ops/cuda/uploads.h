@@ -1,0 +1,76 @@
+#pragma once
+// Host arrays of which parts are to be uploaded: what many segments name is uploaded once. Arrays
+// are known by their addresses.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace longhaul::cuda {
+
+template <class T>
+class Uploads {
+ public:
+  void clear() {
+    parts_.clear();
+    size_ = 0;
+  }
+  /// Elements [first, end) of the array at `from` will be needed.
+  void need(const T* from, int64_t first, int64_t end) {
+    // The same heads come again and again, in the same order.
+    if (!parts_.empty() && parts_.back().from == from) {
+      parts_.back().first = std::min(parts_.back().first, first);
+      parts_.back().end = std::max(parts_.back().end, end);
+      return;
+    }
+    parts_.push_back({from, first, end, 0});
+  }
+  /// All is known: gives every array its place.
+  void settle() {
+    std::sort(parts_.begin(), parts_.end(),
+              [](const Part& a, const Part& b) { return a.from < b.from; });
+    size_t kept = 0;
+    for (const Part& part : parts_) {
+      if (kept > 0 && parts_[kept - 1].from == part.from) {
+        parts_[kept - 1].first = std::min(parts_[kept - 1].first, part.first);
+        parts_[kept - 1].end = std::max(parts_[kept - 1].end, part.end);
+      } else {
+        parts_[kept++] = part;
+      }
+    }
+    parts_.resize(kept);
+    size_ = 0;
+    for (Part& part : parts_) {
+      part.at = size_;
+      size_ += part.end - part.first;
+    }
+  }
+  /// Where element `element` of the array at `from` lies in the upload.
+  int64_t place_of(const T* from, int64_t element) const {
+    const auto part =
+        std::lower_bound(parts_.begin(), parts_.end(), from,
+                         [](const Part& a, const T* address) { return a.from < address; });
+    LH_ASSERT(part != parts_.end() && part->from == from);
+    return part->at + element - part->first;
+  }
+  int64_t size() const { return size_; }  ///< elements
+  void write(T* to) const {
+    for (const Part& part : parts_) {
+      std::copy(part.from + part.first, part.from + part.end, to + part.at);
+    }
+  }
+
+ private:
+  struct Part {
+    const T* from;
+    int64_t first, end;
+    int64_t at;
+  };
+  std::vector<Part> parts_;
+  int64_t size_ = 0;
+};
+
+}  // namespace longhaul::cuda

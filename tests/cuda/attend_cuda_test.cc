@@ -1,0 +1,419 @@
+// Attention on a GPU against a double-precision loop on the host. Without a GPU the program says so
+// and tests nothing; it needs the ops' device code and none of the engine.
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "base/float_types.h"
+#include "ops/cuda/attend.h"
+
+namespace longhaul::cuda {
+namespace {
+
+void ok(cudaError_t error) {
+  if (error != cudaSuccess) {
+    std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(error));
+    std::abort();
+  }
+}
+
+/// Device memory with a copy of host numbers.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& from) : size_(from.size()) {
+    ok(cudaMalloc(&data_, std::max<size_t>(16, size_ * sizeof(T))));
+    ok(cudaMemcpy(data_, from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  OnDevice(OnDevice&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  ~OnDevice() { cudaFree(data_); }
+  T* data() const { return static_cast<T*>(data_); }
+  View<T> view() const { return {data(), static_cast<int64_t>(size_), Place{0}}; }
+  std::vector<T> back() const {
+    std::vector<T> to(size_);
+    ok(cudaMemcpy(to.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost));
+    return to;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_;
+};
+
+float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
+
+size_t row_bytes(DType type, int dim) {
+  const size_t d = static_cast<size_t>(dim);
+  return type == DType::F32 ? 4 * d : type == DType::Q8_0 ? d / 32 * 34 : 2 * d;
+}
+
+void encode(DType type, std::vector<float>& x, std::byte* at) {
+  for (size_t t = 0; t < x.size(); ++t) {
+    const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
+    if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
+    if (type == DType::BF16) std::memcpy(at + 2 * t, &bf16, 2);
+    if (type == DType::F16) std::memcpy(at + 2 * t, &f16, 2), x[t] = f16_to_f32(f16);
+    if (type == DType::Q8_0) {
+      const uint16_t scale = f32_to_f16(0.03f);
+      const int8_t q = static_cast<int8_t>(std::lround(std::clamp(x[t] / 0.03f, -127.f, 127.f)));
+      std::memcpy(at + t / 32 * 34, &scale, 2);
+      std::memcpy(at + t / 32 * 34 + 2 + t % 32, &q, 1);
+      x[t] = static_cast<float>(q) * f16_to_f32(scale);
+    }
+    x[t] = rounded(x[t]);  // what the products read
+  }
+}
+
+/// Pages of several heads in one range of device memory, in shuffled order. What no row has been
+/// written to holds bytes that are no number in any type.
+struct Pages {
+  Pages(DType page_type, int dim, int heads, int64_t count, std::mt19937& random)
+      : type(page_type), head_dim(dim), rows(count) {
+    const size_t row = row_bytes(type, dim), page = 128 * row;
+    const size_t per_head = static_cast<size_t>((count + 63) / 64);
+    const size_t all = per_head * static_cast<size_t>(heads);
+    bytes.assign(all * page, std::byte{0xff});
+    std::vector<size_t> order(all);
+    for (size_t i = 0; i < all; ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    std::normal_distribution<float> normal;
+    k.resize(static_cast<size_t>(heads));
+    v.resize(k.size());
+    for (size_t h = 0; h < k.size(); ++h) {
+      for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
+        std::byte* at = bytes.data() + order[h * per_head + r / 64] * page + r % 64 * row;
+        for (auto* to : {&k[h], &v[h]}) {
+          std::vector<float> x(static_cast<size_t>(dim));
+          for (float& e : x) e = normal(random);
+          encode(type, x, to == &k[h] ? at : at + 64 * row);
+          to->push_back(x);
+        }
+      }
+    }
+    ok(cudaMalloc(&device, bytes.size()));
+    ok(cudaMemcpy(device, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    lists.resize(k.size());
+    for (size_t h = 0; h < k.size(); ++h) {
+      for (size_t p = 0; p < per_head; ++p) {
+        lists[h].push_back(static_cast<std::byte*>(device) + order[h * per_head + p] * page);
+      }
+    }
+    range = {static_cast<std::byte*>(device), bytes.size(), page};
+  }
+  ~Pages() { cudaFree(device); }
+  PagedRows head(size_t h) const { return {lists[h].data(), 64, head_dim, type}; }
+
+  DType type;
+  int head_dim;
+  int64_t rows;
+  void* device = nullptr;
+  std::vector<std::byte> bytes;
+  std::vector<std::vector<const std::byte*>> lists;
+  std::vector<std::vector<std::vector<float>>> k, v;
+  PageRange range;
+};
+
+struct Shape {
+  DType type;
+  int head_dim, rotary_dim, heads, group;
+  int rows;
+  int64_t keys;
+  bool plain;  ///< stretches without rotation only
+};
+
+struct Tables {
+  Tables(int rotary_dim, int64_t first_position, int64_t n)
+      : half(rotary_dim / 2), first(first_position) {
+    for (int64_t i = 0; i < n; ++i) {
+      for (int t = 0; t < half; ++t) {
+        const double angle = static_cast<double>(first + i) * std::pow(1e4, -1.0 * t / half);
+        cosine.push_back(static_cast<float>(std::cos(angle)));
+        sine.push_back(static_cast<float>(std::sin(angle)));
+      }
+    }
+  }
+  int half;
+  int64_t first;
+  std::vector<float> cosine, sine;
+};
+
+/// Segments as methods make them: a sink, a list, and what is near; sometimes one of them only.
+std::vector<KeySegment> random_segments(const Shape& shape, const Pages& pages, size_t kv_head,
+                                        int64_t row_position, std::vector<int32_t>& index,
+                                        std::mt19937& random) {
+  std::vector<KeySegment> segments;
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  const int count = 1 + static_cast<int>(below(3));
+  for (int i = 0; i < count; ++i) {
+    KeySegment s;
+    s.rows = pages.head(kv_head);
+    s.begin = below(pages.rows);
+    s.count = 1 + below(pages.rows - s.begin);
+    if (below(4) == 0) s.begin = 0, s.count = pages.rows;
+    s.visible = static_cast<Visibility>(below(4));
+    s.window = 1 + below(pages.rows);
+    s.position = below(3) == 0 ? s.begin : row_position - pages.rows + below(pages.rows / 2 + 1);
+    s.query = static_cast<int>(below(2));
+    if (!shape.plain) {
+      s.rotate = below(2) == 0;
+      if (below(2) == 0 && index.empty()) {
+        for (int32_t r = 0; r < pages.rows; ++r) {
+          if (below(3) == 0) index.push_back(r);
+        }
+        if (!index.empty()) {
+          s.index = View<const int32_t>(std::span<const int32_t>(index));
+          s.count = static_cast<int64_t>(index.size());
+          s.indexed_positions = below(2) == 0;
+        }
+      }
+    }
+    segments.push_back(s);
+  }
+  return segments;
+}
+
+struct Wanted {
+  std::vector<double> out;
+  double lse;
+};
+
+Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& task, size_t kv_head,
+                     const std::vector<std::vector<float>>& queries, const Tables& tables,
+                     float scale, int row, int head) {
+  const size_t dim = static_cast<size_t>(shape.head_dim), half = static_cast<size_t>(tables.half);
+  const int64_t at = task.row_position + row - task.row_begin;
+  std::vector<double> logits;
+  std::vector<const std::vector<float>*> values;
+  for (const KeySegment& s : task.segments) {
+    const float* q = queries[static_cast<size_t>(s.query)].data() +
+                     static_cast<size_t>(row * shape.heads + head) * dim;
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t stored = s.index.empty() ? s.begin + i : s.index.address()[i];
+      const int64_t p = s.position + (s.indexed_positions ? stored : i);
+      const bool causal = p <= at;
+      if (s.visible == Visibility::kCausal && !causal) continue;
+      if (s.visible == Visibility::kWindow && !(causal && at - p < s.window)) continue;
+      if (s.visible == Visibility::kBeyond && at - p < s.window) continue;
+      std::vector<float> key = pages.k[kv_head][static_cast<size_t>(stored)];
+      if (s.rotate) {
+        const size_t first = static_cast<size_t>(p - tables.first) * half;
+        for (size_t t = 0; t < half; ++t) {
+          const float a = key[t], b = key[t + half];
+          const float c = tables.cosine[first + t], n = tables.sine[first + t];
+          key[t] = rounded(a * c - b * n);
+          key[t + half] = rounded(b * c + a * n);
+        }
+      }
+      double dot = 0;
+      for (size_t t = 0; t < dim; ++t) dot += static_cast<double>(rounded(q[t])) * key[t];
+      logits.push_back(dot * scale);
+      values.push_back(&pages.v[kv_head][static_cast<size_t>(stored)]);
+    }
+  }
+  Wanted want{std::vector<double>(dim), -std::numeric_limits<double>::infinity()};
+  if (logits.empty()) return want;
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (size_t j = 0; j < logits.size(); ++j) {
+    const double weight = std::exp(logits[j] - top);
+    sum += weight;
+    for (size_t t = 0; t < dim; ++t) want.out[t] += weight * (*values[j])[t];
+  }
+  for (double& x : want.out) x /= sum;
+  want.lse = top + std::log(sum);
+  return want;
+}
+
+/// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
+void compare(const Shape& shape, bool sm90, uint32_t seed) {
+  std::mt19937 random(seed);
+  const int kv_heads = shape.heads / shape.group;
+  Pages pages(shape.type, shape.head_dim, kv_heads, shape.keys, random);
+  const int64_t row_position = shape.keys - shape.rows / 2 - 1;
+  const Tables tables(shape.rotary_dim, -shape.keys - shape.rows - 64,
+                      5 * shape.keys + 3 * shape.rows + 128);
+  const OnDevice<float> cosine(tables.cosine), sine(tables.sine);
+  const Rotations rotations{tables.first,
+                            static_cast<int64_t>(tables.cosine.size()) / std::max(1, tables.half),
+                            shape.rotary_dim, cosine.data(), sine.data()};
+
+  const size_t width = static_cast<size_t>(shape.heads * shape.head_dim);
+  const int pad = 3;  // rows before the tasks, which must stay as they are
+  const size_t rows = static_cast<size_t>(shape.rows + pad);
+  std::vector<std::vector<float>> queries(2, std::vector<float>(rows * width));
+  std::normal_distribution<float> normal;
+  for (auto& form : queries) {
+    for (float& x : form) x = normal(random);
+  }
+  const OnDevice<float> first(queries[0]), second(queries[1]);
+  const View<const float> forms[2] = {first.view(), second.view()};
+  const OnDevice<float> out(std::vector<float>(rows * width, 777.0f));
+  const OnDevice<float> lse(std::vector<float>(rows * static_cast<size_t>(shape.heads), 777.0f));
+
+  std::vector<std::vector<int32_t>> index(static_cast<size_t>(kv_heads));
+  std::vector<std::vector<KeySegment>> segments;
+  for (size_t h = 0; h < index.size(); ++h) {
+    segments.push_back(random_segments(shape, pages, h, row_position, index[h], random));
+  }
+  std::vector<AttendTask> tasks;
+  for (int h = 0; h < kv_heads; ++h) {
+    tasks.push_back({h * shape.group, shape.group, pad, shape.rows, row_position,
+                     segments[static_cast<size_t>(h)]});
+  }
+  AttendCall call;
+  call.queries = forms;
+  call.heads = shape.heads;
+  call.head_dim = shape.head_dim;
+  call.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
+  call.rotations = &rotations;
+  call.out = out.view();
+  call.lse = lse.view();
+  Scratch scratch;
+  scratch.pages = pages.range;
+  scratch.allow_sm90 = sm90;
+  attend(nullptr, call, tasks, scratch);
+  ok(cudaDeviceSynchronize());
+  const std::vector<float> got = out.back(), got_lse = lse.back();
+  for (size_t i = 0; i < pad * width; ++i) ASSERT_EQ(got[i], 777.0f);
+
+  double worst = 0, worst_lse = 0;
+  const int step = std::max(1, shape.rows / 24);
+  for (int r = pad; r < pad + shape.rows;
+       r = r + 1 == pad + shape.rows ? r + 1 : std::min(r + step, pad + shape.rows - 1)) {
+    for (int head = 0; head < shape.heads; ++head) {
+      const size_t kv = static_cast<size_t>(head / shape.group);
+      const Wanted want =
+          by_definition(shape, pages, tasks[kv], kv, queries, tables, call.scale, r, head);
+      const size_t at = static_cast<size_t>(r * shape.heads + head);
+      if (std::isinf(want.lse)) {
+        ASSERT_EQ(got_lse[at], want.lse) << "row " << r << " head " << head;
+      } else {
+        worst_lse = std::max(worst_lse,
+                             std::abs(got_lse[at] - want.lse) / std::max(1.0, std::abs(want.lse)));
+        ASSERT_NEAR(got_lse[at], want.lse, 1e-3 * std::max(1.0, std::abs(want.lse)))
+            << "row " << r << " head " << head;
+      }
+      double error = 0, norm = 0;
+      for (int t = 0; t < shape.head_dim; ++t) {
+        const double x = got[at * static_cast<size_t>(shape.head_dim) + static_cast<size_t>(t)];
+        const double w = want.out[static_cast<size_t>(t)];
+        error += (x - w) * (x - w);
+        norm += w * w;
+      }
+      worst = std::max(worst, std::sqrt(error / std::max(norm, 1e-30)));
+      ASSERT_LE(std::sqrt(error), 1e-2 * std::sqrt(norm) + 1e-30)
+          << "row " << r << " head " << head;
+    }
+  }
+  if (::testing::Test::HasFailure()) {
+    std::printf("type %d dim %d rows %d keys %ld sm90 %d seed %u\n", static_cast<int>(shape.type),
+                shape.head_dim, shape.rows, static_cast<long>(shape.keys), sm90, seed);
+  }
+}
+
+class OfShape : public ::testing::TestWithParam<std::tuple<DType, int>> {
+ protected:
+  /// Tasks of several forms: heads in groups, rows from one to some tiles.
+  void run(bool plain, bool sm90) {
+    const auto [type, dim] = GetParam();
+    if (!can_attend(dim, 64, type)) return;
+    uint32_t seed = static_cast<uint32_t>(dim) * 131;
+    const int rotary[3] = {dim, dim / 2, dim / 4 * 2 - 4};
+    for (const auto& [heads, group] : {std::pair(6, 2), std::pair(9, 3), std::pair(4, 4)}) {
+      for (const int rows : {1, 4, 5, 40, 130, 300}) {
+        for (const int64_t keys : {7, 200, 1500}) {
+          if (keys < rows && keys != 7) continue;
+          const Shape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
+          compare(shape, sm90, seed);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+};
+
+TEST_P(OfShape, EveryKindOfSegmentEqualsTheDefinition) { run(false, true); }
+TEST_P(OfShape, StretchesByTheKernelOfAllCardsEqualTheDefinition) { run(true, false); }
+TEST_P(OfShape, StretchesEqualTheDefinition) { run(true, true); }
+
+INSTANTIATE_TEST_SUITE_P(Attend, OfShape,
+                         ::testing::Combine(::testing::Values(DType::BF16, DType::F16, DType::F32,
+                                                              DType::Q8_0),
+                                            ::testing::Values(64, 80, 96, 112, 128, 256)));
+
+TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
+  for (const int rows : {1, 3, 128}) {
+    for (const int dim : {64, 128}) {
+      for (const bool sm90 : {false, true}) {
+        compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, 5);
+      }
+      compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
+    }
+  }
+}
+
+TEST(Attend, TheSameCallGivesTheSameBits) {
+  std::mt19937 random(3);
+  Pages pages(DType::BF16, 128, 2, 5000, random);
+  std::vector<float> numbers(size_t{8} * 128 * 40);
+  for (float& x : numbers) x = std::normal_distribution<float>()(random);
+  const OnDevice<float> q(numbers), out(numbers);
+  const View<const float> form = q.view();
+  std::vector<KeySegment> segments[2];
+  std::vector<AttendTask> tasks;
+  for (size_t h = 0; h < 2; ++h) {
+    KeySegment s;
+    s.rows = pages.head(h);
+    s.count = 5000;
+    segments[h] = {s};
+    tasks.push_back({static_cast<int>(h) * 4, 4, 0, 40, 4960, segments[h]});
+  }
+  AttendCall call;
+  call.queries = {&form, 1};
+  call.heads = 8;
+  call.head_dim = 128;
+  call.scale = 0.088f;
+  call.out = out.view();
+  Scratch scratch;
+  std::vector<float> before;
+  for (int i = 0; i < 10; ++i) {
+    attend(nullptr, call, tasks, scratch);
+    const std::vector<float> now = out.back();
+    if (i > 0) {
+      EXPECT_EQ(std::memcmp(now.data(), before.data(), now.size() * 4), 0);
+    }
+    before = now;
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
+
+namespace longhaul {
+void assertion_failed(const char* expression, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: %s\n", file, line, expression);
+  std::abort();
+}
+}  // namespace longhaul
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::printf("no GPU here: nothing was tested\n");
+    return 0;
+  }
+  return RUN_ALL_TESTS();
+}
