@@ -11,10 +11,10 @@ pack() {
   local to=$1 stage
   stage=$(mktemp -d)
   trap 'rm -rf "$stage"' EXIT
-  tools/build.sh cuda longhaul longhaul_cuda_test longhaul_cuda_bench
+  tools/build.sh cuda longhaul longhaul_cuda_test longhaul_attend_bench longhaul_linear_bench
   mkdir -p "$stage/bin" "$stage/lib" "$to"
   local programs=(build/cuda/src/cli/longhaul build/cuda/tests/longhaul_cuda_test
-    build/cuda/bench/longhaul_cuda_bench)
+    build/cuda/bench/longhaul_{attend,linear}_bench)
   local program
   for program in "${programs[@]}"; do
     strip -o "$stage/bin/$(basename "$program")" "$program"
@@ -22,8 +22,9 @@ pack() {
     ldd "$program" | awk '$3 ~ /^\// {print $3}' |
       grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$stage/lib"
   done
-  cp -r models/nano "$stage/nano"
-  find data -name 'war_and_peace*' -o -name '*.txt' -size +200k | head -1 | xargs -I{} cp {} "$stage/text.txt"
+  mkdir "$stage/models"
+  cp -r models/nano "$stage/models"
+  zcat data/books/villette.txt.gz >"$stage/book.txt"
   cp tools/gpu.sh tools/make_random_gguf.py "$stage"
   tar -C "$stage" -cf - . | xz -T0 -6 >"$to/gpu.tar.xz"
   ls -l "$to/gpu.tar.xz"
@@ -43,11 +44,18 @@ run() {
   mkdir -p "$out" gpu
   tar -C gpu -xJf "$archive"
   export LD_LIBRARY_PATH=$PWD/gpu/lib
+  export LONGHAUL_MODELS=$PWD/gpu/models
   local longhaul=gpu/bin/longhaul
-  limited 30 devices "$longhaul" devices --json
-  limited 120 tests gpu/bin/longhaul_cuda_test --gtest_brief=1
-  limited 60 nano "$longhaul" run -m gpu/nano --device cuda -f gpu/text.txt -p "What is this text about?" -n 16 --json
-  limited 200 kernels gpu/bin/longhaul_cuda_bench
+  limited 60 devices "$longhaul" devices --json
+  limited 240 tests gpu/bin/longhaul_cuda_test --gtest_brief=1
+  head -c 28000 gpu/book.txt >gpu/chapter.txt
+  local device
+  for device in cpu cuda; do
+    limited 60 "nano-$device" "$longhaul" run -m gpu/models/nano --device $device -f gpu/chapter.txt \
+      -p "Who is the story about?" -n 16 --json
+  done
+  limited 100 attend_bench gpu/bin/longhaul_attend_bench
+  limited 100 linear_bench gpu/bin/longhaul_linear_bench
 }
 
 case ${1:-} in

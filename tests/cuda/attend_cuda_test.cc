@@ -400,20 +400,3 @@ TEST(Attend, TheSameCallGivesTheSameBits) {
 
 }  // namespace
 }  // namespace longhaul::cuda
-
-namespace longhaul {
-void assertion_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: %s\n", file, line, expression);
-  std::abort();
-}
-}  // namespace longhaul
-
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::printf("no GPU here: nothing was tested\n");
-    return 0;
-  }
-  return RUN_ALL_TESTS();
-}

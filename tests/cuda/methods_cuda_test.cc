@@ -17,10 +17,6 @@ using testing_support::Small;
 
 class OnTheGpu : public ::testing::TestWithParam<Small> {
  protected:
-  void SetUp() override {
-    const Devices devices = find_devices();
-    if (!devices.why.empty()) GTEST_SKIP() << devices.why;
-  }
   static testing_support::TwoPlaces places() {
     const char* const models = std::getenv("LONGHAUL_MODELS");
     static const auto engine =
