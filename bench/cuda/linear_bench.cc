@@ -1,10 +1,11 @@
-// Speed of products on a GPU: cuBLASLt, expansion of stored weights, and few rows. Each figure is the
-// median of runs over weights that lie in more memory than the caches hold.
+// Speed of products on a GPU: cuBLASLt, expansion of stored weights, and few rows. Each figure is
+// the median of runs over weights that lie in more memory than the caches hold.
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -52,7 +53,8 @@ double milliseconds_in_graph(const std::function<void(Stream, int call)>& work, 
   for (int call = 0; call < calls; ++call) work(stream, call);
   check(cudaStreamEndCapture(stream, &graph), "capture");
   check(cudaGraphInstantiate(&program, graph, 0), "graph");
-  const double ms = milliseconds([&](int) { check(cudaGraphLaunch(program, nullptr), "graph"); }, 1);
+  const double ms =
+      milliseconds([&](int) { check(cudaGraphLaunch(program, nullptr), "graph"); }, 1);
   check(cudaGraphExecDestroy(program), "graph");
   check(cudaGraphDestroy(graph), "graph");
   check(cudaStreamDestroy(stream), "stream");
@@ -119,8 +121,8 @@ void bench_expand(DType type) {
       8);
   const double bytes = static_cast<double>(all[0].bytes() + out.bytes());
   std::printf("expand %-7s %dx%d %8.1f us %7.0f GB/s read and written\n",
-              std::string(name_of(type)).c_str(), static_cast<int>(outputs),
-              static_cast<int>(cols), ms * 1e3, bytes / ms / 1e6);
+              std::string(name_of(type)).c_str(), static_cast<int>(outputs), static_cast<int>(cols),
+              ms * 1e3, bytes / ms / 1e6);
 }
 
 void bench_matvec(DType type, int64_t outputs, int64_t cols, int64_t rows) {
@@ -143,27 +145,33 @@ void bench_matvec(DType type, int64_t outputs, int64_t cols, int64_t rows) {
       },
       count);
   std::printf("matvec %-7s %6dx%-6d rows %d %8.2f us %7.0f GB/s\n",
-              std::string(name_of(type)).c_str(), static_cast<int>(outputs),
-              static_cast<int>(cols), static_cast<int>(rows), ms * 1e3,
-              static_cast<double>(all[0].bytes()) / ms / 1e6);
+              std::string(name_of(type)).c_str(), static_cast<int>(outputs), static_cast<int>(cols),
+              static_cast<int>(rows), ms * 1e3, static_cast<double>(all[0].bytes()) / ms / 1e6);
 }
 
-}  // namespace
-}  // namespace longhaul::cuda
-
-int main(int argc, char** argv) {
-  using namespace longhaul;
-  using namespace longhaul::cuda;
-  const std::string what = argc > 1 ? argv[1] : "all";
+/// gemm, expand, matvec or all of them.
+void bench(const std::string& what) {
   if (what == "all" || what == "gemm") bench_gemm();
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);
     if (!on_device(type)) continue;
     if (what == "all" || what == "expand") bench_expand(type);
     if (what != "all" && what != "matvec") continue;
-    const int64_t shapes[][2] = {
-        {4096, 14336}, {14336, 4096}, {4096, 4096}, {576, 576}, {576, 1536}, {49152, 576}};
+    const int64_t shapes[][2] = {{4096, 14336}, {14336, 4096}, {4096, 4096},
+                                 {576, 576},    {576, 1536},   {49152, 576}};
     for (const auto& [outputs, cols] : shapes) bench_matvec(type, outputs, cols, 1);
     for (const int64_t rows : {2, 4, 8}) bench_matvec(type, 4096, 14336, rows);
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
+
+int main(int argc, char** argv) {
+  try {
+    longhaul::cuda::bench(argc > 1 ? argv[1] : "all");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
   }
 }

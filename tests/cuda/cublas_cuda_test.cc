@@ -1,7 +1,5 @@
 // Products of many rows, and that what cublas_library.h declares again is what cublasLt.h says.
 
-#include "ops/cuda/cublas.h"
-
 #include <cublasLt.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "base/float_types.h"
 #include "on_device.h"
+#include "ops/cuda/cublas.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -71,8 +70,8 @@ void run_case(Gemm& gemm, const Case& c, const std::vector<Out>& before, double 
       }
       double sum = c.add ? value(before[at]) : 0, size = 1;
       for (int64_t i = 0; i < c.cols; ++i) {
-        const double term = value(x[static_cast<size_t>(r * xs + i)]) *
-                            value(w[static_cast<size_t>(o * ws + i)]);
+        const double term =
+            value(x[static_cast<size_t>(r * xs + i)]) * value(w[static_cast<size_t>(o * ws + i)]);
         sum += term;
         size += std::abs(term);
       }
@@ -83,12 +82,10 @@ void run_case(Gemm& gemm, const Case& c, const std::vector<Out>& before, double 
 
 TEST(CudaGemm, EqualsTheDoubleLoop) {
   Gemm gemm(open_cublas());
-  for (const Case& c : {Case{33, 64, 96, 0, 0, 0, false, false, 0},
-                        Case{33, 64, 96, 8, 16, 4, false, true, 0},
-                        Case{17, 48, 128, 0, 0, 8, true, false, 0},
-                        Case{9, 41, 72, 0, 0, 0, false, true, 0},
-                        Case{200, 136, 520, 0, 0, 0, false, true, 2},
-                        Case{12, 8, 40, 0, 0, 1, false, false, 1}}) {
+  for (const Case& c :
+       {Case{33, 64, 96, 0, 0, 0, false, false, 0}, Case{33, 64, 96, 8, 16, 4, false, true, 0},
+        Case{17, 48, 128, 0, 0, 8, true, false, 0}, Case{9, 41, 72, 0, 0, 0, false, true, 0},
+        Case{200, 136, 520, 0, 0, 0, false, true, 2}, Case{12, 8, 40, 0, 0, 1, false, false, 1}}) {
     SCOPED_TRACE(std::to_string(c.rows) + "x" + std::to_string(c.outputs));
     const auto count = static_cast<size_t>(c.rows * (c.outputs + c.y_more));
     if (c.bf16_out) {

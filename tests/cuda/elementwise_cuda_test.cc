@@ -1,13 +1,12 @@
 // Elementwise kernels, norms and rotations against the operations of the host.
 
-#include "ops/cuda/elementwise.h"
-
 #include <cmath>
 #include <limits>
 
 #include "on_device.h"
 #include "ops/add.h"
 #include "ops/convert.h"
+#include "ops/cuda/elementwise.h"
 #include "ops/cuda/rms_norm.h"
 #include "ops/cuda/rope.h"
 #include "ops/fill.h"
@@ -23,9 +22,9 @@ struct Shape {
   int64_t rows, n, stride;
   size_t shift;  // off the 16-byte alignment
 };
-const Shape kShapes[] = {{1, 1, 1, 0},    {3, 5, 7, 1},      {2, 576, 576, 0}, {7, 4096, 4100, 0},
-                         {5, 33, 33, 2},  {1, 14336, 14336, 0}, {300, 8, 24, 0}, {2, 4097, 4099, 3},
-                         {9, 128, 130, 0}};
+const Shape kShapes[] = {{1, 1, 1, 0},       {3, 5, 7, 1},       {2, 576, 576, 0},
+                         {7, 4096, 4100, 0}, {5, 33, 33, 2},     {1, 14336, 14336, 0},
+                         {300, 8, 24, 0},    {2, 4097, 4099, 3}, {9, 128, 130, 0}};
 
 size_t size_of(int64_t count) { return static_cast<size_t>(count); }
 
@@ -43,7 +42,8 @@ TEST(CudaElementwise, AddAndBias) {
   for (const Shape& s : kShapes) {
     for (const bool with_bias : {false, true}) {
       std::vector<float> y = random_floats(size_of(s.rows * s.n), 1);
-      const std::vector<float> x = random_floats(y.size(), 2), bias = random_floats(size_of(s.n), 3);
+      const std::vector<float> x = random_floats(y.size(), 2),
+                               bias = random_floats(size_of(s.n), 3);
       const OnDevice<float> y_there(y, s.shift), x_there(x, s.shift), bias_there(bias, s.shift);
       add(nullptr, y_there.data(), x_there.data(), s.rows, s.n,
           with_bias ? bias_there.data() : nullptr);
@@ -119,8 +119,10 @@ TEST(CudaElementwise, FillCopyAndLists) {
 }
 
 TEST(CudaElementwise, SplitHalves) {
-  for (const auto& [heads, head_dim, rotary, stride] :
-       {std::array<int, 4>{3, 64, 64, 192}, {1, 6, 4, 9}, {2, 256, 128, 520}, {1, 1024, 1024, 1024}}) {
+  for (const auto& [heads, head_dim, rotary, stride] : {std::array<int, 4>{3, 64, 64, 192},
+                                                        {1, 6, 4, 9},
+                                                        {2, 256, 128, 520},
+                                                        {1, 1024, 1024, 1024}}) {
     const int64_t rows = 5;
     std::vector<float> x = random_floats(size_of(rows * stride), 8);
     const OnDevice<float> there(x, 1);
@@ -221,8 +223,8 @@ TEST(CudaRope, AnglesAreWithinOneUnitInTheLastPlace) {
                 s.data());
     const std::vector<float> cosine = c.get(), sine = s.get();
     for (size_t i = 0; i < cosine.size(); ++i) {
-      for (const auto& [got, want] : {std::pair{cosine[i], expected.cosine[i]},
-                                      std::pair{sine[i], expected.sine[i]}}) {
+      for (const auto& [got, want] :
+           {std::pair{cosine[i], expected.cosine[i]}, std::pair{sine[i], expected.sine[i]}}) {
         ASSERT_LE(got, std::nextafter(want, INFINITY)) << i;
         ASSERT_GE(got, std::nextafter(want, -INFINITY)) << i;
       }
@@ -231,14 +233,17 @@ TEST(CudaRope, AnglesAreWithinOneUnitInTheLastPlace) {
 }
 
 TEST(CudaRope, RotatesAsTheHost) {
-  for (const auto& [heads, dim, rotary, more, shift] :
-       {std::array<int, 5>{3, 64, 64, 0, 0}, {2, 80, 80, 4, 0}, {2, 96, 32, 1, 0}, {1, 7, 6, 0, 1}}) {
+  for (const auto& [heads, dim, rotary, more, shift] : {std::array<int, 5>{3, 64, 64, 0, 0},
+                                                        {2, 80, 80, 4, 0},
+                                                        {2, 96, 32, 1, 0},
+                                                        {1, 7, 6, 0, 1}}) {
     const int64_t rows = 9, stride = heads * dim + more, width = heads * dim;
     const RopeTable table = table_of(rotary / 2);
     RotationBuffer buffer;
     const longhaul::Rotations& host_rotations = buffer.fill(table, 100, 20);
     const size_t angles = size_of(20 * (rotary / 2));
-    const OnDevice<float> c(std::vector<float>(host_rotations.cosine, host_rotations.cosine + angles));
+    const OnDevice<float> c(
+        std::vector<float>(host_rotations.cosine, host_rotations.cosine + angles));
     const OnDevice<float> s(std::vector<float>(host_rotations.sine, host_rotations.sine + angles));
     const Rotations rotations{100, 20, rotary, c.data(), s.data()};
     const std::vector<float> x = random_floats(size_of(rows * stride), 1);
@@ -262,7 +267,8 @@ TEST(CudaRope, RotatesAsTheHost) {
     const std::vector<float> own = there.get();
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = 0; i < stride; ++i) {
-        const float want = i < width ? constant[size_of(r * width + i)] : x[size_of(r * stride + i)];
+        const float want =
+            i < width ? constant[size_of(r * width + i)] : x[size_of(r * stride + i)];
         ASSERT_EQ(own[size_of(r * stride + i)], want);
       }
     }

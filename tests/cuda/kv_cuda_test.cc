@@ -1,13 +1,12 @@
 // Rows of KV pages against KvStore's conversions and plain loops over a model of the pages.
 
-#include "ops/cuda/kv.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "on_device.h"
 #include "ops/convert.h"
+#include "ops/cuda/kv.h"
 #include "ops/cuda/rope.h"
 
 namespace longhaul::cuda {
@@ -65,7 +64,9 @@ class Pages {
     const size_t count = memory_count();
     return (static_cast<size_t>(list * per_list_ + page) * 7 + 3) % count * page_bytes_;
   }
-  size_t memory_count() const { return static_cast<size_t>(lists_) * static_cast<size_t>(per_list_); }
+  size_t memory_count() const {
+    return static_cast<size_t>(lists_) * static_cast<size_t>(per_list_);
+  }
   std::vector<std::byte*> table(int lists) {
     lists_ = lists;
     EXPECT_NE(memory_count() % 7, 0u);  // or two pages would be one
@@ -95,10 +96,8 @@ TEST_P(CudaKv, AppendsRowsAsTheStoreConvertsThem) {
   std::fill(k.begin(), k.begin() + f.head_dim, 0.0f);
   k[static_cast<size_t>(stride)] = 1e-7f;
   const OnDevice<float> k_there(k), v_there(v);
-  const std::vector<AppendList> lists = {{pages.list(0), 0, 2},
-                                         {pages.list(1), 37, 0},
-                                         {pages.list(2), 64, 0},
-                                         {pages.list(3), 1, 1}};
+  const std::vector<AppendList> lists = {
+      {pages.list(0), 0, 2}, {pages.list(1), 37, 0}, {pages.list(2), 64, 0}, {pages.list(3), 1, 1}};
   const OnDevice<AppendList> lists_there(lists);
   NewRows added;
   added.rows = rows;
@@ -205,8 +204,8 @@ TEST_P(CudaKv, ShiftsAndCopiesBetweenLists) {
   Pages pages(f, 3, static_cast<int>(length / f.page_rows) + 2);
   std::vector<std::byte> bytes = some_rows(pages, f, length, 3);
   pages.set(bytes);
-  const OnDevice<RowMove> shift(std::vector<RowMove>{
-      {pages.list(0), 11, pages.list(0), 12, nullptr, nullptr, length - 12}});
+  const OnDevice<RowMove> shift(
+      std::vector<RowMove>{{pages.list(0), 11, pages.list(0), 12, nullptr, nullptr, length - 12}});
   move_rows(nullptr, pages.form(), shift.data(), 1, false);
   for (int64_t i = 0; i < length - 12; ++i) move_on_host(pages, bytes, 0, 11 + i, 0, 12 + i);
   const OnDevice<RowMove> copies(
@@ -244,15 +243,17 @@ TEST_P(CudaKv, ReadsRows) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CudaKv,
-    testing::Values(Form{DType::BF16, 128, 64}, Form{DType::BF16, 64, 64}, Form{DType::F16, 80, 64},
-                    Form{DType::F32, 128, 64}, Form{DType::Q8_0, 128, 64}, Form{DType::Q8_0, 32, 32},
-                    Form{DType::BF16, 5, 16}, Form{DType::F32, 7, 64}, Form{DType::Q8_0, 96, 64}),
-    [](const auto& info) {
-      return std::string(name_of(info.param.type)) + "_" + std::to_string(info.param.head_dim) +
-             "_" + std::to_string(info.param.page_rows);
-    });
+INSTANTIATE_TEST_SUITE_P(All, CudaKv,
+                         testing::Values(Form{DType::BF16, 128, 64}, Form{DType::BF16, 64, 64},
+                                         Form{DType::F16, 80, 64}, Form{DType::F32, 128, 64},
+                                         Form{DType::Q8_0, 128, 64}, Form{DType::Q8_0, 32, 32},
+                                         Form{DType::BF16, 5, 16}, Form{DType::F32, 7, 64},
+                                         Form{DType::Q8_0, 96, 64}),
+                         [](const auto& info) {
+                           return std::string(name_of(info.param.type)) + "_" +
+                                  std::to_string(info.param.head_dim) + "_" +
+                                  std::to_string(info.param.page_rows);
+                         });
 
 TEST(CudaKvColumns, KeepListedNumbers) {
   const int32_t length = 30000;

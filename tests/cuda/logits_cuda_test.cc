@@ -1,13 +1,12 @@
 // The best logits against a sort by the sampler's order.
 
-#include "ops/cuda/logits.h"
-
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <numeric>
 
 #include "on_device.h"
+#include "ops/cuda/logits.h"
 
 namespace longhaul::cuda {
 namespace {

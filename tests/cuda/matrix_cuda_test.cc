@@ -24,7 +24,7 @@ TEST_P(CudaMatrix, ExpandsToTheBitsOfDequantize) {
     const HostMatrix w(GetParam(), 37, cols);
     const Matrix m = on_device(w.view);
     const int64_t stride = bf16_stride_of(cols);
-    for (const auto [begin, count] : {std::pair<int64_t, int64_t>{0, 37}, {5, 20}, {36, 1}}) {
+    for (const auto& [begin, count] : {std::pair<int64_t, int64_t>{0, 37}, {5, 20}, {36, 1}}) {
       OnDevice<uint16_t> out(static_cast<size_t>(count * stride));
       expand_bf16(nullptr, m.view(), begin, count, out.data());
       const std::vector<uint16_t> got = out.get();

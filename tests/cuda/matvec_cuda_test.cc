@@ -1,11 +1,10 @@
 // Few rows against the double loop over x as the CPU rounds it, and against ops/matvec.h.
 
-#include "ops/cuda/matvec.h"
-
 #include <cmath>
 #include <string>
 
 #include "ops/convert.h"
+#include "ops/cuda/matvec.h"
 #include "ops/dequantize.h"
 #include "ops/matvec.h"
 #include "weights_on_device.h"

@@ -45,8 +45,8 @@ class OnDevice {
     const size_t end = first_ + count_ * sizeof(T);
     for (size_t i = 0; i < all.size(); ++i) {
       if (i < first_ || i >= end) {
-        EXPECT_EQ(all[i], std::byte{0xff}) << "byte " << static_cast<int64_t>(i - first_)
-                                           << " of " << count_ * sizeof(T);
+        EXPECT_EQ(all[i], std::byte{0xff})
+            << "byte " << static_cast<int64_t>(i - first_) << " of " << count_ * sizeof(T);
         if (all[i] != std::byte{0xff}) break;
       }
     }
