@@ -1,7 +1,5 @@
 // The arithmetic that device code does with quantized weights, run on the host.
 
-#include "ops/cuda/block_units.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -11,6 +9,7 @@
 
 #include "base/error.h"
 #include "ops/cuda/block_layout.h"
+#include "ops/cuda/block_units.h"
 #include "ops/dequantize.h"
 #include "ops/matvec.h"
 #include "reference_weights.h"
@@ -45,8 +44,8 @@ Matrix random_matrix(DType type, int64_t rows, int64_t cols) {
 struct Planar {
   explicit Planar(const TensorView& m) : layout(cuda::plane_layout(m.type, m.rows(), m.cols())) {
     memory.resize(layout.bytes + 16);
-    auto* base = reinterpret_cast<uint8_t*>(
-        (reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t{15});
+    auto* base = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 15) &
+                                            ~uintptr_t{15});
     const auto fields = cuda::block_fields(m.type);
     const auto block_bytes = static_cast<size_t>(traits(m.type).block_bytes);
     const size_t blocks = m.bytes() / block_bytes;
@@ -133,8 +132,8 @@ TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
         const ActivationGroup& group = rows.groups(0)[g / 16];
         cuda::Word4 q;
         std::memcpy(&q, group.q + 16 * (g % 16), 16);
-        const double product = static_cast<double>(cuda::group_product<Units>(
-            weights, q, group.scale[g % 16], group.sum[g % 16]));
+        const double product = static_cast<double>(
+            cuda::group_product<Units>(weights, q, group.scale[g % 16], group.sum[g % 16]));
         sum += product;
         size += std::abs(product);
       }
@@ -149,7 +148,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaBlockUnits, testing::ValuesIn(block_types()),
 TEST(CudaBlockLayout, PlanesAreAlignedAndAddNothing) {
   for (const DType type : block_types()) {
     const auto layout = cuda::plane_layout(type, 5, 512);
-    for (int p = 0; p < layout.planes; ++p) EXPECT_EQ(layout.offset[static_cast<size_t>(p)] % 256, 0u);
+    for (int p = 0; p < layout.planes; ++p)
+      EXPECT_EQ(layout.offset[static_cast<size_t>(p)] % 256, 0u);
     const size_t bytes = 5 * bytes_of(type, 512);
     EXPECT_GE(layout.bytes, bytes);
     EXPECT_LT(layout.bytes, bytes + 256 * cuda::kMostPlanes) << name_of(type);

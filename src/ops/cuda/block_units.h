@@ -57,8 +57,8 @@ LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
 LH_EVERYWHERE uint32_t iq4_levels(uint32_t index) {
   constexpr uint32_t kLevels[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
   // Neighbouring bytes' halves as the digits of a selector.
-  const uint32_t digits = (index & 15u) | (index >> 4 & 0xf0u) | (index >> 8 & 0xf00u) |
-                          (index >> 12 & 0xf000u);
+  const uint32_t digits =
+      (index & 15u) | (index >> 4 & 0xf0u) | (index >> 8 & 0xf00u) | (index >> 12 & 0xf000u);
   const uint32_t low = pick_bytes(kLevels[0], kLevels[1], digits & 0x7777u);
   const uint32_t high = pick_bytes(kLevels[2], kLevels[3], digits & 0x7777u);
   return pick_bytes(low, high, 0x3210u | (digits & 0x8888u) >> 1);
@@ -331,8 +331,7 @@ struct UnitsQ3_K {
     const int i = group(u, k);
     const uint32_t low = x.scales[i >> 2 & 1] >> (8 * (i & 3) + 4 * half) & 15u;
     const uint32_t high = x.scales[2] >> (8 * (i & 3) + 2 * (i >> 2)) & 3u;
-    out.step =
-        half_value(x.d) * static_cast<float>(static_cast<int>(low | high << 4) - 32);
+    out.step = half_value(x.d) * static_cast<float>(static_cast<int>(low | high << 4) - 32);
     out.offset = -0.0f;
     return out;
   }

@@ -1,7 +1,6 @@
-#include "ops/cuda/device_buffer.h"
-
 #include <cuda_runtime.h>
 
+#include "ops/cuda/device_buffer.h"
 #include "ops/cuda/device_error.h"
 
 namespace longhaul::cuda {

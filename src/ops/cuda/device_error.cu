@@ -1,9 +1,9 @@
-#include "ops/cuda/device_error.h"
-
 #include <cuda_runtime.h>
 
 #include <new>
 #include <string>
+
+#include "ops/cuda/device_error.h"
 
 namespace longhaul::cuda {
 

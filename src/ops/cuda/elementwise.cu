@@ -1,8 +1,7 @@
-#include "ops/cuda/elementwise.h"
-
 #include <cmath>
 
 #include "base/assert.h"
+#include "ops/cuda/elementwise.h"
 #include "ops/cuda/over_elements.cuh"
 
 namespace longhaul::cuda {
@@ -98,15 +97,14 @@ struct ListsOp {
 template <class Out>
 void swiglu_any(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
                 int64_t stride, Out* y) {
-  const bool four = aligned_to(16, at(gate), at(up)) && aligned_to(4 * sizeof(Out), at(y)) &&
-                    stride % 4 == 0;
+  const bool four =
+      aligned_to(16, at(gate), at(up)) && aligned_to(4 * sizeof(Out), at(y)) && stride % 4 == 0;
   over_rows(stream, "swiglu", rows, n, four, SwigluOp<Out>{gate, up, n, stride, y});
 }
 
 /// A warp a head: all pairs are in registers before the first is written.
-__global__ void __launch_bounds__(256)
-    split_halves_kernel(float* x, int64_t vectors, int heads, int head_dim, int half,
-                        int64_t stride) {
+__global__ void __launch_bounds__(256) split_halves_kernel(float* x, int64_t vectors, int heads,
+                                                           int head_dim, int half, int64_t stride) {
   constexpr int kMost = 16;  // pairs of a lane
   const int64_t vector = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
   if (vector >= vectors) return;
@@ -153,8 +151,7 @@ void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n, const
   over_rows(stream, "add", rows, n, four, AddOp{y, x, bias, n});
 }
 
-void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n,
-              int64_t stride) {
+void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n, int64_t stride) {
   const bool four = aligned_to(16, at(y), at(bias)) && stride % 4 == 0;
   over_rows(stream, "add_bias", rows, n, four, AddBiasOp{y, bias, stride});
 }
@@ -208,11 +205,11 @@ void split_halves(Stream stream, float* x, int64_t rows, int heads, int head_dim
   check_launch("split_halves");
 }
 
-void merge_attention(Stream stream, const float* other_out, const float* other_lse,
-                     int64_t vectors, int head_dim, float* out, float* lse) {
+void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,
+                     int head_dim, float* out, float* lse) {
   if (vectors == 0) return;
-  merge_kernel<<<warp_blocks(vectors), kWarps, 0, stream>>>(other_out, other_lse, vectors,
-                                                            head_dim, out, lse);
+  merge_kernel<<<warp_blocks(vectors), kWarps, 0, stream>>>(other_out, other_lse, vectors, head_dim,
+                                                            out, lse);
   check_launch("merge_attention");
 }
 

@@ -41,7 +41,7 @@ void split_halves(Stream stream, float* x, int64_t rows, int heads, int head_dim
 
 /// out [vectors, head_dim] and lse [vectors], of one set of keys, become those of both; a vector
 /// that saw nothing of a set (lse = -infinity) gets the other's result.
-void merge_attention(Stream stream, const float* other_out, const float* other_lse,
-                     int64_t vectors, int head_dim, float* out, float* lse);
+void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,
+                     int head_dim, float* out, float* lse);
 
 }  // namespace longhaul::cuda

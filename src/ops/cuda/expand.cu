@@ -1,9 +1,8 @@
-#include "ops/cuda/expand.h"
-
 #include <cuda_runtime.h>
 
 #include "base/assert.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/expand.h"
 #include "ops/cuda/kernel_views.cuh"
 
 namespace longhaul::cuda {
@@ -142,8 +141,8 @@ void embed_rows(Stream stream, const MatrixView& table, const int32_t* tokens, i
   if (is_block_type(table.type)) {
     const bool known = with_units(table.type, [&](auto units) {
       using Units = decltype(units);
-      embed_blocks<Units><<<grid, kThreads, 0, stream>>>(planes_of(table), table.rows, table.cols,
-                                                         tokens, out);
+      embed_blocks<Units>
+          <<<grid, kThreads, 0, stream>>>(planes_of(table), table.rows, table.cols, tokens, out);
     });
     LH_ASSERT(known);
   } else {

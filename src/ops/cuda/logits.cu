@@ -1,5 +1,3 @@
-#include "ops/cuda/logits.h"
-
 #include <cuda_runtime.h>
 
 #include <cfloat>
@@ -8,6 +6,7 @@
 #include "base/assert.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/kernel_views.cuh"
+#include "ops/cuda/logits.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -101,8 +100,7 @@ __device__ Key least_chosen(const Keys& keys, int64_t n, int count) {
     }
     __syncthreads();
     for (int d = 1; d < 256; d *= 2) {
-      const int more =
-          threadIdx.x < 256 && threadIdx.x + d < 256 ? bins[threadIdx.x + d] : 0;
+      const int more = threadIdx.x < 256 && threadIdx.x + d < 256 ? bins[threadIdx.x + d] : 0;
       __syncthreads();
       if (threadIdx.x < 256) bins[threadIdx.x] += more;
       __syncthreads();
@@ -187,8 +185,8 @@ void argmax(Stream stream, const float* logits, int64_t rows, int64_t n,
   if (rows == 0) return;
   const int64_t slice = slice_of(n);
   const dim3 grid(static_cast<unsigned>((n + slice - 1) / slice), static_cast<unsigned>(rows));
-  auto* done = reinterpret_cast<unsigned*>(
-      keys_in(scratch) + static_cast<size_t>(scratch.rows()) * kKeysPerRow);
+  auto* done = reinterpret_cast<unsigned*>(keys_in(scratch) +
+                                           static_cast<size_t>(scratch.rows()) * kKeysPerRow);
   argmax_kernel<<<grid, kThreads, 0, stream>>>(logits, n, slice, keys_in(scratch), done, best);
   check_launch("argmax");
 }

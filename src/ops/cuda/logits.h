@@ -26,8 +26,8 @@ class LogitScratch {
 };
 
 /// best[r] = number of the largest of logits [rows, n]; -1 where there is no candidate. One launch.
-void argmax(Stream stream, const float* logits, int64_t rows, int64_t n, const LogitScratch& scratch,
-            int32_t* best);
+void argmax(Stream stream, const float* logits, int64_t rows, int64_t n,
+            const LogitScratch& scratch, int32_t* best);
 
 /// The `count` best of logits [n], best first, to ids [count] and values [count]; past the last
 /// candidate -1 and -infinity. count is at most kMostBestLogits. Two launches.

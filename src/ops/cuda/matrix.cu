@@ -1,5 +1,3 @@
-#include "ops/cuda/matrix.h"
-
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/parallel.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/expand.h"
+#include "ops/cuda/matrix.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -181,9 +180,9 @@ void Uploader::put_rows(const TensorView& weight, int64_t begin, int64_t count,
   Slot& slot = next(bytes);
   fill(slot, weight.row(begin), bytes);
   if (is_block_type(to.type)) {
-    check(cudaMemcpyAsync(slot.raw.data(), slot.host.data(), bytes, cudaMemcpyHostToDevice,
-                          stream_),
-          "upload");
+    check(
+        cudaMemcpyAsync(slot.raw.data(), slot.host.data(), bytes, cudaMemcpyHostToDevice, stream_),
+        "upload");
     split_blocks(stream_, slot.raw.data(), bytes, to, at * (to.cols / traits(to.type).block_size));
   } else {
     auto* plane = const_cast<std::byte*>(to.planes[0]) + static_cast<size_t>(at) * to.row_stride;

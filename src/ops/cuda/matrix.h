@@ -16,9 +16,9 @@ namespace longhaul::cuda {
 struct MatrixView {
   DType type = DType::F32;
   int64_t rows = 0, cols = 0;
-  size_t row_stride = 0;                          ///< bytes between rows of the first plane
-  const std::byte* planes[kMostPlanes] = {};      ///< block_layout.h
-  const uint16_t* bf16 = nullptr;                 ///< [rows, bf16_stride]; null: none kept
+  size_t row_stride = 0;                      ///< bytes between rows of the first plane
+  const std::byte* planes[kMostPlanes] = {};  ///< block_layout.h
+  const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: none kept
   int64_t bf16_stride = 0;
 
   /// Rows [begin, begin + count).

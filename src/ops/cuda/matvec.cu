@@ -1,11 +1,10 @@
-#include "ops/cuda/matvec.h"
-
 #include <map>
 #include <mutex>
 #include <tuple>
 
 #include "base/assert.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/matvec.h"
 #include "ops/cuda/matvec_kernel.cuh"
 
 namespace longhaul::cuda {

@@ -1,8 +1,8 @@
 #pragma once
-// y = W x for 1 to 8 rows of x, where the memory's bandwidth sets the speed: stored weights are read
-// once for all rows. The arithmetic of ops/matvec.h: block types meet x rounded to int8 in blocks of
-// 32, in exact integer products whose blocks are added up in f32; plain types are f32 throughout.
-// The order of additions is fixed by the shape: the same call gives the same bits.
+// y = W x for 1 to 8 rows of x, where the memory's bandwidth sets the speed: stored weights are
+// read once for all rows. The arithmetic of ops/matvec.h: block types meet x rounded to int8 in
+// blocks of 32, in exact integer products whose blocks are added up in f32; plain types are f32
+// throughout. The order of additions is fixed by the shape: the same call gives the same bits.
 
 #include <cstdint>
 #include <span>

@@ -13,8 +13,8 @@ struct BlockMatvec {
   static constexpr int kUnroll =
       (sizeof(typename Units::Unit) <= 32 ? 4 : 2) / (Form::kRows > 1 ? 2 : 1);
 
-  Word4* q;   // [kRowsOfX][groups]
-  float2* f;  // the same: scale, scale * sum
+  Word4* q;           // [kRowsOfX][groups]
+  float2* f;          // the same: scale, scale * sum
   int groups, units;  // of a chunk
 
   __device__ static BlockMatvec in(void* shared, int chunk_cols) {
@@ -78,8 +78,7 @@ struct BlockMatvec {
         if (u >= n) continue;
 #pragma unroll
         for (int r = 0; r < Form::kRows; ++r) {
-          loaded[i][r] =
-              Units::load(job.planes, blocks[r] + u / Units::kUnits, u % Units::kUnits);
+          loaded[i][r] = Units::load(job.planes, blocks[r] + u / Units::kUnits, u % Units::kUnits);
         }
       }
 #pragma unroll

@@ -118,8 +118,8 @@ __device__ void walk_batches(const MatvecArgs& a, int batches, Stage&& stage, Ad
   }
 }
 
-/// Blocks of a kernel that the device runs at the same time with `shared` bytes each, and whether it
-/// may have them: allows the kernel to ask for more than 48 KiB. Remembered.
+/// Blocks of a kernel that the device runs at the same time with `shared` bytes each, and whether
+/// it may have them: allows the kernel to ask for more than 48 KiB. Remembered.
 int resident_blocks(const void* kernel, int threads, size_t shared);
 
 /// Shared memory that a block may use on the current device.
@@ -129,13 +129,13 @@ using MatvecKernel = void (*)(MatvecArgs args, int batches);
 
 struct MatvecLaunch {
   MatvecKernel kernel;
-  int threads, batch;           // weight rows that a block takes at a time
-  size_t bytes_per_256;         // of shared memory for 256 columns
+  int threads, batch;    // weight rows that a block takes at a time
+  size_t bytes_per_256;  // of shared memory for 256 columns
 };
 
 /// The kernel for a type, for `rows` of x; `lanes` 8 or 32.
 MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
-MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 32
+MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);        ///< blocks of 32
 MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 256
 
 }  // namespace longhaul::cuda

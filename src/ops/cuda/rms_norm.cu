@@ -1,6 +1,5 @@
-#include "ops/cuda/rms_norm.h"
-
 #include "ops/cuda/over_elements.cuh"
+#include "ops/cuda/rms_norm.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -99,8 +98,7 @@ void rms_norm_heads(Stream stream, float* x, const float* weight, float eps, int
                     int heads, int head_dim, int64_t stride) {
   const int64_t vectors = tokens * heads;
   if (vectors == 0 || head_dim == 0) return;
-  const bool four =
-      aligned_to(16, at(x), at(weight)) && stride % 4 == 0 && head_dim % 4 == 0;
+  const bool four = aligned_to(16, at(x), at(weight)) && stride % 4 == 0 && head_dim % 4 == 0;
   const auto kernel = four ? rms_norm_heads_kernel<4> : rms_norm_heads_kernel<1>;
   kernel<<<static_cast<unsigned>((vectors + 7) / 8), dim3(32, 8), 0, stream>>>(
       x, weight, eps, vectors, heads, head_dim, stride);

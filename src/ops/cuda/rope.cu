@@ -1,7 +1,6 @@
-#include "ops/cuda/rope.h"
-
 #include "base/assert.h"
 #include "ops/cuda/over_elements.cuh"
+#include "ops/cuda/rope.h"
 #include "ops/cuda/rotate_pair.cuh"
 
 namespace longhaul::cuda {
@@ -63,10 +62,10 @@ void rotate(Stream stream, const Rotations& r, int64_t position, int64_t step, c
             float* y, int64_t y_stride) {
   const int half = r.rotary_dim / 2;
   LH_ASSERT(r.rotary_dim >= 0 && r.rotary_dim % 2 == 0 && r.rotary_dim <= x.head_dim);
-  const RotateOp op{x.x,      r.cosine, r.sine,  x.stride,   y_stride, position - r.first,
-                    step,     x.heads,  x.head_dim, half,    y};
-  const bool four = aligned_to(16, at(x.x), at(y), at(r.cosine), at(r.sine)) &&
-                    x.stride % 4 == 0 && y_stride % 4 == 0 && half % 4 == 0 && x.head_dim % 4 == 0;
+  const RotateOp op{x.x,  r.cosine, r.sine,     x.stride, y_stride, position - r.first,
+                    step, x.heads,  x.head_dim, half,     y};
+  const bool four = aligned_to(16, at(x.x), at(y), at(r.cosine), at(r.sine)) && x.stride % 4 == 0 &&
+                    y_stride % 4 == 0 && half % 4 == 0 && x.head_dim % 4 == 0;
   over_rows(stream, "apply_rope", x.rows * x.heads, x.head_dim - half, four, op);
 }
 
@@ -80,8 +79,7 @@ void rope_angles(Stream stream, const double* inverse_frequency, int half, float
 
 void apply_rope(Stream stream, const Rotations& rotations, int64_t position, const HeadRows& x,
                 float* y, int64_t y_stride) {
-  LH_ASSERT(position >= rotations.first &&
-            position + x.rows <= rotations.first + rotations.count);
+  LH_ASSERT(position >= rotations.first && position + x.rows <= rotations.first + rotations.count);
   rotate(stream, rotations, position, 1, x, y, y_stride);
 }
 

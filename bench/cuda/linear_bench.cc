@@ -1,0 +1,177 @@
+// Speed of products on a GPU: cuBLASLt, expansion of stored weights, and few rows. Each figure is
+// the median of runs over weights that lie in more memory than the caches hold.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ops/cuda/cublas.h"
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/expand.h"
+#include "ops/cuda/matvec.h"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr size_t kBeyondCaches = size_t{256} << 20;
+
+/// Median milliseconds of one call; `calls` of them in a row are timed at once.
+double milliseconds(const std::function<void(int call)>& work, int calls) {
+  cudaEvent_t begin, end;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  std::vector<float> times;
+  for (int run = 0; run < 9; ++run) {
+    check(cudaEventRecord(begin, nullptr), "event");
+    for (int call = 0; call < calls; ++call) work(call);
+    check(cudaEventRecord(end, nullptr), "event");
+    check(cudaEventSynchronize(end), "kernels");
+    float elapsed = 0;
+    check(cudaEventElapsedTime(&elapsed, begin, end), "event");
+    if (run > 1) times.push_back(elapsed / static_cast<float>(calls));
+  }
+  check(cudaEventDestroy(begin), "event");
+  check(cudaEventDestroy(end), "event");
+  std::nth_element(times.begin(), times.begin() + 3, times.end());
+  return static_cast<double>(times[3]);
+}
+
+/// The same through a graph of all calls: without the host's time for each launch.
+double milliseconds_in_graph(const std::function<void(Stream, int call)>& work, int calls) {
+  cudaStream_t stream;
+  check(cudaStreamCreate(&stream), "stream");
+  work(stream, 0);
+  check(cudaStreamSynchronize(stream), "kernels");
+  cudaGraph_t graph;
+  cudaGraphExec_t program;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  for (int call = 0; call < calls; ++call) work(stream, call);
+  check(cudaStreamEndCapture(stream, &graph), "capture");
+  check(cudaGraphInstantiate(&program, graph, 0), "graph");
+  const double ms =
+      milliseconds([&](int) { check(cudaGraphLaunch(program, nullptr), "graph"); }, 1);
+  check(cudaGraphExecDestroy(program), "graph");
+  check(cudaGraphDestroy(graph), "graph");
+  check(cudaStreamDestroy(stream), "stream");
+  return ms / calls;
+}
+
+void bench_gemm() {
+  Gemm gemm(open_cublas());
+  std::printf("cuBLASLt %zu from %s\n", open_cublas().version, open_cublas().path.c_str());
+  struct Size {
+    const char* name;
+    int64_t outputs, cols;
+  };
+  const Size sizes[] = {
+      {"qkv", 6144, 4096}, {"o", 4096, 4096}, {"gate+up", 28672, 4096}, {"down", 4096, 14336}};
+  const DeviceBuffer x(size_t{8192} * 14336 * 2), w(size_t{28672} * 4096 * 2);
+  const DeviceBuffer y(size_t{8192} * 28672 * 4);
+  check(cudaMemset(x.data(), 0x3c, x.bytes()), "memset");
+  check(cudaMemset(w.data(), 0x3c, w.bytes()), "memset");
+  check(cudaMemset(y.data(), 0, y.bytes()), "memset");
+  for (const Size& s : sizes) {
+    for (const int64_t rows : {2048, 8192}) {
+      for (const int form : {0, 1, 2}) {
+        GemmCall call;
+        call.rows = rows;
+        call.outputs = s.outputs;
+        call.cols = s.cols;
+        call.x = x.as<uint16_t>();
+        call.w = w.as<uint16_t>();
+        call.y = y.data();
+        call.bf16_out = form == 0;
+        call.add = form == 2;
+        const double ms = milliseconds([&](int) { gemm.run(nullptr, call); }, 3);
+        const double flops = 2.0 * static_cast<double>(rows * s.outputs * s.cols);
+        const char* forms[] = {"bf16 =", "f32 =", "f32 +="};
+        std::printf("gemm %-8s rows %5d %-7s %9.1f us %6.1f TFLOP/s\n", s.name,
+                    static_cast<int>(rows), forms[form], ms * 1e3, flops / ms / 1e9);
+      }
+    }
+  }
+}
+
+std::vector<Matrix> matrices(DType type, int64_t outputs, int64_t cols) {
+  std::vector<Matrix> all;
+  size_t bytes = 0;
+  while (all.empty() || (bytes < kBeyondCaches && all.size() < 64)) {
+    all.emplace_back(type, outputs, cols);
+    const MatrixView view = all.back().view();
+    check(cudaMemset(const_cast<std::byte*>(view.planes[0]), 0x11, all.back().bytes()), "memset");
+    bytes += all.back().bytes();
+  }
+  return all;
+}
+
+void bench_expand(DType type) {
+  const int64_t outputs = 14336, cols = 4096;
+  const std::vector<Matrix> all = matrices(type, outputs, cols);
+  const DeviceBuffer out(static_cast<size_t>(outputs * cols) * 2);
+  const double ms = milliseconds(
+      [&](int call) {
+        const Matrix& m = all[static_cast<size_t>(call) % all.size()];
+        expand_bf16(nullptr, m.view(), 0, outputs, out.as<uint16_t>());
+      },
+      8);
+  const double bytes = static_cast<double>(all[0].bytes() + out.bytes());
+  std::printf("expand %-7s %dx%d %8.1f us %7.0f GB/s read and written\n",
+              std::string(name_of(type)).c_str(), static_cast<int>(outputs), static_cast<int>(cols),
+              ms * 1e3, bytes / ms / 1e6);
+}
+
+void bench_matvec(DType type, int64_t outputs, int64_t cols, int64_t rows) {
+  if (cols % traits(type).block_size != 0) return;
+  const std::vector<Matrix> all = matrices(type, outputs, cols);
+  const DeviceBuffer x(static_cast<size_t>(rows * cols) * 4);
+  const DeviceBuffer y(static_cast<size_t>(rows * outputs) * 4);
+  check(cudaMemset(x.data(), 0x3c, x.bytes()), "memset");
+  MatvecInput input;
+  input.x = x.data();
+  input.rows = rows;
+  input.cols = cols;
+  const auto count = static_cast<int>(std::max<size_t>(all.size(), 16));
+  const double ms = milliseconds_in_graph(
+      [&](Stream stream, int call) {
+        MatvecJob job;
+        job.weight = all[static_cast<size_t>(call) % all.size()].view();
+        job.y = y.as<float>();
+        matvec(stream, input, {&job, 1});
+      },
+      count);
+  std::printf("matvec %-7s %6dx%-6d rows %d %8.2f us %7.0f GB/s\n",
+              std::string(name_of(type)).c_str(), static_cast<int>(outputs), static_cast<int>(cols),
+              static_cast<int>(rows), ms * 1e3, static_cast<double>(all[0].bytes()) / ms / 1e6);
+}
+
+/// gemm, expand, matvec or all of them.
+void bench(const std::string& what) {
+  if (what == "all" || what == "gemm") bench_gemm();
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (!on_device(type)) continue;
+    if (what == "all" || what == "expand") bench_expand(type);
+    if (what != "all" && what != "matvec") continue;
+    const int64_t shapes[][2] = {{4096, 14336}, {14336, 4096}, {4096, 4096},
+                                 {576, 576},    {576, 1536},   {49152, 576}};
+    for (const auto& [outputs, cols] : shapes) bench_matvec(type, outputs, cols, 1);
+    for (const int64_t rows : {2, 4, 8}) bench_matvec(type, 4096, 14336, rows);
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
+
+int main(int argc, char** argv) {
+  try {
+    longhaul::cuda::bench(argc > 1 ? argv[1] : "all");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,279 @@
+// Elementwise kernels, norms and rotations against the operations of the host.
+
+#include <cmath>
+#include <limits>
+
+#include "on_device.h"
+#include "ops/add.h"
+#include "ops/convert.h"
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/rms_norm.h"
+#include "ops/cuda/rope.h"
+#include "ops/fill.h"
+#include "ops/merge_attention.h"
+#include "ops/rms_norm.h"
+#include "ops/rope.h"
+#include "ops/swiglu.h"
+
+namespace longhaul::cuda {
+namespace {
+
+struct Shape {
+  int64_t rows, n, stride;
+  size_t shift;  // off the 16-byte alignment
+};
+const Shape kShapes[] = {{1, 1, 1, 0},       {3, 5, 7, 1},       {2, 576, 576, 0},
+                         {7, 4096, 4100, 0}, {5, 33, 33, 2},     {1, 14336, 14336, 0},
+                         {300, 8, 24, 0},    {2, 4097, 4099, 3}, {9, 128, 130, 0}};
+
+size_t size_of(int64_t count) { return static_cast<size_t>(count); }
+
+/// All but the first n of each row of `stride` are as they were.
+void expect_between(const std::vector<float>& got, const std::vector<float>& before, int64_t n,
+                    int64_t stride) {
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (static_cast<int64_t>(i) % stride >= n) {
+      ASSERT_EQ(got[i], before[i]);
+    }
+  }
+}
+
+TEST(CudaElementwise, AddAndBias) {
+  for (const Shape& s : kShapes) {
+    for (const bool with_bias : {false, true}) {
+      std::vector<float> y = random_floats(size_of(s.rows * s.n), 1);
+      const std::vector<float> x = random_floats(y.size(), 2),
+                               bias = random_floats(size_of(s.n), 3);
+      const OnDevice<float> y_there(y, s.shift), x_there(x, s.shift), bias_there(bias, s.shift);
+      add(nullptr, y_there.data(), x_there.data(), s.rows, s.n,
+          with_bias ? bias_there.data() : nullptr);
+      longhaul::add(y.data(), x.data(), s.rows, s.n, with_bias ? bias.data() : nullptr);
+      EXPECT_EQ(y_there.get(), y);
+    }
+    std::vector<float> y = random_floats(size_of(s.rows * s.stride), 4);
+    const std::vector<float> bias = random_floats(size_of(s.n), 5);
+    const OnDevice<float> y_there(y, s.shift), bias_there(bias, s.shift);
+    add_bias(nullptr, y_there.data(), bias_there.data(), s.rows, s.n, s.stride);
+    longhaul::add_bias(y.data(), bias.data(), s.rows, s.n, s.stride);
+    EXPECT_EQ(y_there.get(), y);
+  }
+}
+
+TEST(CudaElementwise, Swiglu) {
+  for (const Shape& s : kShapes) {
+    std::vector<float> gate = random_floats(size_of(s.rows * s.stride), 1, 4);
+    gate[0] = -200;
+    const std::vector<float> up = random_floats(gate.size(), 2);
+    const OnDevice<float> gate_there(gate, s.shift), up_there(up, s.shift);
+    std::vector<float> expected(size_of(s.rows * s.n));
+    longhaul::swiglu(gate.data(), up.data(), s.rows, s.n, s.stride, expected.data());
+    const OnDevice<float> y(expected.size(), s.shift);
+    swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y.data());
+    expect_close(y.get(), expected, 1e-6, 1e-30);
+    const OnDevice<uint16_t> y_bf16(expected.size(), s.shift);
+    swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y_bf16.data());
+    std::vector<float> got;
+    for (const uint16_t v : y_bf16.get()) got.push_back(longhaul::bf16_to_f32(v));
+    expect_close(got, expected, 1.0 / 250, 1e-30);
+  }
+}
+
+TEST(CudaElementwise, Conversions) {
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{1000}, size_t{4099}}) {
+    for (const size_t shift : {0u, 1u}) {
+      std::vector<float> x = random_floats(count, 6, 1e3f);
+      if (count > 2) x[0] = INFINITY, x[1] = NAN, x[2] = -0.0f;
+      const OnDevice<float> x_there(x, shift), back(count, shift);
+      const OnDevice<uint16_t> y(count, shift);
+      f32_to_bf16(nullptr, x_there.data(), static_cast<int64_t>(count), y.data());
+      std::vector<uint16_t> expected(count);
+      longhaul::f32_to_bf16(x.data(), static_cast<int64_t>(count), expected.data());
+      EXPECT_EQ(y.get(), expected);
+      bf16_to_f32(nullptr, y.data(), static_cast<int64_t>(count), back.data());
+      const std::vector<float> got = back.get();
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(got[i]), uint32_t{expected[i]} << 16);
+      }
+    }
+  }
+}
+
+TEST(CudaElementwise, FillCopyAndLists) {
+  for (const int64_t n : {1, 7, 64, 1001}) {
+    for (const size_t shift : {0u, 1u}) {
+      const std::vector<float> x = random_floats(size_of(5 * n), 7);
+      const OnDevice<float> x_there(x, shift), out(size_of(n), shift);
+      fill(nullptr, out.data(), n, 2.5f);
+      std::vector<float> expected(size_of(n), 2.5f);
+      EXPECT_EQ(out.get(), expected);
+      add_lists(nullptr, x_there.data(), 5, n, out.data());
+      longhaul::add_lists(host_queue(), std::span<const float>(x), std::span<float>(expected));
+      EXPECT_EQ(out.get(), expected);
+      sum_lists(nullptr, x_there.data(), 5, n, out.data());
+      longhaul::sum_lists(host_queue(), std::span<const float>(x), std::span<float>(expected));
+      EXPECT_EQ(out.get(), expected);
+      copy(nullptr, x_there.data() + n, n, out.data());
+      EXPECT_EQ(out.get(), std::vector<float>(x.begin() + n, x.begin() + 2 * n));
+    }
+  }
+}
+
+TEST(CudaElementwise, SplitHalves) {
+  for (const auto& [heads, head_dim, rotary, stride] : {std::array<int, 4>{3, 64, 64, 192},
+                                                        {1, 6, 4, 9},
+                                                        {2, 256, 128, 520},
+                                                        {1, 1024, 1024, 1024}}) {
+    const int64_t rows = 5;
+    std::vector<float> x = random_floats(size_of(rows * stride), 8);
+    const OnDevice<float> there(x, 1);
+    split_halves(nullptr, there.data(), rows, heads, head_dim, rotary, stride);
+    const std::vector<float> before = x;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int h = 0; h < heads; ++h) {
+        const size_t at = size_of(r * stride + h * head_dim);
+        for (size_t t = 0; t < size_of(rotary / 2); ++t) {
+          x[at + t] = before[at + 2 * t];
+          x[at + t + size_of(rotary / 2)] = before[at + 2 * t + 1];
+        }
+      }
+    }
+    EXPECT_EQ(there.get(), x);
+  }
+}
+
+TEST(CudaElementwise, MergeAttention) {
+  const int64_t rows = 7;
+  const int heads = 3, dim = 80;
+  const size_t vectors = size_of(rows * heads);
+  std::vector<float> out = random_floats(vectors * dim, 1), lse = random_floats(vectors, 2, 5);
+  const std::vector<float> other = random_floats(vectors * dim, 3);
+  std::vector<float> other_lse = random_floats(vectors, 4, 5);
+  lse[0] = other_lse[1] = lse[2] = other_lse[2] = -INFINITY;
+  const OnDevice<float> o(out), l(lse), oo(other), ol(other_lse);
+  merge_attention(nullptr, oo.data(), ol.data(), rows * heads, dim, o.data(), l.data());
+  longhaul::merge_attention(host_queue(), std::span<const float>(other),
+                            std::span<const float>(other_lse), rows, heads, dim,
+                            std::span<float>(out), std::span<float>(lse));
+  expect_close(o.get(), out, 1e-5, 1e-6);
+  const std::vector<float> got = l.get();
+  for (size_t i = 0; i < vectors; ++i) {
+    if (std::isinf(lse[i])) {
+      EXPECT_EQ(got[i], lse[i]);
+    } else {
+      EXPECT_NEAR(got[i], lse[i], 1e-5);
+    }
+  }
+}
+
+TEST(CudaRmsNorm, EqualsTheHost) {
+  for (const Shape& s : kShapes) {
+    const std::vector<float> x = random_floats(size_of(s.rows * s.stride), 1, 3);
+    const std::vector<float> weight = random_floats(size_of(s.n), 2);
+    std::vector<float> packed, expected(size_of(s.rows * s.n));
+    for (int64_t r = 0; r < s.rows; ++r) {
+      packed.insert(packed.end(), x.begin() + r * s.stride, x.begin() + r * s.stride + s.n);
+    }
+    longhaul::rms_norm(packed.data(), weight.data(), 1e-5f, s.rows, s.n, expected.data());
+    const OnDevice<float> x_there(x, s.shift), w(weight, s.shift), y(expected.size(), s.shift);
+    rms_norm(nullptr, x_there.data(), s.stride, w.data(), 1e-5f, s.rows, s.n, y.data());
+    expect_close(y.get(), expected, 3e-6, 1e-30);
+    const OnDevice<uint16_t> y_bf16(expected.size(), s.shift);
+    rms_norm(nullptr, x_there.data(), s.stride, w.data(), 1e-5f, s.rows, s.n, y_bf16.data());
+    std::vector<float> got;
+    for (const uint16_t v : y_bf16.get()) got.push_back(longhaul::bf16_to_f32(v));
+    expect_close(got, expected, 1.0 / 250, 1e-30);
+    const OnDevice<float> own(packed);
+    rms_norm(nullptr, own.data(), s.n, w.data(), 1e-5f, s.rows, s.n, own.data());
+    EXPECT_EQ(own.get(), y.get());
+  }
+}
+
+TEST(CudaRmsNorm, HeadsInPlace) {
+  for (const int dim : {64, 80, 128, 5}) {
+    const int heads = 3;
+    const int64_t tokens = 11, stride = heads * dim + 4;
+    std::vector<float> x = random_floats(size_of(tokens * stride), 1, 3);
+    const std::vector<float> weight = random_floats(size_of(dim), 2), before = x;
+    const OnDevice<float> there(x), w(weight);
+    rms_norm_heads(nullptr, there.data(), w.data(), 1e-6f, tokens, heads, dim, stride);
+    longhaul::rms_norm_heads(x.data(), weight.data(), 1e-6f, tokens, heads, dim, stride);
+    const std::vector<float> got = there.get();
+    expect_close(got, x, 3e-6, 1e-30);
+    expect_between(got, before, heads * dim, stride);
+  }
+}
+
+RopeTable table_of(int half) {
+  RopeTable table;
+  for (int t = 0; t < half; ++t) {
+    table.inverse_frequency.push_back(std::pow(500000.0, -static_cast<double>(t) / half));
+  }
+  table.attention_factor = 1.2f;
+  return table;
+}
+
+TEST(CudaRope, AnglesAreWithinOneUnitInTheLastPlace) {
+  for (const int64_t first : {int64_t{0}, int64_t{1000003}}) {
+    const RopeTable table = table_of(64);
+    RotationBuffer buffer;
+    const longhaul::Rotations& expected = buffer.fill(table, first, 300);
+    const OnDevice<double> frequencies(table.inverse_frequency);
+    const OnDevice<float> c(300 * 64), s(300 * 64);
+    rope_angles(nullptr, frequencies.data(), 64, table.attention_factor, first, 300, c.data(),
+                s.data());
+    const std::vector<float> cosine = c.get(), sine = s.get();
+    for (size_t i = 0; i < cosine.size(); ++i) {
+      for (const auto& [got, want] :
+           {std::pair{cosine[i], expected.cosine[i]}, std::pair{sine[i], expected.sine[i]}}) {
+        ASSERT_LE(got, std::nextafter(want, INFINITY)) << i;
+        ASSERT_GE(got, std::nextafter(want, -INFINITY)) << i;
+      }
+    }
+  }
+}
+
+TEST(CudaRope, RotatesAsTheHost) {
+  for (const auto& [heads, dim, rotary, more, shift] : {std::array<int, 5>{3, 64, 64, 0, 0},
+                                                        {2, 80, 80, 4, 0},
+                                                        {2, 96, 32, 1, 0},
+                                                        {1, 7, 6, 0, 1}}) {
+    const int64_t rows = 9, stride = heads * dim + more, width = heads * dim;
+    const RopeTable table = table_of(rotary / 2);
+    RotationBuffer buffer;
+    const longhaul::Rotations& host_rotations = buffer.fill(table, 100, 20);
+    const size_t angles = size_of(20 * (rotary / 2));
+    const OnDevice<float> c(
+        std::vector<float>(host_rotations.cosine, host_rotations.cosine + angles));
+    const OnDevice<float> s(std::vector<float>(host_rotations.sine, host_rotations.sine + angles));
+    const Rotations rotations{100, 20, rotary, c.data(), s.data()};
+    const std::vector<float> x = random_floats(size_of(rows * stride), 1);
+    std::vector<float> packed, expected(size_of(rows * width));
+    for (int64_t r = 0; r < rows; ++r) {
+      packed.insert(packed.end(), x.begin() + r * stride, x.begin() + r * stride + width);
+    }
+    const OnDevice<float> there(x, size_of(shift)), y(expected.size(), size_of(shift));
+    const HeadRows head_rows{there.data(), rows, heads, dim, stride};
+    const auto view = std::span<const float>(packed);
+    apply_rope(nullptr, rotations, 105, head_rows, y.data(), width);
+    longhaul::apply_rope(host_queue(), host_rotations, 105, view, rows, heads, dim,
+                         std::span<float>(expected));
+    expect_close(y.get(), expected, 1e-6, 1e-6);
+    apply_rope_constant(nullptr, rotations, 111, head_rows, y.data(), width);
+    longhaul::apply_rope_constant(host_queue(), host_rotations, 111, view, rows, heads, dim,
+                                  std::span<float>(expected));
+    const std::vector<float> constant = y.get();
+    expect_close(constant, expected, 1e-6, 1e-6);
+    apply_rope_constant(nullptr, rotations, 111, head_rows, there.data(), stride);  // in place
+    const std::vector<float> own = there.get();
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < stride; ++i) {
+        const float want =
+            i < width ? constant[size_of(r * width + i)] : x[size_of(r * stride + i)];
+        ASSERT_EQ(own[size_of(r * stride + i)], want);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda

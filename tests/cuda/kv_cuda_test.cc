@@ -1,0 +1,284 @@
+// Rows of KV pages against KvStore's conversions and plain loops over a model of the pages.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "on_device.h"
+#include "ops/convert.h"
+#include "ops/cuda/kv.h"
+#include "ops/cuda/rope.h"
+
+namespace longhaul::cuda {
+namespace {
+
+struct Form {
+  DType type;
+  int head_dim, page_rows;
+};
+
+std::vector<std::byte> stored(DType type, const float* x, int dim) {
+  std::vector<std::byte> row(bytes_of(type, dim));
+  if (type == DType::F32) std::memcpy(row.data(), x, row.size());
+  if (type == DType::F16) longhaul::f32_to_f16(x, dim, reinterpret_cast<f16_t*>(row.data()));
+  if (type == DType::BF16) longhaul::f32_to_bf16(x, dim, reinterpret_cast<bf16_t*>(row.data()));
+  if (type == DType::Q8_0) quantize_q8_0(x, dim, row.data());
+  return row;
+}
+
+std::vector<float> read_back(DType type, const std::byte* row, int dim) {
+  std::vector<float> x(static_cast<size_t>(dim));
+  if (type == DType::F32) std::memcpy(x.data(), row, bytes_of(type, dim));
+  if (type == DType::F16) longhaul::f16_to_f32(reinterpret_cast<const f16_t*>(row), dim, x.data());
+  if (type == DType::BF16)
+    longhaul::bf16_to_f32(reinterpret_cast<const bf16_t*>(row), dim, x.data());
+  if (type == DType::Q8_0) dequantize_q8_0(row, dim, x.data());
+  return x;
+}
+
+/// Pages of several lists in one piece of device memory, taken in a mixed order.
+class Pages {
+ public:
+  Pages(const Form& form, int lists, int pages_per_list)
+      : form_(form),
+        row_bytes_(bytes_of(form.type, form.head_dim)),
+        page_bytes_((2 * static_cast<size_t>(form.page_rows) * row_bytes_ + 63) / 64 * 64),
+        per_list_(pages_per_list),
+        memory_(page_bytes_ * static_cast<size_t>(lists * pages_per_list)),
+        table_(table(lists)) {}
+
+  KvForm form() const { return {form_.type, form_.head_dim, form_.page_rows}; }
+  PageTable list(int i) const { return table_.data() + i * per_list_; }
+  std::vector<std::byte> get() const { return memory_.get(); }
+  void set(const std::vector<std::byte>& bytes) { memory_.set(bytes); }
+  /// Where a row begins in get().
+  size_t at(int list, int64_t row, bool value) const {
+    const int64_t page = row / form_.page_rows, in_page = row % form_.page_rows;
+    return page_at(list, page) +
+           static_cast<size_t>(in_page + (value ? form_.page_rows : 0)) * row_bytes_;
+  }
+  size_t row_bytes() const { return row_bytes_; }
+
+ private:
+  size_t page_at(int list, int64_t page) const {
+    const size_t count = memory_count();
+    return (static_cast<size_t>(list * per_list_ + page) * 7 + 3) % count * page_bytes_;
+  }
+  size_t memory_count() const {
+    return static_cast<size_t>(lists_) * static_cast<size_t>(per_list_);
+  }
+  std::vector<std::byte*> table(int lists) {
+    lists_ = lists;
+    EXPECT_NE(memory_count() % 7, 0u);  // or two pages would be one
+    std::vector<std::byte*> pages;
+    for (int l = 0; l < lists; ++l) {
+      for (int p = 0; p < per_list_; ++p) pages.push_back(memory_.data() + page_at(l, p));
+    }
+    return pages;
+  }
+
+  Form form_;
+  size_t row_bytes_, page_bytes_;
+  int per_list_, lists_ = 0;
+  OnDevice<std::byte> memory_;
+  OnDevice<std::byte*> table_;
+};
+
+class CudaKv : public testing::TestWithParam<Form> {};
+
+TEST_P(CudaKv, AppendsRowsAsTheStoreConvertsThem) {
+  const Form f = GetParam();
+  const int kv_heads = 3, rows = 150, stride = kv_heads * f.head_dim + 8;
+  Pages pages(f, 4, (200 + f.page_rows) / f.page_rows + 1);
+  std::vector<std::byte> expected = pages.get();
+  std::vector<float> k = random_floats(static_cast<size_t>(rows * stride), 1);
+  const std::vector<float> v = random_floats(k.size(), 2, 100);
+  std::fill(k.begin(), k.begin() + f.head_dim, 0.0f);
+  k[static_cast<size_t>(stride)] = 1e-7f;
+  const OnDevice<float> k_there(k), v_there(v);
+  const std::vector<AppendList> lists = {
+      {pages.list(0), 0, 2}, {pages.list(1), 37, 0}, {pages.list(2), 64, 0}, {pages.list(3), 1, 1}};
+  const OnDevice<AppendList> lists_there(lists);
+  NewRows added;
+  added.rows = rows;
+  added.k = k_there.data();
+  added.v = v_there.data();
+  added.k_stride = added.v_stride = stride;
+  append_rows(nullptr, pages.form(), added, lists_there.data(), 4);
+  for (int l = 0; l < 4; ++l) {
+    for (int r = 0; r < rows; ++r) {
+      const AppendList& list = lists[static_cast<size_t>(l)];
+      const int64_t from = static_cast<int64_t>(r) * stride + list.kv_head * f.head_dim;
+      for (const bool value : {false, true}) {
+        const auto row = stored(f.type, (value ? v : k).data() + from, f.head_dim);
+        std::copy(row.begin(), row.end(),
+                  expected.begin() + static_cast<int64_t>(pages.at(l, list.first + r, value)));
+      }
+    }
+  }
+  EXPECT_EQ(pages.get(), expected);
+}
+
+TEST_P(CudaKv, RotatesKeysOnTheWay) {
+  const Form f = GetParam();
+  const int rows = 70, half = f.head_dim / 4 / 4 * 4;  // a part of the head
+  if (half == 0) return;
+  Pages plain(f, 1, 100 / f.page_rows + 2), fused(f, 1, 100 / f.page_rows + 2);
+  const std::vector<float> k = random_floats(static_cast<size_t>(rows * f.head_dim), 1);
+  const OnDevice<float> k_there(k), rotated(k.size());
+  const OnDevice<float> c(random_floats(static_cast<size_t>(rows * half), 3));
+  const OnDevice<float> s(random_floats(static_cast<size_t>(rows * half), 4));
+  const Rotations rotations{0, rows, 2 * half, c.data(), s.data()};
+  apply_rope(nullptr, rotations, 0, {k_there.data(), rows, 1, f.head_dim, f.head_dim},
+             rotated.data(), f.head_dim);
+  NewRows added;
+  added.rows = rows;
+  added.k = rotated.data();
+  added.v = k_there.data();
+  added.k_stride = added.v_stride = f.head_dim;
+  const OnDevice<AppendList> to_plain(std::vector<AppendList>{{plain.list(0), 5, 0}});
+  const OnDevice<AppendList> to_fused(std::vector<AppendList>{{fused.list(0), 5, 0}});
+  append_rows(nullptr, plain.form(), added, to_plain.data(), 1);
+  added.k = k_there.data();
+  added.cosine = c.data();
+  added.sine = s.data();
+  added.rotary_dim = 2 * half;
+  append_rows(nullptr, fused.form(), added, to_fused.data(), 1);
+  EXPECT_EQ(fused.get(), plain.get());
+}
+
+/// Bytes that make sense as rows of the type.
+std::vector<std::byte> some_rows(const Pages& pages, const Form& f, int64_t rows, int lists) {
+  std::vector<std::byte> bytes = pages.get();
+  const std::vector<float> x = random_floats(static_cast<size_t>(rows * 2 * lists * f.head_dim), 9);
+  const float* next = x.data();
+  for (int l = 0; l < lists; ++l) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (const bool value : {false, true}) {
+        const auto row = stored(f.type, next, f.head_dim);
+        std::copy(row.begin(), row.end(),
+                  bytes.begin() + static_cast<int64_t>(pages.at(l, r, value)));
+        next += f.head_dim;
+      }
+    }
+  }
+  return bytes;
+}
+
+void move_on_host(const Pages& pages, std::vector<std::byte>& bytes, int to, int64_t to_row,
+                  int from, int64_t from_row) {
+  for (const bool value : {false, true}) {
+    std::memmove(bytes.data() + pages.at(to, to_row, value),
+                 bytes.data() + pages.at(from, from_row, value), pages.row_bytes());
+  }
+}
+
+TEST_P(CudaKv, KeepsListedRowsInPlace) {
+  const Form f = GetParam();
+  const int64_t length = 1500;
+  Pages pages(f, 2, static_cast<int>(length / f.page_rows) + 2);
+  std::vector<std::byte> bytes = some_rows(pages, f, length, 2);
+  pages.set(bytes);
+  std::vector<int32_t> rows;
+  for (int32_t r = 0; r < length; ++r) {
+    if (r < 3 || r % 3 == 1 || r > 1400) rows.push_back(r);
+  }
+  const auto most = static_cast<int64_t>(rows.size());
+  const OnDevice<int32_t> rows_there(rows);
+  const OnDevice<int32_t> chosen(std::vector<int32_t>{static_cast<int32_t>(most - 100)});
+  const OnDevice<RowMove> moves(std::vector<RowMove>{
+      {pages.list(0), 0, pages.list(0), 0, rows_there.data(), nullptr, most},
+      {pages.list(1), 0, pages.list(1), 0, rows_there.data(), chosen.data(), most}});
+  move_rows(nullptr, pages.form(), moves.data(), 2, false);
+  for (int64_t i = 0; i < most; ++i) {
+    const int64_t row = rows[static_cast<size_t>(i)];
+    move_on_host(pages, bytes, 0, i, 0, row);
+    if (i < most - 100) move_on_host(pages, bytes, 1, i, 1, row);
+  }
+  EXPECT_EQ(pages.get(), bytes);
+}
+
+TEST_P(CudaKv, ShiftsAndCopiesBetweenLists) {
+  const Form f = GetParam();
+  const int64_t length = 700;
+  Pages pages(f, 3, static_cast<int>(length / f.page_rows) + 2);
+  std::vector<std::byte> bytes = some_rows(pages, f, length, 3);
+  pages.set(bytes);
+  const OnDevice<RowMove> shift(
+      std::vector<RowMove>{{pages.list(0), 11, pages.list(0), 12, nullptr, nullptr, length - 12}});
+  move_rows(nullptr, pages.form(), shift.data(), 1, false);
+  for (int64_t i = 0; i < length - 12; ++i) move_on_host(pages, bytes, 0, 11 + i, 0, 12 + i);
+  const OnDevice<RowMove> copies(
+      std::vector<RowMove>{{pages.list(1), 0, pages.list(0), 40, nullptr, nullptr, 650},
+                           {pages.list(2), 650, pages.list(0), 1, nullptr, nullptr, 33}});
+  move_rows(nullptr, pages.form(), copies.data(), 2, true);
+  for (int64_t i = 0; i < 650; ++i) move_on_host(pages, bytes, 1, i, 0, 40 + i);
+  for (int64_t i = 0; i < 33; ++i) move_on_host(pages, bytes, 2, 650 + i, 0, 1 + i);
+  EXPECT_EQ(pages.get(), bytes);
+}
+
+TEST_P(CudaKv, ReadsRows) {
+  const Form f = GetParam();
+  Pages pages(f, 2, 200 / f.page_rows + 2);
+  const std::vector<std::byte> bytes = some_rows(pages, f, 200, 2);
+  pages.set(bytes);
+  const std::vector<int32_t> rows = {199, 0, 64, 63, 7};
+  const OnDevice<int32_t> rows_there(rows);
+  const size_t numbers = rows.size() * static_cast<size_t>(f.head_dim);
+  const OnDevice<float> k0(numbers), v0(numbers), k1(numbers), v1(numbers);
+  const OnDevice<ReadList> lists(
+      std::vector<ReadList>{{pages.list(0), 0, rows_there.data(), k0.data(), v0.data()},
+                            {pages.list(1), 61, nullptr, k1.data(), v1.data()}});
+  read_rows(nullptr, pages.form(), lists.data(), 2, std::ssize(rows));
+  for (int l = 0; l < 2; ++l) {
+    const auto k = (l == 0 ? k0 : k1).get(), v = (l == 0 ? v0 : v1).get();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int64_t row = l == 0 ? rows[i] : 61 + static_cast<int64_t>(i);
+      for (const bool value : {false, true}) {
+        const auto x = read_back(f.type, bytes.data() + pages.at(l, row, value), f.head_dim);
+        const auto begin = (value ? v : k).begin() + static_cast<int64_t>(i) * f.head_dim;
+        EXPECT_TRUE(std::equal(x.begin(), x.end(), begin)) << l << ' ' << row;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaKv,
+                         testing::Values(Form{DType::BF16, 128, 64}, Form{DType::BF16, 64, 64},
+                                         Form{DType::F16, 80, 64}, Form{DType::F32, 128, 64},
+                                         Form{DType::Q8_0, 128, 64}, Form{DType::Q8_0, 32, 32},
+                                         Form{DType::BF16, 5, 16}, Form{DType::F32, 7, 64},
+                                         Form{DType::Q8_0, 96, 64}),
+                         [](const auto& info) {
+                           return std::string(name_of(info.param.type)) + "_" +
+                                  std::to_string(info.param.head_dim) + "_" +
+                                  std::to_string(info.param.page_rows);
+                         });
+
+TEST(CudaKvColumns, KeepListedNumbers) {
+  const int32_t length = 30000;
+  std::vector<uint32_t> values(static_cast<size_t>(length));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint32_t>(i * 2654435761u);
+  std::vector<int32_t> rows;
+  for (int32_t r = 100; r < length; ++r) {
+    if (r % 5 != 2) rows.push_back(r);
+  }
+  const OnDevice<uint32_t> a(values), b(values);
+  const OnDevice<int32_t> rows_there(rows);
+  const OnDevice<int32_t> chosen(std::vector<int32_t>{12345});
+  const auto most = static_cast<int64_t>(rows.size());
+  const OnDevice<ColumnMove> moves(
+      std::vector<ColumnMove>{{a.data(), 100, rows_there.data(), nullptr, most},
+                              {b.data(), 0, rows_there.data(), chosen.data(), most}});
+  move_columns(nullptr, moves.data(), 2);
+  std::vector<uint32_t> expected_a = values, expected_b = values;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    expected_a[100 + i] = values[static_cast<size_t>(rows[i])];
+    if (i < 12345) expected_b[i] = values[static_cast<size_t>(rows[i])];
+  }
+  EXPECT_EQ(a.get(), expected_a);
+  EXPECT_EQ(b.get(), expected_b);
+}
+
+}  // namespace
+}  // namespace longhaul::cuda

@@ -1,0 +1,182 @@
+// Few rows against the double loop over x as the CPU rounds it, and against ops/matvec.h.
+
+#include <cmath>
+#include <string>
+
+#include "ops/convert.h"
+#include "ops/cuda/matvec.h"
+#include "ops/dequantize.h"
+#include "ops/matvec.h"
+#include "weights_on_device.h"
+
+namespace longhaul::cuda {
+namespace {
+
+std::vector<uint16_t> to_bf16(const std::vector<float>& x) {
+  std::vector<uint16_t> y(x.size());
+  for (size_t i = 0; i < x.size(); ++i) y[i] = f32_to_bf16(x[i]);
+  return y;
+}
+
+/// Blocks of 32 rounded to int8, as ops/matvec.h documents it.
+void round_to_int8(std::vector<double>& x) {
+  for (size_t b = 0; b < x.size(); b += 32) {
+    float amax = 0;
+    for (size_t i = b; i < b + 32; ++i) amax = std::max(amax, std::abs(static_cast<float>(x[i])));
+    const float inverse = amax > 0 ? 127.0f / amax : 0.0f;
+    for (size_t i = b; i < b + 32; ++i) {
+      x[i] = std::nearbyint(static_cast<float>(x[i]) * inverse) * static_cast<double>(amax) / 127;
+    }
+  }
+}
+
+/// y[m, n] of a row of x, with the size of its terms.
+struct Product {
+  double sum = 0, size = 1e-6;
+};
+Product product(const std::vector<float>& w, const double* x) {
+  Product p;
+  for (size_t i = 0; i < w.size(); ++i) {
+    p.sum += static_cast<double>(w[i]) * x[i];
+    p.size += std::abs(static_cast<double>(w[i]) * x[i]);
+  }
+  return p;
+}
+
+struct Case {
+  int64_t outputs, cols, rows;
+  bool bf16 = false, bias = false, add = false;
+  size_t shift = 0;  // of x, in elements
+};
+
+void run_case(DType type, const Case& c) {
+  const HostMatrix w(type, c.outputs, c.cols);
+  const Matrix m = on_device(w.view, size_t{1} << 20);
+  const int64_t x_stride = c.cols + (c.shift != 0 ? 3 : 0), y_stride = c.outputs + 5;
+  std::vector<float> x = random_floats(static_cast<size_t>(c.rows * x_stride), 11);
+  if (c.bf16) {
+    for (float& v : x) v = bf16_to_f32(f32_to_bf16(v));
+  }
+  const OnDevice<float> x_f32(x, c.shift);
+  const OnDevice<uint16_t> x_bf16(to_bf16(x), c.shift);
+  const std::vector<float> bias = random_floats(static_cast<size_t>(c.outputs), 12);
+  const OnDevice<float> bias_there(bias, 1);
+  const std::vector<float> before = random_floats(static_cast<size_t>(c.rows * y_stride), 13);
+  const OnDevice<float> y(before, 1);
+
+  MatvecInput input;
+  input.x = c.bf16 ? static_cast<const void*>(x_bf16.data()) : x_f32.data();
+  input.bf16 = c.bf16;
+  input.rows = c.rows;
+  input.cols = c.cols;
+  input.stride = x_stride;
+  MatvecJob job;
+  job.weight = m.view();
+  job.y = y.data();
+  job.y_stride = y_stride;
+  job.bias = c.bias ? bias_there.data() : nullptr;
+  job.add = c.add;
+  matvec(nullptr, input, {&job, 1});
+  const std::vector<float> got = y.get();
+
+  std::vector<double> rounded(static_cast<size_t>(c.rows * c.cols));
+  for (int64_t r = 0; r < c.rows; ++r) {
+    std::copy_n(x.begin() + r * x_stride, c.cols, rounded.begin() + r * c.cols);
+  }
+  if (is_block_type(type)) round_to_int8(rounded);
+  std::vector<float> weights(static_cast<size_t>(c.cols));
+  for (int64_t n = 0; n < c.outputs; ++n) {
+    dequantize_rows(w.view, n, 1, weights.data());
+    for (int64_t r = 0; r < c.rows; ++r) {
+      Product p = product(weights, rounded.data() + r * c.cols);
+      const auto at = static_cast<size_t>(r * y_stride + n);
+      if (c.bias) p.sum += static_cast<double>(bias[static_cast<size_t>(n)]);
+      if (c.add) p.sum += static_cast<double>(before[at]);
+      ASSERT_NEAR(static_cast<double>(got[at]), p.sum, 2e-6 * p.size + 1e-5)
+          << "row " << r << " output " << n << " of " << c.outputs << 'x' << c.cols;
+    }
+  }
+  for (size_t i = 0; i < got.size(); ++i) {  // between the rows of y nothing is written
+    if (static_cast<int64_t>(i) % y_stride >= c.outputs) {
+      ASSERT_EQ(got[i], before[i]);
+    }
+  }
+}
+
+class CudaMatvec : public testing::TestWithParam<DType> {};
+
+TEST_P(CudaMatvec, EqualsTheDoubleLoop) {
+  const int block = traits(GetParam()).block_size;
+  const int64_t odd = block == 1 ? 77 : 3 * block, small = block == 256 ? 768 : 576;
+  for (int64_t rows = 1; rows <= kMostMatvecRows; ++rows) {
+    run_case(GetParam(), {.outputs = 33, .cols = odd, .rows = rows});
+  }
+  for (const int64_t rows : {1, 3, 8}) {
+    run_case(GetParam(), {.outputs = 257, .cols = small, .rows = rows, .bias = true});
+    run_case(GetParam(), {.outputs = 5, .cols = 4096, .rows = rows, .bf16 = true, .add = true});
+    run_case(GetParam(), {.outputs = 67, .cols = 4096, .rows = rows, .shift = 1});
+    run_case(GetParam(), {.outputs = 3, .cols = odd, .rows = rows, .bf16 = true, .shift = 1});
+    // More columns than fit into shared memory at once.
+    run_case(GetParam(), {.outputs = 35, .cols = 40960, .rows = rows, .bias = true});
+  }
+  run_case(GetParam(), {.outputs = 3, .cols = 163840, .rows = 1});
+}
+
+TEST_P(CudaMatvec, EqualsTheCpu) {
+  const int64_t cols = 2048, outputs = 100;
+  const HostMatrix w(GetParam(), outputs, cols);
+  const Matrix m = on_device(w.view);
+  const std::vector<float> x = random_floats(cols, 21);
+  const OnDevice<float> x_there(x), y(outputs);
+  MatvecInput input;
+  input.x = x_there.data();
+  input.rows = 1;
+  input.cols = cols;
+  MatvecJob job;
+  job.weight = m.view();
+  job.y = y.data();
+  matvec(nullptr, input, {&job, 1});
+  ActivationRows rows;
+  rows.assign(x.data(), 1, cols);
+  std::vector<float> expected(outputs);
+  longhaul::matvec(w.view, rows, expected.data());
+  expect_close(y.get(), expected, 1e-5, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaMatvec, testing::ValuesIn(device_types()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(CudaMatvecGroup, MatricesOfSeveralTypesReadOneX) {
+  const int64_t cols = 1536;
+  const std::vector<DType> types = {DType::Q4_K, DType::Q6_K, DType::Q4_K, DType::BF16};
+  const std::vector<int64_t> outputs = {700, 129, 1, 64};
+  const std::vector<float> x = random_floats(static_cast<size_t>(2 * cols), 31);
+  const OnDevice<float> x_there(x);
+  std::vector<HostMatrix> weights;
+  std::vector<Matrix> matrices;
+  std::vector<OnDevice<float>> y, alone;
+  std::vector<MatvecJob> jobs;
+  MatvecInput input;
+  input.x = x_there.data();
+  input.rows = 2;
+  input.cols = cols;
+  for (size_t i = 0; i < types.size(); ++i) {
+    weights.emplace_back(types[i], outputs[i], cols, static_cast<uint32_t>(i));
+    matrices.push_back(on_device(weights.back().view));
+    y.emplace_back(static_cast<size_t>(2 * outputs[i]));
+    alone.emplace_back(static_cast<size_t>(2 * outputs[i]));
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    MatvecJob job;
+    job.weight = matrices[i].view();
+    job.y = alone[i].data();
+    matvec(nullptr, input, {&job, 1});
+    job.y = y[i].data();
+    jobs.push_back(job);
+  }
+  matvec(nullptr, input, jobs);
+  for (size_t i = 0; i < types.size(); ++i) EXPECT_EQ(y[i].get(), alone[i].get()) << i;
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
