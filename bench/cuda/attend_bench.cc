@@ -1,0 +1,205 @@
+// Speed of attention on a GPU by the shapes of real models: products and bytes a second.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "ops/cuda/attend.h"
+
+namespace longhaul {
+void assertion_failed(const char* expression, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: %s\n", file, line, expression);
+  std::abort();
+}
+}  // namespace longhaul
+
+namespace longhaul::cuda {
+namespace {
+
+void ok(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(error));
+  std::exit(1);
+}
+
+struct Bench {
+  const char* name;
+  int heads, kv_heads, head_dim;
+  int64_t rows, keys;  ///< the rows are the last of the keys
+  bool triangle = false;
+  bool sm90 = true;
+  bool rotate = false;
+  DType type = DType::BF16;
+};
+
+/// bf16 or f16 pages of small random numbers; Q8_0 bytes below 0x3c are finite scales, too.
+std::vector<uint16_t> random_numbers(size_t count) {
+  std::vector<uint16_t> numbers(count);
+  uint32_t x = 1;
+  for (uint16_t& n : numbers) {
+    x = x * 1664525 + 1013904223;
+    n = static_cast<uint16_t>((x >> 16 & 0x80ffu) | 0x3f00u);  // +-0.5 to 1
+  }
+  return numbers;
+}
+
+size_t row_bytes(DType type, int dim) {
+  return static_cast<size_t>(type == DType::Q8_0  ? dim / 32 * 34
+                             : type == DType::F32 ? 4 * dim
+                                                  : 2 * dim);
+}
+
+double visible_pairs_of(const std::vector<AttendTask>& tasks) {
+  double pairs = 0;
+  for (const AttendTask& t : tasks) {
+    for (const KeySegment& s : t.segments) {
+      for (int64_t r = 0; r < t.row_count; ++r) {
+        const double before = static_cast<double>(
+            std::clamp<int64_t>(t.row_position + r - s.position + 1, 0, s.count));
+        pairs += t.head_count * (s.visible == Visibility::kWindow
+                                     ? std::min(before, static_cast<double>(s.window))
+                                     : before);
+      }
+    }
+  }
+  return pairs;
+}
+
+void measure(const Bench& b) {
+  const size_t row = row_bytes(b.type, b.head_dim), page = 128 * row;
+  const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
+  const size_t pages = per_head * static_cast<size_t>(b.kv_heads);
+  const size_t width = static_cast<size_t>(b.heads * b.head_dim);
+  std::byte *kv, *pattern;
+  float *q, *out, *lse, *table;
+  const size_t some = size_t{1} << 24;
+  ok(cudaMalloc(&kv, pages * page));
+  ok(cudaMalloc(&pattern, some));
+  ok(cudaMemcpy(pattern, random_numbers(some / 2).data(), some, cudaMemcpyHostToDevice));
+  for (size_t at = 0; at < pages * page; at += some) {
+    ok(cudaMemcpy(kv + at, pattern, std::min(some, pages * page - at), cudaMemcpyDeviceToDevice));
+  }
+  const size_t q_size = static_cast<size_t>(b.rows) * width;
+  std::vector<float> numbers(q_size);
+  std::mt19937 random(1);
+  for (float& x : numbers) x = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+  ok(cudaMalloc(&q, q_size * 4));
+  ok(cudaMalloc(&out, q_size * 4));
+  ok(cudaMalloc(&lse, static_cast<size_t>(b.rows * b.heads) * 4));
+  ok(cudaMemcpy(q, numbers.data(), q_size * 4, cudaMemcpyHostToDevice));
+  const size_t half = static_cast<size_t>(b.head_dim / 2);
+  ok(cudaMalloc(&table, static_cast<size_t>(b.keys) * half * 4));
+  ok(cudaMemset(table, 0, static_cast<size_t>(b.keys) * half * 4));
+
+  std::vector<size_t> order(pages);
+  for (size_t i = 0; i < pages; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), random);
+  std::vector<std::vector<const std::byte*>> lists(static_cast<size_t>(b.kv_heads));
+  std::vector<std::vector<KeySegment>> dense, sparse;
+  for (size_t h = 0; h < lists.size(); ++h) {
+    for (size_t p = 0; p < per_head; ++p) lists[h].push_back(kv + order[h * per_head + p] * page);
+    KeySegment all;
+    all.rows = {lists[h].data(), 64, b.head_dim, b.type};
+    all.count = b.keys;
+    all.rotate = b.rotate;
+    dense.push_back({all});
+    KeySegment sink = all, near = all;
+    sink.count = 8;
+    near.begin = near.position = 8;
+    near.count = b.keys - 8;
+    near.visible = Visibility::kWindow;
+    near.window = 512;
+    sparse.push_back({sink, near});
+  }
+  std::vector<AttendTask> tasks;
+  const int group = b.heads / b.kv_heads;
+  const int last = b.triangle ? 128 : 0, rows = static_cast<int>(b.rows);
+  for (size_t h = 0; h < lists.size(); ++h) {
+    const int head = static_cast<int>(h) * group;
+    const auto& first = b.triangle ? sparse[h] : dense[h];
+    tasks.push_back({head, group, 0, rows - last, b.keys - b.rows, first});
+    if (last > 0) tasks.push_back({head, group, rows - last, last, b.keys - last, dense[h]});
+  }
+  const View<const float> form(q, static_cast<int64_t>(q_size), Place{0});
+  const Rotations rotations{0, b.keys, b.head_dim, table, table};
+  AttendCall call;
+  call.queries = {&form, 1};
+  call.heads = b.heads;
+  call.head_dim = b.head_dim;
+  call.scale = 1.0f / std::sqrt(static_cast<float>(b.head_dim));
+  call.rotations = &rotations;
+  call.out = View<float>(out, static_cast<int64_t>(q_size), Place{0});
+  call.lse = View<float>(lse, b.rows * b.heads, Place{0});
+  Scratch scratch;
+  scratch.allow_sm90 = b.sm90;
+  if (b.type == DType::BF16) scratch.pages = {kv, pages * page, page};
+  cudaStream_t stream;
+  ok(cudaStreamCreate(&stream));
+  // Short calls are measured many at a time, so that the host's part hides; long ones alone.
+  const double pairs = visible_pairs_of(tasks);
+  const int calls = pairs * b.head_dim < 1e10 ? 20 : 1;
+  cudaEvent_t begin, end;
+  ok(cudaEventCreate(&begin));
+  ok(cudaEventCreate(&end));
+  std::vector<float> times;
+  for (int i = 0; i < 8; ++i) {
+    ok(cudaEventRecord(begin, stream));
+    for (int c = 0; c < calls; ++c) attend(stream, call, tasks, scratch);
+    ok(cudaEventRecord(end, stream));
+    ok(cudaStreamSynchronize(stream));
+    float ms;
+    ok(cudaEventElapsedTime(&ms, begin, end));
+    if (i >= 3) times.push_back(ms / static_cast<float>(calls));
+  }
+  std::sort(times.begin(), times.end());
+  const double seconds = times[times.size() / 2] * 1e-3;
+  std::printf(
+      "%-34s %2d/%d d%-3d rows %6ld keys %7ld %s: %9.1f us %6.1f TFLOP/s %5.2f TB/s of keys\n",
+      b.name, b.heads, b.kv_heads, b.head_dim, static_cast<long>(b.rows), static_cast<long>(b.keys),
+      b.sm90 ? "sm90" : "mma ", seconds * 1e6, 4.0 * pairs * b.head_dim / seconds / 1e12,
+      static_cast<double>(pages * page) / seconds / 1e12);
+  std::fflush(stdout);
+  ok(cudaEventDestroy(begin));
+  ok(cudaEventDestroy(end));
+  for (void* p : {static_cast<void*>(kv), static_cast<void*>(pattern), static_cast<void*>(q),
+                  static_cast<void*>(out), static_cast<void*>(lse), static_cast<void*>(table)}) {
+    ok(cudaFree(p));
+  }
+}
+
+void run() {
+  constexpr int64_t k = 1024;
+  for (const bool sm90 : {true, false}) {
+    measure({"causal", 32, 8, 128, 8 * k, 8 * k, false, sm90});
+    measure({"causal", 32, 8, 128, 32 * k, 32 * k, false, sm90});
+    measure({"rows at a depth", 32, 8, 128, 8 * k, 128 * k, false, sm90});
+    measure({"causal", 9, 3, 64, 8 * k, 8 * k, false, sm90});
+    measure({"triangle 8 + 512, 128 last", 32, 8, 128, 128 * k, 128 * k, true, sm90});
+    measure({"128 last rows", 32, 8, 128, 128, 128 * k, false, sm90});
+  }
+  measure({"causal, Q8_0", 32, 8, 128, 8 * k, 8 * k, false, true, false, DType::Q8_0});
+  measure({"causal, rotated on read", 32, 8, 128, 8 * k, 8 * k, false, true, true});
+  for (const int64_t keys : {2 * k, 8 * k, 32 * k, 128 * k, 1024 * k}) {
+    measure({"decode", 32, 8, 128, 1, keys});
+  }
+  measure({"decode", 9, 3, 64, 1, 8 * k});
+  measure({"decode, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true});
+  measure({"decode, Q8_0", 32, 8, 128, 1, 128 * k, false, true, false, DType::Q8_0});
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
+
+int main() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::printf("no GPU here: nothing was measured\n");
+    return 0;
+  }
+  longhaul::cuda::run();
+}

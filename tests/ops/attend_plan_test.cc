@@ -1,0 +1,255 @@
+// The units of a plan for the CUDA kernels, walked over on the host by the functions that the
+// kernels call: every visible (row, head, key) is visited once, and no other.
+
+#include "ops/cuda/attend_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "ops/visible_keys.h"
+
+namespace longhaul::cuda {
+namespace {
+
+/// A call whose pages are numbers: page p of head h is at address page_address(h, p).
+struct Case {
+  std::mt19937 random;
+  std::vector<std::vector<const std::byte*>> pages;
+  std::vector<std::vector<int32_t>> lists;
+  std::vector<std::vector<KeySegment>> segments;
+  std::vector<AttendTask> tasks;
+  std::vector<float> numbers;
+  std::vector<View<const float>> queries;
+  AttendCall call;
+
+  explicit Case(uint32_t seed) : random(seed) {}
+  int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
+};
+
+const std::byte* page_address(int64_t head, int64_t page) {
+  return reinterpret_cast<const std::byte*>((head << 40) + (page + 1) * 32768);
+}
+
+KeySegment random_segment(Case& c, size_t head, int64_t rows, int64_t row_position, bool lists) {
+  KeySegment s;
+  s.rows = {c.pages[head].data(), kPageRows, c.call.head_dim, DType::BF16};
+  s.begin = c.below(rows);
+  s.count = c.below(rows - s.begin + 1);
+  s.visible = static_cast<Visibility>(c.below(4));
+  s.window = c.below(3) == 0 ? int64_t{1} << 40 : c.below(rows + 10);
+  s.position = row_position + c.below(2 * rows) - rows;
+  s.query = static_cast<int>(c.below(2));
+  if (lists && c.below(2) == 0) {
+    auto& list = c.lists.emplace_back();
+    for (int32_t r = 0; r < rows; ++r) {
+      if (c.below(3) != 0) list.push_back(r);
+    }
+    if (!list.empty()) {
+      s.index = View<const int32_t>(std::span<const int32_t>(list));
+      s.count = static_cast<int64_t>(list.size());
+      s.indexed_positions = c.below(2) == 0;
+    }
+  }
+  return s;
+}
+
+void make_tasks(Case& c, int group, int heads, int64_t keys, int most_rows, bool lists) {
+  c.call.head_dim = 128;
+  c.call.heads = heads;
+  c.numbers.resize(2);
+  c.queries = {View<const float>(&c.numbers[0], 1), View<const float>(&c.numbers[1], 1)};
+  c.call.queries = c.queries;
+  for (int h = 0; h < heads / group; ++h) {
+    auto& list = c.pages.emplace_back();
+    for (int64_t p = 0; p <= keys / kPageRows; ++p) list.push_back(page_address(h, p));
+  }
+  int row = 2;
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    const int rows = 1 + static_cast<int>(c.below(most_rows));
+    const int64_t position = keys - c.below(keys + 1) / 2;
+    for (int h = 0; h < heads / group; ++h) {
+      auto& segments = c.segments.emplace_back();
+      const int64_t count = c.below(4);
+      for (int64_t i = 0; i < count; ++i) {
+        segments.push_back(random_segment(c, static_cast<size_t>(h), keys, position, lists));
+      }
+      c.tasks.push_back({h * group, group, row, rows, position, segments});
+    }
+    row += rows;
+  }
+}
+
+/// What a (row, head) sees: a page's address, the row in it and the query form, for each key.
+using Key = std::tuple<const std::byte*, int64_t, const float*>;
+using Seen = std::map<std::pair<int, int>, std::vector<Key>>;
+
+Seen by_definition(const Case& c) {
+  Seen seen;
+  for (const AttendTask& task : c.tasks) {
+    for (int r = 0; r < task.row_count; ++r) {
+      for (int h = 0; h < task.head_count; ++h) {
+        auto& keys = seen[{task.row_begin + r, task.head_begin + h}];
+        for (const KeySegment& s : task.segments) {
+          const KeyRange range = visible_keys(s, task.row_position + r);
+          for (int64_t i = range.begin; i < range.end; ++i) {
+            const int64_t row = row_of(s, i);
+            keys.push_back({s.rows.pages[row / kPageRows], row % kPageRows,
+                            c.queries[static_cast<size_t>(s.query)].address()});
+          }
+        }
+        std::sort(keys.begin(), keys.end());
+      }
+    }
+  }
+  return seen;
+}
+
+void walk(const SegmentRecord* segments, const UnitRecord& unit, int keys, Seen& seen) {
+  ASSERT_GT(unit.row_count * unit.head_count, 0);
+  TileWalk tiles(segments, unit, keys);
+  for (int r = 0; r < unit.row_count; ++r) {
+    for (int h = 0; h < unit.head_count; ++h) seen[{unit.row_begin + r, unit.head_begin + h}];
+  }
+  while (tiles.next()) {
+    const SegmentRecord& s = tiles.segment();
+    for (int n = 0; n < keys; ++n) {
+      const int32_t slot = tiles.tile() * keys + n;
+      const int32_t offset = key_offset(s, slot, unit.row_position);
+      if (offset == kNoKey) continue;
+      const int64_t row = s.index != nullptr ? s.index[slot] : slot;
+      for (int r = 0; r < unit.row_count; ++r) {
+        if (!sees(s.nearest, s.furthest, r, offset)) continue;
+        for (int h = 0; h < unit.head_count; ++h) {
+          seen[{unit.row_begin + r, unit.head_begin + h}].push_back(
+              {s.pages[row / kPageRows], row % kPageRows, s.queries});
+        }
+      }
+    }
+  }
+}
+
+/// The parts of every unit: 0, 1, ... once each, with memory of their own.
+void check_parts(const AttendPlan& plan, int head_dim) {
+  std::map<int64_t, int64_t> used;  // begin to end
+  for (const auto* units : {&plan.sm90(), &plan.tiles(), &plan.few()}) {
+    for (const UnitRecord& u : *units) {
+      ASSERT_EQ(u.partial < 0, u.parts == 1);
+      if (u.partial < 0) continue;
+      ASSERT_EQ(u.partial % 4, 0);
+      used[u.partial] = u.partial + part_floats(u.row_count * u.head_count, head_dim);
+    }
+  }
+  int64_t end = 0;
+  for (const auto& [first, last] : used) {
+    ASSERT_EQ(first, end);
+    end = last;
+  }
+  ASSERT_EQ(end, plan.partial_floats());
+  int64_t merged = 0;
+  for (const MergeRecord& m : plan.merges()) {
+    ASSERT_TRUE(used.contains(m.partial));
+    ASSERT_LE(m.row_count * m.head_count, plan.most_merge_rows());
+    merged += m.parts * part_floats(m.row_count * m.head_count, head_dim);
+  }
+  ASSERT_EQ(merged, plan.partial_floats());
+}
+
+void check_plan(const Case& c, const AttendMachine& machine, int tile_keys) {
+  AttendPlan plan;
+  plan.make(c.call, c.tasks, machine);
+  const AttendPlan::Layout at = plan.layout();
+  std::vector<std::byte> packed(at.bytes);
+  plan.pack(packed.data(), packed.data());
+  const auto* segments = reinterpret_cast<const SegmentRecord*>(packed.data());
+  Seen seen;
+  const auto all = [&](size_t offset, size_t count, int keys) {
+    const auto* units = reinterpret_cast<const UnitRecord*>(packed.data() + offset);
+    for (size_t i = 0; i < count; ++i) walk(segments, units[i], keys, seen);
+  };
+  all(at.sm90, plan.sm90().size(), 128);
+  all(at.tiles, plan.tiles().size(), tile_keys);
+  all(at.few, plan.few().size(), kFewKeys);
+  for (auto& [place, keys] : seen) std::sort(keys.begin(), keys.end());
+  ASSERT_EQ(seen, by_definition(c));
+  check_parts(plan, c.call.head_dim);
+}
+
+TEST(AttendPlan, UnitsVisitEveryVisibleKeyOnce) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    Case c(seed);
+    c.segments.reserve(64);
+    c.lists.reserve(256);
+    const int group = 1 + static_cast<int>(c.below(5));
+    make_tasks(c, group, group * 2, 1 + c.below(700), seed % 3 == 0 ? 3 : 160, seed % 2 == 0);
+    AttendMachine machine;
+    machine.processors = 1 + static_cast<int>(c.below(132));
+    check_plan(c, machine, seed % 4 == 0 ? 16 : 64);
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+TEST(AttendPlan, LongListsOfKeysAreSplit) {
+  for (const int rows : {1, 128}) {
+    Case c(7);
+    c.segments.reserve(64);
+    make_tasks(c, 4, 8, 12000, 1, false);
+    c.tasks.resize(2);
+    for (size_t i = 0; i < 2; ++i) {
+      KeySegment s = random_segment(c, i, 12000, 11000, false);
+      s.begin = 5, s.count = 11900, s.position = 5, s.visible = Visibility::kCausal;
+      c.segments[i] = {s};
+      c.tasks[i].segments = c.segments[i];
+      c.tasks[i].row_count = rows;
+      c.tasks[i].row_position = 11000;
+    }
+    AttendMachine machine;
+    machine.processors = 132;
+    AttendPlan plan;
+    plan.make(c.call, c.tasks, machine);
+    ASSERT_FALSE(plan.merges().empty());
+    for (const MergeRecord& m : plan.merges()) EXPECT_GE(m.parts, 8);
+    check_plan(c, machine, 64);
+  }
+}
+
+TEST(AttendPlan, OnlyPagesOfTheRangeGoToTheCopyEngine) {
+  Case c(3);
+  c.segments.reserve(64);
+  make_tasks(c, 1, 2, 500, 100, false);
+  for (AttendTask& task : c.tasks) task.row_count = 40;
+  AttendMachine machine;
+  machine.sm90 = true;
+  machine.pages = {page_address(0, 0), 64 * 32768, 32768};
+  for (auto& list : c.segments) {
+    KeySegment s = random_segment(c, (&list - c.segments.data()) % 2, 500, 500, false);
+    s.begin = 0, s.count = 400, s.visible = Visibility::kAll;
+    list = {s};
+  }
+  for (size_t i = 0; i < c.tasks.size(); ++i) c.tasks[i].segments = c.segments[i];
+  AttendPlan plan;
+  plan.make(c.call, c.tasks, machine);
+  EXPECT_FALSE(plan.sm90().empty());
+  EXPECT_FALSE(plan.tiles().empty());
+  for (const UnitRecord& u : plan.sm90()) EXPECT_EQ(u.head_begin, 0);
+  for (const UnitRecord& u : plan.tiles()) EXPECT_EQ(u.head_begin, 1);
+  c.segments[0][0].rotate = true;
+  plan.make(c.call, c.tasks, machine);
+  for (const UnitRecord& u : plan.sm90()) EXPECT_NE(u.row_begin, c.tasks[0].row_begin);
+}
+
+TEST(AttendPlan, HeadsAndTypesThatTheKernelsTake) {
+  for (const int dim : {64, 80, 96, 112, 128, 256}) EXPECT_TRUE(can_attend(dim, 64, DType::BF16));
+  EXPECT_TRUE(can_attend(96, 64, DType::Q8_0));
+  EXPECT_FALSE(can_attend(80, 64, DType::Q8_0));
+  EXPECT_FALSE(can_attend(72, 64, DType::BF16));
+  EXPECT_FALSE(can_attend(128, 32, DType::BF16));
+  EXPECT_FALSE(can_attend(128, 64, DType::Q4_0));
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
