@@ -126,7 +126,7 @@ void measure(const Bench& b) {
     if (last > 0) tasks.push_back({head, group, rows - last, last, b.keys - last, dense[h]});
   }
   const View<const float> form(q, static_cast<int64_t>(q_size), Place{0});
-  const Rotations rotations{0, b.keys, b.head_dim, table, table};
+  const Rotations rotations{0, b.keys, b.head_dim, Place{0}, table, table};
   AttendCall call;
   call.queries = {&form, 1};
   call.heads = b.heads;

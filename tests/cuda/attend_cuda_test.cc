@@ -247,7 +247,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   const OnDevice<float> cosine(tables.cosine), sine(tables.sine);
   const Rotations rotations{tables.first,
                             static_cast<int64_t>(tables.cosine.size()) / std::max(1, tables.half),
-                            shape.rotary_dim, cosine.data(), sine.data()};
+                            shape.rotary_dim, Place{0}, cosine.data(), sine.data()};
 
   const size_t width = static_cast<size_t>(shape.heads * shape.head_dim);
   const int pad = 3;  // rows before the tasks, which must stay as they are
