@@ -11,13 +11,6 @@
 
 #include "ops/cuda/attend.h"
 
-namespace longhaul {
-void assertion_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: %s\n", file, line, expression);
-  std::abort();
-}
-}  // namespace longhaul
-
 namespace longhaul::cuda {
 namespace {
 
@@ -104,7 +97,7 @@ void measure(const Bench& b) {
   for (size_t h = 0; h < lists.size(); ++h) {
     for (size_t p = 0; p < per_head; ++p) lists[h].push_back(kv + order[h * per_head + p] * page);
     KeySegment all;
-    all.rows = {lists[h].data(), 64, b.head_dim, b.type};
+    all.rows = {lists[h].data(), 64, b.head_dim, b.type, Place{0}, nullptr};
     all.count = b.keys;
     all.rotate = b.rotate;
     dense.push_back({all});
@@ -126,7 +119,12 @@ void measure(const Bench& b) {
     if (last > 0) tasks.push_back({head, group, rows - last, last, b.keys - last, dense[h]});
   }
   const View<const float> form(q, static_cast<int64_t>(q_size), Place{0});
-  const Rotations rotations{0, b.keys, b.head_dim, Place{0}, table, table};
+  const Rotations rotations{.first = 0,
+                            .count = b.keys,
+                            .rotary_dim = b.head_dim,
+                            .place = Place{0},
+                            .cosine = table,
+                            .sine = table};
   AttendCall call;
   call.queries = {&form, 1};
   call.heads = b.heads;

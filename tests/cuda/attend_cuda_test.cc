@@ -13,115 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/float_types.h"
+#include "cuda/attend_pages.h"
 #include "ops/cuda/attend.h"
 
 namespace longhaul::cuda {
 namespace {
-
-void ok(cudaError_t error) {
-  if (error != cudaSuccess) {
-    std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(error));
-    std::abort();
-  }
-}
-
-/// Device memory with a copy of host numbers.
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(const std::vector<T>& from) : size_(from.size()) {
-    ok(cudaMalloc(&data_, std::max<size_t>(16, size_ * sizeof(T))));
-    ok(cudaMemcpy(data_, from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
-  }
-  OnDevice(OnDevice&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
-  ~OnDevice() { cudaFree(data_); }
-  T* data() const { return static_cast<T*>(data_); }
-  View<T> view() const { return {data(), static_cast<int64_t>(size_), Place{0}}; }
-  std::vector<T> back() const {
-    std::vector<T> to(size_);
-    ok(cudaMemcpy(to.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost));
-    return to;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t size_;
-};
-
-float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
-
-size_t row_bytes(DType type, int dim) {
-  const size_t d = static_cast<size_t>(dim);
-  return type == DType::F32 ? 4 * d : type == DType::Q8_0 ? d / 32 * 34 : 2 * d;
-}
-
-void encode(DType type, std::vector<float>& x, std::byte* at) {
-  for (size_t t = 0; t < x.size(); ++t) {
-    const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
-    if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
-    if (type == DType::BF16) std::memcpy(at + 2 * t, &bf16, 2);
-    if (type == DType::F16) std::memcpy(at + 2 * t, &f16, 2), x[t] = f16_to_f32(f16);
-    if (type == DType::Q8_0) {
-      const uint16_t scale = f32_to_f16(0.03f);
-      const int8_t q = static_cast<int8_t>(std::lround(std::clamp(x[t] / 0.03f, -127.f, 127.f)));
-      std::memcpy(at + t / 32 * 34, &scale, 2);
-      std::memcpy(at + t / 32 * 34 + 2 + t % 32, &q, 1);
-      x[t] = static_cast<float>(q) * f16_to_f32(scale);
-    }
-    x[t] = rounded(x[t]);  // what the products read
-  }
-}
-
-/// Pages of several heads in one range of device memory, in shuffled order. What no row has been
-/// written to holds bytes that are no number in any type.
-struct Pages {
-  Pages(DType page_type, int dim, int heads, int64_t count, std::mt19937& random)
-      : type(page_type), head_dim(dim), rows(count) {
-    const size_t row = row_bytes(type, dim), page = 128 * row;
-    const size_t per_head = static_cast<size_t>((count + 63) / 64);
-    const size_t all = per_head * static_cast<size_t>(heads);
-    bytes.assign(all * page, std::byte{0xff});
-    std::vector<size_t> order(all);
-    for (size_t i = 0; i < all; ++i) order[i] = i;
-    std::shuffle(order.begin(), order.end(), random);
-    std::normal_distribution<float> normal;
-    k.resize(static_cast<size_t>(heads));
-    v.resize(k.size());
-    for (size_t h = 0; h < k.size(); ++h) {
-      for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
-        std::byte* at = bytes.data() + order[h * per_head + r / 64] * page + r % 64 * row;
-        for (auto* to : {&k[h], &v[h]}) {
-          std::vector<float> x(static_cast<size_t>(dim));
-          for (float& e : x) e = normal(random);
-          encode(type, x, to == &k[h] ? at : at + 64 * row);
-          to->push_back(x);
-        }
-      }
-    }
-    ok(cudaMalloc(&device, bytes.size()));
-    ok(cudaMemcpy(device, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
-    lists.resize(k.size());
-    for (size_t h = 0; h < k.size(); ++h) {
-      for (size_t p = 0; p < per_head; ++p) {
-        lists[h].push_back(static_cast<std::byte*>(device) + order[h * per_head + p] * page);
-      }
-    }
-    range = {static_cast<std::byte*>(device), bytes.size(), page};
-  }
-  ~Pages() { cudaFree(device); }
-  PagedRows head(size_t h) const { return {lists[h].data(), 64, head_dim, type}; }
-
-  DType type;
-  int head_dim;
-  int64_t rows;
-  void* device = nullptr;
-  std::vector<std::byte> bytes;
-  std::vector<std::vector<const std::byte*>> lists;
-  std::vector<std::vector<std::vector<float>>> k, v;
-  PageRange range;
-};
 
 struct Shape {
   DType type;
@@ -245,9 +141,13 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   const Tables tables(shape.rotary_dim, -shape.keys - shape.rows - 64,
                       5 * shape.keys + 3 * shape.rows + 128);
   const OnDevice<float> cosine(tables.cosine), sine(tables.sine);
-  const Rotations rotations{tables.first,
-                            static_cast<int64_t>(tables.cosine.size()) / std::max(1, tables.half),
-                            shape.rotary_dim, Place{0}, cosine.data(), sine.data()};
+  const Rotations rotations{
+      .first = tables.first,
+      .count = static_cast<int64_t>(tables.cosine.size()) / std::max(1, tables.half),
+      .rotary_dim = shape.rotary_dim,
+      .place = Place{0},
+      .cosine = cosine.data(),
+      .sine = sine.data()};
 
   const size_t width = static_cast<size_t>(shape.heads * shape.head_dim);
   const int pad = 3;  // rows before the tasks, which must stay as they are
@@ -267,10 +167,24 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   for (size_t h = 0; h < index.size(); ++h) {
     segments.push_back(random_segments(shape, pages, h, row_position, index[h], random));
   }
-  std::vector<AttendTask> tasks;
+  // The device's form of the same: lists of rows and of pages there, in every second case.
+  std::vector<std::vector<KeySegment>> given = segments;
+  std::vector<OnDevice<int32_t>> device_lists;
+  std::vector<OnDevice<const std::byte*>> device_pages;
+  for (size_t h = 0; h < given.size() && seed % 2 == 1; ++h) {
+    device_lists.emplace_back(index[h]);
+    device_pages.emplace_back(pages.lists[h]);
+    for (KeySegment& s : given[h]) {
+      s.rows.listed = device_pages.back().data();
+      if (!s.index.empty()) s.index = device_lists.back().view();
+    }
+  }
+  std::vector<AttendTask> tasks, given_tasks;
   for (int h = 0; h < kv_heads; ++h) {
     tasks.push_back({h * shape.group, shape.group, pad, shape.rows, row_position,
                      segments[static_cast<size_t>(h)]});
+    given_tasks.push_back(tasks.back());
+    given_tasks.back().segments = given[static_cast<size_t>(h)];
   }
   AttendCall call;
   call.queries = forms;
@@ -283,7 +197,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   Scratch scratch;
   scratch.pages = pages.range;
   scratch.allow_sm90 = sm90;
-  attend(nullptr, call, tasks, scratch);
+  attend(nullptr, call, given_tasks, scratch);
   ok(cudaDeviceSynchronize());
   const std::vector<float> got = out.back(), got_lse = lse.back();
   for (size_t i = 0; i < pad * width; ++i) ASSERT_EQ(got[i], 777.0f);

@@ -37,7 +37,7 @@ const std::byte* page_address(int64_t head, int64_t page) {
 
 KeySegment random_segment(Case& c, size_t head, int64_t rows, int64_t row_position, bool lists) {
   KeySegment s;
-  s.rows = {c.pages[head].data(), kPageRows, c.call.head_dim, DType::BF16};
+  s.rows = {c.pages[head].data(), kPageRows, c.call.head_dim, DType::BF16, Place{0}, nullptr};
   s.begin = c.below(rows);
   s.count = c.below(rows - s.begin + 1);
   s.visible = static_cast<Visibility>(c.below(4));
@@ -197,7 +197,7 @@ TEST(AttendPlan, LongListsOfKeysAreSplit) {
   for (const int rows : {1, 128}) {
     Case c(7);
     c.segments.reserve(64);
-    make_tasks(c, 4, 8, 12000, 1, false);
+    make_tasks(c, 2, 4, 12000, 1, false);
     c.tasks.resize(2);
     for (size_t i = 0; i < 2; ++i) {
       KeySegment s = random_segment(c, i, 12000, 11000, false);

@@ -115,6 +115,7 @@ struct Scratch::Impl {
         if (p.bytes >= bytes) break;
       }
     }
+    cudaGetLastError();  // an event that has not passed is no error of the next launch
     if (free == nullptr) {
       free = &ring.emplace_back();
       check(cudaEventCreateWithFlags(&free->copied, cudaEventDisableTiming), "cudaEventCreate");

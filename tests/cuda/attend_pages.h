@@ -1,0 +1,126 @@
+#pragma once
+// Numbers and pages of keys and values in device memory, beside what the kernels' products read.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "base/float_types.h"
+#include "ops/cuda/attend.h"
+
+namespace longhaul::cuda {
+
+inline void ok(cudaError_t error) {
+  if (error != cudaSuccess) {
+    std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(error));
+    std::abort();
+  }
+}
+
+/// Device memory with a copy of host numbers.
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& from) : size_(from.size()) {
+    ok(cudaMalloc(&data_, std::max<size_t>(16, size_ * sizeof(T))));
+    ok(cudaMemcpy(data_, from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  OnDevice(OnDevice&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  ~OnDevice() { cudaFree(data_); }
+  T* data() const { return static_cast<T*>(data_); }
+  View<T> view() const { return {data(), static_cast<int64_t>(size_), Place{0}}; }
+  std::vector<T> back() const {
+    std::vector<T> to(size_);
+    ok(cudaMemcpy(to.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost));
+    return to;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_;
+};
+
+inline float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
+
+inline size_t row_bytes(DType type, int dim) {
+  const size_t d = static_cast<size_t>(dim);
+  return type == DType::F32 ? 4 * d : type == DType::Q8_0 ? d / 32 * 34 : 2 * d;
+}
+
+inline void encode(DType type, std::vector<float>& x, std::byte* at) {
+  for (size_t t = 0; t < x.size(); ++t) {
+    const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
+    if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
+    if (type == DType::BF16) std::memcpy(at + 2 * t, &bf16, 2);
+    if (type == DType::F16) std::memcpy(at + 2 * t, &f16, 2), x[t] = f16_to_f32(f16);
+    if (type == DType::Q8_0) {
+      const uint16_t scale = f32_to_f16(0.03f);
+      const int8_t q = static_cast<int8_t>(std::lround(std::clamp(x[t] / 0.03f, -127.f, 127.f)));
+      std::memcpy(at + t / 32 * 34, &scale, 2);
+      std::memcpy(at + t / 32 * 34 + 2 + t % 32, &q, 1);
+      x[t] = static_cast<float>(q) * f16_to_f32(scale);
+    }
+    x[t] = rounded(x[t]);  // what the products read
+  }
+}
+
+/// Pages of several heads in one range of device memory, in shuffled order. What no row has been
+/// written to holds bytes that are no number in any type.
+struct Pages {
+  Pages(DType page_type, int dim, int heads, int64_t count, std::mt19937& random)
+      : type(page_type), head_dim(dim), rows(count) {
+    const size_t row = row_bytes(type, dim), page = 128 * row;
+    const size_t per_head = static_cast<size_t>((count + 63) / 64);
+    const size_t all = per_head * static_cast<size_t>(heads);
+    bytes.assign(all * page, std::byte{0xff});
+    std::vector<size_t> order(all);
+    for (size_t i = 0; i < all; ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    std::normal_distribution<float> normal;
+    k.resize(static_cast<size_t>(heads));
+    v.resize(k.size());
+    for (size_t h = 0; h < k.size(); ++h) {
+      for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
+        std::byte* at = bytes.data() + order[h * per_head + r / 64] * page + r % 64 * row;
+        for (auto* to : {&k[h], &v[h]}) {
+          std::vector<float> x(static_cast<size_t>(dim));
+          for (float& e : x) e = normal(random);
+          encode(type, x, to == &k[h] ? at : at + 64 * row);
+          to->push_back(x);
+        }
+      }
+    }
+    ok(cudaMalloc(&device, bytes.size()));
+    ok(cudaMemcpy(device, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    lists.resize(k.size());
+    for (size_t h = 0; h < k.size(); ++h) {
+      for (size_t p = 0; p < per_head; ++p) {
+        lists[h].push_back(static_cast<std::byte*>(device) + order[h * per_head + p] * page);
+      }
+    }
+    range = {static_cast<std::byte*>(device), bytes.size(), page};
+  }
+  ~Pages() { cudaFree(device); }
+  PagedRows head(size_t h) const {
+    return {lists[h].data(), 64, head_dim, type, Place{0}, nullptr};
+  }
+
+  DType type;
+  int head_dim;
+  int64_t rows;
+  void* device = nullptr;
+  std::vector<std::byte> bytes;
+  std::vector<std::vector<const std::byte*>> lists;
+  std::vector<std::vector<std::vector<float>>> k, v;
+  PageRange range;
+};
+
+}  // namespace longhaul::cuda
