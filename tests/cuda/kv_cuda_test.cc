@@ -62,14 +62,13 @@ class Pages {
  private:
   size_t page_at(int list, int64_t page) const {
     const size_t count = memory_count();
-    return (static_cast<size_t>(list * per_list_ + page) * 7 + 3) % count * page_bytes_;
+    return (static_cast<size_t>(list * per_list_ + page) * (count % 7 == 0 ? 5 : 7) + 3) % count * page_bytes_;
   }
   size_t memory_count() const {
     return static_cast<size_t>(lists_) * static_cast<size_t>(per_list_);
   }
   std::vector<std::byte*> table(int lists) {
     lists_ = lists;
-    EXPECT_NE(memory_count() % 7, 0u);  // or two pages would be one
     std::vector<std::byte*> pages;
     for (int l = 0; l < lists; ++l) {
       for (int p = 0; p < per_list_; ++p) pages.push_back(memory_.data() + page_at(l, p));
