@@ -111,7 +111,7 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   run.out = out;
   run.lse = lse;
   longhaul::attend(run, tasks);
-  workspace->seconds += watch.seconds();
+  if (queue->on_host()) workspace->seconds += watch.seconds();  // a GPU has only been told
   workspace->pairs += visible_pairs(tasks);
   if (counted_ || pass.discard) return;  // dense attention reads every token once
   counted_ = true;

@@ -130,7 +130,7 @@ int run(const BenchFlags& flags) {
   }
   results.peak_bytes = most_resident(results, before_methods);
   results.cancelled = interrupt.requested();
-  if (!flags.no_machine && !results.cancelled) {
+  if (!flags.no_machine && !results.cancelled && results.session.queue.on_host()) {
     note(flags, "the machine itself ...");
     results.machine = measure_machine(engine->model(), results.session.compute, read_test_bytes());
   }

@@ -151,6 +151,7 @@ ordered_json decode_json(const BenchResults& r, const std::string& attention,
 
 ordered_json machine_json(const BenchResults& r) {
   ordered_json json = {{"cpu", cpu_model_name()},
+                       {"device", place_name(r.session)},
                        {"threads", thread_count()},
                        {"isa", name_of(current_isa())},
                        {"products", product_name(r.session.compute)}};
@@ -175,7 +176,7 @@ std::string bench_text(const BenchResults& r) {
   std::string text = fmt::format(
       "{}: {} of weights, loaded in {}\n{}, {}\nKV {}, {} repetition{}, median and spread\n\n",
       r.engine->checkpoint().path().filename().string(), format_bytes(r.engine->weight_bytes()),
-      format_seconds(r.engine->load_seconds()), cpu_model_name(), kernels_line(r.session.compute),
+      format_seconds(r.engine->load_seconds()), cpu_model_name(), kernels_line(r.session),
       name_of(r.session.kv_type), r.repeat, r.repeat == 1 ? "" : "s");
   text += speeds_table(r);
   text += "\npairs: of query and key that were computed, of those of dense attention\n";

@@ -203,7 +203,11 @@ int run(const EvalFlags& flags) {
   if (settings.parallel > thread_count()) {
     user_error("--parallel {}: there are {} threads", settings.parallel, thread_count());
   }
-  settings.isa = name_of(current_isa());
+  const bool on_host = settings.session.queue.on_host();
+  if (settings.parallel > 1 && !on_host) {
+    user_error("--parallel {}: prompts take turns on a GPU", settings.parallel);
+  }
+  settings.isa = on_host ? std::string(name_of(current_isa())) : place_name(settings.session);
   std::unique_ptr<WorkFolder> scratch;  // of a run without --out, while it lasts
   if (flags.out.empty()) {
     scratch =

@@ -67,9 +67,15 @@ std::shared_ptr<const Engine> ModelFlags::open() const {
   return Engine::open(source);
 }
 
-std::string kernels_line(Compute compute) {
-  return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()), product_name(compute),
-                     thread_count(), thread_count() == 1 ? "" : "s");
+std::string place_name(const SessionOptions& session) {
+  return session.queue.on_host() ? "cpu" : session.queue.device().name();
+}
+
+std::string kernels_line(const SessionOptions& session) {
+  if (!session.queue.on_host()) return fmt::format("{}, bf16 products", place_name(session));
+  return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()),
+                     product_name(session.compute), thread_count(),
+                     thread_count() == 1 ? "" : "s");
 }
 
 }  // namespace longhaul

@@ -8,6 +8,7 @@
 #include "cli/cli11_names.h"
 #include "engine/engine.h"
 #include "engine/model_names.h"
+#include "engine/session.h"
 #include "ops/linear.h"
 
 namespace longhaul {
@@ -24,6 +25,9 @@ struct ModelFlags {
 };
 
 /// "amx, bf16 products, 2 threads": what ran.
-std::string kernels_line(Compute compute);
+std::string kernels_line(const SessionOptions& session);
+
+/// "cpu", or the GPU's name: where a session runs.
+std::string place_name(const SessionOptions& session);
 
 }  // namespace longhaul

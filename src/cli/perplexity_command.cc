@@ -71,7 +71,7 @@ void print_figures(const Figures& f) {
   cost.add({"KV", fmt::format("{}, {}, {} attention", format_bytes(f.result.kv_bytes),
                               name_of(f.session.kv_type), f.session.attention.text())});
   cost.add({"memory", format_bytes(peak_resident_bytes()) + " at most"});
-  cost.add({"kernels", kernels_line(f.session.compute)});
+  cost.add({"kernels", kernels_line(f.session)});
   std::fputs(("\n" + cost.text()).c_str(), stderr);
 }
 
@@ -92,6 +92,7 @@ void print_figures_json(const Figures& f) {
       {"kv_type", name_of(f.session.kv_type)},
       {"attention", f.session.attention.text()},
       {"peak_rss_bytes", peak_resident_bytes()},
+      {"device", place_name(f.session)},
       {"isa", name_of(current_isa())},
       {"products", product_name(f.session.compute)},
       {"threads", thread_count()},

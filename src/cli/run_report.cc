@@ -94,7 +94,7 @@ std::string run_report(const RunFacts& facts, const Session& session) {
                                    format_bytes(peak_resident_bytes()),
                                    format_bytes(session.engine().weight_bytes()))});
   table.add({"model load", format_seconds(session.engine().load_seconds())});
-  table.add({"kernels", kernels_line(session.options().compute)});
+  table.add({"kernels", kernels_line(session.options())});
   const std::string& note = session.engine().note();
   if (facts.replied && !note.empty()) table.add({"note", note});
   return table.text();
@@ -138,6 +138,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"peak_rss_bytes", peak_resident_bytes()},
       {"weight_bytes", session.engine().weight_bytes()},
       {"load_seconds", session.engine().load_seconds()},
+      {"device", place_name(session.options())},
       {"isa", name_of(current_isa())},
       {"products", product_name(session.options().compute)},
       {"threads", thread_count()},
