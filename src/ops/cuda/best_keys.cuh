@@ -37,6 +37,18 @@ struct BestList {
 #pragma unroll
     for (int i = 0; i < K; ++i) at[i] = kNoKeyYet;
   }
+  /// Of a key behind all that are in the list.
+  __device__ __forceinline__ void offer_next(const ScoredKey& x) {
+    if (!(x.score > at[K - 1].score)) return;
+#pragma unroll
+    for (int i = K - 1; i >= 0; --i) {
+      if (i > 0 && x.score > at[i - 1].score) {
+        at[i] = at[i - 1];
+      } else if (x.score > at[i].score) {
+        at[i] = x;
+      }
+    }
+  }
   __device__ __forceinline__ void offer(const ScoredKey& x) {
     if (x.key < 0 || !better(x, at[K - 1])) return;
 #pragma unroll

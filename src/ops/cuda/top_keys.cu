@@ -81,7 +81,7 @@ struct RowsAndBest {
         if (of_tiles) {
           if (x.score > of_tile[i / 2].score) of_tile[i / 2] = x;
         } else {
-          best[i / 2].offer(x);
+          best[i / 2].offer_next(x);
         }
       }
     }
@@ -91,7 +91,7 @@ struct RowsAndBest {
   __device__ __forceinline__ void end_tile() {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      best[h].offer(best_of_lanes<4>(of_tile[h]));
+      best[h].offer_next(best_of_lanes<4>(of_tile[h]));
       of_tile[h] = kNoKeyYet;
     }
   }
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     }
     commit_copies();
     const uint32_t keys = shared_address(shared.keys[stage]);
-#pragma unroll
+#pragma unroll 1
     for (int n = 0; n < kManyStep; n += 16) {
       rows.add_keys(keys + n * kPitch<D>, i * kManyStep + n, job.keys.count, a.of_tiles);
     }
@@ -194,7 +194,7 @@ struct FewShared {
 
 /// 16 flat rows against a part of the keys, of which each warp reads tiles of its own.
 template <int D, int K>
-__global__ void __launch_bounds__(32 * kFewWarps) top_keys_few(const __grid_constant__ TopArgs a) {
+__global__ void __launch_bounds__(32 * kFewWarps, 2) top_keys_few(const __grid_constant__ TopArgs a) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<FewShared<D>*>(memory);
   find_job(a.score, shared);
