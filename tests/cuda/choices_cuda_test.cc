@@ -57,8 +57,8 @@ void test_top_keys(const TopCase& c, TopRule rule) {
   there.scores = view_of(scores_there, numbers);
   std::vector<TopKeysTask> tasks, tasks_there;
   for (int h = 0; h < kHeads; ++h) {
-    tasks.push_back({h * c.group, c.group, 0, c.rows, heads.on_host(static_cast<size_t>(h)),
-                     c.begin, c.count});
+    tasks.push_back(
+        {h * c.group, c.group, 0, c.rows, heads.on_host(static_cast<size_t>(h)), c.begin, c.count});
     tasks_there.push_back(tasks.back());
     tasks_there.back().keys = heads.on_device(static_cast<size_t>(h));
   }
@@ -96,7 +96,8 @@ std::vector<float> scores_of_kind(int kind, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (kind == 1) scores[i] = std::round(2 * scores[i]);
     if (kind == 2) scores[i] = 1;
-    if (kind == 3) scores[i] = i % 7 == 0 ? NAN : i % 5 == 0 ? -kInfinity : i % 3 == 0 ? -0.0f : 0.0f;
+    if (kind == 3)
+      scores[i] = i % 7 == 0 ? NAN : i % 5 == 0 ? -kInfinity : i % 3 == 0 ? -0.0f : 0.0f;
   }
   return scores;
 }
@@ -145,8 +146,7 @@ TEST(CudaStoredKeys, MeansAndDifferencesEqualTheHosts) {
       std::vector<float> means(numbers), scores(static_cast<size_t>(count));
       const OnDevice<float> means_there(numbers), scores_there(scores.size());
       longhaul::mean_keys(host_queue(), heads.on_host(0), count, 64, view_of(means));
-      ASSERT_TRUE(
-          mean_keys(nullptr, heads.on_device(0), count, 64, view_of(means_there, numbers)));
+      ASSERT_TRUE(mean_keys(nullptr, heads.on_device(0), count, 64, view_of(means_there, numbers)));
       expect_close(means_there.get(), means, 1e-5, 1e-6);
       longhaul::key_difference(host_queue(), heads.on_host(0), view_of(scores));
       ASSERT_TRUE(key_difference(nullptr, heads.on_device(0), view_of(scores_there, scores.size()),

@@ -62,7 +62,8 @@ class Setting {
     out.resize(numbers);
     there = here;
     there.queries = forms_there;
-    const size_t angles = static_cast<size_t>(here.rotations->count * here.rotations->rotary_dim / 2);
+    const size_t angles =
+        static_cast<size_t>(here.rotations->count * here.rotations->rotary_dim / 2);
     cosine = std::make_unique<OnDevice<float>>(
         std::vector<float>(here.rotations->cosine, here.rotations->cosine + angles));
     sine = std::make_unique<OnDevice<float>>(
@@ -271,8 +272,8 @@ TEST(CudaTileMaps, EqualTheHosts) {
     std::vector<float> map = random_floats(static_cast<size_t>(shape.rows * stride), 9);
     const OnDevice<float> map_there(map);
     const MapTile tile{0, shape.rows, shape.past, segments, view_of(map), stride};
-    const MapTile tile_there{0,      shape.rows, shape.past, segments_there,
-                             view_of(map_there, map.size()), stride};
+    const MapTile tile_there{
+        0, shape.rows, shape.past, segments_there, view_of(map_there, map.size()), stride};
     longhaul::tile_maps(s.here, {&tile, 1});
     ASSERT_TRUE(tile_maps(nullptr, s.there, {&tile_there, 1}, s.scratch));
     expect_close(map_there.get(), map, 3e-4, 3e-5);
@@ -341,9 +342,7 @@ TEST(CudaBlockMass, TakesRowsOfSeveralKeys) {
     }
     s.shape.rows = groups;
     s.shape.past = 0;
-    s.see([&](const PagedRows& rows, int) {
-      return causal(rows, groups);
-    });
+    s.see([&](const PagedRows& rows, int) { return causal(rows, groups); });
     for (auto* all : {&s.segments, &s.segments_there}) {
       for (auto& of : *all) {
         of[0].rows.page_rows /= stride;

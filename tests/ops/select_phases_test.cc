@@ -23,7 +23,10 @@ std::vector<float> scores_of_kind(int kind, int64_t rows, std::mt19937& random) 
     if (kind == 2) x = 1;
     if (kind != 3) continue;
     const auto pick = random() % 4;
-    x = pick == 0 ? NAN : pick == 1 ? -std::numeric_limits<float>::infinity() : pick == 2 ? -0.0f : 0.0f;
+    x = pick == 0   ? NAN
+        : pick == 1 ? -std::numeric_limits<float>::infinity()
+        : pick == 2 ? -0.0f
+                    : 0.0f;
   }
   return scores;
 }
@@ -38,8 +41,8 @@ TEST(SelectPhases, ChooseWhatTheHostChooses) {
         for (const int64_t more : {int64_t{0}, int64_t{1}, rows / 2, rows - 1, rows}) {
           const RowsToKeep keep{ends, 2 * ends, 3 * ends + more};
           RowSelection selection;
-          const RowList list = select_rows(host_queue(), View<const float>(std::span<const float>(scores)),
-                                           keep, selection);
+          const RowList list = select_rows(
+              host_queue(), View<const float>(std::span<const float>(scores)), keep, selection);
           const auto expected = host_rows(list);
           std::vector<int32_t> got(expected.size() + 1, -7);
           cuda::select_rows(cuda::HostBlock{}, *shared,

@@ -1,15 +1,14 @@
-#include "ops/cuda/block_mass.h"
-
 #include <algorithm>
 
+#include "ops/cuda/block_mass.h"
 #include "ops/cuda/score_call.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kRows = 128;   ///< flat rows of a block, 16 for each warp
-constexpr int kChunk = 64;   ///< elements of rows and keys that are in shared memory at a time
-constexpr int kPieces = 8;   ///< of 16 bytes in a chunk
+constexpr int kRows = 128;  ///< flat rows of a block, 16 for each warp
+constexpr int kChunk = 64;  ///< elements of rows and keys that are in shared memory at a time
+constexpr int kPieces = 8;  ///< of 16 bytes in a chunk
 constexpr int kEach = kRows * kPieces / kScoreThreads;  ///< pieces of rows that a thread brings
 constexpr float kNothingSeen = -1e30f;
 static_assert(kRows == kScoreKeys);
@@ -46,15 +45,16 @@ struct Source {
       key_present[i] = key < job.keys.count;
       const int at = row_present[i] ? f : 0;
       const int64_t row = job.row_begin + at / job.head_count;
-      rows[i] = job.queries +
-                (row * a.score.heads + job.head_begin + at % job.head_count) * a.width;
+      rows[i] =
+          job.queries + (row * a.score.heads + job.head_begin + at % job.head_count) * a.width;
       keys[i] = key_row(job.keys, job.page_shift, bytes, key_present[i] ? key : 0);
     }
   }
 
   __device__ __forceinline__ static int row_bytes_of(PageType type, int width) {
-    return type == PageType::kF32 ? 4 * width : type == PageType::kQ8_0 ? width / 32 * 34
-                                                                        : 2 * width;
+    return type == PageType::kF32    ? 4 * width
+           : type == PageType::kQ8_0 ? width / 32 * 34
+                                     : 2 * width;
   }
 
   __device__ __forceinline__ void bring(const MassArgs& a, MassShared& shared, int chunk) const {
@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(kScoreThreads, 1)
   const int last_row = min((shared.part + 1) * kRows, flat_rows) - 1;
   const int32_t far = shared.offsets[0];
   const int32_t near = shared.offsets[min(kScoreKeys, job.keys.count - first) - 1];
-  const bool seen = last_row / job.head_count - far >= job.keys.nearest &&
-                    first_row - near < job.keys.furthest;
+  const bool seen =
+      last_row / job.head_count - far >= job.keys.nearest && first_row - near < job.keys.furthest;
   float c[kScoreKeys / 8][4];
 #pragma unroll
   for (int g = 0; g < kScoreKeys / 8; ++g) {
@@ -240,6 +240,7 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
   for (size_t i = 0; i < tasks.size(); ++i) {
     const AttendTask& task = tasks[i];
     if (task.row_count <= 0 || task.head_count <= 0) continue;
+    if (masses[i].place().host()) return false;
     const KeySegment& s = task.segments[0];
     ScoreJob* const job = jobs.add(call, task, s);
     if (job == nullptr || s.rotate || s.rows.head_dim != call.head_dim) return false;

@@ -1,7 +1,6 @@
-#include "ops/cuda/column_sums.h"
-
 #include <algorithm>
 
+#include "ops/cuda/column_sums.h"
 #include "ops/cuda/score_call.cuh"
 
 namespace longhaul::cuda {
@@ -107,7 +106,8 @@ __global__ void __launch_bounds__(256) add_parts(const __grid_constant__ ScoreAr
   if (job.parts == 1) return;
   const int64_t keys = job.keys.count, all = keys * job.lists;
   const bool squares = job.more_out != nullptr;
-  for (int64_t i = blockIdx.x * int64_t{256} + threadIdx.x; i < all; i += gridDim.x * int64_t{256}) {
+  for (int64_t i = blockIdx.x * int64_t{256} + threadIdx.x; i < all;
+       i += gridDim.x * int64_t{256}) {
     const int list = static_cast<int>(i / keys);
     const int64_t key = i % keys;
     float sum = 0, square = 0;
@@ -132,6 +132,7 @@ void launch(Stream stream, const ScoreArgs& args, int blocks) {
 bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target,
               ScoreJobs& jobs) {
   if (task.row_count <= 0 || task.head_count <= 0) return true;
+  if (target.sums.place().host()) return false;
   int64_t keys = 0, first = 0;
   for (const KeySegment& s : task.segments) keys += s.count;
   for (const KeySegment& s : task.segments) {
@@ -160,8 +161,7 @@ int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors) {
   if (blocks == 0) return 0;
   const int64_t wanted = std::max<int64_t>(1, 4 * int64_t{processors} / blocks);
   for (ScoreJob& job : jobs) {
-    const int64_t steps =
-        (job.row_count + kStepRows - 1) / kStepRows * int64_t{job.head_count};
+    const int64_t steps = (job.row_count + kStepRows - 1) / kStepRows * int64_t{job.head_count};
     const int64_t tiles = (job.row_count + kStepRows - 1) / kStepRows;
     job.parts = static_cast<int32_t>(
         std::clamp<int64_t>(std::min({wanted, steps / kLeastSteps, tiles}), 1, 64));

@@ -1,7 +1,6 @@
-#include "ops/cuda/line_sums.h"
-
 #include <algorithm>
 
+#include "ops/cuda/line_sums.h"
 #include "ops/cuda/score_call.cuh"
 
 namespace longhaul::cuda {
@@ -85,8 +84,8 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     if (lane % 4 == 0 && key < job.keys.count) job.out[shared.list * job.stride + key] = sum;
   }
   __syncthreads();
-  float* piece = a.room + job.partial +
-                 (static_cast<int64_t>(shared.list) * job.tiles + shared.tile) * width;
+  float* piece =
+      a.room + job.partial + (static_cast<int64_t>(shared.list) * job.tiles + shared.tile) * width;
   for (int i = threadIdx.x; i < width; i += kScoreThreads) piece[i] = all.diagonals[i];
 }
 
@@ -130,6 +129,7 @@ bool line_sums(Stream stream, const AttendCall& call, std::span<const AttendTask
     const KeySegment& s = task.segments[0];
     if (task.head_count <= 0 || s.count == 0) continue;
     if (task.row_count <= 0 || task.row_count > kMostRows) return false;
+    if (sums[i].columns.place().host() || sums[i].diagonals.place().host()) return false;
     ScoreJob* const job = jobs.add(call, task, s);
     if (job == nullptr || s.rows.head_dim != call.head_dim) return false;
     job->lists = task.head_count;
@@ -146,8 +146,8 @@ bool line_sums(Stream stream, const AttendCall& call, std::span<const AttendTask
   if (jobs.all().empty()) return true;
   const ScoreArgs args = prepare(stream, call, jobs, numbers, scratch);
   with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
-  const dim3 grid(static_cast<unsigned>((most_keys + 255) / 256),
-                  static_cast<unsigned>(most_heads), static_cast<unsigned>(jobs.all().size()));
+  const dim3 grid(static_cast<unsigned>((most_keys + 255) / 256), static_cast<unsigned>(most_heads),
+                  static_cast<unsigned>(jobs.all().size()));
   add_pieces<<<grid, 256, 0, stream>>>(args);
   check_launch("add_pieces");
   return true;

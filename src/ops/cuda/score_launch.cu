@@ -1,16 +1,15 @@
-#include "ops/cuda/score_launch.h"
-
 #include <cuda_runtime.h>
 
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/mma.cuh"
+#include "ops/cuda/score_launch.h"
 
 namespace longhaul::cuda {
 namespace {
 
 /// Pairs of numbers, of which there are even many in a row.
-__global__ void __launch_bounds__(256) round_queries(const float2* from, int64_t pairs,
-                                                     uint32_t* to) {
+__global__ void __launch_bounds__(256)
+    round_queries(const float2* from, int64_t pairs, uint32_t* to) {
   const int64_t i = blockIdx.x * int64_t{256} + threadIdx.x;
   if (i >= pairs) return;
   const float2 x = from[i];
@@ -22,8 +21,8 @@ size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 }  // namespace
 
 bool has_score_tile(int head_dim) {
-  return head_dim == 64 || head_dim == 80 || head_dim == 96 || head_dim == 112 ||
-         head_dim == 128 || head_dim == 256;
+  return head_dim == 64 || head_dim == 80 || head_dim == 96 || head_dim == 112 || head_dim == 128 ||
+         head_dim == 256;
 }
 
 SentJobs send_jobs(Stream stream, const AttendCall& call, ScoreJobs& jobs, int64_t numbers,

@@ -47,8 +47,8 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   if (s.position <= -kMostPosition || s.position >= kMostPosition) return false;
   if (!page_type(s.rows.type, record.type)) return false;
   const int page_rows = std::max(1, s.rows.page_rows);
-  record.pages = s.rows.listed == nullptr ? nullptr
-                                          : s.rows.listed + (list ? 0 : s.begin / page_rows);
+  record.pages =
+      s.rows.listed == nullptr ? nullptr : s.rows.listed + (list ? 0 : s.begin / page_rows);
   record.index = list ? s.index.address() : nullptr;
   record.position = s.position + (s.indexed_positions && !list ? s.begin : 0);
   record.shift = list ? 0 : static_cast<int32_t>(s.begin % page_rows);
@@ -74,8 +74,7 @@ ScoreJob* ScoreJobs::add(const AttendCall& call, const AttendTask& task,
                          const KeySegment& segment) {
   ScoreJob job{};
   if (!write_segment(segment, job.keys)) return nullptr;
-  if (task.row_position <= -kMostPosition ||
-      task.row_position + task.row_count >= kMostPosition) {
+  if (task.row_position <= -kMostPosition || task.row_position + task.row_count >= kMostPosition) {
     return nullptr;
   }
   LH_ASSERT(segment.query >= 0 && static_cast<size_t>(segment.query) < call.queries.size());
@@ -109,10 +108,9 @@ size_t ScoreJobs::bytes() {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     if (lists_[i] == nullptr) continue;
     // Heads of a KV head come one after the other with the same list.
-    const bool again = i > 0 && lists_[i - 1] == lists_[i] &&
-                       jobs_[i - 1].keys.count == jobs_[i].keys.count;
-    list_places_[i] =
-        again ? list_places_[i - 1] : bytes_.add(lists_[i], jobs_[i].keys.count);
+    const bool again =
+        i > 0 && lists_[i - 1] == lists_[i] && jobs_[i - 1].keys.count == jobs_[i].keys.count;
+    list_places_[i] = again ? list_places_[i - 1] : bytes_.add(lists_[i], jobs_[i].keys.count);
   }
   return bytes_.bytes();
 }

@@ -28,8 +28,8 @@ struct ScoreJob {
   int32_t first_block;
   int32_t page_shift;  ///< log2 of the rows of a page
   int32_t segments;    ///< jobs, from this one on, that the same blocks do one after the other
-  int64_t partial;  ///< numbers into the call's scratch; what lies there is the operation's
-  int64_t stride;   ///< numbers between lists of the result
+  int64_t partial;     ///< numbers into the call's scratch; what lies there is the operation's
+  int64_t stride;      ///< numbers between lists of the result
   float* out;
   float* more_out;
 
@@ -112,7 +112,7 @@ class ScoreJobs {
 
  private:
   std::vector<ScoreJob> jobs_;
-  std::vector<int32_t> forms_;       ///< of each job
+  std::vector<int32_t> forms_;         ///< of each job
   std::vector<const int32_t*> lists_;  ///< of each job: a list of the host, or null
   std::vector<size_t> list_places_;
   QueryRows rows_;

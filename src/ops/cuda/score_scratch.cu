@@ -1,10 +1,9 @@
-#include "ops/cuda/score_scratch.h"
-
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/score_scratch.h"
 
 namespace longhaul::cuda {
 

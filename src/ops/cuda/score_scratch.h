@@ -22,8 +22,8 @@ class ScoreScratch {
 
   int processors() const { return processors_; }
 
-  /// A plan of `bytes` bytes: written at `host`, then sent, it lies at `device` for the kernels that
-  /// are launched before the next plan is begun. A plan of nothing has addresses too.
+  /// A plan of `bytes` bytes: written at `host`, then sent, it lies at `device` for the kernels
+  /// that are launched before the next plan is begun. A plan of nothing has addresses too.
   struct Plan {
     std::byte* host;
     std::byte* device;

@@ -18,7 +18,7 @@ template <int D>
 struct ScoreShared {
   static constexpr int kKeyBytes = kScoreKeys * kPitch<D>;
   static constexpr int kStepBytes = kStepRows * kPitch<D>;
-  static constexpr int kBytes = kKeyBytes > kSteps * kStepBytes ? kKeyBytes : kSteps * kStepBytes;
+  static constexpr int kBytes = kKeyBytes > kSteps* kStepBytes ? kKeyBytes : kSteps* kStepBytes;
   uint4 memory[kBytes / 16];  ///< the keys until they are in registers, then steps
   float lse[kSteps][kStepRows];
   int32_t offsets[kScoreKeys];
@@ -107,8 +107,7 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = n < count;
     const std::byte* row = key_row(s, page_shift, bytes, first + (present ? n : 0));
-    copy_eight(keys + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), row, type, chunk,
-               present);
+    copy_eight(keys + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), row, type, chunk, present);
   }
   commit_copies();
   if (thread < kScoreKeys) {
@@ -130,8 +129,8 @@ struct KeyFragments {
 
   __device__ __forceinline__ void load(const ScoreShared<D>& shared) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t from = shared_address(shared.memory) +
-                          (16 * warp + lane % 16) * kPitch<D> + lane / 16 * 16;
+    const uint32_t from =
+        shared_address(shared.memory) + (16 * warp + lane % 16) * kPitch<D> + lane / 16 * 16;
 #pragma unroll
     for (int k = 0; k < D / 16; ++k) load_matrices(a[k], from + 32 * k);
   }

@@ -1,8 +1,7 @@
-#include "ops/cuda/score_vectors.h"
-
 #include <cuda_runtime.h>
 
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/score_vectors.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -56,8 +55,8 @@ __global__ void __launch_bounds__(kThreads)
   out[i] = largest ? result : result / static_cast<float>(width);
 }
 
-__global__ void __launch_bounds__(kThreads) seen_kernel(int64_t rows, float* column,
-                                                        int64_t count) {
+__global__ void __launch_bounds__(kThreads)
+    seen_kernel(int64_t rows, float* column, int64_t count) {
   const int64_t i = own_number();
   if (i >= count) return;
   const int64_t later = count - i;
@@ -148,7 +147,7 @@ void mean_scores(Stream stream, const float* query, const float* means, int64_t 
                  int head_dim, float scale, float* scores) {
   if (blocks <= 0) return;
   mean_scores_kernel<<<blocks_of(32 * blocks), kThreads, 0, stream>>>(query, means, blocks,
-                                                                       head_dim, scale, scores);
+                                                                      head_dim, scale, scores);
   check_launch("mean_scores");
 }
 

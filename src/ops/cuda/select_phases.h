@@ -21,8 +21,8 @@ struct SelectShared {
   static constexpr int kBins = 256, kCopies = 8;
   uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
   ScanShared scan;
-  uint32_t prefix;  ///< of the keys of the scores that are still searched
-  uint32_t left;    ///< of them how many stay
+  uint32_t prefix;      ///< of the keys of the scores that are still searched
+  uint32_t left;        ///< of them how many stay
   uint32_t more, ties;  ///< written, and equals met, so far
 };
 
@@ -46,8 +46,8 @@ LH_BOTH uint32_t order_key(float x) {
 #define LH_PHASES
 #endif
 
-/// The key of the k-th highest of scores [n] goes to s.prefix, how many equals of it are among the k
-/// to s.left; 0 < k <= n.
+/// The key of the k-th highest of scores [n] goes to s.prefix, how many equals of it are among the
+/// k to s.left; 0 < k <= n.
 template <class Block>
 LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
                         uint32_t k) {

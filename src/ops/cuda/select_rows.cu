@@ -1,10 +1,9 @@
-#include "ops/cuda/select_rows.h"
-
 #include <cuda_runtime.h>
 
 #include <cstring>
 
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/select_rows.h"
 
 namespace longhaul::cuda {
 namespace {

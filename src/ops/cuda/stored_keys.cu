@@ -1,10 +1,9 @@
-#include "ops/cuda/stored_keys.h"
-
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/score_plan.h"
+#include "ops/cuda/stored_keys.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -30,8 +29,8 @@ struct StoredKeys {
                static_cast<float>(reinterpret_cast<const int8_t*>(block)[2 + t % 32]);
       }
       default:
-        return __uint_as_float(
-            static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(row)[t]) << 16);
+        return __uint_as_float(static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(row)[t])
+                               << 16);
     }
   }
 };
@@ -42,8 +41,8 @@ StoredKeys keys_of(const PagedRows& rows) {
 }
 
 /// A block of threads for every block of keys.
-__global__ void __launch_bounds__(128) mean_keys_kernel(StoredKeys keys, int64_t count, int block,
-                                                        float* out) {
+__global__ void __launch_bounds__(128)
+    mean_keys_kernel(StoredKeys keys, int64_t count, int block, float* out) {
   const int64_t first = int64_t{blockIdx.x} * block;
   const int64_t end = first + block < count ? first + block : count;
   for (int t = threadIdx.x; t < keys.head_dim; t += 128) {
@@ -138,7 +137,7 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 bool mean_keys(Stream stream, const PagedRows& rows, int64_t count, int block, View<float> out) {
   if (count <= 0) return true;
-  if (!can_read(rows)) return false;
+  if (!can_read(rows) || out.place().host()) return false;
   mean_keys_kernel<<<static_cast<unsigned>((count + block - 1) / block), 128, 0, stream>>>(
       keys_of(rows), count, block, out.address());
   check_launch("mean_keys");

@@ -1,6 +1,5 @@
-#include "ops/cuda/tile_maps.h"
-
 #include "ops/cuda/score_call.cuh"
+#include "ops/cuda/tile_maps.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -65,6 +64,7 @@ void launch(Stream stream, const ScoreArgs& args, int blocks) {
 
 bool add_jobs(const AttendCall& call, const MapTile& tile, ScoreJobs& jobs) {
   if (tile.row_count <= 0 || tile.keys.empty() || tile.keys[0].count == 0) return true;
+  if (tile.map.place().host()) return false;
   const int segments = static_cast<int>(tile.keys.size());
   AttendTask task;
   task.head_count = call.heads / segments;

@@ -1,9 +1,8 @@
-#include "ops/cuda/top_keys.h"
-
 #include <algorithm>
 
 #include "ops/cuda/best_keys.cuh"
 #include "ops/cuda/score_call.cuh"
+#include "ops/cuda/top_keys.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -45,10 +44,10 @@ struct RowsAndBest {
       present[h] = f < job.row_count * job.head_count;
       const int at = present[h] ? f : 0;
       const int64_t row = job.row_begin + at / job.head_count;
-      from[h] = reinterpret_cast<const uint32_t*>(
-                    job.queries +
-                    (row * a.score.heads + job.head_begin + at % job.head_count) * D) +
-                lane % 4;
+      from[h] =
+          reinterpret_cast<const uint32_t*>(
+              job.queries + (row * a.score.heads + job.head_begin + at % job.head_count) * D) +
+          lane % 4;
     }
 #pragma unroll
     for (int k = 0; k < D / 16; ++k) {
@@ -162,8 +161,8 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   const Tiles tiles = tiles_of(job, shared.part);
   const int begin = tiles.begin * kPerTile, end = tiles.end * kPerTile;
   if (begin < end) {
-    bring_keys<D, kManyStep, kScoreThreads>(job, begin * kManyStep,
-                                            shared_address(shared.keys[0]), thread);
+    bring_keys<D, kManyStep, kScoreThreads>(job, begin * kManyStep, shared_address(shared.keys[0]),
+                                            thread);
   }
   commit_copies();
   for (int i = begin; i < end; ++i) {
@@ -194,7 +193,8 @@ struct FewShared {
 
 /// 16 flat rows against a part of the keys, of which each warp reads tiles of its own.
 template <int D, int K>
-__global__ void __launch_bounds__(32 * kFewWarps, 2) top_keys_few(const __grid_constant__ TopArgs a) {
+__global__ void __launch_bounds__(32 * kFewWarps, 2)
+    top_keys_few(const __grid_constant__ TopArgs a) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<FewShared<D>*>(memory);
   find_job(a.score, shared);
@@ -206,10 +206,9 @@ __global__ void __launch_bounds__(32 * kFewWarps, 2) top_keys_few(const __grid_c
   rows.load(a, job, flat);
   Tiles tiles = tiles_of(job, shared.part);
   tiles.begin += warp;
-  const int steps =
-      tiles.begin < tiles.end
-          ? (tiles.end - tiles.begin + kFewWarps - 1) / kFewWarps * kPerTile
-          : 0;
+  const int steps = tiles.begin < tiles.end
+                        ? (tiles.end - tiles.begin + kFewWarps - 1) / kFewWarps * kPerTile
+                        : 0;
   // Step i of this warp is part i % 8 of its tile i / 8.
   const auto first_of = [&](int i) {
     return (tiles.begin + i / kPerTile * kFewWarps) * kTopTile + i % kPerTile * kFewStep;
@@ -311,6 +310,7 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, bool few,
 bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
               ScoreScratch& scratch) {
   if (!has_score_tile(call.head_dim) || call.k < 1 || call.k > kMostTopKeys) return false;
+  if (call.keys.place().host()) return false;
   AttendCall rows;
   rows.queries = {&call.queries, 1};
   rows.heads = call.heads;
