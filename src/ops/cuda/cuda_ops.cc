@@ -4,15 +4,23 @@
 
 #include "base/error.h"
 #include "ops/cuda/attend.h"
+#include "ops/cuda/block_mass.h"
+#include "ops/cuda/column_sums.h"
 #include "ops/cuda/cublas.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
 #include "ops/cuda/gpu_queue.h"
 #include "ops/cuda/kv.h"
+#include "ops/cuda/line_sums.h"
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/matvec.h"
 #include "ops/cuda/rms_norm.h"
 #include "ops/cuda/rope.h"
+#include "ops/cuda/score_vectors.h"
+#include "ops/cuda/select_rows.h"
+#include "ops/cuda/stored_keys.h"
+#include "ops/cuda/tile_maps.h"
+#include "ops/cuda/top_keys.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -78,6 +86,31 @@ class CudaOps : public DeviceOps {
     return true;
   }
 
+  bool column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                   std::span<const ColumnTarget> targets) override {
+    return cuda::column_sums(stream(), call, tasks, targets, scores_);
+  }
+  bool line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                 std::span<const LineSums> sums) override {
+    return cuda::line_sums(stream(), call, tasks, sums, scores_);
+  }
+  bool block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
+                  std::span<const View<float>> masses) override {
+    return cuda::block_mass(stream(), call, tasks, block, masses, scores_);
+  }
+  bool tile_maps(const AttendCall& call, std::span<const MapTile> tiles) override {
+    return cuda::tile_maps(stream(), call, tiles, scores_);
+  }
+  bool top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) override {
+    return cuda::top_keys(stream(), call, tasks, scores_);
+  }
+  bool mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) override {
+    return cuda::mean_keys(stream(), rows, count, block, out);
+  }
+  bool key_difference(const PagedRows& rows, View<float> scores) override {
+    return !scores.place().host() && cuda::key_difference(stream(), rows, scores, scores_);
+  }
+
   bool rotations(const RopeTable& table, int64_t first, int64_t count, View<float> cosine,
                  View<float> sine) override {
     const std::vector<double>& frequency = table.inverse_frequency;
@@ -105,6 +138,29 @@ class CudaOps : public DeviceOps {
     if (out.empty() || x.place().host() || out.place().host()) return false;
     cuda::add_lists(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
     return true;
+  }
+
+  bool mean_rows(View<const float> x, View<float> out) override {
+    if (x.empty() || x.place().host() || out.place().host()) return false;
+    cuda::mean_rows(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
+    return true;
+  }
+  bool pool_scores(View<const float> scores, int width, Pooling pooling, View<float> out) override {
+    if (scores.place().host() || out.place().host()) return false;
+    cuda::pool_scores(stream(), scores.address(), scores.size(), width, pooling == Pooling::kMax,
+                      out.address());
+    return true;
+  }
+  bool add_seen(int64_t rows, View<float> column) override {
+    if (column.place().host()) return false;
+    cuda::add_seen(stream(), rows, column.address(), column.size());
+    return true;
+  }
+  bool select_rows(View<const float> scores, const RowsToKeep& keep, View<int32_t> rows) override {
+    if (scores.place().host() || rows.place().host()) return false;
+    const SelectTask task{scores.address(), scores.size(), keep.first,
+                          keep.last,        keep.count,    rows.address()};
+    return cuda::select_rows(stream(), {&task, 1}, scores_);
   }
 
   bool append(const DeviceAppend& added) override {
@@ -213,6 +269,7 @@ class CudaOps : public DeviceOps {
 
   GpuQueue& queue_;
   Scratch attention_;
+  ScoreScratch scores_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;

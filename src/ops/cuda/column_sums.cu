@@ -1,0 +1,199 @@
+#include <algorithm>
+
+#include "ops/cuda/column_sums.h"
+#include "ops/cuda/score_call.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+/// Sums over rows of this lane's two keys.
+template <bool kSquares>
+struct Columns {
+  float sums[2] = {0, 0}, squares[2] = {0, 0};
+  float of_row[kSquares ? kStepRows / 8 : 1][4] = {};  ///< heads of a row so far
+
+  __device__ __forceinline__ void add(const float (&p)[kStepRows / 8][4], int) {
+#pragma unroll
+    for (int g = 0; g < kStepRows / 8; ++g) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if constexpr (kSquares) {
+          of_row[g][i] += p[g][i];
+        } else {
+          sums[i / 2] += p[g][i];
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void rows_done() {
+    if constexpr (kSquares) {
+#pragma unroll
+      for (int g = 0; g < kStepRows / 8; ++g) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          sums[i / 2] += of_row[g][i];
+          squares[i / 2] = fmaf(of_row[g][i], of_row[g][i], squares[i / 2]);
+          of_row[g][i] = 0;
+        }
+      }
+    }
+  }
+};
+
+__device__ __forceinline__ float over_lanes(float x) {
+  x += __shfl_xor_sync(~0u, x, 1);
+  return x + __shfl_xor_sync(~0u, x, 2);
+}
+
+/// Where a part's sums of a list go, and the squares: [lists][parts][1 or 2][keys].
+__device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob& job, int list,
+                                             int part) {
+  const int64_t each = static_cast<int64_t>(job.keys.count) * (job.more_out == nullptr ? 1 : 2);
+  return a.room + job.partial + (static_cast<int64_t>(list) * job.parts + part) * each;
+}
+
+template <int D, bool kSquares>
+__device__ __forceinline__ void sum_columns(const ScoreArgs& a, const KeyFragments<D>& keys,
+                                            const RowsOfStep& rows, ScoreShared<D>& shared) {
+  Columns<kSquares> columns;
+  over_rows<D>(a, keys, rows, shared, columns);
+  const ScoreJob& job = shared.job;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float sum = over_lanes(columns.sums[h]);
+    const float square = kSquares ? over_lanes(columns.squares[h]) : 0.0f;
+    const int32_t key = shared.tile * kScoreKeys + 16 * warp + lane / 4 + 8 * h;
+    if (lane % 4 != 0 || key >= job.keys.count) continue;
+    if (job.parts > 1) {
+      float* to = partial_of(a, job, shared.list, shared.part) + key;
+      to[0] = sum;
+      if (kSquares) to[job.keys.count] = square;
+    } else {
+      const int64_t at = shared.list * job.stride + key;
+      job.out[at] += sum;
+      if (kSquares) job.more_out[at] += square;
+    }
+  }
+}
+
+template <int D>
+__global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
+    column_sums_kernel(const __grid_constant__ ScoreArgs a) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
+  find_job(a, shared);
+  const ScoreJob& job = shared.job;
+  const int32_t first = shared.tile * kScoreKeys;
+  load_keys<D>(a, job.keys, job.page_shift, first, job.row_position, shared);
+  KeyFragments<D> keys;
+  keys.load(shared);
+  RowsOfStep rows = seeing_rows(job, shared.offsets, min(kScoreKeys, job.keys.count - first));
+  rows.head_begin = job.head_begin + shared.list * job.head_count;
+  rows.heads = job.head_count;
+  rows = part_of(rows, shared.part, job.parts);
+  __syncthreads();  // all keys are in registers
+  if (job.more_out == nullptr) {
+    sum_columns<D, false>(a, keys, rows, shared);
+  } else {
+    sum_columns<D, true>(a, keys, rows, shared);
+  }
+}
+
+/// Adds the parts of cut jobs in their order: a row of blocks for every job.
+__global__ void __launch_bounds__(256) add_parts(const __grid_constant__ ScoreArgs a) {
+  const ScoreJob& job = a.jobs[blockIdx.y];
+  if (job.parts == 1) return;
+  const int64_t keys = job.keys.count, all = keys * job.lists;
+  const bool squares = job.more_out != nullptr;
+  for (int64_t i = blockIdx.x * int64_t{256} + threadIdx.x; i < all;
+       i += gridDim.x * int64_t{256}) {
+    const int list = static_cast<int>(i / keys);
+    const int64_t key = i % keys;
+    float sum = 0, square = 0;
+    for (int part = 0; part < job.parts; ++part) {
+      const float* from = partial_of(a, job, list, part) + key;
+      sum += from[0];
+      if (squares) square += from[keys];
+    }
+    job.out[list * job.stride + key] += sum;
+    if (squares) job.more_out[list * job.stride + key] += square;
+  }
+}
+
+template <int D>
+void launch(Stream stream, const ScoreArgs& args, int blocks) {
+  constexpr int kBytes = sizeof(ScoreShared<D>);
+  static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
+  launch_scores(stream, column_sums_kernel<D>, args, blocks, kBytes, "column_sums");
+}
+
+/// Jobs for all segments of a task; false for what the kernels do not take.
+bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target,
+              ScoreJobs& jobs) {
+  if (task.row_count <= 0 || task.head_count <= 0) return true;
+  if (target.sums.place().host()) return false;
+  int64_t keys = 0, first = 0;
+  for (const KeySegment& s : task.segments) keys += s.count;
+  for (const KeySegment& s : task.segments) {
+    if (s.count == 0) continue;
+    ScoreJob* const job = jobs.add(call, task, s);
+    if (job == nullptr || s.rows.head_dim != call.head_dim) return false;
+    if (target.per_head) {
+      job->lists = task.head_count;
+      job->head_count = 1;
+    }
+    job->stride = keys;
+    job->out = target.sums.address() + first;
+    job->more_out = target.squares.empty() ? nullptr : target.squares.address() + first;
+    job->tiles = static_cast<int32_t>((s.count + kScoreKeys - 1) / kScoreKeys);
+    first += s.count;
+  }
+  return true;
+}
+
+/// Jobs whose keys alone would leave the device idle are cut by rows. Returns the numbers of
+/// scratch for their parts.
+int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors) {
+  constexpr int kLeastSteps = 8;
+  int64_t blocks = 0, numbers = 0;
+  for (const ScoreJob& job : jobs) blocks += job.blocks();
+  if (blocks == 0) return 0;
+  const int64_t wanted = std::max<int64_t>(1, 4 * int64_t{processors} / blocks);
+  for (ScoreJob& job : jobs) {
+    const int64_t steps = (job.row_count + kStepRows - 1) / kStepRows * int64_t{job.head_count};
+    const int64_t tiles = (job.row_count + kStepRows - 1) / kStepRows;
+    job.parts = static_cast<int32_t>(
+        std::clamp<int64_t>(std::min({wanted, steps / kLeastSteps, tiles}), 1, 64));
+    if (job.parts == 1) continue;
+    job.partial = numbers;
+    numbers += int64_t{job.lists} * job.parts * job.keys.count * (job.more_out == nullptr ? 1 : 2);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+bool column_sums(Stream stream, const AttendCall& call, std::span<const AttendTask> tasks,
+                 std::span<const ColumnTarget> targets, ScoreScratch& scratch) {
+  if (!has_score_tile(call.head_dim)) return false;
+  thread_local ScoreJobs jobs;
+  jobs.clear();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!add_jobs(call, tasks[i], targets[i], jobs)) return false;
+  }
+  if (jobs.all().empty()) return true;
+  const int64_t numbers = cut_rows(jobs.all(), scratch.processors());
+  const ScoreArgs args = prepare(stream, call, jobs, numbers, scratch);
+  with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
+  if (numbers == 0) return true;
+  int64_t most = 0;
+  for (const ScoreJob& job : jobs.all()) most = std::max(most, job.keys.count * int64_t{job.lists});
+  const dim3 grid(static_cast<unsigned>(std::min<int64_t>((most + 255) / 256, 1024)),
+                  static_cast<unsigned>(jobs.all().size()));
+  add_parts<<<grid, 256, 0, stream>>>(args);
+  check_launch("add_parts");
+  return true;
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,64 @@
+#pragma once
+// How the operations on softmax maps launch their kernels.
+
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/score_launch.h"
+#include "ops/cuda/score_tile.cuh"
+
+namespace longhaul::cuda {
+
+/// Numbers the jobs' blocks, sends them, and says what the kernels need.
+inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, int64_t numbers,
+                         ScoreScratch& scratch) {
+  jobs.number_blocks();
+  const SentJobs sent = send_jobs(stream, call, jobs, numbers, scratch);
+  ScoreArgs args{};
+  args.jobs = sent.jobs;
+  args.job_count = static_cast<int32_t>(jobs.all().size());
+  args.lse = call.known_lse.address();
+  args.room = sent.room;
+  args.heads = call.heads;
+  args.scale = call.scale * kLog2OfE;
+  if (call.rotations != nullptr) {
+    const longhaul::Rotations& r = *call.rotations;
+    const int half = r.rotary_dim / 2;
+    const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
+    args.rotations = {r.cosine, r.sine, r.first, half,
+                      half % 8 == 0 && aligned(r.cosine) && aligned(r.sine)};
+  }
+  return args;
+}
+
+/// Calls f(std::integral_constant<int, head_dim>).
+template <class F>
+void with_head_dim(int head_dim, F&& f) {
+  switch (head_dim) {
+    case 64:
+      return f(std::integral_constant<int, 64>());
+    case 80:
+      return f(std::integral_constant<int, 80>());
+    case 96:
+      return f(std::integral_constant<int, 96>());
+    case 112:
+      return f(std::integral_constant<int, 112>());
+    case 128:
+      return f(std::integral_constant<int, 128>());
+    default:
+      return f(std::integral_constant<int, 256>());
+  }
+}
+
+template <class Kernel>
+void launch_scores(Stream stream, Kernel kernel, const ScoreArgs& args, int blocks, int bytes,
+                   const char* name) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), name);
+  kernel<<<static_cast<unsigned>(blocks), kScoreThreads, static_cast<size_t>(bytes), stream>>>(
+      args);
+  check_launch(name);
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,131 @@
+#include "ops/cuda/score_plan.h"
+
+#include <algorithm>
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int64_t kMostPosition = int64_t{1} << 29;
+
+int32_t distance(int64_t window) {
+  return static_cast<int32_t>(std::clamp<int64_t>(window, -kFar + 1, kFar));
+}
+
+bool page_type(DType type, PageType& to) {
+  switch (type) {
+    case DType::F32:
+      to = PageType::kF32;
+      return true;
+    case DType::F16:
+      to = PageType::kF16;
+      return true;
+    case DType::BF16:
+      to = PageType::kBF16;
+      return true;
+    case DType::Q8_0:
+      to = PageType::kQ8_0;
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool can_read(const PagedRows& rows) {
+  PageType type;
+  return rows.listed != nullptr && page_type(rows.type, type) && rows.head_dim > 0 &&
+         rows.head_dim % (rows.type == DType::Q8_0 ? 32 : 16) == 0;
+}
+
+bool write_segment(const KeySegment& s, SegmentRecord& record) {
+  record = {};
+  const bool list = !s.index.empty();
+  if (s.count > 0 && !can_read(s.rows)) return false;
+  if (!s.live.empty() || !s.behind.empty()) return false;
+  if (s.count < 0 || s.count >= kFar || s.begin < 0 || s.begin >= kFar) return false;
+  if (s.position <= -kMostPosition || s.position >= kMostPosition) return false;
+  if (!page_type(s.rows.type, record.type)) return false;
+  const int page_rows = std::max(1, s.rows.page_rows);
+  record.pages =
+      s.rows.listed == nullptr ? nullptr : s.rows.listed + (list ? 0 : s.begin / page_rows);
+  record.index = list ? s.index.address() : nullptr;
+  record.position = s.position + (s.indexed_positions && !list ? s.begin : 0);
+  record.shift = list ? 0 : static_cast<int32_t>(s.begin % page_rows);
+  record.count = static_cast<int32_t>(s.count);
+  record.nearest = s.visible == Visibility::kAll      ? -kFar
+                   : s.visible == Visibility::kBeyond ? distance(s.window)
+                                                      : 0;
+  record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
+  record.rotate = s.rotate;
+  record.indexed_positions = s.indexed_positions && list;
+  return true;
+}
+
+void ScoreJobs::clear() {
+  jobs_.clear();
+  forms_.clear();
+  lists_.clear();
+  rows_ = {};
+  blocks_ = 0;
+}
+
+ScoreJob* ScoreJobs::add(const AttendCall& call, const AttendTask& task,
+                         const KeySegment& segment) {
+  ScoreJob job{};
+  if (!write_segment(segment, job.keys)) return nullptr;
+  if (task.row_position <= -kMostPosition || task.row_position + task.row_count >= kMostPosition) {
+    return nullptr;
+  }
+  LH_ASSERT(segment.query >= 0 && static_cast<size_t>(segment.query) < call.queries.size());
+  job.row_position = task.row_position;
+  job.row_begin = task.row_begin;
+  job.row_count = task.row_count;
+  job.head_begin = task.head_begin;
+  job.head_count = task.head_count;
+  job.lists = job.parts = job.segments = 1;
+  job.page_shift = log2_of(std::max(1, segment.rows.page_rows));
+  rows_.add(task);
+  jobs_.push_back(job);
+  forms_.push_back(segment.query);
+  const bool of_host = !segment.index.empty() && segment.index.place().host();
+  lists_.push_back(of_host ? segment.index.address() : nullptr);
+  return &jobs_.back();
+}
+
+void ScoreJobs::number_blocks() {
+  blocks_ = 0;
+  for (ScoreJob& job : jobs_) {
+    job.first_block = blocks_;
+    blocks_ += job.blocks();
+  }
+}
+
+size_t ScoreJobs::bytes() {
+  bytes_.clear();
+  bytes_.add(jobs_.data(), std::ssize(jobs_));
+  list_places_.assign(jobs_.size(), 0);
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    if (lists_[i] == nullptr) continue;
+    // Heads of a KV head come one after the other with the same list.
+    const bool again =
+        i > 0 && lists_[i - 1] == lists_[i] && jobs_[i - 1].keys.count == jobs_[i].keys.count;
+    list_places_[i] = again ? list_places_[i - 1] : bytes_.add(lists_[i], jobs_[i].keys.count);
+  }
+  return bytes_.bytes();
+}
+
+void ScoreJobs::write(std::byte* host, const std::byte* device, const uint16_t* queries,
+                      const AttendCall& call) {
+  const int64_t row = int64_t{call.heads} * call.head_dim;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    // Row `first` lies first: the address is that of row 0, which may not be there.
+    jobs_[i].queries = queries + (forms_[i] * rows_.count() - rows_.first) * row;
+    if (lists_[i] != nullptr) {
+      jobs_[i].keys.index = reinterpret_cast<const int32_t*>(device + list_places_[i]);
+    }
+  }
+  bytes_.write(host);
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,76 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/score_scratch.h"
+
+namespace longhaul::cuda {
+
+ScoreScratch::ScoreScratch() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device),
+        "number of processors");
+  for (Stage& stage : stages_) {
+    check(cudaEventCreateWithFlags(&stage.sent, cudaEventDisableTiming), "cudaEventCreate");
+  }
+}
+
+ScoreScratch::~ScoreScratch() {
+  for (const Stage& stage : stages_) {
+    cudaFreeHost(stage.pinned);
+    if (stage.sent != nullptr) cudaEventDestroy(stage.sent);
+  }
+  cudaFree(plan_);
+  cudaFree(room_);
+}
+
+void ScoreScratch::grow(size_t bytes) {
+  stage_bytes_ = std::max({bytes, 2 * stage_bytes_, size_t{64} << 10});
+  check(cudaDeviceSynchronize(), "growing the memory of plans");
+  for (Stage& stage : stages_) {
+    cudaFreeHost(stage.pinned);
+    stage.pinned = nullptr;
+  }
+  cudaFree(plan_);
+  plan_ = nullptr;
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, stage_bytes_), "memory of plans");
+  plan_ = static_cast<std::byte*>(memory);
+  for (Stage& stage : stages_) {
+    check(cudaMallocHost(&memory, stage_bytes_), "pinned memory of plans");
+    stage.pinned = static_cast<std::byte*>(memory);
+  }
+}
+
+ScoreScratch::Plan ScoreScratch::begin(size_t bytes) {
+  if (bytes > stage_bytes_ || plan_ == nullptr) grow(bytes);
+  stage_ = (stage_ + 1) % stages_.size();
+  check(cudaEventSynchronize(stages_[stage_].sent), "waiting for a plan to be sent");
+  return {stages_[stage_].pinned, plan_, bytes};
+}
+
+void ScoreScratch::send(Stream stream, const Plan& plan) {
+  // One device buffer serves all plans: the stream writes it after the kernels of the plan before.
+  check(cudaMemcpyAsync(plan.device, plan.host, plan.bytes, cudaMemcpyHostToDevice, stream),
+        "sending a plan");
+  check(cudaEventRecord(stages_[stage_].sent, stream), "cudaEventRecord");
+}
+
+std::byte* ScoreScratch::room(size_t bytes) {
+  if (bytes > room_bytes_) {
+    check(cudaDeviceSynchronize(), "growing memory");
+    cudaFree(room_);
+    room_ = nullptr;
+    room_bytes_ = 0;
+    const size_t more = std::max(bytes, size_t{1} << 20);
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, more), "cudaMalloc");
+    room_ = static_cast<std::byte*>(memory);
+    room_bytes_ = more;
+  }
+  return room_;
+}
+
+}  // namespace longhaul::cuda

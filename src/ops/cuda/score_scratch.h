@@ -1,0 +1,54 @@
+#pragma once
+// What the operations on softmax maps and choices keep from call to call: pinned memory that plans
+// are uploaded from, and device memory for plans and partial results.
+
+#include <array>
+#include <cstddef>
+
+#include "ops/cuda/stream.h"
+
+struct CUevent_st;
+
+namespace longhaul::cuda {
+
+/// One for each stream, on the device that is current when it is made; it must outlive the work
+/// that the stream still has.
+class ScoreScratch {
+ public:
+  ScoreScratch();
+  ~ScoreScratch();
+  ScoreScratch(const ScoreScratch&) = delete;
+  ScoreScratch& operator=(const ScoreScratch&) = delete;
+
+  int processors() const { return processors_; }
+
+  /// A plan of `bytes` bytes: written at `host`, then sent, it lies at `device` for the kernels
+  /// that are launched before the next plan is begun. A plan of nothing has addresses too.
+  struct Plan {
+    std::byte* host;
+    std::byte* device;
+    size_t bytes;
+  };
+  Plan begin(size_t bytes);
+  void send(Stream stream, const Plan& plan);
+
+  /// `bytes` bytes of device memory, 256-byte aligned, for one call: the next room() is the same
+  /// memory. Waits for the device where it must grow.
+  std::byte* room(size_t bytes);
+
+ private:
+  struct Stage {
+    std::byte* pinned = nullptr;
+    CUevent_st* sent = nullptr;
+  };
+  void grow(size_t bytes);
+
+  int processors_ = 1;
+  std::array<Stage, 4> stages_;  ///< so many plans may be on their way before the host waits
+  size_t stage_ = 0, stage_bytes_ = 0;
+  std::byte* plan_ = nullptr;
+  std::byte* room_ = nullptr;
+  size_t room_bytes_ = 0;
+};
+
+}  // namespace longhaul::cuda

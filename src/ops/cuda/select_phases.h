@@ -1,0 +1,149 @@
+#pragma once
+// The rows of a list with the highest scores, by one block of threads in phases (block.h): a radix
+// search for the lowest score that stays, then the rows above it and as many of its equals as there
+// is room for. What stays and what ties are as ops/score_cut.h says.
+
+#include <cstring>
+
+#include "ops/cuda/block.h"
+
+namespace longhaul::cuda {
+
+/// One list: rows [0, first), the last `last`, and of those between the best ones; `count` in all.
+struct SelectTask {
+  const float* scores = nullptr;
+  int64_t rows = 0;
+  int64_t first = 0, last = 0, count = 0;  ///< count >= first + last
+  int32_t* out = nullptr;                  ///< [min(rows, count)]
+};
+
+struct SelectShared {
+  static constexpr int kBins = 256, kCopies = 8;
+  uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
+  ScanShared scan;
+  uint32_t prefix;      ///< of the keys of the scores that are still searched
+  uint32_t left;        ///< of them how many stay
+  uint32_t more, ties;  ///< written, and equals met, so far
+};
+
+/// Larger floats have larger keys; -0 is 0, NaN is minus infinity.
+LH_BOTH uint32_t order_key(float x) {
+  constexpr uint32_t kMinusInfinity = ~0xff800000u;
+  if (x != x) return kMinusInfinity;
+  uint32_t u;
+#ifdef __CUDA_ARCH__
+  u = __float_as_uint(x);
+#else
+  std::memcpy(&u, &x, sizeof u);
+#endif
+  if (u == 0x80000000u) u = 0;
+  return (u & 0x80000000u) != 0 ? ~u : u | 0x80000000u;
+}
+
+#ifdef __CUDACC__
+#define LH_PHASES __host__ __device__
+#else
+#define LH_PHASES
+#endif
+
+/// The key of the k-th highest of scores [n] goes to s.prefix, how many equals of it are among the
+/// k to s.left; 0 < k <= n.
+template <class Block>
+LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
+                        uint32_t k) {
+  block.each([&](int t) {
+    if (t == 0) s.prefix = 0, s.left = k;
+  });
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    block.each([&](int t) {
+      for (int i = t; i < SelectShared::kCopies * SelectShared::kBins; i += kBlockThreads) {
+        s.bins[i / SelectShared::kBins][i % SelectShared::kBins] = 0;
+      }
+    });
+    block.each([&](int t) {
+      for (int64_t i = t; i < n; i += kBlockThreads) {
+        const uint32_t key = order_key(scores[i]);
+        if (shift == 24 || key >> (shift + 8) == s.prefix >> (shift + 8)) {
+          block.add(s.bins[t % SelectShared::kCopies][key >> shift & 255], 1);
+        }
+      }
+    });
+    // Thread t stands for bin 255 - t: before it come the higher ones.
+    const auto size_of = [&](int t) {
+      uint32_t sum = 0;
+      if (t >= SelectShared::kBins) return sum;
+      for (int c = 0; c < SelectShared::kCopies; ++c) sum += s.bins[c][255 - t];
+      return sum;
+    };
+    block.scan(s.scan, size_of);
+    block.each([&](int t) {
+      if (t >= SelectShared::kBins) return;
+      const uint32_t before = s.scan.before[t], size = size_of(t);
+      const bool here = before < k && k <= before + size;
+      if (here) s.left = k - before, s.more = static_cast<uint32_t>(255 - t);
+    });
+    block.each([&](int t) {
+      if (t == 0) s.prefix |= s.more << shift;
+    });
+    k = s.left;
+  }
+}
+
+/// Writes the rows that stay, ascending.
+template <class Block>
+LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask& task) {
+  const bool all = task.rows <= task.count;
+  const int64_t first = all ? task.rows : task.first, last = all ? 0 : task.last;
+  const int64_t chosen = all ? 0 : task.count - first - last;
+  const int64_t n = task.rows - first - last;
+  block.each([&](int t) {
+    for (int64_t i = t; i < first; i += kBlockThreads) task.out[i] = static_cast<int32_t>(i);
+    for (int64_t i = t; i < last; i += kBlockThreads) {
+      task.out[first + chosen + i] = static_cast<int32_t>(task.rows - last + i);
+    }
+    if (t == 0) s.more = s.ties = 0;
+  });
+  if (chosen == 0) return;  // all threads alike
+  const float* scores = task.scores + first;
+  find_cut(block, s, scores, n, static_cast<uint32_t>(chosen));
+  block.each([&](int t) {
+    if (t == 0) s.more = s.ties = 0;
+  });
+  const uint32_t cut = s.prefix, equals = s.left;
+  // Four scores a thread and stretch: higher ones are counted in the upper half, equals below.
+  constexpr int kEach = 4;
+  for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
+    const auto count = [&](int t) {
+      uint32_t found = 0;
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at >= n) break;
+        const uint32_t key = order_key(scores[at]);
+        found += key > cut ? 1u << 16 : key == cut ? 1u : 0u;
+      }
+      return found;
+    };
+    block.scan(s.scan, count);
+    block.each([&](int t) {
+      const uint32_t before = s.scan.before[t];
+      uint32_t more = s.more + (before >> 16), ties = s.ties + (before & 0xffffu);
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at >= n) break;
+        const uint32_t key = order_key(scores[at]);
+        const bool tie = key == cut;
+        if (key > cut || (tie && ties < equals)) {
+          task.out[first + more + (ties < equals ? ties : equals)] =
+              static_cast<int32_t>(first + at);
+        }
+        more += key > cut;
+        ties += tie;
+      }
+    });
+    block.each([&](int t) {
+      if (t == 0) s.more += s.scan.all >> 16, s.ties += s.scan.all & 0xffffu;
+    });
+  }
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,14 @@
+#pragma once
+// The rows of lists that stay: select_rows() of ops/select_rows.h on a CUDA device.
+
+#include <span>
+
+#include "ops/cuda/score_scratch.h"
+#include "ops/cuda/select_phases.h"
+
+namespace longhaul::cuda {
+
+/// Queues all lists on `stream`, one block of threads for each. Addresses are the device's.
+bool select_rows(Stream stream, std::span<const SelectTask> tasks, ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,104 @@
+#include "ops/cuda/score_call.cuh"
+#include "ops/cuda/tile_maps.h"
+
+namespace longhaul::cuda {
+namespace {
+
+/// Probabilities of 32 rows, over all heads so far.
+struct Map {
+  float sums[kStepRows / 8][4] = {};
+
+  __device__ __forceinline__ void add(const float (&p)[kStepRows / 8][4], int) {
+#pragma unroll
+    for (int g = 0; g < kStepRows / 8; ++g) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[g][i] += p[g][i];
+    }
+  }
+  __device__ __forceinline__ void rows_done() {}
+};
+
+/// A block of threads adds up 128 keys and 32 rows of a map: the heads of one segment, then those
+/// of the next.
+template <int D>
+__global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
+    tile_maps_kernel(const __grid_constant__ ScoreArgs a) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
+  find_job(a, shared);
+  const ScoreJob& job = shared.job;
+  const int segments = job.segments;
+  const int32_t first = shared.tile * kScoreKeys;
+  RowsOfStep rows{shared.part * kStepRows, min(job.row_count, (shared.part + 1) * kStepRows), 0,
+                  job.head_count};
+  Map map;
+  for (int s = 0; s < segments; ++s) {
+    if (s > 0) {
+      __syncthreads();  // nobody reads the job and the rows before any more
+      if (threadIdx.x == 0) shared.job = a.jobs[shared.index + s];
+      __syncthreads();
+    }
+    load_keys<D>(a, job.keys, job.page_shift, first, job.row_position, shared);
+    KeyFragments<D> keys;
+    keys.load(shared);
+    rows.head_begin = job.head_begin;
+    __syncthreads();  // all keys are in registers
+    over_rows<D>(a, keys, rows, shared, map);
+  }
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int g = 0; g < kStepRows / 8; ++g) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = rows.begin + 8 * g + 2 * (lane % 4) + i % 2;
+      const int32_t key = first + 16 * warp + lane / 4 + 8 * (i / 2);
+      if (row < rows.end && key < job.keys.count) job.out[row * job.stride + key] += map.sums[g][i];
+    }
+  }
+}
+
+template <int D>
+void launch(Stream stream, const ScoreArgs& args, int blocks) {
+  launch_scores(stream, tile_maps_kernel<D>, args, blocks, sizeof(ScoreShared<D>), "tile_maps");
+}
+
+bool add_jobs(const AttendCall& call, const MapTile& tile, ScoreJobs& jobs) {
+  if (tile.row_count <= 0 || tile.keys.empty() || tile.keys[0].count == 0) return true;
+  if (tile.map.place().host()) return false;
+  const int segments = static_cast<int>(tile.keys.size());
+  AttendTask task;
+  task.head_count = call.heads / segments;
+  task.row_begin = tile.row_begin;
+  task.row_count = tile.row_count;
+  task.row_position = tile.row_position;
+  for (int s = 0; s < segments; ++s, task.head_begin += task.head_count) {
+    const KeySegment& keys = tile.keys[static_cast<size_t>(s)];
+    ScoreJob* const job = jobs.add(call, task, keys);
+    if (job == nullptr || keys.rows.head_dim != call.head_dim) return false;
+    job->segments = segments;
+    job->out = tile.map.address();
+    job->stride = tile.stride;
+    if (s > 0) continue;  // done by the blocks of the first
+    job->tiles = static_cast<int32_t>((keys.count + kScoreKeys - 1) / kScoreKeys);
+    job->parts = (tile.row_count + kStepRows - 1) / kStepRows;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> tiles,
+               ScoreScratch& scratch) {
+  if (!has_score_tile(call.head_dim)) return false;
+  thread_local ScoreJobs jobs;
+  jobs.clear();
+  for (const MapTile& tile : tiles) {
+    if (!add_jobs(call, tile, jobs)) return false;
+  }
+  if (jobs.all().empty()) return true;
+  const ScoreArgs args = prepare(stream, call, jobs, 0, scratch);
+  with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
+  return true;
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,353 @@
+#include <algorithm>
+
+#include "ops/cuda/best_keys.cuh"
+#include "ops/cuda/score_call.cuh"
+#include "ops/cuda/top_keys.h"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kFewFlatRows = 16;  ///< of a block whose warps read different keys
+constexpr int kManyFlatRows = 128;
+constexpr int kFewWarps = 4, kFewStep = 16, kFewSteps = 4;
+constexpr int kManyStep = 64;  ///< keys that are in shared memory, twice
+
+struct TopArgs {
+  ScoreArgs score;
+  int32_t k;
+  bool of_tiles;  ///< TopRule::kTile
+  int32_t* keys;
+  float* scores;  ///< may be null
+};
+
+/// Where part `list` of flat row f's best keys is: [flat rows][lists][k].
+__device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
+                                                  int list, int lists) {
+  return reinterpret_cast<ScoredKey*>(a.score.room + job.partial) +
+         (static_cast<int64_t>(f) * lists + list) * a.k;
+}
+
+/// Sixteen flat rows of a warp and their best keys so far.
+template <int D, int K>
+struct RowsAndBest {
+  uint32_t q[D / 16][4];
+  BestList<K> best[2];
+  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< this lane's, for TopRule::kTile
+
+  __device__ __forceinline__ void load(const TopArgs& a, const ScoreJob& job, int flat) {
+    const int lane = threadIdx.x % 32;
+    const uint32_t* from[2];
+    bool present[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int f = flat + lane / 4 + 8 * h;
+      present[h] = f < job.row_count * job.head_count;
+      const int at = present[h] ? f : 0;
+      const int64_t row = job.row_begin + at / job.head_count;
+      from[h] =
+          reinterpret_cast<const uint32_t*>(
+              job.queries + (row * a.score.heads + job.head_begin + at % job.head_count) * D) +
+          lane % 4;
+    }
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        q[k][i] = present[i % 2] ? __ldg(from[i % 2] + 8 * k + 4 * (i / 2)) : 0;
+      }
+    }
+  }
+
+  /// 16 keys in shared memory, the first of them number `first`, as far as `count`.
+  __device__ __forceinline__ void add_keys(uint32_t keys, int32_t first, int32_t count,
+                                           bool of_tiles) {
+    const int lane = threadIdx.x % 32;
+    float c[2][4] = {};
+    const uint32_t key = keys + (lane % 8 + 8 * (lane / 16)) * kPitch<D> + lane / 8 % 2 * 16;
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      uint32_t b[4];
+      load_matrices(b, key + 32 * k);
+      multiply(c[0], q[k], b[0], b[1]);
+      multiply(c[1], q[k], b[2], b[3]);
+    }
+#pragma unroll
+    for (int g = 0; g < 2; ++g) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const ScoredKey x = {c[g][i], first + 8 * g + 2 * (lane % 4) + i % 2};
+        if (x.key >= count) continue;
+        if (of_tiles) {
+          if (x.score > of_tile[i / 2].score) of_tile[i / 2] = x;
+        } else {
+          best[i / 2].offer_next(x);
+        }
+      }
+    }
+  }
+
+  /// A tile of TopRule::kTile is over: its best key becomes a candidate, of all four lanes alike.
+  __device__ __forceinline__ void end_tile() {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      best[h].offer_next(best_of_lanes<4>(of_tile[h]));
+      of_tile[h] = kNoKeyYet;
+    }
+  }
+
+  __device__ __forceinline__ void write(const TopArgs& a, const ScoreJob& job, int flat, int list,
+                                        int lists) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int f = flat + lane / 4 + 8 * h;
+      const bool writes = lane % 4 == 0 && f < job.row_count * job.head_count;
+#pragma unroll
+      for (int i = 0; i < K; ++i) {
+        // Lanes have the same lists of tiles' best keys: equal keys leave all of them.
+        const ScoredKey x = best[h].template pop<4>();
+        if (writes && i < a.k) part_of_row(a, job, f, list, lists)[i] = x;
+      }
+    }
+  }
+};
+
+/// Keys [first, first + N) to shared memory by `threads` threads.
+template <int D, int N, int threads>
+__device__ __forceinline__ void bring_keys(const ScoreJob& job, int32_t first, uint32_t to,
+                                           int thread) {
+  constexpr int kChunks = D / 8;
+  const PageType type = job.keys.type;
+  const int bytes = row_bytes<D>(type);
+#pragma unroll 4
+  for (int c = thread; c < N * kChunks; c += threads) {
+    const int n = c / kChunks, chunk = c % kChunks;
+    const bool present = first + n < job.keys.count;
+    const std::byte* row = key_row(job.keys, job.page_shift, bytes, present ? first + n : 0);
+    copy_eight(to + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), row, type, chunk, present);
+  }
+}
+
+/// Tiles of keys of a part.
+struct Tiles {
+  int32_t begin, end;
+};
+__device__ __forceinline__ Tiles tiles_of(const ScoreJob& job, int part) {
+  const int64_t tiles = (job.keys.count + kTopTile - 1) / kTopTile;
+  return {static_cast<int32_t>(tiles * part / job.parts),
+          static_cast<int32_t>(tiles * (part + 1) / job.parts)};
+}
+
+template <int D>
+struct ManyShared {
+  uint4 keys[2][kManyStep * kPitch<D> / 16];
+  ScoreJob job;
+  int32_t index, list, part, tile;
+};
+
+/// 128 flat rows against a part of the keys, which all warps read.
+template <int D, int K>
+__global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
+    top_keys_many(const __grid_constant__ TopArgs a) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<ManyShared<D>*>(memory);
+  find_job(a.score, shared);
+  const ScoreJob& job = shared.job;
+  constexpr int kPerTile = kTopTile / kManyStep;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int flat = shared.tile * kManyFlatRows + thread / 32 * 16;
+  RowsAndBest<D, K> rows;
+  rows.load(a, job, flat);
+  const Tiles tiles = tiles_of(job, shared.part);
+  const int begin = tiles.begin * kPerTile, end = tiles.end * kPerTile;
+  if (begin < end) {
+    bring_keys<D, kManyStep, kScoreThreads>(job, begin * kManyStep, shared_address(shared.keys[0]),
+                                            thread);
+  }
+  commit_copies();
+  for (int i = begin; i < end; ++i) {
+    const int stage = (i - begin) % 2;
+    wait_copies<0>();
+    __syncthreads();  // step i is there, and nobody reads the one before it any more
+    if (i + 1 < end) {
+      bring_keys<D, kManyStep, kScoreThreads>(job, (i + 1) * kManyStep,
+                                              shared_address(shared.keys[stage ^ 1]), thread);
+    }
+    commit_copies();
+    const uint32_t keys = shared_address(shared.keys[stage]);
+#pragma unroll 1
+    for (int n = 0; n < kManyStep; n += 16) {
+      rows.add_keys(keys + n * kPitch<D>, i * kManyStep + n, job.keys.count, a.of_tiles);
+    }
+    if (a.of_tiles && (i + 1) % kPerTile == 0) rows.end_tile();
+  }
+  rows.write(a, job, flat, shared.part, job.parts);
+}
+
+template <int D>
+struct FewShared {
+  uint4 keys[kFewWarps][kFewSteps][kFewStep * kPitch<D> / 16];
+  ScoreJob job;
+  int32_t index, list, part, tile;
+};
+
+/// 16 flat rows against a part of the keys, of which each warp reads tiles of its own.
+template <int D, int K>
+__global__ void __launch_bounds__(32 * kFewWarps, 2)
+    top_keys_few(const __grid_constant__ TopArgs a) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<FewShared<D>*>(memory);
+  find_job(a.score, shared);
+  const ScoreJob& job = shared.job;
+  constexpr int kPerTile = kTopTile / kFewStep;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int flat = shared.tile * kFewFlatRows;
+  RowsAndBest<D, K> rows;
+  rows.load(a, job, flat);
+  Tiles tiles = tiles_of(job, shared.part);
+  tiles.begin += warp;
+  const int steps = tiles.begin < tiles.end
+                        ? (tiles.end - tiles.begin + kFewWarps - 1) / kFewWarps * kPerTile
+                        : 0;
+  // Step i of this warp is part i % 8 of its tile i / 8.
+  const auto first_of = [&](int i) {
+    return (tiles.begin + i / kPerTile * kFewWarps) * kTopTile + i % kPerTile * kFewStep;
+  };
+#pragma unroll
+  for (int i = 0; i < kFewSteps - 1; ++i) {
+    if (i < steps) {
+      bring_keys<D, kFewStep, 32>(job, first_of(i), shared_address(shared.keys[warp][i]), lane);
+    }
+    commit_copies();
+  }
+  for (int i = 0; i < steps; ++i) {
+    wait_copies<kFewSteps - 2>();
+    __syncwarp();  // step i is there, and no lane reads the one before it any more
+    const int next = i + kFewSteps - 1;
+    if (next < steps) {
+      bring_keys<D, kFewStep, 32>(job, first_of(next),
+                                  shared_address(shared.keys[warp][next % kFewSteps]), lane);
+    }
+    commit_copies();
+    rows.add_keys(shared_address(shared.keys[warp][i % kFewSteps]), first_of(i), job.keys.count,
+                  a.of_tiles);
+    if (a.of_tiles && (i + 1) % kPerTile == 0) rows.end_tile();
+  }
+  wait_copies<0>();
+  rows.write(a, job, flat, shared.part * kFewWarps + warp, job.parts * kFewWarps);
+}
+
+/// The best of a row's parts: a warp for every flat row.
+template <int K>
+__global__ void __launch_bounds__(128) merge_lists(const __grid_constant__ TopArgs a) {
+  const ScoreJob& job = a.score.jobs[blockIdx.y];
+  const int f = static_cast<int>(blockIdx.x * 4 + threadIdx.x / 32);
+  const int lane = threadIdx.x % 32;
+  if (f >= job.row_count * job.head_count) return;
+  const int lists = static_cast<int>(job.stride);
+  const ScoredKey* from = part_of_row(a, job, f, 0, lists);
+  BestList<K> best;
+  for (int i = lane; i < lists * a.k; i += 32) best.offer(from[i]);
+  const int64_t row = job.row_begin + f / job.head_count;
+  const int64_t at = (row * a.score.heads + job.head_begin + f % job.head_count) * a.k;
+#pragma unroll
+  for (int i = 0; i < K; ++i) {
+    const ScoredKey x = best.template pop<32>();
+    if (lane != 0 || i >= a.k) continue;
+    a.keys[at + i] = x.key;
+    if (a.scores != nullptr) a.scores[at + i] = x.score;
+  }
+}
+
+template <class Kernel>
+void launch(Stream stream, Kernel kernel, const TopArgs& args, int blocks, int threads,
+            size_t bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
+        "shared memory of top_keys");
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), bytes, stream>>>(args);
+  check_launch("top_keys");
+}
+
+template <int K>
+void launch_all(Stream stream, const TopArgs& args, const ScoreJobs& jobs, int head_dim, bool few,
+                int64_t most_rows, int64_t job_count) {
+  with_head_dim(head_dim, [&](auto dim) {
+    constexpr int D = dim();
+    static_assert(sizeof(ManyShared<D>) <= 99 * 1024 && sizeof(FewShared<D>) <= 163 * 1024);
+    if (jobs.blocks() == 0) return;
+    if (few) {
+      launch(stream, top_keys_few<D, K>, args, jobs.blocks(), 32 * kFewWarps, sizeof(FewShared<D>));
+    } else {
+      launch(stream, top_keys_many<D, K>, args, jobs.blocks(), kScoreThreads,
+             sizeof(ManyShared<D>));
+    }
+  });
+  const dim3 grid(static_cast<unsigned>((most_rows + 3) / 4), static_cast<unsigned>(job_count));
+  merge_lists<K><<<grid, 128, 0, stream>>>(args);
+  check_launch("merge_lists");
+}
+
+/// Parts of the keys for all jobs, which have their row blocks; the numbers of scratch for them.
+int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, bool few, int processors) {
+  constexpr int64_t kLeastTiles = 4;
+  int64_t blocks = 0, numbers = 0;
+  for (const ScoreJob& job : jobs) blocks += job.tiles;
+  const int64_t wanted = std::max<int64_t>(1, (few ? 3 : 2) * int64_t{processors} / blocks);
+  for (ScoreJob& job : jobs) {
+    const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
+    job.parts =
+        static_cast<int32_t>(std::clamp<int64_t>(std::min(wanted, tiles / kLeastTiles), 1, 256));
+    job.stride = int64_t{job.parts} * (few ? kFewWarps : 1);  // lists of a row
+    job.partial = numbers;
+    numbers += 2 * int64_t{job.row_count} * job.head_count * job.stride * call.k;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
+              ScoreScratch& scratch) {
+  if (!has_score_tile(call.head_dim) || call.k < 1 || call.k > kMostTopKeys) return false;
+  if (call.keys.place().host()) return false;
+  AttendCall rows;
+  rows.queries = {&call.queries, 1};
+  rows.heads = call.heads;
+  rows.head_dim = call.head_dim;
+  thread_local ScoreJobs jobs;
+  jobs.clear();
+  int64_t most_rows = 0;
+  for (const TopKeysTask& task : tasks) {
+    most_rows = std::max(most_rows, int64_t{task.row_count} * task.head_count);
+  }
+  const bool few = most_rows <= 2 * kFewFlatRows;
+  const int flat_rows = few ? kFewFlatRows : kManyFlatRows;
+  for (const TopKeysTask& task : tasks) {
+    const int64_t flat = int64_t{task.row_count} * task.head_count;
+    if (flat <= 0) continue;
+    if (flat > (1 << 30)) return false;
+    KeySegment s;
+    s.rows = task.keys;
+    s.begin = task.begin;
+    s.count = task.count;
+    s.visible = Visibility::kAll;
+    AttendTask of;
+    of.head_begin = task.head_begin;
+    of.head_count = task.head_count;
+    of.row_begin = task.row_begin;
+    of.row_count = task.row_count;
+    ScoreJob* const job = jobs.add(rows, of, s);
+    if (job == nullptr || task.keys.head_dim != call.head_dim) return false;
+    job->tiles = static_cast<int32_t>((flat + flat_rows - 1) / flat_rows);
+  }
+  if (jobs.all().empty()) return true;
+  const int64_t numbers = cut_keys(jobs.all(), call, few, scratch.processors());
+  const TopArgs args{prepare(stream, rows, jobs, numbers, scratch), call.k,
+                     call.rule == TopRule::kTile, call.keys.address(), call.scores.address()};
+  const auto launch_it = call.k <= 4 ? launch_all<4> : launch_all<kMostTopKeys>;
+  launch_it(stream, args, jobs, call.head_dim, few, most_rows, std::ssize(jobs.all()));
+  return true;
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,16 @@
+#pragma once
+// The keys that rows score highest: top_keys() of ops/top_keys.h on a CUDA device.
+
+#include <span>
+
+#include "ops/cuda/score_scratch.h"
+#include "ops/top_keys.h"
+
+namespace longhaul::cuda {
+
+/// As column_sums() of this folder, for top_keys(): queries and keys are rounded to bf16, whatever
+/// `compute` says.
+bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
+              ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,216 @@
+// Choices of keys and rows on a GPU, and the scores that they are made by, against the host's.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "cuda/paged_heads.h"
+#include "ops/cuda/score_vectors.h"
+#include "ops/cuda/select_rows.h"
+#include "ops/cuda/stored_keys.h"
+#include "ops/cuda/top_keys.h"
+#include "ops/key_difference.h"
+#include "ops/mean_keys.h"
+#include "ops/mean_rows.h"
+#include "ops/pool_scores.h"
+#include "ops/select_rows.h"
+#include "ops/sliding_rows.h"
+#include "ops/steady_scores.h"
+
+namespace longhaul::cuda {
+namespace {
+
+struct TopCase {
+  DType type;
+  int head_dim, group, rows, k;
+  int64_t begin, count;
+};
+
+void test_top_keys(const TopCase& c, TopRule rule) {
+  SCOPED_TRACE("type " + std::to_string(static_cast<int>(c.type)) + ", dim " +
+               std::to_string(c.head_dim) + ", rows " + std::to_string(c.rows) + ", keys " +
+               std::to_string(c.count) + (rule == TopRule::kTile ? ", tiles" : ""));
+  constexpr int kHeads = 2;
+  const PagedHeads heads(c.type, c.head_dim, kHeads, c.begin + c.count, 3);
+  const int q_heads = kHeads * c.group;
+  const auto vectors = static_cast<size_t>(c.rows * q_heads);
+  std::vector<float> queries = exact_floats(vectors * static_cast<size_t>(c.head_dim), 4);
+  const OnDevice<float> queries_there(queries);
+  const size_t numbers = vectors * static_cast<size_t>(c.k);
+  std::vector<int32_t> keys(numbers);
+  std::vector<float> scores(numbers);
+  const OnDevice<int32_t> keys_there(numbers);
+  const OnDevice<float> scores_there(numbers);
+  TopKeysCall here;
+  here.queries = view_of(queries);
+  here.heads = q_heads;
+  here.head_dim = c.head_dim;
+  here.k = c.k;
+  here.rule = rule;
+  here.compute = AttendCompute::kF32;
+  here.keys = std::span<int32_t>(keys);
+  here.scores = view_of(scores);
+  TopKeysCall there = here;
+  there.queries = view_of(queries_there, queries.size());
+  there.keys = view_of(keys_there, numbers);
+  there.scores = view_of(scores_there, numbers);
+  std::vector<TopKeysTask> tasks, tasks_there;
+  for (int h = 0; h < kHeads; ++h) {
+    tasks.push_back(
+        {h * c.group, c.group, 0, c.rows, heads.on_host(static_cast<size_t>(h)), c.begin, c.count});
+    tasks_there.push_back(tasks.back());
+    tasks_there.back().keys = heads.on_device(static_cast<size_t>(h));
+  }
+  longhaul::top_keys(here, tasks);
+  ScoreScratch scratch;
+  ASSERT_TRUE(top_keys(nullptr, there, tasks_there, scratch));
+  const std::vector<int32_t> got = keys_there.get();
+  expect_close(scores_there.get(), scores, 1e-5, 1e-4);
+  for (size_t i = 0; i < numbers; ++i) {
+    if (got[i] == keys[i]) continue;
+    // Rounding may exchange neighbours: then both have scores that are as good as equal.
+    const bool near = (i + 1 < numbers && std::abs(scores[i] - scores[i + 1]) < 1e-3f) ||
+                      (i > 0 && std::abs(scores[i] - scores[i - 1]) < 1e-3f) ||
+                      i % static_cast<size_t>(c.k) + 1 == static_cast<size_t>(c.k);
+    EXPECT_TRUE(near) << i << ": " << got[i] << ", not " << keys[i];
+  }
+}
+
+TEST(CudaTopKeys, EqualTheHosts) {
+  const TopCase cases[] = {
+      {DType::BF16, 128, 4, 1, 4, 5, 1000},  {DType::BF16, 128, 4, 100, 4, 5, 3000},
+      {DType::BF16, 64, 3, 1, 8, 64, 20000}, {DType::F16, 96, 2, 65, 1, 0, 129},
+      {DType::Q8_0, 64, 8, 3, 5, 1, 127},    {DType::F32, 80, 1, 63, 2, 7, 3},
+      {DType::BF16, 256, 2, 1, 3, 0, 777},   {DType::BF16, 112, 2, 40, 8, 0, 640},
+      {DType::BF16, 128, 32, 1, 4, 0, 5000}, {DType::BF16, 128, 2, 2, 4, 0, 0},
+  };
+  for (const TopCase& c : cases) {
+    for (const TopRule rule : {TopRule::kExact, TopRule::kTile}) test_top_keys(c, rule);
+  }
+}
+
+std::vector<float> scores_of_kind(int kind, size_t count) {
+  std::vector<float> scores = random_floats(count, static_cast<uint32_t>(kind + 1));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < count; ++i) {
+    if (kind == 1) scores[i] = std::round(2 * scores[i]);
+    if (kind == 2) scores[i] = 1;
+    if (kind == 3)
+      scores[i] = i % 7 == 0 ? NAN : i % 5 == 0 ? -kInfinity : i % 3 == 0 ? -0.0f : 0.0f;
+  }
+  return scores;
+}
+
+TEST(CudaSelectRows, EqualTheHosts) {
+  ScoreScratch scratch;
+  for (const int64_t rows : {1, 63, 64, 65, 1000, 1025, 5000, 131072}) {
+    for (int kind = 0; kind < 4; ++kind) {
+      std::vector<std::vector<float>> lists;
+      std::vector<OnDevice<float>> scores;
+      std::vector<OnDevice<int32_t>> chosen;
+      std::vector<RowsToKeep> keeps;
+      for (const int64_t share : {0, 1, 2, 3, 4}) {
+        RowsToKeep keep{std::min<int64_t>(rows, 4), std::min<int64_t>(rows, 9), 0};
+        keep.count = std::max(keep.first + keep.last, rows * share / 4) + (share == 1);
+        lists.push_back(scores_of_kind(kind, static_cast<size_t>(rows)));
+        scores.emplace_back(lists.back());
+        chosen.emplace_back(static_cast<size_t>(std::min(rows, keep.count)));
+        keeps.push_back(keep);
+      }
+      std::vector<SelectTask> tasks;
+      for (size_t i = 0; i < keeps.size(); ++i) {
+        tasks.push_back({scores[i].data(), rows, keeps[i].first, keeps[i].last, keeps[i].count,
+                         chosen[i].data()});
+      }
+      ASSERT_TRUE(select_rows(nullptr, tasks, scratch));
+      for (size_t i = 0; i < keeps.size(); ++i) {
+        RowSelection selection;
+        const RowList list =
+            longhaul::select_rows(host_queue(), view_of(lists[i]), keeps[i], selection);
+        const auto expected = host_rows(list);
+        EXPECT_EQ(chosen[i].get(), std::vector<int32_t>(expected.begin(), expected.end()))
+            << rows << " rows, kind " << kind << ", keeps " << keeps[i].count;
+      }
+    }
+  }
+}
+
+TEST(CudaStoredKeys, MeansAndDifferencesEqualTheHosts) {
+  ScoreScratch scratch;
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+    for (const int64_t count : {1, 63, 65, 1000, 3000}) {
+      const int dim = count == 65 ? 96 : 128;
+      const PagedHeads heads(type, dim, 1, count, 5);
+      const auto numbers = static_cast<size_t>((count + 63) / 64 * dim);
+      std::vector<float> means(numbers), scores(static_cast<size_t>(count));
+      const OnDevice<float> means_there(numbers), scores_there(scores.size());
+      longhaul::mean_keys(host_queue(), heads.on_host(0), count, 64, view_of(means));
+      ASSERT_TRUE(mean_keys(nullptr, heads.on_device(0), count, 64, view_of(means_there, numbers)));
+      expect_close(means_there.get(), means, 1e-5, 1e-6);
+      longhaul::key_difference(host_queue(), heads.on_host(0), view_of(scores));
+      ASSERT_TRUE(key_difference(nullptr, heads.on_device(0), view_of(scores_there, scores.size()),
+                                 scratch));
+      expect_close(scores_there.get(), scores, 1e-5, 1e-5);
+    }
+  }
+}
+
+TEST(CudaScoreVectors, EqualTheHosts) {
+  Queue& queue = host_queue();
+  for (const int64_t rows : {1, 31, 65, 1000}) {
+    for (const int64_t width : {1, 33, 256}) {
+      std::vector<float> x = random_floats(static_cast<size_t>(rows * width), 6);
+      const OnDevice<float> x_there(x);
+      std::vector<float> mean(static_cast<size_t>(width));
+      const OnDevice<float> mean_there(mean.size());
+      longhaul::mean_rows(queue, view_of(x), view_of(mean));
+      mean_rows(nullptr, x_there.data(), rows, width, mean_there.data());
+      expect_close(mean_there.get(), mean, 1e-5, 1e-6);
+
+      std::vector<float> turned = random_floats(x.size(), 7);
+      const OnDevice<float> turned_there(turned);
+      longhaul::add_transposed(queue, view_of(x), width, view_of(turned));
+      add_transposed(nullptr, x_there.data(), rows, width, turned_there.data());
+      EXPECT_EQ(turned_there.get(), turned);
+
+      std::vector<float> pooled(x.size());
+      const OnDevice<float> pooled_there(x.size());
+      for (const Pooling pooling : {Pooling::kAverage, Pooling::kMax}) {
+        longhaul::pool_scores(queue, view_of(x), 7, pooling, view_of(pooled));
+        pool_scores(nullptr, x_there.data(), std::ssize(x), 7, pooling == Pooling::kMax,
+                    pooled_there.data());
+        expect_close(pooled_there.get(), pooled, 1e-6, 1e-7);
+      }
+      std::vector<float> seen = x;
+      const OnDevice<float> seen_there(seen);
+      longhaul::add_seen(queue, rows, view_of(seen));
+      add_seen(nullptr, rows, seen_there.data(), std::ssize(seen));
+      EXPECT_EQ(seen_there.get(), seen);
+
+      std::vector<float> query = random_floats(static_cast<size_t>(width), 8);
+      const OnDevice<float> query_there(query);
+      std::vector<float> scores(static_cast<size_t>(rows));
+      const OnDevice<float> scores_there(scores.size());
+      longhaul::mean_scores(queue, view_of(query), view_of(x), rows, static_cast<int>(width), 0.2f,
+                            view_of(scores));
+      mean_scores(nullptr, query_there.data(), x_there.data(), rows, static_cast<int>(width), 0.2f,
+                  scores_there.data());
+      expect_close(scores_there.get(), scores, 1e-5, 1e-5);
+      longhaul::softmax_of(queue, view_of(scores));
+      softmax_of(nullptr, scores_there.data(), rows);
+      expect_close(scores_there.get(), scores, 1e-4, 1e-6);
+    }
+  }
+  const int heads = 3, dim = 64;
+  std::vector<float> q = random_floats(200 * heads * dim, 9);
+  const OnDevice<float> q_there(q);
+  std::vector<float> mean(dim);
+  const OnDevice<float> mean_there(dim);
+  longhaul::mean_query(queue, view_of(q), heads, dim, 2, 5, 133, view_of(mean));
+  mean_query(nullptr, q_there.data(), heads, dim, 2, 5, 133, mean_there.data());
+  expect_close(mean_there.get(), mean, 1e-5, 1e-6);
+}
+
+}  // namespace
+}  // namespace longhaul::cuda

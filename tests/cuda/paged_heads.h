@@ -1,0 +1,98 @@
+#pragma once
+// KV heads of tests: the same pages in host and device memory, in shuffled order. What no row was
+// written to holds bytes that are no number in any type. Numbers are such that bf16 holds them, so
+// that products of bf16 and of f32 are the same.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/float_types.h"
+#include "cuda/on_device.h"
+#include "ops/attention.h"
+
+namespace longhaul::cuda {
+
+inline void encode_exactly(DType type, float x, int t, std::byte* row) {
+  const float plain = bf16_to_f32(f32_to_bf16(x));
+  const uint16_t bf16 = f32_to_bf16(x), f16 = f32_to_f16(plain);
+  if (type == DType::F32) std::memcpy(row + 4 * t, &plain, 4);
+  if (type == DType::BF16) std::memcpy(row + 2 * t, &bf16, 2);
+  if (type == DType::F16) std::memcpy(row + 2 * t, &f16, 2);
+  if (type != DType::Q8_0) return;
+  const uint16_t scale = f32_to_f16(1.0f / 32);
+  const auto q = static_cast<int8_t>(std::lround(std::clamp(x * 32, -127.0f, 127.0f)));
+  std::memcpy(row + t / 32 * 34, &scale, 2);
+  std::memcpy(row + t / 32 * 34 + 2 + t % 32, &q, 1);
+}
+
+class PagedHeads {
+ public:
+  static constexpr int kRows = 64;  // of a page
+
+  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed)
+      : type_(type), dim_(dim) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    const size_t row = bytes_of(type, dim), page = 2 * kRows * row;
+    const auto per_head = static_cast<size_t>((count + kRows - 1) / kRows);
+    std::vector<size_t> order(per_head * static_cast<size_t>(heads));
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    bytes_.assign(order.size() * page, std::byte{0xff});
+    for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
+      for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
+        std::byte* at = bytes_.data() + order[h * per_head + r / kRows] * page + r % kRows * row;
+        for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at);
+        for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at + kRows * row);
+      }
+    }
+    device_ = std::make_unique<OnDevice<std::byte>>(bytes_);
+    for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
+      auto& here = pages_.emplace_back();
+      std::vector<const std::byte*> there;
+      for (size_t p = 0; p < per_head; ++p) {
+        here.push_back(bytes_.data() + order[h * per_head + p] * page);
+        there.push_back(device_->data() + order[h * per_head + p] * page);
+      }
+      listed_.push_back(std::make_unique<OnDevice<const std::byte*>>(there));
+    }
+  }
+
+  PagedRows on_host(size_t head) const {
+    PagedRows rows;
+    rows.pages = pages_[head].data();
+    rows.page_rows = kRows;
+    rows.head_dim = dim_;
+    rows.type = type_;
+    return rows;
+  }
+  PagedRows on_device(size_t head) const {
+    PagedRows rows = on_host(head);
+    rows.place = Place{0};
+    rows.listed = listed_[head]->data();
+    return rows;
+  }
+
+ private:
+  DType type_;
+  int dim_;
+  std::vector<std::byte> bytes_;
+  std::unique_ptr<OnDevice<std::byte>> device_;
+  std::vector<std::vector<const std::byte*>> pages_;
+  std::vector<std::unique_ptr<OnDevice<const std::byte*>>> listed_;
+};
+
+inline std::vector<float> exact_floats(size_t count, uint32_t seed) {
+  std::vector<float> values = random_floats(count, seed);
+  for (float& x : values) x = bf16_to_f32(f32_to_bf16(x));
+  return values;
+}
+
+inline View<float> view_of(std::vector<float>& x) { return std::span<float>(x); }
+template <class T>
+View<T> view_of(const OnDevice<T>& x, size_t count) {
+  return {x.data(), static_cast<int64_t>(count), Place{0}};
+}
+
+}  // namespace longhaul::cuda
