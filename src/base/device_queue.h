@@ -25,9 +25,12 @@ class DeviceQueue {
 
   /// Aligned to 256 bytes; contents undefined. Never null.
   virtual void* allocate(size_t bytes) = 0;
-  /// The same for pages of keys and values: all in one range of addresses, where the device has
-  /// kernels that find pages by their number in it.
-  virtual void* allocate_pages(size_t bytes) { return allocate(bytes); }
+  /// kSlabBytes for pages of keys and values, aligned to kSlabBytes; contents undefined. All slabs
+  /// of a device lie in one range of addresses, so that kernels can find pages by their number in
+  /// it.
+  virtual void* allocate_slab() = 0;
+  virtual void release_slab(void* slab) noexcept = 0;
+  static constexpr size_t kSlabBytes = size_t{16} << 20;
   /// Once the work that was handed on so far is done.
   virtual void release(void* memory) noexcept = 0;
 

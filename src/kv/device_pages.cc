@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kSlabBytes = size_t{16} << 20;
+constexpr size_t kSlabBytes = DeviceQueue::kSlabBytes;
 
 }  // namespace
 
@@ -16,14 +16,14 @@ DevicePages::DevicePages(Queue queue, size_t page_bytes)
     : queue_(std::move(queue)),
       page_bytes_(page_bytes),
       stride_(std::max<size_t>(256, std::bit_ceil(page_bytes))),
-      per_slab_(std::max<size_t>(1, kSlabBytes / stride_)) {
-  LH_ASSERT(!queue_.on_host() && page_bytes > 0);
+      per_slab_(kSlabBytes / stride_) {
+  LH_ASSERT(!queue_.on_host() && page_bytes > 0 && stride_ <= kSlabBytes);
 }
 
 DevicePages::~DevicePages() {
   for (const Slab& slab : slabs_) {
     LH_ASSERT(slab.used == 0);
-    if (slab.memory != nullptr) queue_.device().release(slab.memory);
+    if (slab.memory != nullptr) queue_.device().release_slab(slab.memory);
   }
 }
 
@@ -32,11 +32,10 @@ void DevicePages::add_slab() {
       std::ranges::find_if(slabs_, [](const Slab& slab) { return slab.memory == nullptr; });
   const auto number = static_cast<uint32_t>(unused - slabs_.begin());
   if (unused == slabs_.end()) slabs_.emplace_back();
-  void* const memory = queue_.device().allocate_pages((per_slab_ + 1) * stride_);
+  void* const memory = queue_.device().allocate_slab();
   slabs_[number] = {memory, 0};
-  queue_.device().clear(memory, (per_slab_ + 1) * stride_);
-  const auto from = reinterpret_cast<uintptr_t>(memory) + stride_ - 1;
-  auto* const first = reinterpret_cast<std::byte*>(from / stride_ * stride_);
+  queue_.device().clear(memory, kSlabBytes);
+  auto* const first = static_cast<std::byte*>(memory);
   for (size_t i = per_slab_; i-- > 0;) {
     pages_[first + i * stride_] = {0, number};
     free_.push_back(first + i * stride_);
@@ -71,7 +70,7 @@ void DevicePages::release(std::byte* page) {
   if (--slab.used > 0 || free_.size() < 2 * per_slab_) return;
   std::erase_if(free_, [&](const std::byte* of) { return pages_.at(of).slab == number; });
   std::erase_if(pages_, [&](const auto& of) { return of.second.slab == number; });
-  queue_.device().release(std::exchange(slab.memory, nullptr));
+  queue_.device().release_slab(std::exchange(slab.memory, nullptr));
 }
 
 bool DevicePages::shared(const std::byte* page) const {
@@ -83,7 +82,7 @@ size_t DevicePages::bytes_in_use() const {
   const std::lock_guard lock(mutex_);
   const auto held =
       std::ranges::count_if(slabs_, [](const Slab& s) { return s.memory != nullptr; });
-  return static_cast<size_t>(held) * (per_slab_ + 1) * stride_;
+  return static_cast<size_t>(held) * kSlabBytes;
 }
 
 }  // namespace longhaul

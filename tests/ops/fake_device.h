@@ -101,6 +101,13 @@ class FakeDevice : public DeviceQueue {
     LH_ASSERT(held_.erase(memory) == 1);
     std::free(memory);
   }
+  void* allocate_slab() override {
+    void* const slab = std::aligned_alloc(kSlabBytes, kSlabBytes);
+    if (slab == nullptr) throw std::bad_alloc();
+    held_.insert(slab);
+    return slab;
+  }
+  void release_slab(void* slab) noexcept override { release(slab); }
   void upload(const void* host, void* device, size_t bytes) override {
     std::memcpy(device, host, bytes);
   }

@@ -1,6 +1,7 @@
 #include "ops/cuda/cuda_ops.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
 #include "ops/cuda/attend.h"
@@ -76,6 +77,11 @@ class CudaOps : public DeviceOps {
         if (!can_attend(call.head_dim, s.rows.page_rows, s.rows.type)) return false;
       }
     }
+    const SlabRange& slabs = queue_.slabs();
+    // Pages of 64 bf16 keys and values, where they lie at multiples of their size.
+    const size_t page = 256 * static_cast<size_t>(call.head_dim);
+    attention_.pages = {};
+    if (std::has_single_bit(page)) attention_.pages = {slabs.base(), slabs.bytes(), page};
     cuda::attend(stream(), call, tasks, attention_);
     return true;
   }

@@ -27,6 +27,7 @@ GpuQueue::GpuQueue(int device) : device_(device) {
     check(cudaMallocHost(reinterpret_cast<void**>(&stage.memory), kStageBytes), "pinned memory");
     check(cudaEventCreateWithFlags(&stage.done, cudaEventDisableTiming), "no event");
   }
+  slabs_ = std::make_unique<SlabRange>(device, properties.totalGlobalMem);
   ops_ = make_ops(*this);
 }
 
@@ -34,6 +35,7 @@ GpuQueue::~GpuQueue() {
   cudaSetDevice(device_);
   cudaStreamSynchronize(stream_);
   ops_.reset();
+  slabs_.reset();
   for (const Stage& stage : stages_) {
     cudaFreeHost(stage.memory);
     cudaEventDestroy(stage.done);
@@ -48,7 +50,12 @@ size_t GpuQueue::free_bytes() const {
   make_current();
   size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all), "free memory");
-  return free;
+  cudaMemPool_t pool = nullptr;
+  uint64_t held = 0, used = 0;  // what the pool holds of memory that was given back is free too
+  check(cudaDeviceGetDefaultMemPool(&pool, device_), "memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held), "memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "memory pool");
+  return free + static_cast<size_t>(held - used);
 }
 
 void* GpuQueue::allocate(size_t bytes) {
@@ -67,6 +74,12 @@ void* GpuQueue::allocate(size_t bytes) {
 }
 
 void GpuQueue::release(void* memory) noexcept { cudaFreeAsync(memory, stream_); }
+
+/// Work that reads the slab may be under way.
+void GpuQueue::release_slab(void* slab) noexcept {
+  cudaStreamSynchronize(stream_);
+  slabs_->release(slab);
+}
 
 std::byte* GpuQueue::stage(size_t bytes) {
   LH_ASSERT(bytes <= kStageBytes);

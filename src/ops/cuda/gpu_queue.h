@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/device_queue.h"
+#include "ops/cuda/slab_range.h"
 
 namespace longhaul::cuda {
 
@@ -24,6 +25,8 @@ class GpuQueue : public DeviceQueue {
   Place place() const override { return {static_cast<int16_t>(device_)}; }
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
+  void* allocate_slab() override { return slabs_->acquire(); }
+  void release_slab(void* slab) noexcept override;
   void upload(const void* host, void* device, size_t bytes) override;
   void download(const void* device, void* host, size_t bytes) override;
   void copy(const void* from, void* to, size_t bytes) override;
@@ -32,6 +35,8 @@ class GpuQueue : public DeviceQueue {
   int64_t waits() const override { return waits_; }
   DeviceOps& ops() override { return *ops_; }
 
+  /// Where all slabs lie.
+  const SlabRange& slabs() const { return *slabs_; }
   cudaStream_t handle() const { return stream_; }
   int processors() const { return processors_; }
   int capability() const { return capability_; }  ///< 90 for 9.0
@@ -56,6 +61,7 @@ class GpuQueue : public DeviceQueue {
   std::array<Stage, 4> stages_;
   size_t stage_ = 0;
   int64_t waits_ = 0;
+  std::unique_ptr<SlabRange> slabs_;
   std::unique_ptr<DeviceOps> ops_;
 };
 
