@@ -36,7 +36,18 @@ int64_t run_length(std::span<const int32_t> rows, size_t i) {
 }  // namespace
 
 void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
-  Head& h = at(layer, head);
+  keep(at(layer, head), rows, {});
+}
+
+void KvStore::keep(int layer, int head, const RowList& rows) {
+  HostStage on(queue_);
+  const std::span<const int32_t> here = host_rows(on_host(on, rows));
+  const bool there = !rows.rows.place().host();
+  keep(at(layer, head), here, there ? rows.rows.part(0, std::ssize(here)) : View<const int32_t>());
+}
+
+/// `on_device`: the same rows where the queue works; empty: they are not there.
+void KvStore::keep(Head& h, std::span<const int32_t> rows, View<const int32_t> on_device) {
   int64_t previous = -1;
   for (const int32_t row : rows) {
     LH_ASSERT(row > previous && row < h.length);
@@ -54,7 +65,7 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
     i += static_cast<size_t>(run);
   }
   const int64_t room = layout_.room_for(std::ssize(rows));
-  for (Column& column : h.columns) column.values.keep(rows, first, room);
+  for (Column& column : h.columns) column.values.keep(rows, first, room, on_device);
   if (!h.tokens.empty()) {
     keep_values(h.tokens, rows, first, room);
   } else if (first < rows.size()) {

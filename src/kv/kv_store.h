@@ -59,7 +59,7 @@ class KvStore {
   /// the rows that are dropped in a row are a multiple of page_rows, later pages move without a
   /// copy.
   void keep(int layer, int head, std::span<const int32_t> rows);
-  void keep(int layer, int head, const RowList& rows) { keep(layer, head, host_rows(rows)); }
+  void keep(int layer, int head, const RowList& rows);
   /// Forgets rows [begin, end) for good, just as keep() of all other rows would.
   void drop(int layer, int head, int64_t begin, int64_t end);
   /// Undoes the appending of the rows from `length` on: the next row appended gets the token number
@@ -147,6 +147,7 @@ class KvStore {
   void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                    int64_t stride) const;
   PagedRows rows_of(const Head& h) const;
+  void keep(Head& h, std::span<const int32_t> rows, View<const int32_t> on_device);
   void keep_on_device(Head& h, std::span<const int32_t> rows, size_t first);
   void make_writable(Head& h, size_t page);
   void load(Head& h, size_t page);

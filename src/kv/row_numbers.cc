@@ -1,5 +1,7 @@
 #include "kv/row_numbers.h"
 
+#include "ops/device_ops.h"
+
 namespace longhaul {
 namespace {
 
@@ -66,7 +68,13 @@ void RowNumbers::resize(int64_t size, int64_t room) {
   if (size > before) device.clear(numbers_at(device_, before), float_bytes(size - before));
 }
 
-void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room) {
+void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room,
+                      View<const int32_t> on_device) {
+  DeviceOps* const device = device_ops(queue_);
+  if (device != nullptr && !on_device.empty() && device->keep_numbers(on_device, view())) {
+    size_ = std::ssize(rows);
+    return;
+  }
   std::vector<float> read_back;
   if (!queue_.on_host()) read_back = read();
   std::vector<float>& values = queue_.on_host() ? values_ : read_back;

@@ -103,6 +103,8 @@ class DeviceOps {
 
   // Rows of the KV store: kv/kv_store.h.
   virtual bool append(const DeviceAppend&) { return false; }
+  /// numbers[i] becomes numbers[rows[i]]; rows are ascending.
+  virtual bool keep_numbers(View<const int32_t> /*rows*/, View<float> /*numbers*/) { return false; }
   /// Row i of `to`, whose pages are others, becomes row rows[i] of `from`.
   virtual bool gather_rows(const PagedRows& /*from*/, std::span<const int32_t> /*rows*/,
                            const PagedRows& /*to*/) {

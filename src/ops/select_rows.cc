@@ -42,16 +42,18 @@ RowList with_ends(Queue& queue, int64_t rows, int64_t most, const RowsToKeep& ke
 
 RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& keep,
                     RowSelection& selection) {
-  if (DeviceOps* device = device_ops(queue); device != nullptr && !scores.place().host()) {
-    const View<int32_t> rows = selection.rows.resize(queue, std::min(scores.size(), keep.count));
-    if (device->select_rows(scores, keep, rows)) return {rows, {}};
-    HostStage on(queue);
-    return select_rows(host_queue(), on(scores), keep, selection);
-  }
   check(keep);
   const int64_t rows = scores.size();
   LH_ASSERT(rows <= kMostRows && keep.count >= keep.first + keep.last);
-  if (rows <= keep.count) return all_rows(queue, rows, selection);
+  if (rows <= keep.count) return all_rows(host_queue(), rows, selection);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (!scores.place().host()) {
+      const View<int32_t> chosen = selection.rows.resize(queue, keep.count);
+      if (device->select_rows(scores, keep, chosen)) return {chosen, {}};
+    }
+    HostStage on(queue);
+    return select_rows(host_queue(), on(scores), keep, selection);
+  }
   const std::span<const float> middle = middle_of(scores, keep);
   const int64_t chosen = keep.count - keep.first - keep.last;
   const ScoreCut<float> cut = cut_after(middle, chosen, selection.ranked);

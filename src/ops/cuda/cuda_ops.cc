@@ -184,6 +184,12 @@ class CudaOps : public DeviceOps {
                 static_cast<int>(lists));
     return true;
   }
+  bool keep_numbers(View<const int32_t> rows, View<float> numbers) override {
+    const ColumnMove move{reinterpret_cast<uint32_t*>(numbers.address()), 0, rows.address(),
+                          nullptr, rows.size()};
+    move_columns(stream(), upload(std::span<const ColumnMove>(&move, 1), moves_), 1);
+    return true;
+  }
   bool gather_rows(const PagedRows& from, std::span<const int32_t> rows,
                    const PagedRows& to) override {
     const RowMove move{table_of(to),        0,       table_of(from),  0,
