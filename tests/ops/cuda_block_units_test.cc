@@ -143,7 +143,7 @@ TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaBlockUnits, testing::ValuesIn(block_types()),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& test) { return std::string(name_of(test.param)); });
 
 TEST(CudaBlockLayout, PlanesAreAlignedAndAddNothing) {
   for (const DType type : block_types()) {
