@@ -176,7 +176,10 @@ int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
 PromptChoice AttentionDriver::prompt_choice() const {
   const Plan& how = first();
   if (how.reads_instruction) return PromptChoice::kByInstruction;
-  if (how.keep.when == When::kPromptEnd) return PromptChoice::kAtEnd;
+  if (how.keep.when == When::kPromptEnd) {
+    const bool by_attention = how.watches_last_rows() || !how.columns.empty();
+    return by_attention ? PromptChoice::kAtEnd : PromptChoice::kOnceRead;
+  }
   return how.keep.when == When::kStride && how.watches_last_rows() ? PromptChoice::kByLastRow
                                                                    : PromptChoice::kWhileReading;
 }

@@ -20,8 +20,15 @@ enum class PromptChoice : uint8_t {
   kWhileReading,   ///< by what has been read so far; or everything stays
   kByInstruction,  ///< it is read by the instruction at its end, and not without one
   kByLastRow,      ///< while it is read, and once more by its last row
-  kAtEnd,          ///< once all of it has been read; until then it is read as dense attention does
+  kAtEnd,          ///< by its last rows or by what all rows paid, once all of it has been read;
+                   ///< until then it is read as dense attention does
+  kOnceRead,       ///< then as well, but its end counts no more than the rest of it
 };
+
+/// Whether a text can be read before the question is known.
+inline bool serves_any_question(PromptChoice choice) {
+  return choice == PromptChoice::kWhileReading || choice == PromptChoice::kOnceRead;
+}
 
 class AttentionDriver {
  public:
@@ -47,6 +54,8 @@ class AttentionDriver {
   PromptChoice prompt_choice() const;
   /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
   int preferred_chunk() const;
+  /// Most rows of a pass of such a prompt.
+  int64_t most_rows_of_pass(const PromptFacts& prompt) const;
   /// Whether rows leave for good.
   bool forgets() const;
 

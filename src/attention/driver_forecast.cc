@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention/driver.h"
+#include "attention/parts/passes.h"
 #include "base/nth.h"
 
 namespace longhaul {
@@ -22,6 +23,17 @@ int64_t AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout, int
     most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
   }
   return std::min(tokens, most);
+}
+
+int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
+  const Keep& keep = first().keep;
+  const int tile = largest_tile();
+  int64_t rows = std::min<int64_t>(prompt.chunk, prompt.tokens);
+  if (keep.when == When::kStride && !keep.whole_strides) return std::min(rows, keep.stride);
+  if (tile == 0) return rows;
+  rows = 0;
+  for (const Pass& pass : tile_passes(prompt, tile)) rows = std::max(rows, pass.count);
+  return rows;
 }
 
 size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
@@ -44,7 +56,10 @@ size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
   const Plan& how = first();
   size_t bytes = method_->beside(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens, chunk).working;
   if (how.keep.when == When::kPromptEnd && how.keep.budget < kNoBound) {
-    bytes += static_cast<size_t>(shape_.heads * tokens) * sizeof(float);  // scores of one layer
+    const bool by_query_head = how.keep.chooser == Chooser::kQueryHead;
+    const int lists = by_query_head ? shape_.heads : std::ranges::max(shape_.kv_heads);
+    constexpr int kArrays = 3;  // of one layer: what watched rows paid, scores, and as ranked
+    bytes += static_cast<size_t>(kArrays * lists * tokens) * sizeof(float);
     const int64_t watched = how.watches_last_rows() ? std::min(tokens, how.watch) : 0;
     bytes += ObservedRows::bytes_for(shape_.layers * watched, shape_.heads, shape_.head_dim);
   }

@@ -57,6 +57,8 @@ class MethodSpec {
   /// Differs where any option does that has an effect, or the contents of a file that one names:
   /// what the method is, while text() may stay the same (after for_model()).
   uint64_t fingerprint() const;
+  /// Whether an option that the text names makes the method, or a part of it, write.
+  bool writes() const;
   /// The method for a model, with its profile, ready to run. Throws UserError where that lacks what
   /// the method needs, and what the method itself refuses.
   std::unique_ptr<AttentionDriver> make(const ModelShape& shape) const;
@@ -73,8 +75,6 @@ class MethodSpec {
   /// The method whose options an option holds, before its profile; none where that has no effect.
   std::optional<MethodSpec> part(const OptionSet& set, const Option& option) const;
   void check_part(const OptionSet& set, const Option& option) const;
-  /// Whether an option that the text names makes the method, or a part of it, write.
-  bool writes() const;
 
   std::span<const MethodInfo> methods_;
   const MethodInfo* info_ = nullptr;

@@ -59,8 +59,9 @@ struct See {
   int64_t sink = 0;           ///< first rows, seen by all
   int64_t window = kNoBound;  ///< last rows that are seen; all: every row before
   bool strict = false;  ///< it ends with each row; else it lies before the pass, which is seen
-  /// Rows at the end of a prompt that see everything, as generated tokens then do. 0: none, and the
-  /// window holds for generated tokens too.
+  /// The window is of the prompt's rows only: its last `last` rows see everything, and so do
+  /// generated tokens.
+  bool in_prompts = false;
   int64_t last = 0;
   int tile = 0;              ///< rows of a prompt that choose their keys together, 0: none do
   bool chosen = false;       ///< rows may be shown a choice in which later rows had a say

@@ -16,7 +16,6 @@
 #include <system_error>
 
 #include "base/clock.h"
-#include "base/error.h"
 
 namespace longhaul {
 namespace {
@@ -152,9 +151,6 @@ Sandbox enter_sandbox(const std::vector<fs::path>& written) {
     sandbox.calls = restrict_calls();
   }
   sandbox.seconds = watch.seconds();
-  if (!sandbox.files && !sandbox.calls) {
-    user_error("--sandbox: this system has neither Landlock nor seccomp");
-  }
   return sandbox;
 }
 

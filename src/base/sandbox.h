@@ -18,8 +18,7 @@ struct Sandbox {
 };
 
 /// Before any thread is started, and before the model is opened: files may be read everywhere, and
-/// written only in the folders `written` and the temporary one. What the kernel lacks is left out;
-/// UserError where it has neither.
+/// written only in the folders `written` and the temporary one. What the kernel lacks is left out.
 Sandbox enter_sandbox(const std::vector<std::filesystem::path>& written);
 
 }  // namespace longhaul

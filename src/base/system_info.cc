@@ -6,8 +6,15 @@
 #endif
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "base/control_group.h"
 
@@ -44,6 +51,33 @@ size_t peak_resident_bytes() {
 }
 
 size_t anonymous_resident_bytes() { return kilobytes_of("/proc/self/status", "RssAnon"); }
+
+size_t resident_bytes_beside(std::span<const void* const> addresses) {
+  std::vector<uintptr_t> sorted;
+  for (const void* address : addresses) sorted.push_back(reinterpret_cast<uintptr_t>(address));
+  std::sort(sorted.begin(), sorted.end());
+  std::error_code none;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
+  std::ifstream in("/proc/self/smaps");
+  size_t bytes = 0;
+  std::string_view counts = "Rss:";  // of the mapping's lines; empty: none
+  for (std::string line; std::getline(in, line);) {
+    char* rest = nullptr;
+    const uintptr_t begin = std::strtoull(line.c_str(), &rest, 16);
+    if (*rest == '-') {  // BEGIN-END RIGHTS OFFSET DEVICE INODE FILE: a mapping begins
+      const uintptr_t end = std::strtoull(rest + 1, nullptr, 16);
+      const auto first = std::lower_bound(sorted.begin(), sorted.end(), begin);
+      const bool holds_one = first != sorted.end() && *first < end;
+      const size_t file = line.find('/');
+      const bool own = file != std::string::npos && line.substr(file) == program;
+      counts = own ? "Size:" : "Rss:";
+      if (holds_one && file != std::string::npos) counts = "";
+    } else if (!counts.empty() && line.starts_with(counts)) {
+      bytes += std::strtoull(line.c_str() + counts.size(), nullptr, 10) * 1024;
+    }
+  }
+  return bytes;
+}
 
 void give_back_freed_memory() {
 #ifdef __GLIBC__

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace longhaul {
@@ -16,6 +17,10 @@ size_t available_memory_bytes();
 /// do not count there).
 size_t peak_resident_bytes();
 size_t anonymous_resident_bytes();
+
+/// The present resident set of this process without the mapped files in which one of `addresses`
+/// lies; the program's own file counts as a whole, since what it does next is in there.
+size_t resident_bytes_beside(std::span<const void* const> addresses);
 
 /// Freed memory goes back to the system, so that it is not counted as what follows.
 void give_back_freed_memory();

@@ -19,6 +19,7 @@
 #include "cli/model_flags.h"
 #include "cli/prompt.h"
 #include "cli/recommend.h"
+#include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"
 #include "cli/table.h"
 #include "engine/generate.h"
@@ -30,6 +31,7 @@ namespace {
 
 struct AdviseFlags {
   ModelFlags model;
+  SandboxFlags sandbox;
   SessionFlags session;
   std::vector<std::string> files;
   int64_t reply = 1024;
@@ -142,8 +144,8 @@ void print_advice(const Advice& a, const AdviseFlags& flags) {
   }
   text += table.text();
   text += fmt::format(
-      "\nmemory: weights, keys and values of text and reply, working memory. reading: by {} of "
-      "dense\n"
+      "\nmemory: weights, keys and values of text and reply, working memory, the program. reading: by "
+      "{} of dense\n"
       "attention on the text's first {} tokens; methods that compute less of what they see are\n"
       "faster. Without a profile for this model a method's defaults may answer worse ('longhaul\n"
       "heads --save' writes those of ltri and duo). docs/methods says what each gives up.\n",
@@ -182,7 +184,7 @@ int run(const AdviseFlags& flags) {
   std::vector<Document> documents;
   const TextLimit limit = text_limit(0, flags.session.memory_limit);
   for (const std::string& file : flags.files) documents.push_back(read_document(file, limit));
-  const auto engine = flags.model.open();
+  const auto engine = flags.model.open([&] { flags.sandbox.enter({}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));
   if (tokens.empty()) refuse_empty_prompt();
   Advice advice;
@@ -218,6 +220,7 @@ Command add_advise_command(CLI::App& program) {
       ->required()
       ->type_name("FILE...");
   flags->model.add_to(*app);
+  flags->sandbox.add_to(*app);
   add_number<int64_t>(*app, "-n,--tokens", flags->reply, 0, int64_t{1} << 40,
                       "Tokens of question and reply to make room for");
   flags->session.add_to(*app, SessionFlags::Set::kWithoutAttentionAndContext);

@@ -85,7 +85,7 @@ class Chat {
   void read_ahead() {
     const Engine& engine = session_.engine();
     const auto method = session_.options().attention.make(engine.model().shape);
-    if (method->prompt_choice() != PromptChoice::kWhileReading) return;
+    if (!serves_any_question(method->prompt_choice())) return;
     TurnOptions reading = options_.turn;
     reading.generate.max_tokens = 0;
     const std::vector<int32_t> tokens = compose_before_question(prompt_, documents_, engine);

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/find_or_pull.h"
 #include "cli/json_output.h"
+#include "cli/sandbox_flags.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
@@ -151,6 +152,7 @@ Command add_inspect_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("inspect", "What a model holds: metadata, tensors, bytes");
   struct Flags {
     std::string model;
+    SandboxFlags sandbox;
     bool brief = false;
     bool json = false;
   };
@@ -161,9 +163,12 @@ Command add_inspect_command(CLI::App& program) {
       ->type_name("MODEL");
   app->add_flag("--brief", flags->brief, "Leave the list of tensors out");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
+  flags->sandbox.add_to(*app);
   app->footer("Example:\n  longhaul inspect smollm2 --brief");
   return {app, [flags] {
-            const Checkpoint checkpoint = open_checkpoint(find_or_pull(flags->model).path);
+            const ModelSource source = find_or_pull(flags->model);
+            flags->sandbox.enter({}, true);
+            const Checkpoint checkpoint = open_checkpoint(source.path);
             if (flags->json) {
               print_json(json_of(checkpoint, flags->brief));
             } else {

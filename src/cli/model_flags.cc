@@ -59,11 +59,12 @@ void ModelFlags::add_to(CLI::App& app) {
       ->group("Machine");
 }
 
-std::shared_ptr<const Engine> ModelFlags::open() const {
+std::shared_ptr<const Engine> ModelFlags::open(const std::function<void()>& at_hand) const {
   if (threads > 0) set_thread_count(threads);
   if (!isa.empty()) set_isa(*isa_from_name(isa));
   ModelSource source = find_or_pull(model);
   for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
+  at_hand();
   return Engine::open(source);
 }
 

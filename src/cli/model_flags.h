@@ -1,6 +1,7 @@
 #pragma once
 // Which model, and what part of the machine works on it.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ struct ModelFlags {
   std::string isa;                 ///< empty: the best the CPU has
 
   void add_to(CLI::App& app);
-  /// Sets threads and kernels, then opens the model. Throws UserError.
-  std::shared_ptr<const Engine> open() const;
+  /// Sets threads and kernels, fetches the model where it is not here yet, calls `at_hand`, then
+  /// opens it. Throws UserError.
+  std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 
 /// "amx, bf16 products, 2 threads": what ran.

@@ -17,6 +17,7 @@
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
 #include "cli/progress_bar.h"
+#include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"
 #include "cli/table.h"
 #include "engine/perplexity.h"
@@ -27,6 +28,7 @@ namespace {
 
 struct PerplexityFlags {
   ModelFlags model;
+  SandboxFlags sandbox;
   SessionFlags session;
   std::string file;
   int64_t window = 2048;
@@ -105,7 +107,8 @@ void warn_of_dense_figures(const PerplexityFlags& flags, const SessionOptions& s
                            const Engine& engine) {
   if (flags.prefill > 0) return;
   const auto method = session.attention.make(engine.model().shape);
-  if (method->prompt_choice() != PromptChoice::kAtEnd) return;
+  const PromptChoice choice = method->prompt_choice();
+  if (choice != PromptChoice::kAtEnd && choice != PromptChoice::kOnceRead) return;
   warn(
       "--attention {}: it forgets when a prompt ends, and without --prefill all that is scored is "
       "the prompt: the figures are those of dense attention",
@@ -131,7 +134,9 @@ int run(const PerplexityFlags& flags) {
   plan.stride = flags.stride > 0 ? flags.stride : flags.window - flags.prefill;
   const SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file).text;
-  const auto engine = flags.model.open();
+  const auto engine = flags.model.open([&] {
+    if (!session.attention.writes()) flags.sandbox.enter({}, true);
+  });
   warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);
   // It stands in the middle of a text: no BOS.
@@ -169,6 +174,7 @@ Command add_perplexity_command(CLI::App& program) {
       ->required()
       ->type_name("FILE");
   flags->model.add_to(*app);
+  flags->sandbox.add_to(*app);
   add_number<int64_t>(*app, "-c,--ctx", flags->window, 2, int64_t{1} << 40,
                       "Tokens of a window; each is a fresh context");
   add_number<int64_t>(*app, "--stride", flags->stride, 0, int64_t{1} << 40,

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/sandbox.h"
 #include "cli/chat_loop.h"
 #include "cli/cli11_names.h"
 #include "cli/command.h"
@@ -76,14 +75,12 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
-void enter_sandbox_if_asked(const RunFlags& flags) {
-  if (!flags.sandbox) return;
+/// Once the model is at hand. A method that writes where its option says has no walls around it.
+void enter_sandbox_for(const RunFlags& flags, const SessionOptions& session) {
+  if (session.attention.writes() && !flags.sandbox.asked) return;
   std::vector<std::filesystem::path> written;
   if (!flags.save.empty()) written.push_back(std::filesystem::path(flags.save).parent_path());
-  const Sandbox sandbox = enter_sandbox(written);
-  if (!flags.quiet && !flags.json) {
-    std::fputs(("sandbox      " + sandbox.description() + "\n").c_str(), stderr);
-  }
+  flags.sandbox.enter(written, flags.quiet || flags.json);
 }
 
 int run(RunFlags& flags) {
@@ -92,8 +89,7 @@ int run(RunFlags& flags) {
   std::vector<Document> documents =
       flags.read_texts(text_limit(session_options.context, session_options.memory_limit));
 
-  enter_sandbox_if_asked(flags);
-  const auto engine = flags.model.open();
+  const auto engine = flags.model.open([&] { enter_sandbox_for(flags, session_options); });
   Session session(engine, session_options);
   const Stopwatch load_watch;
   if (!flags.load.empty()) session.load(flags.load);

@@ -48,9 +48,7 @@ void RunFlags::add_to(CLI::App& app) {
                "Show the passages of the texts that the reply drew on; --sources=N: N of them");
   app.add_flag("--json", json, "One JSON object on standard output instead of the text");
   app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
-  app.add_flag("--sandbox", sandbox,
-               "Before the model is read: give up programs, network, and writing but to --save")
-      ->group("Machine");
+  sandbox.add_to(app);
 }
 
 void RunFlags::take_words() {

@@ -8,6 +8,7 @@
 #include "cli/model_flags.h"
 #include "cli/prompt.h"
 #include "cli/sampling_flags.h"
+#include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"
 
 namespace longhaul {
@@ -17,10 +18,10 @@ struct RunFlags {
   SessionFlags session;
   PromptFlags prompt;
   SamplingFlags sampling;
+  SandboxFlags sandbox;
   bool interactive = false;
   bool json = false;
   bool quiet = false;
-  bool sandbox = false;
   std::string save, load;
   int sources = 0;  ///< passages to show behind the reply
 

@@ -68,7 +68,7 @@ void warn_chosen_without_question(const Session& session, const std::filesystem:
 }
 
 void warn_read_anew(const Session& session, const std::filesystem::path& file) {
-  const bool serves_any = choice_of(session) == PromptChoice::kWhileReading;
+  const bool serves_any = serves_any_question(choice_of(session));
   warn(
       "--load {}: {} cannot go back to where this prompt leaves the saved one, so all of it was "
       "read anew; {}",

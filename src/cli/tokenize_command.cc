@@ -13,6 +13,7 @@
 #include "cli/find_or_pull.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/sandbox_flags.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
@@ -23,6 +24,7 @@ namespace longhaul {
 namespace {
 
 struct TokenizeFlags {
+  SandboxFlags sandbox;
   std::string model = default_model();
   std::string text;
   std::string file;
@@ -62,7 +64,9 @@ int run(const TokenizeFlags& flags) {
     user_error("longhaul tokenize: nothing to do; give TEXT or -f FILE");
   }
   const std::string text = flags.text_given ? flags.text : read_document(flags.file).text;
-  const Checkpoint checkpoint = open_checkpoint(find_or_pull(flags.model).path);
+  const ModelSource source = find_or_pull(flags.model);
+  flags.sandbox.enter({}, true);
+  const Checkpoint checkpoint = open_checkpoint(source.path);
   const Tokenizer tokenizer = load_tokenizer(checkpoint);
   size_t replaced = 0;
   const auto ids = tokenizer.encode(
@@ -113,6 +117,7 @@ Command add_tokenize_command(CLI::App& program) {
   app->add_flag("--bare", flags->bare, "Add no BOS or EOS, whatever the model asks for");
   app->add_flag("--count", flags->count, "Only say how many there are");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
+  flags->sandbox.add_to(*app);
   app->footer(
       "Examples:\n"
       "  longhaul tokenize -m smollm2 'Hello, world'\n"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/system_info.h"
 #include "text/printable.h"
 #include "tokenizer/fingerprint.h"
 #include "tokenizer/load_tokenizer.h"
@@ -110,6 +111,16 @@ TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
   return marks ? TokenClass::kPunctuation : TokenClass::kOther;
 }
 
+size_t resident_beside_weights(const Checkpoint& checkpoint,
+                               const std::vector<WeightedLora>& adapters) {
+  std::vector<const void*> weights;
+  for (const TensorView& t : checkpoint.tensors()) weights.push_back(t.data);
+  for (const WeightedLora& a : adapters) {
+    for (const auto& [matrix, factors] : a.file.factors()) weights.push_back(factors.a.data);
+  }
+  return resident_bytes_beside(weights);
+}
+
 }  // namespace
 
 std::shared_ptr<const Engine> Engine::open(const ModelSource& source) {
@@ -125,6 +136,7 @@ Engine::Engine(const ModelSource& source)
     model_.shape.token_classes.push_back(class_of(tokenizer_, static_cast<int32_t>(id)));
   }
   note_ = source.note.empty() ? note_of(checkpoint_) : source.note;
+  process_bytes_ = resident_beside_weights(checkpoint_, adapters_);
   load_seconds_ = since_open_.seconds();
 }
 

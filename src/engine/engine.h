@@ -42,6 +42,9 @@ class Engine {
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_.total_bytes() + adapter_bytes(); }
   size_t adapter_bytes() const;
+  /// What this process held when the model was open, weights aside: the program and its libraries,
+  /// tokenizer, tables, texts that were read before.
+  size_t process_bytes() const { return process_bytes_; }
   /// What whoever reads its replies should know of the model; mostly empty.
   const std::string& note() const { return note_; }
   /// UserError for a token that the weights do not know. Fine-tunes exist whose tokenizer has such
@@ -64,6 +67,7 @@ class Engine {
   Model model_;
   Tokenizer tokenizer_;
   double load_seconds_ = 0;
+  size_t process_bytes_ = 0;
   mutable std::mutex device_mutex_;
   mutable std::shared_ptr<const DeviceModel> on_device_;
   mutable std::once_flag hashed_;

@@ -7,6 +7,7 @@
 #include "base/system_info.h"
 #include "base/units.h"
 #include "engine/session_state.h"
+#include "kv/page_pool.h"
 
 namespace longhaul {
 namespace {
@@ -68,15 +69,17 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   } else {
     f.kv = method->most_kv_bytes(layout, read + reply, chunk);
   }
-  const int64_t rows = std::min<int64_t>(chunk, new_tokens);
+  if (on_host) f.kv = PagePool::most_bytes(layout.page_bytes(), f.kv);
+  const int64_t rows = method->most_rows_of_pass({read - new_tokens, new_tokens, 0, chunk});
   f.working = (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
                        : Decoder::device_working_bytes(engine->model(), rows)) +
-              method->working_bytes(read, chunk);
+              method->working_bytes(read, static_cast<int>(rows));
+  if (on_host) f.process = engine->process_bytes();
   f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);
   return f;
 }
 
-void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
+MemoryForecast Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   if (options.context > 0 && total > options.context) {
     user_error("--ctx {}: the context would hold {} tokens", options.context, total);
@@ -85,10 +88,12 @@ void Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
   const int64_t written = std::clamp<int64_t>(reply, 0, std::min(room, kMostReply));
   std::string what = fmt::format("{} tokens", total);
   if (written > 0) what += fmt::format(" and a reply of up to {}", written);
-  check_memory(forecast(new_tokens, written), what,
+  const MemoryForecast need = forecast(new_tokens, written);
+  check_memory(need, what,
                fmt::format("a shorter text{}, --kv-type q8_0, a smaller --chunk or an attention "
                            "method that keeps less",
                            written > 0 ? " or reply" : ""));
+  return need;
 }
 
 size_t Session::State::memory_limit() const {
@@ -106,8 +111,9 @@ void Session::State::check_memory(const MemoryForecast& need, const std::string&
   const size_t limit = memory_limit();
   if (need.total() <= limit) return;
   std::string parts =
-      fmt::format("weights {}, KV {}, working memory {}", format_bytes(need.weights),
-                  format_bytes(need.kv), format_bytes(need.working));
+      fmt::format("weights {}, KV {}, working memory {}, program and tokenizer {}",
+                  format_bytes(need.weights), format_bytes(need.kv), format_bytes(need.working),
+                  format_bytes(need.process));
   if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
   user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
              options.memory_limit > 0  ? "--memory-limit"
@@ -224,7 +230,7 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   s.engine->check_known(tokens);
   const int64_t begin = static_cast<int64_t>(s.tokens.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
-  s.check_fits(count, hooks.reply);
+  s.forecast_of_prompt = s.check_fits(count, hooks.reply);
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
   const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
   s.set_angles(begin + count);
@@ -296,6 +302,7 @@ SessionReport Session::report() const {
   const int64_t dense_pairs = work.dense_pairs + s.taken_pairs;
   r.pairs_share =
       dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;
+  r.forecast = s.forecast_of_prompt;
   r.attention_seconds = work.seconds + s.taken_seconds;
   return r;
 }

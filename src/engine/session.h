@@ -50,8 +50,9 @@ struct MemoryForecast {
   size_t weights = 0;  ///< mapped; read from disk on demand
   size_t kv = 0;
   size_t working = 0;  ///< activations and expanded weights of one pass
+  size_t process = 0;  ///< Engine::process_bytes
   size_t others = 0;   ///< keys and values, and working memory, of other sessions
-  size_t total() const { return weights + kv + working + others; }
+  size_t total() const { return weights + kv + working + process + others; }
 };
 
 struct SessionReport {
@@ -60,6 +61,7 @@ struct SessionReport {
   size_t kv_bytes = 0;           ///< in memory, a method's index included
   double pairs_share = 1.0;      ///< attention pairs computed, of those of dense attention
   double attention_seconds = 0;  ///< since the session began
+  MemoryForecast forecast;       ///< what the last prompt and its reply were said to need
 };
 
 /// Whether a file that is there begins as Session::save() writes it.

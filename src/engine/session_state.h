@@ -20,7 +20,8 @@ struct Session::State {
   KvStore make_store(const AttentionDriver& for_method) const;
   /// Takes the angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
-  void check_fits(int64_t new_tokens, int64_t reply) const;
+  /// Throws UserError where that is more than the context or the memory limit allows.
+  MemoryForecast check_fits(int64_t new_tokens, int64_t reply) const;
   size_t memory_limit() const;
   /// Throws UserError, "WHAT need ...; try ADVICE", when that is more than the memory limit.
   void check_memory(const MemoryForecast& need, const std::string& what,
@@ -71,6 +72,7 @@ struct Session::State {
   // Attention of the tokens that begin_with() took over: dense.
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
+  MemoryForecast forecast_of_prompt;  ///< the last
 };
 
 }  // namespace longhaul

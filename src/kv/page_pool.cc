@@ -56,6 +56,13 @@ PagePool::~PagePool() {
   for (std::byte* page : warm_) cool(page);
 }
 
+size_t PagePool::most_bytes(size_t page_bytes, size_t bytes) {
+  const PagePool pool(page_bytes);  // which has no memory yet
+  const size_t pages = (bytes + page_bytes - 1) / page_bytes;
+  if (pages <= pool.pages_per_slab_) return pool.first_page_ + pages * pool.stride_;
+  return (pages + pool.pages_per_slab_ - 1) / pool.pages_per_slab_ * kSlabBytes;
+}
+
 PagePool::Slab* PagePool::slab_of(const std::byte* page) {
   return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(page) & ~uintptr_t{kSlabBytes - 1});
 }

@@ -29,6 +29,10 @@ class PagePool final : public PageMemory {
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
+  /// Most memory that a pool holds whose pages in use were never more than `bytes`: whole slabs,
+  /// each of which may be one huge page of the operating system.
+  static size_t most_bytes(size_t page_bytes, size_t bytes);
+
   size_t pages_in_use() const;
   size_t bytes_in_use() const { return pages_in_use() * page_bytes_; }
 

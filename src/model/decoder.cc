@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "model/decoder_state.h"
 #include "model/device_decoder.h"
+#include "ops/attention_memory.h"
 #include "ops/dequantize.h"
 #include "ops/rms_norm.h"
 
@@ -211,14 +212,16 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
   const bool tiles = rows > kMatvecMaxRows && panel_kernels(compute) != nullptr;
   const size_t stream = n(c.hidden) * sizeof(float);
-  const size_t projections = n(3 * q_width + 2 * kv_width) * sizeof(float);  // one rotated copy
+  // Queries and keys have a rotated copy each; then the angles, and the sums of the softmax.
+  const size_t projections =
+      n(3 * q_width + 3 * kv_width + model.shape.rope.rotary_dim() + c.heads) * sizeof(float);
   const auto row = [&](int64_t cols) {
     return tiles ? linear_input_bytes(cols, compute) : n(cols) * sizeof(float);
   };
   const size_t input = row(std::max<int64_t>(c.hidden, q_width));
   const size_t inner = row(c.ffn) * (tiles ? 1 : 2);
   return n(rows) * (stream + projections + input + inner + adapter_row_bytes(model)) +
-         n(c.vocab) * sizeof(float) +
+         n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows ? linear_scratch_bytes(rows, std::max(c.ffn, c.hidden), compute)
                                 : 0);
 }

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "ops/attention_memory.h"
 #include "ops/cpu/attention_kernels.h"
 #include "ops/device_ops.h"
 #include "ops/host_copies.h"
@@ -206,6 +207,14 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
     }
   });
   for (const Merge& merge : plan.merges) merge_parts(call, merge, plan.few);
+}
+
+size_t attention_scratch_bytes(int head_dim) {
+  HostCall call{};
+  call.queries.count = 2;  // forms: as many as any method multiplies
+  call.head_dim = head_dim;
+  const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
+  return static_cast<size_t>(thread_count()) * kernels.tile_scratch_bytes(call, kUnitRows);
 }
 
 void resolve_counts(Queue& queue, std::span<KeySegment> segments) {

@@ -139,6 +139,10 @@ class HeadChoice {
 
 }  // namespace
 
+size_t FlexMemory::bytes_for(int64_t keys) {
+  return static_cast<size_t>(2 * thread_count() * keys) * sizeof(float);
+}
+
 void choose_flex_blocks(Queue& queue, const TiledRows& rows, const FlexRule& rule,
                         std::span<const FlexHead> heads, FlexMemory& memory) {
   if (!queue.on_host()) {

@@ -37,6 +37,9 @@ struct FlexMemory {
     RowSelection selection;
   };
   std::vector<Worker> workers;
+
+  /// What it holds of lines over `keys` keys, which is most of it.
+  static size_t bytes_for(int64_t keys);
 };
 
 /// Writes `seen` of every head.

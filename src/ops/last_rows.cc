@@ -3,9 +3,19 @@
 #include "ops/block_mass.h"
 
 namespace longhaul {
+namespace {
+
+constexpr int kBlock = 128;  // any: its masses are not used
+
+}  // namespace
+
+size_t LastRows::bytes_for(int heads, int64_t rows, int64_t keys) {
+  const int64_t mass = rows * block_count(keys, kBlock);
+  return static_cast<size_t>(heads * (2 * keys + mass)) * sizeof(float) +
+         line_sums_bytes(heads, rows, keys);
+}
 
 void LastRows::look(AttendCall call, std::span<const AttendTask> tasks, int64_t keys) {
-  constexpr int kBlock = 128;  // any: its masses are not used
   Queue& queue = *call.queue;
   const AttendTask& first = tasks.front();
   rows_ = first.row_count;

@@ -14,10 +14,8 @@ class LastRows {
   /// one causal segment of `keys` keys that ends with the last row's own; all have the same rows.
   void look(AttendCall call, std::span<const AttendTask> tasks, int64_t keys);
 
-  /// What a look at so many keys takes.
-  static size_t bytes_for(int heads, int64_t keys) {
-    return static_cast<size_t>(2 * heads * keys) * sizeof(float);
-  }
+  /// What a look of `rows` rows at so many keys takes.
+  static size_t bytes_for(int heads, int64_t rows, int64_t keys);
 
   int rows() const { return rows_; }
   /// [keys] of a query head.

@@ -58,6 +58,11 @@ void gather_diagonals(const AttendTask& task, const LineUnit* units, size_t coun
 
 }  // namespace
 
+size_t line_sums_bytes(int heads, int64_t rows, int64_t keys) {
+  const int64_t units = (keys + kColumnKeys - 1) / kColumnKeys;
+  return static_cast<size_t>(units * heads * line_width(static_cast<int>(rows))) * sizeof(float);
+}
+
 void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums) {
   LH_ASSERT(tasks.size() == sums.size());

@@ -23,4 +23,7 @@ struct LineSums {
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums);
 
+/// Bytes that it takes meanwhile for `rows` rows of `heads` query heads in all.
+size_t line_sums_bytes(int heads, int64_t rows, int64_t keys);
+
 }  // namespace longhaul

@@ -12,9 +12,9 @@ namespace longhaul {
 
 class ObservedRows {
  public:
-  /// What `rows` rows take.
+  /// What `rows` rows take, with those that they were moved from.
   static size_t bytes_for(int64_t rows, int heads, int head_dim) {
-    return static_cast<size_t>(rows * heads * (head_dim + 1)) * sizeof(float);
+    return 2 * static_cast<size_t>(rows * heads * (head_dim + 1)) * sizeof(float);
   }
 
   /// Takes `rows` rows from position `begin` on: the first form of the call's queries, and

@@ -24,8 +24,11 @@ void TileKeys::add(int64_t begin, int64_t end) {
   begin = std::max(begin, end_);
   end = std::min(end, position_);
   if (begin >= end) return;
-  const size_t size = before_.size();
-  before_.resize(size + static_cast<size_t>(end - begin));
+  const size_t size = before_.size(), needed = size + static_cast<size_t>(end - begin);
+  if (needed > before_.capacity()) {  // never for more keys than there are
+    before_.reserve(std::min(2 * needed, static_cast<size_t>(position_)));
+  }
+  before_.resize(needed);
   std::iota(before_.begin() + static_cast<int64_t>(size), before_.end(),
             static_cast<int32_t>(begin));
   end_ = end;

@@ -63,7 +63,7 @@ TEST(Recipe, TheMethodKeepsWhatItSays) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   const auto method = testing_support::make_tested("newest:sink=2,recent=16", shape);
   EXPECT_TRUE(method->forgets());
-  EXPECT_EQ(method->prompt_choice(), PromptChoice::kAtEnd);
+  EXPECT_EQ(method->prompt_choice(), PromptChoice::kOnceRead);
   EXPECT_EQ(method->dense_prefix({0, 60, 1, 64}), 59);
   EXPECT_TRUE(method->can_rewind());
   MethodRun run(shape, *method, DType::F32, 70);

@@ -108,7 +108,7 @@ TEST(Chat, ReadsAheadUnlessTheQuestionDecidesWhatStays) {
   for (const std::string& method : methods) {
     SCOPED_TRACE(method);
     const auto attention = MethodSpec::parse(method).make(nano->model().shape);
-    const bool wait = attention->prompt_choice() != PromptChoice::kWhileReading;
+    const bool wait = !serves_any_question(attention->prompt_choice());
     waiting += wait ? 1 : 0;
     const Outcome o = program.run({"run", "-i", "-f", file, "-n", "0", "--attention", method},
                                   "What is under water?\n");

@@ -29,12 +29,15 @@ class MemoryLimit : public ::testing::Test {
     return ids;
   }
 
-  /// Keys and values in f32; `beside_weights` bytes are allowed, 0: no limit.
+  /// Keys and values in f32; `beside_weights` bytes are allowed beside weights and program, 0: no
+  /// limit.
   static SessionOptions options(const char* method, size_t beside_weights) {
     SessionOptions options;
     options.attention = MethodSpec::parse(method);
     options.kv_type = DType::F32;
-    if (beside_weights > 0) options.memory_limit = nano_->weight_bytes() + beside_weights;
+    if (beside_weights > 0) {
+      options.memory_limit = nano_->weight_bytes() + nano_->process_bytes() + beside_weights;
+    }
     return options;
   }
 
@@ -117,7 +120,8 @@ TEST_F(MemoryLimit, RowsThatAMethodObservesAreCounted) {
       Session(nano_, options("snapkv:capacity=900,window=32", 0)).forecast(5000).working;
   const size_t many =
       Session(nano_, options("snapkv:capacity=900,window=832", 0)).forecast(5000).working;
-  EXPECT_EQ(many - few, size_t{800} * 12 * 6 * (64 + 1) * 4);  // queries and denominators, f32
+  // Queries and denominators in f32, and those that they were moved from.
+  EXPECT_EQ(many - few, 2 * size_t{800} * 12 * 6 * (64 + 1) * 4);
 }
 
 TEST_F(MemoryLimit, TheReplyIsCountedWhereAMethodCutsPromptsOnly) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include "attention/settings.h"
@@ -52,6 +54,28 @@ class PromptChoices : public ::testing::Test {
     return session.report().live_rows < all;
   }
 
+  /// Rows of the text that stay under each of two questions of 16 tokens behind it.
+  static double same_rows_with_another_question(const std::string& method) {
+    std::vector<std::vector<int32_t>> kept;
+    for (const int32_t word : {700, 2900}) {
+      std::vector<int32_t> tokens = text();
+      for (int32_t i = 0; i < 16; ++i) tokens[184 + static_cast<size_t>(i)] = word + 3 * i;
+      Session session(nano_, with(method, kChunk));
+      EXPECT_TRUE(session.prefill(tokens));
+      std::vector<int32_t>& rows = kept.emplace_back();
+      for (int layer = 0; layer < nano_->model().shape.layers; ++layer) {
+        for (int list = 0; list < session.store().lists(layer); ++list) {
+          for (const int32_t token : host(session.store().tokens(layer, list))) {
+            if (token < 184) rows.push_back(1000 * (100 * layer + list) + token);
+          }
+        }
+      }
+    }
+    std::vector<int32_t> same;
+    std::ranges::set_intersection(kept[0], kept[1], std::back_inserter(same));
+    return static_cast<double>(same.size()) / static_cast<double>(kept[0].size());
+  }
+
   static constexpr int kChunk = 32;  ///< rows of a pass: several passes
   inline static std::shared_ptr<const Engine> nano_;
 };
@@ -72,11 +96,26 @@ TEST_F(PromptChoices, AreWhatTheMethodsDo) {
     } else {
       const bool until_then = std::abs(loss(spec, 0, kChunk) - dense) < 1e-4;
       const bool at_end = until_then && leaves_out(spec);
-      EXPECT_EQ(choice(spec), at_end ? PromptChoice::kAtEnd : PromptChoice::kWhileReading);
+      const bool by_attention = name != "keydiff" && name != "expectedattention";
+      EXPECT_EQ(choice(spec), !at_end        ? PromptChoice::kWhileReading
+                              : by_attention ? PromptChoice::kAtEnd
+                                             : PromptChoice::kOnceRead);
       at_the_end += at_end ? 1 : 0;
     }
   }
   EXPECT_GT(at_the_end, 2);
+}
+
+/// Where the end of a prompt counts no more than the rest, another question leaves the text as it
+/// was: chat may read it ahead.
+TEST_F(PromptChoices, OnceReadMeansThatTheQuestionDecidesNextToNothing) {
+  for (const char* method : {"keydiff:capacity=60", "expectedattention:capacity=60"}) {
+    SCOPED_TRACE(method);
+    EXPECT_EQ(choice(method), PromptChoice::kOnceRead);
+    EXPECT_GT(same_rows_with_another_question(method), 0.9);
+  }
+  EXPECT_EQ(choice("snapkv:capacity=60,window=16"), PromptChoice::kAtEnd);
+  EXPECT_LT(same_rows_with_another_question("snapkv:capacity=60,window=16"), 0.9);
 }
 
 /// Until the prompt ends its rows are those of dense attention; then much is gone.

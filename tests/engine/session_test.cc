@@ -243,6 +243,8 @@ TEST_F(SessionTest, MemoryFollowsTheTokensAndIsForecast) {
   EXPECT_GE(forecast.kv, report.kv_bytes);
   EXPECT_EQ(report.live_rows, 2049 * 36);
   EXPECT_GT(forecast.working, 0u);
+  EXPECT_EQ(forecast.process, nano_->process_bytes());
+  EXPECT_EQ(report.forecast.total(), forecast.total());
 }
 
 TEST_F(SessionTest, WhatCannotFitIsRefusedBeforeItStarts) {

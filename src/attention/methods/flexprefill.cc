@@ -38,8 +38,9 @@ class FlexPrefill final : public SparsePrefill {
   FlexPrefill(const Options& options, const ModelShape& shape)
       : SparsePrefill(kBlock, options.dense_below), o_(options), shape_(shape) {}
 
-  Beside beside(const KvLayout&, int64_t tokens, int) const override {
-    return {.working = LastRows::bytes_for(shape_.heads, tokens)};
+  Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
+    return {.working = LastRows::bytes_for(shape_.heads, kLastRows, tokens) +
+                       FlexMemory::bytes_for(tokens) + tile_bytes(shape_.heads, tokens, rows)};
   }
 
  private:

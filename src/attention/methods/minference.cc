@@ -104,8 +104,9 @@ class MInference final : public SparsePrefill {
     archive_patterns(archive, patterns_);
   }
 
-  Beside beside(const KvLayout&, int64_t tokens, int) const override {
-    return {.working = LastRows::bytes_for(shape_.heads, tokens)};
+  Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
+    return {.working = LastRows::bytes_for(shape_.heads, o_.last, tokens) +
+                       tile_bytes(shape_.heads, tokens, rows)};
   }
 
  private:

@@ -89,13 +89,13 @@ class TriangleMix : public WrappedMethod {
     plan.see.sink = o_.sink;
     plan.see.window = o_.window;
     plan.see.strict = true;
+    plan.see.in_prompts = true;
     plan.see.last = o_.last;
     return plan;
   }
 
   void attend(LayerStep& step) override {
     if (!nth(triangle_, step.layer)) return WrappedMethod::attend(step);
-    if (step.decoding()) return step.attend_all_keys(step.rows);
     Method::attend(step);
   }
 

@@ -49,9 +49,10 @@ class XAttention final : public SparsePrefill {
     thresholds_ = read_thresholds(options.thresholds, rule_.stride, shape.layers, shape.heads);
   }
 
-  Beside beside(const KvLayout&, int64_t tokens, int chunk) const override {
+  Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
     return {.working = AntidiagonalMemory::bytes_for(rule_, kBlock, shape_.heads, shape_.head_dim,
-                                                     chunk, tokens)};
+                                                     rows, tokens) +
+                       tile_bytes(shape_.heads, tokens, rows)};
   }
 
  private:

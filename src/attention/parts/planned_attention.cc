@@ -45,9 +45,8 @@ KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
 /// Rows of the step, from the first on, that see sinks and a window; those after them see all.
 int windowed_rows(const LayerStep& step, const See& see) {
   if (see.window == kNoBound) return 0;
-  if (see.last == 0 && see.place == KeyPlace::kList) return step.rows;
-  if (step.own_window() > 0) return 0;  // stays as it is
-  if (see.last == 0) return step.rows;
+  if (see.place == KeyPlace::kText && step.own_window() > 0) return 0;  // stays as it is
+  if (!see.in_prompts) return step.rows;
   if (step.decoding()) return 0;
   const int64_t dense_from = step.prompt_end - see.last;
   return static_cast<int>(std::clamp<int64_t>(dense_from - step.begin, 0, step.rows));

@@ -33,6 +33,9 @@ class SparsePrefill : public Method {
   /// operation to fill in. Their rules name it.
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
 
+  /// What key lists and marked blocks take at most, in passes of `rows` rows.
+  size_t tile_bytes(int heads, int64_t tokens, int rows) const;
+
   /// No rule of any query head, to be written for the step.
   std::span<TileRule> new_rules(LayerStep& step);
   /// Attends rows from `first` on by the rules that were written last.

@@ -1,0 +1,42 @@
+#include "cli/sandbox_flags.h"
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/sandbox.h"
+
+namespace longhaul {
+namespace {
+
+/// The leak checker of such builds traces the program from another process.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kByItself = false;
+#else
+constexpr bool kByItself = true;
+#endif
+
+}  // namespace
+
+void SandboxFlags::add_to(CLI::App& app) {
+  CLI::Option* on = app.add_flag("--sandbox", asked,
+                                 "Refuse to go on where the system has no walls (they are up by "
+                                 "themselves where it has), and tell which stand")
+                        ->group("Machine");
+  app.add_flag("--no-sandbox", unwanted,
+               "Keep the right to start programs, to the network and to write anywhere, which "
+               "nothing here needs once the model is at hand")
+      ->excludes(on)
+      ->group("Machine");
+}
+
+void SandboxFlags::enter(const std::vector<std::filesystem::path>& written, bool quiet) const {
+  if (unwanted || (!asked && !kByItself)) return;
+  const Sandbox sandbox = enter_sandbox(written);
+  if (!asked) return;
+  if (!sandbox.files && !sandbox.calls) {
+    user_error("--sandbox: this system has neither Landlock nor seccomp");
+  }
+  if (!quiet) std::fputs(("sandbox      " + sandbox.description() + "\n").c_str(), stderr);
+}
+
+}  // namespace longhaul

@@ -1,0 +1,20 @@
+#pragma once
+// --sandbox and --no-sandbox of the commands that read a model.
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <vector>
+
+namespace longhaul {
+
+struct SandboxFlags {
+  bool asked = false, unwanted = false;
+
+  void add_to(CLI::App& app);
+  /// Gives up what reading a model needs not (base/sandbox.h), but for writing to the folders
+  /// `written`. With --sandbox it is told how, unless `quiet`; UserError where the system has
+  /// nothing of the kind.
+  void enter(const std::vector<std::filesystem::path>& written, bool quiet) const;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,98 @@
+// The walls around commands that read a model (base/sandbox.h), from outside.
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "cli/program.h"
+#include "cli/texts.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::has;
+using testing_support::long_text;
+using testing_support::Outcome;
+using testing_support::Program;
+
+/// A line of /proc/PID/status; "" where there is none.
+std::string status_of(const std::string& pid, const std::string& key) {
+  std::ifstream in("/proc/" + pid + "/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
+  }
+  return "";
+}
+
+/// Of the children of this process: "2" where a filter of system calls is in force.
+bool a_child_has_a_filter() {
+  DIR* processes = opendir("/proc");
+  bool found = false;
+  while (const dirent* entry = processes != nullptr ? readdir(processes) : nullptr) {
+    const std::string pid = entry->d_name;
+    found = found || (status_of(pid, "PPid") == std::to_string(getpid()) &&
+                      status_of(pid, "Seccomp") == "2");
+  }
+  if (processes != nullptr) closedir(processes);
+  return found;
+}
+
+bool seen_while_it_answers(Program::Arguments more) {
+  Program program;
+  more.insert(more.begin(), {"run", "-p", "Tell me of the sea.", "-n", "100000", "-q"});
+  const auto begun = std::chrono::steady_clock::now();
+  bool seen = false;
+  program.run_and_interrupt(more, [&] {
+    seen = seen || a_child_has_a_filter();
+    const bool answers = program.output_so_far().size() > 20;
+    return answers || std::chrono::steady_clock::now() - begun > std::chrono::seconds(120);
+  });
+  return seen || a_child_has_a_filter();
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(SandboxFlag, TheWallsAreUpByThemselves) {
+  if (status_of("self", "Seccomp") == "2") {
+    EXPECT_TRUE(seen_while_it_answers({}));  // as this process and its children
+    return;
+  }
+  EXPECT_TRUE(seen_while_it_answers({}));
+  EXPECT_FALSE(seen_while_it_answers({"--no-sandbox"}));
+}
+#endif
+
+TEST(SandboxFlag, TellsWhatStandsWhereItIsAskedFor) {
+  Program program;
+  const Outcome o = program.run({"run", "-p", "What is the sea?", "-n", "2", "--sandbox"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.err, {"sandbox", "seccomp, set up in"}));
+  EXPECT_EQ(program.run({"run", "-p", "x", "--sandbox", "--no-sandbox"}).status, 2);
+}
+
+TEST(SandboxFlag, NothingThatACommandDoesIsInTheWay) {
+  Program program;
+  const std::string text = program.folder().write("text.txt", long_text());
+  const std::string saved = program.folder().path() / "saved";
+  const std::string patterns = program.folder().path() / "patterns.tsv";
+  for (const Program::Arguments& arguments : std::vector<Program::Arguments>{
+           {"run", "-f", text, "-p", "What is under water?", "-n", "2", "--save", saved},
+           {"run", "--load", saved, "-p", "What is under water?", "-n", "2"},
+           {"run", "-f", text, "-p", "x", "-n", "2", "--attention",
+            "infllm:n_init=16,n_local=128,block=64,topk=2,cached=4,chunk=64"},
+           {"run", "-f", text, "-p", "x", "-n", "2", "--attention",
+            "minference:patterns=search,search_at=500,dense_below=0,save=" + patterns},
+           {"perplexity", "-f", text, "-c", "256"},
+           {"advise", text},
+           {"tokenize", "-f", text, "--count"},
+           {"inspect", "nano", "--brief"}}) {
+    const Outcome o = program.run(arguments);
+    EXPECT_EQ(o.status, 0) << arguments[0] << ": " << o.err;
+  }
+  EXPECT_TRUE(std::filesystem::exists(saved));
+  EXPECT_TRUE(std::filesystem::exists(patterns));
+}
+
+}  // namespace
+}  // namespace longhaul
