@@ -144,7 +144,8 @@ void print_advice(const Advice& a, const AdviseFlags& flags) {
   }
   text += table.text();
   text += fmt::format(
-      "\nmemory: weights, keys and values of text and reply, working memory, the program. reading: by "
+      "\nmemory: weights, keys and values of text and reply, working memory, the program. reading: "
+      "by "
       "{} of dense\n"
       "attention on the text's first {} tokens; methods that compute less of what they see are\n"
       "faster. Without a profile for this model a method's defaults may answer worse ('longhaul\n"

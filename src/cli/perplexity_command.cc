@@ -135,7 +135,8 @@ int run(const PerplexityFlags& flags) {
   const SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file).text;
   const auto engine = flags.model.open([&] {
-    if (!session.attention.writes()) flags.sandbox.enter({}, true);
+    const bool writes = session.attention.writes() || !session.queue.on_host();
+    if (!writes) flags.sandbox.enter({}, true);
   });
   warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);

@@ -75,9 +75,11 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
-/// Once the model is at hand. A method that writes where its option says has no walls around it.
+/// Once the model is at hand. A method that writes where its option says, and a GPU, whose driver
+/// writes to devices, have no walls around them.
 void enter_sandbox_for(const RunFlags& flags, const SessionOptions& session) {
-  if (session.attention.writes() && !flags.sandbox.asked) return;
+  const bool writes = session.attention.writes() || !session.queue.on_host();
+  if (writes && !flags.sandbox.asked) return;
   std::vector<std::filesystem::path> written;
   if (!flags.save.empty()) written.push_back(std::filesystem::path(flags.save).parent_path());
   flags.sandbox.enter(written, flags.quiet || flags.json);

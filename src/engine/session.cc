@@ -110,10 +110,9 @@ void Session::State::check_memory(const MemoryForecast& need, const std::string&
                                   std::string_view advice) const {
   const size_t limit = memory_limit();
   if (need.total() <= limit) return;
-  std::string parts =
-      fmt::format("weights {}, KV {}, working memory {}, program and tokenizer {}",
-                  format_bytes(need.weights), format_bytes(need.kv), format_bytes(need.working),
-                  format_bytes(need.process));
+  std::string parts = fmt::format("weights {}, KV {}, working memory {}, program and tokenizer {}",
+                                  format_bytes(need.weights), format_bytes(need.kv),
+                                  format_bytes(need.working), format_bytes(need.process));
   if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
   user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
              options.memory_limit > 0  ? "--memory-limit"

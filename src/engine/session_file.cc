@@ -157,7 +157,7 @@ void Session::load(const std::filesystem::path& file) {
   KvStore store = s.make_store(*restored);
   MemoryForecast need;
   need.weights = s.engine->weight_bytes();
-  need.process = s.engine->process_bytes();
+  if (s.options.queue.on_host()) need.process = s.engine->process_bytes();
   need.kv = s.store().bytes() + most_bytes_restored(*restored, store.layout(), std::ssize(tokens),
                                                     s.chunk, in.remaining());
   s.check_memory(need, fmt::format("{}: its {} tokens", name, tokens.size()),

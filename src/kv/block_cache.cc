@@ -7,18 +7,24 @@ namespace longhaul {
 void BlockCache::use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                             const RowList& chosen, int64_t cached) {
   HostStage on(queue);
+  const int64_t per_page = store.layout().page_rows;
   used_now_ = 0;
+  missing_.clear();
   for (const int32_t block : host_rows(on_host(on, chosen))) {
     const int64_t begin = range.first + block * range.block;
-    use(store, layer, range, begin, begin + range.block);
+    use(per_page, range, begin, begin + range.block);
   }
   const auto most = static_cast<size_t>(cached * store.layout().pages_for(range.block));
   spill(store, layer, std::max(most, used_now_));
+  for (const int32_t page : missing_) {
+    for (int head = 0; head < store.lists(layer); ++head) {
+      store.load(layer, head, page * per_page, (page + 1) * per_page);
+    }
+  }
 }
 
-void BlockCache::use(KvStore& store, int layer, const BlockRange& range, int64_t begin,
-                     int64_t end) {
-  const int64_t per_page = store.layout().page_rows;
+/// Notes the pages of rows [begin, end) as used last.
+void BlockCache::use(int64_t per_page, const BlockRange& range, int64_t begin, int64_t end) {
   const int64_t from = std::max(begin / per_page, (range.first + per_page - 1) / per_page);
   const int64_t to = std::min((end + per_page - 1) / per_page, range.last / per_page);
   for (int64_t page = from; page < to; ++page) {
@@ -28,10 +34,8 @@ void BlockCache::use(KvStore& store, int layer, const BlockRange& range, int64_t
       std::rotate(found, found + 1, pages_.end());
       continue;
     }
-    for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
-      store.load(layer, head, page * per_page, (page + 1) * per_page);
-    }
     pages_.push_back(static_cast<int32_t>(page));
+    missing_.push_back(static_cast<int32_t>(page));
     ++used_now_;
   }
 }
@@ -42,7 +46,7 @@ void BlockCache::spill(KvStore& store, int layer, size_t keep) {
   const int64_t per_page = store.layout().page_rows;
   const auto kept = pages_.end() - static_cast<std::ptrdiff_t>(keep);
   for (auto page = pages_.begin(); page != kept; ++page) {
-    for (int head = 0; head < store.layout().heads[static_cast<size_t>(layer)]; ++head) {
+    for (int head = 0; head < store.lists(layer); ++head) {
       store.spill(layer, head, *page * per_page, (*page + 1) * per_page);
     }
   }

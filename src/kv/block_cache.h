@@ -19,18 +19,19 @@ struct BlockRange {
 /// Of one layer; all its heads have the same rows.
 class BlockCache {
  public:
-  /// Brings the `chosen` blocks into memory and spills what was not used for longest: as many pages
-  /// stay as `cached` blocks may have, or as this call has used. Pages that hold a row outside the
-  /// range are never spilled, so they are there.
+  /// Spills what was not used for longest and brings the `chosen` blocks into memory: as many pages
+  /// are there as `cached` blocks may have, or as this call uses, and never more. Pages that hold a
+  /// row outside the range are never spilled, so they are there.
   void use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                   const RowList& chosen, int64_t cached);
 
  private:
-  void use(KvStore& store, int layer, const BlockRange& range, int64_t begin, int64_t end);
+  void use(int64_t page_rows, const BlockRange& range, int64_t begin, int64_t end);
   void spill(KvStore& store, int layer, size_t keep);
 
-  std::vector<int32_t> pages_;  ///< in memory, last used last
-  size_t used_now_ = 0;         ///< by this call: the last ones
+  std::vector<int32_t> pages_;    ///< in memory, last used last
+  std::vector<int32_t> missing_;  ///< of them: those that this call has yet to load
+  size_t used_now_ = 0;           ///< by this call: the last ones
 };
 
 /// Rows [begin, end) of every list of a layer may leave memory as well, as those from `first` to

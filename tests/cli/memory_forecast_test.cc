@@ -45,8 +45,8 @@ class MemoryForecasts : public ::testing::TestWithParam<std::string> {};
 TEST_P(MemoryForecasts, HoldAndAreClose) {
   Program program;
   const auto file = program.folder().write("text.txt", text());
-  Program::Arguments arguments{"run", "-f",   file,  "-p", question(), "-n", "4", "--kv-type",
-                               "f32", "--json", "-q", "-t", "2",        "--attention"};
+  Program::Arguments arguments{"run",       "-f",  file,     "-p", question(), "-n", "4",
+                               "--kv-type", "f32", "--json", "-q", "-t",       "2",  "--attention"};
   arguments.push_back(GetParam());
   const Outcome o = program.run(arguments);
   ASSERT_EQ(o.status, 0) << o.err;

@@ -46,9 +46,13 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
       cached_(static_cast<size_t>(shape.layers)) {}
 
 Plan ContextBlocks::plan() const {
-  const int64_t blocks = o_.cached + o_.topk;  // those chosen are loaded before others are spilled
+  const KvLayout layout;
+  const int64_t page = layout.page_rows, whole = layout.pages_for(o_.block);
+  // Where blocks do not begin with a page, one may reach into one more.
+  const bool aligned = o_.init % page == 0 && o_.block % page == 0;
+  const int64_t pages = std::max(o_.cached * whole, o_.topk * (aligned ? whole : whole + 1));
   const int64_t reach = std::max(o_.local, o_.angle());  // the trained length itself passes
-  return {.keep = {.in_memory = o_.init + o_.local + (1 + blocks) * o_.block, .stretches = blocks},
+  return {.keep = {.in_memory = o_.init + o_.local + o_.block + pages * page, .stretches = 1},
           .see = {.place = KeyPlace::kOwn, .reach = reach}};
 }
 
