@@ -75,8 +75,7 @@ std::string place_name(const SessionOptions& session) {
 std::string kernels_line(const SessionOptions& session) {
   if (!session.queue.on_host()) return fmt::format("{}, bf16 products", place_name(session));
   return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()),
-                     product_name(session.compute), thread_count(),
-                     thread_count() == 1 ? "" : "s");
+                     product_name(session.compute), thread_count(), thread_count() == 1 ? "" : "s");
 }
 
 }  // namespace longhaul
