@@ -23,25 +23,25 @@ struct CallArguments {
 
 struct Expression {
   enum class Kind : uint8_t {
-    constant,     ///< value
-    name,         ///< text
-    list,         ///< parts
-    tuple,        ///< parts
-    dict,         ///< parts: key, value, key, value, ...
-    attribute,    ///< parts[0], text
+    constant,             ///< value
+    name,                 ///< text
+    list,                 ///< parts
+    tuple,                ///< parts
+    dict,                 ///< parts: key, value, key, value, ...
+    attribute,            ///< parts[0], text
     namespace_attribute,  ///< of an assignment: name `text`, attribute `more_text`
-    item,         ///< parts[0], parts[1]
-    slice,        ///< parts[0..2], which may be null; only as parts[1] of an item
-    call,         ///< parts[0], arguments
-    filter,       ///< parts[0] (null: what a filter block makes), text, arguments
-    test,         ///< parts[0], text, arguments
-    unary,        ///< text: - + not
-    binary,       ///< text: + - * / // % **
-    concatenate,  ///< parts
-    compare,      ///< parts[0], then for each of `operators` one more
-    logical_and,  ///< parts[0], parts[1]
-    logical_or,   ///< parts[0], parts[1]
-    condition,    ///< parts[0] if parts[1] else parts[2] (may be null)
+    item,                 ///< parts[0], parts[1]
+    slice,                ///< parts[0..2], which may be null; only as parts[1] of an item
+    call,                 ///< parts[0], arguments
+    filter,               ///< parts[0] (null: what a filter block makes), text, arguments
+    test,                 ///< parts[0], text, arguments
+    unary,                ///< text: - + not
+    binary,               ///< text: + - * / // % **
+    concatenate,          ///< parts
+    compare,              ///< parts[0], then for each of `operators` one more
+    logical_and,          ///< parts[0], parts[1]
+    logical_or,           ///< parts[0], parts[1]
+    condition,            ///< parts[0] if parts[1] else parts[2] (may be null)
   };
   Kind kind;
   int line = 0;

@@ -16,8 +16,8 @@ namespace {
 
 /// Methods that would change their value, which the sandbox forbids.
 bool changes(const Value& object, std::string_view name) {
-  constexpr std::array<std::string_view, 8> kOfLists = {"append", "clear",  "pop",  "reverse",
-                                                        "insert", "sort", "extend", "remove"};
+  constexpr std::array<std::string_view, 8> kOfLists = {"append", "clear", "pop",    "reverse",
+                                                        "insert", "sort",  "extend", "remove"};
   constexpr std::array<std::string_view, 5> kOfDicts = {"clear", "pop", "popitem", "setdefault",
                                                         "update"};
   const auto in = [&](const auto& names) {
@@ -97,8 +97,8 @@ Filter find_container_method(const Value& object, std::string_view name) {
 }
 
 Value find_method(const Value& object, std::string_view name) {
-  const Filter code = object.is(Kind::string) ? find_text_method(name)
-                                              : find_container_method(object, name);
+  const Filter code =
+      object.is(Kind::string) ? find_text_method(name) : find_container_method(object, name);
   if (code == nullptr) return {};
   return function([code, object](Interpreter& interpreter, const Arguments& arguments) {
     interpreter.budget().spend();
@@ -114,8 +114,8 @@ Value Interpreter::attribute(const Value& object, std::string_view name) {
   }
   if (Value method = find_method(object, name); !method.is(Kind::undefined)) return method;
   if (changes(object, name)) {
-    return Value::undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe", name,
-                                        object.type()));
+    return Value::undefined(
+        fmt::format("access to attribute '{}' of '{}' object is unsafe", name, object.type()));
   }
   if (object.is(Kind::dict)) {
     budget_.spend(object.dict().items.size());
@@ -127,8 +127,8 @@ Value Interpreter::attribute(const Value& object, std::string_view name) {
 Value Interpreter::item(const Value& object, const Value& key) {
   check_defined(object);
   if (object.is(Kind::dict)) {
-    const bool hashable = !key.is(Kind::dict) &&
-                          (!key.is(Kind::list) || key.list().kind != ListKind::list);
+    const bool hashable =
+        !key.is(Kind::dict) && (!key.is(Kind::list) || key.list().kind != ListKind::list);
     const Value* found = hashable ? object.dict().find(key, budget_) : nullptr;
     if (found != nullptr) return *found;
   }

@@ -2,12 +2,12 @@
 // What a template may cost. Templates come with models and may be hostile: every operation is
 // charged before it is done.
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-
-#include <fmt/format.h>
 
 namespace longhaul::jinja {
 
@@ -24,9 +24,9 @@ template <class... Args>
 
 class Budget {
  public:
-  static constexpr int kDeepestCalls = 100;    ///< macros and recursive loops in each other
-  static constexpr int kDeepestNodes = 1000;   ///< statements and expressions in each other
-  static constexpr int kDeepestValues = 100;   ///< lists and dicts in each other
+  static constexpr int kDeepestCalls = 100;   ///< macros and recursive loops in each other
+  static constexpr int kDeepestNodes = 1000;  ///< statements and expressions in each other
+  static constexpr int kDeepestValues = 100;  ///< lists and dicts in each other
 
   /// `input`: bytes of everything that is given.
   explicit Budget(size_t input)

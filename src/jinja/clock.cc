@@ -16,7 +16,8 @@ std::string written(const std::string& directive, const std::tm& now) {
 }
 
 String formatted(const String& format, const std::tm& now, Budget& budget) {
-  constexpr std::string_view kFlags = "-_0^#", kKnown = "aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZf%";
+  constexpr std::string_view kFlags = "-_0^#",
+                             kKnown = "aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZf%";
   const std::string_view text = format.bytes();
   String out;
   for (size_t at = 0; at < text.size();) {

@@ -94,9 +94,9 @@ std::string integer_digits(uint64_t value, const Spec& spec) {
 }
 
 String formatted_number(const Value& value, const Spec& spec) {
-  const bool as_real = value.is(Kind::real) || (spec.type != 0 &&
-                                                std::string_view("fFeg%").find(spec.type) !=
-                                                    std::string_view::npos);
+  const bool as_real =
+      value.is(Kind::real) ||
+      (spec.type != 0 && std::string_view("fFeg%").find(spec.type) != std::string_view::npos);
   std::string digits;
   bool negative = false;
   if (as_real) {
@@ -105,8 +105,8 @@ String formatted_number(const Value& value, const Spec& spec) {
   } else {
     const int64_t number = *value.integer();
     negative = number < 0;
-    digits = integer_digits(negative ? -static_cast<uint64_t>(number) : static_cast<uint64_t>(number),
-                            spec);
+    digits = integer_digits(
+        negative ? -static_cast<uint64_t>(number) : static_cast<uint64_t>(number), spec);
   }
   if (spec.commas) digits = with_commas(std::move(digits));
   const std::string sign = negative ? "-" : spec.sign == '-' ? "" : spec.sign == '+' ? "+" : " ";

@@ -98,7 +98,8 @@ String swapped_case(const String& text) {
 }
 String capitalized(const String& text) {
   bool first = true;
-  return recased(text, [&](uint32_t) { return std::exchange(first, false) ? Case::upper : Case::lower; });
+  return recased(text,
+                 [&](uint32_t) { return std::exchange(first, false) ? Case::upper : Case::lower; });
 }
 String titled(const String& text) {
   bool in_word = false;
@@ -125,7 +126,8 @@ bool all_letters_or_digits(std::string_view text) {
 }
 bool all_space(std::string_view text) { return all(text, is_python_space); }
 bool all_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<uint8_t>(c) < 0x80; });
 }
 bool all_lower(std::string_view text) { return all_in(text, Case::lower); }
 bool all_upper(std::string_view text) { return all_in(text, Case::upper); }

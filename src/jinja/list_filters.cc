@@ -137,8 +137,8 @@ Value groupby(Interpreter& interpreter, const Value& subject, const Arguments& a
   const std::vector<size_t> order = order_of(interpreter, keys, false);
   for (size_t i = 0; i < order.size(); ++i) {
     group.push_back(items[order[i]]);
-    const bool goes_on = i + 1 < order.size() && equal(keys[order[i]], keys[order[i + 1]],
-                                                       interpreter.budget());
+    const bool goes_on =
+        i + 1 < order.size() && equal(keys[order[i]], keys[order[i + 1]], interpreter.budget());
     if (goes_on) continue;
     const size_t first = order[i + 1 - group.size()];
     groups.push_back(Value::list({found[first], Value::list(std::move(group))}, ListKind::tuple));
@@ -327,7 +327,7 @@ constexpr auto kFilters = std::to_array<std::pair<std::string_view, Filter>>({
 
 Filter find_list_filter(std::string_view name) {
   const auto* const found = std::find_if(kFilters.begin(), kFilters.end(),
-                                  [&](const auto& filter) { return filter.first == name; });
+                                         [&](const auto& filter) { return filter.first == name; });
   return found == kFilters.end() ? nullptr : found->second;
 }
 

@@ -70,8 +70,7 @@ bool MacroObject::attribute(std::string_view name, Value& out) const {
 }
 
 Value MacroObject::call(Interpreter& interpreter, const Arguments& arguments) {
-  return Value(
-      interpreter.run_macro(statement_.signature, statement_.body, scope_, arguments));
+  return Value(interpreter.run_macro(statement_.signature, statement_.body, scope_, arguments));
 }
 
 void MacroObject::release() {

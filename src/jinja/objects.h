@@ -16,7 +16,10 @@ namespace longhaul::jinja {
 class LoopObject : public Object {
  public:
   LoopObject(const Statement& statement, std::vector<Value> items, ScopePtr around, int depth)
-      : statement_(statement), items_(std::move(items)), around_(std::move(around)), depth_(depth) {}
+      : statement_(statement),
+        items_(std::move(items)),
+        around_(std::move(around)),
+        depth_(depth) {}
 
   const char* type() const override { return "LoopContext"; }
   bool callable() const override { return statement_.recursive; }

@@ -112,8 +112,8 @@ Value repeated(const Value& value, int64_t count, Budget& budget) {
 }
 
 bool repeats(const Value& value, const Value& count) {
-  const bool sequence = value.is(Kind::string) || (value.is(Kind::list) &&
-                                                   value.list().kind != ListKind::generator);
+  const bool sequence =
+      value.is(Kind::string) || (value.is(Kind::list) && value.list().kind != ListKind::generator);
   return sequence && count.integer().has_value();
 }
 
@@ -154,7 +154,8 @@ Value unary(std::string_view op, const Value& value) {
 Value binary(std::string_view op, const Value& left, const Value& right, Budget& budget) {
   budget.spend();
   check_defined(left);
-  if (op == "%" && left.is(Kind::string)) return Value(percent_format(left.string(), right, budget));
+  if (op == "%" && left.is(Kind::string))
+    return Value(percent_format(left.string(), right, budget));
   check_defined(right);
   if (left.is_number() && right.is_number()) {
     const auto a = left.integer(), b = right.integer();
@@ -211,8 +212,7 @@ Value slice(const Value& object, const Value* begin, const Value* end, const Val
     const String& text = object.string();
     budget.spend(text.size());
     const CharacterOffsets offsets(text.bytes());
-    const SliceRange range =
-        slice_range(static_cast<int64_t>(offsets.count()), begin, end, step);
+    const SliceRange range = slice_range(static_cast<int64_t>(offsets.count()), begin, end, step);
     const auto byte_of = [&](int64_t i) { return offsets.byte_of(static_cast<size_t>(i)); };
     if (range.step == 1) {
       return Value(range.begin < range.end ? text.slice(byte_of(range.begin), byte_of(range.end))
@@ -258,8 +258,7 @@ Value element(const Value& object, int64_t index, Budget& budget) {
   const int64_t at = index < 0 ? index + count : index;
   if (at < 0 || at >= count) return missing();
   const auto character = static_cast<size_t>(at);
-  return Value(
-      object.string().slice(offsets.byte_of(character), offsets.byte_of(character + 1)));
+  return Value(object.string().slice(offsets.byte_of(character), offsets.byte_of(character + 1)));
 }
 
 }  // namespace longhaul::jinja

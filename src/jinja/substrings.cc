@@ -19,14 +19,16 @@ std::vector<Value> split_at_space(const String& text, int64_t most, bool from_en
     budget.spend(1);
     if (from_end) {
       size_t word = left.end;  // the beginning of the last word
-      while (word > left.begin && without_space(text.bytes().substr(left.begin, word - left.begin),
-                                                false, true).end == word - left.begin) {
+      while (word > left.begin &&
+             without_space(text.bytes().substr(left.begin, word - left.begin), false, true).end ==
+                 word - left.begin) {
         --word;
-        while (word > left.begin && (static_cast<uint8_t>(text.bytes()[word]) & 0xC0) == 0x80) --word;
+        while (word > left.begin && (static_cast<uint8_t>(text.bytes()[word]) & 0xC0) == 0x80)
+          --word;
       }
       parts.emplace_back(text.slice(word, left.end));
-      left.end = left.begin + without_space(text.bytes().substr(left.begin, word - left.begin),
-                                            false, true).end;
+      left.end = left.begin +
+                 without_space(text.bytes().substr(left.begin, word - left.begin), false, true).end;
     } else {
       size_t word = left.begin;  // the end of the first word
       while (word < left.end) {

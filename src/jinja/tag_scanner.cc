@@ -188,9 +188,10 @@ class TagScanner {
       (text += '.') += digits(kDecimal);
       real = true;
     }
-    const size_t sign = at_ + 1 < source_.size() &&
-                                (source_[at_ + 1] == '+' || source_[at_ + 1] == '-') ? 1 : 0;
-    const bool exponent = followed_by('e', kDecimal, 1 + sign) || followed_by('E', kDecimal, 1 + sign);
+    const size_t sign =
+        at_ + 1 < source_.size() && (source_[at_ + 1] == '+' || source_[at_ + 1] == '-') ? 1 : 0;
+    const bool exponent =
+        followed_by('e', kDecimal, 1 + sign) || followed_by('E', kDecimal, 1 + sign);
     if (!attribute && exponent) {
       text += 'e';
       if (sign != 0) text += source_[at_ + 1];
@@ -226,7 +227,8 @@ class TagScanner {
     }
     const char c = rest[0];
     if (kOne.find(c) == std::string_view::npos) {
-      throw SyntaxError{fmt::format("unexpected character {}", printable(rest.substr(0, 1))), line_};
+      throw SyntaxError{fmt::format("unexpected character {}", printable(rest.substr(0, 1))),
+                        line_};
     }
     if (c == '(' || c == '[' || c == '{') brackets_ += c == '(' ? ')' : c == '[' ? ']' : '}';
     if (c == ')' || c == ']' || c == '}') {

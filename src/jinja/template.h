@@ -1,7 +1,7 @@
 #pragma once
-// A Jinja template as Hugging Face transformers runs chat templates: jinja2's immutable sandbox with
-// trim_blocks, lstrip_blocks, loop controls, the `generation` block, raise_exception and a tojson
-// that escapes nothing for HTML. Every string that comes out remembers what was given to the
+// A Jinja template as Hugging Face transformers runs chat templates: jinja2's immutable sandbox
+// with trim_blocks, lstrip_blocks, loop controls, the `generation` block, raise_exception and a
+// tojson that escapes nothing for HTML. Every string that comes out remembers what was given to the
 // template. Language: https://jinja.palletsprojects.com/templates/
 
 #include <map>
@@ -20,8 +20,8 @@ class Template {
  public:
   static constexpr size_t kMostBytes = size_t{1} << 20;
 
-  /// `where` names it in messages ("model.gguf: chat template"). UserError with the line for what is
-  /// no template, and for `include`, `import`, `extends`, `block` and `autoescape`.
+  /// `where` names it in messages ("model.gguf: chat template"). UserError with the line for what
+  /// is no template, and for `include`, `import`, `extends`, `block` and `autoescape`.
   Template(std::string_view source, std::string where);
 
   /// UserError with the line when it cannot be run with these variables, when it refuses them

@@ -61,8 +61,8 @@ bool compared(Interpreter& interpreter, const Value& value, const Arguments& arg
   const Parameters given(arguments, {"other"});
   return compare(op, value, given[0], interpreter.budget());
 }
-constexpr const char *kEqual = "==", *kUnequal = "!=", *kLess = "<", *kAtMost = "<=",
-                     *kGreater = ">", *kAtLeast = ">=", *kIn = "in";
+constexpr const char *kEqual = "==", *kUnequal = "!=", *kLess = "<",
+                     *kAtMost = "<=", *kGreater = ">", *kAtLeast = ">=", *kIn = "in";
 
 bool same(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   const Parameters given(arguments, {"other"});
@@ -127,7 +127,7 @@ constexpr auto kTests = std::to_array<std::pair<std::string_view, Test>>({
 
 Test find_test(std::string_view name) {
   const auto* const found = std::find_if(kTests.begin(), kTests.end(),
-                                  [&](const auto& test) { return test.first == name; });
+                                         [&](const auto& test) { return test.first == name; });
   return found == kTests.end() ? nullptr : found->second;
 }
 

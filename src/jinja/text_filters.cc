@@ -55,15 +55,17 @@ Value indent(Interpreter& interpreter, const Value& subject, const Arguments& ar
   const bool by_text = given.has(0) && given[0].is(Kind::string);
   const int64_t width = by_text ? 0 : given.integer(0, 4);
   budget.check_length(static_cast<size_t>(std::max<int64_t>(0, width)));
-  const String by = by_text ? given[0].string()
-                            : String(std::string(static_cast<size_t>(std::max<int64_t>(0, width)), ' '),
-                                     Origin::kTemplate);
+  const String by = by_text
+                        ? given[0].string()
+                        : String(std::string(static_cast<size_t>(std::max<int64_t>(0, width)), ' '),
+                                 Origin::kTemplate);
   String text = to_text(subject, budget);
   text.append("\n", Origin::kTemplate);
   String out;
   bool first = true;
   for (const Value& line : lines_of(text, false, budget)) {
-    const bool shift = first ? given.flag(1, false) : given.flag(2, false) || !line.string().empty();
+    const bool shift =
+        first ? given.flag(1, false) : given.flag(2, false) || !line.string().empty();
     if (!first) out.append("\n", Origin::kTemplate);
     if (shift) out.append(by);
     out.append(line.string());
@@ -111,7 +113,8 @@ Value format(Interpreter& interpreter, const Value& subject, const Arguments& ar
     for (const auto& [name, value] : arguments.named) items.emplace_back(Value::text(name), value);
     values = Value::dict(std::move(items));
   }
-  return Value(percent_format(to_text(subject, interpreter.budget()), values, interpreter.budget()));
+  return Value(
+      percent_format(to_text(subject, interpreter.budget()), values, interpreter.budget()));
 }
 
 Value wordcount(Interpreter& interpreter, const Value& subject, const Arguments&) {
@@ -153,8 +156,7 @@ Value tojson(Interpreter& interpreter, const Value& subject, const Arguments& ar
 
 Value default_value(Interpreter&, const Value& subject, const Arguments& arguments) {
   const Parameters given(arguments, {"default_value", "boolean"});
-  const bool missing =
-      subject.is(Kind::undefined) || (given.flag(1, false) && !subject.truth());
+  const bool missing = subject.is(Kind::undefined) || (given.flag(1, false) && !subject.truth());
   if (!missing) return subject;
   return given.has(0) ? given[0] : Value(String());
 }
@@ -223,7 +225,8 @@ Value rounded(Interpreter&, const Value& subject, const Arguments& arguments) {
   check_defined(subject);
   if (!subject.is_number()) fault("a number is needed, not {}", subject.type());
   const int64_t precision = std::clamp<int64_t>(given.integer(0, 0), -300, 300);
-  const std::string_view method = given.has(1) && given[1].is(Kind::string) ? given[1].bytes() : "common";
+  const std::string_view method =
+      given.has(1) && given[1].is(Kind::string) ? given[1].bytes() : "common";
   if (method != "common" && method != "ceil" && method != "floor") {
     fault("method must be common, ceil or floor");
   }
@@ -273,7 +276,7 @@ constexpr auto kFilters = std::to_array<std::pair<std::string_view, Filter>>({
 
 Filter find_text_filter(std::string_view name) {
   const auto* const found = std::find_if(kFilters.begin(), kFilters.end(),
-                                  [&](const auto& filter) { return filter.first == name; });
+                                         [&](const auto& filter) { return filter.first == name; });
   return found == kFilters.end() ? nullptr : found->second;
 }
 

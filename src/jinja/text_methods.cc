@@ -65,8 +65,8 @@ Value remove_affix(Interpreter& interpreter, const Value& self, const Arguments&
   const String affix = text_argument(given[0]);
   const String& text = self.string();
   interpreter.budget().spend(text.size());
-  const bool there = at_end ? text.bytes().ends_with(affix.bytes())
-                            : text.bytes().starts_with(affix.bytes());
+  const bool there =
+      at_end ? text.bytes().ends_with(affix.bytes()) : text.bytes().starts_with(affix.bytes());
   if (!there) return self;
   return Value(at_end ? text.slice(0, text.size() - affix.size())
                       : text.slice(affix.size(), text.size()));
@@ -155,9 +155,9 @@ Value partition(Interpreter& interpreter, const Value& self, const Arguments& ar
   const size_t at = from_end ? text.bytes().rfind(mark.bytes()) : text.bytes().find(mark.bytes());
   const auto part = [&](size_t begin, size_t end) { return Value(text.slice(begin, end)); };
   if (at != std::string_view::npos) {
-    return Value::list({part(0, at), part(at, at + mark.size()),
-                        part(at + mark.size(), text.size())},
-                       ListKind::tuple);
+    return Value::list(
+        {part(0, at), part(at, at + mark.size()), part(at + mark.size(), text.size())},
+        ListKind::tuple);
   }
   const Value nothing{String()};
   return from_end ? Value::list({nothing, nothing, self}, ListKind::tuple)
@@ -217,7 +217,7 @@ constexpr auto kMethods = std::to_array<std::pair<std::string_view, Filter>>({
 
 Filter find_text_method(std::string_view name) {
   const auto* const found = std::find_if(kMethods.begin(), kMethods.end(),
-                                  [&](const auto& method) { return method.first == name; });
+                                         [&](const auto& method) { return method.first == name; });
   return found == kMethods.end() ? nullptr : found->second;
 }
 

@@ -77,9 +77,7 @@ class Value {
   std::string_view bytes() const { return string().bytes(); }
   const List& list() const { return *std::get<std::shared_ptr<const List>>(data_); }
   const Dict& dict() const { return *std::get<std::shared_ptr<const Dict>>(data_); }
-  const std::shared_ptr<Object>& object() const {
-    return std::get<std::shared_ptr<Object>>(data_);
-  }
+  const std::shared_ptr<Object>& object() const { return std::get<std::shared_ptr<Object>>(data_); }
   const std::string& undefined_message() const;
 
   bool truth() const;

@@ -131,8 +131,8 @@ String to_text(const Value& value, Budget& budget) {
     default:
       break;
   }
-  const bool named = value.is(Kind::object) ||
-                     (value.is(Kind::list) && value.list().kind == ListKind::generator);
+  const bool named =
+      value.is(Kind::object) || (value.is(Kind::list) && value.list().kind == ListKind::generator);
   if (named) return own(fmt::format("<{} object>", value.type()));
   String out;
   append_repr(out, value, budget);

@@ -24,9 +24,9 @@ std::string_view name_of(ChatRole role) {
 
 /// Some templates make control tokens of roles: '<|' + message.role + '|>'.
 bool is_known_role(std::string_view role) {
-  constexpr std::array<std::string_view, 9> kRoles = {"system",    "user", "assistant",
-                                                      "tool",      "developer", "function",
-                                                      "ipython",   "model", "document"};
+  constexpr std::array<std::string_view, 9> kRoles = {"system",  "user",      "assistant",
+                                                      "tool",    "developer", "function",
+                                                      "ipython", "model",     "document"};
   return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
 }
 
@@ -36,7 +36,8 @@ Value value_of(const ChatMessage& message) {
 }
 
 Value value_of(const nlohmann::ordered_json& message, size_t number) {
-  const bool has_role = message.is_object() && message.contains("role") && message["role"].is_string();
+  const bool has_role =
+      message.is_object() && message.contains("role") && message["role"].is_string();
   if (!has_role) user_error("chat: message {} is no object with a role", number);
   std::vector<std::pair<Value, Value>> items;
   for (const auto& [key, field] : message.items()) {

@@ -40,7 +40,8 @@ class ChatTemplate {
   static ChatTemplate chosen(const std::string& name_or_file, ChatTokens tokens);
 
   /// From Jinja text; `where` names it in messages. UserError where it is no template.
-  static ChatTemplate from_text(std::string_view jinja, ChatTokens tokens, const std::string& where);
+  static ChatTemplate from_text(std::string_view jinja, ChatTokens tokens,
+                                const std::string& where);
 
   /// From the model's metadata, chat_template.jinja, tokenizer_config.json or chat_template.json.
   /// UserError names `--chat-template NAME` and `--raw` when it has none.

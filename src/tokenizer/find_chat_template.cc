@@ -61,8 +61,8 @@ Sources sources_in(const GgufMetadata& metadata) {
   const auto text = [&](const std::string& key) {
     return std::string(metadata.find_string(key).value_or(""));
   };
-  return {text("tokenizer.chat_template"), text(fmt::format("tokenizer.chat_template.{}", kToolUse)),
-          ""};
+  return {text("tokenizer.chat_template"),
+          text(fmt::format("tokenizer.chat_template.{}", kToolUse)), ""};
 }
 
 ChatTokens tokens_of(const GgufMetadata& metadata) {
@@ -78,7 +78,9 @@ ChatTokens tokens_of(const GgufMetadata& metadata) {
 
 ChatTokens tokens_of(const HfDocuments& files) {
   const std::string where = (files.folder / "tokenizer_config.json").string();
-  const auto text_of = [&](const char* key) { return token_text(files.tokenizer_config, where, key); };
+  const auto text_of = [&](const char* key) {
+    return token_text(files.tokenizer_config, where, key);
+  };
   return {text_of("bos_token"), text_of("eos_token"), text_of("unk_token"), text_of("pad_token")};
 }
 
@@ -105,8 +107,9 @@ ChatTemplate ChatTemplate::of(const Checkpoint& checkpoint) {
 ChatTemplate ChatTemplate::named(std::string_view name, ChatTokens tokens) {
   const NamedChatTemplate* found = find_named_chat_template(name);
   if (found == nullptr) {
-    user_error("--chat-template {}: there is no such file, and no template of that name; known are {}", name,
-               fmt::join(chat_template_names(), ", "));
+    user_error(
+        "--chat-template {}: there is no such file, and no template of that name; known are {}",
+        name, fmt::join(chat_template_names(), ", "));
   }
   if (tokens.bos.empty()) tokens.bos = found->bos;
   if (tokens.eos.empty()) tokens.eos = found->eos;

@@ -9,12 +9,11 @@ namespace {
 
 /// `system`: what is written when the conversation has no system message; none where it is empty.
 NamedChatTemplate chatml(const char* name, const std::string& system) {
-  const std::string usual =
-      system.empty() ? ""
-                     : "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\n" + system +
-                           "<|im_end|>\\n' }}{% endif %}";
-  return {name,
-          usual + R"({% for message in messages %}
+  const std::string usual = system.empty()
+                                ? ""
+                                : "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\n" +
+                                      system + "<|im_end|>\\n' }}{% endif %}";
+  return {name, usual + R"({% for message in messages %}
 {{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %})",
@@ -36,7 +35,8 @@ NamedChatTemplate yi() {
 
 /// Replies lose what they thought, but for one at the end.
 NamedChatTemplate qwen3(const char* name, const std::string& reply_begins) {
-  return {name, R"({% for message in messages %}
+  return {name,
+          R"({% for message in messages %}
 {%- set content = message.content %}
 {%- if message.role == 'assistant' %}
 {%- set thought = content.split('</think>')[0].split('<think>')[-1].strip('\n') if '</think>' in content else '' %}
@@ -48,7 +48,7 @@ NamedChatTemplate qwen3(const char* name, const std::string& reply_begins) {
 {{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>\n' }}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\n)" +
-                    reply_begins + "' }}{% endif %}",
+              reply_begins + "' }}{% endif %}",
           "", "<|im_end|>"};
 }
 
@@ -109,8 +109,9 @@ NamedChatTemplate llama2() {
 NamedChatTemplate mistral(const char* name, const std::string& before, const std::string& after,
                           const std::string& where, const std::string& reply) {
   const std::string with_system =
-      where.empty() ? "" : "{%- if system and loop." + where +
-                               " %}{% set content = system + '\\n\\n' + content %}{% endif %}\n";
+      where.empty() ? ""
+                    : "{%- if system and loop." + where +
+                          " %}{% set content = system + '\\n\\n' + content %}{% endif %}\n";
   return instruct(name, "{{- bos_token }}\n",
                   with_system + "{{- '" + before + "' + content + '" + after + "' }}\n",
                   "{{- " + reply + " }}\n");
@@ -134,10 +135,13 @@ NamedChatTemplate mistral_v7() {
 NamedChatTemplate marked(const char* name, const std::string& end, bool system,
                          const std::string& finish, const char* eos) {
   const std::string chosen = system ? "" : " if message.role != 'system'";
-  return {name, "{% for message in messages" + chosen + R"( %}
-{{- '<|' + message.role + '|>\n' + message.content + )" + end + R"( + '\n' }}
+  return {name,
+          "{% for message in messages" + chosen + R"( %}
+{{- '<|' + message.role + '|>\n' + message.content + )" +
+              end + R"( + '\n' }}
 {%- endfor %}
-{%- if add_generation_prompt %}{{ '<|assistant|>\n' }}{% else %}{{ )" + finish + R"( }}{% endif %})",
+{%- if add_generation_prompt %}{{ '<|assistant|>\n' }}{% else %}{{ )" +
+              finish + R"( }}{% endif %})",
           "<s>", eos};
 }
 
@@ -176,8 +180,8 @@ std::span<const NamedChatTemplate> named_chat_templates() {
 
 const NamedChatTemplate* find_named_chat_template(std::string_view name) {
   const auto list = named_chat_templates();
-  const auto found = std::find_if(list.begin(), list.end(),
-                                  [&](const NamedChatTemplate& known) { return known.name == name; });
+  const auto found = std::find_if(
+      list.begin(), list.end(), [&](const NamedChatTemplate& known) { return known.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
 

@@ -57,7 +57,9 @@ TEST(Template, ModelsTemplatesRenderAsInJinja2) {
       SCOPED_TRACE(name + " " + conversation);
       ordered_json text = expected[conversation];
       if (text.is_object()) text = expected[text["as"].get<std::string>()];
-      const auto run = [&, given = with_defaults(variables)] { return render(source, given, true); };
+      const auto run = [&, given = with_defaults(variables)] {
+        return render(source, given, true);
+      };
       if (text.is_null()) {
         EXPECT_THROW(run(), UserError);
       } else {
@@ -108,7 +110,8 @@ TEST(Template, StringsRememberWhatWasGiven) {
             "{\"<k>\": \"<v\\n>\"}{'<k>': '<v\\n>'}[\n \"<p>\",\n \"<q>\"\n]");
   EXPECT_EQ(marked("{{ '%s!' % x }}{{ '{}!'.format(x) }}{% set y %}({{ x }}){% endset %}{{ y }}"),
             "<abc>!<abc>!(<abc>)");
-  EXPECT_EQ(marked("{% macro m(a) %}[{{ a }}]{% endmacro %}{{ m(x) | length }}{{ m(x) }}"), "5[<abc>]");
+  EXPECT_EQ(marked("{% macro m(a) %}[{{ a }}]{% endmacro %}{{ m(x) | length }}{{ m(x) }}"),
+            "5[<abc>]");
   EXPECT_EQ(marked("{% if x == 'abc' and 'b' in x %}same{% endif %}"), "same");
   EXPECT_EQ(marked("{{ 'a<' | safe + x }}{{ x | e }}"), "a<<abcabc>");
 }
@@ -137,7 +140,8 @@ TEST(Template, HostileTemplatesEndWithOneLine) {
        "a text of more than"},
       {"{% for i in range(100000) %}{{ 'some text that is written very often' }}{% endfor %}",
        "a text of more than"},
-      {"{% set ns = namespace(l=[]) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor %}",
+      {"{% set ns = namespace(l=[]) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor "
+       "%}",
        "nested deeper than"},
       {"{% set ns = namespace() %}{% set ns.a = ns %}{{ ns.a.a.a.b.c }}", "has no attribute"},
       {"{% for x in [1] recursive %}{{ loop([x]) }}{% endfor %}", "nested deeper than"},
@@ -180,7 +184,9 @@ TEST(Template, BrokenUtf8PassesThrough) {
   Variables variables;
   variables["x"] = Value::text("a\xFF\xE2\x82", Origin::kGiven);
   const Template source("{{ x }}{{ x[::-1] | length }}{{ x | trim | upper }}", "test");
-  EXPECT_EQ(source.render(variables, 4).bytes(), "a\xFF\xE2\x82" "3A\xFF\xE2\x82");
+  EXPECT_EQ(source.render(variables, 4).bytes(),
+            "a\xFF\xE2\x82"
+            "3A\xFF\xE2\x82");
 }
 
 }  // namespace
