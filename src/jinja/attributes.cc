@@ -153,13 +153,14 @@ Parameters::Parameters(const Arguments& arguments, std::initializer_list<const c
     fault("takes at most {} arguments, {} are given", names.size(), arguments.positional.size());
   }
   for (size_t i = 0; i < arguments.positional.size(); ++i) values_[i] = &arguments.positional[i];
-  for (const auto& [name, value] : arguments.named) {
+  for (const auto& given : arguments.named) {
+    const std::string& name = given.first;
     const auto found = std::find_if(names_.begin(), names_.end(),
                                     [&](const char* known) { return name == known; });
     if (found == names_.end()) fault("has no argument {}", printable(name));
     const auto at = static_cast<size_t>(found - names_.begin());
     if (values_[at] != nullptr) fault("argument {} is given twice", printable(name));
-    values_[at] = &value;
+    values_[at] = &given.second;
   }
 }
 
