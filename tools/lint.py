@@ -6,7 +6,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROOMS = ["base", "text", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "engine", "bench",
+ROOMS = ["base", "text", "jinja", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "engine", "bench",
          "eval", "report", "cli"]
 # A room may include the rooms before it, but these pairs are strangers all the same.
 STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),

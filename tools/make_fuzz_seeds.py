@@ -146,11 +146,21 @@ def texts(*parts: str) -> bytes:
     return b"\0".join(part.encode() for part in parts)
 
 
-def chat_bytes(name: str) -> bytes:
-    """A template and a conversation: a message's first byte modulo 3 is its role."""
-    chat = ROOT / "tests/data/tokenizer/chat" / f"{name}.jinja"
-    return texts(chat.read_text(), "0Be brief.", "1Who? <|im_end|></s>", "2<think>\nHm\n</think>\n\nI.",
-                 "1{{ bos }} [/INST]")
+def template_bytes(template: str) -> bytes:
+    """A template and what is given to it."""
+    return texts(template, "Be brief.", "Who? <|im_end|></s>", "<think>\nHm\n</think>\n\nI, 12", " {{ bos }} [/INST]\t%s")
+
+
+def template_seeds() -> dict:
+    """Models' templates, and the small ones of the interpreter's tests, many in one."""
+    chat = ROOT / "tests/data/tokenizer/chat"
+    names = ("smollm2", "llama2", "qwen3", "gemma-like", "thinking-like", "grounded-like", "granite-3.3")
+    seeds = {name: template_bytes((chat / f"{name}.jinja").read_text()) for name in names}
+    small = [case["template"] for case in json.loads((ROOT / "tests/data/jinja/golden.json").read_text())
+             if case["expected"] is not None and not case["variables"]]
+    for part in range(4):
+        seeds[f"small{part}"] = template_bytes("\n".join(small[part:120:4]))
+    return seeds
 
 
 def folder_bytes(tiktoken: bool) -> bytes:
@@ -217,7 +227,7 @@ def main() -> None:
              "tokenizer_folder/vocab": folder_bytes(False), "report_run": run_folder_bytes()}
     seeds |= {f"method_files/{name}": seed for name, seed in method_file_seeds().items()}
     seeds |= {f"tokenizer_pattern/{name}": seed for name, seed in pattern_seeds().items()}
-    seeds |= {f"tokenizer_chat/{name}": chat_bytes(name) for name in ("smollm2", "llama2", "qwen3")}
+    seeds |= {f"jinja_template/{name}": seed for name, seed in template_seeds().items()}
     for name, seed in seeds.items():
         path = root / (name if "/" in name else name + "/seed")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ class Chat {
         documents_(documents),
         options_(options),
         interrupt_(interrupt),
-        chat_(session.engine().chat_template(prompt.form.chat_template)) {}
+        chat_(prompt.template_of(session.engine())) {}
 
   int run() {
     if (isatty(STDIN_FILENO) == 1 && !options_.quiet) std::fputs(kHelp, stderr);
@@ -143,8 +143,10 @@ class Chat {
       return prompt.instruction;
     }
     size_t replaced = 0;
+    const std::optional<std::string> system =
+        prompt_.system.empty() ? std::nullopt : std::optional(prompt_.system);
     const auto turn =
-        engine.tokenizer().encode(chat_.further_turn(text, reply_closed_), false, &replaced);
+        further_turn_tokens(engine.tokenizer(), chat_, text, system, reply_closed_, &replaced);
     warn_replaced("the question", replaced);
     context_.insert(context_.end(), turn.begin(), turn.end());
     return static_cast<int64_t>(turn.size());

@@ -15,10 +15,11 @@ Frame frame_of(const PromptFlags& flags, const Engine& engine) {
   std::vector<ChatMessage> messages;
   if (!flags.system.empty()) messages.push_back({ChatRole::system, flags.system});
   messages.push_back({ChatRole::user, std::string(kPlace)});
-  const std::string all =
-      chat_prompt(engine.chat_template(flags.form.chat_template), messages).text();
+  const std::string all = chat_prompt(flags.template_of(engine), messages).text();
   const size_t at = all.find(kPlace);
-  LH_ASSERT(at != std::string::npos);
+  if (at == std::string::npos) {
+    user_error("--load: the chat template does not write the user's message as it is");
+  }
   return {all.substr(0, at), all.substr(at + kPlace.size())};
 }
 

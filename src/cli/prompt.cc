@@ -1,14 +1,31 @@
 #include "cli/prompt.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+
 #include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/paths.h"
 #include "cli/documents.h"
 #include "cli/flags.h"
+#include "text/printable.h"
 
 namespace longhaul {
 namespace {
 
 bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+/// Empty for a known name or a file.
+std::string chat_template_problem(const std::string& text) {
+  const std::vector<std::string_view> names = chat_template_names();
+  if (std::find(names.begin(), names.end(), text) != names.end() || is_file(text)) return "";
+  const std::vector<std::string> known(names.begin(), names.end());
+  return fmt::format("{} is no file and none of {}{}", printable(text), fmt::join(names, ", "),
+                     nearest_name_hint(text, known));
 }
 
 PromptText text_of(const PromptFlags& flags, const std::vector<std::string>& documents,
@@ -21,7 +38,7 @@ PromptText text_of(const PromptFlags& flags, const std::vector<std::string>& doc
   std::vector<ChatMessage> messages;
   if (!flags.system.empty()) messages.push_back({ChatRole::system, flags.system});
   messages.push_back({ChatRole::user, std::move(text)});
-  return chat_prompt(engine.chat_template(flags.form.chat_template), messages);
+  return chat_prompt(flags.template_of(engine), messages);
 }
 
 }  // namespace
@@ -33,10 +50,9 @@ void refuse_empty_prompt() {
 }
 
 void PromptFormFlags::add_to(CLI::App& app) {
-  std::vector<std::string> names;
-  for (const std::string_view name : chat_template_names()) names.emplace_back(name);
-  add_choice(app, "--chat-template", chat_template, names, "Use this template, not the model's own")
-      ->type_name("NAME")
+  add_path(app, "--chat-template", chat_template, "NAME|FILE",
+           "Use this template (docs/cli.md lists the names) or Jinja file, not the model's own")
+      ->check(chat_template_problem)
       ->group(kPromptFormGroup);
   app.add_flag("--raw", raw, "No chat template: the model continues the bare text")
       ->group(kPromptFormGroup);
@@ -59,10 +75,26 @@ void PromptFlags::add_to(CLI::App& app) {
       ->multi_option_policy(once)
       ->group(kPromptFormGroup);
   form.add_to(app);
+  app.add_flag("--template-clock", template_clock,
+               "Tell the chat template today's date, if it asks for one")
+      ->group(kPromptFormGroup);
+}
+
+ChatTemplate PromptFlags::template_of(const Engine& engine) const {
+  ChatTemplate chat = engine.chat_template(form.chat_template);
+  if (template_clock) {
+    const std::time_t now = std::time(nullptr);
+    std::tm today{};
+    localtime_r(&now, &today);
+    chat.use_clock(today);
+  }
+  return chat;
 }
 
 void PromptFlags::check() const {
   form.check();
+  if (form.raw && template_clock)
+    user_error("--template-clock: does not go with --raw, which uses no template");
   if (form.raw && !system.empty())
     user_error("--system: does not go with --raw, which knows no messages");
 }

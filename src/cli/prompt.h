@@ -12,7 +12,7 @@ namespace longhaul {
 
 /// The group of flags that say how text is wrapped.
 struct PromptFormFlags {
-  std::string chat_template;  ///< empty: the model's own
+  std::string chat_template;  ///< a name or a file; empty: the model's own
   bool raw = false;
 
   void add_to(CLI::App& app);
@@ -27,9 +27,11 @@ struct PromptFlags {
   std::string question;
   std::string system;
   PromptFormFlags form;
+  bool template_clock = false;  ///< the template is told today's date
 
   void add_to(CLI::App& app);
   void check() const;  ///< as PromptFormFlags::check()
+  ChatTemplate template_of(const Engine& engine) const;
 };
 
 /// Throws the UserError of a prompt without text.

@@ -161,12 +161,12 @@ size_t Engine::adapter_bytes() const {
   return bytes;
 }
 
-ChatTemplate Engine::chat_template(std::string_view name) const {
-  if (name.empty()) return chat_template();
+ChatTemplate Engine::chat_template(const std::string& name_or_file) const {
+  if (name_or_file.empty()) return chat_template();
   ChatTokens tokens;
   if (const auto id = tokenizer_.bos_id()) tokens.bos = tokenizer_.piece(*id);
   if (const auto id = tokenizer_.eos_id()) tokens.eos = tokenizer_.piece(*id);
-  return ChatTemplate::named(name, tokens);
+  return ChatTemplate::chosen(name_or_file, std::move(tokens));
 }
 
 void Engine::check_known(std::span<const int32_t> tokens) const {

@@ -31,10 +31,10 @@ class Engine {
   const Checkpoint& checkpoint() const { return checkpoint_; }
   const Model& model() const { return model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  /// From the model's template text; UserError when it has none or an unknown one.
+  /// The model's own; UserError when it has none, or one that is no template.
   ChatTemplate chat_template() const { return ChatTemplate::of(checkpoint_); }
-  /// Another one with this model's tokens (`--chat-template`); empty: the model's.
-  ChatTemplate chat_template(std::string_view name) const;
+  /// Another one with this model's tokens (`--chat-template NAME|FILE`); empty: the model's.
+  ChatTemplate chat_template(const std::string& name_or_file) const;
 
   /// The weights in the device's memory, copied when they are first asked for. Throws UserError.
   std::shared_ptr<const DeviceModel> on_device(const Queue& queue) const;

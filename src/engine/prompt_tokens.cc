@@ -47,6 +47,21 @@ PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
   return made;
 }
 
+std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatTemplate& chat,
+                                         const std::string& question,
+                                         const std::optional<std::string>& system, bool closed,
+                                         size_t* replaced) {
+  std::vector<int32_t> tokens =
+      tokenizer.encode(chat.further_turn(question, system), false, replaced);
+  const auto is_special = [&](int32_t id) { return tokenizer.is_special(id); };
+  const auto end = std::find_if(tokens.begin(), tokens.end(), is_special);
+  // What the template ends a reply with, if it is a token that does; blanks may stand before it.
+  const bool ends = end != tokens.end() && tokenizer.end_of_generation(*end) &&
+                    trim_front(tokenizer.decode({tokens.begin(), end})).empty();
+  if (closed && ends) tokens.erase(tokens.begin(), end + 1);
+  return tokens;
+}
+
 std::vector<int32_t> tokens_before_question(
     const Tokenizer& tokenizer,
     const std::function<PromptText(const std::string& question)>& asking, size_t* replaced) {

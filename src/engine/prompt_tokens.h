@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,14 @@ struct PromptTokens {
 /// receives how many broken UTF-8 sequences became U+FFFD. UserError when there are no tokens.
 PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
                            std::string_view question, size_t* replaced = nullptr);
+
+/// What a further question adds to a conversation's tokens, up to the beginning of its reply.
+/// `closed`: the token with which the model ended its last reply is there already. `system`: of the
+/// conversation.
+std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatTemplate& chat,
+                                         const std::string& question,
+                                         const std::optional<std::string>& system, bool closed,
+                                         size_t* replaced = nullptr);
 
 /// The tokens with which every prompt that `asking` makes begins, whatever the question is: a
 /// session that has read them goes on with any question, also where its method cannot go back.

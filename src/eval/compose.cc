@@ -90,7 +90,9 @@ bool PromptComposer::opens(const Sample& sample) const {
 std::optional<std::vector<int32_t>> PromptComposer::opened_tokens(
     const Sample& sample, const std::vector<int32_t>& unopened) const {
   if (!in_chat(sample)) return std::nullopt;
-  const TextSegment last = text_of(sample, false).segments.back();
+  const std::vector<TextSegment> segments = text_of(sample, false).segments;
+  if (segments.empty()) return std::nullopt;
+  const TextSegment& last = segments.back();
   const auto mark = std::find_if(unopened.rbegin(), unopened.rend(),
                                  [&](int32_t id) { return tokenizer_.is_special(id); });
   if (!last.parse_special || mark == unopened.rend()) return std::nullopt;

@@ -44,7 +44,7 @@ struct EvalSettings {
   bool controls = false;      ///< control:no-context and control:middle-cut beside the methods
   double kept_by_cut = 0.25;  ///< of the prompt's tokens, by control:middle-cut
   bool raw = false;           ///< no chat template
-  std::string chat_template;  ///< by name; empty: the model's own
+  std::string chat_template;  ///< a name or a file; empty: the model's own
   SessionOptions session;     ///< its `attention` is not looked at
   int parallel = 1;
   /// Methods that read a prompt densely and act at its end go on from one dense reading.

@@ -1,196 +1,156 @@
 #include "tokenizer/chat_template.h"
 
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
-#include "text/utf8.h"
-#include "tokenizer/chat_formats.h"
+#include "jinja/clock.h"
+#include "jinja/json.h"
+#include "text/printable.h"
+#include "tokenizer/chat_request.h"
 
 namespace longhaul {
 
 namespace {
 
-using System = ChatFormat::System;
-using Trim = ChatFormat::Trim;
+using jinja::Kind;
+using jinja::Origin;
+using jinja::Value;
 
-std::string_view trim_newlines(std::string_view text) {
-  while (text.starts_with('\n')) text.remove_prefix(1);
-  return text;
+std::string_view name_of(ChatRole role) {
+  return role == ChatRole::system ? "system" : role == ChatRole::user ? "user" : "assistant";
 }
 
-struct ThoughtReply {
-  std::string_view thought, answer;
-};
-
-/// A reply's thinking, which ends with `</think>`, and what follows it.
-ThoughtReply split_thinking(std::string_view reply) {
-  constexpr std::string_view kBegin = "<think>", kEnd = "</think>";
-  const size_t first_end = reply.find(kEnd);
-  if (first_end == std::string_view::npos) return {{}, reply};
-  std::string_view thought = reply.substr(0, first_end);
-  if (const size_t begin = thought.rfind(kBegin); begin != std::string_view::npos) {
-    thought.remove_prefix(begin + kBegin.size());
-  }
-  thought = trim_newlines(thought);
-  while (thought.ends_with('\n')) thought.remove_suffix(1);
-  return {thought, trim_newlines(reply.substr(reply.rfind(kEnd) + kEnd.size()))};
+/// Some templates make control tokens of roles: '<|' + message.role + '|>'.
+bool is_known_role(std::string_view role) {
+  constexpr std::array<std::string_view, 9> kRoles = {"system",  "user",      "assistant",
+                                                      "tool",    "developer", "function",
+                                                      "ipython", "model",     "document"};
+  return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
 }
 
-}  // namespace
+Value value_of(const ChatMessage& message) {
+  return Value::dict({{Value::text("role"), Value::text(name_of(message.role))},
+                      {Value::text("content"), Value::text(message.content, Origin::kGiven)}});
+}
 
-/// Puts a conversation's segments together; neighbours of one kind are joined.
-class ChatRenderer {
- public:
-  explicit ChatRenderer(const ChatTemplate& source) : source_(source), format_(*source.format_) {}
-
-  /// Text of the template.
-  void fixed(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-      if (text.starts_with("{bos}")) {
-        if (source_.writes_bos_) out += source_.tokens_.bos;
-        text.remove_prefix(5);
-      } else if (text.starts_with("{eos}")) {
-        out += source_.tokens_.eos;
-        text.remove_prefix(5);
-      } else if (text.starts_with("{date}")) {
-        out += source_.date_;
-        text.remove_prefix(6);
-      } else {
-        out += text.front();
-        text.remove_prefix(1);
-      }
-    }
-    add(out, true);
+Value value_of(const nlohmann::ordered_json& message, size_t number) {
+  const bool has_role =
+      message.is_object() && message.contains("role") && message["role"].is_string();
+  if (!has_role) user_error("chat: message {} is no object with a role", number);
+  std::vector<std::pair<Value, Value>> items;
+  for (const auto& [key, field] : message.items()) {
+    const bool own = key == "role" && is_known_role(field.get_ref<const std::string&>());
+    // Keys are what templates ask for; what is in them is what users write.
+    items.emplace_back(Value::text(key, Origin::kGiven),
+                       jinja::from_json(field, own ? Origin::kTemplate : Origin::kGiven));
   }
+  return Value::dict(std::move(items));
+}
 
-  /// Text of a message.
-  void content(std::string_view text) { add(text, false); }
-
-  void begin() {
-    fixed(format_.begin);
-    // Templates that differ from a format only by BOS in front.
-    if (source_.writes_bos_ && format_.begin.empty() &&
-        format_.user_before.find("{bos}") == std::string_view::npos) {
-      fixed("{bos}");
-    }
+std::vector<TextSegment> segments_of(const jinja::String& text) {
+  std::vector<TextSegment> segments;
+  size_t begin = 0;
+  for (const jinja::String::Run& run : text.runs()) {
+    segments.push_back({std::string(text.bytes().substr(begin, run.end - begin)),
+                        run.origin == Origin::kTemplate});
+    begin = run.end;
   }
+  return segments;
+}
 
-  /// `own`: the text is the template's own.
-  void system_turn(std::string_view text, bool own) {
-    fixed(format_.system_before);
-    add(format_.trim == Trim::all ? trim_front(trim_back(text)) : text, own);
-    fixed(format_.system_after);
-  }
+size_t bytes_of(std::span<const ChatMessage> messages) {
+  size_t bytes = 0;
+  for (const ChatMessage& message : messages) bytes += message.content.size();
+  return bytes;
+}
 
-  /// `system`: a message that goes into this turn, or null.
-  void user_turn(std::string_view text, const std::string* system = nullptr) {
-    fixed(format_.user_before);
-    if (system != nullptr) {
-      fixed(format_.system_before);
-      content(*system);
-      fixed(format_.system_after);
-    }
-    if (format_.trim == Trim::all) {
-      text = trim_back(text);
-      if (system == nullptr) text = trim_front(text);  // otherwise it is not at the beginning
-    }
-    content(text);
-    fixed(format_.user_after);
-  }
-
-  /// `last`: nothing comes after it.
-  void reply(std::string_view text, bool last) {
-    fixed(format_.reply_before);
-    if (format_.drops_thinking) {
-      const ThoughtReply parts = split_thinking(text);
-      text = parts.answer;
-      if (last) {
-        fixed("<think>\n");
-        content(parts.thought);
-        fixed("\n</think>\n\n");
-        text = trim_newlines(text);
-      }
-    }
-    content(format_.trim != Trim::none ? trim_front(trim_back(text)) : text);
-    fixed(format_.reply_gap);
-    fixed(format_.reply_end);
-    fixed(format_.reply_tail);
-  }
-
-  std::vector<TextSegment> take() { return std::move(segments_); }
-
- private:
-  void add(std::string_view text, bool parse_special) {
-    if (text.empty()) return;
-    if (segments_.empty() || segments_.back().parse_special != parse_special) {
-      segments_.push_back({{}, parse_special});
-    }
-    segments_.back().text += text;
-  }
-
-  const ChatTemplate& source_;
-  const ChatFormat& format_;
-  std::vector<TextSegment> segments_;
-};
-
-namespace {
-
-void check_roles(const ChatFormat& format, std::span<const ChatMessage> messages) {
-  ChatRole expected = ChatRole::user;
-  for (size_t i = 0; i < messages.size(); ++i) {
-    const ChatRole role = messages[i].role;
-    if (role == ChatRole::system) {
-      if (i != 0) user_error("chat: message {} is a system message; it must be the first", i + 1);
-      if (format.system == System::none) {
-        user_error("chat template {} has no place for a system message", format.name);
-      }
-      continue;
-    }
-    if (format.alternates && role != expected) {
-      user_error("chat template {}: message {} should come from the {}", format.name, i + 1,
-                 expected == ChatRole::user ? "user" : "assistant");
-    }
-    expected = role == ChatRole::user ? ChatRole::assistant : ChatRole::user;
-  }
+/// How many bytes at the end of both are the same.
+size_t common_end(std::string_view a, std::string_view b) {
+  const auto [end, ignored] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  return static_cast<size_t>(end - a.rbegin());
 }
 
 }  // namespace
 
-ChatTemplate::ChatTemplate(const ChatFormat& format, std::string default_system, bool writes_bos,
-                           ChatTokens tokens)
-    : format_(&format),
-      default_system_(std::move(default_system)),
-      writes_bos_(writes_bos),
-      tokens_(std::move(tokens)) {
-  if (tokens_.bos.empty()) tokens_.bos = format.bos;
-  if (tokens_.eos.empty()) tokens_.eos = format.eos;
+ChatTemplate::ChatTemplate(jinja::Template main, ChatTokens tokens, std::string where)
+    : main_(std::move(main)), tokens_(std::move(tokens)), where_(std::move(where)) {
+  holds_system_ = find_whether_it_holds_system();
 }
 
-std::string_view ChatTemplate::name() const { return format_->name; }
-bool ChatTemplate::holds_system() const { return format_->system != System::none; }
+ChatTemplate ChatTemplate::from_text(std::string_view jinja, ChatTokens tokens,
+                                     const std::string& where) {
+  return {jinja::Template(jinja, where), std::move(tokens), where};
+}
+
+bool ChatTemplate::find_whether_it_holds_system() const {
+  constexpr const char* kText = "LONGHAUL SYSTEM MESSAGE";
+  const std::array<ChatMessage, 2> probe = {ChatMessage{ChatRole::system, kText},
+                                            ChatMessage{ChatRole::user, "Hello"}};
+  try {
+    return rendered(probe, true).bytes().find(kText) != std::string_view::npos;
+  } catch (const UserError&) {  // whoever gives a system message will read it
+    return false;
+  }
+}
+
+jinja::Variables ChatTemplate::variables(bool add_generation_prompt) const {
+  constexpr int kFixedYear = 2024, kFixedMonth = 7, kFixedDay = 26;  // Llama 3's own
+  jinja::Variables found;
+  const auto token = [&](const char* name, const std::string& text) {
+    if (!text.empty()) found[name] = Value::text(text);
+  };
+  token("bos_token", tokens_.bos);
+  token("eos_token", tokens_.eos);
+  token("unk_token", tokens_.unknown);
+  token("pad_token", tokens_.padding);
+  found["tools"] = found["documents"] = Value::none();
+  found["add_generation_prompt"] = Value(add_generation_prompt);
+  found["strftime_now"] =
+      clock_ ? jinja::strftime_now(*clock_, true)
+             : jinja::strftime_now(jinja::day(kFixedYear, kFixedMonth, kFixedDay), false);
+  return found;
+}
+
+jinja::String ChatTemplate::rendered(std::span<const ChatMessage> messages,
+                                     bool add_generation_prompt) const {
+  jinja::Variables given = variables(add_generation_prompt);
+  std::vector<Value> list;
+  for (const ChatMessage& message : messages) list.push_back(value_of(message));
+  given["messages"] = Value::list(std::move(list));
+  return main_.render(given, bytes_of(messages));
+}
 
 std::vector<TextSegment> ChatTemplate::segments(std::span<const ChatMessage> messages,
                                                 bool add_generation_prompt) const {
-  check_roles(*format_, messages);
-  const bool has_system = !messages.empty() && messages[0].role == ChatRole::system;
-  const std::string& system = has_system ? messages[0].content : default_system_;
-  const System place = format_->system;
-  ChatRenderer out(*this);
-  out.begin();
-  if (place == System::always || (place == System::own_turn && (has_system || !system.empty()))) {
-    out.system_turn(system, !has_system);
+  const jinja::String text = rendered(messages, add_generation_prompt);
+  const auto is_system = [](const ChatMessage& m) { return m.role == ChatRole::system; };
+  if (!holds_system_ && std::any_of(messages.begin(), messages.end(), is_system)) {
+    user_error("{} has no place for a system message", where_);
   }
-  const std::span<const ChatMessage> turns = messages.subspan(has_system ? 1 : 0);
-  for (size_t i = 0; i < turns.size(); ++i) {
-    if (turns[i].role == ChatRole::assistant) {
-      out.reply(turns[i].content, i + 1 == turns.size());
-      continue;
-    }
-    const bool holds = has_system && ((place == System::first_user && i == 0) ||
-                                      (place == System::last_user && i + 1 == turns.size()));
-    out.user_turn(turns[i].content, holds ? &system : nullptr);
+  return segments_of(text);
+}
+
+std::vector<TextSegment> ChatTemplate::segments(const ChatRequest& request) const {
+  if (!request.messages.is_array()) user_error("chat: messages are no list");
+  jinja::Variables given = variables(request.add_generation_prompt);
+  size_t bytes = 0;
+  const auto add = [&](const std::string& name, const nlohmann::ordered_json& json) {
+    given[name] = jinja::from_json(json);
+    bytes += json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).size();
+  };
+  if (!request.variables.is_null()) {
+    for (const auto& [name, json] : request.variables.items()) add(name, json);
   }
-  out.fixed(add_generation_prompt ? format_->generation_prompt : format_->finish);
-  return out.take();
+  add("messages", request.messages);
+  add("tools", request.tools);
+  add("documents", request.documents);
+  std::vector<Value> list;
+  for (const auto& message : request.messages) list.push_back(value_of(message, list.size() + 1));
+  given["messages"] = Value::list(std::move(list));
+  const bool tools = with_tools_ && !request.tools.is_null();
+  return segments_of((tools ? *with_tools_ : main_).render(given, bytes));
 }
 
 std::string ChatTemplate::render(std::span<const ChatMessage> messages,
@@ -202,23 +162,21 @@ std::string ChatTemplate::render(std::span<const ChatMessage> messages,
   return out;
 }
 
-std::vector<TextSegment> ChatTemplate::further_turn(std::string_view user_text,
-                                                    bool reply_closed) const {
-  ChatRenderer out(*this);
-  if (!reply_closed) {
-    out.fixed(format_->reply_gap);
-    out.fixed(format_->reply_end);
-  }
-  out.fixed(format_->reply_tail);
-  out.user_turn(user_text);
-  out.fixed(format_->generation_prompt);
-  return out.take();
-}
-
-std::vector<std::string_view> chat_template_names() {
-  std::vector<std::string_view> names;
-  for (const ChatFormat& format : chat_formats()) names.push_back(format.name);
-  return names;
+std::vector<TextSegment> ChatTemplate::further_turn(
+    std::string_view user_text, const std::optional<std::string>& system) const {
+  // What stands behind a reply is the same whatever it says, and the two share no end.
+  const auto behind = [&](const char* reply) {
+    std::vector<ChatMessage> messages;
+    if (system) messages.push_back({ChatRole::system, *system});
+    messages.push_back({ChatRole::user, "Hello"});
+    messages.push_back({ChatRole::assistant, reply});
+    messages.push_back({ChatRole::user, std::string(user_text)});
+    return rendered(messages, true);
+  };
+  const jinja::String one = behind("1"), other = behind("What");
+  const size_t bytes = common_end(one.bytes(), other.bytes());
+  if (bytes == one.size()) user_error("{} leaves replies out of the conversation", where_);
+  return segments_of(one.slice(one.size() - bytes, one.size()));
 }
 
 }  // namespace longhaul

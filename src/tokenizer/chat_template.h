@@ -1,17 +1,22 @@
 #pragma once
-// Chat templates that are known by name. A model's Jinja text is recognised, not interpreted:
-// what is rendered equals what the text renders in Hugging Face transformers.
+// A model's chat template, run as Hugging Face transformers runs it (jinja/template.h). What
+// messages say stays apart from what the template writes around it.
 
+#include <ctime>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "jinja/template.h"
 #include "tokenizer/tokenizer.h"
 
 namespace longhaul {
 
 class Checkpoint;
+struct ChatRequest;
 
 enum class ChatRole { system, user, assistant };
 
@@ -20,55 +25,64 @@ struct ChatMessage {
   std::string content;
 };
 
-/// The texts of the model's tokens, for templates that write them. Empty: the format's own.
+/// The texts of the model's tokens, for templates that write them. Empty: undefined.
 struct ChatTokens {
-  std::string bos, eos;
+  std::string bos, eos, unknown, padding;
 };
-
-struct ChatFormat;  // chat_formats.h: the pieces that a template puts around the messages
 
 class ChatTemplate {
  public:
-  /// By name (`chat_template_names()`); UserError lists the names.
+  /// By name (`chat_template_names()`), which brings tokens of its own where the model has none;
+  /// UserError lists the names.
   static ChatTemplate named(std::string_view name, ChatTokens tokens = {});
 
-  /// From the Jinja text. UserError names `model`, `--chat-template NAME` (with the names) and
-  /// `--raw`.
-  static ChatTemplate recognise(std::string_view jinja, ChatTokens tokens = {},
-                                const std::string& model = "the model");
+  /// Such a name, or the name of a file with Jinja text.
+  static ChatTemplate chosen(const std::string& name_or_file, ChatTokens tokens);
 
-  /// From the model's metadata or tokenizer_config.json; UserError also when it has none.
+  /// From Jinja text; `where` names it in messages. UserError where it is no template.
+  static ChatTemplate from_text(std::string_view jinja, ChatTokens tokens,
+                                const std::string& where);
+
+  /// From the model's metadata, chat_template.jinja, tokenizer_config.json or chat_template.json.
+  /// UserError names `--chat-template NAME` and `--raw` when it has none.
   static ChatTemplate of(const Checkpoint& checkpoint);
 
-  std::string_view name() const;
-  /// The system message that the template adds when the conversation has none; often empty.
-  const std::string& default_system() const { return default_system_; }
   /// Whether a system message can be given at all.
-  bool holds_system() const;
+  bool holds_system() const { return holds_system_; }
+
+  /// The date that the template is told: today. Without it strftime_now is not "defined", so that
+  /// templates take the date that they have for that, and tells 26 July 2024 to those that ask all
+  /// the same: a text that was read today is the same tomorrow.
+  void use_clock(const std::tm& now) { clock_ = now; }
 
   /// The whole conversation. BOS is part of it where the template writes it: encode it with
-  /// `add_special = false`. UserError when the template cannot hold the messages (a system message
-  /// that is not the first or has no place, roles that do not alternate where they must).
+  /// `add_special = false`. UserError when the template cannot hold the messages.
   std::vector<TextSegment> segments(std::span<const ChatMessage> messages,
                                     bool add_generation_prompt) const;
+  /// The same with tools, documents and whatever else the template knows. Of a model with several
+  /// templates the one named tool_use counts when there are tools. UserError also for messages
+  /// that are no objects with a role.
+  std::vector<TextSegment> segments(const ChatRequest& request) const;
   std::string render(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
 
-  /// What a further user message adds after the model's reply, up to the next reply's beginning.
-  /// `reply_closed`: the token with which the model ended its turn is already in the context.
-  /// (Formats that move the system message to the last user turn, or drop thinking from earlier
-  /// replies, would render the whole conversation a little differently.)
-  std::vector<TextSegment> further_turn(std::string_view user_text, bool reply_closed) const;
+  /// What a further user message adds behind the model's reply, up to the next reply's beginning;
+  /// it begins with what ends the reply. `system`: of the conversation, if it has one. (A template
+  /// that drops thinking from earlier replies would render the whole conversation differently.)
+  std::vector<TextSegment> further_turn(std::string_view user_text,
+                                        const std::optional<std::string>& system = {}) const;
 
  private:
-  ChatTemplate(const ChatFormat& format, std::string default_system, bool writes_bos,
-               ChatTokens tokens);
-  friend class ChatRenderer;
+  ChatTemplate(jinja::Template main, ChatTokens tokens, std::string where);
+  jinja::Variables variables(bool add_generation_prompt) const;
+  jinja::String rendered(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
+  bool find_whether_it_holds_system() const;
 
-  const ChatFormat* format_;  // of a static table
-  std::string default_system_;
-  bool writes_bos_;
+  jinja::Template main_;
+  std::optional<jinja::Template> with_tools_;
   ChatTokens tokens_;
-  std::string date_ = "26 Jul 2024";
+  std::string where_;
+  std::optional<std::tm> clock_;
+  bool holds_system_ = false;
 };
 
 /// chatml, llama2, llama3, ...

@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--memory-limit", "lots"}, "--memory-limit: 'lots'", "512M"},
         BadCall{{"run", "-p", "x", "--memory-limit", "1M"}, "--memory-limit", "1.0 MiB"},
         BadCall{{"run", "-p", "x", "--chat-template", "foo"}, "--chat-template: 'foo'", "chatml"},
+        BadCall{{"run", "-p", "x", "--raw", "--template-clock"}, "--template-clock", "--raw"},
         BadCall{{"run", "-p", "x", "--attention", "desne"}, "'desne'", "'dense'"},
         BadCall{{"run", "-p", "x", "--attention", "SnapKV"}, "'SnapKV'", "did you mean 'snapkv'?"},
         BadCall{{"run", "-p", "x", "--attention", ""}, "--attention", "name is missing"},
@@ -204,7 +205,7 @@ TEST(Refusals, NamesAreMadeFitForALine) {
   EXPECT_TRUE(refused(Program().run({"inspect", "straße"}), {"straße"}));
 }
 
-TEST(Refusals, AModelWhoseChatTemplateIsUnknownIsNamed) {
+TEST(Refusals, AModelWhoseChatTemplateIsNoneIsNamedWithItsLine) {
   namespace fs = std::filesystem;
   Program program;
   const fs::path model = program.folder().path() / "odd";
@@ -214,9 +215,9 @@ TEST(Refusals, AModelWhoseChatTemplateIsUnknownIsNamed) {
   }
   const fs::path config = model / "tokenizer_config.json";
   fs::remove(config);
-  std::ofstream(config) << R"({"chat_template":"<start_of_turn>"})";
+  std::ofstream(config) << R"({"chat_template":"<start_of_turn>\n{% if"})";
   EXPECT_TRUE(refused(program.run({"run", "-m", model, "-p", "x"}),
-                      {model.string() + ": its chat template", "--chat-template NAME", "--raw"}));
+                      {model.string() + ": its chat template, line 2: '%}' is missing"}));
 }
 
 TEST(Refusals, APipeIsNoModel) {

@@ -170,6 +170,12 @@ TEST(Run, SystemMessageAndNamedTemplate) {
   EXPECT_GT(tokens({"--system", "Be brief."}), tokens({}));
   EXPECT_EQ(tokens({"--chat-template", "chatml"}), tokens({}));
   EXPECT_NE(tokens({"--chat-template", "llama3"}), tokens({}));
+  Program program;
+  const auto file = program.folder().write(
+      "own.jinja",
+      "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
+      "'<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}");
+  EXPECT_EQ(tokens({"--chat-template", file}), tokens({}));
 }
 
 TEST(Run, BrokenUtf8IsReplacedWithAWarning) {

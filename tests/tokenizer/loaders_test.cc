@@ -8,6 +8,7 @@
 
 #include "base/error_of.h"
 #include "format/checkpoint.h"
+#include "tokenizer/chat_request.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/load_tokenizer.h"
 #include "tokenizer/test_paths.h"
@@ -64,7 +65,6 @@ TEST(LoadTokenizer, SmolLm2) {
   EXPECT_FALSE(tokenizer.end_of_generation(1));
   EXPECT_NE(tokenizer.description().find("smollm"), std::string::npos);
   const ChatTemplate chat = ChatTemplate::of(checkpoint);
-  EXPECT_EQ(chat.name(), "smollm2");
   const std::vector<int32_t> ids =
       tokenizer.encode(chat.segments({{{ChatRole::user, "Hi"}}}, true), false);
   EXPECT_EQ(tokenizer.decode(ids, false),
@@ -82,7 +82,6 @@ TEST(LoadTokenizer, Phi3) {
   }
   EXPECT_TRUE(tokenizer.adds_bos());
   const ChatTemplate chat = ChatTemplate::of(checkpoint);
-  EXPECT_EQ(chat.name(), "phi3-no-system");
   EXPECT_EQ(chat.render({{{ChatRole::user, "Hi"}}}, true),
             "<s><|user|>\nHi<|end|>\n<|assistant|>\n");
   const std::vector<int32_t> ids =
@@ -95,31 +94,46 @@ TEST(LoadTokenizer, NoChatTemplateNamesTheWayOut) {
   const Checkpoint checkpoint =
       open_checkpoint(tokenizer_data() / "llama_cpp_vocab" / "ggml-vocab-gpt-2.gguf");
   EXPECT_TRUE(has(error_of([&] { ChatTemplate::of(checkpoint); }),
-                  {"has no chat template", "--chat-template NAME"}));
+                  {"has no chat template", "--chat-template NAME", "--raw"}));
 }
 
 TEST(LoadTokenizer, Nano) {
   const Checkpoint checkpoint = open_checkpoint(nano());
   EXPECT_EQ(load_tokenizer(checkpoint).eos_id(), 2);
-  EXPECT_EQ(ChatTemplate::of(checkpoint).name(), "chatml");
-  EXPECT_EQ(ChatTemplate::of(checkpoint).default_system(), "");
+  EXPECT_EQ(ChatTemplate::of(checkpoint).render({{{ChatRole::user, "Hi"}}}, true),
+            "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
 }
 
 TEST(LoadTokenizer, ChatTemplateFromAListOrAFileOfItsOwn) {
   FolderLikeNano folder;
   nlohmann::json config = nano_config();
-  const std::string phi = read_whole(tokenizer_data() / "chat" / "phi3.5.jinja");
-  config["chat_template"] = {{{"name", "tool_use"}, {"template", "?"}},
-                             {{"name", "default"}, {"template", phi}}};
+  const auto rendered = [&](bool tools) {
+    ChatRequest request;
+    request.messages = nlohmann::ordered_json::array({{{"role", "user"}, {"content", "Hi"}}});
+    if (tools) request.tools = nlohmann::ordered_json::array({1});
+    std::string text;
+    for (const auto& s : ChatTemplate::of(open_checkpoint(folder.path())).segments(request)) {
+      text += s.text;
+    }
+    return text;
+  };
+  config["chat_template"] = {{{"name", "tool_use"}, {"template", "tools of the list"}},
+                             {{"name", "default"}, {"template", "list"}}};
   folder.write("tokenizer_config.json", config.dump());
-  EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
+  EXPECT_EQ(rendered(false), "list");
+  EXPECT_EQ(rendered(true), "tools of the list");
   config.erase("chat_template");
   folder.write("tokenizer_config.json", config.dump());
   EXPECT_THROW(ChatTemplate::of(open_checkpoint(folder.path())), UserError);
-  folder.write("chat_template.jinja", phi);
-  EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
-  folder.write("tokenizer_config.json", nano_config().dump());  // ChatML: the file goes before it
-  EXPECT_EQ(ChatTemplate::of(open_checkpoint(folder.path())).name(), "phi3");
+  folder.write("chat_template.json", R"({"chat_template": "json {{ messages[0].content }}"})");
+  EXPECT_EQ(rendered(true), "json Hi");
+  folder.write("chat_template.jinja", "file");  // goes before the others
+  folder.write("tokenizer_config.json", nano_config().dump());
+  EXPECT_EQ(rendered(false), "file");
+  std::filesystem::create_directory(folder.path() / "additional_chat_templates");
+  folder.write("additional_chat_templates/tool_use.jinja", "tools");
+  EXPECT_EQ(rendered(false), "file");
+  EXPECT_EQ(rendered(true), "tools");
 }
 
 /// Marks of turns that a file does not call special: a text that names them must not end a turn.

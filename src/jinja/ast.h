@@ -1,0 +1,96 @@
+#pragma once
+// A parsed template: expressions and statements as plain data.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jinja/value.h"
+
+namespace longhaul::jinja {
+
+struct Expression;
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+/// What stands between the brackets of a call, filter or test.
+struct CallArguments {
+  std::vector<ExpressionPtr> positional;
+  std::vector<std::pair<std::string, ExpressionPtr>> named;
+  ExpressionPtr more, more_named;  ///< *x and **x, or null
+};
+
+struct Expression {
+  enum class Kind : uint8_t {
+    constant,             ///< value
+    name,                 ///< text
+    list,                 ///< parts
+    tuple,                ///< parts
+    dict,                 ///< parts: key, value, key, value, ...
+    attribute,            ///< parts[0], text
+    namespace_attribute,  ///< of an assignment: name `text`, attribute `more_text`
+    item,                 ///< parts[0], parts[1]
+    slice,                ///< parts[0..2], which may be null; only as parts[1] of an item
+    call,                 ///< parts[0], arguments
+    filter,               ///< parts[0] (null: what a filter block makes), text, arguments
+    test,                 ///< parts[0], text, arguments
+    unary,                ///< text: - + not
+    binary,               ///< text: + - * / // % **
+    concatenate,          ///< parts
+    compare,              ///< parts[0], then for each of `operators` one more
+    logical_and,          ///< parts[0], parts[1]
+    logical_or,           ///< parts[0], parts[1]
+    condition,            ///< parts[0] if parts[1] else parts[2] (may be null)
+  };
+  Kind kind;
+  int line = 0;
+  int height = 1;  ///< of the tree below, this included
+  Value value;
+  std::string text, more_text;
+  std::vector<ExpressionPtr> parts;
+  std::vector<std::string> operators;
+  CallArguments arguments;
+};
+
+struct Statement;
+using Body = std::vector<Statement>;
+
+/// Parameters of a macro or of a call block.
+struct Signature {
+  std::vector<std::string> names;
+  std::vector<ExpressionPtr> defaults;  ///< of the last ones
+};
+
+struct Statement {
+  enum class Kind : uint8_t {
+    text,          ///< text
+    output,        ///< value
+    if_block,      ///< branches; other: else
+    for_loop,      ///< target, value, condition, recursive, body, other
+    set,           ///< target, value
+    set_block,     ///< target, value (a filter or null), body
+    macro,         ///< text, signature, body
+    call_block,    ///< value (a call), signature, body
+    filter_block,  ///< value (a filter), body
+    with_block,    ///< expressions (target, value, target, ...), body
+    scope,         ///< body with variables of its own
+    break_loop,
+    continue_loop,
+  };
+  struct Branch {
+    ExpressionPtr condition;
+    Body body;
+  };
+  Kind kind;
+  int line = 0;
+  bool recursive = false;
+  std::string text;
+  ExpressionPtr target, value, condition;
+  std::vector<ExpressionPtr> expressions;  ///< of with_block
+  std::vector<Branch> branches;
+  Signature signature;
+  Body body, other;
+};
+
+}  // namespace longhaul::jinja

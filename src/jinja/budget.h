@@ -1,0 +1,70 @@
+#pragma once
+// What a template may cost. Templates come with models and may be hostile: every operation is
+// charged before it is done.
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace longhaul::jinja {
+
+/// What goes wrong while a template is parsed or run. Template adds its name and the line.
+class Fault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class... Args>
+[[noreturn]] void fault(fmt::format_string<Args...> format, Args&&... args) {
+  throw Fault(fmt::format(format, std::forward<Args>(args)...));
+}
+
+class Budget {
+ public:
+  static constexpr int kDeepestCalls = 100;   ///< macros and recursive loops in each other
+  static constexpr int kDeepestNodes = 1000;  ///< statements and expressions in each other
+  static constexpr int kDeepestValues = 100;  ///< lists and dicts in each other
+
+  /// `input`: bytes of everything that is given.
+  explicit Budget(size_t input)
+      : most_steps_(10'000'000 + static_cast<int64_t>(input) * 4),
+        most_bytes_(16 * input + (size_t{1} << 20)) {}
+
+  /// One operation that looks at `amount` bytes or values: a step for every 16 of them.
+  void spend(size_t amount = 0) {
+    steps_ += 1 + static_cast<int64_t>(amount / 16);
+    if (steps_ > most_steps_) fault("needs more than {} steps", most_steps_);
+  }
+
+  /// Before a string of that length, or output, is made.
+  void check_length(size_t bytes) const {
+    if (bytes > most_bytes_) fault("makes a text of more than {} bytes", most_bytes_);
+  }
+
+  /// Counts nesting as long as it lives.
+  class Nested {
+   public:
+    Nested(int& depth, int most, const char* what) : depth_(depth) {
+      if (depth >= most) fault("{} nested deeper than {}", what, most);
+      ++depth_;
+    }
+    ~Nested() { --depth_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    int& depth_;
+  };
+  Nested node() { return {nodes_, kDeepestNodes, "expressions"}; }
+  Nested call() { return {calls_, kDeepestCalls, "calls"}; }
+
+ private:
+  int64_t steps_ = 0, most_steps_;
+  size_t most_bytes_;
+  int nodes_ = 0, calls_ = 0;
+};
+
+}  // namespace longhaul::jinja

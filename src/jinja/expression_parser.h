@@ -1,0 +1,86 @@
+#pragma once
+// The tokens of a template and the expressions that they make.
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jinja/ast.h"
+#include "jinja/lexer.h"
+
+namespace longhaul::jinja {
+
+class ExpressionParser {
+ public:
+  explicit ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+ protected:
+  static constexpr int kDeepest = 100;  ///< brackets, or blocks, in each other
+  static constexpr int kHighest = 400;  ///< operators in a row
+
+  const Token& token() const { return tokens_[at_]; }
+  const Token& next_token() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+  Token take();
+  bool is_symbol(std::string_view text) const;
+  bool is_name(std::string_view text) const;
+  bool skip_symbol(std::string_view text);
+  bool skip_name(std::string_view text);
+  void expect_symbol(std::string_view text);
+  void expect_name(std::string_view text);
+  std::string expect_any_name();
+  void expect(TokenKind kind);
+  [[noreturn]] void fail(std::string message) const;
+  [[noreturn]] void unexpected() const;
+
+  ExpressionPtr make(Expression::Kind kind, int line, std::vector<ExpressionPtr> parts = {}) const;
+  ExpressionPtr expression(bool with_condition = true);
+  /// One expression, or several with commas between them.
+  ExpressionPtr tuple(bool with_condition = true, bool may_be_empty = false);
+  /// Names, tuples of names, or (`with_namespace`) `name.attribute`.
+  ExpressionPtr target(bool with_namespace);
+  /// Filters behind `subject` (null in blocks); `inside`: the first has no | before it.
+  ExpressionPtr filters(ExpressionPtr subject, bool inside);
+
+  /// Counts nesting as long as it lives.
+  class Deeper {
+   public:
+    explicit Deeper(ExpressionParser& parser);
+    ~Deeper() { --parser_.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    ExpressionParser& parser_;
+  };
+
+ private:
+  ExpressionPtr logical_or();
+  ExpressionPtr logical_and();
+  ExpressionPtr negation();
+  ExpressionPtr comparison();
+  ExpressionPtr sum();
+  ExpressionPtr concatenation();
+  ExpressionPtr product();
+  ExpressionPtr power();
+  ExpressionPtr unary(bool with_filters);
+  ExpressionPtr primary();
+  ExpressionPtr single_target(bool with_namespace);
+  ExpressionPtr list();
+  ExpressionPtr dict();
+  ExpressionPtr postfix(ExpressionPtr node);
+  ExpressionPtr subscript(ExpressionPtr node);
+  ExpressionPtr subscribed();
+  ExpressionPtr filters_and_tests(ExpressionPtr node);
+  ExpressionPtr test(ExpressionPtr subject);
+  ExpressionPtr call(ExpressionPtr callee);
+  CallArguments call_arguments();
+  ExpressionPtr binary(const Token& op, ExpressionPtr left, ExpressionPtr right) const;
+  bool tuple_ends() const;
+
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace longhaul::jinja

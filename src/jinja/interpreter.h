@@ -1,0 +1,96 @@
+#pragma once
+// Runs a parsed template.
+
+#include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jinja/ast.h"
+#include "jinja/budget.h"
+#include "jinja/value.h"
+
+namespace longhaul::jinja {
+
+/// Variables of a block that has its own, and the blocks around it.
+struct Scope {
+  std::shared_ptr<Scope> parent;
+  std::map<std::string, Value, std::less<>> names;
+
+  const Value* find(std::string_view name) const;
+};
+using ScopePtr = std::shared_ptr<Scope>;
+
+/// One run of a template. Throws Fault; line() is then the line where it happened.
+class Interpreter {
+ public:
+  /// `globals`: what the template finds beside the functions that every template has.
+  Interpreter(Budget& budget, std::map<std::string, Value, std::less<>> globals);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  String run(const Body& body);
+  int line() const { return line_; }
+
+  // What filters, tests and functions use.
+  Budget& budget() { return budget_; }
+  Value call(const Value& callee, const Arguments& arguments);
+  Value filter(std::string_view name, const Value& subject, const Arguments& arguments);
+  bool test(std::string_view name, const Value& subject, const Arguments& arguments);
+  /// `object.name` and `object[key]`; undefined where there is none.
+  Value attribute(const Value& object, std::string_view name);
+  Value item(const Value& object, const Value& key);
+  /// An object that may come to hold itself.
+  Value keep(std::shared_ptr<Object> object);
+
+  // What loops and macros use.
+  String run_body(const Body& body, ScopePtr scope);
+  /// A macro's or call block's body with its parameters.
+  String run_macro(const Signature& signature, const Body& body, const ScopePtr& scope,
+                   const Arguments& arguments);
+  String run_loop(const Statement& loop, const Value& over, const ScopePtr& scope, int depth);
+
+ private:
+  enum class Flow : uint8_t { next, leave_loop, next_round };
+
+  Flow run_statements(const Body& body);
+  Flow run_statement(const Statement& statement);
+  Flow run_if(const Statement& statement);
+  void run_for(const Statement& loop, const Value& over, int depth);
+  std::vector<Value> chosen(const Statement& loop, std::vector<Value> items);
+  void run_with(const Statement& statement);
+  void run_call_block(const Statement& statement);
+  Value captured(const Statement& statement);
+  Value make_macro(const Statement& statement, std::string name);
+  void assign(const Expression& target, const Value& value);
+  void write(const String& text);
+
+  Value evaluate(const Expression& node);
+  Value evaluate_name(const Expression& node) const;
+  std::vector<Value> evaluate_all(const std::vector<ExpressionPtr>& nodes);
+  Value evaluate_dict(const Expression& node);
+  Value evaluate_item(const Expression& node);
+  Value evaluate_slice(const Value& object, const Expression& slice);
+  Value evaluate_compare(const Expression& node);
+  Value evaluate_concatenation(const Expression& node);
+  Value evaluate_filter(const Expression& node);
+  Arguments evaluate_arguments(const CallArguments& nodes);
+
+  Budget& budget_;
+  ScopePtr scope_;
+  String* out_ = nullptr;
+  const Value* block_text_ = nullptr;  ///< what a filter of a block begins with
+  int line_ = 1;
+  std::vector<std::weak_ptr<Object>> kept_;
+  size_t kept_limit_ = 64;
+};
+
+/// A function that every template has, such as range; null where there is none.
+const Value* find_function(std::string_view name);
+
+}  // namespace longhaul::jinja

@@ -1,0 +1,14 @@
+#pragma once
+// From tokens to a tree: Jinja's grammar with the loop controls and the `generation` block that
+// transformers adds.
+
+#include <string_view>
+
+#include "jinja/ast.h"
+
+namespace longhaul::jinja {
+
+/// Throws SyntaxError (jinja/lexer.h); also for tags that would need other files.
+Body parse_template(std::string_view source);
+
+}  // namespace longhaul::jinja

@@ -1,0 +1,45 @@
+#include "jinja/template.h"
+
+#include "base/error.h"
+#include "jinja/interpreter.h"
+#include "jinja/lexer.h"
+#include "jinja/parser.h"
+#include "jinja/refusal.h"
+#include "text/printable.h"
+
+namespace longhaul::jinja {
+namespace {
+
+/// Messages quote values, which may be long.
+std::string shortened(std::string_view message) {
+  constexpr size_t kMost = 300;
+  return message.size() <= kMost ? one_line(message) : one_line(message.substr(0, kMost)) + "...";
+}
+
+}  // namespace
+
+Template::Template(std::string_view source, std::string where) : where_(std::move(where)) {
+  if (source.size() > kMostBytes) {
+    user_error("{} has {} bytes; at most {} are read", where_, source.size(), kMostBytes);
+  }
+  try {
+    body_ = std::make_shared<const Body>(parse_template(source));
+  } catch (const SyntaxError& error) {
+    user_error("{}, line {}: {}", where_, error.line, shortened(error.message));
+  }
+}
+
+String Template::render(const Variables& variables, size_t given) const {
+  Budget budget(given);
+  Interpreter interpreter(budget, variables);
+  try {
+    return interpreter.run(*body_);
+  } catch (const Refusal& refusal) {
+    user_error("{} refuses the conversation (line {}): {}", where_, interpreter.line(),
+               shortened(refusal.what()));
+  } catch (const Fault& error) {
+    user_error("{}, line {}: {}", where_, interpreter.line(), shortened(error.what()));
+  }
+}
+
+}  // namespace longhaul::jinja

@@ -1,0 +1,127 @@
+#pragma once
+// The values that templates compute with. They behave as Python's do, which Jinja hands to its
+// templates: lists and dicts of the sandbox cannot be changed, so values share what they hold.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "jinja/budget.h"
+#include "jinja/string.h"
+
+namespace longhaul::jinja {
+
+class Interpreter;
+class Value;
+struct List;
+struct Dict;
+
+struct Arguments {
+  std::vector<Value> positional;
+  std::vector<std::pair<std::string, Value>> named;
+};
+
+/// What has attributes or can be called: loop, namespace, macros, functions, methods.
+class Object {
+ public:
+  virtual ~Object() = default;
+  virtual const char* type() const = 0;
+  virtual bool attribute(std::string_view /*name*/, Value& /*out*/) const { return false; }
+  virtual bool callable() const { return false; }
+  virtual bool defined() const { return true; }  ///< what `is defined` says of it
+  virtual Value call(Interpreter& interpreter, const Arguments& arguments);
+  /// Lets go of other values, so that objects that hold each other can go.
+  virtual void release() {}
+};
+
+enum class ListKind : uint8_t {
+  list,
+  tuple,
+  generator,  ///< Python's generators and iterators: true even when empty, without a length
+};
+
+enum class Kind : uint8_t { undefined, none, boolean, integer, real, string, list, dict, object };
+
+class Value {
+ public:
+  Value() = default;  ///< undefined
+  explicit Value(bool b) : data_(b) {}
+  explicit Value(int64_t i) : data_(i) {}
+  explicit Value(double d) : data_(d) {}
+  explicit Value(String text) : data_(std::make_shared<const String>(std::move(text))) {}
+  explicit Value(std::shared_ptr<Object> object) : data_(std::move(object)) {}
+  explicit Value(const char*) = delete;
+
+  static Value none();
+  /// `message`: what using it says.
+  static Value undefined(std::string message);
+  static Value text(std::string_view bytes, Origin origin = Origin::kTemplate);
+  /// Fault where values are nested too deep.
+  static Value list(std::vector<Value> items, ListKind kind = ListKind::list);
+  static Value dict(std::vector<std::pair<Value, Value>> items);
+
+  Kind kind() const { return static_cast<Kind>(data_.index()); }
+  bool is(Kind kind) const { return this->kind() == kind; }
+  bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
+
+  bool boolean() const { return std::get<bool>(data_); }
+  /// Also of booleans.
+  std::optional<int64_t> integer() const;
+  double real() const;  ///< of any number
+  const String& string() const { return *std::get<std::shared_ptr<const String>>(data_); }
+  std::string_view bytes() const { return string().bytes(); }
+  const List& list() const { return *std::get<std::shared_ptr<const List>>(data_); }
+  const Dict& dict() const { return *std::get<std::shared_ptr<const Dict>>(data_); }
+  const std::shared_ptr<Object>& object() const { return std::get<std::shared_ptr<Object>>(data_); }
+  const std::string& undefined_message() const;
+
+  bool truth() const;
+  const char* type() const;  ///< Python's name of it
+  int depth() const;         ///< of lists and dicts in each other
+
+ private:
+  struct Undefined {
+    std::shared_ptr<const std::string> message;
+  };
+  struct None {};
+  std::variant<Undefined, None, bool, int64_t, double, std::shared_ptr<const String>,
+               std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<Object>>
+      data_;
+};
+
+struct List {
+  std::vector<Value> items;
+  ListKind kind = ListKind::list;
+  int depth = 1;
+};
+
+struct Dict {
+  std::vector<std::pair<Value, Value>> items;  // in the order in which they came; keys once
+  int depth = 1;
+
+  const Value* find(std::string_view key) const;
+  const Value* find(const Value& key, Budget& budget) const;
+};
+
+/// Fault for undefined values, with their message.
+void check_defined(const Value& value);
+
+/// Python's == and <. less() faults where Python has no order.
+bool equal(const Value& a, const Value& b, Budget& budget);
+bool less(const Value& a, const Value& b, Budget& budget);
+
+/// str(value): what {{ value }} writes.
+String to_text(const Value& value, Budget& budget);
+/// repr(value): what lists write of their items.
+void append_repr(String& out, const Value& value, Budget& budget);
+std::string float_text(double value);
+
+/// The values that a for loop goes through. Fault where there are none to go through.
+std::vector<Value> items_of(const Value& value, Budget& budget);
+
+}  // namespace longhaul::jinja
