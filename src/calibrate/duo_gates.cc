@@ -160,14 +160,4 @@ std::string DuoTrainer::settings_text() const {
       s.words, s.shortest, s.longest, s.seed, chat_ ? chat_->name() : "none");
 }
 
-std::string gates_text(const Gates& gates) {
-  std::string text;
-  for (const auto& layer : gates) {
-    std::vector<std::string> row;
-    for (const float gate : layer) row.push_back(fmt::format("{:.6f}", gate));
-    text += fmt::format("{}\n", fmt::join(row, "\t"));
-  }
-  return text;
-}
-
 }  // namespace longhaul

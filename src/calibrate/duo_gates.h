@@ -75,7 +75,4 @@ class DuoTrainer {
   int64_t done_ = 0;
 };
 
-/// A file for duo's option `gates` (attention/parts/head_tables.h).
-std::string gates_text(const Gates& gates);
-
 }  // namespace longhaul

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attention/method_spec.h"
+#include "attention/parts/head_tables.h"
 #include "base/clock.h"
 #include "base/durable_file.h"
 #include "base/error.h"
@@ -49,6 +50,12 @@ DuoTraining training_of(const CalibrateFlags& flags, const Engine& engine) {
   return t;
 }
 
+HeadGates head_gates(const Gates& gates) {
+  HeadGates found;
+  for (const auto& layer : gates) found.emplace_back(layer.begin(), layer.end());
+  return found;
+}
+
 struct DuoFiles {
   std::filesystem::path profile, gates;
 
@@ -57,7 +64,7 @@ struct DuoFiles {
         gates(shape.profile_prefix + "duo_gates.tsv") {
     if (save) refuse_to_replace(std::array{profile, gates});
   }
-  void write(const Gates& found, double sparsity) const {
+  void write(const HeadGates& found, double sparsity) const {
     replace_file(gates, gates_text(found));
     write_profile(profile, "duo", "longhaul calibrate duo",
                   {{"gates", {{"file", gates.filename().string()}}}, {"sparsity", sparsity}});
@@ -123,9 +130,9 @@ int calibrate_duo(const CalibrateFlags& flags) {
                seconds / static_cast<double>(std::max<int64_t>(1, trainer.done() - before)),
                note_of(last));
   }
-  if (!flags.gates.empty()) replace_file(flags.gates, gates_text(gates));
+  if (!flags.gates.empty()) replace_file(flags.gates, gates_text(head_gates(gates)));
   if (flags.save) {
-    files.write(gates, flags.sparsity);
+    files.write(head_gates(gates), flags.sparsity);
     std::fputs(fmt::format("written: {}\n", files.profile.string()).c_str(), stderr);
   }
   return finished ? kExitOk : kExitCancelled;

@@ -86,26 +86,23 @@ int calibrate_trianglemix(const CalibrateFlags& flags) {
   const std::vector<int> order = rank_layers(found, shape, flags.rank == "magnitude");
   const auto wanted = static_cast<size_t>(flags.triangle_layers > 0 ? flags.triangle_layers
                                                                     : shape.layers / 2);
-  std::vector<int> chosen(order.begin(),
-                          order.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, order.size())));
-  std::ranges::sort(chosen);
-  const std::string layers = fmt::format("{}", fmt::join(chosen, "/"));
+  const size_t count = std::min(wanted, order.size());
+  const std::string ranking = fmt::format("{}", fmt::join(order, "/"));
   if (flags.json) {
     print_json({{"asked", found.asked},
                 {"right", found.right},
                 {"tokens", found.tokens},
                 {"rank", flags.rank},
-                {"order", order},
-                {"triangle_layers", chosen},
+                {"ranking", order},
+                {"triangle_layers", count},
                 {"layers", layers_json(found)}});
   } else {
     print_layers(found);
-    fmt::print("Layers, the least middle first: {}\n--attention trianglemix:layers={}\n",
-               fmt::join(order, " "), layers);
+    fmt::print("--attention trianglemix:ranking={},triangle_layers={}\n", ranking, count);
   }
   if (flags.save) {
     write_profile(profile, "trianglemix", "longhaul calibrate trianglemix --rank " + flags.rank,
-                  {{"layers", layers}});
+                  {{"ranking", ranking}, {"triangle_layers", count}});
     std::fputs(fmt::format("written: {}\n", profile.string()).c_str(), stderr);
   }
   return found.asked == flags.prompts ? kExitOk : kExitCancelled;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "attention/method_spec.h"
+#include "attention/parts/head_tables.h"
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -88,7 +89,7 @@ class Profiles {
 
   void write(const FoundHeads& found, std::span<const RetrievalHead> heads,
              const ModelShape& shape) const {
-    replace_file(gates_, duo_gates(found.scores, shape.kv_heads));
+    replace_file(gates_, gates_text(duo_gates(found, shape.kv_heads)));
     write_profile(duo_, "duo", kFoundBy, {{"gates", {{"file", gates_.filename().string()}}}});
     write_profile(ltri_, "ltri", kFoundBy, ltri_options(heads));
   }
@@ -141,6 +142,19 @@ void print_heads_json(const FoundHeads& found, std::span<const RetrievalHead> he
               {"scores", found.scores}});
 }
 
+/// Heads that nothing tells apart must not pass for found ones.
+void say_ties(const HeadGates& gates) {
+  constexpr double kSparsity = 0.5;  // duo's default
+  const int tied = chosen_by_place(gates, kSparsity);
+  if (tied == 0) return;
+  std::fputs(fmt::format("note: of the heads that --attention duo then keeps full, {} score no more "
+                         "than heads that stream, and are those of the lowest layers; 'longhaul "
+                         "calibrate duo' tells more of them apart\n",
+                         tied)
+                 .c_str(),
+             stderr);
+}
+
 int run(const HeadsFlags& flags) {
   flags.form.check();
   const auto engine = flags.model.open();
@@ -165,6 +179,7 @@ int run(const HeadsFlags& flags) {
   if (!flags.json) print_heads(found, heads, flags);
   if (profiles) {
     profiles->write(found, heads, shape);
+    say_ties(duo_gates(found, shape.kv_heads));
     std::fputs(fmt::format("written: {}\n", profiles->text()).c_str(), stderr);
   }
   return kExitOk;
