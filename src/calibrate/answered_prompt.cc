@@ -105,7 +105,7 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words) {
   AnsweredPrompt fitting = tokens_of_vault(request, vault, stretch.text(kLeastBytes));
   const auto count = [](const AnsweredPrompt& p) { return static_cast<int64_t>(p.tokens.size()); };
   if (count(fitting) > request.length) {
-    user_error("--length {}: ten passkeys of {} words, asked for and answered, take {} tokens",
+    user_error("--lengths {}: ten passkeys of {} words, asked for and answered, take {} tokens",
                request.length, words, count(fitting));
   }
   // Two steps of a straight line come within a few tokens.

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 
@@ -54,6 +55,20 @@ void add_triangle_flags(CLI::App& app, CalibrateFlags& f) {
       ->group(kTriangle);
 }
 
+/// A flag of the other method would have no effect.
+void check(const CLI::App& app, const CalibrateFlags& flags) {
+  if (flags.method != kDuo && flags.method != kTriangle) {
+    user_error("METHOD: '{}' is neither {} nor {}", flags.method, kDuo, kTriangle);
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string& group = option->get_group();
+    if (option->count() > 0 && (group == kDuo || group == kTriangle) && group != flags.method) {
+      user_error("{}: is a flag of 'calibrate {}'", option->get_name(), group);
+    }
+  }
+  flags.form.check();
+}
+
 }  // namespace
 
 Command add_calibrate_command(CLI::App& program) {
@@ -62,8 +77,7 @@ Command add_calibrate_command(CLI::App& program) {
   auto flags = std::make_shared<CalibrateFlags>();
   app->add_option("METHOD", flags->method, "duo (gates) or trianglemix (layers)")
       ->type_name("")
-      ->required()
-      ->check(CLI::IsMember({kDuo, kTriangle}));
+      ->required();
   flags->model.add_to(*app);
   add_number<uint64_t>(*app, "--seed", flags->seed, 0, int64_t{1} << 53, "Other prompts");
   add_text(*app, "--data", flags->data, "DIR", "Folder with the texts of benchmarks");
@@ -80,8 +94,8 @@ Command add_calibrate_command(CLI::App& program) {
       "Examples:\n"
       "  longhaul calibrate duo -m model.gguf --state duo.state --save\n"
       "  longhaul calibrate trianglemix -m model.gguf --save");
-  return {app, [flags] {
-            flags->form.check();
+  return {app, [app, flags] {
+            check(*app, *flags);
             return flags->method == kDuo ? calibrate_duo(*flags) : calibrate_trianglemix(*flags);
           }};
 }
