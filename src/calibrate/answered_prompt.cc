@@ -17,9 +17,9 @@ namespace {
 
 // The vault's words, sentences and their spelling are those of the published prompts.
 constexpr const char* kWords[] = {
-    "alpha",  "bravo", "charlie", "delta", "echo",   "foxtrot", "golf",    "hotel",  "india",
-    "juliet", "kilo",  "lima",    "mike",  "november", "oscar", "papa",    "quebec", "romeo",
-    "sierra", "tango", "uniform", "victor", "whiskey", "xray",  "yankee",  "zulu"};
+    "alpha",  "bravo", "charlie", "delta",  "echo",     "foxtrot", "golf",   "hotel",  "india",
+    "juliet", "kilo",  "lima",    "mike",   "november", "oscar",   "papa",   "quebec", "romeo",
+    "sierra", "tango", "uniform", "victor", "whiskey",  "xray",    "yankee", "zulu"};
 constexpr const char* kOrdinals[] = {"first", "second",  "third",  "fourth", "fifth",
                                      "sixth", "seventh", "eighth", "ninth",  "tenth"};
 constexpr size_t kKeys = std::size(kOrdinals);
@@ -90,9 +90,8 @@ AnsweredPrompt tokens_of_vault(const PromptRequest& request, const Vault& vault,
   answered.tokens = prompt_tokens(*request.tokenizer, prompt, "").tokens;
   const size_t book_end = whole.find(question_of(0));
   LH_ASSERT(book_end != std::string::npos);
-  answered.answer =
-      static_cast<int64_t>(answered.tokens.size()) -
-      request.tokenizer->tokens_of_tail(answered.tokens, whole.size() - book_end);
+  answered.answer = static_cast<int64_t>(answered.tokens.size()) -
+                    request.tokenizer->tokens_of_tail(answered.tokens, whole.size() - book_end);
   return answered;
 }
 
@@ -111,9 +110,10 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words) {
   // Two steps of a straight line come within a few tokens.
   double bytes = kLeastBytes, per_token = kBytesPerToken;
   for (int i = 0; i < 4; ++i) {
-    const double next =
-        bytes + per_token * static_cast<double>(request.length - count(fitting)) * (i == 0 ? 0.9 : 1);
-    AnsweredPrompt longer = tokens_of_vault(request, vault, stretch.text(static_cast<size_t>(next)));
+    const double next = bytes + per_token * static_cast<double>(request.length - count(fitting)) *
+                                    (i == 0 ? 0.9 : 1);
+    AnsweredPrompt longer =
+        tokens_of_vault(request, vault, stretch.text(static_cast<size_t>(next)));
     if (count(longer) > request.length || count(longer) <= count(fitting)) {
       per_token *= 0.8;
       continue;
@@ -123,6 +123,15 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words) {
     fitting = std::move(longer);
   }
   return fitting;
+}
+
+int64_t least_passkey_tokens(const PromptRequest& request, int words) {
+  Random random("ten-passkeys", request.seed, 0, 0);
+  const Vault vault = draw_vault(random, words);
+  const BookStretch stretch(*request.data, random);
+  const auto tokens = static_cast<int64_t>(
+      tokens_of_vault(request, vault, stretch.text(kLeastBytes)).tokens.size());
+  return tokens + tokens / 8;
 }
 
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task) {
@@ -136,8 +145,8 @@ AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task)
   made.prompt_tokens = [&](const Sample& sample) { return composer.most_tokens(sample); };
   Sample sample = task.make(made).back();
   const std::vector<int32_t> asked = composer.compose(sample, false).tokens;
-  sample.opening += fmt::format("{}{}", sample.opening.empty() ? "" : " ",
-                                fmt::join(sample.answers, ", "));
+  sample.opening +=
+      fmt::format("{}{}", sample.opening.empty() ? "" : " ", fmt::join(sample.answers, ", "));
   AnsweredPrompt answered;
   answered.tokens = composer.compose(sample, true).tokens;
   const auto apart = std::ranges::mismatch(asked, answered.tokens);

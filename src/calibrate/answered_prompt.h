@@ -34,6 +34,9 @@ struct PromptRequest {
 /// `length` is too short for the sequences.
 AnsweredPrompt ten_passkeys(const PromptRequest& request, int words);
 
+/// Tokens of the shortest such prompt, and some for another draw of words.
+int64_t least_passkey_tokens(const PromptRequest& request, int words);
+
 /// A task of `longhaul eval` with its reply: the opening and the answers.
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task);
 

@@ -144,7 +144,8 @@ void DuoTrainer::remember(double loss) {
   losses_.push_back(loss);
   const size_t stretch = std::max<size_t>(10, settings_.tasks.size());
   if (losses_.size() < stretch) return;
-  const double mean = mean_of({losses_.end() - static_cast<std::ptrdiff_t>(stretch), losses_.end()});
+  const double mean =
+      mean_of({losses_.end() - static_cast<std::ptrdiff_t>(stretch), losses_.end()});
   if (!best_.empty() && mean >= least_) return;
   least_ = mean;
   best_ = gates_;
@@ -153,7 +154,8 @@ void DuoTrainer::remember(double loss) {
 std::string DuoTrainer::settings_text() const {
   const DuoTraining& s = settings_;
   return fmt::format(
-      "model {:016x}, steps {}, rate {}, penalty {}, sink {}, recent {}, full {}, tasks {}, words {}, "
+      "model {:016x}, steps {}, rate {}, penalty {}, sink {}, recent {}, full {}, tasks {}, words "
+      "{}, "
       "lengths {} to {}, seed {}, chat {}",
       engine_->fingerprint(), s.steps, s.rate, s.penalty, s.sight.sink, s.sight.recent,
       s.full == GatedAttention::Full::kOfModel ? "model" : "stream", fmt::join(s.tasks, "+"),

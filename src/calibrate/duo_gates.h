@@ -23,7 +23,7 @@ struct DuoTraining {
   GatedAttention::Full full = GatedAttention::Full::kOfStream;
   std::vector<std::string> tasks;  ///< of `longhaul eval`, in turn; "passkeys": ten_passkeys()
   int words = 32;                  ///< of a passkey
-  int64_t shortest = 1000, longest = 4096;  ///< tokens of a prompt
+  int64_t shortest = 1000, longest = 2000;  ///< tokens of a prompt
   uint64_t seed = 1;
   Compute compute = Compute::kBest;
 };

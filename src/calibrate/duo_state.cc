@@ -48,15 +48,10 @@ void fill(const std::vector<double>& from, Gates& gates) {
 }  // namespace
 
 void DuoTrainer::save(const std::filesystem::path& file) const {
-  json document = {{"training", "duo"},
-                   {"settings", settings_text()},
-                   {"done", done_},
-                   {"gates", flat(gates_)},
-                   {"best", flat(best_)},
-                   {"least", least_},
-                   {"losses", losses_},
-                   {"mean", adam_.mean()},
-                   {"square", adam_.square()}};
+  json document = {
+      {"training", "duo"},     {"settings", settings_text()}, {"done", done_},
+      {"gates", flat(gates_)}, {"best", flat(best_)},         {"least", least_},
+      {"losses", losses_},     {"mean", adam_.mean()},        {"square", adam_.square()}};
   replace_file(file, document.dump(1) + "\n");
 }
 

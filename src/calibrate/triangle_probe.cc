@@ -68,8 +68,8 @@ class ProbePrompts {
     ProbePrompt prompt;
     prompt.tokens = tokens_of(lines, asked.key, "");
     const std::vector<int32_t> whole = tokens_of(lines, asked.key, " " + asked.value);
-    size_t at = static_cast<size_t>(
-        std::ranges::mismatch(prompt.tokens, whole).in2 - whole.begin());
+    size_t at =
+        static_cast<size_t>(std::ranges::mismatch(prompt.tokens, whole).in2 - whole.begin());
     // A blank that is a token of its own asks nothing.
     if (at + 1 < whole.size() && tokenizer_.piece(whole[at]) == " ") ++at;
     LH_ASSERT(at < whole.size());

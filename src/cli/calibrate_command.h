@@ -19,11 +19,11 @@ struct CalibrateFlags {
   bool save = false, json = false, quiet = false;
 
   // duo
-  int steps = 400, words = 32;
-  double rate = 0.02, penalty = 0.05, sparsity = 0.5;
-  int64_t sink = 128, recent = 256;
+  int steps = 100, words = 6;
+  double rate = 0.05, penalty = 0.05, sparsity = 0.5;
+  int64_t sink = 64, recent = 256;
   std::vector<int64_t> lengths;  ///< shortest and longest; empty: by the model
-  std::string full = "stream", tasks = "passkeys", state, gates;
+  std::string full = "stream", tasks = "passkeys,variables,key-value,magic", state, gates;
 
   // trianglemix
   int prompts = 100;

@@ -28,7 +28,33 @@ namespace {
 
 constexpr int kStepsBetweenSaves = 10;
 
-DuoTraining training_of(const CalibrateFlags& flags, const Engine& engine) {
+/// Unless --lengths says it: from 1,000 tokens on, or what ten passkeys take, as far as the model
+/// was trained.
+void set_lengths(const CalibrateFlags& flags, const Engine& engine, const EvalData& data,
+                 DuoTraining& t) {
+  if (flags.lengths.empty()) {
+    PromptRequest request;
+    request.tokenizer = &engine.tokenizer();
+    request.chat = flags.chat(engine);
+    request.data = &data;
+    t.shortest = std::max(t.shortest, least_passkey_tokens(request, flags.words));
+    t.longest = std::max(t.longest, t.shortest + 500);
+    const int64_t trained = engine.model().config.trained_context;
+    t.longest = std::min(t.longest, trained);
+    t.shortest = std::min(t.shortest, trained);
+    return;
+  }
+  if (flags.lengths.size() > 2) {
+    user_error("--lengths: one number, or the shortest and the longest");
+  }
+  t.shortest = flags.lengths.front();
+  t.longest = flags.lengths.back();
+  if (t.shortest > t.longest) {
+    user_error("--lengths {},{}: the shortest comes first", t.shortest, t.longest);
+  }
+}
+
+DuoTraining training_of(const CalibrateFlags& flags, const Engine& engine, const EvalData& data) {
   DuoTraining t;
   t.steps = flags.steps;
   t.rate = flags.rate;
@@ -39,14 +65,7 @@ DuoTraining training_of(const CalibrateFlags& flags, const Engine& engine) {
   t.words = flags.words;
   t.seed = flags.seed;
   t.compute = flags.compute_type();
-  t.longest = std::min<int64_t>(t.longest, engine.model().config.trained_context);
-  if (flags.lengths.empty()) return t;
-  if (flags.lengths.size() > 2) user_error("--lengths: one number, or the shortest and the longest");
-  t.shortest = flags.lengths.front();
-  t.longest = flags.lengths.back();
-  if (t.shortest > t.longest) {
-    user_error("--lengths {},{}: the shortest comes first", t.shortest, t.longest);
-  }
+  set_lengths(flags, engine, data, t);
   return t;
 }
 
@@ -80,7 +99,8 @@ void print_gates(const Gates& gates) {
   table.add({"layer", "gates of its KV heads"});
   for (size_t layer = 0; layer < gates.size(); ++layer) {
     std::string row;
-    for (const float gate : gates[layer]) row += fmt::format("{}{:.2f}", row.empty() ? "" : "  ", gate);
+    for (const float gate : gates[layer])
+      row += fmt::format("{}{:.2f}", row.empty() ? "" : "  ", gate);
     table.add({std::to_string(layer), row});
   }
   std::fputs(table.text().c_str(), stdout);
@@ -108,7 +128,7 @@ int calibrate_duo(const CalibrateFlags& flags) {
   const DuoFiles files(engine->model().shape, flags.save);
   if (!flags.state.empty()) expect_writable(flags.state);
   if (!flags.gates.empty()) expect_writable(flags.gates);
-  DuoTrainer trainer(engine, data, flags.chat(*engine), training_of(flags, *engine));
+  DuoTrainer trainer(engine, data, flags.chat(*engine), training_of(flags, *engine, data));
   if (!flags.state.empty() && is_there(flags.state)) trainer.restore(flags.state);
 
   const Stopwatch watch;

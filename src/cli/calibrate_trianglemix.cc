@@ -84,8 +84,8 @@ int calibrate_trianglemix(const CalibrateFlags& flags) {
   if (found.asked == 0) return kExitCancelled;
 
   const std::vector<int> order = rank_layers(found, shape, flags.rank == "magnitude");
-  const auto wanted = static_cast<size_t>(flags.triangle_layers > 0 ? flags.triangle_layers
-                                                                    : shape.layers / 2);
+  const auto wanted =
+      static_cast<size_t>(flags.triangle_layers > 0 ? flags.triangle_layers : shape.layers / 2);
   const size_t count = std::min(wanted, order.size());
   const std::string ranking = fmt::format("{}", fmt::join(order, "/"));
   if (flags.json) {

@@ -147,12 +147,13 @@ void say_ties(const HeadGates& gates) {
   constexpr double kSparsity = 0.5;  // duo's default
   const int tied = chosen_by_place(gates, kSparsity);
   if (tied == 0) return;
-  std::fputs(fmt::format("note: of the heads that --attention duo then keeps full, {} score no more "
-                         "than heads that stream, and are those of the lowest layers; 'longhaul "
-                         "calibrate duo' tells more of them apart\n",
-                         tied)
-                 .c_str(),
-             stderr);
+  std::fputs(
+      fmt::format("note: of the heads that --attention duo then keeps full, {} score no more "
+                  "than heads that stream, and are those of the lowest layers; 'longhaul "
+                  "calibrate duo' tells more of them apart\n",
+                  tied)
+          .c_str(),
+      stderr);
 }
 
 int run(const HeadsFlags& flags) {

@@ -53,8 +53,8 @@ HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads) {
   for (size_t l = 0; l < found.scores.size(); ++l) {
     const auto count = static_cast<size_t>(kv_heads[l]), group = found.scores[l].size() / count;
     const auto best = [&](const HeadScores& scores, size_t kv) {
-      return std::min(1.0, *std::ranges::max_element(
-                               std::span(scores[l]).subspan(kv * group, group)));
+      return std::min(1.0,
+                      *std::ranges::max_element(std::span(scores[l]).subspan(kv * group, group)));
     };
     gates.emplace_back();
     for (size_t kv = 0; kv < count; ++kv) {

@@ -133,8 +133,9 @@ RegionSums attention_regions(const TextAttention& shape, const AttentionTrace& t
   parallel_for(shape.heads * row_tiles, [&](int64_t task, int) {
     TextTiles tiles(shape, trace);
     RegionSums& sums = of_task[static_cast<size_t>(task)];
-    tiles.visit(static_cast<int>(task / row_tiles), task % row_tiles,
-                [&](const TextTiles::Tile& tile) { add_regions(tile, regions, shape.tokens, sums); });
+    tiles.visit(
+        static_cast<int>(task / row_tiles), task % row_tiles,
+        [&](const TextTiles::Tile& tile) { add_regions(tile, regions, shape.tokens, sums); });
   });
   RegionSums all;
   for (const RegionSums& sums : of_task) {

@@ -41,7 +41,7 @@ const float* FrozenDecoder::forward(std::span<const int32_t> tokens, AttentionRu
   tokens_ = static_cast<int64_t>(tokens.size());
   const int layers = model_.config.layers;
   const auto stream = static_cast<size_t>(tokens_ * model_.config.hidden);
-  rotations_.fill(make_rope(model_.config.rope, tokens_), 0, tokens_);
+  rotations_.fill(host_queue(), make_rope(model_.config.rope, tokens_), 0, tokens_);
   inputs_.resize(keep ? static_cast<size_t>(layers) + 1 : 1);
   for (Buffer<float>& x : inputs_) x.resize(stream);
   mixed_.resize(static_cast<size_t>(tokens_ * model_.config.heads * model_.config.head_dim));

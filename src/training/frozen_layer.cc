@@ -125,10 +125,7 @@ void FrozenLayer::feed(int layer, int64_t rows, LayerTrace& trace, float* y) {
   std::copy_n(trace.middle.data(), trace.middle.size(), y);
   input_.assign(inner_.data(), rows, ffn);
   linear(input_,
-         {.weight = w.down,
-          .y = y,
-          .add = true,
-          .low_rank = beside(layer, &LayerAdapters::down)},
+         {.weight = w.down, .y = y, .add = true, .low_rank = beside(layer, &LayerAdapters::down)},
          compute_);
 }
 

@@ -12,10 +12,10 @@ namespace longhaul {
 
 /// What a layer's forward pass leaves for its gradient. All packed, `rows` of the text.
 struct LayerTrace {
-  Buffer<float> q, k, v;          ///< as attention reads them, queries and keys rotated
-  Buffer<float> raw_q, raw_k;     ///< before the norm of each head, where the model has one
-  Buffer<float> middle;           ///< [rows, hidden] the residual stream between the two halves
-  Buffer<float> gate, up;         ///< [rows, ffn]
+  Buffer<float> q, k, v;       ///< as attention reads them, queries and keys rotated
+  Buffer<float> raw_q, raw_k;  ///< before the norm of each head, where the model has one
+  Buffer<float> middle;        ///< [rows, hidden] the residual stream between the two halves
+  Buffer<float> gate, up;      ///< [rows, ffn]
 
   AttentionRows attention() const { return {q.data(), k.data(), v.data()}; }
 };

@@ -109,7 +109,8 @@ void GatedAttention::backward(int layer, const AttentionRows& rows, const float*
     part_.resize(out.size());
     each_head(seen, gates, [&](int64_t at, float gate) {
       const float a = std::clamp(gate, 0.0f, 1.0f), share = of_full ? a : 1 - a;
-      for (int64_t i = at; i < at + seen.head_dim; ++i) part_[static_cast<size_t>(i)] = share * d_mixed[i];
+      for (int64_t i = at; i < at + seen.head_dim; ++i)
+        part_[static_cast<size_t>(i)] = share * d_mixed[i];
     });
     attention_backward(seen, {rows.q, rows.k, rows.v, out.data(), lse.data(), part_.data()}, d.q,
                        d.k, d.v);

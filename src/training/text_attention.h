@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Queries [tokens, heads, head_dim], keys and values [tokens, kv_heads, head_dim]; f32, queries and
-/// keys rotated.
+/// Queries [tokens, heads, head_dim], keys and values [tokens, kv_heads, head_dim]; f32, queries
+/// and keys rotated.
 struct AttentionRows {
   const float *q = nullptr, *k = nullptr, *v = nullptr;
 };

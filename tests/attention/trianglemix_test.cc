@@ -78,8 +78,8 @@ TEST(TriangleMix, LayersBelowTheStartAreDense) {
 
 TEST(TriangleMix, LayersMayBeNamedOrTheFirstOfARanking) {
   const ModelShape shape = small_shape(4, 1, 2, 32);
-  for (const char* layers :
-       {"layers=3/0", "ranking=3/0/2/1", "ranking=0/3/1,triangle_layers=2"}) {  // half of the layers
+  for (const char* layers : {"layers=3/0", "ranking=3/0/2/1",
+                             "ranking=0/3/1,triangle_layers=2"}) {  // half of the layers
     SCOPED_TRACE(layers);
     const auto method = make(std::string("trianglemix:sink=3,window=11,last=7,") + layers, shape);
     MethodRun run(shape, *method, DType::F32, 130);

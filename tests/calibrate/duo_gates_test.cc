@@ -23,8 +23,8 @@ DuoTraining short_training() {
   t.rate = 0.2;
   t.tasks = {"passkeys", "magic"};
   t.words = 1;
-  t.shortest = 560;
-  t.longest = 700;
+  t.shortest = 800;
+  t.longest = 900;
   t.sight = {16, 64};
   return t;
 }

@@ -21,7 +21,10 @@ std::vector<float> random_floats(int64_t count, uint32_t seed) {
 }
 
 TensorView view_of(const std::vector<float>& numbers, int64_t rows, int64_t cols) {
-  return {reinterpret_cast<const std::byte*>(numbers.data()), DType::F32, 2, {rows, cols, 1, 1},
+  return {reinterpret_cast<const std::byte*>(numbers.data()),
+          DType::F32,
+          2,
+          {rows, cols, 1, 1},
           "weight"};
 }
 

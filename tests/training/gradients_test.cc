@@ -123,9 +123,9 @@ class ProbedAttention final : public AttentionRule {
     full_.backward(layer, rows, d_mixed, d);
     if (decoder_.causal(layer).window < decoder_.tokens()) return;  // its own: has no regions
     found.resize(std::max(found.size(), static_cast<size_t>(layer) + 1));
-    found[static_cast<size_t>(layer)] = attention_regions(
-        decoder_.causal(layer), {rows.q, rows.k, rows.v, nullptr, full_.lse().data(), d_mixed},
-        regions_);
+    found[static_cast<size_t>(layer)] =
+        attention_regions(decoder_.causal(layer),
+                          {rows.q, rows.k, rows.v, nullptr, full_.lse().data(), d_mixed}, regions_);
   }
   std::vector<RegionSums> found;
 
@@ -142,9 +142,8 @@ TEST_P(Gradients, OfALogitAndOfRegionsAreAutograds) {
   const int64_t hidden = tiny.model.config.hidden;
   const auto tokens = golden["ids"].get<std::vector<int32_t>>();
   FrozenDecoder decoder(tiny.model, Compute::kF32);
-  ProbedAttention probed(decoder,
-                         {golden["region"]["sink"], golden["region"]["window"],
-                          golden["region"]["last"]});
+  ProbedAttention probed(
+      decoder, {golden["region"]["sink"], golden["region"]["window"], golden["region"]["last"]});
   const float* states = decoder.forward(tokens, probed, true);
   const auto last = static_cast<int64_t>(tokens.size() - 1) * hidden;
   std::vector<float> head(static_cast<size_t>(hidden));
@@ -158,7 +157,8 @@ TEST_P(Gradients, OfALogitAndOfRegionsAreAutograds) {
     const RegionSums& r = probed.found[l];
     const auto wanted = expected["regions"][l].get<std::vector<double>>();
     const double found[] = {r.streaming.sum, r.last.sum, r.middle.sum};
-    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(found[i], wanted[i], 1e-3 * std::abs(wanted[0])) << l;
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(found[i], wanted[i], 1e-3 * std::abs(wanted[0])) << l;
   }
 }
 

@@ -92,8 +92,9 @@ void sgemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_
            bool add) {
   limit_library_isa();
   omp_set_num_threads(1);
-  const auto status = dnnl::sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0f,
-                                  a.data, a.stride, b.data, b.stride, add ? 1.0f : 0.0f, c, c_stride);
+  const auto status =
+      dnnl::sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0f, a.data,
+                  a.stride, b.data, b.stride, add ? 1.0f : 0.0f, c, c_stride);
   if (status == dnnl::status::out_of_memory) throw std::bad_alloc();
   LH_ASSERT(status == dnnl::status::success);
 }

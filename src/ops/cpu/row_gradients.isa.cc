@@ -1,6 +1,7 @@
 // One row of ops/rms_norm_backward.h, ops/swiglu_backward.h and ops/attention_backward.h.
 
 #include "ops/cpu/row_gradients.h"
+
 #include "ops/cpu/simd.h"
 
 namespace longhaul::LH_ISA {
