@@ -60,9 +60,15 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
                 std::string::npos);
     }
   }
-  const std::set<std::string> want = {
-      "duo:threshold=", "h2o:recent=",  "minference:slash=", "minference:vertical=",
-      "ntk:context=",   "roco:recent=", "tova:recent=",      "trianglemix:start_layer="};
+  const std::set<std::string> want = {"duo:threshold=",
+                                      "h2o:recent=",
+                                      "minference:slash=",
+                                      "minference:vertical=",
+                                      "ntk:context=",
+                                      "roco:recent=",
+                                      "tova:recent=",
+                                      "trianglemix:start_layer=",
+                                      "trianglemix:triangle_layers="};
   EXPECT_EQ(tried, want);
 }
 
