@@ -144,7 +144,7 @@ AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task)
   made.data = request.data;
   made.prompt_tokens = [&](const Sample& sample) { return composer.most_tokens(sample); };
   Sample sample = task.make(made).back();
-  const std::vector<int32_t> asked = composer.compose(sample, false).tokens;
+  const std::vector<int32_t> asked = composer.compose(sample, !sample.opening.empty()).tokens;
   sample.opening +=
       fmt::format("{}{}", sample.opening.empty() ? "" : " ", fmt::join(sample.answers, ", "));
   AnsweredPrompt answered;

@@ -16,7 +16,7 @@ namespace longhaul {
 
 struct AnsweredPrompt {
   std::vector<int32_t> tokens;
-  int64_t answer = 0;  ///< from this token on it is questions and answers, or a reply
+  int64_t answer = 0;  ///< from this token on it is questions and answers, or an answer
 };
 
 struct PromptRequest {
@@ -37,7 +37,7 @@ AnsweredPrompt ten_passkeys(const PromptRequest& request, int words);
 /// Tokens of the shortest such prompt, and some for another draw of words.
 int64_t least_passkey_tokens(const PromptRequest& request, int words);
 
-/// A task of `longhaul eval` with its reply: the opening and the answers.
+/// A task of `longhaul eval` with its reply, of which the answers count and not the opening.
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task);
 
 }  // namespace longhaul
