@@ -48,8 +48,8 @@ class DuoTrainer {
   DuoStep step();
 
   const Gates& gates() const { return gates_; }
-  /// Those with the least loss over neighbouring steps, each number of tasks and at least 10: what
-  /// to keep of a training that was given up. The gates so far until then.
+  /// Those behind the steps in a row with the least mean loss, as many as there are tasks and at
+  /// least 10: what to keep of a training that was given up. The gates so far until then.
   const Gates& best() const { return best_.empty() ? gates_ : best_; }
 
   /// All that a later run needs to go on with the same numbers, as JSON. UserError where the file

@@ -26,8 +26,6 @@
 namespace longhaul {
 namespace {
 
-constexpr int kStepsBetweenSaves = 10;
-
 /// Unless --lengths says it: from 1,000 tokens on, or what ten passkeys take, as far as the model
 /// was trained.
 void set_lengths(const CalibrateFlags& flags, const Engine& engine, const EvalData& data,
@@ -113,10 +111,8 @@ bool train(DuoTrainer& trainer, const CalibrateFlags& flags, DuoStep& last) {
   while (!trainer.finished() && !interrupt.requested()) {
     last = trainer.step();
     bar.update(trainer.done(), flags.steps, note_of(last));
-    const bool save = trainer.done() % kStepsBetweenSaves == 0 || trainer.finished();
-    if (!flags.state.empty() && save) trainer.save(flags.state);
+    if (!flags.state.empty()) trainer.save(flags.state);
   }
-  if (!flags.state.empty()) trainer.save(flags.state);
   return trainer.finished();
 }
 
