@@ -17,9 +17,10 @@ constexpr int64_t kMostTokens = int64_t{1} << 20;
 
 void add_duo_flags(CLI::App& app, CalibrateFlags& f) {
   add_number(app, "--steps", f.steps, 1, 1 << 20, "Prompts to learn from, one a step")->group(kDuo);
-  add_number_list(app, "--lengths", f.lengths, 64, kMostTokens,
-                  "Tokens of the shortest and the longest prompt (1000 and 2000, or what the passkeys "
-                  "take)")
+  add_number_list(
+      app, "--lengths", f.lengths, 64, kMostTokens,
+      "Tokens of the shortest and the longest prompt (1000 and 2000, or what the passkeys "
+      "take)")
       ->group(kDuo);
   add_text(app, "--tasks", f.tasks, "NAME,...",
            "Prompts, in turn: passkeys (ten in a book), tasks of 'longhaul eval'")
