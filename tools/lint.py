@@ -6,11 +6,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROOMS = ["base", "text", "jinja", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "engine", "bench",
-         "eval", "report", "cli"]
+ROOMS = ["base", "text", "jinja", "hub", "format", "tokenizer", "ops", "kv", "attention", "model", "training", "engine",
+         "bench", "eval", "calibrate", "report", "cli"]
 # A room may include the rooms before it, but these pairs are strangers all the same.
 STRANGERS = {("ops", "format"), ("ops", "tokenizer"), ("kv", "format"), ("kv", "tokenizer"),
-             ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer")}
+             ("attention", "format"), ("attention", "tokenizer"), ("model", "tokenizer"), ("training", "tokenizer")}
 LONGEST_FILE = 400
 INCLUDE = re.compile(r'#include "([a-z_]+)/')
 LEFT_OVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")

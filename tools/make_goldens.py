@@ -23,6 +23,7 @@ def main():
     adapter = kinds.add_parser("smollm2-adapter", help="the same with models/smollm2-32k (needs xllamacpp)")
     adapter.add_argument("gguf", type=pathlib.Path)
     kinds.add_parser("rope", help="rotary scalings of config.json")
+    kinds.add_parser("gradients", help="gradients of the tiny models by torch's autograd")
     options = parser.parse_args()
 
     if options.kind == "nano":
@@ -40,6 +41,9 @@ def main():
     elif options.kind == "rope":
         from goldens import rope
         rope.make()
+    elif options.kind == "gradients":
+        from goldens import gradients
+        gradients.make()
     elif options.kind == "adapters":
         from goldens import adapters
         adapters.make()

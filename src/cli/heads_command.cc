@@ -3,20 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "attention/method_spec.h"
+#include "attention/parts/head_tables.h"
 #include "base/durable_file.h"
 #include "base/error.h"
-#include "base/paths.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/profile_file.h"
 #include "cli/progress_bar.h"
 #include "cli/prompt.h"
 #include "cli/session_flags.h"
@@ -76,37 +78,26 @@ HeadSearch HeadsFlags::search(const Engine& engine) const {
   return s;
 }
 
-/// A model's own files, found with care, are not written over.
 class Profiles {
  public:
   explicit Profiles(const ModelShape& shape)
       : ltri_(profile_path(shape.profile_prefix, "ltri")),
         duo_(profile_path(shape.profile_prefix, "duo")),
         gates_(shape.profile_prefix + "duo_gates.tsv") {
-    for (const std::filesystem::path& file : {ltri_, duo_, gates_}) {
-      if (!is_there(file)) continue;
-      user_error("--save: {} is there already; move it away to have it written anew",
-                 file.string());
-    }
+    refuse_to_replace(std::array{ltri_, duo_, gates_});
   }
 
   void write(const FoundHeads& found, std::span<const RetrievalHead> heads,
              const ModelShape& shape) const {
-    replace_file(gates_, duo_gates(found.scores, shape.kv_heads));
-    write_profile(duo_, {{"gates", {{"file", gates_.filename().string()}}}}, "duo");
-    write_profile(ltri_, ltri_options(heads), "ltri");
+    replace_file(gates_, gates_text(duo_gates(found, shape.kv_heads)));
+    write_profile(duo_, "duo", kFoundBy, {{"gates", {{"file", gates_.filename().string()}}}});
+    write_profile(ltri_, "ltri", kFoundBy, ltri_options(heads));
   }
 
   std::string text() const { return fmt::format("{}, {}", ltri_.string(), duo_.string()); }
 
  private:
-  static void write_profile(const std::filesystem::path& file,
-                            const nlohmann::ordered_json& options, const char* method) {
-    const nlohmann::ordered_json profile = {
-        {"method", method}, {"found_by", "longhaul heads"}, {"options", options}};
-    replace_file(file, profile.dump(2) + "\n");
-  }
-
+  static constexpr std::string_view kFoundBy = "longhaul heads";
   std::filesystem::path ltri_, duo_, gates_;
 };
 
@@ -151,6 +142,20 @@ void print_heads_json(const FoundHeads& found, std::span<const RetrievalHead> he
               {"scores", found.scores}});
 }
 
+/// Heads that nothing tells apart must not pass for found ones.
+void say_ties(const HeadGates& gates) {
+  constexpr double kSparsity = 0.5;  // duo's default
+  const int tied = chosen_by_place(gates, kSparsity);
+  if (tied == 0) return;
+  std::fputs(
+      fmt::format("note: of the heads that --attention duo then keeps full, {} score no more "
+                  "than heads that stream, and are those of the lowest layers; 'longhaul "
+                  "calibrate duo' tells more of them apart\n",
+                  tied)
+          .c_str(),
+      stderr);
+}
+
 int run(const HeadsFlags& flags) {
   flags.form.check();
   const auto engine = flags.model.open();
@@ -175,6 +180,7 @@ int run(const HeadsFlags& flags) {
   if (!flags.json) print_heads(found, heads, flags);
   if (profiles) {
     profiles->write(found, heads, shape);
+    say_ties(duo_gates(found, shape.kv_heads));
     std::fputs(fmt::format("written: {}\n", profiles->text()).c_str(), stderr);
   }
   return kExitOk;

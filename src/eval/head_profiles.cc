@@ -47,18 +47,39 @@ nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first) {
           {"decode", "refresh"}};
 }
 
-std::string duo_gates(const HeadScores& scores, std::span<const int> kv_heads) {
-  std::string text;
-  for (size_t l = 0; l < scores.size(); ++l) {
-    const auto count = static_cast<size_t>(kv_heads[l]), group = scores[l].size() / count;
+HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads) {
+  constexpr double kByDistance = 0.001;
+  HeadGates gates;
+  for (size_t l = 0; l < found.scores.size(); ++l) {
+    const auto count = static_cast<size_t>(kv_heads[l]), group = found.scores[l].size() / count;
+    const auto best = [&](const HeadScores& scores, size_t kv) {
+      return std::min(1.0,
+                      *std::ranges::max_element(std::span(scores[l]).subspan(kv * group, group)));
+    };
+    gates.emplace_back();
     for (size_t kv = 0; kv < count; ++kv) {
-      const auto heads = std::span(scores[l]).subspan(kv * group, group);
-      const double gate = std::min(1.0, *std::ranges::max_element(heads));
-      text += fmt::format("{}{:.4f}", kv == 0 ? "" : "\t", gate);
+      gates.back().push_back((1 - kByDistance) * best(found.scores, kv) +
+                             kByDistance * best(found.distant, kv));
     }
-    text += "\n";
   }
-  return text;
+  return gates;
+}
+
+int chosen_by_place(const HeadGates& gates, double sparsity) {
+  const FullHeads full = full_by_sparsity(gates, sparsity);
+  std::vector<double> streaming;
+  for (size_t l = 0; l < gates.size(); ++l) {
+    for (size_t h = 0; h < gates[l].size(); ++h) {
+      if (full[l][h] == 0) streaming.push_back(gates[l][h]);
+    }
+  }
+  int count = 0;
+  for (size_t l = 0; l < gates.size(); ++l) {
+    for (size_t h = 0; h < gates[l].size(); ++h) {
+      if (full[l][h] != 0 && std::ranges::count(streaming, gates[l][h]) > 0) ++count;
+    }
+  }
+  return count;
 }
 
 }  // namespace longhaul

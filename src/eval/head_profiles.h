@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "eval/retrieval_heads.h"
+#include "ops/gated_heads.h"
 
 namespace longhaul {
 
@@ -27,8 +28,13 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first);
 /// each generated token.
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
-/// A file for duo's option `gates` (attention/parts/head_gates.h): a row per layer, a gate per KV
-/// head, the best score of its query heads.
-std::string duo_gates(const HeadScores& scores, std::span<const int> kv_heads);
+/// Gates for duo by KV head: the best score of its query heads, at most 1. Most heads copy nothing
+/// and would be equal; a thousandth of the gate is how often the best of them looks at what a
+/// streaming head would have forgotten.
+HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads);
+
+/// How many of the heads that duo keeps full at this sparsity are chosen by their place alone: some
+/// head that streams has the same gate.
+int chosen_by_place(const HeadGates& gates, double sparsity);
 
 }  // namespace longhaul

@@ -28,6 +28,7 @@ class HeadFinder {
         composer_(engine->tokenizer(), search.chat),
         opening_(!search.chat.has_value()) {
     found_.scores = zeros(engine->model().config.layers, engine->model().config.heads);
+    found_.distant = found_.scores;
   }
 
   FoundHeads find(const EvalData& data) {
@@ -39,8 +40,10 @@ class HeadFinder {
       }
     }
     if (found_.counted > 0) {
-      for (std::vector<double>& layer : found_.scores) {
-        for (double& score : layer) score /= found_.counted;
+      for (HeadScores* scores : {&found_.scores, &found_.distant}) {
+        for (std::vector<double>& layer : *scores) {
+          for (double& score : layer) score /= found_.counted;
+        }
       }
     }
     found_.finished = true;
@@ -78,7 +81,22 @@ class HeadFinder {
     if (needle_words_score(sample.answers.front(), reply.text) <= kRight) return true;
     ++found_.counted;
     CopyScore(prompt.tokens, answer).add(strongest, reply.tokens, found_.scores);
+    add_distant(strongest, static_cast<int64_t>(tokens.size()) - 1, reply.tokens.size());
     return true;
+  }
+
+  /// Of a reply of `rows` tokens whose first was generated at `position`.
+  void add_distant(const StrongestKeys& strongest, int64_t position, size_t rows) {
+    const double share = 1.0 / static_cast<double>(rows);
+    for (size_t layer = 0; layer < found_.distant.size(); ++layer) {
+      for (size_t head = 0; head < found_.distant[layer].size(); ++head) {
+        for (size_t row = 0; row < rows; ++row) {
+          const bool far = beyond_streaming(strongest.at(row, layer, head),
+                                            position + static_cast<int64_t>(row));
+          if (far) found_.distant[layer][head] += share;
+        }
+      }
+    }
   }
 
   std::shared_ptr<const Engine> engine_;
@@ -124,6 +142,11 @@ void StrongestKeys::observe(const LayerStep& step) {
       keys[static_cast<size_t>(h)] += static_cast<int32_t>(task.begin);
     }
   }
+}
+
+bool beyond_streaming(int64_t key, int64_t position) {
+  constexpr int64_t kSink = 64, kRecent = 256;
+  return key >= kSink && position - key >= kRecent;
 }
 
 CopyScore::CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer)

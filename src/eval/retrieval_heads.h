@@ -58,6 +58,10 @@ class CopyScore {
   std::span<const int64_t> answer_;
 };
 
+/// Whether a row at `position` would no longer see the key at `key` in a head of duo that streams,
+/// with the first tokens and the recent ones that duo keeps by default.
+bool beyond_streaming(int64_t key, int64_t position);
+
 struct HeadSearch {
   std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply
   int samples = 10;              ///< of every length: facts at as many depths of books
@@ -70,6 +74,9 @@ struct HeadSearch {
 
 struct FoundHeads {
   HeadScores scores;  ///< mean over the replies that count
+  /// Share of the same replies' tokens for which the key that the head attends to most is none that
+  /// duo's streaming heads would still see: tells heads apart that copy nothing.
+  HeadScores distant;
   int asked = 0;
   int counted = 0;  ///< of them, with more than half of the answer's words in the reply
   bool finished = false;

@@ -60,9 +60,15 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
                 std::string::npos);
     }
   }
-  const std::set<std::string> want = {
-      "duo:threshold=", "h2o:recent=",  "minference:slash=", "minference:vertical=",
-      "ntk:context=",   "roco:recent=", "tova:recent=",      "trianglemix:start_layer="};
+  const std::set<std::string> want = {"duo:threshold=",
+                                      "h2o:recent=",
+                                      "minference:slash=",
+                                      "minference:vertical=",
+                                      "ntk:context=",
+                                      "roco:recent=",
+                                      "tova:recent=",
+                                      "trianglemix:start_layer=",
+                                      "trianglemix:triangle_layers="};
   EXPECT_EQ(tried, want);
 }
 
@@ -85,6 +91,10 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
        "trianglemix: dense_options has no effect with dense=full"},
       {"trianglemix:layers=0,start_layer=0",
        "trianglemix: layers has no effect with start_layer=0"},
+      {"trianglemix:ranking=0,start_layer=0",
+       "trianglemix: ranking has no effect with start_layer=0"},
+      {"trianglemix:triangle_layers=1",
+       "trianglemix: triangle_layers has no effect without ranking"},
       {"trianglemix:dense=minference,dense_options=search_at=9",
        "minference: search_at has no effect without patterns=search"},
       {"minference:save=found.json", "minference: save has no effect without patterns=search"},

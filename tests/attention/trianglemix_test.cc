@@ -76,16 +76,20 @@ TEST(TriangleMix, LayersBelowTheStartAreDense) {
   }
 }
 
-TEST(TriangleMix, LayersMayBeNamed) {
+TEST(TriangleMix, LayersMayBeNamedOrTheFirstOfARanking) {
   const ModelShape shape = small_shape(4, 1, 2, 32);
-  const auto method = make("trianglemix:sink=3,window=11,last=7,layers=3/0", shape);
-  MethodRun run(shape, *method, DType::F32, 130);
-  run.prompt(125, 50);
-  run.decode(5);
-  expect_by_distance(run, [](int layer, int, int64_t i, int64_t j) {
-    const bool dense = layer == 1 || layer == 2 || i >= 125;
-    return dense || sees(i, j, 3, 11, 7, 125) ? std::optional(i - j) : std::nullopt;
-  });
+  for (const char* layers : {"layers=3/0", "ranking=3/0/2/1",
+                             "ranking=0/3/1,triangle_layers=2"}) {  // half of the layers
+    SCOPED_TRACE(layers);
+    const auto method = make(std::string("trianglemix:sink=3,window=11,last=7,") + layers, shape);
+    MethodRun run(shape, *method, DType::F32, 130);
+    run.prompt(125, 50);
+    run.decode(5);
+    expect_by_distance(run, [](int layer, int, int64_t i, int64_t j) {
+      const bool dense = layer == 1 || layer == 2 || i >= 125;
+      return dense || sees(i, j, 3, 11, 7, 125) ? std::optional(i - j) : std::nullopt;
+    });
+  }
 }
 
 TEST(TriangleMix, NoTriangleLayersOrLastRowsThatAreAllRowsAreDense) {
@@ -190,9 +194,17 @@ TEST(TriangleMix, RefusesALayerThatTheModelLacks) {
 TEST(TriangleMix, RefusesALayerThatIsNamedTwice) {
   const ModelShape shape = small_shape(4, 1, 1, 32);
   for (const char* layers : {"3/3", "0/2/1/2", "1/01"}) {
-    EXPECT_TRUE(has(error_of([&] { make(fmt::format("trianglemix:layers={}", layers), shape); }),
-                    {"--attention trianglemix: layers=", layers, "named twice"}));
+    for (const char* key : {"layers", "ranking"}) {
+      EXPECT_TRUE(has(error_of([&] { make(fmt::format("trianglemix:{}={}", key, layers), shape); }),
+                      {fmt::format("--attention trianglemix: {}=", key), layers, "named twice"}));
+    }
   }
+}
+
+TEST(TriangleMix, RefusesMoreTriangleLayersThanTheRankingHas) {
+  const ModelShape shape = small_shape(4, 1, 1, 32);
+  EXPECT_TRUE(has(error_of([&] { make("trianglemix:ranking=1/2,triangle_layers=5", shape); }),
+                  {"--attention trianglemix: triangle_layers", "3 more than the ranking has"}));
 }
 
 }  // namespace

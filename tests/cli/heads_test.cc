@@ -2,31 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "cli/program.h"
+#include "cli/bare_nano.h"
 
 namespace longhaul {
 namespace {
 
-namespace fs = std::filesystem;
+using testing_support::bare_nano;
 using testing_support::has;
 using testing_support::Outcome;
 using testing_support::Program;
-
-/// nano without the profiles that come with it.
-fs::path bare_nano(const Program& program) {
-  const fs::path folder = program.folder().path() / "bare";
-  fs::create_directory(folder);
-  for (const auto& file : fs::directory_iterator(fs::path(LONGHAUL_MODELS) / "nano")) {
-    const std::string name = file.path().filename().string();
-    const bool weights = name.ends_with(".safetensors") || name.ends_with(".index.json");
-    if (weights || name == "config.json" || name.starts_with("tokenizer")) {
-      fs::create_symlink(file.path(), folder / name);
-    }
-  }
-  return folder;
-}
 
 TEST(Heads, AreFoundAndSavedWhereMethodsFindThem) {
   Program program;

@@ -105,9 +105,26 @@ TEST(RetrievalHeads, BecomeOptionsOfTheMethodsThatGoByThem) {
   EXPECT_NO_THROW(MethodSpec::parse("ltri:heads=" + ltri_heads(heads)));
   const std::vector<int> kv_heads{2, 2, 4};
   const testing_support::TempFolder folder;
-  const HeadGates gates =
-      read_gates(folder.write("gates.tsv", duo_gates(scores, kv_heads)), kv_heads);
-  EXPECT_EQ(gates, (HeadGates{{0.3, 0.3}, {0, 0}, {0.9, 1, 0.1, 0.2}}));
+  FoundHeads found;
+  found.scores = scores;
+  found.distant = {{0, 0, 0, 0}, {0, 0.2, 0.5, 0}, {0, 0, 0, 1}};
+  const HeadGates gates = duo_gates(found, kv_heads);
+  const HeadGates expected{{0.2997, 0.2997}, {0.0002, 0.0005}, {0.8991, 0.999, 0.0999, 0.2008}};
+  EXPECT_EQ(read_gates(folder.write("gates.tsv", gates_text(gates)), kv_heads), expected)
+      << "heads of no score are told apart by how far they look";
+}
+
+TEST(RetrievalHeads, ThoseThatOnlyTheirPlaceChoseAreCounted) {
+  EXPECT_EQ(chosen_by_place({{0.9, 0.1}, {0.2, 0.8}}, 0.5), 0);
+  EXPECT_EQ(chosen_by_place({{0, 0, 0}, {0.9, 0, 0}}, 0.5), 2);  // (0,0) and (0,1) beside (1,0)
+  EXPECT_EQ(chosen_by_place({{0, 0}, {0, 0}}, 1), 0);
+}
+
+TEST(RetrievalHeads, WhatStreamingHeadsStillSeeIsNotDistant) {
+  EXPECT_FALSE(beyond_streaming(63, 5000));
+  EXPECT_TRUE(beyond_streaming(64, 5000));
+  EXPECT_TRUE(beyond_streaming(4744, 5000));
+  EXPECT_FALSE(beyond_streaming(4745, 5000));
 }
 
 TEST(RetrievalHeads, ACancelledSearchSaysSo) {

@@ -25,8 +25,8 @@ struct TriangleOptions {
 };
 
 struct MixOptions : TriangleOptions, PromptReader {
-  std::optional<int64_t> start_layer;
-  std::string layers;
+  std::optional<int64_t> start_layer, triangle_layers;
+  std::string layers, ranking;
   void declare(OptionList& o) {
     TriangleOptions::declare(o);
     o.integer(start_layer, "start_layer", 0, 1 << 16, "",
@@ -34,28 +34,54 @@ struct MixOptions : TriangleOptions, PromptReader {
     o.text(layers, "layers", "",
            "the triangle layers, LAYER/LAYER/...; none: all from start_layer on")
         .only([this] { return !start_layer; }, "no start_layer", "start_layer");
+    o.text(ranking, "ranking", "",
+           "layers in the order in which they become triangles, LAYER/LAYER/..., as 'longhaul "
+           "calibrate' finds it")
+        .only([this] { return layers.empty() && !start_layer; }, "no layers and no start_layer",
+              "layers|start_layer")
+        .later = true;
+    o.integer(triangle_layers, "triangle_layers", 0, 1 << 16, "",
+              "how many of them are triangles; auto: half of the model's layers")
+        .only([this] { return !ranking.empty(); }, "ranking", "ranking")
+        .later = true;
     declare_dense(o, "how the other layers read a prompt");
     declare_dense_options(o, "options of that method, joined by +: gamma=0.9+min_budget=1024");
   }
 };
 
-/// The layers that are named (the paper picks them by their gradient), or all from the first on (as
-/// its code does).
-std::vector<bool> triangle_layers(const MixOptions& o, const ModelShape& shape) {
-  std::vector<bool> triangle(static_cast<size_t>(shape.layers));
-  for (const std::string_view value : split_values(o.layers)) {
+/// The first `count` of the layers that an option names; all must be the model's, each once.
+std::vector<bool> named_layers(std::string_view key, const std::string& names, int64_t count,
+                               const ModelShape& shape) {
+  std::vector<bool> named(static_cast<size_t>(shape.layers)), chosen = named;
+  for (const std::string_view value : split_values(names)) {
     int layer = -1;
     if (!parse_number(value, layer) || layer < 0 || layer >= shape.layers) {
-      user_error("--attention trianglemix: layers: '{}' must be a layer of the model, 0 to {}",
+      user_error("--attention trianglemix: {}: '{}' must be a layer of the model, 0 to {}", key,
                  value, shape.layers - 1);
     }
-    if (nth(triangle, layer)) {
-      user_error("--attention trianglemix: layers={}: layer {} is named twice", o.layers, layer);
+    if (nth(named, layer)) {
+      user_error("--attention trianglemix: {}={}: layer {} is named twice", key, names, layer);
     }
-    nth(triangle, layer) = true;
+    nth(named, layer) = true;
+    if (count-- > 0) nth(chosen, layer) = true;
   }
-  if (!o.layers.empty()) return triangle;
+  if (count > 0) {
+    user_error("--attention trianglemix: triangle_layers: {} more than the ranking has", count);
+  }
+  return chosen;
+}
 
+/// The layers that are named, or the first of a ranking (the paper ranks them by their gradient),
+/// or all from the first on (as its code does).
+std::vector<bool> triangle_layers(const MixOptions& o, const ModelShape& shape) {
+  if (!o.layers.empty()) {
+    const auto count = static_cast<int64_t>(split_values(o.layers).size());
+    return named_layers("layers", o.layers, count, shape);
+  }
+  if (!o.ranking.empty() && !o.start_layer) {
+    return named_layers("ranking", o.ranking, o.triangle_layers.value_or(shape.layers / 2), shape);
+  }
+  std::vector<bool> triangle(static_cast<size_t>(shape.layers));
   const int64_t start = o.start_layer.value_or(shape.layers / 2);
   if (start > shape.layers) {
     user_error("--attention trianglemix: start_layer={}: must be from 0 to {}, the model's layers",

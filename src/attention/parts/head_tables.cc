@@ -1,5 +1,7 @@
 #include "attention/parts/head_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -135,6 +137,17 @@ HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_
     for (double& gate : layer) gate = std::clamp(gate, 0.0, 1.0);
   }
   return gates;
+}
+
+std::string gates_text(const HeadGates& gates) {
+  std::string text;
+  for (const auto& layer : gates) {
+    for (size_t head = 0; head < layer.size(); ++head) {
+      text += fmt::format("{}{:.6f}", head == 0 ? "" : "\t", layer[head]);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 HeadThresholds read_thresholds(const std::filesystem::path& file, int stride, int layers,

@@ -1,4 +1,4 @@
-// The GEMM library behind linear() in f32: oneDNN, one cached primitive per shape.
+// The GEMM library: oneDNN. Behind linear() in f32 one cached primitive per shape.
 
 #include <omp.h>
 
@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "ops/cpu/library_isa.h"
+#include "ops/cpu/sgemm.h"
 #include "ops/linear.h"
 
 namespace longhaul {
@@ -85,6 +86,17 @@ class Products {
 void gemm_f32(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
               int64_t c_stride) {
   Products::instance().run(m, n, k, a, b, c, c_stride);
+}
+
+void sgemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
+           bool add) {
+  limit_library_isa();
+  omp_set_num_threads(1);
+  const auto status =
+      dnnl::sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0f, a.data,
+                  a.stride, b.data, b.stride, add ? 1.0f : 0.0f, c, c_stride);
+  if (status == dnnl::status::out_of_memory) throw std::bad_alloc();
+  LH_ASSERT(status == dnnl::status::success);
 }
 
 }  // namespace longhaul

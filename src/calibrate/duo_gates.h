@@ -1,0 +1,78 @@
+#pragma once
+// Gates of DuoAttention for one model, found by gradient descent (Xiao et al. 2024, section 2.2):
+// the last hidden states of a text read with gates shall be those of the model itself in the rows
+// of the answers, and the gates as small as that allows.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/answered_prompt.h"
+#include "engine/engine.h"
+#include "training/adam.h"
+#include "training/gated_attention.h"
+
+namespace longhaul {
+
+struct DuoTraining {
+  int steps = 200;
+  double rate = 0.02;     ///< highest learning rate
+  double penalty = 0.05;  ///< of the mean gate, beside the mean squared difference
+  GatedAttention::Sight sight;
+  GatedAttention::Full full = GatedAttention::Full::kOfStream;
+  std::vector<std::string> tasks;  ///< of `longhaul eval`, in turn; "passkeys": ten_passkeys()
+  int words = 32;                  ///< of a passkey
+  int64_t shortest = 1000, longest = 2000;  ///< tokens of a prompt
+  uint64_t seed = 1;
+  Compute compute = Compute::kBest;
+};
+
+struct DuoStep {
+  int64_t step = 0;  ///< from 0
+  int64_t tokens = 0, answer_tokens = 0;
+  double difference = 0;  ///< mean squared, of the last hidden states
+  double gates = 0;       ///< their mean
+  double loss = 0;        ///< difference + penalty * gates
+};
+
+class DuoTrainer {
+ public:
+  /// UserError for a task that is not known.
+  DuoTrainer(std::shared_ptr<const Engine> engine, const EvalData& data,
+             std::optional<ChatTemplate> chat, const DuoTraining& settings);
+  ~DuoTrainer();
+
+  bool finished() const { return done_ >= settings_.steps; }
+  int64_t done() const { return done_; }
+  DuoStep step();
+
+  const Gates& gates() const { return gates_; }
+  /// Those behind the steps in a row with the least mean loss, as many as there are tasks and at
+  /// least 10: what to keep of a training that was given up. The gates so far until then.
+  const Gates& best() const { return best_.empty() ? gates_ : best_; }
+
+  /// All that a later run needs to go on with the same numbers, as JSON. UserError where the file
+  /// is of another model or other settings, or not of this kind.
+  void save(const std::filesystem::path& file) const;
+  void restore(const std::filesystem::path& file);
+
+ private:
+  AnsweredPrompt prompt(int64_t step) const;
+  void descend(const Gates& gradient);
+  void remember(double loss);
+  std::string settings_text() const;
+
+  std::shared_ptr<const Engine> engine_;
+  const EvalData& data_;
+  std::optional<ChatTemplate> chat_;
+  DuoTraining settings_;
+  FrozenDecoder model_, gated_;
+  Gates gates_, best_;
+  std::vector<double> losses_;  // of all steps
+  double least_ = 0;            // of best_
+  Adam adam_;
+  int64_t done_ = 0;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,28 @@
+#include "cli/profile_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/durable_file.h"
+#include "base/error.h"
+#include "base/paths.h"
+
+namespace longhaul {
+
+void refuse_to_replace(std::span<const std::filesystem::path> files) {
+  for (const std::filesystem::path& file : files) {
+    if (is_there(file)) {
+      user_error("--save: {} is there already; move it away to have it written anew",
+                 file.string());
+    }
+    expect_writable(file);
+  }
+}
+
+void write_profile(const std::filesystem::path& file, std::string_view method,
+                   std::string_view found_by, const nlohmann::ordered_json& options) {
+  const nlohmann::ordered_json profile = {
+      {"method", method}, {"found_by", found_by}, {"options", options}};
+  replace_file(file, profile.dump(2) + "\n");
+}
+
+}  // namespace longhaul

@@ -1,0 +1,20 @@
+#pragma once
+// Profiles that commands write beside a model: settings of a method that were found for it
+// (attention/method_spec.h).
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string_view>
+
+namespace longhaul {
+
+/// A model's own files, found with care, are not written over: UserError for the first that is
+/// there. Before the work that finds settings.
+void refuse_to_replace(std::span<const std::filesystem::path> files);
+
+/// `found_by`: the command, for whoever reads the file.
+void write_profile(const std::filesystem::path& file, std::string_view method,
+                   std::string_view found_by, const nlohmann::ordered_json& options);
+
+}  // namespace longhaul

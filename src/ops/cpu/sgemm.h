@@ -1,0 +1,19 @@
+#pragma once
+// General products of f32 matrices through the GEMM library, on the calling thread.
+
+#include <cstdint>
+
+namespace longhaul {
+
+/// A matrix as a product reads it: its rows lie `stride` floats apart, or, transposed, its columns.
+struct Factor {
+  const float* data = nullptr;
+  int64_t stride = 0;
+  bool transposed = false;
+};
+
+/// c[m, n] = a[m, k] b[k, n], or += with `add`; rows of c lie c_stride floats apart.
+void sgemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
+           bool add = false);
+
+}  // namespace longhaul

@@ -1,0 +1,73 @@
+#pragma once
+// Attention with a gate for every KV head, as DuoAttention trains it (Xiao et al. 2024, section
+// 2.2): out = a * full + (1 - a) * streaming.
+
+#include <vector>
+
+#include "training/frozen_decoder.h"
+
+namespace longhaul {
+
+/// [layer][KV head], within [0, 1] where they are used.
+using Gates = std::vector<std::vector<float>>;
+
+/// Full attention of every layer: the text as the model itself reads it.
+class FullAttention final : public AttentionRule {
+ public:
+  /// `keep`: every layer's output stays, for GatedAttention::Full::kOfModel.
+  FullAttention(const FrozenDecoder& decoder, AttendCompute compute, bool keep)
+      : decoder_(decoder), attend_(compute), keep_(keep) {}
+
+  void forward(int layer, const AttentionRows& rows, float* mixed) override;
+  void backward(int layer, const AttentionRows& rows, const float* d_mixed,
+                const AttentionRowGradients& d) override;
+
+  /// [rows, heads * head_dim] of a layer, where they are kept.
+  const Buffer<float>& output(int layer) const { return outputs_[static_cast<size_t>(layer)]; }
+  /// Of the layer that forward() was called for last; backward() may be preceded by a look at it.
+  const Buffer<float>& lse() const { return lse_; }
+
+ private:
+  const FrozenDecoder& decoder_;
+  TextAttend attend_;
+  bool keep_;
+  Buffer<float> lse_, last_;
+  std::vector<Buffer<float>> outputs_;
+};
+
+class GatedAttention final : public AttentionRule {
+ public:
+  enum class Full : uint8_t {
+    kOfStream,  ///< of the gated stream's own rows: the paper's formula
+    kOfModel    ///< of the rows of a text that was read without gates: the authors' code
+  };
+  struct Sight {
+    int64_t sink = 128, recent = 256;  ///< what streaming attention sees; itself is recent
+  };
+
+  /// `model`: the same text without gates, kept, for Full::kOfModel; else null.
+  GatedAttention(const FrozenDecoder& decoder, AttendCompute compute, const Gates& gates,
+                 const Sight& sight, const FullAttention* model);
+
+  void forward(int layer, const AttentionRows& rows, float* mixed) override;
+  void backward(int layer, const AttentionRows& rows, const float* d_mixed,
+                const AttentionRowGradients& d) override;
+
+  /// Of all backward passes so far, with respect to the gates.
+  const Gates& gradient() const { return gradient_; }
+
+ private:
+  const float* full_rows(int layer) const;
+  TextAttention streaming(int layer) const;
+
+  const FrozenDecoder& decoder_;
+  TextAttend attend_;
+  const Gates& gates_;
+  Sight sight_;
+  const FullAttention* model_;
+  Gates gradient_;
+  // Of the layer that forward() was called for last.
+  Buffer<float> full_, full_lse_, streaming_, streaming_lse_, part_;
+};
+
+}  // namespace longhaul

@@ -1,0 +1,96 @@
+// Gradients of operations on rows, against their formulas in double precision.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "isa_fixture.h"
+#include "ops/rms_norm_backward.h"
+#include "ops/swiglu_backward.h"
+
+namespace longhaul {
+namespace {
+
+std::vector<float> random_floats(int64_t count, uint32_t seed, float spread = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.1f, spread);
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& value : x) value = normal(random);
+  return x;
+}
+
+/// sum over i of dy[i] y[i](x) in double precision: what the gradients are of.
+double normed_product(const std::vector<double>& x, const float* w, const float* dy, double eps) {
+  double squares = 0, sum = 0;
+  for (const double value : x) squares += value * value;
+  const double r = 1 / std::sqrt(squares / static_cast<double>(x.size()) + eps);
+  for (size_t i = 0; i < x.size(); ++i) sum += dy[i] * w[i] * x[i] * r;
+  return sum;
+}
+
+TEST(RmsNormBackward, IsTheDerivativeInEveryElement) {
+  at_every_isa([] {
+    for (const int64_t n : {1, 15, 64, 100, 384}) {
+      const int64_t rows = 3;
+      const std::vector<float> x = random_floats(rows * n, 1, 2), w = random_floats(n, 2);
+      const std::vector<float> dy = random_floats(rows * n, 3);
+      std::vector<float> dx(x.size());
+      rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, dx.data(), false);
+      for (int64_t r = 0; r < rows; ++r) {
+        std::vector<double> row(x.begin() + r * n, x.begin() + (r + 1) * n);
+        for (size_t i = 0; i < row.size(); ++i) {
+          const double at = row[i], step = 1e-5;
+          row[i] = at + step;
+          const double up = normed_product(row, w.data(), dy.data() + r * n, 1e-5);
+          row[i] = at - step;
+          const double down = normed_product(row, w.data(), dy.data() + r * n, 1e-5);
+          row[i] = at;
+          ASSERT_NEAR(dx[static_cast<size_t>(r * n) + i], (up - down) / (2 * step), 2e-5) << n;
+        }
+      }
+    }
+  });
+}
+
+TEST(RmsNormBackward, AddsAndWorksInPlace) {
+  at_every_isa([] {
+    const int64_t n = 33, rows = 700;
+    const std::vector<float> x = random_floats(rows * n, 1), w = random_floats(n, 2);
+    const std::vector<float> dy = random_floats(rows * n, 3), before = random_floats(rows * n, 4);
+    std::vector<float> alone(dy.size()), added = before, in_place = dy;
+    rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, alone.data(), false);
+    rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, added.data(), true);
+    rms_norm_backward(x.data(), w.data(), 1e-5f, in_place.data(), rows, n, in_place.data(), false);
+    for (size_t i = 0; i < dy.size(); ++i) {
+      ASSERT_EQ(in_place[i], alone[i]);
+      ASSERT_NEAR(added[i], before[i] + alone[i], 1e-5);
+    }
+  });
+}
+
+TEST(SwigluBackward, IsTheDerivativeAlsoFarFromZero) {
+  const auto silu = [](double g) { return g / (1 + std::exp(-g)); };
+  at_every_isa([&] {
+    std::vector<float> gate = random_floats(1003, 1, 4), up = random_floats(1003, 2);
+    const std::vector<float> dy = random_floats(1003, 3);
+    for (const float far : {-500.0f, -90.0f, -20.0f, 0.0f, 20.0f, 90.0f, 500.0f}) {
+      gate[static_cast<size_t>(far + 500)] = far;
+    }
+    std::vector<float> d_gate(gate.size()), d_up(gate.size());
+    swiglu_backward(gate.data(), up.data(), dy.data(), 1003, d_gate.data(), d_up.data());
+    for (size_t i = 0; i < gate.size(); ++i) {
+      const double g = gate[i], step = 1e-5;
+      const double slope = (silu(g + step) - silu(g - step)) / (2 * step);
+      ASSERT_NEAR(d_gate[i], dy[i] * up[i] * slope, 1e-4) << g;
+      ASSERT_NEAR(d_up[i], dy[i] * silu(g), 1e-5 * std::max(1.0, std::abs(g))) << g;
+    }
+    swiglu_backward(gate.data(), up.data(), dy.data(), 1003, gate.data(), up.data());
+    EXPECT_EQ(gate, d_gate);
+    EXPECT_EQ(up, d_up);
+  });
+}
+
+}  // namespace
+}  // namespace longhaul
