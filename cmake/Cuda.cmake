@@ -28,5 +28,6 @@ function(longhaul_cuda target)
   target_compile_options(lh_kernels PRIVATE --expt-relaxed-constexpr -DNDEBUG -O3)
   set_target_properties(lh_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_SEPARABLE_COMPILATION OFF
                         CUDA_RUNTIME_LIBRARY Static)
+  target_link_libraries(lh_kernels PRIVATE $<LINK_ONLY:${target}>)  # layouts, threads
   target_link_libraries(${target} PUBLIC lh_kernels CUDA::cudart_static ${CMAKE_DL_LIBS})
 endfunction()

@@ -10,7 +10,7 @@ pack() {
   cd "$(dirname "${BASH_SOURCE[0]}")/.."
   local to=$1 stage
   stage=$(mktemp -d)
-  trap 'rm -rf "$stage"' EXIT
+  trap "rm -rf $stage" EXIT
   tools/build.sh cuda longhaul longhaul_cuda_test longhaul_attend_bench longhaul_linear_bench
   mkdir -p "$stage/bin" "$stage/lib" "$to"
   local programs=(build/cuda/src/cli/longhaul build/cuda/tests/longhaul_cuda_test
@@ -26,7 +26,7 @@ pack() {
   cp -r models/nano "$stage/models"
   zcat data/books/villette.txt.gz >"$stage/book.txt"
   cp tools/gpu.sh tools/make_random_gguf.py "$stage"
-  tar -C "$stage" -cf - . | xz -T0 -6 >"$to/gpu.tar.xz"
+  tar -C "$stage" -cf - . | xz -T0 -3 >"$to/gpu.tar.xz"
   ls -l "$to/gpu.tar.xz"
 }
 

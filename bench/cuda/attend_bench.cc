@@ -11,13 +11,6 @@
 
 #include "ops/cuda/attend.h"
 
-namespace longhaul {
-void assertion_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: %s\n", file, line, expression);
-  std::abort();
-}
-}  // namespace longhaul
-
 namespace longhaul::cuda {
 namespace {
 

@@ -216,7 +216,7 @@ TEST(CudaRope, AnglesAreWithinOneUnitInTheLastPlace) {
   for (const int64_t first : {int64_t{0}, int64_t{1000003}}) {
     const RopeTable table = table_of(64);
     RotationBuffer buffer;
-    const longhaul::Rotations& expected = buffer.fill(table, first, 300);
+    const longhaul::Rotations& expected = buffer.fill(host_queue(), table, first, 300);
     const OnDevice<double> frequencies(table.inverse_frequency);
     const OnDevice<float> c(300 * 64), s(300 * 64);
     rope_angles(nullptr, frequencies.data(), 64, table.attention_factor, first, 300, c.data(),
@@ -240,7 +240,7 @@ TEST(CudaRope, RotatesAsTheHost) {
     const int64_t rows = 9, stride = heads * dim + more, width = heads * dim;
     const RopeTable table = table_of(rotary / 2);
     RotationBuffer buffer;
-    const longhaul::Rotations& host_rotations = buffer.fill(table, 100, 20);
+    const longhaul::Rotations& host_rotations = buffer.fill(host_queue(), table, 100, 20);
     const size_t angles = size_of(20 * (rotary / 2));
     const OnDevice<float> c(
         std::vector<float>(host_rotations.cosine, host_rotations.cosine + angles));

@@ -249,10 +249,10 @@ INSTANTIATE_TEST_SUITE_P(All, CudaKv,
                                          Form{DType::Q8_0, 128, 64}, Form{DType::Q8_0, 32, 32},
                                          Form{DType::BF16, 5, 16}, Form{DType::F32, 7, 64},
                                          Form{DType::Q8_0, 96, 64}),
-                         [](const auto& info) {
-                           return std::string(name_of(info.param.type)) + "_" +
-                                  std::to_string(info.param.head_dim) + "_" +
-                                  std::to_string(info.param.page_rows);
+                         [](const auto& test) {
+                           return std::string(name_of(test.param.type)) + "_" +
+                                  std::to_string(test.param.head_dim) + "_" +
+                                  std::to_string(test.param.page_rows);
                          });
 
 TEST(CudaKvColumns, KeepListedNumbers) {

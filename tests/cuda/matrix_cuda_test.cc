@@ -83,7 +83,7 @@ TEST_P(CudaMatrix, StacksTensorsAndTakesRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaMatrix, testing::ValuesIn(device_types()),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& test) { return std::string(name_of(test.param)); });
 
 TEST(CudaUploader, PutsBytesLargerThanAChunk) {
   const std::vector<float> values = random_floats(100003, 9);

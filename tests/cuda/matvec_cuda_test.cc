@@ -144,7 +144,7 @@ TEST_P(CudaMatvec, EqualsTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaMatvec, testing::ValuesIn(device_types()),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& test) { return std::string(name_of(test.param)); });
 
 TEST(CudaMatvecGroup, MatricesOfSeveralTypesReadOneX) {
   const int64_t cols = 1536;
