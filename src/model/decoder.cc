@@ -254,9 +254,8 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
 
 void Decoder::State::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
-  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* normed) {
-    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden,
-             normed);
+  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
+    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden, to);
   });
   const LowRank& adapter = model.head_adapter;
   linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
