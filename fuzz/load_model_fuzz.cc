@@ -21,11 +21,17 @@ void use(const Model& m) {
   std::vector<TensorView> views = {m.embedding, m.head};
   for (int l = 0; l < m.config.layers; ++l) {
     const LayerWeights& w = m.layers.at(static_cast<size_t>(l));
-    for (const TensorView& t : {w.q, w.k, w.v, w.output, w.gate, w.up, w.down}) {
-      views.push_back(t);
+    for (const TensorView& t : {w.q, w.k, w.v, w.output, w.gate, w.up, w.down, w.router}) {
+      if (t.data != nullptr) views.push_back(t);
+    }
+    if (static_cast<int>(w.experts.size()) != m.config.experts) std::abort();
+    for (const ExpertWeights& e : w.experts) {
+      for (const TensorView& t : {e.gate, e.up, e.down}) views.push_back(t);
     }
     const auto hidden = static_cast<size_t>(m.config.hidden);
-    if (w.attention_norm.size() != hidden || w.ffn_norm.size() != hidden) std::abort();
+    const bool before = m.config.norms.attention != nullptr;
+    if (w.attention_norm.size() != (before ? hidden : 0)) std::abort();
+    if (w.ffn_norm.size() != (m.config.norms.ffn != nullptr ? hidden : 0)) std::abort();
     if (w.q.rows() != int64_t{m.config.heads} * m.config.head_dim) std::abort();
   }
   if (static_cast<int>(m.shape.kv_heads.size()) != m.config.layers) std::abort();

@@ -18,7 +18,8 @@ def main():
     smollm2 = kinds.add_parser("smollm2", help="SmolLM2-135M-Instruct Q4_1 under llama.cpp")
     smollm2.add_argument("gguf", type=pathlib.Path)
     smollm2.add_argument("book", type=pathlib.Path, help="Standard Ebooks text of The Age of Innocence")
-    kinds.add_parser("tiny", help="tiny random models of several architectures")
+    tiny = kinds.add_parser("tiny", help="tiny random models of several architectures (needs xllamacpp)")
+    tiny.add_argument("names", nargs="*", help="of tools/goldens/tiny_specs.py; none: all")
     kinds.add_parser("adapters", help="random LoRA adapters of the tiny models (needs peft, xllamacpp)")
     adapter = kinds.add_parser("smollm2-adapter", help="the same with models/smollm2-32k (needs xllamacpp)")
     adapter.add_argument("gguf", type=pathlib.Path)
@@ -49,7 +50,7 @@ def main():
         adapters.make()
     else:
         from goldens import tiny_models
-        tiny_models.make()
+        tiny_models.make(options.names)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ class AttentionDriver {
   Queue queue_;
   std::vector<ObservedRows> observed_;            ///< per layer
   AttendCompute compute_ = AttendCompute::kBest;  ///< of the last step
-  RotationBuffer rotations_;
+  PerRope<RotationBuffer> rotations_;
   std::vector<KeySegment> segments_;
   Array<float> scores_, layer_scores_, paid_;  ///< of all lists of a layer, one after the other
   std::vector<PagedRows> keys_;

@@ -73,7 +73,8 @@ void AttentionDriver::ask_watched_rows(const Cut& cut) {
     longest = std::max(longest, keys.count);
   }
   if (cut.plan.see.place == KeyPlace::kList) {
-    call.rotations = &rotations_.up_to(queue_, shape_.rope, longest);
+    call.rotations =
+        &rotations_.of(shape_, cut.layer).up_to(queue_, shape_.rope_of(cut.layer), longest);
   }
   nth(observed_, cut.layer).attention_paid(call, segments_, paid_targets_);
   paid_views_.assign(paid_targets_.begin(), paid_targets_.end());

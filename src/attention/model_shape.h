@@ -1,6 +1,7 @@
 #pragma once
 // What attention methods may know of a model.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,11 +23,18 @@ struct ModelShape {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
+  RopeTable other_rope;               ///< of layers whose positions turn otherwise, or not at all
+  std::vector<uint8_t> other_angles;  ///< per layer: 1 where they do; empty: in none
+  float cap = 0;                      ///< of the logits (AttendCall::cap)
+  std::vector<View<const float>> sinks;   ///< per layer [heads] (AttendCall::sinks); empty: none
   std::string profile_prefix;             ///< of profiles (profile_path); empty: none
   std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
 
   int64_t own_window(int layer) const { return nth(window, layer); }
   int lists(int layer) const { return nth(kv_heads, layer); }
+  /// Which of the two tables turns the layer's positions.
+  int rope_number(int layer) const { return other_angles.empty() ? 0 : nth(other_angles, layer); }
+  const RopeTable& rope_of(int layer) const { return rope_number(layer) == 0 ? rope : other_rope; }
 
   /// An operation on rows of the model's query heads; queries and outputs are for the caller.
   AttendCall call(Queue& queue) const {
@@ -35,8 +43,20 @@ struct ModelShape {
     call.heads = heads;
     call.head_dim = head_dim;
     call.scale = scale;
+    call.cap = cap;
     return call;
   }
+};
+
+/// What is kept for each of a model's tables of angles, so that layers that take turns do not make
+/// it anew.
+template <class T>
+class PerRope {
+ public:
+  T& of(const ModelShape& shape, int layer) { return nth(kept_, shape.rope_number(layer)); }
+
+ private:
+  std::array<T, 2> kept_;
 };
 
 }  // namespace longhaul

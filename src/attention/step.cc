@@ -9,13 +9,21 @@
 namespace longhaul {
 
 const RopeTable& LayerStep::rope() const {
-  return workspace->stretched.of(shape->rope, plans.empty() ? 1 : plans.front().see.stretch);
+  return workspace->stretched.of(*shape, layer)
+      .of(shape->rope_of(layer), plans.empty() ? 1 : plans.front().see.stretch);
+}
+
+const Rotations& LayerStep::rotations(int64_t first, int64_t count) const {
+  return workspace->rotations.of(*shape, layer).fill(*queue, rope(), first, count);
+}
+
+const Rotations& LayerStep::list_rotations(int64_t end) const {
+  return workspace->in_list.of(*shape, layer).up_to(*queue, rope(), end);
 }
 
 View<const float> LayerStep::rotated_q() {
   if (!has_rotated_q_) {
-    const Rotations& rotations = workspace->rotations.fill(*queue, rope(), begin, rows);
-    queries_from(rotations, begin, workspace->rotated_q);
+    queries_from(rotations(begin, rows), begin, workspace->rotated_q);
   }
   has_rotated_q_ = true;
   return workspace->rotated_q.view();
@@ -110,6 +118,7 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   AttendCall run = call(queries, rotations);
   run.out = out;
   run.lse = lse;
+  if (sinks && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
   longhaul::attend(run, tasks);
   if (queue->on_host()) workspace->seconds += watch.seconds();  // a GPU has only been told
   workspace->pairs += visible_pairs(tasks);

@@ -71,6 +71,8 @@ class LayerStep {
   /// KV heads that attend; empty: all. The others are attended by another part of the method.
   std::span<const uint8_t> only;
   AttendCompute compute = AttendCompute::kBest;
+  /// Whether the model's sink logits take part; false: in another part of the rows' attention.
+  bool sinks = true;
   bool chose = false;  ///< set where rows were shown a choice in which later ones had a say
 
   bool decoding() const { return pass.phase == Phase::kDecode; }
@@ -78,8 +80,12 @@ class LayerStep {
   int64_t own_window() const { return shape->own_window(layer); }
   bool attends(int kv_head) const { return only.empty() || nth(only, kv_head) != 0; }
 
-  /// The model's frequencies, stretched as the layer's plan says.
+  /// The model's frequencies in the layer, stretched as its plan says.
   const RopeTable& rope() const;
+  /// Its rotations at positions [first, first + count), and at those of a list of `end` rows. Until
+  /// the next of the same kind.
+  const Rotations& rotations(int64_t first, int64_t count) const;
+  const Rotations& list_rotations(int64_t end) const;
   /// q rotated at its absolute positions. Computed once a layer, on demand.
   View<const float> rotated_q();
   /// q rotated for methods whose positions are not the absolute ones, in `into`: row r at
@@ -120,9 +126,9 @@ class LayerStep {
 
   /// Memory shared by the layers of a pass, and what is measured; owned by the decoder.
   struct Workspace {
-    StretchedRope stretched;   ///< frequencies of a plan that stretches them
-    RotationBuffer rotations;  ///< of the pass's rows
-    RotationBuffer in_list;    ///< of positions in a list
+    PerRope<StretchedRope> stretched;   ///< frequencies of a plan that stretches them
+    PerRope<RotationBuffer> rotations;  ///< of the pass's rows
+    PerRope<RotationBuffer> in_list;    ///< of positions in a list
     Array<float> rotated_q, rotated_k, list_q, lse;
     Attended attended;  ///< by the plan (attention/parts/planned_attention.h)
     std::vector<PagedRows> lists;

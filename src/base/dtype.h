@@ -24,8 +24,20 @@ enum class DType : uint8_t {
   Q6_K,
   IQ4_NL,
   IQ4_XS,
+  Q2_K,
+  IQ1_S,
+  IQ1_M,
+  IQ2_XXS,
+  IQ2_XS,
+  IQ2_S,
+  IQ3_XXS,
+  IQ3_S,
+  TQ1_0,
+  TQ2_0,
+  MXFP4,
+  NVFP4,
 };
-inline constexpr int kDTypeCount = 14;
+inline constexpr int kDTypeCount = 26;
 
 struct DTypeTraits {
   std::string_view name;  ///< as GGUF tools print it, e.g. "Q4_K"

@@ -53,7 +53,10 @@ std::vector<GemmShape> shapes_of(const Model& model) {
   std::vector<GemmShape> shapes;
   std::set<std::tuple<int64_t, int64_t>> seen;
   const LayerWeights& layer = model.layers.front();
-  for (const TensorView* w : {&layer.q, &layer.gate, &layer.down}) {
+  const bool mixture = !layer.experts.empty();
+  const TensorView& gate = mixture ? layer.experts.front().gate : layer.gate;
+  const TensorView& down = mixture ? layer.experts.front().down : layer.down;
+  for (const TensorView* w : {&layer.q, &gate, &down}) {
     if (seen.emplace(w->rows(), w->cols()).second) {
       shapes.push_back({kChunkRows, w->rows(), w->cols()});
     }

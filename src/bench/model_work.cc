@@ -6,11 +6,22 @@ namespace longhaul {
 
 ModelWork work_of(const Model& model) {
   ModelWork work;
+  const auto add = [&](const TensorView& matrix, int times) {
+    if (matrix.data == nullptr) return;  // the model has none such
+    work.layer_weights += times * matrix.elements();
+    work.weight_bytes += static_cast<size_t>(times) * matrix.bytes();
+  };
   for (const LayerWeights& layer : model.layers) {
     for (const TensorView* matrix :
          {&layer.q, &layer.k, &layer.v, &layer.output, &layer.gate, &layer.up, &layer.down}) {
-      work.layer_weights += matrix->elements();
-      work.weight_bytes += matrix->bytes();
+      add(*matrix, 1);
+    }
+    add(layer.router, 1);
+    // As many experts as a row is sent to; they are all of one size.
+    if (layer.experts.empty()) continue;
+    const ExpertWeights& expert = layer.experts.front();
+    for (const TensorView* matrix : {&expert.gate, &expert.up, &expert.down}) {
+      add(*matrix, model.config.experts_used);
     }
   }
   work.head_weights = model.head.elements();

@@ -54,7 +54,15 @@ uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
       c.trained_context, fmt::join(c.window, " "), c.interleaved_rope,
       static_cast<int>(c.rope.scaling), c.rope.rotary_dim, c.rope.base, c.rope.factor,
       c.rope.original_context, rope.attention_factor);
-  const uint64_t hash = XXH3_64bits_withSeed(text.data(), text.size(), seed);
+  uint64_t hash = XXH3_64bits_withSeed(text.data(), text.size(), seed);
+  if (const std::string more = c.beyond_plain(); !more.empty()) {
+    const std::string scales =
+        fmt::format("{} {} {} {} {} caps {} {} experts {} {} angles {} {} offset {}", more,
+                    c.embedding_scale, c.residual_scale, c.attention_scale, c.logit_scale,
+                    c.attention_cap, c.logit_cap, c.experts_used, c.experts_add_up,
+                    fmt::join(c.other_angles, " "), c.other_rope.base, c.norm_offset);
+    hash = XXH3_64bits_withSeed(scales.data(), scales.size(), hash);
+  }
   return XXH3_64bits_withSeed(rope.inverse_frequency.data(),
                               sizeof(rope.inverse_frequency[0]) * rope.inverse_frequency.size(),
                               hash);

@@ -84,8 +84,7 @@ void SourceWatch::observe(const LayerStep& step, std::span<const AttendTask> tas
 }
 
 void SourceWatch::look(const LayerStep& step, const AttendTask& task, const WatchedHead& head) {
-  const Rotations& rotations =
-      step.workspace->rotations.fill(*step.queue, step.rope(), step.begin, 1);
+  const Rotations& rotations = step.rotations(step.begin, 1);
   TopKeysCall call;
   call.queue = step.queue;
   call.queries = step.queries_from(rotations, step.begin, rotated_);

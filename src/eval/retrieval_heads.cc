@@ -113,8 +113,7 @@ StrongestKeys::StrongestKeys(const ModelShape& shape)
 
 void StrongestKeys::observe(const LayerStep& step) {
   if (!step.decoding()) return;
-  const Rotations& rotations =
-      step.workspace->rotations.fill(*step.queue, step.shape->rope, step.begin, 1);
+  const Rotations& rotations = step.rotations(step.begin, 1);
   TopKeysCall call;
   call.queue = step.queue;
   call.queries = step.queries_from(rotations, step.begin, rotated_);

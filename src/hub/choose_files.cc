@@ -14,12 +14,11 @@ namespace longhaul {
 namespace {
 
 /// What is taken where nothing is asked for: small with little loss first.
-constexpr std::string_view kUsual[] = {"Q4_K_M", "Q4_K_S", "Q4_0",   "IQ4_NL", "IQ4_XS", "Q5_K_M",
-                                       "Q5_K_S", "Q5_0",   "Q6_K",   "Q8_0",   "Q4_1",   "Q5_1",
-                                       "Q3_K_L", "Q3_K_M", "Q3_K_S", "BF16",   "F16",    "F32"};
-constexpr std::string_view kUnreadable[] = {"Q2_K",   "Q2_K_S", "IQ1_S", "IQ1_M",   "IQ2_XXS",
-                                            "IQ2_XS", "IQ2_S",  "IQ2_M", "IQ3_XXS", "IQ3_XS",
-                                            "IQ3_S",  "IQ3_M",  "TQ1_0", "TQ2_0",   "MXFP4"};
+constexpr std::string_view kUsual[] = {
+    "Q4_K_M", "Q4_K_S", "Q4_0",   "IQ4_NL",  "IQ4_XS", "Q5_K_M",  "Q5_K_S", "Q5_0",
+    "Q6_K",   "Q8_0",   "Q4_1",   "Q5_1",    "MXFP4",  "Q3_K_L",  "Q3_K_M", "Q3_K_S",
+    "IQ3_M",  "IQ3_S",  "BF16",   "F16",     "F32",    "IQ3_XXS", "Q2_K",   "Q2_K_S",
+    "IQ2_M",  "IQ2_S",  "IQ2_XS", "IQ2_XXS", "TQ2_0",  "TQ1_0",   "IQ1_M",  "IQ1_S"};
 constexpr std::string_view kSmallFiles[] = {"config.json", "generation_config.json",
                                             "tokenizer.json", "tokenizer_config.json",
                                             "model.safetensors.index.json"};
@@ -87,14 +86,6 @@ Sets usual(const Sets& sets) {
   return sets;
 }
 
-void refuse_unreadable(const std::string& repository, const std::string& name) {
-  for (const std::string_view type : kUnreadable) {
-    if (names_type(name, type)) {
-      user_error("{}: {} holds {}, which Longhaul cannot read", repository, printable(name), type);
-    }
-  }
-}
-
 ChosenFiles folder_of(const HubRepository& repository) {
   ChosenFiles chosen{{}, true};
   bool config = false, weights = false;
@@ -149,7 +140,6 @@ ChosenFiles choose_files(const HubRepository& repository, const std::string& cho
     user_error("{}: say which file: {}", repository.name, fmt::join(names_of(found), ", "));
   }
   const auto& [name, files] = *found.begin();
-  refuse_unreadable(repository.name, base_name(name));
   return {files, false};
 }
 

@@ -36,7 +36,12 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   if (!(c.rope.base > 1) || !std::isfinite(c.rope.base)) {
     user_error("{}: {} is {}, expected more than 1", keys.file, keys.rope_base, c.rope.base);
   }
-  const bool needs_original = c.rope.scaling == RopeScaling::kLlama3 ||
+  if (!(c.other_angles.empty() || c.other_rope.still) &&
+      (!(c.other_rope.base > 1) || !std::isfinite(c.other_rope.base))) {
+    user_error("{}: {} is {}, expected more than 1", keys.file, keys.window_rope_base,
+               c.other_rope.base);
+  }
+  const bool needs_original = c.temperature_scale != 0 || c.rope.scaling == RopeScaling::kLlama3 ||
                               c.rope.scaling == RopeScaling::kYarn || c.rope.depends_on_length();
   if (needs_original) in_range(keys.original_context, c.rope.original_context, 1 << 30);
   if (!(c.rope.factor > 0) || !std::isfinite(c.rope.factor)) {
@@ -44,6 +49,10 @@ void check(const ModelConfig& c, const ConfigKeys& keys) {
   }
   if (!(c.norm_eps >= 0) || c.norm_eps > 1)
     user_error("{}: {} is {}, which is outside 0..1", keys.file, keys.norm_eps, c.norm_eps);
+  if (c.experts != 0) {
+    in_range(keys.experts, c.experts, 4096);
+    in_range(keys.experts_used, c.experts_used, c.experts);
+  }
 }
 
 }  // namespace
@@ -54,11 +63,68 @@ ModelShape ModelConfig::shape(int64_t length) const {
   s.heads = heads;
   s.kv_heads = kv_heads;
   s.head_dim = head_dim;
-  s.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  s.scale = attention_scale != 0 ? attention_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
+  s.cap = attention_cap;
   s.trained_context = trained_context;
   s.window = window;
   s.rope = make_rope(rope, length);
+  s.other_angles = other_angles;
+  if (!other_angles.empty()) s.other_rope = make_rope(other_rope, length);
   return s;
+}
+
+ModelConfig config_of(const Family& family, CheckpointFormat format) {
+  const bool gguf = format == CheckpointFormat::kGguf;
+  ModelConfig c;
+  c.norms = gguf ? family.gguf_norms : family.hf_norms;
+  c.interleaved_rope = gguf ? family.gguf_pairs : family.hf_pairs;
+  c.norm_offset = !gguf && family.hf_norm_offset;
+  c.qk_norm = family.qk_norm;
+  c.qkv_bias = family.qkv_bias;
+  c.biases = family.biases;
+  c.fused_gate_up = family.fused_gate_up;
+  c.gating = family.gating;
+  c.sinks = family.sinks;
+  return c;
+}
+
+std::vector<int64_t> windows_but_every(int every, int64_t width, int layers) {
+  std::vector<int64_t> windows(static_cast<size_t>(layers), width);
+  for (int l = every - 1; every > 0 && l < layers; l += every) windows[static_cast<size_t>(l)] = 0;
+  return windows;
+}
+
+void set_layers_that_differ(const Family& family, std::optional<double> window_base,
+                            ModelConfig& c) {
+  const auto layers = static_cast<size_t>(c.layers);
+  if (family.window_rope_base > 0) {
+    c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim,
+                            .base = window_base.value_or(family.window_rope_base)};
+    c.other_angles.assign(layers, 0);
+    for (size_t l = 0; l < layers; ++l) c.other_angles[l] = c.window[l] > 0 ? 1 : 0;
+  } else if (family.still_every > 0) {
+    c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim, .still = true};
+    if (!c.other_angles.empty()) return;  // the file has its own list
+    c.other_angles.assign(layers, 0);
+    const auto every = static_cast<size_t>(family.still_every);
+    for (size_t l = every - 1; l < layers; l += every) c.other_angles[l] = 1;
+  }
+}
+
+std::string ModelConfig::beyond_plain() const {
+  if (experts > 0) return "experts";
+  if (sinks) return "attention sinks";
+  if (attention_cap > 0 || logit_cap > 0) return "capped logits";
+  if (norms.attention == nullptr || norms.attention_after != nullptr)
+    return "norms after sublayers";
+  if (qk_norm == QkNorm::kWhole) return "norms over all heads";
+  if (!(gating == Gating{})) return "another activation than SiLU";
+  if (biases) return "biases of output matrices";
+  if (!other_angles.empty()) return "layers that rotate differently";
+  if (temperature_scale != 0) return "queries that grow with their position";
+  if (attention_scale != 0) return "a scale of attention";
+  if (embedding_scale != 1 || residual_scale != 1 || logit_scale != 1) return "multipliers";
+  return "";
 }
 
 ModelConfig read_config(const Checkpoint& checkpoint) {

@@ -3,10 +3,12 @@
 // subclasses.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/model_shape.h"
+#include "model/families.h"
 #include "model/rope_spec.h"
 
 namespace longhaul {
@@ -14,10 +16,10 @@ namespace longhaul {
 class Checkpoint;
 
 struct ModelConfig {
-  std::string architecture;  ///< llama, qwen2, qwen3, phi3 (mistral is llama with a window)
+  std::string architecture;  ///< as the file calls it
   int layers = 0;
   int hidden = 0;
-  int ffn = 0;
+  int ffn = 0;  ///< of each expert, where there are any
   int vocab = 0;
   int heads = 0;
   std::vector<int> kv_heads;  ///< per layer
@@ -26,10 +28,37 @@ struct ModelConfig {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer; 0: none
   RopeSpec rope;
+  RopeSpec other_rope;                    ///< of layers with other angles
+  std::vector<uint8_t> other_angles;      ///< per layer: 1 where other_rope holds; empty: nowhere
   std::vector<std::string> rope_tensors;  ///< of the checkpoint, whose factors `rope` holds
   bool qkv_bias = false;                  ///< q, k and v have biases, which must be there
   bool own_head = false;          ///< the output matrix must be there: the embedding is not it
   bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
+
+  // What most families leave as it is here.
+  LayerNorms norms;                ///< of these the file has the weights
+  QkNorm qk_norm = QkNorm::kNone;  ///< of queries and keys
+  bool norm_offset = false;        ///< norms' weights are stored less 1
+  Gating gating;                   ///< of the feed-forward part
+  bool biases = false;             ///< of output matrix, router and experts
+  bool fused_gate_up = false;      ///< gate and up may be one matrix
+  bool sinks = false;              ///< a logit per head in the softmax's denominator
+  float embedding_scale = 1;       ///< times the embedding
+  float residual_scale = 1;        ///< times what a layer's parts add to the stream
+  float attention_scale = 0;       ///< times q . k; 0: 1 / sqrt(head_dim)
+  /// Queries at position p times 1 + this * ln(1 + floor(p / rope.original_context)); 0: as they
+  /// are.
+  float temperature_scale = 0;
+  float logit_scale = 1;       ///< times the output matrix's products
+  float attention_cap = 0;     ///< c tanh(x / c) of attention's logits; 0: none
+  float logit_cap = 0;         ///< the same of the model's logits
+  int experts = 0;             ///< networks of the feed-forward part; 0: one for all rows
+  int experts_used = 0;        ///< of them by each row
+  bool experts_add_up = true;  ///< their weights add up to 1
+
+  /// What of this is beyond the arithmetic of llama, qwen and phi3, in a word; empty: nothing.
+  /// Decoders that do not know all of it ask.
+  std::string beyond_plain() const;
 
   /// With the angles of a context of `length` tokens.
   ModelShape shape(int64_t length = 0) const;
@@ -39,7 +68,17 @@ struct ModelConfig {
 /// range, a scaling or an activation that is not supported.
 ModelConfig read_config(const Checkpoint& checkpoint);
 
-// The two kinds of metadata.
+// For the readers of the two kinds of metadata.
+
+/// What the family says.
+ModelConfig config_of(const Family& family, CheckpointFormat format);
+/// Per layer: `width`, but 0 in the last of every so many (0: in none).
+std::vector<int64_t> windows_but_every(int every, int64_t width, int layers);
+/// other_rope and other_angles, once rope and windows are there. `window_base`: the file's own RoPE
+/// base of layers with a window.
+void set_layers_that_differ(const Family& family, std::optional<double> window_base,
+                            ModelConfig& c);
+
 ModelConfig read_gguf_config(const Checkpoint& checkpoint);
 ModelConfig read_hf_config(const Checkpoint& checkpoint);
 

@@ -1,6 +1,6 @@
-// Hugging Face's config.json to ModelConfig: llama, mistral, qwen2, qwen3, phi3.
+// Hugging Face's config.json to ModelConfig.
 
-#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -17,12 +17,13 @@ using nlohmann::json;
 
 class Reader {
  public:
-  explicit Reader(const Checkpoint& checkpoint) : fields_(checkpoint.hf()), file_(fields_.file()) {}
+  explicit Reader(const Checkpoint& checkpoint)
+      : fields_(checkpoint.hf()), file_(fields_.file()), family_(known_family()) {}
 
   ModelConfig read() {
-    ModelConfig c;
+    refuse_other_models();
+    ModelConfig c = config_of(family_, CheckpointFormat::kHuggingFace);
     c.architecture = fields_.text("model_type", "");
-    check_supported(c.architecture);
     c.layers = fields_.integer("num_hidden_layers");
     c.hidden = fields_.integer("hidden_size");
     c.ffn = fields_.integer("intermediate_size");
@@ -39,29 +40,37 @@ class Reader {
     }
     c.norm_eps = static_cast<float>(fields_.real("rms_norm_eps", 1e-6));
     c.trained_context = fields_.integer("max_position_embeddings");
-    c.qkv_bias = has_qkv_bias(c.architecture);
+    c.qkv_bias = c.qkv_bias || fields_.flag("attention_bias");
     c.own_head =
         fields_.has("tie_word_embeddings") && fields_.object().at("tie_word_embeddings") == false;
     c.window = windows(c);
-    c.rope = read_hf_rope(fields_, c.head_dim, c.trained_context);
+    read_experts(c);
+    read_scales(c);
+    read_angles(c);
     return c;
   }
 
  private:
-  bool has_qkv_bias(const std::string& family) const {
-    if (family == "qwen2") return true;  // whatever the file says
-    return (family == "llama" || family == "qwen3") && fields_.flag("attention_bias");
+  const Family& known_family() const {
+    const std::string name = fields_.text("model_type", "");
+    const Family* family = find_family(CheckpointFormat::kHuggingFace, name);
+    if (family == nullptr) {
+      user_error("{}: model_type is {}; supported: {}", file_, printable(name),
+                 family_names(CheckpointFormat::kHuggingFace));
+    }
+    if (family->hf_refusal != nullptr) {
+      user_error("{}: model_type {} {}", file_, name, family->hf_refusal);
+    }
+    return *family;
   }
 
-  void check_supported(const std::string& family) const {
-    constexpr std::string_view kKnown[] = {"llama", "mistral", "qwen2", "qwen3", "phi3"};
-    if (std::find(std::begin(kKnown), std::end(kKnown), family) == std::end(kKnown)) {
-      user_error("{}: model_type is {}; supported: llama, mistral, qwen2, qwen3, phi3", file_,
-                 printable(family));
-    }
-    const std::string activation = fields_.text("hidden_act", "silu");
-    if (activation != "silu" && activation != "swish") {
-      user_error("{}: hidden_act is {}; supported: silu", file_, printable(activation));
+  void refuse_other_models() const {
+    const bool gelu = family_.gating == kGeluGating;
+    const char* key = fields_.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+    const std::string activation = fields_.text(key, gelu ? "gelu_pytorch_tanh" : "silu");
+    if (gelu ? activation != "gelu_pytorch_tanh" : activation != "silu" && activation != "swish") {
+      user_error("{}: {} is {}; supported: {}", file_, key, printable(activation),
+                 gelu ? "gelu_pytorch_tanh" : "silu");
     }
     if (fields_.flag("mlp_bias")) user_error("{}: mlp_bias is true, which is not supported", file_);
     if (fields_.has("quantization_config")) {
@@ -71,18 +80,93 @@ class Reader {
     }
   }
 
+  void read_experts(ModelConfig& c) const {
+    if (!family_.experts) return;
+    const char* count = fields_.has("num_experts") ? "num_experts" : "num_local_experts";
+    if (!fields_.has(count)) return;
+    c.experts = fields_.integer(count);
+    c.experts_used = fields_.integer("num_experts_per_tok");
+    if (fields_.has("moe_intermediate_size")) c.ffn = fields_.integer("moe_intermediate_size");
+    c.experts_add_up = fields_.flag("norm_topk_prob", family_.hf_experts_add_up);
+    const bool every =
+        !fields_.has("decoder_sparse_step") || fields_.integer("decoder_sparse_step") == 1;
+    const bool some =
+        fields_.has("mlp_only_layers") && !fields_.object().at("mlp_only_layers").empty();
+    if (!every || some) {
+      user_error("{}: {}: layers without experts among those with them are not supported", file_,
+                 every ? "mlp_only_layers" : "decoder_sparse_step");
+    }
+  }
+
+  float positive(const char* key, double fallback) const {
+    const double value = fields_.real(key, fallback);
+    if (value > 0 && std::isfinite(value)) return static_cast<float>(value);
+    user_error("{}: '{}' is {}, expected a positive number", file_, key, value);
+  }
+  /// null: none; missing: the family's.
+  float cap(const char* key, float usual) const {
+    if (!fields_.object().contains(key)) return usual;
+    return fields_.has(key) ? positive(key, 1) : 0;
+  }
+
+  void read_scales(ModelConfig& c) const {
+    if (family_.embedding_by_size) c.embedding_scale = std::sqrt(static_cast<float>(c.hidden));
+    if (family_.query_scale) {
+      c.attention_scale = 1 / std::sqrt(positive("query_pre_attn_scalar", c.head_dim));
+    }
+    if (family_.multipliers) {
+      c.embedding_scale = positive("embedding_multiplier", 1);
+      c.residual_scale = positive("residual_multiplier", 1);
+      c.attention_scale = positive("attention_multiplier", 1);
+      c.logit_scale = 1 / positive("logits_scaling", 1);
+    }
+    if (family_.caps) {
+      c.attention_cap = cap("attn_logit_softcapping", family_.attention_cap);
+      c.logit_cap = cap("final_logit_softcapping", family_.logit_cap);
+    }
+  }
+
+  void read_angles(ModelConfig& c) const {
+    c.rope = read_hf_rope(fields_, c.head_dim, c.trained_context);
+    c.temperature_scale = static_cast<float>(read_hf_temperature(fields_));
+    if (c.temperature_scale != 0 && !family_.temperature) {
+      user_error("{}: rope scaling: llama_4_scaling_beta is not supported", file_);
+    }
+    if (family_.still_every > 0 && fields_.has("no_rope_layers")) {
+      c.other_angles = still_layers(c.layers);
+    }
+    std::optional<double> window_base = read_hf_window_base(fields_);
+    if (!window_base && fields_.has("rope_local_base_freq")) {
+      window_base = fields_.real("rope_local_base_freq", 0);
+    }
+    set_layers_that_differ(family_, window_base, c);
+  }
+
+  /// `no_rope_layers` holds a 1 for layers that do rotate.
+  std::vector<uint8_t> still_layers(int layers) const {
+    const json& flags = fields_.object().at("no_rope_layers");
+    std::vector<uint8_t> still;
+    if (flags.is_array() && flags.size() == static_cast<size_t>(layers)) {
+      for (const json& flag : flags) {
+        if (flag == 0 || flag == 1) still.push_back(flag == 0 ? 1 : 0);
+      }
+    }
+    if (still.size() == static_cast<size_t>(layers)) return still;
+    user_error("{}: 'no_rope_layers' does not list 0 or 1 for each of {} layers", file_, layers);
+  }
+
   /// Which layers see only a sliding window: a list of layer types where the file has one, else
   /// the family's rule.
   std::vector<int64_t> windows(const ModelConfig& c) const {
     std::vector<int64_t> windows(static_cast<size_t>(c.layers), 0);
     if (!fields_.has("sliding_window")) return windows;
     const int64_t width = fields_.integer("sliding_window");
-    if (c.architecture == "llama") {
-      user_error("{}: sliding_window is {}, which model_type llama does not have (mistral has)",
-                 file_, width);
+    if (!family_.windows) {
+      user_error("{}: sliding_window is {}, which model_type {} does not have", file_, width,
+                 c.architecture);
     }
-    const bool qwen = c.architecture == "qwen2" || c.architecture == "qwen3";
-    if (qwen && !fields_.flag("use_sliding_window")) return windows;
+    const bool asks = family_.window_flag;
+    if (asks && !fields_.flag("use_sliding_window")) return windows;
     if (fields_.has("layer_types")) {
       const json& types = fields_.object().at("layer_types");
       if (!types.is_array() || types.size() != windows.size()) {
@@ -101,14 +185,20 @@ class Reader {
       }
       return windows;
     }
+    if (family_.full_every > 0) {
+      const char* pattern = "sliding_window_pattern";
+      const int every = fields_.has(pattern) ? fields_.integer(pattern) : family_.full_every;
+      return windows_but_every(every, width, c.layers);
+    }
     const int first =
-        qwen && fields_.has("max_window_layers") ? fields_.integer("max_window_layers") : 0;
+        asks && fields_.has("max_window_layers") ? fields_.integer("max_window_layers") : 0;
     for (int l = first; l < c.layers; ++l) windows[static_cast<size_t>(l)] = width;
     return windows;
   }
 
   ConfigFields fields_;
   const std::string& file_;
+  const Family& family_;
 };
 
 }  // namespace

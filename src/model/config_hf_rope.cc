@@ -10,14 +10,27 @@ namespace {
 
 using nlohmann::json;
 
-// `finetuned` says how the weights were made, and changes no angle.
-constexpr std::string_view kKnown[] = {
-    "rope_type",       "type",          "rope_theta",
-    "factor",          "finetuned",     "original_max_position_embeddings",
-    "low_freq_factor", "beta_fast",     "partial_rotary_factor",
-    "beta_slow",       "mscale",        "high_freq_factor",
-    "truncate",        "long_factor",   "attention_factor",
-    "short_factor",    "mscale_all_dim"};
+// `finetuned` says how the weights were made, and changes no angle; the last two are read
+// elsewhere.
+constexpr std::string_view kKnown[] = {"rope_type",
+                                       "type",
+                                       "rope_theta",
+                                       "factor",
+                                       "finetuned",
+                                       "original_max_position_embeddings",
+                                       "low_freq_factor",
+                                       "beta_fast",
+                                       "partial_rotary_factor",
+                                       "beta_slow",
+                                       "mscale",
+                                       "high_freq_factor",
+                                       "truncate",
+                                       "long_factor",
+                                       "attention_factor",
+                                       "short_factor",
+                                       "mscale_all_dim",
+                                       "llama_4_scaling_beta",
+                                       "max_position_embeddings"};
 
 class RopeReader {
  public:
@@ -145,19 +158,42 @@ class RopeReader {
   int64_t trained_;
 };
 
+/// Newer files call it rope_parameters and keep the base in it; where kinds of layers differ it has
+/// an object for each. Null: the file has none.
+const json* rope_object(const ConfigFields& config, const char* kind) {
+  const char* key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  if (!config.has(key)) return nullptr;
+  const json* rope = &config.object().at(key);
+  if (rope->is_object() && rope->contains(kind)) rope = &rope->at(kind);
+  if (rope->is_object()) return rope;
+  user_error("{}: rope scaling is {}, expected an object", config.file(), printable(rope->dump()));
+}
+
 }  // namespace
 
 RopeSpec read_hf_rope(const ConfigFields& config, int head_dim, int64_t trained_context) {
-  // Newer files call it rope_parameters and keep the base in it.
   const json none = json::object();
-  const json& rope = config.has("rope_parameters") ? config.object().at("rope_parameters")
-                     : config.has("rope_scaling")  ? config.object().at("rope_scaling")
-                                                   : none;
-  if (!rope.is_object()) {
-    user_error("{}: rope scaling is {}, expected an object", config.file(), printable(rope.dump()));
-  }
-  const ConfigFields fields(config.file(), rope);
+  const json* rope = rope_object(config, "full_attention");
+  const ConfigFields fields(config.file(), rope == nullptr ? none : *rope);
   return RopeReader(config, fields, trained_context).read(head_dim);
+}
+
+double read_hf_temperature(const ConfigFields& config) {
+  const json* rope = rope_object(config, "full_attention");
+  return rope == nullptr ? 0 : ConfigFields(config.file(), *rope).real("llama_4_scaling_beta", 0);
+}
+
+std::optional<double> read_hf_window_base(const ConfigFields& config) {
+  const json* rope = rope_object(config, "sliding_attention");
+  if (rope == nullptr || rope == rope_object(config, "full_attention")) return std::nullopt;
+  const ConfigFields fields(config.file(), *rope);
+  const std::string type = fields.text("rope_type", "default");
+  if (type != "default") {
+    user_error("{}: rope scaling of sliding_attention is {}; supported: default", config.file(),
+               printable(type));
+  }
+  if (!fields.has("rope_theta")) return std::nullopt;
+  return fields.real("rope_theta", 0);
 }
 
 }  // namespace longhaul

@@ -11,6 +11,7 @@ class Checkpoint;
 struct ConfigKeys {
   std::string file;  ///< that holds the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
+  std::string experts, experts_used, window_rope_base;
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 

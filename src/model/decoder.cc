@@ -1,14 +1,18 @@
 #include "model/decoder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "model/decoder_state.h"
 #include "model/device_decoder.h"
+#include "ops/add.h"
 #include "ops/attention_memory.h"
 #include "ops/dequantize.h"
+#include "ops/experts.h"
 #include "ops/rms_norm.h"
+#include "ops/soft_cap.h"
 
 namespace longhaul {
 namespace {
@@ -60,8 +64,10 @@ void Decoder::State::embed(std::span<const int32_t> tokens) {
     for (int64_t r = begin; r < end; ++r) {
       const int32_t token = tokens[static_cast<size_t>(r)];
       LH_ASSERT(token >= 0 && token < model.config.vocab);
-      dequantize_row(model.embedding.type, model.embedding.row(token), hidden,
-                     x.data() + r * hidden);
+      float* row = x.data() + r * hidden;
+      dequantize_row(model.embedding.type, model.embedding.row(token), hidden, row);
+      if (model.config.embedding_scale == 1) continue;
+      for (int64_t i = 0; i < hidden; ++i) row[i] *= model.config.embedding_scale;
     }
   });
 }
@@ -87,18 +93,43 @@ void Decoder::State::project(int layer, int kv_heads) {
       {w.k, k.data(), 0, bias(w.k_bias), false, beside(layer, &LayerAdapters::k)},
       {w.v, v.data(), 0, bias(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
   linear(input, jobs, compute);
-  if (!w.q_norm.empty()) {
-    rms_norm_heads(q.data(), w.q_norm.data(), c.norm_eps, rows, c.heads, c.head_dim, q_width);
-    rms_norm_heads(k.data(), w.k_norm.data(), c.norm_eps, rows, kv_heads, c.head_dim, kv_width);
-  }
+  norm_heads(w, kv_heads);
   if (c.interleaved_rope) {
     split_halves(q.data(), rows, c.heads, c.head_dim, c.rope.rotary_dim);
     split_halves(k.data(), rows, kv_heads, c.head_dim, c.rope.rotary_dim);
   }
 }
 
+/// Queries that grow with their position (Ministral 3).
+void Decoder::State::scale_queries() {
+  const ModelConfig& c = model.config;
+  const int64_t width = int64_t{c.heads} * c.head_dim;
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto lengths = static_cast<double>((position + r) / c.rope.original_context);
+    const auto scale = static_cast<float>(1 + c.temperature_scale * std::log1p(lengths));
+    if (scale == 1) continue;
+    for (int64_t i = r * width; i < (r + 1) * width; ++i) q[static_cast<size_t>(i)] *= scale;
+  }
+}
+
+/// Of queries and keys, where there are such norms.
+void Decoder::State::norm_heads(const LayerWeights& w, int kv_heads) {
+  const ModelConfig& c = model.config;
+  const auto norm = [&](Buffer<float>& y, const std::vector<float>& weight, int64_t heads) {
+    const int64_t width = heads * c.head_dim;
+    if (c.qk_norm == QkNorm::kWhole) {
+      rms_norm(y.data(), weight.data(), c.norm_eps, rows, width, y.data());
+    } else if (c.qk_norm == QkNorm::kHead) {
+      rms_norm_heads(y.data(), weight.data(), c.norm_eps, rows, heads, c.head_dim, width);
+    }
+  };
+  norm(q, w.q_norm, c.heads);
+  norm(k, w.k_norm, kv_heads);
+}
+
 Projected Decoder::State::projected(int layer, int kv_heads) {
   project(layer, kv_heads);
+  if (model.config.temperature_scale != 0) scale_queries();
   mixed.resize(static_cast<size_t>(rows * model.config.heads * model.config.head_dim));
   const auto view = [](const Buffer<float>& numbers) {
     return View<const float>(numbers.data(), static_cast<int64_t>(numbers.size()));
@@ -134,31 +165,72 @@ void Decoder::State::add_attention(int layer) {
   const ModelConfig& c = model.config;
   const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
   input.assign(mixed.data(), rows, int64_t{c.heads} * c.head_dim);
-  linear(input,
-         {.weight = w.output,
-          .y = x.data(),
-          .add = true,
-          .low_rank = beside(layer, &LayerAdapters::output)},
-         compute);
+  add_to_stream(input,
+                {.weight = w.output,
+                 .bias = w.output_bias.empty() ? nullptr : w.output_bias.data(),
+                 .low_rank = beside(layer, &LayerAdapters::output)},
+                w.attention_after_norm);
 }
 
 void Decoder::State::feed_forward(int layer) {
   const LayerWeights& w = model.layers[static_cast<size_t>(layer)];
+  if (!w.experts.empty()) return experts(w);
   normalise(w.ffn_norm);
-  linear_swiglu(
-      input, {w.gate, w.up, beside(layer, &LayerAdapters::gate), beside(layer, &LayerAdapters::up)},
-      inner, compute);
-  linear(inner,
-         {.weight = w.down,
-          .y = x.data(),
-          .add = true,
-          .low_rank = beside(layer, &LayerAdapters::down)},
-         compute);
+  linear_swiglu(input,
+                {.gate = w.gate,
+                 .up = w.up,
+                 .gate_low_rank = beside(layer, &LayerAdapters::gate),
+                 .up_low_rank = beside(layer, &LayerAdapters::up),
+                 .gating = model.config.gating},
+                inner, compute);
+  add_to_stream(inner, {.weight = w.down, .low_rank = beside(layer, &LayerAdapters::down)},
+                w.ffn_after_norm);
 }
 
-/// The residual stream, normalised, as the next sublayer's input.
+/// The feed-forward part of a model with experts: each row through those that the router chooses.
+void Decoder::State::experts(const LayerWeights& w) {
+  const ModelConfig& c = model.config;
+  normed.resize(static_cast<size_t>(rows * c.hidden));
+  routes.resize(static_cast<size_t>(rows * c.experts));
+  sublayer.resize(static_cast<size_t>(rows * c.hidden));
+  chosen.resize(static_cast<size_t>(rows * c.experts_used));
+  rms_norm(x.data(), w.ffn_norm.data(), c.norm_eps, rows, c.hidden, normed.data());
+  input.assign(normed.data(), rows, c.hidden);
+  linear(input,
+         LinearJob{.weight = w.router,
+                   .y = routes.data(),
+                   .bias = w.router_bias.empty() ? nullptr : w.router_bias.data()},
+         compute);
+  choose_experts(routes.data(), rows, c.experts, c.experts_used, c.experts_add_up, chosen.data());
+  mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, sublayer.data());
+  add_sublayer(w.ffn_after_norm);
+}
+
+/// What a sublayer's last matrix writes joins the residual stream.
+void Decoder::State::add_to_stream(LinearInput& part, LinearJob job,
+                                   const std::vector<float>& after_norm) {
+  if (after_norm.empty() && model.config.residual_scale == 1) {
+    job.y = x.data();
+    job.add = true;
+    return linear(part, job, compute);
+  }
+  sublayer.resize(static_cast<size_t>(rows * model.config.hidden));
+  job.y = sublayer.data();
+  linear(part, job, compute);
+  add_sublayer(after_norm);
+}
+
+void Decoder::State::add_sublayer(const std::vector<float>& after_norm) {
+  const ModelConfig& c = model.config;
+  float* y = sublayer.data();
+  if (!after_norm.empty()) rms_norm(y, after_norm.data(), c.norm_eps, rows, c.hidden, y);
+  add_scaled(x.data(), y, rows * c.hidden, c.residual_scale);
+}
+
+/// The residual stream, normalised where there is a norm, as the next sublayer's input.
 void Decoder::State::normalise(const std::vector<float>& weight) {
   const int64_t hidden = model.config.hidden;
+  if (weight.empty()) return input.assign(x.data(), rows, hidden);
   input.fill(rows, hidden, compute, [&](int64_t begin, int64_t count, float* out) {
     rms_norm(x.data() + begin * hidden, weight.data(), model.config.norm_eps, count, hidden, out);
   });
@@ -167,6 +239,7 @@ void Decoder::State::normalise(const std::vector<float>& weight) {
 const float* Decoder::forward(const ForwardPass& pass, AttentionDriver& method) {
   State& s = *state_;
   s.rows = static_cast<int64_t>(pass.tokens.size());
+  s.position = pass.position;
   s.embed(pass.tokens);
   for (int layer = 0; layer < s.model.config.layers; ++layer) {
     if (layer > 0 && pass.go_on && !pass.go_on(layer)) return nullptr;
@@ -182,13 +255,15 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
 
 void Decoder::State::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
-  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* normed) {
-    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden,
-             normed);
+  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
+    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden, to);
   });
   const LowRank& adapter = model.head_adapter;
   linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
          compute);
+  if (c.logit_scale != 1 || c.logit_cap > 0) {
+    scale_and_cap(out, count * c.vocab, c.logit_scale, c.logit_cap);
+  }
 }
 
 namespace {
@@ -220,8 +295,14 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   };
   const size_t input = row(std::max<int64_t>(c.hidden, q_width));
   const size_t inner = row(c.ffn) * (tiles ? 1 : 2);
-  return n(rows) * (stream + projections + input + inner + adapter_row_bytes(model)) +
-         n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
+  const bool apart = c.norms.ffn_after != nullptr || c.residual_scale != 1;  // State::sublayer
+  const size_t mixed = c.experts == 0
+                           ? 0
+                           : n(2 * c.hidden + c.experts) * n(rows) * sizeof(float) +
+                                 ExpertMix::bytes_for(rows, c.experts_used, c.hidden, c.ffn);
+  return n(rows) *
+             (stream * (apart ? 2 : 1) + projections + input + inner + adapter_row_bytes(model)) +
+         mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows ? linear_scratch_bytes(rows, std::max(c.ffn, c.hidden), compute)
                                 : 0);
 }

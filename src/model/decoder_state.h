@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "model/decoder.h"
+#include "ops/experts.h"
 
 namespace longhaul {
 
@@ -31,6 +32,11 @@ struct Decoder::State {
 
   void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
   void project(int layer, int kv_heads);
+  void experts(const LayerWeights& w);
+  void scale_queries();
+  void norm_heads(const LayerWeights& w, int kv_heads);
+  void add_to_stream(LinearInput& part, LinearJob job, const std::vector<float>& after_norm);
+  void add_sublayer(const std::vector<float>& after_norm);
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
   void normalise(const std::vector<float>& weight);
 
@@ -40,10 +46,15 @@ struct Decoder::State {
   Queue queue;
   LayerStep::Workspace workspace;
   int64_t rows = 0;
+  int64_t position = 0;          // of the first of them
   Buffer<float> x;               // [rows, hidden] the residual stream
   Buffer<float> q, k, v, mixed;  // [rows, heads * head_dim], ...
   LinearInput input;             // of a sublayer
   LinearInput inner;             // [rows, ffn]
+  Buffer<float> sublayer;        // [rows, hidden] what it writes, where that is not simply added
+  Buffer<float> normed, routes;  // [rows, hidden], [rows, experts]
+  std::vector<ExpertChoice> chosen;  // [rows, experts_used]
+  ExpertMix mix;
 };
 
 }  // namespace longhaul

@@ -44,6 +44,10 @@ DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank* adapte
 }
 
 DeviceModel::DeviceModel(const Model& model, const Queue& queue) : model_(model), queue_(queue) {
+  if (const std::string more = model.config.beyond_plain(); !more.empty()) {
+    user_error("{} models need {}, which the GPU does not do yet; use --device cpu",
+               model.config.architecture, more);
+  }
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LayerWeights& w = model.layers[i];
     const LayerAdapters* const adapters = model.adapters.empty() ? nullptr : &model.adapters[i];

@@ -13,11 +13,6 @@
 namespace longhaul {
 namespace {
 
-/// The families that files of the two kinds call by different names.
-bool same_family(const std::string& adapter, const std::string& model) {
-  return adapter == model || (adapter == "llama" && model == "mistral");
-}
-
 class Attacher {
  public:
   Attacher(std::span<const WeightedLora> adapters, Model& model)
@@ -57,7 +52,7 @@ class Attacher {
     a.up = beside(&TensorNames::up, l, 0, ffn, hidden, Order::kAsIs);
     a.down = beside(&TensorNames::down, l, 0, hidden, ffn, Order::kAsIs);
     // phi3's, of several in one; GGUF calls gate and up together as others call up alone.
-    if (c.architecture != "phi3") return;
+    if (!c.fused_gate_up) return;
     fused(&TensorNames::qkv, l, {{&a.q, q}, {&a.k, kv}, {&a.v, kv}}, hidden);
     fused(&TensorNames::gate_up, l, {{&a.gate, ffn}, {&a.up, ffn}}, hidden);
   }
@@ -91,7 +86,7 @@ class Attacher {
       if (at == file.factors().end()) continue;
       const LoraFile::Factors& f = at->second;
       // GGUF's name for up is phi3's for gate and up: the shape tells them apart.
-      if (model_.config.architecture == "phi3" && f.b.rows() != all) continue;
+      if (model_.config.fused_gate_up && f.b.rows() != all) continue;
       check_shape(file, name, f, all, inputs);
       used_[i].insert(name);
       const double scale = file.scale(f.a.rows()) * adapters_[i].weight;
@@ -112,7 +107,10 @@ class Attacher {
 
   /// Rows of B in the order of the model's own.
   void order_heads(const LoraFile& file, LowRank& piece) {
-    const bool pairs = file.format() == CheckpointFormat::kGguf && file.architecture() == "llama";
+    const bool gguf = file.format() == CheckpointFormat::kGguf;
+    // Of PEFT's factors the model itself says which family they are of.
+    const Family* family = gguf ? find_family(file.format(), file.architecture()) : nullptr;
+    const bool pairs = family != nullptr ? family->gguf_pairs : hf_pairs();
     if (pairs == model_.config.interleaved_rope) return;
     const int head_dim = model_.config.head_dim, rotary = model_.config.rope.rotary_dim;
     const auto source = [&](int64_t row) {
@@ -123,6 +121,15 @@ class Attacher {
       return head * head_dim + from;
     };
     piece.b = reorder_rows(piece.b, source, model_.adapter_memory);
+  }
+
+  /// How Hugging Face files of the model's family order Q and K rows.
+  bool hf_pairs() const {
+    for (const auto format : {CheckpointFormat::kHuggingFace, CheckpointFormat::kGguf}) {
+      const Family* family = find_family(format, model_.config.architecture);
+      if (family != nullptr) return family->hf_pairs;
+    }
+    return false;
   }
 
   void pack() {
@@ -188,6 +195,7 @@ void override_config(std::span<const WeightedLora> adapters, Model& model) {
   if (context) config.trained_context = *context;
   ModelShape shape = config.shape();
   shape.profile_prefix = model.shape.profile_prefix;
+  shape.sinks = model.shape.sinks;
   model.shape = std::move(shape);
 }
 

@@ -19,13 +19,13 @@ std::string profile_prefix(const std::filesystem::path& model) {
 
 class Loader {
  public:
-  explicit Loader(const Checkpoint& checkpoint)
-      : checkpoint_(checkpoint), names_(tensor_names(checkpoint.format())), tensors_(checkpoint) {}
+  explicit Loader(const Checkpoint& checkpoint) : checkpoint_(checkpoint), tensors_(checkpoint) {}
 
   Model load() {
     Model m;
     m.config = read_config(checkpoint_);
     config_ = &m.config;
+    names_ = tensor_names(checkpoint_.format(), m.config.architecture);
     for (const std::string& name : m.config.rope_tensors) tensors_.mark_used(name);
     m.shape = m.config.shape();
     m.shape.profile_prefix = profile_prefix(checkpoint_.path());
@@ -34,6 +34,11 @@ class Loader {
     m.head = has_head ? matrix(names_.head, m.config.vocab, m.config.hidden) : m.embedding;
     m.final_norm = norm(names_.final_norm, m.config.hidden);
     for (int l = 0; l < m.config.layers; ++l) m.layers.push_back(layer(l));
+    if (m.config.sinks) {
+      for (const LayerWeights& w : m.layers) {
+        m.shape.sinks.emplace_back(w.sinks.data(), std::ssize(w.sinks));
+      }
+    }
     tensors_.refuse_unused(fmt::format("a {} model of {} layer{}", m.config.architecture,
                                        m.config.layers, m.config.layers == 1 ? "" : "s"));
     return m;
@@ -45,7 +50,16 @@ class Loader {
     return tensors_.matrix(name + ".weight", rows, cols);
   }
   std::vector<float> norm(const std::string& name, int64_t size) {
-    return tensors_.vector(name + ".weight", size);
+    std::vector<float> weight = tensors_.vector(name + ".weight", size);
+    if (config_->norm_offset) {
+      for (float& w : weight) w += 1;
+    }
+    return weight;
+  }
+  /// Null: the family has none there.
+  std::vector<float> layer_norm(const char* name, int layer) {
+    if (name == nullptr) return {};
+    return norm(of_layer(name, layer), config_->hidden);
   }
 
   /// A bias that may be missing where the configuration does not promise it.
@@ -63,19 +77,30 @@ class Loader {
   LayerWeights layer(int l) {
     const ModelConfig& c = *config_;
     LayerWeights w;
-    w.attention_norm = norm(of_layer(names_.attention_norm, l), c.hidden);
-    w.ffn_norm = norm(of_layer(names_.ffn_norm, l), c.hidden);
+    w.attention_norm = layer_norm(c.norms.attention, l);
+    w.attention_after_norm = layer_norm(c.norms.attention_after, l);
+    w.ffn_norm = layer_norm(c.norms.ffn, l);
+    w.ffn_after_norm = layer_norm(c.norms.ffn_after, l);
     const int64_t q_rows = int64_t{c.heads} * c.head_dim;
     const int64_t kv_rows = int64_t{c.kv_heads[static_cast<size_t>(l)]} * c.head_dim;
     load_projections(l, q_rows, kv_rows, w);
-    if (c.architecture == "qwen3") {
-      w.q_norm = norm(of_layer(names_.q_norm, l), c.head_dim);
-      w.k_norm = norm(of_layer(names_.k_norm, l), c.head_dim);
+    if (c.qk_norm != QkNorm::kNone) {
+      const bool whole = c.qk_norm == QkNorm::kWhole;
+      w.q_norm = norm(of_layer(names_.q_norm, l), whole ? q_rows : c.head_dim);
+      w.k_norm = norm(of_layer(names_.k_norm, l), whole ? kv_rows : c.head_dim);
     }
-    w.output = matrix(of_layer(names_.output, l), c.hidden, q_rows);
-    load_ffn(l, w);
-    for (const char* name : {names_.output, names_.gate, names_.up, names_.down}) {
-      refuse_bias(of_layer(name, l));
+    if (c.sinks) w.sinks = tensors_.vector(of_layer(names_.sinks, l), c.heads);
+    const std::string output = of_layer(names_.output, l);
+    w.output = matrix(output, c.hidden, q_rows);
+    if (c.biases) {
+      w.output_bias = tensors_.vector(output + ".bias", c.hidden);
+    } else {
+      refuse_bias(output);
+    }
+    if (c.experts > 0) {
+      load_experts(l, w);
+    } else {
+      load_ffn(l, w);
     }
     return w;
   }
@@ -98,11 +123,11 @@ class Loader {
     w.v_bias = bias(of_layer(names_.v, l), kv_rows);
   }
 
-  /// phi3 alone has gate and up in one matrix, which GGUF names as others name up: of another
-  /// family a matrix of that name without a gate is a file that lacks its gate.
+  /// Where gate and up may be one matrix, GGUF names it as others name up: of another family a
+  /// matrix of that name without a gate is a file that lacks its gate.
   void load_ffn(int l, LayerWeights& w) {
     const int64_t ffn = config_->ffn, hidden = config_->hidden;
-    if (config_->architecture == "phi3" && !has_weight(of_layer(names_.gate, l))) {
+    if (config_->fused_gate_up && !has_weight(of_layer(names_.gate, l))) {
       const TensorView both = matrix(of_layer(names_.gate_up, l), 2 * ffn, hidden);
       w.gate = both.slice_rows(0, ffn);
       w.up = both.slice_rows(ffn, ffn);
@@ -111,10 +136,59 @@ class Loader {
       w.up = matrix(of_layer(names_.up, l), ffn, hidden);
     }
     w.down = matrix(of_layer(names_.down, l), hidden, ffn);
+    for (const char* name : {names_.gate, names_.up, names_.down}) refuse_bias(of_layer(name, l));
+  }
+
+  void load_experts(int l, LayerWeights& w) {
+    const ModelConfig& c = *config_;
+    w.router = matrix(of_layer(names_.router, l), c.experts, c.hidden);
+    w.experts.resize(static_cast<size_t>(c.experts));
+    const ExpertNames gate{names_.expert_gate, names_.experts_gate};
+    const ExpertNames up{names_.expert_up, names_.experts_up};
+    const ExpertNames down{names_.expert_down, names_.experts_down};
+    load_expert_matrices(l, gate, c.ffn, c.hidden, &ExpertWeights::gate, w);
+    load_expert_matrices(l, up, c.ffn, c.hidden, &ExpertWeights::up, w);
+    load_expert_matrices(l, down, c.hidden, c.ffn, &ExpertWeights::down, w);
+    if (c.biases) load_expert_biases(l, w);
+  }
+
+  struct ExpertNames {
+    const char *each, *all;
+  };
+
+  /// One matrix of every expert: together in a tensor, or each in its own.
+  void load_expert_matrices(int l, ExpertNames names, int64_t rows, int64_t cols,
+                            TensorView ExpertWeights::*role, LayerWeights& w) {
+    if (names.all != nullptr && !has_weight(of_expert(names.each, l, 0))) {
+      const TensorView all =
+          tensors_.matrices(of_layer(names.all, l) + ".weight", config_->experts, rows, cols);
+      for (int e = 0; e < config_->experts; ++e) {
+        w.experts[static_cast<size_t>(e)].*role = all.slice_rows(e * rows, rows);
+      }
+      return;
+    }
+    for (int e = 0; e < config_->experts; ++e) {
+      w.experts[static_cast<size_t>(e)].*role = matrix(of_expert(names.each, l, e), rows, cols);
+    }
+  }
+
+  void load_expert_biases(int l, LayerWeights& w) {
+    const ModelConfig& c = *config_;
+    w.router_bias = tensors_.vector(of_layer(names_.router, l) + ".bias", c.experts);
+    const auto load = [&](const char* name, int64_t size, std::vector<float> ExpertWeights::*bias) {
+      const auto all = tensors_.vectors(of_layer(name, l) + ".bias", c.experts, size);
+      for (size_t e = 0; e < w.experts.size(); ++e) {
+        const auto begin = all.begin() + static_cast<int64_t>(e) * size;
+        (w.experts[e].*bias).assign(begin, begin + size);
+      }
+    };
+    load(names_.experts_gate, c.ffn, &ExpertWeights::gate_bias);
+    load(names_.experts_up, c.ffn, &ExpertWeights::up_bias);
+    load(names_.experts_down, c.hidden, &ExpertWeights::down_bias);
   }
 
   const Checkpoint& checkpoint_;
-  const TensorNames& names_;
+  TensorNames names_{};
   TensorFinder tensors_;
   const ModelConfig* config_ = nullptr;
 };

@@ -8,20 +8,28 @@
 #include "base/buffer.h"
 #include "base/tensor_view.h"
 #include "model/config.h"
+#include "ops/experts.h"
 #include "ops/low_rank.h"
 
 namespace longhaul {
 
 class Checkpoint;
 
+/// Vectors are empty where the model has none.
 struct LayerWeights {
-  std::vector<float> attention_norm, ffn_norm;  ///< [hidden]
-  TensorView q, k, v;                           ///< [heads * head_dim, hidden], ...
-  std::vector<float> q_bias, k_bias, v_bias;    ///< empty when the model has none
-  std::vector<float> q_norm, k_norm;            ///< [head_dim], empty when the model has none
-  TensorView output;                            ///< [hidden, heads * head_dim]
-  TensorView gate, up;                          ///< [ffn, hidden]
-  TensorView down;                              ///< [hidden, ffn]
+  std::vector<float> attention_norm, ffn_norm;              ///< [hidden], of what the parts read
+  std::vector<float> attention_after_norm, ffn_after_norm;  ///< [hidden], of what they write
+  TensorView q, k, v;                                       ///< [heads * head_dim, hidden], ...
+  std::vector<float> q_bias, k_bias, v_bias;
+  std::vector<float> q_norm, k_norm;  ///< [head_dim], or of all heads (QkNorm)
+  std::vector<float> sinks;           ///< [heads], which ModelShape::sinks looks into
+  TensorView output;                  ///< [hidden, heads * head_dim]
+  std::vector<float> output_bias;     ///< [hidden]
+  TensorView gate, up;                ///< [ffn, hidden]; without experts
+  TensorView down;                    ///< [hidden, ffn]
+  TensorView router;                  ///< [experts, hidden]
+  std::vector<float> router_bias;     ///< [experts]
+  std::vector<ExpertWeights> experts;
 };
 
 /// What adapters add to a layer's matrices; those without one are empty.

@@ -29,10 +29,16 @@ void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
       if (found != 0 && !same(found, usual)) refuse(data.file(), key, found, usual);
     }
   };
-  must_be(0, {"attn_logit_softcapping", "final_logit_softcapping", "attention.clamp_kqv",
-              "attention.max_alibi_bias", "attention.temperature_scale"});
-  must_be(1, {"logit_scale", "residual_scale", "embedding_scale"});
-  must_be(1 / std::sqrt(config.head_dim), {"attention.scale"});
+  const Family& family = *find_family(CheckpointFormat::kGguf, config.architecture);
+  must_be(0, {"attention.clamp_kqv", "attention.max_alibi_bias"});
+  if (!family.temperature) must_be(0, {"attention.temperature_scale"});
+  if (!family.caps) must_be(0, {"attn_logit_softcapping", "final_logit_softcapping"});
+  if (!family.multipliers) {
+    must_be(1, {"logit_scale", "residual_scale", "embedding_scale"});
+    must_be(config.shape().scale, {"attention.scale"});
+  }
+  must_be(0, {"expert_shared_count", "expert_shared_feed_forward_length", "expert_group_count"});
+  must_be(1, {"expert_weights_scale"});
   const std::string causal = config.architecture + ".attention.causal";
   if (!data.find_bool(causal).value_or(true))
     user_error("{}: {} is false, which is not supported", data.file(), causal);
@@ -45,11 +51,19 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
       if (!same(found, usual)) refuse(fields.file(), key, found, usual);
     }
   };
-  must_be(0, {"attn_logit_softcapping", "final_logit_softcapping", "clip_qkv"});
-  must_be(1, {"logits_scaling", "logit_scale", "residual_multiplier", "embedding_multiplier",
-              "scale_emb"});
-  must_be(1 / std::sqrt(config.head_dim), {"attention_multiplier"});
-  must_be(config.head_dim, {"query_pre_attn_scalar"});
+  const Family& family = *find_family(CheckpointFormat::kHuggingFace, config.architecture);
+  must_be(0, {"clip_qkv"});
+  if (!family.caps) must_be(0, {"attn_logit_softcapping", "final_logit_softcapping"});
+  if (!family.multipliers) {
+    must_be(1, {"logits_scaling", "logit_scale", "residual_multiplier", "embedding_multiplier",
+                "scale_emb"});
+    must_be(1 / std::sqrt(config.head_dim), {"attention_multiplier"});
+  }
+  if (!family.query_scale) must_be(config.head_dim, {"query_pre_attn_scalar"});
+  if (family.biases) {  // gpt-oss's activation
+    must_be(static_cast<double>(config.gating.slope), {"swiglu_alpha"});
+    must_be(static_cast<double>(config.gating.limit), {"swiglu_limit"});
+  }
   for (const char* key : {"alibi", "use_bidirectional_attention"}) {
     if (fields.flag(key)) user_error("{}: {} is true, which is not supported", fields.file(), key);
   }

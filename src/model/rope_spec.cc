@@ -100,6 +100,10 @@ RopeTable make_rope(const RopeSpec& spec, int64_t length) {
   const double base =
       spec.scaling == RopeScaling::kDynamic ? dynamic_base(spec, length) : spec.base;
   table.inverse_frequency = plain_frequencies(spec.rotary_dim, base);
+  if (spec.still) {
+    std::fill(table.inverse_frequency.begin(), table.inverse_frequency.end(), 0.0);
+    return table;
+  }
   switch (spec.scaling) {
     case RopeScaling::kLinear:
       for (double& f : table.inverse_frequency) f /= spec.factor;

@@ -12,6 +12,7 @@ enum class RopeScaling { kNone, kLinear, kLlama3, kYarn, kDynamic, kLongRope };
 
 struct RopeSpec {
   int rotary_dim = 0;
+  bool still = false;  ///< nothing turns: layers without positions
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;

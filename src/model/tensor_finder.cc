@@ -41,12 +41,38 @@ TensorView TensorFinder::matrix(const std::string& tensor, int64_t rows, int64_t
   return weight;
 }
 
+TensorView TensorFinder::matrices(const std::string& tensor, int64_t count, int64_t rows,
+                                  int64_t cols) {
+  const TensorView& t = checkpoint_.get(tensor);
+  if (t.rank != 3 || t.shape[0] != count || t.shape[1] != rows || t.shape[2] != cols) {
+    wrong_shape(t, fmt::format("[{}, {}, {}]", count, rows, cols));
+  }
+  used_.insert(t.name);
+  TensorView weight = t;
+  weight.name = {};
+  weight.rank = 2;
+  weight.shape = {count * rows, cols, 1, 1};
+  return weight;
+}
+
 std::vector<float> TensorFinder::vector(const std::string& tensor, int64_t size) {
   const TensorView& t = checkpoint_.get(tensor);
   if (t.elements() != size || t.rank != 1) wrong_shape(t, fmt::format("[{}]", size));
+  return numbers(t);
+}
+
+std::vector<float> TensorFinder::vectors(const std::string& tensor, int64_t rows, int64_t cols) {
+  const TensorView& t = checkpoint_.get(tensor);
+  if (t.rank != 2 || t.shape[0] != rows || t.shape[1] != cols) {
+    wrong_shape(t, fmt::format("[{}, {}]", rows, cols));
+  }
+  return numbers(t);
+}
+
+std::vector<float> TensorFinder::numbers(const TensorView& t) {
   used_.insert(t.name);
-  std::vector<float> values(static_cast<size_t>(size));
-  dequantize_row(t.type, t.data, size, values.data());
+  std::vector<float> values(static_cast<size_t>(t.elements()));
+  dequantize_row(t.type, t.data, t.elements(), values.data());
   return values;
 }
 

@@ -24,8 +24,12 @@ class TensorFinder {
   bool has(const std::string& tensor) const;
   /// [rows, cols], a view.
   TensorView matrix(const std::string& tensor, int64_t rows, int64_t cols);
+  /// [count, rows, cols], a view of `count` matrices one below the other.
+  TensorView matrices(const std::string& tensor, int64_t count, int64_t rows, int64_t cols);
   /// [size], as f32.
   std::vector<float> vector(const std::string& tensor, int64_t size);
+  /// [rows, cols], as f32.
+  std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
   /// A tensor that was used by others.
   void mark_used(std::string_view tensor);
@@ -33,6 +37,7 @@ class TensorFinder {
   void refuse_unused(const std::string& expected) const;
 
  private:
+  std::vector<float> numbers(const TensorView& tensor);
   [[noreturn]] void wrong_shape(const TensorView& tensor, const std::string& expected) const;
 
   const Checkpoint& checkpoint_;

@@ -3,36 +3,69 @@
 namespace longhaul {
 namespace {
 
-constexpr TensorNames kGguf = {"token_embd",         "output",
-                               "output_norm",        "blk.{}.attn_norm",
-                               "blk.{}.ffn_norm",    "blk.{}.attn_q",
-                               "blk.{}.attn_k",      "blk.{}.attn_v",
-                               "blk.{}.attn_qkv",    "blk.{}.attn_output",
-                               "blk.{}.attn_q_norm", "blk.{}.attn_k_norm",
-                               "blk.{}.ffn_gate",    "blk.{}.ffn_up",
-                               "blk.{}.ffn_up",      "blk.{}.ffn_down"};
+constexpr TensorNames kGguf = {.embedding = "token_embd",
+                               .head = "output",
+                               .final_norm = "output_norm",
+                               .q = "blk.{}.attn_q",
+                               .k = "blk.{}.attn_k",
+                               .v = "blk.{}.attn_v",
+                               .qkv = "blk.{}.attn_qkv",
+                               .output = "blk.{}.attn_output",
+                               .q_norm = "blk.{}.attn_q_norm",
+                               .k_norm = "blk.{}.attn_k_norm",
+                               .sinks = "blk.{}.attn_sinks.weight",
+                               .gate = "blk.{}.ffn_gate",
+                               .up = "blk.{}.ffn_up",
+                               .gate_up = "blk.{}.ffn_up",
+                               .down = "blk.{}.ffn_down",
+                               .router = "blk.{}.ffn_gate_inp",
+                               .expert_gate = "blk.{}.ffn_gate.{}",
+                               .expert_up = "blk.{}.ffn_up.{}",
+                               .expert_down = "blk.{}.ffn_down.{}",
+                               .experts_gate = "blk.{}.ffn_gate_exps",
+                               .experts_up = "blk.{}.ffn_up_exps",
+                               .experts_down = "blk.{}.ffn_down_exps"};
 
-constexpr TensorNames kHuggingFace = {"model.embed_tokens",
-                                      "lm_head",
-                                      "model.norm",
-                                      "model.layers.{}.input_layernorm",
-                                      "model.layers.{}.post_attention_layernorm",
-                                      "model.layers.{}.self_attn.q_proj",
-                                      "model.layers.{}.self_attn.k_proj",
-                                      "model.layers.{}.self_attn.v_proj",
-                                      "model.layers.{}.self_attn.qkv_proj",
-                                      "model.layers.{}.self_attn.o_proj",
-                                      "model.layers.{}.self_attn.q_norm",
-                                      "model.layers.{}.self_attn.k_norm",
-                                      "model.layers.{}.mlp.gate_proj",
-                                      "model.layers.{}.mlp.up_proj",
-                                      "model.layers.{}.mlp.gate_up_proj",
-                                      "model.layers.{}.mlp.down_proj"};
+constexpr TensorNames kHuggingFace = {.embedding = "model.embed_tokens",
+                                      .head = "lm_head",
+                                      .final_norm = "model.norm",
+                                      .q = "model.layers.{}.self_attn.q_proj",
+                                      .k = "model.layers.{}.self_attn.k_proj",
+                                      .v = "model.layers.{}.self_attn.v_proj",
+                                      .qkv = "model.layers.{}.self_attn.qkv_proj",
+                                      .output = "model.layers.{}.self_attn.o_proj",
+                                      .q_norm = "model.layers.{}.self_attn.q_norm",
+                                      .k_norm = "model.layers.{}.self_attn.k_norm",
+                                      .sinks = "model.layers.{}.self_attn.sinks",
+                                      .gate = "model.layers.{}.mlp.gate_proj",
+                                      .up = "model.layers.{}.mlp.up_proj",
+                                      .gate_up = "model.layers.{}.mlp.gate_up_proj",
+                                      .down = "model.layers.{}.mlp.down_proj",
+                                      .router = "model.layers.{}.mlp.gate",
+                                      .expert_gate = "model.layers.{}.mlp.experts.{}.gate_proj",
+                                      .expert_up = "model.layers.{}.mlp.experts.{}.up_proj",
+                                      .expert_down = "model.layers.{}.mlp.experts.{}.down_proj",
+                                      .experts_gate = nullptr,
+                                      .experts_up = nullptr,
+                                      .experts_down = nullptr};
 
 }  // namespace
 
 const TensorNames& tensor_names(CheckpointFormat format) {
   return format == CheckpointFormat::kGguf ? kGguf : kHuggingFace;
+}
+
+TensorNames tensor_names(CheckpointFormat format, const std::string& architecture) {
+  TensorNames names = tensor_names(format);
+  if (architecture == "mixtral") {
+    names.router = "model.layers.{}.block_sparse_moe.gate";
+    names.expert_gate = "model.layers.{}.block_sparse_moe.experts.{}.w1";
+    names.expert_up = "model.layers.{}.block_sparse_moe.experts.{}.w3";
+    names.expert_down = "model.layers.{}.block_sparse_moe.experts.{}.w2";
+  } else if (architecture == "gpt_oss") {
+    names.router = "model.layers.{}.mlp.router";
+  }
+  return names;
 }
 
 }  // namespace longhaul

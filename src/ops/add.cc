@@ -29,6 +29,13 @@ void add(float* y, const float* x, int64_t rows, int64_t n, const float* bias) {
   });
 }
 
+void add_scaled(float* y, const float* x, int64_t count, float scale) {
+  parallel_ranges(count, kFloatsPerThread, [&](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) y[i] += scale * x[i];
+  });
+}
+
 void add_bias(float* y, const float* bias, int64_t rows, int64_t n, int64_t stride) {
   parallel_ranges(rows, grain(n), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) add_row(y + r * stride, bias, n);

@@ -56,6 +56,7 @@ class Choice {
     call.lse = m_.lse.resize(*call.queue, rows * call.heads);
     call.head_dim = width;
     call.scale = static_cast<float>(call_.scale / (rule_.stride * rule_.norm));
+    call.cap = 0;  // of a logit; these are sums of many
     int64_t numbers = 0;
     for (const AntidiagonalHeads& h : heads_) numbers += rows * h.head_count * blocks;
     View<float> mass = m_.mass.resize(*call.queue, numbers);

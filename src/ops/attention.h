@@ -5,7 +5,9 @@
 //
 //   out[r, h] = sum over visible keys j of softmax_j(scale * q[r, h] . k[j]) * v[j]
 //
-// with one softmax over all segments of a task.
+// with one softmax over all segments of a task. Two models change the logits: Gemma 2 bounds them
+// to cap * tanh(logit / cap) (arXiv:2408.00118, 2), gpt-oss adds a learned logit to every head's
+// denominator, a sink that has no value (arXiv:2508.10925, 2).
 
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +85,8 @@ struct AttendCall {
   int heads = 0;
   int head_dim = 0;
   float scale = 0;
+  float cap = 0;            ///< of the logits, which it bounds smoothly; 0: none
+  View<const float> sinks;  ///< [heads] logits, natural, of attend() alone; empty: none
   const Rotations* rotations = nullptr;  ///< for segments with `rotate`: must cover their positions
   AttendCompute compute = AttendCompute::kBest;
   View<float> out;  ///< [rows, heads, head_dim]
@@ -93,7 +97,7 @@ struct AttendCall {
 };
 
 /// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets
-/// zeros and lse = -infinity. Accumulates in f32.
+/// zeros and lse = -infinity, or its sink. Accumulates in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
 
 /// Puts the counts that operations have written into the segments: `count` becomes the number in

@@ -12,7 +12,6 @@
 #include "ops/dequantize.h"
 #include "ops/linear_few.h"
 #include "ops/linear_panels.h"
-#include "ops/swiglu.h"
 #include "ops/weight_panels.h"
 
 namespace longhaul {
@@ -98,16 +97,21 @@ void run_and_add(LinearInput& x, const LinearJob& job, Compute compute) {
   }
 }
 
-/// silu(x gate^T) * (x up^T) to y [rows, ffn].
+/// The gated products to y [rows, ffn].
 void swiglu_of_products(LinearInput& x, const SwigluWeights& weights, float* y, Compute compute) {
   thread_local Buffer<float> second;
   const int64_t rows = x.rows(), ffn = weights.gate.rows();
   second.resize(static_cast<size_t>(rows * ffn));
-  const LinearJob jobs[] = {
-      {.weight = weights.gate, .y = y, .low_rank = weights.gate_low_rank},
-      {.weight = weights.up, .y = second.data(), .low_rank = weights.up_low_rank}};
+  const LinearJob jobs[] = {{.weight = weights.gate,
+                             .y = y,
+                             .bias = weights.gate_bias,
+                             .low_rank = weights.gate_low_rank},
+                            {.weight = weights.up,
+                             .y = second.data(),
+                             .bias = weights.up_bias,
+                             .low_rank = weights.up_low_rank}};
   run(x, jobs, compute);
-  swiglu(y, second.data(), rows, ffn, ffn, y);
+  swiglu(y, second.data(), rows, ffn, ffn, y, weights.gating);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/tensor_view.h"
 #include "ops/low_rank.h"
 #include "ops/matvec.h"
+#include "ops/swiglu.h"
 
 namespace longhaul {
 
@@ -82,19 +83,23 @@ struct LinearJob {
   const LowRank* low_rank = nullptr;  ///< an adapter beside the weights; may be null
 };
 
-/// Two matrices [ffn, cols] and their adapters, which may be null.
+/// Two matrices [ffn, cols], their adapters and biases [ffn], which may be null, and how their
+/// products are joined.
 struct SwigluWeights {
   const TensorView& gate;
   const TensorView& up;
   const LowRank* gate_low_rank = nullptr;
   const LowRank* up_low_rank = nullptr;
+  const float* gate_bias = nullptr;
+  const float* up_bias = nullptr;
+  Gating gating = {};
 };
 
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
 void linear(LinearInput& x, const LinearJob& job, Compute compute);
 
-/// inner = silu(x gate^T) * (x up^T), ready to be multiplied by `down`. With many rows in tiles the
-/// two products never reach memory.
+/// inner = gated(x gate^T, x up^T) (ops/swiglu.h: silu(x gate^T) * (x up^T) or its like), ready to
+/// be multiplied by `down`. With many rows in tiles the two products never reach memory.
 void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                    Compute compute);
 

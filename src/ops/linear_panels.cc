@@ -186,6 +186,12 @@ struct Swiglu {
   Beside gate, up;
 };
 
+void add_bias_to_block(const float* bias, int64_t outputs, float* block) {
+  for (int64_t r = 0; r < kBlockSide; ++r, block += kBlockSide) {
+    for (int64_t i = 0; i < outputs; ++i) block[i] += bias[i];
+  }
+}
+
 /// One panel of gate, with the same outputs of up, to their activations in `inner`. The panel
 /// begins at a tile of `inner`.
 void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const WeightPanel& panel,
@@ -205,12 +211,16 @@ void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
       expand_to_tiles(kernels, up, begin, outputs_of(n), depth, tiles + block_tiles);
     }
   };
-  const auto activate = [&](const float* block, int64_t m, int64_t n) {
+  const auto activate = [&](float* block, int64_t m, int64_t n) {
+    const float* bias = n % 2 == 0 ? swiglu.weights.gate_bias : swiglu.weights.up_bias;
+    if (bias != nullptr) {
+      add_bias_to_block(bias + panel.begin + kBlockSide * (n / 2), outputs_of(n / 2), block);
+    }
     const int64_t done = n / 2 + 1;  // pairs
     if (n % 2 == 0 || (done % pairs_per_tile != 0 && done != pairs)) return;
     const int64_t tile = (done - 1) / pairs_per_tile, count = done - tile * pairs_per_tile;
     const int64_t column = panel.begin / kernels.depth + tile;
-    kernels.swiglu(block - (2 * count - 1) * kBlock, static_cast<int>(count),
+    kernels.swiglu(swiglu.weights.gating, block - (2 * count - 1) * kBlock, static_cast<int>(count),
                    inner + 2 * m * inner_stride + column * kernels.x_tile, inner_stride);
   };
   expand_beside(kernels, 2 * pairs, [&](int64_t n) -> BesideRows {

@@ -16,7 +16,7 @@ namespace longhaul {
 void linear_panels(const PanelGemmKernels& kernels, LinearInput& x,
                    std::span<const LinearJob> jobs);
 
-/// silu(x gate^T) * (x up^T) in tiles, as LinearInput keeps them: `inner` is
+/// gated(x gate^T, x up^T) in tiles, as LinearInput keeps them: `inner` is
 /// [ceil(rows/32) * 2, ceil(ffn/depth)] of them. Neither product reaches memory.
 void swiglu_panels(const PanelGemmKernels& kernels, LinearInput& x, const SwigluWeights& weights,
                    std::byte* inner);

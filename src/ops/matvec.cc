@@ -43,9 +43,10 @@ void run_rows(const MatvecTable& table, const MatvecJob& job, const ActivationRo
   a.row_bytes = job.weight.row_bytes();
   a.rows = end - begin;
   a.cols = x.cols();
-  a.x_rows = x.rows();
-  a.x = x.f32(0);
-  a.groups = blocks ? x.groups(0) : nullptr;
+  const int64_t first = std::max<int64_t>(job.only, 0);
+  a.x_rows = job.only < 0 ? x.rows() : 1;
+  a.x = x.f32(first);
+  a.groups = blocks ? x.groups(first) : nullptr;
   a.groups_per_row = x.groups_per_row();
   a.y = job.y + begin;
   a.y_stride = job.y_stride != 0 ? job.y_stride : job.weight.rows();
@@ -75,7 +76,7 @@ void ActivationRows::quantize() {
 void matvec(std::span<const MatvecJob> jobs, ActivationRows& x) {
   size_t bytes = 0;
   for (const MatvecJob& job : jobs) {
-    LH_ASSERT(job.weight.cols() == x.cols());
+    LH_ASSERT(job.weight.cols() == x.cols() && job.only < x.rows());
     if (is_block_type(job.weight.type)) x.quantize();
     bytes += job.weight.bytes();
   }

@@ -52,6 +52,7 @@ struct MatvecJob {
   float* y = nullptr;           ///< [rows, N] with rows y_stride apart
   int64_t y_stride = 0;         ///< 0: N
   const float* bias = nullptr;  ///< [N], added to every row; may be null
+  int64_t only = -1;            ///< from 0 on: of this row of x alone, y is [N]
 };
 
 /// y[m, n] = sum_k W[n, k] x[m, k] (+ bias[n]). Block types: x rounded to int8 in blocks of 32,

@@ -18,9 +18,15 @@ constexpr std::string_view kQwen2 =
 constexpr std::string_view kTekken =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+/// o200k_base of tiktoken.
+constexpr std::string_view kO200k =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 const std::vector<NamedPreTokenizer>& table() {
   static const std::vector<NamedPreTokenizer> entries = {
       {"llama-bpe llama3 llama-v3 falcon3 smaug-bpe", {kLlama3}, true, true, false},
+      {"dbrx glm4 chatglm-bpe", {kLlama3}},  // OLMo 2 and Phi-4; GLM-4
+      {"gpt-4o", {kO200k}},                  // gpt-oss, Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},
       {"smollm starcoder refact command-r codeshell", {R"(\p{N})", kGpt2Pattern}},
       {"gpt-2 gpt2 phi-2 mpt olmo jais", {kGpt2Pattern}},

@@ -135,7 +135,7 @@ TEST(ChooseFiles, ByNameByTypeAndByHabit) {
   EXPECT_EQ(chosen(r, "q8_0"), Names{"m-Q8_0.gguf"});
   EXPECT_EQ(chosen(r, "m-Q4_K_S.gguf"), Names{"m-Q4_K_S.gguf"});
   EXPECT_TRUE(has(error_of([&] { chosen(r, "Q4_K"); }), {"'Q4_K'", "m-Q8_0.gguf"}));
-  EXPECT_TRUE(has(error_of([&] { chosen(r, "IQ2_XS"); }), {"IQ2_XS", "cannot read"}));
+  EXPECT_EQ(chosen(r, "IQ2_XS"), Names{"m-IQ2_XS.gguf"});
   EXPECT_EQ(chosen(repository_of({"only.gguf"}), ""), Names{"only.gguf"});
   const HubRepository two = repository_of({"a-Q4_0.gguf", "b-Q4_0.gguf"});
   EXPECT_TRUE(has(error_of([&] { chosen(two, "Q4_0"); }), {"a-Q4_0.gguf", "b-Q4_0.gguf"}));

@@ -27,6 +27,13 @@ TEST(Add, ResidualAndBias) {
   });
 }
 
+TEST(Add, ScaledNumbers) {
+  std::vector<float> x(70'001), y(x.size(), 1.0f);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 64);
+  add_scaled(y.data(), x.data(), static_cast<int64_t>(x.size()), 0.5f);
+  for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], 1 + 0.5f * static_cast<float>(i % 64));
+}
+
 TEST(Add, BiasToRowsWithAStride) {
   at_every_isa([] {
     std::vector<float> y(3 * 10, 1.0f);

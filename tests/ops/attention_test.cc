@@ -35,9 +35,11 @@ Result reference(const AttendCall& call, const AttendTask& task, const std::vect
   const std::vector<SeenKey> seen = seen_keys(call, task, kv, table, row, head);
   Result result{std::vector<double>(static_cast<size_t>(call.head_dim)),
                 -std::numeric_limits<double>::infinity()};
-  if (seen.empty()) return result;
-  double top = seen.front().logit, sum = 0;
+  const double sink = call.sinks.empty() ? result.lse : host(call.sinks)[static_cast<size_t>(head)];
+  if (seen.empty()) return {result.out, sink};
+  double top = std::max(sink, seen.front().logit), sum = 0;
   for (const SeenKey& key : seen) top = std::max(top, key.logit);
+  sum = std::exp(sink - top);
   for (const SeenKey& key : seen) sum += std::exp(key.logit - top);
   result.lse = top + std::log(sum);
   for (const SeenKey& key : seen) {
@@ -53,6 +55,8 @@ struct Case {
   DType type;
   int head_dim, group, rows;
   int64_t past;
+  float cap = 0;
+  bool sinks = false;
 };
 
 class AttentionTest : public testing::Test {
@@ -60,6 +64,13 @@ class AttentionTest : public testing::Test {
   void TearDown() override {
     set_isa(best_isa());
     set_thread_count(2);
+  }
+
+  /// From one that is lost among the keys to one that outweighs them all.
+  static std::vector<float> sink_logits(int heads) {
+    std::vector<float> sinks;
+    for (int h = 0; h < heads; ++h) sinks.push_back(-3.0f + 3.5f * static_cast<float>(h % 5));
+    return sinks;
   }
 
   /// Two KV heads; segments made by `segments(past + rows)`; compares every row and head.
@@ -90,6 +101,9 @@ class AttentionTest : public testing::Test {
     call.heads = q_heads;
     call.head_dim = c.head_dim;
     call.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+    call.cap = c.cap;
+    const std::vector<float> sinks = sink_logits(q_heads);
+    if (c.sinks) call.sinks = view_of(sinks);
     call.rotations = &rotations;
     call.compute = compute;
     call.out = view_of(out);
@@ -176,6 +190,31 @@ TEST_F(AttentionTest, DenseCausalOverTypesSizesAndGroups) {
                     {DType::BF16, 64, 6, 1, 99},
                     {DType::BF16, 64, 7, 1, 65}},
                    causal);
+}
+
+TEST_F(AttentionTest, LogitsAreCapped) {
+  check_everywhere({{DType::BF16, 64, 3, 37, 20, 1.5f},
+                    {DType::F32, 64, 3, 33, 31, 0.5f},
+                    {DType::BF16, 64, 3, 1, 300, 1.5f},
+                    {DType::F16, 24, 2, 1, 5000, 0.25f},
+                    {DType::BF16, 64, 2, 1, 200, 50.0f}},
+                   causal);
+}
+
+TEST_F(AttentionTest, SinksTakePartInTheSoftmax) {
+  check_everywhere({{DType::BF16, 64, 3, 37, 20, 0, true},
+                    {DType::F32, 64, 3, 33, 31, 2.0f, true},
+                    {DType::BF16, 64, 8, 1, 300, 0, true},
+                    {DType::F16, 24, 2, 1, 9000, 0, true}},  // in parts, which are merged
+                   causal);
+  check_everywhere({{DType::BF16, 64, 3, 40, 0, 0, true}, {DType::BF16, 64, 1, 1, 3, 0, true}},
+                   [](const PagedRows& rows, int64_t) {
+                     KeySegment s;
+                     s.rows = rows;
+                     s.count = 3;
+                     s.position = 10;
+                     return std::vector<KeySegment>{s};
+                   });
 }
 
 TEST_F(AttentionTest, SeveralSegmentsShareOneSoftmax) {

@@ -15,6 +15,7 @@ struct Case {
   int head_dim, group, rows;
   int64_t past;
   int block;
+  float cap = 0;
 };
 
 void check(const Case& c, AttendCompute compute) {
@@ -22,6 +23,7 @@ void check(const Case& c, AttendCompute compute) {
                                   << c.group << " rows " << c.rows << " past " << c.past
                                   << " block " << c.block);
   SoftmaxMap map(c.type, c.head_dim, c.group, c.rows, c.past, compute);
+  map.call.cap = c.cap;
   const int64_t blocks = block_count(map.keys, c.block);
   std::vector<float> mass[2];
   View<float> targets[2];
@@ -54,7 +56,7 @@ TEST(BlockMass, EqualsTheDefinition) {
          {Case{DType::BF16, 64, 3, 37, 0, 16}, Case{DType::BF16, 64, 1, 1, 300, 128},
           Case{DType::F16, 64, 2, 70, 129, 8}, Case{DType::F32, 80, 2, 3, 70, 4},
           Case{DType::Q8_0, 64, 8, 9, 130, 32}, Case{DType::F32, 24, 3, 33, 31, 1},
-          Case{DType::BF16, 1024, 1, 40, 200, 64}}) {
+          Case{DType::BF16, 1024, 1, 40, 200, 64}, Case{DType::BF16, 64, 2, 70, 129, 16, 1.5f}}) {
       for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
         check(c, compute);
         if (testing::Test::HasFatalFailure()) return;

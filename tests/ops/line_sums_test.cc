@@ -35,10 +35,12 @@ struct Lines {
   std::vector<float> columns, diagonals;  // [heads, keys]
 };
 
-void check(DType type, int dim, int group, int rows, int64_t past, AttendCompute compute) {
+void check(DType type, int dim, int group, int rows, int64_t past, AttendCompute compute,
+           float cap = 0) {
   SCOPED_TRACE(testing::Message() << name_of(type) << " dim " << dim << " group " << group
                                   << " rows " << rows << " past " << past);
   SoftmaxMap map(type, dim, group, rows, past, compute);
+  map.call.cap = cap;
   const Lines got(map);
   const double tolerance = (map.exact() ? 2e-5 : 1e-2);
   for (int head = 0; head < 2 * group; ++head) {
@@ -68,6 +70,7 @@ TEST(LineSums, EqualTheDefinition) {
       check(DType::F32, 80, 2, 1, 70, compute);
       check(DType::Q8_0, 64, 8, 9, 530, compute);
       check(DType::F32, 24, 3, 40, 472, compute);
+      check(DType::BF16, 64, 2, 33, 480, compute, 1.5f);
       if (testing::Test::HasFatalFailure()) return;
     }
   });

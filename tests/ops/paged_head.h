@@ -73,7 +73,7 @@ inline std::vector<double> rotated(const std::vector<float>& x, const RopeTable&
 struct SeenKey {
   size_t column;  ///< through the task's segments laid end to end
   int64_t row;    ///< of the head
-  double logit;   ///< scale * q . k
+  double logit;   ///< scale * q . k, capped
 };
 
 /// The keys that query head `head` of row `row` sees, in double precision.
@@ -99,7 +99,9 @@ inline std::vector<SeenKey> seen_keys(const AttendCall& call, const AttendTask& 
                                 : std::vector<double>(raw.begin(), raw.end());
       double dot = 0;
       for (int t = 0; t < call.head_dim; ++t) dot += q[t] * key[static_cast<size_t>(t)];
-      seen.push_back({first + static_cast<size_t>(i), stored, dot * call.scale});
+      double logit = dot * call.scale;
+      if (call.cap > 0) logit = call.cap * std::tanh(logit / call.cap);
+      seen.push_back({first + static_cast<size_t>(i), stored, logit});
     }
     first += static_cast<size_t>(s.count);
   }

@@ -9,6 +9,7 @@
 
 #include "base/dtype.h"
 #include "base/float_types.h"
+#include "ops/dequantize.h"
 
 namespace longhaul {
 
@@ -95,8 +96,27 @@ inline double weight_at(DType type, const uint8_t* p, int i) {
       const int byte = p[8 + 16 * b + i % 16];
       return f16_at(p) * scale * iq4_value(i % 32 < 16 ? byte & 15 : byte >> 4);
     }
+    default: {  // whose expansion is compared with the gguf package's (dequantize_test.cc)
+      float block[256];
+      const std::byte* bytes = reinterpret_cast<const std::byte*>(p);
+      dequantize_row(type, bytes, traits(type).block_size, block);
+      return static_cast<double>(block[i]);
+    }
   }
-  return 0;
+}
+
+/// Where the f16 factor of a block stands.
+inline size_t factor_at(DType type) {
+  switch (type) {
+    case DType::Q2_K:
+      return 80;
+    case DType::TQ1_0:
+      return 52;
+    case DType::TQ2_0:
+      return 64;
+    default:
+      return 0;
+  }
 }
 
 /// `count` weights with random bits, but with the 16-bit floats of each block set to small values.
@@ -127,6 +147,24 @@ inline std::vector<uint8_t> random_weights(DType type, int64_t count, uint32_t s
       case DType::Q3_K:
         put_f16(at + step - 2);
         break;
+      case DType::Q2_K:
+        put_f16(at + 82);
+        put_f16(at + 80);
+        break;
+      case DType::IQ1_M: {  // in the upper quarters of four u16
+        const f16_t h = f32_to_f16(value(random) * 0.1f);
+        for (size_t part = 0; part < 4; ++part) {
+          uint8_t& byte = bytes[at + 49 + 2 * part];
+          byte = static_cast<uint8_t>((byte & 15) | (h >> (4 * part) & 15) << 4);
+        }
+        break;
+      }
+      case DType::MXFP4:
+        bytes[at] = static_cast<uint8_t>(118 + bytes[at] % 6);
+        break;
+      case DType::NVFP4:
+        for (size_t part = 0; part < 4; ++part) bytes[at + part] &= 0x2f;
+        break;
       case DType::Q4_1:
       case DType::Q5_1:
       case DType::Q4_K:
@@ -134,7 +172,7 @@ inline std::vector<uint8_t> random_weights(DType type, int64_t count, uint32_t s
         put_f16(at + 2);
         [[fallthrough]];
       default:
-        put_f16(at);
+        put_f16(at + factor_at(type));
     }
   }
   return bytes;

@@ -30,6 +30,28 @@ TEST(Swiglu, EqualsTheExponentialInDouble) {
   });
 }
 
+TEST(Swiglu, OtherGatingsEqualTheirFormulas) {
+  at_every_isa([] {
+    std::vector<float> gate, up;
+    for (float g = -20; g < 20; g += 0.0371f) {
+      gate.push_back(g);
+      up.push_back(9 - g);
+    }
+    const auto n = static_cast<int64_t>(gate.size());
+    std::vector<float> gelu(gate.size()), clamped(gate.size());
+    swiglu(gate.data(), up.data(), 1, n, n, gelu.data(), kGeluGating);
+    swiglu(gate.data(), up.data(), 1, n, n, clamped.data(), kClampedGating);
+    for (size_t i = 0; i < gate.size(); ++i) {
+      const double g = gate[i], u = up[i];
+      const double t = std::tanh(std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g));
+      ASSERT_NEAR(gelu[i], 0.5 * g * (1 + t) * u, 2e-5 * (1 + std::abs(g * u))) << g;
+      const double most = std::min(g, 7.0), v = std::clamp(u, -7.0, 7.0);
+      ASSERT_NEAR(clamped[i], most / (1 + std::exp(-1.702 * most)) * (v + 1), 1e-5 * (1 + 8 * 7))
+          << g;
+    }
+  });
+}
+
 TEST(Swiglu, RowsWithAStrideAndInPlace) {
   at_every_isa([] {
     const int64_t rows = 37, n = 19;

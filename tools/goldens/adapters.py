@@ -64,9 +64,8 @@ def factors_of(folder):
 def write_gguf(path, base, folder, alpha, kind):
     """llama.cpp's form; B's rows in the order of the GGUF model's. Returns the factors as read back."""
     config = gguf_export.read_config(base)
-    names = gguf.get_tensor_name_map(
-        gguf.MODEL_ARCH[gguf_export.ARCHITECTURES[config["model_type"]]], config["num_hidden_layers"])
-    writer = gguf.GGUFWriter(path, config["model_type"])
+    names = gguf_export.name_map(config)
+    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[gguf_export.architecture_of(config)])
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(alpha))

@@ -1,13 +1,27 @@
-"""Hugging Face folder to GGUF for llama, qwen2, qwen3 and phi3, with the layout llama.cpp expects."""
+"""Hugging Face folder to GGUF, with the layout llama.cpp expects."""
 
 import json
 import math
+import re
 
 import gguf
 import numpy
 from gguf.quants import dequantize, quantize
 
-ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "PHI3"}
+ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "PHI3",
+                 "mistral": "LLAMA", "mixtral": "LLAMA", "ministral3": "MISTRAL3", "gemma2": "GEMMA2", "gemma3_text": "GEMMA3",
+                 "qwen3_moe": "QWEN3MOE", "smollm3": "SMOLLM3", "granite": "GRANITE",
+                 "olmo2": "OLMO2", "glm4": "GLM4", "gpt_oss": "GPT_OSS"}
+# Whose rows of q and k llama.cpp rotates in pairs of neighbours, Hugging Face in halves.
+PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite"}
+
+
+def architecture_of(config):
+    return gguf.MODEL_ARCH[ARCHITECTURES[config["model_type"]]]
+
+
+def name_map(config):
+    return gguf.get_tensor_name_map(architecture_of(config), config["num_hidden_layers"])
 
 
 def read_config(folder):
@@ -47,11 +61,13 @@ def split_rows(weight, heads):
 
 
 def row_order(config, name):
-    """(to GGUF, from GGUF) for the rows of one Hugging Face tensor."""
+    """(to GGUF, from GGUF) for one Hugging Face tensor."""
     for part, heads in (("q_proj", "num_attention_heads"), ("k_proj", "num_key_value_heads")):
-        if config["model_type"] == "llama" and f".{part}." in name:
+        if config["model_type"] in PAIRED and f".{part}." in name:
             count = config[heads]
             return (lambda w: pair_rows(w, count)), (lambda w: split_rows(w, count))
+    if config["model_type"].startswith("gemma") and "norm" in name:  # stored less 1 here
+        return (lambda w: w + 1), (lambda w: w - 1)
     return (lambda w: w), (lambda w: w)
 
 
@@ -68,8 +84,8 @@ def llama3_frequency_factors(config, rope):
 
 
 def tensor_type(name, values, types):
-    """`types` maps a part of the GGUF name to a type; '' is the default; vectors stay F32."""
-    if values.ndim == 1:
+    """`types` maps a part of the GGUF name to a type; '' is the default; vectors and routers stay F32."""
+    if values.ndim == 1 or "ffn_gate_inp" in name or name.endswith("bias"):
         return gguf.GGMLQuantizationType.F32
     part = max((key for key in types if key in name), key=len)
     return gguf.GGMLQuantizationType[types[part]]
@@ -94,6 +110,96 @@ def add_hyperparameters(writer, config, rope):
         writer.add_rope_scaling_factor(rope["factor"])
     if rope["rope_type"] == "yarn":
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+
+
+def add_family(writer, config):
+    """Keys that few families have."""
+    keys = {"attn_logit_softcapping": writer.add_attn_logit_softcapping,
+            "final_logit_softcapping": writer.add_final_logit_softcapping,
+            "sliding_window": writer.add_sliding_window,
+            "num_experts_per_tok": writer.add_expert_used_count,
+            "moe_intermediate_size": writer.add_expert_feed_forward_length,
+            "embedding_multiplier": writer.add_embedding_scale,
+            "residual_multiplier": writer.add_residual_scale,
+            "attention_multiplier": writer.add_attention_scale,
+            "logits_scaling": writer.add_logit_scale}
+    for key, add in keys.items():
+        if config.get(key):
+            add(config[key])
+    experts = config.get("num_experts", config.get("num_local_experts"))
+    if experts:
+        writer.add_expert_count(experts)
+    if config["model_type"] == "gpt_oss":
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
+    rope = rope_settings(config)
+    if "llama_4_scaling_beta" in rope:
+        writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
+        writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
+    if config["model_type"] == "gemma3_text" and config.get("sliding_window_pattern", 6) != 6:
+        writer.add_sliding_window_pattern(config["sliding_window_pattern"])
+
+
+def expert_of(name):
+    """(name without the expert's number, the number), or (name, None)."""
+    found = re.fullmatch(r"(.*\.experts)\.(\d+)\.(.*)", name)
+    return (f"{found[1]}.{found[3]}", int(found[2])) if found else (name, None)
+
+
+def split_gpt_oss(weights):
+    """gpt-oss's experts are [experts, inputs, outputs], gate and up in every other output: as others have them."""
+    split = {}
+    for name, values in weights.items():
+        stem, _, last = name.rpartition(".")
+        ending = ".bias" if last.endswith("_bias") else ".weight"
+        outputs_last = values if ending == ".bias" else values.swapaxes(1, 2) if "experts" in name else values
+        if last.startswith("gate_up_proj"):
+            split[f"{stem}.gate_proj{ending}"] = outputs_last[:, ::2]
+            split[f"{stem}.up_proj{ending}"] = outputs_last[:, 1::2]
+        elif "experts" in name:
+            split[f"{stem}.down_proj{ending}"] = outputs_last
+        else:
+            split[name + ".weight" if last == "sinks" else name] = values
+    return split
+
+
+def join_gpt_oss(split):
+    """The inverse of split_gpt_oss."""
+    joined = {}
+    for name, values in split.items():
+        if ".experts." not in name:
+            joined[name.replace(".sinks.weight", ".sinks")] = values
+            continue
+        stem, part, ending = name.rsplit(".", 2)
+        if part == "up_proj":
+            continue
+        if part == "gate_proj":
+            up = split[f"{stem}.up_proj.{ending}"]
+            values = numpy.stack([values, up], axis=2).reshape(values.shape[0], -1, *values.shape[2:])
+        name = f"{stem}.{'down_proj' if part == 'down_proj' else 'gate_up_proj'}"
+        joined[name + "_bias" if ending == "bias" else name] = \
+            values if ending == "bias" else values.swapaxes(1, 2)
+    return joined
+
+
+def split_for(config, weights):
+    return split_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
+
+
+def join_for(config, weights):
+    return join_gpt_oss(weights) if config["model_type"] == "gpt_oss" else weights
+
+
+def gguf_tensors(config, weights):
+    """GGUF's name to [(Hugging Face name, values as GGUF orders them)]: several experts share one."""
+    names, tensors = name_map(config), {}
+    for name in weights:
+        joined, expert = expert_of(name)
+        gguf_name = names.get_name(joined, try_suffixes=(".weight", ".bias"))
+        assert gguf_name, name
+        to_gguf, _ = row_order(config, name)
+        tensors.setdefault(gguf_name, []).append((expert or 0, name, to_gguf(weights[name])))
+    return {key: [part[1:] for part in sorted(parts, key=lambda part: part[0])]
+            for key, parts in tensors.items()}
 
 
 def add_tokenizer(writer, folder, config):
@@ -121,38 +227,43 @@ def export(folder, path, types):
     """Writes the GGUF file; returns the weights as a reader of it sees them, in Hugging Face's layout."""
     config = read_config(folder)
     rope = rope_settings(config)
-    architecture = ARCHITECTURES[config["model_type"]]
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH[architecture], config["num_hidden_layers"])
-    writer = gguf.GGUFWriter(path, config["model_type"])
+    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture_of(config)])
     writer.add_name("tiny random model")  # llama.cpp asks for special tokens of models named phi-3
     add_hyperparameters(writer, config, rope)
+    add_family(writer, config)
     add_tokenizer(writer, folder, config)
     seen = {}
-    for name, values in read_weights(folder).items():
-        to_gguf, from_gguf = row_order(config, name)
-        gguf_name = names.get_name(name, try_suffixes=(".weight", ".bias"))
-        kind = tensor_type(gguf_name, values, types)
-        stored = quantize(numpy.ascontiguousarray(to_gguf(values)), kind)
-        writer.add_tensor(gguf_name, stored, raw_dtype=kind)
-        seen[name] = from_gguf(dequantize(stored, kind).reshape(values.shape))
+    weights = split_for(config, read_weights(folder))
+    for name, parts in gguf_tensors(config, weights).items():
+        values = numpy.stack([part[1] for part in parts]) if len(parts) > 1 else parts[0][1]
+        kind = tensor_type(name, values, types)
+        stored = quantize(numpy.ascontiguousarray(values), kind)
+        writer.add_tensor(name, stored, raw_dtype=kind)
+        read = dequantize(stored, kind).reshape(values.shape)
+        seen.update(in_hugging_face_order(config, parts, read))
     if rope["rope_type"] == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_frequency_factors(config, rope))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return seen
+    return join_for(config, seen)
+
+
+def in_hugging_face_order(config, parts, values):
+    """What a reader of one GGUF tensor sees, by Hugging Face's names."""
+    whole = [values] if len(parts) == 1 else list(values)
+    return {name: row_order(config, name)[1](part) for (name, _), part in zip(parts, whole)}
 
 
 def stored_weights(folder, path):
     """The weights of a file that export() made of the folder, in Hugging Face's names and layout."""
     config = read_config(folder)
-    names = gguf.get_tensor_name_map(
-        gguf.MODEL_ARCH[ARCHITECTURES[config["model_type"]]], config["num_hidden_layers"])
     stored = {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors}
     seen = {}
-    for name, values in read_weights(folder).items():
-        tensor = stored[names.get_name(name, try_suffixes=(".weight", ".bias"))]
-        _, from_gguf = row_order(config, name)
-        seen[name] = from_gguf(dequantize(tensor.data, tensor.tensor_type).reshape(values.shape))
-    return seen
+    weights = split_for(config, read_weights(folder))
+    for name, parts in gguf_tensors(config, weights).items():
+        shape = numpy.shape(parts[0][1]) if len(parts) == 1 else (len(parts), *parts[0][1].shape)
+        values = dequantize(stored[name].data, stored[name].tensor_type).reshape(shape)
+        seen.update(in_hugging_face_order(config, parts, values))
+    return join_for(config, seen)

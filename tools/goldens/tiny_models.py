@@ -9,8 +9,8 @@ import pathlib
 import numpy
 import torch
 
-from . import common, gguf_export, llama_cpp_logits
-from .tiny_specs import SPECS
+from . import common, gguf_export, llama_cpp_server
+from .tiny_specs import GGUF_ONLY, OF_GGUF, SPECS
 
 MERGES = [("t", "h"), ("th", "e"), ("i", "n"), ("a", "n"), ("Ġ", "the")]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -43,17 +43,20 @@ def write_tokenizer(folder):
 def fill(model, seed):
     """Random weights lively enough that attention is neither flat nor on one key."""
     generator = torch.Generator().manual_seed(seed)
+    norm = 0.0 if model.config.model_type.startswith("gemma") else 1.0  # stored less 1
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if "norm" in name:
-            value = 1 + 0.2 * noise
+            value = norm + 0.2 * noise
         elif name.endswith("bias"):
             value = 0.3 * noise
+        elif name.endswith("sinks"):
+            value = 1 + noise
         elif "embed" in name or "lm_head" in name:
             value = 0.5 * noise
         else:
             gain = 1.6 if any(part in name for part in ("q_proj", "k_proj", "qkv")) else 1.0
-            value = gain * noise / math.sqrt(parameter.shape[1])
+            value = gain * noise / math.sqrt(parameter.shape[-1])
         parameter.data = value.to(parameter.dtype)
 
 
@@ -74,23 +77,28 @@ def write_folder(folder, config, seed):
         shutil.copyfile(pathlib.Path(scratch) / "model.safetensors", folder / "model.safetensors")
 
 
-def hf_logits(folder, ids, weights=None, dtype="float32"):
+def hf_logits(folder, ids, dtype="float32"):
     model = common.load_causal_lm(folder, dtype)
-    if weights is not None:
-        loaded = model.load_state_dict({name: torch.from_numpy(numpy.ascontiguousarray(values))
-                                        for name, values in weights.items()}, strict=False)
-        assert not loaded.unexpected_keys and set(loaded.missing_keys) <= {"lm_head.weight"}
-        model.tie_weights()
     return model(torch.tensor([ids])).logits[0].float().numpy()
+
+
+def logits_of(config, weights, ids):
+    """Of other weights, or of the same under other settings."""
+    from safetensors.torch import save_file
+
+    with tempfile.TemporaryDirectory() as scratch:
+        other = pathlib.Path(scratch)
+        common.write_json(other / "config.json", config)
+        save_file({name: torch.from_numpy(numpy.ascontiguousarray(values, dtype=numpy.float32))
+                   for name, values in weights.items()}, other / "model.safetensors",
+                  metadata={"format": "pt"})
+        return hf_logits(other, ids)
 
 
 def check_feature(folder, config, switched_off, ids, logits):
     """The golden must notice an engine that ignores the feature, else it tests nothing."""
-    with tempfile.TemporaryDirectory() as scratch:
-        other = pathlib.Path(scratch)
-        shutil.copy(folder / "model.safetensors", other)
-        common.write_json(other / "config.json", {**config, **switched_off})
-        difference = numpy.abs(hf_logits(other, ids) - logits).max(axis=1)
+    other = logits_of({**config, **switched_off}, gguf_export.read_weights(folder), ids)
+    difference = numpy.abs(other - logits).max(axis=1)
     shown = round(float(difference[-1]), 3)
     assert shown > FEATURE_SHOWS, (folder.name, shown)
     return shown
@@ -109,9 +117,9 @@ def expected(ids, logits):
 def make_gguf(name, folder, what, types, ids):
     path = common.TINY_MODELS / "gguf" / f"{name}.gguf"
     path.parent.mkdir(exist_ok=True)
-    logits = hf_logits(folder, ids, gguf_export.export(folder, path, types))
-    peer = llama_cpp_logits.Model(path).logits(ids)
-    apart = float(numpy.abs(peer - logits)[golden_positions(ids)].max())
+    config = {**gguf_export.read_config(folder), **OF_GGUF.get(name, {})}
+    logits = logits_of(config, gguf_export.export(folder, path, types), ids)
+    apart = llama_cpp_server.largest_difference(path, None, ids, logits)
     common.write_json(path.with_suffix(".json"), {
         "what": what, "tensor_types": types,
         "computed": "transformers in f32 on the weights as dequantized from this file",
@@ -120,11 +128,23 @@ def make_gguf(name, folder, what, types, ids):
     return apart, path.stat().st_size
 
 
-def make():
+def prompt_of(seed, length):
+    return [(37 * index * index + 11 * index + 5 * seed) % 256 for index in range(length)]
+
+
+def make(names):
     for seed, (name, (what, config, length, switched_off, types)) in enumerate(SPECS.items()):
+        if names and name not in names:
+            continue
+        if name in GGUF_ONLY:
+            with tempfile.TemporaryDirectory() as scratch:
+                folder = pathlib.Path(scratch) / name
+                write_folder(folder, config, 1000 + seed)
+                print(name, make_gguf(name, folder, what, types, prompt_of(seed, length)))
+            continue
         folder = common.TINY_MODELS / name
         write_folder(folder, config, 1000 + seed)
-        ids = [(37 * index * index + 11 * index + 5 * seed) % 256 for index in range(length)]
+        ids = prompt_of(seed, length)
         logits = hf_logits(folder, ids)
         facts = {"what": what, "computed": "transformers, f32, eager attention, whole prompt at once",
                  "made_with": common.versions()}

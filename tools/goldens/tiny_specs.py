@@ -19,6 +19,23 @@ def without_theta(config):
     return {key: value for key, value in config.items() if key not in ("rope_theta", "torch_dtype")}
 
 
+def family(architecture, model_type, **fields):
+    """One of those that came later: bf16, and the fields of COMMON that it has."""
+    return {"architectures": [architecture], "model_type": model_type, "attention_bias": False,
+            "head_dim": 16, **COMMON, "intermediate_size": 32, **fields}
+
+
+def gemma(architecture, model_type, **fields):
+    config = family(architecture, model_type, hidden_activation="gelu_pytorch_tanh",
+                    num_hidden_layers=3, rms_norm_eps=1e-6, sliding_window=24,
+                    query_pre_attn_scalar=24, **fields)
+    del config["hidden_act"]
+    return config
+
+
+# What a GGUF file has no key for, and llama.cpp takes from elsewhere.
+OF_GGUF = {"gemma2": {"query_pre_attn_scalar": 16}, "gemma3": {"query_pre_attn_scalar": 16}}
+
 # name: (what, config, prompt length, config fields that switch the shown feature off, GGUF types or None)
 SPECS = {
     "llama_llama3": (
@@ -68,4 +85,81 @@ SPECS = {
         {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "head_dim": 16, **COMMON,
          "num_hidden_layers": 3, "intermediate_size": 32, "sliding_window": 24},
         96, {"sliding_window": None}, None),
+    "mistral_small": (
+        "heads * head_dim is not hidden_size, no window, a base of 1e8; GGUF calls it llama",
+        {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "head_dim": 16, **COMMON,
+         "num_attention_heads": 6, "num_key_value_heads": 2, "sliding_window": None,
+         "rope_theta": 1e8, "intermediate_size": 32, "tie_word_embeddings": False},
+        64, {"rope_theta": 10000.0}, {"": "Q8_0"}),
+    "gemma2": (
+        "norms before and after, stored less 1; scaled embedding; GELU; capped attention and "
+        "logits; every second layer a window of 24; a scale of queries that is not head_dim's",
+        gemma("Gemma2ForCausalLM", "gemma2", attn_logit_softcapping=2.0,
+              final_logit_softcapping=9.0),
+        96, {"attn_logit_softcapping": None}, {"": "F16"}),
+    "gemma3": (
+        "norms on heads of q and k, stored less 1; layers with a window of 24 have a RoPE base of "
+        "their own, the others are scaled by 8",
+        gemma("Gemma3ForCausalLM", "gemma3_text", rope_theta=1e6, rope_local_base_freq=10000.0,
+              rope_scaling={"rope_type": "linear", "factor": 8.0}, sliding_window_pattern=3,
+              attn_logit_softcapping=None, final_logit_softcapping=None),
+        96, {"rope_local_base_freq": 1e6}, {"": "Q8_0", "ffn": "F16"}),
+    "qwen3_moe": (
+        "8 experts, 3 of them for each row, whose weights add up to 1; norms on heads of q and k",
+        family("Qwen3MoeForCausalLM", "qwen3_moe", num_experts=8, num_experts_per_tok=3,
+               moe_intermediate_size=32, norm_topk_prob=True, decoder_sparse_step=1,
+               mlp_only_layers=[], use_sliding_window=False, max_window_layers=2,
+               sliding_window=None),
+        64, {"norm_topk_prob": False}, {"": "Q8_0"}),
+    "mixtral": (
+        "4 experts, 2 of them for each row, under the names w1, w2 and w3; GGUF calls it llama",
+        family("MixtralForCausalLM", "mixtral", num_local_experts=4, num_experts_per_tok=2,
+               sliding_window=None, rope_theta=1e6),
+        64, {"num_experts_per_tok": 1}, {"": "Q8_0", "ffn_down": "F16"}),
+    "smollm3": (
+        "every fourth layer does not rotate",
+        family("SmolLM3ForCausalLM", "smollm3", num_hidden_layers=4, no_rope_layer_interval=4,
+               no_rope_layers=[1, 1, 1, 0], use_sliding_window=False, mlp_bias=False,
+               rope_theta=5e6),
+        64, {"no_rope_layers": [1, 1, 1, 1]}, {"": "Q8_0"}),
+    "granite": (
+        "multipliers of embedding, sublayers, attention and logits",
+        family("GraniteForCausalLM", "granite", embedding_multiplier=3.0, residual_multiplier=0.4,
+               attention_multiplier=0.15, logits_scaling=1.5, mlp_bias=False),
+        64, {"residual_multiplier": 1.0}, {"": "Q8_0"}),
+    "olmo2": (
+        "norms after sublayers only; norms of queries and keys over all heads",
+        family("Olmo2ForCausalLM", "olmo2", tie_word_embeddings=False),
+        64, None, {"": "Q8_0"}),
+    "glm4": (
+        "norms before and after; half of a head rotates, in pairs of neighbours; biases on q, k and "
+        "v; gate and up in one matrix",
+        family("Glm4ForCausalLM", "glm4", partial_rotary_factor=0.5, attention_bias=True,
+               tie_word_embeddings=False),
+        64, {"partial_rotary_factor": 1.0}, {"": "Q8_0", "ffn_down": "F16"}),
+    "ministral3": (
+        "queries that grow with their position, by steps of 32 tokens; yarn without its magnitude; "
+        "GGUF calls it mistral3",
+        without_theta(family(
+            "Ministral3ForCausalLM", "ministral3", sliding_window=None, max_position_embeddings=128,
+            dtype="bfloat16",
+            rope_parameters={"rope_type": "yarn", "rope_theta": 1e6, "factor": 4.0,
+                             "original_max_position_embeddings": 32, "beta_fast": 32.0,
+                             "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+                             "llama_4_scaling_beta": 0.3, "max_position_embeddings": 128})),
+        96, None, {"": "Q8_0"}),
+    "gpt_oss": (
+        "4 experts in MXFP4, 2 of them for each row, with biases and a clamped activation; sink logits; "
+        "every second layer a window of 24; yarn whose ramp is not rounded",
+        without_theta(family(
+            "GptOssForCausalLM", "gpt_oss", num_local_experts=4, num_experts_per_tok=2,
+            intermediate_size=64, sliding_window=24, attention_bias=True, swiglu_limit=7.0,
+            max_position_embeddings=256, tie_word_embeddings=False, dtype="bfloat16",
+            rope_parameters={"rope_type": "yarn", "rope_theta": 150000.0, "factor": 4.0,
+                             "original_max_position_embeddings": 64, "beta_fast": 32.0,
+                             "beta_slow": 1.0, "truncate": False})),
+        96, None, {"": "F16", "exps": "MXFP4"}),
 }
+
+# Whose Hugging Face form is not read: only their GGUF files are kept.
+GGUF_ONLY = {"gpt_oss"}

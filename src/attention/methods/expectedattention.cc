@@ -25,6 +25,12 @@ class ExpectedAttention final : public Method {
   ExpectedAttention(const Options& options, const ModelShape& shape)
       : o_(options), shape_(shape), seen_(static_cast<size_t>(shape.layers)) {
     expect_room("expectedattention", o_.capacity, o_.sink, 0);
+    if (shape.cap > 0) {
+      user_error(
+          "--attention expectedattention: this model caps its attention logits at {}; what is "
+          "expected of a logit is known only without a cap",
+          shape.cap);
+    }
   }
 
   Plan plan(int, int, int64_t) const override {
@@ -46,7 +52,7 @@ class ExpectedAttention final : public Method {
 
   void score(const Cut& cut) override {
     const ExpectedQueries queries{.moments = &nth(seen_, cut.layer),
-                                  .rope = &shape_.rope,
+                                  .rope = &shape_.rope_of(cut.layer),
                                   .first = cut.tokens,
                                   .positions = o_.future,
                                   .scale = shape_.scale,

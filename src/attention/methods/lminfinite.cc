@@ -36,9 +36,11 @@ class LmInfinite final : public Method {
     // global one is far for all rows to come, and row i is token i + dropped. Near keys need
     // distances only, so they and the rows stand at row numbers, which stay small.
     const int64_t after = step.store->length(step.layer, 0), before = after - step.rows;
-    const Rotations& rotations = rotations_.up_to(*step.queue, step.shape->rope, after);
+    const Rotations& rotations = rotations_.of(*step.shape, step.layer)
+                                     .up_to(*step.queue, step.shape->rope_of(step.layer), after);
     const int64_t far = std::min(o_.limit, step.begin + step.rows - 1);
-    const Rotations& limit = limit_rotation_.fill(*step.queue, step.shape->rope, far, 1);
+    const Rotations& limit = limit_rotation_.of(*step.shape, step.layer)
+                                 .fill(*step.queue, step.shape->rope_of(step.layer), far, 1);
     const View<const float> queries[] = {step.queries_from(rotations, before, near_q_),
                                          step.queries_at(limit, far, far_q_)};
     segments_.clear();
@@ -72,7 +74,7 @@ class LmInfinite final : public Method {
   }
 
   Options o_;
-  RotationBuffer rotations_, limit_rotation_;
+  PerRope<RotationBuffer> rotations_, limit_rotation_;
   Array<float> near_q_, far_q_;
   std::vector<KeySegment> segments_;
 };

@@ -160,7 +160,8 @@ class Reattention final : public Method {
     const int64_t room = visible.selected.most() > 0 ? o_.clip * o_.span : 0;
     const int64_t local_at = moved() ? visible.global + room : visible.local_from;
     const int64_t end = local_at + local;  // position behind the newest row
-    const Rotations& rotations = rotations_.up_to(*step.queue, step.shape->rope, end);
+    const Rotations& rotations = rotations_.of(*step.shape, step.layer)
+                                     .up_to(*step.queue, step.shape->rope_of(step.layer), end);
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       KeySegment keys;
@@ -205,7 +206,7 @@ class Reattention final : public Method {
   Array<int32_t> votes_;  // [rows, heads, k] numbers within the middle
   VoteCount count_;
   SpanRows spans_;
-  RotationBuffer rotations_;
+  PerRope<RotationBuffer> rotations_;
   Array<float> rotated_q_;
   std::vector<KeySegment> segments_;
 };

@@ -64,10 +64,12 @@ void ContextBlocks::begin(LayerStep& step) {
 
   near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
   near_position_ = step.begin - near_begin_;
-  rotations_ = &rotation_table_.up_to(*step.queue, shape_.rope, near_position_ + step.rows);
+  const RopeTable& rope = shape_.rope_of(step.layer);
+  rotations_ =
+      &rotation_table_.of(shape_, step.layer).up_to(*step.queue, rope, near_position_ + step.rows);
+  far_rotation_ = &angle_table_.of(shape_, step.layer).fill(*step.queue, rope, o_.angle(), 1);
   forms_[0] = step.queries_from(*rotations_, near_position_, near_q_);
-  forms_[1] = step.queries_at(angle_table_.fill(*step.queue, shape_.rope, o_.angle(), 1),
-                              o_.angle(), far_q_);
+  forms_[1] = step.queries_at(*far_rotation_, o_.angle(), far_q_);
   step.lse = lse_.resize(*step.queue, int64_t{step.rows} * shape_.heads);
 }
 
@@ -156,7 +158,9 @@ void ContextBlocks::attend_far(LayerStep& step, const RowList& chosen) {
   const View<float> out = step.out, lse = step.lse;
   step.out = far_out_.resize(*step.queue, out.size());
   step.lse = far_lse_.resize(*step.queue, lse.size());
+  step.sinks = false;  // the window's part has them
   run(step, 2);
+  step.sinks = true;
   step.out = out;
   step.lse = lse;
   merge_attention(*step.queue, far_out_.view(), far_lse_.view(), step.rows, shape_.heads,
@@ -187,8 +191,7 @@ void ContextBlocks::end(LayerStep& step) {
 }
 
 void ContextBlocks::rotate_far(Queue& queue, View<float> x) const {
-  apply_rope_constant(queue, angle_table_.view(), o_.angle(), x, 1, shape_.heads, shape_.head_dim,
-                      x);
+  apply_rope_constant(queue, *far_rotation_, o_.angle(), x, 1, shape_.heads, shape_.head_dim, x);
 }
 
 void ContextBlocks::archive(Archive& archive) {

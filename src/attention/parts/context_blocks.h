@@ -100,8 +100,8 @@ class ContextBlocks {
   std::vector<SlidingRows> votes_;  ///< per layer: [remainder tokens, heads]
   std::vector<BlockCache> cached_;  ///< per layer
 
-  RotationBuffer rotation_table_, angle_table_;
-  const Rotations* rotations_ = nullptr;
+  PerRope<RotationBuffer> rotation_table_, angle_table_;
+  const Rotations *rotations_ = nullptr, *far_rotation_ = nullptr;
   ContextSplit split_, next_;  ///< before the step and after it
   bool retrieves_ = false, voted_ = false;
   int64_t near_begin_ = 0, near_position_ = 0;

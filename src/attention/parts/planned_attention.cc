@@ -88,7 +88,7 @@ void place_queries(LayerStep& step) {
   const int64_t before = step.store->length(step.layer, 0) - step.rows;
   const bool windowed = see.window != kNoBound;
   at.position = windowed ? before - std::max(see.sink, before - see.window) + see.sink : before;
-  at.rotations = &step.workspace->in_list.up_to(*step.queue, step.rope(), at.position + step.rows);
+  at.rotations = &step.list_rotations(at.position + step.rows);
   at.queries = step.queries_from(*at.rotations, at.position, step.workspace->list_q);
 }
 
@@ -114,8 +114,7 @@ void append_keys(LayerStep& step) {
   if (see.place != KeyPlace::kText) {
     return step.store->append(step.layer, step.rows, step.k, step.v);
   }
-  const Rotations& rotations =
-      step.workspace->rotations.fill(*step.queue, step.rope(), step.begin, step.rows);
+  const Rotations& rotations = step.rotations(step.begin, step.rows);
   rope_append(*step.queue, rotations, step.begin, {step.rows, step.kv_heads, step.k, step.v},
               *step.store, step.layer, step.workspace->rotated_k);
 }

@@ -55,7 +55,11 @@ struct Few : Scratch {
     std::memset(out, 0, sizeof(float) * static_cast<size_t>(rows * dim));
     if (dim != call.head_dim)
       std::memset(fetched, 0, sizeof(float) * static_cast<size_t>(2 * kGroup * dim));
-    for (int m = 0; m < rows; ++m) max[m] = kLowest, sum[m] = 0.0f;
+    for (int m = 0; m < rows; ++m) {
+      const bool sink = call.sinks != nullptr && unit.key_begin == 0;  // once over all parts
+      max[m] = sink ? call.sinks[flat.head(m)] * kLog2e : kLowest;
+      sum[m] = sink ? 1.0f : 0.0f;
+    }
   }
 };
 
@@ -136,6 +140,7 @@ void scale_row(Few& f, int m, float factor) {
 void softmax_row(Few& f, int m, int lo, int hi, int count) {
   float* w = f.weights + m * kGroup;
   const int padded = f.bf16 != nullptr ? kGroup : round_up(count, kLanes);
+  if (f.call.cap > 0) cap_scores(f.call.cap, padded, w);
   for (int i = 0; i < lo; ++i) w[i] = kLowest;
   for (int i = hi; i < padded; ++i) w[i] = kLowest;
   Vec top = load(w);

@@ -70,8 +70,7 @@ class TileAttention {
 
   void run() {
     load_queries();
-    for (int i = 0; i < padded_rows_; ++i) s_.max[i] = kLowest;
-    std::memset(s_.sum, 0, sizeof(float) * static_cast<size_t>(padded_rows_) * kLanes);
+    begin_softmax();
     std::memset(s_.out, 0, sizeof(float) * static_cast<size_t>(padded_rows_) * dim_);
     Gemm::begin();
     for (int i = 0; i < unit_.segment_count; ++i) segment(unit_.segments[i]);
@@ -85,6 +84,16 @@ class TileAttention {
     for (const float* form : call_.queries) {
       rows_.load_queries(form, 0, padded_rows_, dim_, out);
       out += static_cast<int64_t>(padded_rows_) * dim_;
+    }
+  }
+
+  /// Sums of nothing, or of the heads' sinks.
+  void begin_softmax() {
+    for (int i = 0; i < padded_rows_; ++i) s_.max[i] = kLowest;
+    std::memset(s_.sum, 0, sizeof(float) * static_cast<size_t>(padded_rows_) * kLanes);
+    for (int f = 0; f < flat_rows_ && call_.sinks != nullptr; ++f) {
+      s_.max[f] = call_.sinks[rows_.head(f)] * kLog2e;
+      s_.sum[f * kLanes] = 1.0f;
     }
   }
 
@@ -135,7 +144,7 @@ class TileAttention {
 
   /// Turns a tile's scores into weights and folds it into the rows' running maxima and sums.
   void softmax(const KeyBlock& block, int f, float* scores) {
-    const uint32_t blind = rows_.hide_unseen(block, f, scores);
+    const uint32_t blind = rows_.finish_scores(block, f, scores);
     const int padded = block.padded_keys;
     for (int r = 0; r < kTileRows; ++r) {
       E* weights = s_.weights + r * kTileKeys;

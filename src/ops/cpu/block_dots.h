@@ -3,7 +3,9 @@
 // sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m).
 
 #include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/plain_row_sums.h"
 #include "ops/cpu/prefetch.h"
+#include "ops/cpu/small_blocks.h"
 #include "ops/cpu/weight_blocks.h"
 
 #if defined(__AVX512VNNI__)
@@ -18,7 +20,7 @@ namespace longhaul::LH_ISA {
 namespace {
 
 /// M rows of x, from `first` on, against all weight rows.
-template <class Type, int M>
+template <class Type, class Sums, int M>
 void block_rows_of(const MatvecRows& a, int64_t first) {
   const int64_t groups = a.cols / 256;
   const int tail_blocks = static_cast<int>(a.cols % 256 / Type::kWeights);
@@ -27,7 +29,7 @@ void block_rows_of(const MatvecRows& a, int64_t first) {
   for (int m = 0; m < M; ++m) x[m] = a.groups + (first + m) * a.groups_per_row;
   for (int64_t r = 0; r < a.rows; ++r) {
     const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
-    RowSums<Type, M> sums;
+    Sums sums;
     for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
       prefetch_ahead_of(p, kBlocksPerGroup * Type::kBytes);
       sums.add_group(p, x, g);
@@ -41,14 +43,18 @@ void block_rows_of(const MatvecRows& a, int64_t first) {
   }
 }
 
-template <class Type>
+template <class Type, template <class, int> class Sums = RowSums>
 void block_rows(const MatvecRows& a) {
   int64_t m = 0;
-  for (; m + 8 <= a.x_rows; m += 8) block_rows_of<Type, 8>(a, m);
-  if (m + 4 <= a.x_rows) block_rows_of<Type, 4>(a, m), m += 4;
-  if (m + 2 <= a.x_rows) block_rows_of<Type, 2>(a, m), m += 2;
-  if (m < a.x_rows) block_rows_of<Type, 1>(a, m);
+  for (; m + 8 <= a.x_rows; m += 8) block_rows_of<Type, Sums<Type, 8>, 8>(a, m);
+  if (m + 4 <= a.x_rows) block_rows_of<Type, Sums<Type, 4>, 4>(a, m), m += 4;
+  if (m + 2 <= a.x_rows) block_rows_of<Type, Sums<Type, 2>, 2>(a, m), m += 2;
+  if (m < a.x_rows) block_rows_of<Type, Sums<Type, 1>, 1>(a, m);
 }
+
+/// Types that no registers are written for.
+template <class Type>
+constexpr auto* unpacked_rows = block_rows<Unpacked<Type>, PlainRowSums>;
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

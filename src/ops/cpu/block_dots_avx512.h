@@ -18,6 +18,7 @@ using BlocksQ4_K = RegistersQ4_K;
 using BlocksQ5_K = RegistersQ5_K;
 using BlocksQ6_K = RegistersQ6_K;
 using BlocksIQ4_XS = RegistersIQ4_XS;
+using BlocksMXFP4 = RegistersMXFP4;
 
 template <class Type, int M>
 class RowSums {

@@ -1,7 +1,8 @@
 #pragma once
 // Sums of one weight row in plain loops.
 
-#include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/plain_row_sums.h"
+#include "ops/cpu/small_blocks.h"
 #include "ops/cpu/weight_blocks.h"
 
 namespace longhaul::LH_ISA {
@@ -18,36 +19,10 @@ using BlocksQ4_K = Q4_K;
 using BlocksQ5_K = Q5_K;
 using BlocksQ6_K = Q6_K;
 using BlocksIQ4_XS = IQ4_XS;
+using BlocksMXFP4 = Unpacked<MXFP4>;
 
 template <class Type, int M>
-class RowSums {
- public:
-  void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {
-    add_blocks(p, 256 / Type::kWeights, x, g);
-  }
-  void add_tail(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g) {
-    add_blocks(p, blocks, x, g);
-  }
-  float total(int m) const { return sums_[m]; }
-
- private:
-  void add_blocks(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g) {
-    float d[16], constant[16];
-    uint8_t u[256];
-    Type::scales(p, blocks, d, constant);
-    Type::unpack(p, blocks, u);
-    for (int m = 0; m < M; ++m) {
-      const ActivationGroup& a = x[m][g];
-      for (int s = 0; s < blocks * Type::kWeights / 16; ++s) {
-        int32_t dot = 0;
-        for (int i = 0; i < 16; ++i) dot += u[16 * s + i] * a.q[16 * s + i];
-        sums_[m] += d[s] * a.scale[s] * static_cast<float>(dot) + constant[s] * a.sum[s];
-      }
-    }
-  }
-
-  float sums_[M] = {};
-};
+using RowSums = PlainRowSums<Type, M>;
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include "ops/cpu/small_blocks.h"
 #include "ops/cpu/weight_blocks.h"
 
 namespace longhaul::LH_ISA {
@@ -24,6 +25,22 @@ template <class Type>
   heads = _mm_insert_epi32(heads, block_head<Type>(p, first + 1, blocks), 1);
   heads = _mm_insert_epi32(heads, block_head<Type>(p, first + 2, blocks), 2);
   return _mm_insert_epi32(heads, block_head<Type>(p, first + 3, blocks), 3);
+}
+
+/// The factors of up to 8 blocks of MXFP4 (MXFP4::half_of_power). Beyond the last block, which is
+/// not read, they meet activations that are zero.
+inline __m256 mxfp4_factors(const uint8_t* p, int blocks) {
+  uint64_t exponents = 0;
+  for (int b = 0; b < blocks; ++b) exponents |= uint64_t{p[b * MXFP4::kBytes]} << (8 * b);
+  const __m256i e = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(exponents)));
+  const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
+  const __m256i tiny = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
+  const __m256i is_tiny = _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e);
+  return _mm256_castsi256_ps(_mm256_blendv_epi8(normal, tiny, is_tiny));
+}
+
+inline __m128i fp4_levels() {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
 }
 
 /// The factors of IQ4_XS's eight runs of 32 weights.

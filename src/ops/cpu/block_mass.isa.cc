@@ -48,7 +48,7 @@ class TileMass {
   }
 
   void sum(const KeyBlock& block, int f, int64_t first) {
-    const uint32_t blind = rows_.hide_unseen(block, f, s_.scores);
+    const uint32_t blind = rows_.finish_scores(block, f, s_.scores);
     const int blocks = (block.count + unit_.block - 1) / unit_.block;
     const int rows = rows_.last_of_tile(f) - f + 1;
     for (int r = 0; r < rows; ++r) {

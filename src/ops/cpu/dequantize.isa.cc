@@ -8,6 +8,7 @@
 
 #include "ops/cpu/dequantize_kernels.h"
 #include "ops/cpu/quant_blocks.h"
+#include "ops/cpu/small_blocks.h"
 // Faster forms of expand_bf16, before the plain template that they take precedence over.
 #include "ops/cpu/dequantize_avx2.h"
 #include "ops/cpu/dequantize_avx512.h"
@@ -101,15 +102,58 @@ void bf16_to_bf16(const std::byte* src, int64_t count, bf16_t* dst) {
 }  // namespace
 
 const DequantizeKernels kDequantize = {
-    .to_f32 = {f32_to_f32, f16_to_f32s, bf16_to_f32s, blocks_to_f32<Q4_0>, blocks_to_f32<Q4_1>,
-               blocks_to_f32<Q5_0>, blocks_to_f32<Q5_1>, blocks_to_f32<Q8_0>, blocks_to_f32<Q3_K>,
-               blocks_to_f32<Q4_K>, blocks_to_f32<Q5_K>, blocks_to_f32<Q6_K>, blocks_to_f32<IQ4_NL>,
-               blocks_to_f32<IQ4_XS>},
-    .to_bf16 = {plain_to_bf16<f32_to_f32, 4>, f16_to_bf16, bf16_to_bf16, blocks_to_bf16<Q4_0>,
-                blocks_to_bf16<Q4_1>, blocks_to_bf16<Q5_0>, blocks_to_bf16<Q5_1>,
-                blocks_to_bf16<Q8_0>, blocks_to_bf16<Q3_K>, blocks_to_bf16<Q4_K>,
-                blocks_to_bf16<Q5_K>, blocks_to_bf16<Q6_K>, blocks_to_bf16<IQ4_NL>,
-                blocks_to_bf16<IQ4_XS>},
+    .to_f32 = {f32_to_f32,
+               f16_to_f32s,
+               bf16_to_f32s,
+               blocks_to_f32<Q4_0>,
+               blocks_to_f32<Q4_1>,
+               blocks_to_f32<Q5_0>,
+               blocks_to_f32<Q5_1>,
+               blocks_to_f32<Q8_0>,
+               blocks_to_f32<Q3_K>,
+               blocks_to_f32<Q4_K>,
+               blocks_to_f32<Q5_K>,
+               blocks_to_f32<Q6_K>,
+               blocks_to_f32<IQ4_NL>,
+               blocks_to_f32<IQ4_XS>,
+               blocks_to_f32<Expanded<Q2_K>>,
+               blocks_to_f32<Expanded<IQ1_S>>,
+               blocks_to_f32<Expanded<IQ1_M>>,
+               blocks_to_f32<Expanded<IQ2_XXS>>,
+               blocks_to_f32<Expanded<IQ2_XS>>,
+               blocks_to_f32<Expanded<IQ2_S>>,
+               blocks_to_f32<Expanded<IQ3_XXS>>,
+               blocks_to_f32<Expanded<IQ3_S>>,
+               blocks_to_f32<Expanded<TQ1_0>>,
+               blocks_to_f32<Expanded<TQ2_0>>,
+               blocks_to_f32<Expanded<MXFP4>>,
+               blocks_to_f32<Expanded<NVFP4>>},
+    .to_bf16 = {plain_to_bf16<f32_to_f32, 4>,
+                f16_to_bf16,
+                bf16_to_bf16,
+                blocks_to_bf16<Q4_0>,
+                blocks_to_bf16<Q4_1>,
+                blocks_to_bf16<Q5_0>,
+                blocks_to_bf16<Q5_1>,
+                blocks_to_bf16<Q8_0>,
+                blocks_to_bf16<Q3_K>,
+                blocks_to_bf16<Q4_K>,
+                blocks_to_bf16<Q5_K>,
+                blocks_to_bf16<Q6_K>,
+                blocks_to_bf16<IQ4_NL>,
+                blocks_to_bf16<IQ4_XS>,
+                blocks_to_bf16<Expanded<Q2_K>>,
+                blocks_to_bf16<Expanded<IQ1_S>>,
+                blocks_to_bf16<Expanded<IQ1_M>>,
+                blocks_to_bf16<Expanded<IQ2_XXS>>,
+                blocks_to_bf16<Expanded<IQ2_XS>>,
+                blocks_to_bf16<Expanded<IQ2_S>>,
+                blocks_to_bf16<Expanded<IQ3_XXS>>,
+                blocks_to_bf16<Expanded<IQ3_S>>,
+                blocks_to_bf16<Expanded<TQ1_0>>,
+                blocks_to_bf16<Expanded<TQ2_0>>,
+                blocks_to_bf16<Expanded<MXFP4>>,
+                blocks_to_bf16<Expanded<NVFP4>>},
 };
 
 }  // namespace longhaul::LH_ISA

@@ -24,6 +24,17 @@ static inline void convert_row(const float* x, int n, int padded, float factor, 
   }
 }
 
+/// cap * tanh(score / cap) of `count` scores (a multiple of kLanes) in base 2, in place.
+static inline void cap_scores(float cap, int count, float* scores) {
+  const Vec top = splat(cap * kLog2e), twice = splat(2 / cap);
+  for (int j = 0; j < count; j += kLanes) {
+    // tanh(x) = 1 - 2 / (e^2x + 1), which no x that is too large can spoil.
+    const Vec x = load(scores + j) * twice;
+    const Vec power = exp2_precise(x < splat(100.0f) ? x : splat(100.0f));
+    store(scores + j, top - top * splat(2.0f) / (power + splat(1.0f)));
+  }
+}
+
 struct FlatRows {
   const AttendUnit& unit;
   int count;  ///< row_count * head_count
@@ -32,10 +43,11 @@ struct FlatRows {
 
   int padded() const { return round_up(count, kTileRows); }
   int64_t position(int f) const { return unit.row_position + f / unit.head_count; }
+  int head(int f) const { return unit.head_begin + f % unit.head_count; }
   /// Where flat row f stands in an array [rows, heads].
   int64_t offset(int f) const {
     const int64_t row = unit.row_begin + f / unit.head_count;
-    return row * unit.call->heads + unit.head_begin + f % unit.head_count;
+    return row * unit.call->heads + head(f);
   }
   /// log2 of row f's softmax denominator. Rows without one, and those that only pad a tile, get a
   /// number so large that their probabilities are zeros.
@@ -71,8 +83,18 @@ struct FlatRows {
     return first.begin < block.begin + block.count && last.end > block.begin;
   }
 
-  /// Sets the scores [kTileRows, kTileKeys] of keys that a row does not see to kLowest. Returns the
-  /// rows that see none of the block, as bits.
+  /// Makes products [kTileRows, kTileKeys] the scores of a softmax: capped where the call says so,
+  /// kLowest where a row does not see a key. Returns the rows that see none of the block, as bits.
+  uint32_t finish_scores(const KeyBlock& block, int f, float* scores) const {
+    if (unit.call->cap > 0) {
+      for (int r = 0; r < kTileRows; ++r) {
+        cap_scores(unit.call->cap, block.padded_keys, scores + r * kTileKeys);
+      }
+    }
+    return hide_unseen(block, f, scores);
+  }
+
+ private:
   uint32_t hide_unseen(const KeyBlock& block, int f, float* scores) const {
     const KeySegment& s = *block.segment;
     const int last = last_of_tile(f);
@@ -96,7 +118,6 @@ struct FlatRows {
     return blind;
   }
 
- private:
   static int clamp_to(const KeyBlock& block, int64_t key) {
     const int64_t at = key - block.begin;
     return at < 0 ? 0 : at > block.count ? block.count : static_cast<int>(at);

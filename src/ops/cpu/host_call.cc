@@ -29,6 +29,8 @@ HostCall host_call(const AttendCall& call, int64_t rows, CallArrays used) {
   plain.heads = call.heads;
   plain.head_dim = call.head_dim;
   plain.scale = call.scale;
+  plain.cap = call.cap;
+  plain.sinks = numbers(call.sinks, true, call.sinks.empty() ? 0 : call.heads);
   plain.rotations = call.rotations;
   plain.compute = call.compute;
   plain.out = numbers(call.out, used.out, vectors * call.head_dim);

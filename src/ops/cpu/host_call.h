@@ -29,6 +29,8 @@ struct HostCall {
   int heads = 0;
   int head_dim = 0;
   float scale = 0;
+  float cap = 0;
+  const float* sinks = nullptr;  ///< may be null
   const Rotations* rotations = nullptr;
   AttendCompute compute = AttendCompute::kBest;
   float* out = nullptr;

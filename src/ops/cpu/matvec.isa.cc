@@ -11,10 +11,15 @@
 namespace longhaul::LH_ISA {
 
 const MatvecTable kMatvec = {
-    {plain_rows<F32Weights>, plain_rows<F16Weights>, plain_rows<BF16Weights>,
-     block_rows<BlocksQ4_0>, block_rows<BlocksQ4_1>, block_rows<BlocksQ5_0>, block_rows<BlocksQ5_1>,
-     block_rows<BlocksQ8_0>, block_rows<BlocksQ3_K>, block_rows<BlocksQ4_K>, block_rows<BlocksQ5_K>,
-     block_rows<BlocksQ6_K>, block_rows<BlocksIQ4_NL>, block_rows<BlocksIQ4_XS>},
+    {plain_rows<F32Weights>,   plain_rows<F16Weights>,   plain_rows<BF16Weights>,
+     block_rows<BlocksQ4_0>,   block_rows<BlocksQ4_1>,   block_rows<BlocksQ5_0>,
+     block_rows<BlocksQ5_1>,   block_rows<BlocksQ8_0>,   block_rows<BlocksQ3_K>,
+     block_rows<BlocksQ4_K>,   block_rows<BlocksQ5_K>,   block_rows<BlocksQ6_K>,
+     block_rows<BlocksIQ4_NL>, block_rows<BlocksIQ4_XS>, unpacked_rows<Q2_K>,
+     unpacked_rows<IQ1_S>,     unpacked_rows<IQ1_M>,     unpacked_rows<IQ2_XXS>,
+     unpacked_rows<IQ2_XS>,    unpacked_rows<IQ2_S>,     unpacked_rows<IQ3_XXS>,
+     unpacked_rows<IQ3_S>,     unpacked_rows<TQ1_0>,     unpacked_rows<TQ2_0>,
+     block_rows<BlocksMXFP4>,  unpacked_rows<NVFP4>},
     quantize_groups};
 
 }  // namespace longhaul::LH_ISA

@@ -40,7 +40,7 @@ class PackedColumns {
   const float* score(const FlatRows& rows, int f, int b) const {
     Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
               s_.scores, kTileKeys, false);
-    rows.hide_unseen(blocks_[b], f, s_.scores);
+    rows.finish_scores(blocks_[b], f, s_.scores);
     return s_.scores;
   }
 

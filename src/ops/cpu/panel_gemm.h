@@ -19,6 +19,7 @@
 
 #include "base/float_types.h"
 #include "ops/cpu/per_isa.h"
+#include "ops/swiglu.h"
 
 namespace longhaul {
 
@@ -42,9 +43,10 @@ struct PanelGemmKernels {
   /// bias may be null.
   void (*write)(const float* c, int rows, int outputs, const float* bias, bool add, float* y,
                 int64_t y_stride);
-  /// silu(gate) * up of `pairs` pairs of blocks (gate, up, gate, up, ...: the columns of one tile,
+  /// gated(gate, up) of `pairs` pairs of blocks (gate, up, gate, up, ...: the columns of one tile,
   /// or the first of them) to two rows of tiles `tile_stride` bytes apart.
-  void (*swiglu)(const float* blocks, int pairs, std::byte* tile, int64_t tile_stride);
+  void (*swiglu)(const Gating& gating, const float* blocks, int pairs, std::byte* tile,
+                 int64_t tile_stride);
   /// Around a run of block() calls on one thread.
   void (*begin)();
   void (*end)();

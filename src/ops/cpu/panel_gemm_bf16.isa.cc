@@ -108,10 +108,12 @@ void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, 
 }
 #endif
 
-void swiglu(const float* gate, int /*one pair*/, std::byte* to, int64_t tile_stride) {
+void swiglu(const Gating& gating, const float* gate, int /*one pair*/, std::byte* to,
+            int64_t tile_stride) {
   const float* up = gate + kBlockSide * kBlockSide;
   for (int r = 0; r < kBlockSide; ++r, gate += kBlockSide, up += kBlockSide) {
-    const Vec a = gated(load(gate), load(up)), b = gated(load(gate + 16), load(up + 16));
+    const Vec a = gated(gating, load(gate), load(up));
+    const Vec b = gated(gating, load(gate + 16), load(up + 16));
     const __m512bh pair = _mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
     bf16_t* tile = reinterpret_cast<bf16_t*>(to + r / kTileSide * tile_stride);
     _mm512_storeu_si512(tile + r % kTileSide * kTileDepth, (__m512i)pair);

@@ -6,6 +6,7 @@
 
 #include "base/float_types.h"
 #include "ops/cpu/per_isa.h"
+#include "ops/swiglu.h"
 
 namespace longhaul {
 
@@ -15,8 +16,12 @@ struct RmsNormTable {
 };
 
 struct SwigluTable {
-  void (*f32)(const float* gate, const float* up, int64_t n, float* y);
-  void (*bf16)(const float* gate, const float* up, int64_t n, bf16_t* y);
+  void (*f32)(const Gating& gating, const float* gate, const float* up, int64_t n, float* y);
+  void (*bf16)(const Gating& gating, const float* gate, const float* up, int64_t n, bf16_t* y);
+};
+
+struct SoftCapTable {
+  void (*f32)(float scale, float cap, int64_t n, float* x);
 };
 
 struct ConvertTable {
@@ -30,6 +35,7 @@ struct ConvertTable {
 
 LH_PER_ISA(RmsNormTable, kRmsNorm)
 LH_PER_ISA(SwigluTable, kSwiglu)
+LH_PER_ISA(SoftCapTable, kSoftCap)
 LH_PER_ISA(ConvertTable, kConvert)
 
 }  // namespace longhaul

@@ -127,6 +127,19 @@ struct BlocksQ8_0 : Factors32<Q8_0> {
 struct BlocksIQ4_NL : Factors32<IQ4_NL> {
   static __m256i block(const uint8_t* p, int j) { return iq4_bytes(halves(p + j * kBytes + 2)); }
 };
+struct BlocksMXFP4 : MXFP4 {
+  static constexpr bool kAbove127 = false;
+  static Factors factors(const uint8_t* p, int blocks) {
+    Factors f;
+    twice(mxfp4_factors(p, blocks), f.d);
+    for (int i = 0; i < 2; ++i) f.m[i] = _mm256_mul_ps(f.d[i], _mm256_set1_ps(-kOffset));
+    return f;
+  }
+  static __m256i block(const uint8_t* p, int j) {
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(fp4_levels()),
+                               halves(p + j * kBytes + 1));
+  }
+};
 struct BlocksIQ4_XS : IQ4_XS {
   static Factors factors(const uint8_t* p, int) {
     Factors f;

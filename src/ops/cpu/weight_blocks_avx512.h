@@ -200,5 +200,19 @@ struct RegistersIQ4_XS : IQ4_XS {
   }
 };
 
+struct RegistersMXFP4 : MXFP4 {
+  static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {
+    const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    d = _mm512_permutexvar_ps(twice, _mm512_castps256_ps512(mxfp4_factors(p, blocks)));
+    m = _mm512_mul_ps(d, _mm512_set1_ps(-kOffset));
+  }
+  static __m512i quarter(const uint8_t* p, int j) {
+    return two_blocks(p + 2 * j * kBytes, p + (2 * j + 1) * kBytes);
+  }
+  static __m512i two_blocks(const uint8_t* a, const uint8_t* b) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(fp4_levels()), halves_of_two(a + 1, b + 1));
+  }
+};
+
 }  // namespace
 }  // namespace longhaul::LH_ISA

@@ -1,0 +1,72 @@
+#pragma once
+// What each model family's arithmetic is, whatever a file says: one row of data per family. Readers
+// of configurations copy it into ModelConfig; nothing else asks for a family by name.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "format/checkpoint.h"
+#include "ops/swiglu.h"
+
+namespace longhaul {
+
+/// Which norms a layer has, by the names of their weights (without .weight; `{}`: the layer). Null:
+/// it has none there.
+struct LayerNorms {
+  const char *attention, *attention_after;  ///< of what attention reads, and of what it writes
+  const char *ffn, *ffn_after;              ///< the same of the feed-forward part
+};
+
+/// Norms of queries and keys, before they are rotated.
+enum class QkNorm : uint8_t {
+  kNone,
+  kHead,  ///< of each head
+  kWhole  ///< of all heads together
+};
+
+struct Family {
+  std::string_view gguf, hugging_face;  ///< general.architecture, model_type; may share one
+  LayerNorms gguf_norms = {"blk.{}.attn_norm", nullptr, "blk.{}.ffn_norm", nullptr};
+  LayerNorms hf_norms = {"model.layers.{}.input_layernorm", nullptr,
+                         "model.layers.{}.post_attention_layernorm", nullptr};
+  const char* hf_refusal = nullptr;  ///< why Hugging Face folders of it cannot be read
+  QkNorm qk_norm = QkNorm::kNone;
+  bool gguf_pairs = false, hf_pairs = false;  ///< Q and K rows pair (2t, 2t + 1)
+  bool qkv_bias = false;                      ///< there, whatever the file says
+  bool biases = false;          ///< everywhere: output matrix, router and experts as well
+  bool fused_gate_up = false;   ///< may be one matrix, which GGUF names as others name up
+  bool hf_norm_offset = false;  ///< Hugging Face files hold norms' weights less 1
+  Gating gating = {};
+  bool sinks = false;  ///< a logit per head in the softmax's denominator
+
+  // Numbers that files may hold.
+  bool embedding_by_size = false;  ///< embeddings times sqrt(hidden)
+  bool multipliers = false;        ///< of embeddings, sublayers, attention and logits
+  bool temperature = false;        ///< queries grow with their position
+  bool query_scale = false;        ///< attention's, from query_pre_attn_scalar
+  int gguf_wide_layers = 0;        ///< GGUF: of so many layers that is hidden / heads
+  bool caps = false;               ///< of logits: these where the file does not say
+  float attention_cap = 0, logit_cap = 0;
+  bool experts = false;
+  bool hf_experts_add_up = true;  ///< weights of chosen experts, where the file does not say
+
+  bool windows = true;       ///< config.json's sliding_window has a meaning
+  bool window_flag = false;  ///< ... and only with use_sliding_window, from max_window_layers on
+
+  // Layers that differ. Of `full_every` layers the last sees everything, the others a window; 0:
+  // where there is a window, all layers have it.
+  int full_every = 0;
+  bool whole_yarn_pairs = true;  ///< in GGUF files: yarn's ramp begins and ends at whole pairs
+  double window_rope_base = 0;   ///< of layers with a window, unscaled; 0: that of the others
+  int still_every = 0;           ///< of so many layers the last does not rotate; 0: all do
+};
+
+/// Null: not known. Of several the first.
+const Family* find_family(CheckpointFormat format, std::string_view name);
+/// The names that are known, for messages.
+std::string family_names(CheckpointFormat format);
+/// Whether a file of either kind may call one family by these names.
+bool same_family(std::string_view one, std::string_view other);
+
+}  // namespace longhaul

@@ -1,0 +1,11 @@
+#pragma once
+// Scaled and bounded logits (Gemma 2, arXiv:2408.00118, 2; Granite's division).
+
+#include <cstdint>
+
+namespace longhaul {
+
+/// x[i] = scale * x[i], and cap * tanh(x[i] / cap) of it where cap > 0, in place.
+void scale_and_cap(float* x, int64_t count, float scale, float cap);
+
+}  // namespace longhaul

@@ -1,0 +1,117 @@
+// Every attention method on every family whose arithmetic is beyond llama's: capped logits, sinks,
+// layers with angles of their own, experts. Goldens of these models: reference_logits_test.cc.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+
+#include "attention/settings.h"
+#include "attention/test_name.h"
+#include "engine/session.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kTiny = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
+
+constexpr const char* kFamilies[] = {"gemma2",  "gemma3",     "qwen3_moe",
+                                     "smollm3", "granite",    "olmo2",
+                                     "glm4",    "ministral3", "gguf/gpt_oss.gguf"};
+
+std::vector<int32_t> prompt() {
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < 120; ++i) ids.push_back((41 * i * i + 7 * i + 3) % 256);
+  return ids;
+}
+
+/// Logits after the prompt and after each of a few tokens more; empty: the method refused, and why.
+struct Reading {
+  std::vector<float> logits;
+  std::string refusal;
+};
+
+Reading read(const std::shared_ptr<const Engine>& engine, const std::string& method) {
+  SessionOptions options;
+  options.compute = Compute::kF32;
+  options.kv_type = DType::F32;
+  options.chunk = 50;
+  Reading reading;
+  try {
+    options.attention = MethodSpec::parse(method);
+    Session session(engine, options);
+    PrefillHooks hooks;
+    hooks.instruction = 16;
+    EXPECT_TRUE(session.prefill(prompt(), hooks)) << method;
+    for (const int32_t token : {5, 77, 130}) {
+      const auto logits = session.logits();
+      reading.logits.insert(reading.logits.end(), logits.begin(), logits.end());
+      session.decode(token);
+    }
+  } catch (const UserError& error) {
+    reading.refusal = error.what();
+    EXPECT_EQ(reading.refusal.find('\n'), std::string::npos) << reading.refusal;
+  }
+  return reading;
+}
+
+class Families : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { engine_ = Engine::open(kTiny / GetParam()); }
+  /// Whether a model of the plain arithmetic is refused the setting as well.
+  static bool refused_to_others(const std::string& method) {
+    static const auto plain = Engine::open(kTiny / "llama_linear");
+    return !read(plain, method).refusal.empty();
+  }
+
+  std::shared_ptr<const Engine> engine_;
+};
+
+TEST_P(Families, SayWhatIsBeyondThePlainArithmetic) {
+  EXPECT_NE(engine_->model().config.beyond_plain(), "");
+  EXPECT_EQ(Engine::open(kTiny / "qwen3")->model().config.beyond_plain(), "");
+}
+
+TEST_P(Families, MethodsThatCoverThePromptReadItAsDenseAttention) {
+  const Reading dense = read(engine_, "dense");
+  ASSERT_FALSE(dense.logits.empty()) << dense.refusal;
+  for (const std::string& method :
+       testing_support::first_of_each_kind(testing_support::covering_settings())) {
+    const Reading got = read(engine_, method);
+    if (!got.refusal.empty()) {
+      const bool capped = got.refusal.find("caps its attention logits") != std::string::npos;
+      EXPECT_TRUE(refused_to_others(method) || (capped && engine_->model().shape.cap > 0))
+          << method << ": " << got.refusal;
+      continue;
+    }
+    ASSERT_EQ(got.logits.size(), dense.logits.size()) << method;
+    for (size_t i = 0; i < dense.logits.size(); ++i) {
+      ASSERT_NEAR(got.logits[i], dense.logits[i], 2e-3 * std::max(1.0f, std::abs(dense.logits[i])))
+          << method << " logit " << i;
+    }
+  }
+}
+
+TEST_P(Families, MethodsThatForgetGoOn) {
+  for (const auto& small : testing_support::first_of_each_kind(testing_support::small_settings())) {
+    const Reading got = read(engine_, small.spec);
+    if (!got.refusal.empty()) {
+      EXPECT_TRUE(refused_to_others(small.spec) || engine_->model().shape.cap > 0) << got.refusal;
+      continue;
+    }
+    EXPECT_TRUE(std::all_of(got.logits.begin(), got.logits.end(), [](float logit) {
+      return std::isfinite(logit);
+    })) << small.spec;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, Families, testing::ValuesIn(kFamilies), [](const auto& test) {
+  return testing_support::test_name(fs::path(test.param).stem().string());
+});
+
+}  // namespace
+}  // namespace longhaul

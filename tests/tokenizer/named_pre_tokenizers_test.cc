@@ -1,0 +1,23 @@
+#include <gtest/gtest.h>
+
+#include "tokenizer/pre_tokenizer.h"
+
+namespace longhaul {
+namespace {
+
+using Pieces = std::vector<std::string_view>;
+
+/// Pieces that Python's regex finds with the pattern of o200k_base as tiktoken has it.
+TEST(NamedPreTokenizers, GptOssCutsAsTiktoken) {
+  const PreTokenizer cut = make_pre_tokenizer(named_pre_tokenizer("gpt-4o", "test"));
+  EXPECT_EQ(cut.split("HelloWorld it's IT'S don'T 12345 x//\n\n  y  "),
+            (Pieces{"Hello", "World", " it's", " IT'S", " don'T", " ", "123", "45", " x", "//\n\n",
+                    " ", " y", "  "}));
+  EXPECT_EQ(cut.split("école Ünïcode ßtraße ΑΒΓδ 你好,世界!"),
+            (Pieces{"école", " Ünïcode", " ßtraße", " ΑΒΓδ", " 你好", ",世界", "!"}));
+  EXPECT_EQ(cut.split("aB2c  \t\r\n///...\n 3.14"),
+            (Pieces{"a", "B", "2", "c", "  \t\r\n", "///...\n", " ", "3", ".", "14"}));
+}
+
+}  // namespace
+}  // namespace longhaul
