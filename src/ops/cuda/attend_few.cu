@@ -105,7 +105,7 @@ __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord
       sum += weight * sums[w].sum[f];
       o.x += weight * x.x, o.y += weight * x.y, o.z += weight * x.z, o.w += weight * x.w;
     }
-    const RowPlace to = place_of<D>(a, unit, f);
+    const RowPlace to = place_of(a, unit, f, D);
     const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
     *reinterpret_cast<float4*>(to.sums + t) = {o.x * factor, o.y * factor, o.z * factor,
                                                o.w * factor};
