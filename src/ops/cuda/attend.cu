@@ -120,7 +120,7 @@ struct Scratch::Impl {
   DeviceLimits limits;
   bool hopper = false;
   PinnedRing ring;
-  Growing plans, partials;
+  Growing plans, partials, counters;
   PageMap map{};  ///< of `mapped`
   PageRange mapped;
   int mapped_dim = 0;
@@ -144,6 +144,7 @@ struct Scratch::Impl {
     cudaDeviceSynchronize();
     cudaFree(plans.data);
     cudaFree(partials.data);
+    cudaFree(counters.data);
   }
 
   const std::byte* upload(cudaStream_t stream) {
@@ -153,6 +154,15 @@ struct Scratch::Impl {
     plan.pack(from, to);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "plan's upload");
     return to;
+  }
+
+  /// A number for each unit that is merged by its last part: zero, as every launch leaves it.
+  int32_t* counters_of(cudaStream_t stream, int count) {
+    const size_t before = counters.bytes;
+    std::byte* const at = counters.reserve(stream, static_cast<size_t>(count) * sizeof(int32_t));
+    if (counters.bytes != before)
+      check(cudaMemsetAsync(at, 0, counters.bytes, stream), "cudaMemsetAsync");
+    return reinterpret_cast<int32_t*>(at);
   }
 
   const PageMap& map_of(const PageRange& pages, int head_dim) {
@@ -189,6 +199,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.lse = call.lse.empty() ? nullptr : call.lse.address();
   args.partial = reinterpret_cast<float*>(
       s.partials.reserve(stream, static_cast<size_t>(plan.partial_floats()) * sizeof(float)));
+  args.counters = s.counters_of(stream, plan.counters());
   args.rotations = rotation_table(call.rotations);
   args.heads = call.heads;
   args.head_dim = call.head_dim;

@@ -20,9 +20,10 @@ struct RotationTable {
 
 struct AttendArgs {
   const SegmentRecord* segments;
-  float* out;      ///< [rows, heads, head_dim]
-  float* lse;      ///< [rows, heads], or null
-  float* partial;  ///< of the units that are parts
+  float* out;         ///< [rows, heads, head_dim]
+  float* lse;         ///< [rows, heads], or null
+  float* partial;     ///< of the units that are parts
+  int32_t* counters;  ///< of units that their last part merges: parts that have arrived; zeros
   RotationTable rotations;
   int32_t heads, head_dim;
   float scale;  ///< of logits, times log2(e)

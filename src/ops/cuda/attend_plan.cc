@@ -201,7 +201,7 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
   unit.row_count = strip.rows;
   unit.row_position = task.row_position + strip.row;
   unit.parts = parts;
-  unit.partial = -1;
+  unit.partial = unit.counter = -1;
   for (int m = group.first_member; m >= 0; m = members_[static_cast<size_t>(m)].next) {
     const Member& member = members_[static_cast<size_t>(m)];
     unit.first_segment = member.first_segment;
@@ -213,16 +213,20 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
         continue;
       }
       const int flat = unit.row_count * unit.head_count;
-      merges_.push_back({partial_floats_, parts, unit.row_begin, unit.row_count, unit.head_begin,
-                         unit.head_count, 0});
-      most_merge_rows_ = std::max(most_merge_rows_, flat);
+      if (group.kernel == kFew && flat * parts <= kMostMerged) {
+        unit.counter = counters_++;
+      } else {
+        merges_.push_back({partial_floats_, parts, unit.row_begin, unit.row_count, unit.head_begin,
+                           unit.head_count, 0});
+        most_merge_rows_ = std::max(most_merge_rows_, flat);
+      }
       for (unit.part = 0; unit.part < parts; ++unit.part) {
         unit.partial = partial_floats_;
         partial_floats_ += part_floats(flat, head_dim);
         units.push_back(unit);
       }
       unit.part = 0;
-      unit.partial = -1;
+      unit.partial = unit.counter = -1;
     }
   }
 }
@@ -275,6 +279,7 @@ void AttendPlan::clear() {
   merges_.clear();
   most_merge_rows_ = 0;
   partial_floats_ = 0;
+  counters_ = 0;
 }
 
 void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,

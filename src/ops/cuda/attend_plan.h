@@ -33,6 +33,7 @@ class AttendPlan {
   const std::vector<MergeRecord>& merges() const { return merges_; }
   int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge
   int64_t partial_floats() const { return partial_floats_; }
+  int counters() const { return counters_; }
 
   /// Where the parts of a packed plan begin, in bytes.
   struct Layout {
@@ -99,6 +100,7 @@ class AttendPlan {
   std::vector<MergeRecord> merges_;
   int most_merge_rows_ = 0;
   int64_t partial_floats_ = 0;
+  int counters_ = 0;
 };
 
 }  // namespace longhaul::cuda
