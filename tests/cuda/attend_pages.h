@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -77,7 +78,8 @@ inline void encode(DType type, std::vector<float>& x, std::byte* at) {
 struct Pages {
   Pages(DType page_type, int dim, int heads, int64_t count, std::mt19937& random)
       : type(page_type), head_dim(dim), rows(count) {
-    const size_t row = row_bytes(type, dim), page = 128 * row;
+    // As the KV store lays pages: each at a multiple of a power of two.
+    const size_t row = row_bytes(type, dim), page = std::bit_ceil(128 * row);
     const size_t per_head = static_cast<size_t>((count + 63) / 64);
     const size_t all = per_head * static_cast<size_t>(heads);
     bytes.assign(all * page, std::byte{0xff});
@@ -98,17 +100,19 @@ struct Pages {
         }
       }
     }
-    ok(cudaMalloc(&device, bytes.size()));
+    ok(cudaMalloc(&memory, bytes.size() + page));
+    auto* const device = reinterpret_cast<std::byte*>(
+        (reinterpret_cast<uintptr_t>(memory) + page - 1) / page * page);
     ok(cudaMemcpy(device, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
     lists.resize(k.size());
     for (size_t h = 0; h < k.size(); ++h) {
       for (size_t p = 0; p < per_head; ++p) {
-        lists[h].push_back(static_cast<std::byte*>(device) + order[h * per_head + p] * page);
+        lists[h].push_back(device + order[h * per_head + p] * page);
       }
     }
-    range = {static_cast<std::byte*>(device), bytes.size(), page};
+    range = {device, bytes.size(), page};
   }
-  ~Pages() { cudaFree(device); }
+  ~Pages() { cudaFree(memory); }
   PagedRows head(size_t h) const {
     return {lists[h].data(), 64, head_dim, type, Place{0}, nullptr};
   }
@@ -116,7 +120,7 @@ struct Pages {
   DType type;
   int head_dim;
   int64_t rows;
-  void* device = nullptr;
+  void* memory = nullptr;
   std::vector<std::byte> bytes;
   std::vector<std::vector<const std::byte*>> lists;
   std::vector<std::vector<std::vector<float>>> k, v;

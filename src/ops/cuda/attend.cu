@@ -2,6 +2,8 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "ops/cuda/attend.h"
@@ -12,11 +14,52 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Pinned memory of one plan on its way, free again when its event has passed.
-struct PinnedPlan {
-  std::byte* data = nullptr;
-  size_t bytes = 0;
-  cudaEvent_t copied = nullptr;
+/// Pinned memory from which plans travel: four stretches, of which one is reused when the device
+/// has taken what was copied from it.
+class PinnedRing {
+ public:
+  ~PinnedRing() { release(); }
+
+  std::byte* take(cudaStream_t stream, size_t bytes) {
+    if (bytes > bytes_) grow(bytes);
+    if (used_ + bytes > bytes_) {
+      check(cudaEventRecord(copied_[at_], stream), "cudaEventRecord");
+      at_ = (at_ + 1) % kStretches;
+      check(cudaEventSynchronize(copied_[at_]), "a plan's upload");
+      used_ = 0;
+    }
+    std::byte* const taken = memory_ + at_ * bytes_ + used_;
+    used_ += bytes;
+    return taken;
+  }
+
+ private:
+  static constexpr size_t kStretches = 4, kLeastBytes = size_t{1} << 20;
+
+  void grow(size_t wanted) {
+    release();
+    bytes_ = std::max(kLeastBytes, 2 * wanted);
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, kStretches * bytes_), "cudaMallocHost");
+    memory_ = static_cast<std::byte*>(memory);
+    for (cudaEvent_t& event : copied_) {
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+    }
+    at_ = used_ = 0;
+  }
+  /// Waits for the device: copies may be on their way.
+  void release() {
+    if (memory_ == nullptr) return;
+    cudaDeviceSynchronize();
+    for (cudaEvent_t event : copied_) cudaEventDestroy(event);
+    cudaFreeHost(memory_);
+    memory_ = nullptr;
+    bytes_ = 0;
+  }
+
+  std::byte* memory_ = nullptr;
+  size_t bytes_ = 0, used_ = 0, at_ = 0;  ///< bytes of a stretch; used of stretch at_
+  std::array<cudaEvent_t, kStretches> copied_{};
 };
 
 /// Device memory that grows in the order of the stream, without a wait.
@@ -47,11 +90,12 @@ CUtensorMap page_map(const PageRange& pages, int head_dim) {
           "cuTensorMapEncodeTiled");
     return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(f);
   }();
-  const cuuint64_t row = 2 * static_cast<cuuint64_t>(head_dim);
-  const cuuint64_t size[2] = {row / 2, pages.bytes / row}, stride[1] = {row};
-  const cuuint32_t box[2] = {64, kPageRows}, step[2] = {1, 1};
+  const cuuint64_t dim = static_cast<cuuint64_t>(head_dim);
+  const cuuint64_t size[3] = {dim, 2 * kPageRows, pages.bytes / pages.page_bytes};
+  const cuuint64_t stride[2] = {2 * dim, pages.page_bytes};
+  const cuuint32_t box[3] = {64, kPageRows, 1}, step[3] = {1, 1, 1};
   CUtensorMap map;
-  if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, const_cast<std::byte*>(pages.base), size,
+  if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<std::byte*>(pages.base), size,
              stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
@@ -75,8 +119,8 @@ struct Scratch::Impl {
   AttendMachine machine;
   DeviceLimits limits;
   bool hopper = false;
-  std::vector<PinnedPlan> ring;
-  Growing plans, partials;
+  PinnedRing ring;
+  Growing plans, partials, counters;
   PageMap map{};  ///< of `mapped`
   PageRange mapped;
   int mapped_dim = 0;
@@ -98,53 +142,33 @@ struct Scratch::Impl {
   /// Nothing that is still read may go: waits for the device, at the end of a session only.
   ~Impl() {
     cudaDeviceSynchronize();
-    for (PinnedPlan& p : ring) {
-      cudaFreeHost(p.data);
-      cudaEventDestroy(p.copied);
-    }
     cudaFree(plans.data);
     cudaFree(partials.data);
-  }
-
-  /// A pinned plan that is not on its way any more. As many as the host is ahead of the device.
-  PinnedPlan& pinned(size_t bytes) {
-    PinnedPlan* free = nullptr;
-    for (PinnedPlan& p : ring) {
-      if (cudaEventQuery(p.copied) == cudaSuccess && (free == nullptr || p.bytes > free->bytes)) {
-        free = &p;
-        if (p.bytes >= bytes) break;
-      }
-    }
-    cudaGetLastError();  // an event that has not passed is no error of the next launch
-    if (free == nullptr) {
-      free = &ring.emplace_back();
-      check(cudaEventCreateWithFlags(&free->copied, cudaEventDisableTiming), "cudaEventCreate");
-    }
-    if (free->bytes < bytes) {
-      if (free->data != nullptr) check(cudaFreeHost(free->data), "cudaFreeHost");
-      free->data = nullptr;
-      free->bytes = 0;
-      void* memory = nullptr;
-      check(cudaMallocHost(&memory, bytes + bytes / 2), "cudaMallocHost");
-      free->data = static_cast<std::byte*>(memory);
-      free->bytes = bytes + bytes / 2;
-    }
-    return *free;
+    cudaFree(counters.data);
   }
 
   const std::byte* upload(cudaStream_t stream) {
     const size_t bytes = plan.layout().bytes;
-    PinnedPlan& from = pinned(bytes);
-    std::byte* to = plans.reserve(stream, bytes);
-    plan.pack(from.data, to);
-    check(cudaMemcpyAsync(to, from.data, bytes, cudaMemcpyHostToDevice, stream), "plan's upload");
-    check(cudaEventRecord(from.copied, stream), "cudaEventRecord");
+    std::byte* const from = ring.take(stream, bytes);
+    std::byte* const to = plans.reserve(stream, bytes);
+    plan.pack(from, to);
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "plan's upload");
     return to;
   }
 
+  /// A number for each unit that is merged by its last part: zero, as every launch leaves it.
+  int32_t* counters_of(cudaStream_t stream, int count) {
+    const size_t before = counters.bytes;
+    std::byte* const at = counters.reserve(stream, static_cast<size_t>(count) * sizeof(int32_t));
+    if (counters.bytes != before)
+      check(cudaMemsetAsync(at, 0, counters.bytes, stream), "cudaMemsetAsync");
+    return reinterpret_cast<int32_t*>(at);
+  }
+
   const PageMap& map_of(const PageRange& pages, int head_dim) {
-    if (mapped.base != pages.base || mapped.bytes != pages.bytes || mapped_dim != head_dim) {
-      map = {page_map(pages, head_dim), pages.base};
+    if (mapped.base != pages.base || mapped.bytes != pages.bytes ||
+        mapped.page_bytes != pages.page_bytes || mapped_dim != head_dim) {
+      map = {page_map(pages, head_dim), pages.base, static_cast<uint32_t>(pages.page_bytes / 256)};
       mapped = pages;
       mapped_dim = head_dim;
     }
@@ -175,12 +199,14 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.lse = call.lse.empty() ? nullptr : call.lse.address();
   args.partial = reinterpret_cast<float*>(
       s.partials.reserve(stream, static_cast<size_t>(plan.partial_floats()) * sizeof(float)));
+  args.counters = s.counters_of(stream, plan.counters());
   args.rotations = rotation_table(call.rotations);
   args.heads = call.heads;
+  args.head_dim = call.head_dim;
   args.scale = call.scale * 1.44269504089f;
   const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
   if (!plan.sm90().empty()) {
-    launch_attend_tile_sm90(stream, args, s.map_of(scratch.pages, call.head_dim),
+    launch_attend_tile_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
                             records(plan.sm90(), layout.sm90), count(plan.sm90()), call.head_dim);
   }
   if (!plan.tiles().empty()) {

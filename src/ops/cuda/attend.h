@@ -12,8 +12,9 @@ struct CUstream_st;
 
 namespace longhaul::cuda {
 
-/// Where a device's pages lie: whole pages at a multiple of `page_bytes` from `base`, all of them
-/// in one address range. The copy engine of Hopper reads pages of such a range by their numbers.
+/// Where a device's pages lie: each at a multiple of `page_bytes` (256 or a multiple of it) from
+/// `base`, all of them in one address range. The copy engine of Hopper reads pages of such a range
+/// by their numbers; what of the range is no memory is never touched.
 struct PageRange {
   const std::byte* base = nullptr;
   size_t bytes = 0;

@@ -1,6 +1,7 @@
 // Attention of few rows (decode): up to 16 flat rows against a range of the keys. Each warp brings
 // 16 keys at a time into shared memory of its own, several tiles ahead, so that no warp waits for
-// another until the end, when their sums are added in order.
+// another until the end, when their sums are added in order. Where a unit's keys are split, the
+// part that arrives last adds all of them, in their order.
 
 #include <new>
 
@@ -32,6 +33,7 @@ struct FewSums {
   float top[kFewUnitRows], sum[kFewUnitRows];
 };
 static_assert(sizeof(FewSums<128>) <= 2 * sizeof(FewStage<128>));
+static_assert(2 * kMostMerged * sizeof(float) <= 2 * sizeof(FewStage<64>));
 
 __device__ __forceinline__ void wait_for_stage(int stages) {
   switch (stages) {
@@ -105,11 +107,78 @@ __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord
       sum += weight * sums[w].sum[f];
       o.x += weight * x.x, o.y += weight * x.y, o.z += weight * x.z, o.w += weight * x.w;
     }
-    const RowPlace to = place_of<D>(a, unit, f);
+    const RowPlace to = place_of(a, unit, f, D);
     const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
     *reinterpret_cast<float4*>(to.sums + t) = {o.x * factor, o.y * factor, o.z * factor,
                                                o.w * factor};
     if (t == 0) write_denominator(to, top, sum);
+  }
+}
+
+/// Whether this is the last of the unit's parts to arrive: all that the others have written is then
+/// there to be read.
+__device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitRecord& unit) {
+  __shared__ int last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    int32_t* const counter = a.counters + unit.counter;
+    last = atomicAdd(counter, 1) == unit.parts - 1;
+    if (last) *counter = 0;  // for the next launch
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+/// Adds the parts of a unit in their order, whichever arrived last. `weights`: [2 * kMostMerged] in
+/// shared memory.
+template <int D>
+__device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
+                                            float* weights) {
+  constexpr int kThreads = 32 * kWarps<D>;
+  const int flat = unit.row_count * unit.head_count, parts = unit.parts;
+  const int64_t stride = part_floats(flat, D);
+  const float* const first = a.partial + unit.partial - unit.part * stride;
+  float* const sums = weights + kMostMerged;
+  for (int i = threadIdx.x; i < flat * parts; i += kThreads) {
+    const float* top = first + i % parts * stride + flat * D + i / parts;
+    weights[i] = __ldcg(top);
+    sums[i] = __ldcg(top + flat);
+  }
+  __syncthreads();
+  UnitRecord whole = unit;
+  whole.partial = -1;
+  const int lane = threadIdx.x % 32;
+  for (int f = threadIdx.x / 32; f < flat; f += kWarps<D>) {
+    float* const of = weights + f * parts;
+    float top = -INFINITY, sum = 0;
+    for (int p = lane; p < parts; p += 32) top = fmaxf(top, of[p]);
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, step));
+    for (int p = lane; p < parts; p += 32) {
+      of[p] = of[p] == -INFINITY ? 0.0f : exp2_of(of[p] - top);
+      sum += of[p] * sums[f * parts + p];
+    }
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    const float factor = sum > 0 ? 1 / sum : 0.0f;
+    for (int p = lane; p < parts; p += 32) of[p] *= factor;
+    if (lane == 0) write_denominator(place_of(a, whole, f, D), top, sum);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < flat * (D / 4); i += kThreads) {
+    const int f = i / (D / 4), t = i % (D / 4) * 4;
+    const float* x = first + f * D + t;
+    float4 o = {0, 0, 0, 0};
+#pragma unroll 16
+    for (int p = 0; p < parts; ++p) {
+      const float4 part = __ldcg(reinterpret_cast<const float4*>(x + p * stride));
+      const float weight = weights[f * parts + p];
+      o.x += weight * part.x, o.y += weight * part.y;
+      o.z += weight * part.z, o.w += weight * part.w;
+    }
+    *reinterpret_cast<float4*>(place_of(a, whole, f, D).sums + t) = o;
   }
 }
 
@@ -155,6 +224,9 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
   }
   __syncthreads();
   write_rows<D>(a, unit, sums);
+  if (unit.counter >= 0 && arrives_last(a, unit)) {
+    merge_parts<D>(a, unit, reinterpret_cast<float*>(memory));
+  }
 }
 
 template <int D>

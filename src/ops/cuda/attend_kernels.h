@@ -20,18 +20,21 @@ struct RotationTable {
 
 struct AttendArgs {
   const SegmentRecord* segments;
-  float* out;      ///< [rows, heads, head_dim]
-  float* lse;      ///< [rows, heads], or null
-  float* partial;  ///< of the units that are parts
+  float* out;         ///< [rows, heads, head_dim]
+  float* lse;         ///< [rows, heads], or null
+  float* partial;     ///< of the units that are parts
+  int32_t* counters;  ///< of units that their last part merges: parts that have arrived; zeros
   RotationTable rotations;
-  int32_t heads;
+  int32_t heads, head_dim;
   float scale;  ///< of logits, times log2(e)
 };
 
-/// The pages as Hopper's copy engine sees them: rows of head_dim bf16 numbers, 64 x 64 at a time.
+/// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, a box of 64
+/// rows and 64 columns at a time. Columns past head_dim arrive as zeros.
 struct PageMap {
   CUtensorMap map;
   const std::byte* base;
+  uint32_t page_units;  ///< from page to page, in 256 bytes
 };
 
 /// Each launches one block for every unit. The device's limits, to choose how much is in flight.

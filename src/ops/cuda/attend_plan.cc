@@ -1,6 +1,7 @@
 #include "ops/cuda/attend_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace longhaul::cuda {
@@ -121,105 +122,151 @@ int AttendPlan::add_segments(const AttendCall& call, const AttendTask& task) {
 }
 
 bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
-  const int dim = call.head_dim;
-  if (!machine_.sm90 || (dim != 64 && dim != 128)) return false;
+  if (!machine_.sm90 || call.head_dim > 128) return false;
   const PageRange& range = machine_.pages;
-  if (range.base == nullptr || range.page_bytes != size_t{4} * kPageRows * static_cast<size_t>(dim))
-    return false;
+  const auto from = reinterpret_cast<uintptr_t>(range.base);
+  const size_t page_bytes = size_t{4} * kPageRows * static_cast<size_t>(call.head_dim);
+  if (range.page_bytes < page_bytes) return false;
+  // Most strides of pages are powers of two, by which nothing need be divided.
+  const bool power = std::has_single_bit(range.page_bytes);
   const auto inside = [&](const std::byte* page) {
-    return page >= range.base && page + range.page_bytes <= range.base + range.bytes &&
-           static_cast<size_t>(page - range.base) % range.page_bytes == 0;
+    const size_t at = reinterpret_cast<uintptr_t>(page) - from;
+    return at < range.bytes && range.bytes - at >= range.page_bytes &&
+           (power ? at & (range.page_bytes - 1) : at % range.page_bytes) == 0;
   };
   return std::ranges::all_of(task.segments, [&](const KeySegment& s) {
     if (s.rows.type != DType::BF16 || !s.index.empty() || s.rotate) return false;
-    // All pages of a head come from one memory, so that the ends speak for those between.
-    return s.count == 0 || s.rows.pages == nullptr ||
-           (inside(s.rows.pages[s.begin / kPageRows]) &&
-            inside(s.rows.pages[(s.begin + s.count - 1) / kPageRows]));
+    if (s.count == 0) return true;
+    return s.rows.pages != nullptr &&
+           std::all_of(s.rows.pages + s.begin / kPageRows,
+                       s.rows.pages + (s.begin + s.count - 1) / kPageRows + 1, inside);
   });
 }
 
-void AttendPlan::cut(const Cut& how, std::vector<UnitRecord>& units) const {
-  const AttendTask& task = how.task;
-  // Whole tiles of one head where there are that many rows; otherwise heads lie together, since
-  // they see the same keys.
-  const int most_heads = std::max(1, how.flat_rows / task.row_count);
-  const int heads =
-      std::min(task.head_count, how.flat_rows == kFewUnitRows ? how.flat_rows : most_heads);
-  const int rows = std::max(1, how.flat_rows / heads);
-  for (int r = 0; r < task.row_count; r += rows) {
-    for (int h = 0; h < task.head_count; h += heads) {
-      UnitRecord unit{};
-      unit.first_segment = how.first_segment;
-      unit.segment_count = static_cast<int32_t>(task.segments.size());
-      unit.head_begin = task.head_begin + h;
-      unit.head_count = std::min(heads, task.head_count - h);
-      unit.row_begin = task.row_begin + r;
-      unit.row_count = std::min(rows, task.row_count - r);
-      unit.row_position = task.row_position + r;
-      unit.parts = 1;
-      unit.partial = -1;
-      units.push_back(unit);
-    }
-  }
+AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTask& task) const {
+  const int64_t flat = static_cast<int64_t>(task.row_count) * task.head_count;
+  if (flat <= kMostFewRows || task.row_count == 1) return kFew;
+  return fits_sm90(call, task) ? kSm90 : kTiles;
 }
 
-int64_t AttendPlan::tiles_of(const UnitRecord& unit, int keys) const {
-  const int64_t last = unit.row_position + unit.row_count - 1;
+/// Whether the task's rows stand as the group's do and see keys of the same numbers.
+bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int first_segment) const {
+  const AttendTask& of = *group.task;
+  if (of.row_begin != task.row_begin || of.row_count != task.row_count ||
+      of.row_position != task.row_position || of.head_count != task.head_count ||
+      of.segments.size() != task.segments.size())
+    return false;
+  for (size_t i = 0; i < task.segments.size(); ++i) {
+    const size_t at = static_cast<size_t>(first_segment) + i;
+    const SegmentRecord& a = segments_[static_cast<size_t>(group.first_segment) + i];
+    const SegmentRecord& b = segments_[at];
+    // What a row sees of a list's own positions is the list's affair.
+    if (b.indexed_positions || a.indexed_positions || a.position != b.position ||
+        a.shift != b.shift || a.count != b.count || a.nearest != b.nearest ||
+        a.furthest != b.furthest)
+      return false;
+  }
+  return true;
+}
+
+AttendPlan::Group& AttendPlan::group_of(const AttendTask& task, int first_segment, Kernel kernel) {
+  constexpr size_t kLookedAt = 8;  // more forms than that are not found again
+  for (size_t i = groups_.size(); i > 0 && i + kLookedAt > groups_.size(); --i) {
+    Group& group = groups_[i - 1];
+    if (group.kernel == kernel && same_sight(group, task, first_segment)) return group;
+  }
+  return groups_.emplace_back(Group{&task, first_segment, kernel, 0, -1, -1, 0});
+}
+
+int64_t AttendPlan::tiles_of(const Group& group, int row, int rows, int keys) const {
+  const int64_t first = group.task->row_position + row, last = first + rows - 1;
   int64_t tiles = 0;
-  for (int i = 0; i < unit.segment_count; ++i) {
-    const size_t at = static_cast<size_t>(unit.first_segment + i);
+  for (size_t i = 0; i < group.task->segments.size(); ++i) {
+    const size_t at = static_cast<size_t>(group.first_segment) + i;
     const SegmentRecord& s = segments_[at];
-    tiles += sources_[at].counted ? visible_tiles(s, unit.row_position, last, keys).size()
+    tiles += sources_[at].counted ? visible_tiles(s, first, last, keys).size()
                                   : (s.count + keys - 1) / keys;
   }
   return tiles;
 }
 
-/// Where units are too few to fill the device, the long ones become parts: about `blocks` units in
-/// all, of `least_tiles` tiles or more. The longest come first, so that none is left at the end.
-void AttendPlan::split(std::vector<UnitRecord>& units, int head_dim, int keys, int64_t blocks,
-                       int64_t least_tiles) {
-  whole_.swap(units);
-  units.clear();
-  const size_t count = whole_.size();
-  work_.resize(count);
-  order_.resize(count);
-  int64_t all = 0;
-  for (size_t i = 0; i < count; ++i) {
-    work_[i] = tiles_of(whole_[i], keys);
-    order_[i] = static_cast<int32_t>(i);
-    all += work_[i];
-  }
-  std::sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) {
-    const int64_t x = work_[static_cast<size_t>(a)], y = work_[static_cast<size_t>(b)];
-    return x != y ? x > y : a < b;
-  });
-  for (const int32_t i : order_) {
-    UnitRecord unit = whole_[static_cast<size_t>(i)];
-    const int64_t work = work_[static_cast<size_t>(i)];
-    const int64_t share = all == 0 ? 1 : work * blocks / all;
-    unit.parts = static_cast<int32_t>(
-        std::clamp<int64_t>(std::min(share, work / least_tiles), 1, kMostParts));
-    if (unit.parts == 1) {
-      units.push_back(unit);
-      continue;
-    }
-    const int flat = unit.row_count * unit.head_count;
-    merges_.push_back({partial_floats_, unit.parts, unit.row_begin, unit.row_count, unit.head_begin,
-                       unit.head_count, 0});
-    most_merge_rows_ = std::max(most_merge_rows_, flat);
-    for (unit.part = 0; unit.part < unit.parts; ++unit.part) {
-      unit.partial = partial_floats_;
-      partial_floats_ += part_floats(flat, head_dim);
-      units.push_back(unit);
+/// Units of the strip, each in so many parts.
+void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
+                           std::vector<UnitRecord>& units) {
+  const Group& group = groups_[static_cast<size_t>(strip.group)];
+  const AttendTask& task = *group.task;
+  UnitRecord unit{};
+  unit.segment_count = static_cast<int32_t>(task.segments.size());
+  unit.row_begin = task.row_begin + strip.row;
+  unit.row_count = strip.rows;
+  unit.row_position = task.row_position + strip.row;
+  unit.parts = parts;
+  unit.partial = unit.counter = -1;
+  for (int m = group.first_member; m >= 0; m = members_[static_cast<size_t>(m)].next) {
+    const Member& member = members_[static_cast<size_t>(m)];
+    unit.first_segment = member.first_segment;
+    for (int h = 0; h < task.head_count; h += group.heads) {
+      unit.head_begin = member.head_begin + h;
+      unit.head_count = std::min(group.heads, task.head_count - h);
+      if (parts == 1) {
+        units.push_back(unit);
+        continue;
+      }
+      const int flat = unit.row_count * unit.head_count;
+      if (group.kernel == kFew && flat * parts <= kMostMerged) {
+        unit.counter = counters_++;
+      } else {
+        merges_.push_back({partial_floats_, parts, unit.row_begin, unit.row_count, unit.head_begin,
+                           unit.head_count, 0});
+        most_merge_rows_ = std::max(most_merge_rows_, flat);
+      }
+      for (unit.part = 0; unit.part < parts; ++unit.part) {
+        unit.partial = partial_floats_;
+        partial_floats_ += part_floats(flat, head_dim);
+        units.push_back(unit);
+      }
+      unit.part = 0;
+      unit.partial = unit.counter = -1;
     }
   }
 }
 
-void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
-                      const AttendMachine& machine) {
-  machine_ = machine;
+/// Cuts the kernel's groups into units. Where these are too few to fill the device, the long ones
+/// become parts. The longest come first, so that none is left at the end.
+void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
+                     std::vector<UnitRecord>& units) {
+  strips_.clear();
+  int64_t all = 0;
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    if (group.kernel != kernel) continue;
+    // Whole tiles of one head where there are that many rows; otherwise heads lie together, since
+    // they see the same keys.
+    const AttendTask& task = *group.task;
+    group.heads = std::min(task.head_count, std::max(1, sizes.flat_rows / task.row_count));
+    if (kernel == kFew) group.heads = std::min(task.head_count, sizes.flat_rows);
+    const int rows = std::max(1, sizes.flat_rows / group.heads);
+    const int64_t alike =
+        static_cast<int64_t>(group.members) * ((task.head_count + group.heads - 1) / group.heads);
+    for (int r = 0; r < task.row_count; r += rows) {
+      const int some = std::min(rows, task.row_count - r);
+      strips_.push_back({static_cast<int>(g), r, some, tiles_of(group, r, some, sizes.keys)});
+      all += alike * strips_.back().work;
+    }
+  }
+  const auto longer = [](const Strip& a, const Strip& b) {
+    if (a.work != b.work) return a.work > b.work;
+    return a.group != b.group ? a.group < b.group : a.row < b.row;
+  };
+  if (!std::ranges::is_sorted(strips_, longer)) std::ranges::sort(strips_, longer);
+  for (const Strip& strip : strips_) {
+    const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
+    const int64_t parts = std::min(share, strip.work / sizes.least_tiles);
+    add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
+  }
+}
+
+void AttendPlan::clear() {
   segments_.clear();
   sources_.clear();
   pages_.clear();
@@ -227,9 +274,18 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
   sm90_.clear();
   tiles_.clear();
   few_.clear();
+  groups_.clear();
+  members_.clear();
   merges_.clear();
   most_merge_rows_ = 0;
   partial_floats_ = 0;
+  counters_ = 0;
+}
+
+void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
+                      const AttendMachine& machine) {
+  machine_ = machine;
+  clear();
   const AttendTask* before = nullptr;  // with the same segments, often
   int first = 0;
   for (const AttendTask& task : tasks) {
@@ -241,20 +297,25 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
                       before->segments.size() == task.segments.size();
     if (!same) first = add_segments(call, task);
     before = &task;
-    const int64_t flat = static_cast<int64_t>(task.row_count) * task.head_count;
-    if (flat <= kMostFewRows || task.row_count == 1) {
-      cut({task, first, kFewKeys, kFewUnitRows}, few_);
+    Group& group = group_of(task, first, kernel_for(call, task));
+    const int member = static_cast<int>(members_.size());
+    members_.push_back({first, task.head_begin, -1});
+    if (group.members++ == 0) {
+      group.first_member = member;
     } else {
-      cut({task, first, kTileKeys, kTileUnitRows}, fits_sm90(call, task) ? sm90_ : tiles_);
+      members_[static_cast<size_t>(group.last_member)].next = member;
     }
+    group.last_member = member;
   }
   pages_.settle();
   index_.settle();
   // Tiles: four rounds of blocks, so that the last round's idle part is short. Few rows: as many
   // blocks as run at once, two on each processor.
-  split(sm90_, call.head_dim, kTileKeys, 4 * machine.processors, 16);
-  split(tiles_, call.head_dim, kTileKeys, 4 * machine.processors, 16);
-  split(few_, call.head_dim, kFewKeys, 2 * machine.processors, 8);
+  const int64_t processors = machine.processors;
+  const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};
+  cut(kSm90, tiles, call.head_dim, sm90_);
+  cut(kTiles, tiles, call.head_dim, tiles_);
+  cut(kFew, {kFewKeys, kFewUnitRows, 2 * processors, 8}, call.head_dim, few_);
 }
 
 AttendPlan::Layout AttendPlan::layout() const {

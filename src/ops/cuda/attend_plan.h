@@ -33,6 +33,7 @@ class AttendPlan {
   const std::vector<MergeRecord>& merges() const { return merges_; }
   int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge
   int64_t partial_floats() const { return partial_floats_; }
+  int counters() const { return counters_; }
 
   /// Where the parts of a packed plan begin, in bytes.
   struct Layout {
@@ -49,33 +50,57 @@ class AttendPlan {
     const int32_t* index;  ///< host list; null: nothing
     bool counted;          ///< its key ranges can be computed on the host
   };
-  /// Units of one task that follow each other, all over the same keys.
-  struct Cut {
-    const AttendTask& task;
+  enum Kernel : uint8_t { kSm90, kTiles, kFew };
+  /// Tasks of one kernel that differ in their heads and in where their keys lie, but neither in
+  /// rows nor in what these see: they are cut once for all.
+  struct Group {
+    const AttendTask* task;
     int first_segment;
-    int keys;       ///< by which tiles are counted
-    int flat_rows;  ///< of a unit, at most
+    Kernel kernel;
+    int heads;  ///< of a unit, at most
+    int first_member, last_member, members;
+  };
+  struct Member {
+    int first_segment, head_begin;
+    int next;  ///< below 0: none
+  };
+  /// Rows of a group whose units have the same work.
+  struct Strip {
+    int group;
+    int row, rows;  ///< from the task's first row on
+    int64_t work;   ///< tiles of each unit
+  };
+  /// How units of a kernel are made: tiles of `keys` keys; about `blocks` units in all, of
+  /// `least_tiles` tiles or more.
+  struct Sizes {
+    int keys, flat_rows;
+    int64_t blocks, least_tiles;
   };
 
+  void clear();
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
+  Kernel kernel_for(const AttendCall& call, const AttendTask& task) const;
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;
-  void cut(const Cut& how, std::vector<UnitRecord>& units) const;
-  int64_t tiles_of(const UnitRecord& unit, int keys) const;
-  void split(std::vector<UnitRecord>& units, int head_dim, int keys, int64_t blocks,
-             int64_t least_tiles);
+  Group& group_of(const AttendTask& task, int first_segment, Kernel kernel);
+  bool same_sight(const Group& group, const AttendTask& task, int first_segment) const;
+  int64_t tiles_of(const Group& group, int row, int rows, int keys) const;
+  void cut(Kernel kernel, const Sizes& sizes, int head_dim, std::vector<UnitRecord>& units);
+  void add_units(const Strip& strip, int parts, int head_dim, std::vector<UnitRecord>& units);
 
   AttendMachine machine_;
   std::vector<SegmentRecord> segments_;
   std::vector<Source> sources_;
   Uploads<const std::byte*> pages_;
   Uploads<int32_t> index_;
-  std::vector<UnitRecord> sm90_, tiles_, few_, whole_;
-  std::vector<int64_t> work_;
-  std::vector<int32_t> order_;
+  std::vector<UnitRecord> sm90_, tiles_, few_;
+  std::vector<Group> groups_;
+  std::vector<Member> members_;
+  std::vector<Strip> strips_;
   std::vector<MergeRecord> merges_;
   int most_merge_rows_ = 0;
   int64_t partial_floats_ = 0;
+  int counters_ = 0;
 };
 
 }  // namespace longhaul::cuda

@@ -17,6 +17,7 @@ namespace longhaul::cuda {
 inline constexpr int kPageRows = 64;           ///< keys, then as many values
 inline constexpr int kTileUnitRows = 128;      ///< flat rows of a unit for the tile kernels
 inline constexpr int kFewUnitRows = 16;        ///< flat rows of a unit for the few-row kernel
+inline constexpr int kMostMerged = 512;        ///< rows of all parts that a unit's last part merges
 inline constexpr int kTileKeys = 64;           ///< keys by which units of tile kernels are cut
 inline constexpr int kFewKeys = 16;            ///< keys by which units of few rows are cut
 inline constexpr int32_t kFar = 1 << 30;       ///< further than any two positions are apart
@@ -52,8 +53,10 @@ struct UnitRecord {
   int32_t part, parts;   ///< tiles [n * part / parts, n * (part + 1) / parts) of the unit's n
   int64_t row_position;  ///< of row_begin
   int64_t partial;       ///< floats into the partial results of this part; below 0: writes `out`
+  int32_t counter;       ///< where parts count themselves and the last one merges; below 0: none
+  int32_t unused;
 };
-static_assert(sizeof(UnitRecord) == 48);
+static_assert(sizeof(UnitRecord) == 56);
 
 /// Partial results of all parts of a unit, to be merged in the order of the parts. A part of F flat
 /// rows is [F, head_dim] sums, then [F] largest logits in base 2, then [F] denominators.

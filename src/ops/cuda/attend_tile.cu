@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads, D <= 64 ? 2 : 1)
   for (int h = 0; h < 2; ++h) {
     const int f = flat + lane / 4 + 8 * h;
     if (f >= flat_rows) continue;
-    const RowPlace to = place_of<D>(a, unit, f);
+    const RowPlace to = place_of(a, unit, f, D);
     const float sum = rows.sum[h];
     const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
     float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;

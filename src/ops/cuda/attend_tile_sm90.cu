@@ -1,7 +1,8 @@
 // Attention of many rows on Hopper, for stretches of bf16 pages: wgmma from shared memory that the
-// copy engine fills. One warpgroup loads; two compute 64 flat rows each and take turns, so that the
-// softmax of one hides behind the products of the other. The next tile's products with the keys are
-// begun before this tile's with the values.
+// copy engine fills. Heads of 80, 96 and 112 elements run as 128 with columns of zeros. One
+// warpgroup loads; two compute 64 flat rows each and take turns, so that the softmax of one hides
+// behind the products of the other. The next tile's products with the keys are begun before this
+// tile's with the values.
 
 #include <new>
 
@@ -32,18 +33,17 @@ template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit, Sm90Shared<D>& shared) {
   using Shared = Sm90Shared<D>;
-  constexpr int kPageBytes = 4 * kPageRows * D;
   TileWalk walk(a.segments, unit, kKeys);
   for (int i = 0; walk.next(); ++i) {
     const int stage = i % Shared::kStages;
     const uint32_t parity = (i / Shared::kStages) & 1;
     const SegmentRecord& s = walk.segment();
     const int last = (s.shift + s.count - 1) / kPageRows;
-    int row[2];  // of the map, where the tile's two pages begin
+    int page[2];  // of the map
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
-      const std::byte* page = s.pages[min(2 * walk.tile() + p, last)];
-      row[p] = static_cast<int>((page - pages.base) / kPageBytes) * 2 * kPageRows;
+      const std::byte* at = s.pages[min(2 * walk.tile() + p, last)];
+      page[p] = static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
     }
     const auto load = [&](uint8_t* to, uint64_t* full, uint64_t* empty, int first) {
       const uint32_t barrier = shared_address(full), at = shared_address(to);
@@ -51,8 +51,8 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
       barrier_expect(barrier, Shared::kTile);
 #pragma unroll
       for (int h = 0; h < D / 64; ++h) {
-        copy_box(at + h * kHalf, &pages.map, 64 * h, row[0] + first, barrier);
-        copy_box(at + h * kHalf + kHalf / 2, &pages.map, 64 * h, row[1] + first, barrier);
+        copy_box(at + h * kHalf, &pages.map, 64 * h, first, page[0], barrier);
+        copy_box(at + h * kHalf + kHalf / 2, &pages.map, 64 * h, first, page[1], barrier);
       }
     };
     load(shared.keys[stage], &shared.keys_full[stage], &shared.keys_empty[stage], 0);
@@ -61,21 +61,21 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
 }
 
 /// The 64 flat rows from `flat` on of the unit, as bf16, by the 128 threads that will multiply
-/// them.
+/// them. Columns past head_dim are zeros.
 template <int D>
 __device__ __forceinline__ void store_queries(const float* queries, const UnitRecord& unit,
-                                              int heads, int flat, uint32_t to) {
+                                              int heads, int head_dim, int flat, uint32_t to) {
   constexpr int kChunks = D / 8;
   const int flat_rows = unit.row_count * unit.head_count;
 #pragma unroll 4
   for (int i = 0; i < 64 * kChunks / 128; ++i) {
     const int c = threadIdx.x % 128 + 128 * i, n = flat + c / kChunks, chunk = c % kChunks;
     uint4 x = {0, 0, 0, 0};
-    if (n < flat_rows) {
+    if (n < flat_rows && 8 * chunk < head_dim) {
       const int64_t row = unit.row_begin + n / unit.head_count;
       const float4* from =
           reinterpret_cast<const float4*>(
-              queries + (row * heads + unit.head_begin + n % unit.head_count) * D) +
+              queries + (row * heads + unit.head_begin + n % unit.head_count) * head_dim) +
           2 * chunk;
       const float4 u = __ldg(from), v = __ldg(from + 1);
       x = {bf16_pair(u.x, u.y), bf16_pair(u.z, u.w), bf16_pair(v.x, v.y), bf16_pair(v.z, v.w)};
@@ -207,7 +207,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     end = begin + s.count;
     if (s.queries == loaded) return;
     loaded = s.queries;
-    store_queries<D>(loaded, unit, a.heads, 64 * group, all_queries);
+    store_queries<D>(loaded, unit, a.heads, a.head_dim, 64 * group, all_queries);
     publish_to_engines();
     named_sync<128>(3 + group);
   };
@@ -261,12 +261,13 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 2);
     const int f = flat + 8 * h;
     if (f >= flat_rows) continue;
-    const RowPlace to = place_of<D>(a, unit, f);
+    const RowPlace to = place_of(a, unit, f, a.head_dim);
     const float sum = rows.sum[h];
     const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
     float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;
 #pragma unroll
     for (int i = 0; i < D / 8; ++i) {
+      if (8 * i >= a.head_dim) break;
       x[4 * i] = make_float2(rows.o[4 * i + 2 * h] * factor, rows.o[4 * i + 2 * h + 1] * factor);
     }
     if (lane % 4 == 0) write_denominator(to, rows.top[h] * a.scale, sum);
@@ -319,7 +320,7 @@ void launch(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
 
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim) {
-  if (head_dim == 64) {
+  if (head_dim <= 64) {
     launch<64>(stream, args, pages, units, count);
   } else {
     launch<128>(stream, args, pages, units, count);

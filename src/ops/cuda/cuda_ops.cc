@@ -78,10 +78,9 @@ class CudaOps : public DeviceOps {
       }
     }
     const SlabRange& slabs = queue_.slabs();
-    // Pages of 64 bf16 keys and values, where they lie at multiples of their size.
-    const size_t page = 256 * static_cast<size_t>(call.head_dim);
-    attention_.pages = {};
-    if (std::has_single_bit(page)) attention_.pages = {slabs.base(), slabs.bytes(), page};
+    // Pages of 64 bf16 keys and values, as DevicePages lays them.
+    const size_t stride = std::bit_ceil(256 * static_cast<size_t>(call.head_dim));
+    attention_.pages = {slabs.base(), slabs.bytes(), stride};
     cuda::attend(stream(), call, tasks, attention_);
     return true;
   }

@@ -171,17 +171,17 @@ struct RowPlace {
   float* lse;  ///< may be null
 };
 
-template <int D>
-__device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitRecord& unit, int f) {
+__device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitRecord& unit, int f,
+                                             int head_dim) {
   if (unit.partial >= 0) {
-    const int flat = unit.row_count * unit.head_count;
+    const int64_t flat = unit.row_count * unit.head_count;
     float* part = a.partial + unit.partial;
-    return {part + static_cast<int64_t>(f) * D, part + static_cast<int64_t>(flat) * D + f,
-            part + static_cast<int64_t>(flat) * (D + 1) + f, nullptr};
+    return {part + static_cast<int64_t>(f) * head_dim, part + flat * head_dim + f,
+            part + flat * (head_dim + 1) + f, nullptr};
   }
   const int64_t row = unit.row_begin + f / unit.head_count;
   const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
-  return {a.out + at * D, nullptr, nullptr, a.lse == nullptr ? nullptr : a.lse + at};
+  return {a.out + at * head_dim, nullptr, nullptr, a.lse == nullptr ? nullptr : a.lse + at};
 }
 
 inline constexpr float kNaturalOfBase2 = 0.69314718056f;
