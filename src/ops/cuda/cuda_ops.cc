@@ -245,13 +245,22 @@ class CudaOps : public DeviceOps {
 
   void few(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) {
     std::vector<MatvecJob> jobs;
+    bool blocks = false;
     for (const DeviceLinear& product : products) {
       jobs.push_back({.weight = view_of(*product.weight),
                       .y = product.y.address(),
                       .bias = product.bias.address(),
                       .add = product.add});
+      blocks = blocks || is_block_type(jobs.back().weight.type);
     }
-    matvec(stream(), {x.address(), true, rows, products.front().weight->cols()}, jobs);
+    const int64_t cols = products.front().weight->cols();
+    MatvecInput input{.x = x.address(), .bf16 = true, .rows = rows, .cols = cols};
+    if (blocks) {
+      int8_.at_least(int8_bytes(rows, cols));
+      input.int8 = int8_rows_in(int8_.data, rows, cols);
+      round_to_int8(stream(), x.address(), rows, cols, cols, input.int8);
+    }
+    matvec(stream(), input, jobs);
   }
 
   void many(View<const bf16_t> x, int64_t rows, const DeviceLinear& product) {
@@ -285,8 +294,8 @@ class CudaOps : public DeviceOps {
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, lists_{queue_}, rows_{queue_},
-      moves_{queue_};
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, lists_{queue_},
+      rows_{queue_}, moves_{queue_};
 };
 
 }  // namespace
