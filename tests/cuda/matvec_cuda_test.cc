@@ -217,7 +217,8 @@ TEST(CudaMatvecChain, SeesWhatTheKernelBeforeWrote) {
   const std::vector<float> first = random_floats(static_cast<size_t>(n), 51);
   std::vector<std::vector<float>> results;
   for (const bool wait : {true, false}) {
-    const OnDevice<float> a(first), b(static_cast<size_t>(n)), c(static_cast<size_t>(n));
+    OnDevice<float> a(first);
+    const OnDevice<float> b(static_cast<size_t>(n)), c(static_cast<size_t>(n));
     RoundedRows int8(1, n);
     for (int64_t step = 0; step < steps; ++step) {
       const auto settle = [&] {

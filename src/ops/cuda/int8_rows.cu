@@ -1,6 +1,6 @@
 #include "base/assert.h"
 #include "ops/cuda/early_launch.cuh"
-#include "ops/cuda/int8_block.cuh"
+#include "ops/cuda/product_rows.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/over_elements.cuh"
 

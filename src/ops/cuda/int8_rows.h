@@ -33,6 +33,12 @@ inline Int8Rows int8_rows_in(void* memory, int64_t rows, int64_t cols) {
   return {q, reinterpret_cast<GroupFactors*>(q + rows * (cols / 16)), cols / 16};
 }
 
+/// Few rows in both forms that products read, plain types the one and block types the other.
+struct ProductRows {
+  uint16_t* bf16 = nullptr;  ///< [rows, 16 int8.groups] packed
+  Int8Rows int8;
+};
+
 /// f32 or bf16 rows `stride` elements apart; cols a multiple of 32.
 void round_to_int8(Stream stream, const float* x, int64_t rows, int64_t cols, int64_t stride,
                    const Int8Rows& to);

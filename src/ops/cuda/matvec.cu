@@ -19,9 +19,11 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// Many short rows are shared by eight lanes, so that few lanes have nothing to read. Few rows need
+/// Eight lanes share each of many short rows, so that few lanes have nothing to read. Few rows need
 /// all lanes there are.
-int lanes_for(const MatrixView& w) { return w.row_stride < 2048 && w.rows >= 16384 ? 8 : 32; }
+int lanes_for(const MatrixView& w, int64_t x_rows) {
+  return x_rows == 1 && w.row_stride < 2048 && w.rows >= 16384 ? 8 : 32;
+}
 
 MatvecLaunch launch_for(DType type, int64_t rows, int lanes) {
   const int block = traits(type).block_size;
@@ -45,7 +47,7 @@ void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* cons
             bool beside) {
   const MatrixView& first = jobs[0]->weight;
   LH_ASSERT(is_block_type(first.type) ? x.int8.q != nullptr : x.x != nullptr);
-  const MatvecLaunch form = launch_for(first.type, x.rows, lanes_for(first));
+  const MatvecLaunch form = launch_for(first.type, x.rows, lanes_for(first, x.rows));
   MatvecArgs a{};
   fill_x(x, a);
   a.beside = beside;

@@ -109,10 +109,7 @@ MatvecLaunch block_launch() {
 
 template <class Units>
 MatvecLaunch block_launch(int64_t rows, int lanes) {
-  if (lanes == 8) {
-    if (rows == 1) return block_launch<Units, 1, 8>();
-    return rows <= 4 ? block_launch<Units, 4, 8>() : block_launch<Units, 8, 8>();
-  }
+  if (lanes == 8) return block_launch<Units, 1, 8>();
   if (rows == 1) return block_launch<Units, 1, 32>();
   return rows <= 4 ? block_launch<Units, 4, 32>() : block_launch<Units, 8, 32>();
 }

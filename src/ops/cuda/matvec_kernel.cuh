@@ -217,7 +217,7 @@ struct MatvecLaunch {
   size_t bytes_per_256;  // of shared memory for 256 columns
 };
 
-/// The kernel for a type, for `rows` of x; `lanes` 8 or 32.
+/// The kernel for a type, for `rows` of x; `lanes` 32, or 8 for one row.
 MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
 MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);        ///< blocks of 32
 MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 256

@@ -77,10 +77,7 @@ MatvecLaunch plain_launch() {
 
 template <class Plain>
 MatvecLaunch plain_launch(int64_t rows, int lanes) {
-  if (lanes == 8) {
-    if (rows == 1) return plain_launch<Plain, 1, 8>();
-    return rows <= 4 ? plain_launch<Plain, 4, 8>() : plain_launch<Plain, 8, 8>();
-  }
+  if (lanes == 8) return plain_launch<Plain, 1, 8>();
   if (rows == 1) return plain_launch<Plain, 1, 32>();
   return rows <= 4 ? plain_launch<Plain, 4, 32>() : plain_launch<Plain, 8, 32>();
 }

@@ -1,5 +1,8 @@
 #pragma once
-// How kernels write Int8Rows: eight neighbouring lanes hold a block of 32, four numbers each.
+// How kernels write rows that products read: eight neighbouring lanes hold a block of 32, four
+// numbers each.
+
+#include <cuda_runtime.h>
 
 #include "ops/cuda/int8_rows.h"
 
@@ -29,6 +32,16 @@ __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int 
     const float scale = __fdiv_rn(amax, 127.0f);
     to.factors[at] = {scale, __fmul_rn(scale, static_cast<float>(sum))};
   }
+}
+
+/// The same to all forms there are.
+__device__ __forceinline__ void write_rows(const ProductRows& to, int64_t row, int col, float4 v,
+                                           bool present) {
+  if (present) {
+    const uint2 pairs = {bf16_pair(v.x, v.y), bf16_pair(v.z, v.w)};
+    *reinterpret_cast<uint2*>(to.bf16 + row * to.int8.groups * 16 + col) = pairs;
+  }
+  write_int8(to.int8, row, col, v, present);
 }
 
 }  // namespace longhaul::cuda
