@@ -135,6 +135,11 @@ void bench_matvec(DType type, int64_t outputs, int64_t cols, int64_t rows) {
   input.x = x.data();
   input.rows = rows;
   input.cols = cols;
+  const DeviceBuffer rounded(int8_bytes(rows, cols));
+  if (is_block_type(type)) {
+    input.int8 = int8_rows_in(rounded.data(), rows, cols);
+    round_to_int8(nullptr, x.as<float>(), rows, cols, cols, input.int8);
+  }
   const auto count = static_cast<int>(std::max<size_t>(all.size(), 16));
   const double ms = milliseconds_in_graph(
       [&](Stream stream, int call) {
@@ -149,9 +154,21 @@ void bench_matvec(DType type, int64_t outputs, int64_t cols, int64_t rows) {
               static_cast<int>(rows), ms * 1e3, static_cast<double>(all[0].bytes()) / ms / 1e6);
 }
 
+void bench_round(int64_t cols) {
+  const DeviceBuffer x(static_cast<size_t>(cols) * 4), rounded(int8_bytes(1, cols));
+  check(cudaMemset(x.data(), 0x3c, x.bytes()), "memset");
+  const Int8Rows to = int8_rows_in(rounded.data(), 1, cols);
+  const double ms = milliseconds_in_graph(
+      [&](Stream stream, int) { round_to_int8(stream, x.as<float>(), 1, cols, cols, to); }, 64);
+  std::printf("round to int8 %d %8.2f us\n", static_cast<int>(cols), ms * 1e3);
+}
+
 /// gemm, expand, matvec or all of them.
 void bench(const std::string& what) {
   if (what == "all" || what == "gemm") bench_gemm();
+  if (what == "all" || what == "matvec") {
+    for (const int64_t cols : {4096, 14336}) bench_round(cols);
+  }
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);
     if (!on_device(type)) continue;

@@ -9,6 +9,9 @@ namespace longhaul {
 Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute c)
     : State(of->model(), c), weights(std::move(of)) {
   queue = weights->queue();
+  input = ops().input();
+  inner = ops().input();
+  low_input = ops().input();
 }
 
 void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
@@ -16,29 +19,28 @@ void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
   ops().embed(weights->embedding(), tokens, stream.resize(queue, rows * model.config.hidden));
 }
 
-View<bf16_t> Decoder::DeviceState::normalised(const Array<float>& weight) {
-  const int64_t hidden = model.config.hidden;
-  const View<bf16_t> taken = input.resize(queue, rows * hidden);
-  ops().rms_norm(stream.view(), weight.view(), model.config.norm_eps, rows, hidden, taken);
-  return taken;
+const DeviceInput& Decoder::DeviceState::normalised(const Array<float>& weight) {
+  ops().rms_norm(stream.view(), weight.view(), model.config.norm_eps, rows, model.config.hidden,
+                 *input);
+  return *input;
 }
 
-void Decoder::DeviceState::multiply(View<const bf16_t> taken, int64_t count,
+void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
                                     std::initializer_list<Job> jobs) {
   std::vector<DeviceLinear> products;
   for (const Job& job : jobs) {
     products.push_back({job.weight.matrix.get(), job.y, job.weight.bias.view(), job.add});
   }
-  ops().linear(taken, count, products);
+  ops().linear(taken, products);
   for (const Job& job : jobs) {
     const DeviceAdapter& adapter = job.weight.adapter;
     if (adapter.a == nullptr) continue;
-    const int64_t numbers = count * adapter.a->rows();
-    const DeviceLinear down{adapter.a.get(), low.resize(queue, numbers), {}, false};
-    ops().linear(taken, count, {&down, 1});
-    ops().to_bf16(low.view(), low_input.resize(queue, numbers));
+    const int64_t rank = adapter.a->rows();
+    const DeviceLinear down{adapter.a.get(), low.resize(queue, count * rank), {}, false};
+    ops().linear(taken, {&down, 1});
+    ops().take(low.view(), count, rank, *low_input);
     const DeviceLinear back{adapter.b.get(), job.y, {}, true};
-    ops().linear(low_input.view(), count, {&back, 1});
+    ops().linear(*low_input, {&back, 1});
   }
 }
 
@@ -62,9 +64,8 @@ Projected Decoder::DeviceState::projected(int layer, int kv_heads) {
 }
 
 void Decoder::DeviceState::add_attention(int layer) {
-  const View<bf16_t> taken = input.resize(queue, mixed.size());
-  ops().to_bf16(mixed.view(), taken);
-  multiply(taken, rows, {{weights->layer(layer).output, stream.view(), true}});
+  ops().take(mixed.view(), rows, int64_t{model.config.heads} * model.config.head_dim, *input);
+  multiply(*input, rows, {{weights->layer(layer).output, stream.view(), true}});
 }
 
 void Decoder::DeviceState::feed_forward(int layer) {
@@ -72,18 +73,16 @@ void Decoder::DeviceState::feed_forward(int layer) {
   const int64_t numbers = rows * model.config.ffn;
   const View<float> gated = gate.resize(queue, numbers), raised = up.resize(queue, numbers);
   multiply(normalised(w.ffn_norm), rows, {{w.gate, gated}, {w.up, raised}});
-  const View<bf16_t> taken = inner.resize(queue, numbers);
-  ops().swiglu(gated, raised, taken);
-  multiply(taken, rows, {{w.down, stream.view(), true}});
+  ops().swiglu(gated, raised, rows, model.config.ffn, *inner);
+  multiply(*inner, rows, {{w.down, stream.view(), true}});
 }
 
 void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
-  const View<bf16_t> taken = input.resize(queue, count * c.hidden);
   ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
-                 c.norm_eps, count, c.hidden, taken);
+                 c.norm_eps, count, c.hidden, *input);
   const View<float> y = result.resize(queue, count * c.vocab);
-  multiply(taken, count, {{weights->head(), y}});
+  multiply(*input, count, {{weights->head(), y}});
   queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
 }
 
@@ -97,10 +96,12 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   // f32: the stream, queries raw and rotated, what attention writes, keys and values, gate and up.
   const int64_t f32 = c.hidden + 3 * q_width + 3 * kv_width + 2 * c.ffn;
   const size_t row = n(f32) * sizeof(float) + n(widest + c.ffn) * sizeof(bf16_t);
+  // Few rows are kept in int8, too: 16 of them with two factors.
+  const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
   // The largest matrix in bf16, and the workspace of the library.
   const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
   constexpr size_t kWorkspace = size_t{64} << 20;
-  return n(rows) * row + expanded + kWorkspace + n(c.vocab) * sizeof(float);
+  return n(rows) * row + int8 + expanded + kWorkspace + n(c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

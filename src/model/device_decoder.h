@@ -1,5 +1,6 @@
 #pragma once
-// A decoder's arithmetic on a device: the residual stream in f32, what is multiplied in bf16.
+// A decoder's arithmetic on a device: the residual stream in f32, what is multiplied in the form
+// that the device reads best.
 
 #include <memory>
 
@@ -26,17 +27,18 @@ struct Decoder::DeviceState : Decoder::State {
     bool add = false;
   };
   DeviceOps& ops() const { return queue.device().ops(); }
-  View<bf16_t> normalised(const Array<float>& weight);
-  void multiply(View<const bf16_t> taken, int64_t rows, std::initializer_list<Job> jobs);
+  /// The residual stream, normalised.
+  const DeviceInput& normalised(const Array<float>& weight);
+  void multiply(const DeviceInput& taken, int64_t rows, std::initializer_list<Job> jobs);
 
   std::shared_ptr<const DeviceModel> weights;
   Array<float> stream;          ///< [rows, hidden]
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...
   Array<float> gate, up;        ///< [rows, ffn]
-  Array<bf16_t> input, inner;   ///< what is multiplied: of a sublayer; [rows, ffn]
   Array<float> low;             ///< [rows, rank]: of an adapter
-  Array<bf16_t> low_input;
-  Array<float> result;  ///< [rows, vocab]
+  Array<float> result;          ///< [rows, vocab]
+  /// What is multiplied: of a sublayer, of `down`, of an adapter's second matrix.
+  std::unique_ptr<DeviceInput> input, inner, low_input;
 };
 
 }  // namespace longhaul

@@ -29,6 +29,13 @@ class DeviceMatrix {
   virtual size_t bytes() const = 0;  ///< of device memory
 };
 
+/// Rows [rows, cols] that matrices multiply, in the forms that a device's products read best: made
+/// once for all products of a sublayer, its memory reused by the next.
+class DeviceInput {
+ public:
+  virtual ~DeviceInput() = default;
+};
+
 /// y [rows, outputs] = x W^T (+ bias), or y += x W^T.
 struct DeviceLinear {
   const DeviceMatrix* weight = nullptr;
@@ -113,19 +120,23 @@ class DeviceOps {
 
   // The model.
   virtual std::shared_ptr<const DeviceMatrix> matrix(const TensorView&) { return nullptr; }
-  /// x [rows, cols] times several matrices.
-  virtual void linear(View<const bf16_t> /*x*/, int64_t /*rows*/, std::span<const DeviceLinear>) {}
+  virtual std::unique_ptr<DeviceInput> input() { return nullptr; }
+  /// The input's rows times several matrices.
+  virtual void linear(const DeviceInput&, std::span<const DeviceLinear>) {}
   /// x [tokens, cols] of the table's rows.
   virtual void embed(const DeviceMatrix& /*table*/, std::span<const int32_t> /*tokens*/,
                      View<float>) {}
-  virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
-                        int64_t /*rows*/, int64_t /*n*/, View<bf16_t>) {}
   virtual void rms_norm_heads(View<float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/) {}
   virtual void split_halves(View<float> /*x*/, int64_t /*rows*/, int /*heads*/, int /*head_dim*/,
                             int /*rotary_dim*/) {}
-  virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, View<bf16_t>) {}
-  virtual void to_bf16(View<const float>, View<bf16_t>) {}
+
+  // What makes an input of rows [rows, n].
+  virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
+                        int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
+  virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, int64_t /*rows*/,
+                      int64_t /*n*/, DeviceInput&) {}
+  virtual void take(View<const float> /*x*/, int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
 };
 
 /// Null on the host.

@@ -78,6 +78,37 @@ TEST(CudaElementwise, Swiglu) {
   }
 }
 
+/// What is written for products is what the same operation writes in f32, rounded by itself.
+TEST(CudaElementwise, RowsForProducts) {
+  const float eps = 1e-5f;
+  for (const auto& [rows, n] :
+       {std::pair<int64_t, int64_t>{1, 4096}, {3, 576}, {8, 14336}, {2, 32}, {1, 96}, {5, 16384}}) {
+    const size_t count = size_of(rows * n);
+    const OnDevice<float> x(random_floats(count, 1, 3)), up(random_floats(count, 2)),
+        weight(random_floats(size_of(n), 3));
+    for (const int operation : {0, 1, 2}) {
+      const OnDevice<float> y(count);
+      const OnDevice<uint16_t> bf16(count), bf16_alone(count);
+      const OnDevice<uint8_t> int8(int8_bytes(rows, n)), int8_alone(int8_bytes(rows, n));
+      const ProductRows forms{bf16.data(), int8_rows_in(int8.data(), rows, n)};
+      if (operation == 0) {
+        rms_norm(nullptr, x.data(), n, weight.data(), eps, rows, n, forms);
+        rms_norm(nullptr, x.data(), n, weight.data(), eps, rows, n, y.data());
+      } else if (operation == 1) {
+        swiglu(nullptr, x.data(), up.data(), rows, n, forms);
+        swiglu(nullptr, x.data(), up.data(), rows, n, n, y.data());
+      } else {
+        f32_to_product_rows(nullptr, x.data(), rows, n, forms);
+        copy(nullptr, x.data(), rows * n, y.data());
+      }
+      f32_to_bf16(nullptr, y.data(), rows * n, bf16_alone.data());
+      round_to_int8(nullptr, y.data(), rows, n, n, int8_rows_in(int8_alone.data(), rows, n));
+      EXPECT_EQ(bf16.get(), bf16_alone.get()) << operation << ' ' << rows << 'x' << n;
+      EXPECT_EQ(int8.get(), int8_alone.get()) << operation << ' ' << rows << 'x' << n;
+    }
+  }
+}
+
 TEST(CudaElementwise, Conversions) {
   for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{1000}, size_t{4099}}) {
     for (const size_t shift : {0u, 1u}) {

@@ -30,6 +30,23 @@ void round_to_int8(std::vector<double>& x) {
   }
 }
 
+/// Memory of a test for rows in int8; the end of what belongs to them is checked.
+class RoundedRows {
+ public:
+  RoundedRows(int64_t rows, int64_t cols)
+      : rows_(rows), cols_(cols), memory_(int8_bytes(rows, cols)) {}
+  template <class T>
+  void make(const T* x, int64_t stride) {
+    round_to_int8(nullptr, x, rows_, cols_, stride, rows());
+  }
+  Int8Rows rows() const { return int8_rows_in(memory_.data(), rows_, cols_); }
+  std::vector<uint8_t> get() const { return memory_.get(); }
+
+ private:
+  int64_t rows_, cols_;
+  OnDevice<uint8_t> memory_;
+};
+
 /// y[m, n] of a row of x, with the size of its terms.
 struct Product {
   double sum = 0, size = 1e-6;
@@ -70,6 +87,13 @@ void run_case(DType type, const Case& c) {
   input.rows = c.rows;
   input.cols = c.cols;
   input.stride = x_stride;
+  const int64_t blocks_cols = is_block_type(type) ? c.cols : 0;
+  RoundedRows int8(c.rows, blocks_cols);
+  if (is_block_type(type)) {
+    c.bf16 ? int8.make(x_bf16.data(), x_stride) : int8.make(x_f32.data(), x_stride);
+    input.int8 = int8.rows();
+    input.x = nullptr;  // is not read
+  }
   MatvecJob job;
   job.weight = m.view();
   job.y = y.data();
@@ -132,6 +156,9 @@ TEST_P(CudaMatvec, EqualsTheCpu) {
   input.x = x_there.data();
   input.rows = 1;
   input.cols = cols;
+  RoundedRows int8(1, cols);
+  int8.make(x_there.data(), cols);
+  input.int8 = int8.rows();
   MatvecJob job;
   job.weight = m.view();
   job.y = y.data();
@@ -145,6 +172,88 @@ TEST_P(CudaMatvec, EqualsTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaMatvec, testing::ValuesIn(device_types()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
+
+TEST(CudaInt8Rows, HaveTheBitsOfTheCpu) {
+  const int64_t rows = 3, cols = 1312;
+  for (const size_t shift : {0u, 1u}) {
+    for (const bool bf16 : {false, true}) {
+      std::vector<float> x = random_floats(size_t{3} * 1315, 41, 7);
+      x[1315] = 3e38f;
+      std::fill_n(x.begin() + 64, 32, 0.0f);
+      std::fill_n(x.begin() + 96, 32, 1e-38f);
+      if (bf16) {
+        for (float& v : x) v = bf16_to_f32(f32_to_bf16(v));
+      }
+      const OnDevice<float> x_f32(x, shift);
+      const OnDevice<uint16_t> x_bf16(to_bf16(x), shift);
+      RoundedRows there(rows, cols);
+      bf16 ? there.make(x_bf16.data(), 1315) : there.make(x_f32.data(), 1315);
+      const std::vector<uint8_t> got = there.get();
+      for (int64_t r = 0; r < rows; ++r) {
+        ActivationRows expected;
+        expected.assign(x.data() + r * 1315, 1, cols);
+        expected.quantize();
+        for (int64_t g = 0; g < cols / 16; ++g) {
+          const ActivationGroup& group = expected.groups(0)[g / 16];
+          const auto at = static_cast<size_t>(r * (cols / 16) + g);
+          ASSERT_EQ(std::memcmp(got.data() + 16 * at, group.q + 16 * (g % 16), 16), 0) << g;
+          float factors[2];
+          std::memcpy(factors, got.data() + 16 * static_cast<size_t>(rows * (cols / 16)) + 8 * at,
+                      8);
+          ASSERT_EQ(factors[0], group.scale[g % 16]) << g;
+          ASSERT_EQ(factors[1], group.sum[g % 16]) << g;
+        }
+      }
+    }
+  }
+}
+
+/// Each product reads what the kernel before it wrote, while they begin early.
+TEST(CudaMatvecChain, SeesWhatTheKernelBeforeWrote) {
+  const int64_t n = 2048, steps = 60;
+  const HostMatrix block(DType::Q4_K, n, n, 5), plain(DType::BF16, n, n, 6);
+  const Matrix w_block = on_device(block.view, size_t{1} << 20),
+               w_plain = on_device(plain.view, size_t{1} << 20);
+  const std::vector<float> first = random_floats(static_cast<size_t>(n), 51);
+  std::vector<std::vector<float>> results;
+  for (const bool wait : {true, false}) {
+    OnDevice<float> a(first);
+    const OnDevice<float> b(static_cast<size_t>(n)), c(static_cast<size_t>(n));
+    RoundedRows int8(1, n);
+    for (int64_t step = 0; step < steps; ++step) {
+      const auto settle = [&] {
+        if (wait) check(cudaDeviceSynchronize(), "kernel");
+      };
+      int8.make(a.data(), n);
+      settle();
+      MatvecInput input{.x = a.data(), .rows = 1, .cols = n, .int8 = int8.rows()};
+      const MatvecJob jobs[] = {{.weight = w_block.view(), .y = b.data()},
+                                {.weight = w_plain.view(), .y = c.data()}};
+      matvec(nullptr, input, jobs);
+      settle();
+      int8.make(b.data(), n);
+      settle();
+      MatvecInput next{.x = c.data(), .rows = 1, .cols = n, .int8 = int8.rows()};
+      const MatvecJob back[] = {
+          {.weight = w_plain.view().slice_rows(0, n / 2), .y = a.data()},
+          {.weight = w_block.view().slice_rows(n / 2, n / 2), .y = a.data() + n / 2}};
+      matvec(nullptr, next, back);
+      settle();
+      std::vector<float> now = step % 3 == 2 ? a.get() : std::vector<float>();
+      if (now.empty()) continue;
+      float most = 0;
+      for (const float v : now) most = std::max(most, std::abs(v));
+      ASSERT_TRUE(std::isfinite(most) && most > 0);
+      for (float& v : now) v /= most;
+      a.set(now);
+      if (wait) {
+        results.push_back(now);
+      } else {
+        ASSERT_EQ(now, results[static_cast<size_t>(step / 3)]) << step;
+      }
+    }
+  }
+}
 
 TEST(CudaMatvecGroup, MatricesOfSeveralTypesReadOneX) {
   const int64_t cols = 1536;
@@ -160,6 +269,9 @@ TEST(CudaMatvecGroup, MatricesOfSeveralTypesReadOneX) {
   input.x = x_there.data();
   input.rows = 2;
   input.cols = cols;
+  RoundedRows int8(2, cols);
+  int8.make(x_there.data(), cols);
+  input.int8 = int8.rows();
   for (size_t i = 0; i < types.size(); ++i) {
     weights.emplace_back(types[i], outputs[i], cols, static_cast<uint32_t>(i));
     matrices.push_back(on_device(weights.back().view));

@@ -133,7 +133,7 @@ TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
         cuda::Word4 q;
         std::memcpy(&q, group.q + 16 * (g % 16), 16);
         const double product = static_cast<double>(
-            cuda::group_product<Units>(weights, q, group.scale[g % 16], group.sum[g % 16]));
+            cuda::group_product<Units>(weights, q, group.scale[g % 16], group.sum[g % 16], 0.0f));
         sum += product;
         size += std::abs(product);
       }

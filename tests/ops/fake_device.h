@@ -32,21 +32,35 @@ class FakeMatrix : public DeviceMatrix {
   TensorView view_;
 };
 
+struct FakeInput : DeviceInput {
+  bf16_t* resize(int64_t count, int64_t width) {
+    rows = count;
+    cols = width;
+    numbers.resize(static_cast<size_t>(rows * cols));
+    return numbers.data();
+  }
+  int64_t rows = 0, cols = 0;
+  std::vector<bf16_t> numbers;
+};
+
 class FakeOps : public DeviceOps {
  public:
   std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight) override {
     return std::make_shared<FakeMatrix>(weight);
   }
-  void linear(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) override {
+  std::unique_ptr<DeviceInput> input() override { return std::make_unique<FakeInput>(); }
+  void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {
+    const auto& x = static_cast<const FakeInput&>(of);
+    std::vector<float> from(x.numbers.size());
+    bf16_to_f32(x.numbers.data(), std::ssize(from), from.data());
     for (const DeviceLinear& product : products) {
       const TensorView& weight = static_cast<const FakeMatrix*>(product.weight)->view();
-      std::vector<float> from(static_cast<size_t>(rows * weight.cols()));
-      bf16_to_f32(x.address(), std::ssize(from), from.data());
-      LinearInput input;
-      input.assign(from.data(), rows, weight.cols());
+      LH_ASSERT(weight.cols() == x.cols);
+      LinearInput rows;
+      rows.assign(from.data(), x.rows, x.cols);
       LinearJob job{.weight = weight, .y = product.y.address(), .add = product.add};
       if (!product.bias.empty()) job.bias = product.bias.address();
-      longhaul::linear(input, job, Compute::kF32);
+      longhaul::linear(rows, job, Compute::kF32);
     }
   }
   void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
@@ -57,8 +71,8 @@ class FakeOps : public DeviceOps {
     }
   }
   void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
-                View<bf16_t> y) override {
-    longhaul::rms_norm(x.address(), weight.address(), eps, rows, n, y.address());
+                DeviceInput& y) override {
+    longhaul::rms_norm(x.address(), weight.address(), eps, rows, n, begin(y, rows, n));
   }
   void rms_norm_heads(View<float> x, View<const float> weight, float eps, int64_t rows, int heads,
                       int head_dim) override {
@@ -76,11 +90,17 @@ class FakeOps : public DeviceOps {
       }
     }
   }
-  void swiglu(View<const float> gate, View<const float> up, View<bf16_t> y) override {
-    longhaul::swiglu(gate.address(), up.address(), 1, y.size(), y.size(), y.address());
+  void swiglu(View<const float> gate, View<const float> up, int64_t rows, int64_t n,
+              DeviceInput& y) override {
+    longhaul::swiglu(gate.address(), up.address(), rows, n, n, begin(y, rows, n));
   }
-  void to_bf16(View<const float> x, View<bf16_t> y) override {
-    f32_to_bf16(x.address(), x.size(), y.address());
+  void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& y) override {
+    f32_to_bf16(x.address(), rows * n, begin(y, rows, n));
+  }
+
+ private:
+  static bf16_t* begin(DeviceInput& y, int64_t rows, int64_t n) {
+    return static_cast<FakeInput&>(y).resize(rows, n);
   }
 };
 

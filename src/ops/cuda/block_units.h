@@ -2,8 +2,8 @@
 // The quantized types as device code reads them from planes (block_layout.h). A unit is what 16
 // bytes of quants and what belongs to them say: kGroups groups of 16 weights,
 //   weight = step * (q - kZero) + offset,
-// with q signed bytes in the order of the row. Products of step and q are exact in f32. Layouts:
-// GGUF, ggml-common.h.
+// with q signed bytes in the order of the row; only types with kOffset have an offset. Products of
+// step and q are exact in f32. Layouts: GGUF, ggml-common.h.
 
 #include "base/dtype.h"
 #include "ops/cuda/numbers.h"
@@ -41,9 +41,9 @@ LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
 }
 
-/// Bit `bit` of each byte becomes bit 4.
-LH_EVERYWHERE void add_fifth_bits(const Word4& high, int bit, uint32_t* q) {
-  for (int i = 0; i < 4; ++i) q[i] |= (high.w[i] >> bit & 0x01010101u) << 4;
+/// The bits of each byte from `bit` on that `mask` keeps once they stand at `to`.
+LH_EVERYWHERE void add_bits(const Word4& high, int bit, int to, uint32_t mask, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] |= rotated_left(high.w[i], (to - bit) & 31) & mask;
 }
 
 /// Bits 0 to 15 of `bits` become bit 4 of 16 bytes: a multiplication spreads four over a word.
@@ -53,15 +53,22 @@ LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   }
 }
 
-/// The levels of IQ4_NL and IQ4_XS, of 4 quants in the low halves of the bytes of `index`.
-LH_EVERYWHERE uint32_t iq4_levels(uint32_t index) {
+/// The levels of IQ4_NL and IQ4_XS of the low (k = 0) or high halves of 16 bytes. The halves are
+/// the digits of selectors as they stand: four levels of two bytes at a time, then low or high
+/// ones.
+LH_EVERYWHERE void take_iq4_levels(const Word4& packed, int k, uint32_t* q) {
   constexpr uint32_t kLevels[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
-  // Neighbouring bytes' halves as the digits of a selector.
-  const uint32_t digits =
-      (index & 15u) | (index >> 4 & 0xf0u) | (index >> 8 & 0xf00u) | (index >> 12 & 0xf000u);
-  const uint32_t low = pick_bytes(kLevels[0], kLevels[1], digits & 0x7777u);
-  const uint32_t high = pick_bytes(kLevels[2], kLevels[3], digits & 0x7777u);
-  return pick_bytes(low, high, 0x3210u | (digits & 0x8888u) >> 1);
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t in_half = packed.w[i] & 0x77777777u;
+    const uint32_t which = (packed.w[i] & 0x88888888u) >> 1 | 0x32103210u;
+    uint32_t pairs[2];
+    for (int j = 0; j < 2; ++j) {
+      const uint32_t low = pick_bytes(kLevels[0], kLevels[1], in_half >> (16 * j));
+      const uint32_t high = pick_bytes(kLevels[2], kLevels[3], in_half >> (16 * j));
+      pairs[j] = pick_bytes(low, high, which >> (16 * j));
+    }
+    q[i] = pick_bytes(pairs[0], pairs[1], k == 0 ? 0x6420u : 0x7531u);
+  }
 }
 
 /// Factors (in bits 0-7 and 8-15) and minima of sub-blocks 2 pair and 2 pair + 1 of Q4_K and Q5_K.
@@ -88,6 +95,7 @@ LH_EVERYWHERE void scale_with_minimum(const Word4& head, int pair, int k, Weight
 /// The types of 32 weights whose 16 bytes hold elements 0-15 low and 16-31 high.
 struct HalvesOf32 {
   static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
+  static constexpr bool kOffset = false;
   LH_EVERYWHERE static int group(int, int k) { return k; }
   LH_EVERYWHERE static GroupPlace place(int group) { return {0, group}; }
 };
@@ -114,6 +122,7 @@ struct UnitsQ4_0 : HalvesOf32 {
 
 struct UnitsQ4_1 : HalvesOf32 {
   static constexpr int kZero = 0;
+  static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
     uint32_t head;
@@ -152,6 +161,7 @@ struct UnitsQ5_0 : HalvesOf32 {
 
 struct UnitsQ5_1 : HalvesOf32 {
   static constexpr int kZero = 0;
+  static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
     uint32_t high, head;
@@ -172,6 +182,7 @@ struct UnitsQ5_1 : HalvesOf32 {
 
 struct UnitsQ8_0 {
   static constexpr int kBlock = 32, kUnits = 2, kGroups = 1, kZero = 0;
+  static constexpr bool kOffset = false;
   struct Unit {
     Word4 quants;
     uint32_t d;
@@ -193,15 +204,18 @@ struct UnitsQ8_0 {
 
 struct UnitsIQ4_NL : UnitsQ4_0 {
   static constexpr int kZero = 0;
-  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
-    Weights16 out = UnitsQ4_0::weights(x, u, k);
-    for (uint32_t& word : out.q) word = unit::iq4_levels(word);
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
+    Weights16 out;
+    unit::take_iq4_levels(x.quants, k, out.q);
+    out.step = half_value(x.d);
+    out.offset = -0.0f;
     return out;
   }
 };
 
 struct UnitsIQ4_XS {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 0;
+  static constexpr bool kOffset = false;
   struct Unit {
     Word4 quants;
     Word2 head;  // f16 d, high bits of the scales, their low bits
@@ -214,8 +228,7 @@ struct UnitsIQ4_XS {
   }
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
     Weights16 out;
-    unit::take_nibbles(x.quants, k, out.q);
-    for (uint32_t& word : out.q) word = unit::iq4_levels(word);
+    unit::take_iq4_levels(x.quants, k, out.q);
     const uint32_t low = x.head.w[1] >> (4 * u) & 15u;
     const uint32_t high = x.head.w[0] >> (16 + 2 * u) & 3u;
     const int scale = static_cast<int>(low | high << 4) - 32;
@@ -229,6 +242,7 @@ struct UnitsIQ4_XS {
 /// 2 j + 1 (high).
 struct HalvesOfPairs {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 0;
+  static constexpr bool kOffset = true;
   LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 4 + 2 * k + (u & 1); }
   LH_EVERYWHERE static GroupPlace place(int group) {
     return {(group >> 2) * 2 + (group & 1), group >> 1 & 1};
@@ -263,7 +277,7 @@ struct UnitsQ5_K : HalvesOfPairs {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
     Weights16 out;
     unit::take_nibbles(x.quants, k, out.q);
-    unit::add_fifth_bits(x.high, (u >> 1) * 2 + k, out.q);
+    unit::add_bits(x.high, (u >> 1) * 2 + k, 4, 0x10101010u, out.q);
     unit::scale_with_minimum(x.head, u >> 1, k, out);
     return out;
   }
@@ -273,6 +287,7 @@ struct UnitsQ5_K : HalvesOfPairs {
 struct UnitsQ6_K {
   // Unit 4 half + 2 row + c, row 0 or 1: columns from 16 c of that row (low halves) and of row + 2.
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 32;
+  static constexpr bool kOffset = false;
   struct Unit {
     Word4 low, high;
     int scale[2];
@@ -295,7 +310,7 @@ struct UnitsQ6_K {
     Weights16 out;
     unit::take_nibbles(x.low, k, out.q);
     const int shift = 2 * ((u >> 1 & 1) + 2 * k);
-    for (int i = 0; i < 4; ++i) out.q[i] |= (x.high.w[i] >> shift & 0x03030303u) << 4;
+    unit::add_bits(x.high, shift, 4, 0x30303030u, out.q);
     out.step = half_value(x.d) * static_cast<float>(x.scale[k]);
     out.offset = -0.0f;
     return out;
@@ -305,6 +320,7 @@ struct UnitsQ6_K {
 struct UnitsQ3_K {
   // Unit 2 half + c: columns from 16 c of the four rows of that half.
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4, kZero = 4;
+  static constexpr bool kOffset = false;
   struct Unit {
     Word4 low, high;
     uint32_t scales[3], d;
@@ -323,9 +339,8 @@ struct UnitsQ3_K {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
     Weights16 out;
     const int half = u >> 1, row = 4 * half + k;
-    for (int i = 0; i < 4; ++i) {
-      out.q[i] = (x.low.w[i] >> (2 * k) & 0x03030303u) | (x.high.w[i] >> row & 0x01010101u) << 2;
-    }
+    for (int i = 0; i < 4; ++i) out.q[i] = x.low.w[i] >> (2 * k) & 0x03030303u;
+    unit::add_bits(x.high, row, 2, 0x04040404u, out.q);
     // Scale i has its low bits in half i / 8 of byte i % 8, its high ones in pair i / 4 of byte
     // 8 + i % 4.
     const int i = group(u, k);
@@ -375,14 +390,20 @@ LH_EVERYWHERE float weight_of(const Weights16& w, int i) {
   return w.step * static_cast<float>(q) + w.offset;
 }
 
-/// What a weight group adds to y: activations of the group in int8 with their scale and the sum of
-/// scale * q (ops/matvec.h).
+/// `total` and what a weight group adds to y: activations of the group in int8 with their scale and
+/// the sum of scale * q (ops/matvec.h).
 template <class Units>
-LH_EVERYWHERE float group_product(const Weights16& w, const Word4& x, float scale, float sum) {
-  int dot = 0;
+LH_EVERYWHERE float group_product(const Weights16& w, const Word4& x, float scale, float sum,
+                                  float total) {
+  // The dot product begins as the bits of 1.5 * 2^23, so that it becomes a float by a subtraction.
+  int dot = 0x4b400000;
   for (int i = 0; i < 4; ++i) dot = dot4(w.q[i], x.w[i], dot);
-  const float constant = w.offset - static_cast<float>(Units::kZero) * w.step;
-  return w.step * scale * static_cast<float>(dot) + constant * sum;
+  total += w.step * scale * (float_of(static_cast<uint32_t>(dot)) - 12582912.0f);
+  if constexpr (Units::kZero != 0) {
+    total += -static_cast<float>(Units::kZero) * w.step * sum;
+  }
+  if constexpr (Units::kOffset) total += w.offset * sum;
+  return total;
 }
 
 }  // namespace longhaul::cuda

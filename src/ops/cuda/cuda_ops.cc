@@ -56,6 +56,31 @@ class OwnMatrix : public DeviceMatrix {
   Matrix matrix_;
 };
 
+/// bf16; few rows in int8, too.
+class OwnInput : public DeviceInput {
+ public:
+  explicit OwnInput(GpuQueue& queue) : bf16_(queue), int8_(queue) {}
+
+  void resize(int64_t rows, int64_t cols) {
+    rows_ = rows;
+    cols_ = cols;
+    bf16_.at_least(static_cast<size_t>(rows * cols) * sizeof(uint16_t));
+    if (both()) int8_.at_least(int8_bytes(rows, cols));
+  }
+  int64_t rows() const { return rows_; }
+  int64_t cols() const { return cols_; }
+  /// Else there is bf16 alone: many rows, or rows that no block type has.
+  bool both() const { return rows_ <= kMostMatvecRows && cols_ % 32 == 0; }
+  uint16_t* bf16() const { return static_cast<uint16_t*>(bf16_.data); }
+  ProductRows forms() const {
+    return {bf16(), both() ? int8_rows_in(int8_.data, rows_, cols_) : Int8Rows{}};
+  }
+
+ private:
+  int64_t rows_ = 0, cols_ = 0;
+  Room bf16_, int8_;
+};
+
 MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
@@ -203,17 +228,15 @@ class CudaOps : public DeviceOps {
     uploader_->put(weight, copy);
     return std::make_shared<OwnMatrix>(std::move(copy));
   }
-  void linear(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) override {
-    if (rows <= kMostMatvecRows) return few(x, rows, products);
-    for (const DeviceLinear& product : products) many(x, rows, product);
+  std::unique_ptr<DeviceInput> input() override { return std::make_unique<OwnInput>(queue_); }
+  void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {
+    const auto& x = static_cast<const OwnInput&>(of);
+    if (x.rows() <= kMostMatvecRows) return few(x, products);
+    for (const DeviceLinear& product : products) many(x, product);
   }
   void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
     const int32_t* const there = upload(tokens, tokens_);
     embed_rows(stream(), view_of(table), there, std::ssize(tokens), x.address());
-  }
-  void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
-                View<bf16_t> y) override {
-    cuda::rms_norm(stream(), x.address(), n, weight.address(), eps, rows, n, y.address());
   }
   void rms_norm_heads(View<float> x, View<const float> weight, float eps, int64_t rows, int heads,
                       int head_dim) override {
@@ -224,11 +247,25 @@ class CudaOps : public DeviceOps {
     cuda::split_halves(stream(), x.address(), rows, heads, head_dim, rotary,
                        int64_t{heads} * head_dim);
   }
-  void swiglu(View<const float> gate, View<const float> up, View<bf16_t> y) override {
-    cuda::swiglu(stream(), gate.address(), up.address(), 1, y.size(), y.size(), y.address());
+
+  void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
+                DeviceInput& to) override {
+    const auto write = [&](auto y) {
+      cuda::rms_norm(stream(), x.address(), n, weight.address(), eps, rows, n, y);
+    };
+    const OwnInput& y = begin(to, rows, n);
+    y.both() ? write(y.forms()) : write(y.bf16());
   }
-  void to_bf16(View<const float> x, View<bf16_t> y) override {
-    f32_to_bf16(stream(), x.address(), x.size(), y.address());
+  void swiglu(View<const float> gate, View<const float> up, int64_t rows, int64_t n,
+              DeviceInput& to) override {
+    const OwnInput& y = begin(to, rows, n);
+    if (y.both()) return cuda::swiglu(stream(), gate.address(), up.address(), rows, n, y.forms());
+    cuda::swiglu(stream(), gate.address(), up.address(), rows, n, n, y.bf16());
+  }
+  void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& to) override {
+    const OwnInput& y = begin(to, rows, n);
+    if (y.both()) return f32_to_product_rows(stream(), x.address(), rows, n, y.forms());
+    f32_to_bf16(stream(), x.address(), rows * n, y.bf16());
   }
 
  private:
@@ -242,7 +279,13 @@ class CudaOps : public DeviceOps {
     return static_cast<const T*>(room.data);
   }
 
-  void few(View<const bf16_t> x, int64_t rows, std::span<const DeviceLinear> products) {
+  static const OwnInput& begin(DeviceInput& to, int64_t rows, int64_t n) {
+    auto& input = static_cast<OwnInput&>(to);
+    input.resize(rows, n);
+    return input;
+  }
+
+  void few(const OwnInput& x, std::span<const DeviceLinear> products) {
     std::vector<MatvecJob> jobs;
     for (const DeviceLinear& product : products) {
       jobs.push_back({.weight = view_of(*product.weight),
@@ -250,13 +293,16 @@ class CudaOps : public DeviceOps {
                       .bias = product.bias.address(),
                       .add = product.add});
     }
-    matvec(stream(), {x.address(), true, rows, products.front().weight->cols()}, jobs);
+    const ProductRows forms = x.forms();
+    matvec(stream(),
+           {.x = forms.bf16, .bf16 = true, .rows = x.rows(), .cols = x.cols(), .int8 = forms.int8},
+           jobs);
   }
 
-  void many(View<const bf16_t> x, int64_t rows, const DeviceLinear& product) {
+  void many(const OwnInput& x, const DeviceLinear& product) {
     if (gemm_ == nullptr) gemm_ = std::make_unique<Gemm>(open_cublas());
     const MatrixView w = view_of(*product.weight);
-    GemmCall call{.rows = rows, .outputs = w.rows, .cols = w.cols, .x = x.address()};
+    GemmCall call{.rows = x.rows(), .outputs = w.rows, .cols = w.cols, .x = x.bf16()};
     call.y = product.y.address();
     call.add = product.add;
     if (w.bf16 != nullptr) {
@@ -274,7 +320,7 @@ class CudaOps : public DeviceOps {
     }
     gemm_->run(stream(), call);
     if (!product.bias.empty()) {
-      add_bias(stream(), product.y.address(), product.bias.address(), rows, w.rows, w.rows);
+      add_bias(stream(), product.y.address(), product.bias.address(), x.rows(), w.rows, w.rows);
     }
   }
 
@@ -284,8 +330,8 @@ class CudaOps : public DeviceOps {
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, lists_{queue_}, rows_{queue_},
-      moves_{queue_};
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, lists_{queue_},
+      rows_{queue_}, moves_{queue_};
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/over_elements.cuh"
+#include "ops/cuda/product_rows.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -40,6 +41,8 @@ struct AddBiasOp {
   }
 };
 
+__device__ float silu(float x) { return x / (1.0f + expf(-x)); }
+
 template <class Out>
 struct SwigluOp {
   const float *gate, *up;
@@ -49,7 +52,7 @@ struct SwigluOp {
   __device__ void apply(int64_t row, int64_t col) const {
     const Run<kRun> g = load_run<kRun>(gate + row * stride + col);
     Run<kRun> out = load_run<kRun>(up + row * stride + col);
-    for (int i = 0; i < kRun; ++i) out.v[i] = g.v[i] / (1.0f + expf(-g.v[i])) * out.v[i];
+    for (int i = 0; i < kRun; ++i) out.v[i] *= silu(g.v[i]);
     store_run(y + row * n + col, out);
   }
 };
@@ -100,6 +103,34 @@ void swiglu_any(Stream stream, const float* gate, const float* up, int64_t rows,
   const bool four =
       aligned_to(16, at(gate), at(up)) && aligned_to(4 * sizeof(Out), at(y)) && stride % 4 == 0;
   over_rows(stream, "swiglu", rows, n, four, SwigluOp<Out>{gate, up, n, stride, y});
+}
+
+/// Rows in the forms that products read: of x, or of silu(x) up.
+__global__ void __launch_bounds__(256)
+    product_rows_kernel(const float* x, const float* up, int n, ProductRows y) {
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
+  const int64_t row = blockIdx.y;
+  const int col = 4 * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  Run<4> run{};
+  if (col < n) {
+    run = load_run<4>(x + row * n + col);
+    if (up != nullptr) {
+      const Run<4> raised = load_run<4>(up + row * n + col);
+      for (int i = 0; i < 4; ++i) run.v[i] = raised.v[i] * silu(run.v[i]);
+    }
+  }
+  write_rows(y, row, col, {run.v[0], run.v[1], run.v[2], run.v[3]}, col < n);
+}
+
+void write_product_rows(Stream stream, const float* x, const float* up, int64_t rows, int64_t n,
+                        const ProductRows& y) {
+  LH_ASSERT(n == 16 * y.int8.groups && n % 32 == 0 && rows < 65536);
+  LH_ASSERT(aligned_to(16, at(x), at(up), at(y.bf16)));
+  if (rows == 0 || n == 0) return;
+  const dim3 grid(static_cast<unsigned>((n / 4 + 255) / 256), static_cast<unsigned>(rows));
+  launch_early(stream, "product_rows", product_rows_kernel, grid, 256, 0, x, up,
+               static_cast<int>(n), y);
 }
 
 /// A warp a head: all pairs are in registers before the first is written.
@@ -164,6 +195,16 @@ void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
             int64_t stride, uint16_t* y) {
   swiglu_any(stream, gate, up, rows, n, stride, y);
+}
+
+void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            const ProductRows& y) {
+  write_product_rows(stream, gate, up, rows, n, y);
+}
+
+void f32_to_product_rows(Stream stream, const float* x, int64_t rows, int64_t n,
+                         const ProductRows& y) {
+  write_product_rows(stream, x, nullptr, rows, n, y);
 }
 
 void f32_to_bf16(Stream stream, const float* x, int64_t count, uint16_t* y) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "ops/cuda/int8_rows.h"
 #include "ops/cuda/stream.h"
 
 namespace longhaul::cuda {
@@ -21,6 +22,13 @@ void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int
             int64_t stride, float* y);
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
             int64_t stride, uint16_t* y);
+
+/// Gate and up packed; n a multiple of 32; all at multiples of 16 bytes.
+void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            const ProductRows& y);
+/// Packed rows; n a multiple of 32; all at multiples of 16 bytes.
+void f32_to_product_rows(Stream stream, const float* x, int64_t rows, int64_t n,
+                         const ProductRows& y);
 
 void f32_to_bf16(Stream stream, const float* x, int64_t count, uint16_t* y);
 void bf16_to_f32(Stream stream, const uint16_t* x, int64_t count, float* y);

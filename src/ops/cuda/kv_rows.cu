@@ -51,6 +51,8 @@ __device__ Source source_of(const NewRows& a, const AppendList& list, const Warp
 template <class Kv, int kRun>
 __global__ void __launch_bounds__(32 * kWarps)
     append_plain(PageShape shape, NewRows a, const AppendList* lists) {
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
   const WarpRow at = warp_row();
   if (at.row >= a.rows) return;
   const AppendList list = lists[blockIdx.y];
@@ -63,6 +65,8 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 __global__ void __launch_bounds__(32 * kWarps)
     append_q8_0(PageShape shape, NewRows a, const AppendList* lists) {
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
   const WarpRow at = warp_row();
   if (at.row >= a.rows) return;
   const AppendList list = lists[blockIdx.y];
@@ -106,7 +110,7 @@ template <class Kv>
 void append_as(Stream stream, dim3 grid, bool four, const PageShape& shape, const NewRows& added,
                const AppendList* lists) {
   const auto kernel = four ? append_plain<Kv, 4> : append_plain<Kv, 1>;
-  kernel<<<grid, 32 * kWarps, 0, stream>>>(shape, added, lists);
+  launch_early(stream, "append_rows", kernel, grid, 32 * kWarps, 0, shape, added, lists);
 }
 
 template <class Kv>
@@ -152,10 +156,9 @@ void append_rows(Stream stream, const KvForm& form, const NewRows& added, const 
       append_as<KvBF16>(stream, grid, four, shape, added, lists);
       break;
     default:
-      append_q8_0<<<grid, 32 * kWarps, 0, stream>>>(shape, added, lists);
+      launch_early(stream, "append_rows", append_q8_0, grid, 32 * kWarps, 0, shape, added, lists);
       break;
   }
-  check_launch("append_rows");
 }
 
 void read_rows(Stream stream, const KvForm& form, const ReadList* lists, int count, int64_t rows) {

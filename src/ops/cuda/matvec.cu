@@ -19,8 +19,11 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// Short rows are shared by eight lanes, so that few of them have nothing to read.
-int lanes_for(const MatrixView& w) { return w.row_stride < 2048 ? 8 : 32; }
+/// Eight lanes share each of many short rows, so that few lanes have nothing to read. Few rows need
+/// all lanes there are.
+int lanes_for(const MatrixView& w, int64_t x_rows) {
+  return x_rows == 1 && w.row_stride < 2048 && w.rows >= 16384 ? 8 : 32;
+}
 
 MatvecLaunch launch_for(DType type, int64_t rows, int lanes) {
   const int block = traits(type).block_size;
@@ -35,15 +38,19 @@ void fill_x(const MatvecInput& x, MatvecArgs& a) {
   a.x_bf16 = x.bf16;
   const size_t four = x.bf16 ? 8 : 16;
   a.x_aligned = aligned_to(four, reinterpret_cast<uintptr_t>(x.x)) && a.x_stride % 4 == 0;
+  a.int8 = x.int8;
   a.cols = static_cast<int>(x.cols);
 }
 
-/// One launch for jobs of one type.
-void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* const> jobs) {
+/// One launch for jobs of one type. `beside`: the launch before it was of other jobs of the call.
+void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* const> jobs,
+            bool beside) {
   const MatrixView& first = jobs[0]->weight;
-  const MatvecLaunch form = launch_for(first.type, x.rows, lanes_for(first));
+  LH_ASSERT(is_block_type(first.type) ? x.int8.q != nullptr : x.x != nullptr);
+  const MatvecLaunch form = launch_for(first.type, x.rows, lanes_for(first, x.rows));
   MatvecArgs a{};
   fill_x(x, a);
+  a.beside = beside;
   int64_t batches = 0;
   int count = 0;
   for (const MatvecJob* job : jobs) {
@@ -66,8 +73,8 @@ void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* cons
   const int resident =
       resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, shared);
   const auto grid = static_cast<unsigned>(std::min<int64_t>(batches, resident));
-  form.kernel<<<grid, form.threads, shared, stream>>>(a, static_cast<int>(batches));
-  check_launch("matvec");
+  launch_early(stream, "matvec", form.kernel, grid, form.threads, shared, a,
+               static_cast<int>(batches));
 }
 
 }  // namespace
@@ -106,7 +113,7 @@ void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs
     LH_ASSERT(job.weight.cols == x.cols && x.cols > 0);
     if (job.weight.rows > 0) left[count++] = &job;
   }
-  while (count > 0) {
+  for (bool beside = false; count > 0; beside = true) {
     const MatvecJob* same[kMostMatvecJobs];
     const DType type = left[0]->weight.type;
     size_t taken = 0, kept = 0;
@@ -117,7 +124,7 @@ void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs
         left[kept++] = left[i];
       }
     }
-    launch(stream, x, {same, taken});
+    launch(stream, x, {same, taken}, beside);
     count = kept;
   }
 }

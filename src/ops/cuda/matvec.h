@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "ops/cuda/int8_rows.h"
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/stream.h"
 
@@ -15,12 +16,14 @@ namespace longhaul::cuda {
 inline constexpr int64_t kMostMatvecRows = 8;
 inline constexpr int kMostMatvecJobs = 8;
 
-/// x [rows, cols], rows `stride` elements apart; f32 or bf16, in device memory.
+/// x [rows, cols] in device memory. Plain types read `x`, block types `int8`: the form that no
+/// matrix reads may be missing.
 struct MatvecInput {
-  const void* x = nullptr;
+  const void* x = nullptr;  ///< f32 or bf16
   bool bf16 = false;
   int64_t rows = 0, cols = 0;
-  int64_t stride = 0;  ///< 0: cols
+  int64_t stride = 0;  ///< elements between rows; 0: cols
+  Int8Rows int8;
 };
 
 struct MatvecJob {
@@ -32,6 +35,8 @@ struct MatvecJob {
 };
 
 /// Up to kMostMatvecJobs matrices that read the same x: one launch for each type among them.
+/// Weights are read before the kernel that was queued last has ended: it must not be what wrote
+/// them.
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs);
 
 }  // namespace longhaul::cuda

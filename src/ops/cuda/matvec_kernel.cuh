@@ -1,11 +1,13 @@
 #pragma once
 // The common part of the matvec kernels. A block holds x in shared memory, in the form that the
 // weights meet, and walks batches of weight rows: kLanes lanes read kRows rows side by side, 16
-// bytes each at a time, several loads under way. Where x does not fit at once, it is held chunk by
-// chunk of columns.
+// bytes each at a time. Loads run ahead of the products, from the end of a row into the next, and
+// begin while the kernel before this one still makes x. Where x does not fit into shared memory at
+// once, all rows are walked for each chunk of its columns.
 
 #include <cuda_runtime.h>
 
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/matvec.h"
 
@@ -26,16 +28,18 @@ struct MatvecArgs {
   const void* x;
   int64_t x_stride;
   int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
+  Int8Rows int8;                  // of the same rows
   int cols, chunk_cols;
+  int beside;  // the kernel before this one makes nothing that this one reads
 };
 
 /// The form of a kernel: kRowsOfX rows of x (more than there are: zeros).
 template <int kM, int kL>
 struct MatvecForm {
   static constexpr int kRowsOfX = kM, kLanes = kL;
-  static constexpr int kThreads = kM == 1 ? 256 : 512;
+  static constexpr int kThreads = 512;
   static constexpr int kRows = kM == 1 ? 1 : 2;
-  static constexpr int kLeastBlocks = kM == 1 ? 4 : 1;
+  static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
   static constexpr int kBatch = kThreads / kLanes * kRows;
 };
 
@@ -66,9 +70,9 @@ __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   return v;
 }
 
-/// Adds up over the lanes of a row and lets one of them write.
+/// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y.
 template <class Form>
-__device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_rows,
+__device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_rows, bool more,
                            float (&sums)[Form::kRows][Form::kRowsOfX]) {
 #pragma unroll
   for (int r = 0; r < Form::kRows; ++r) {
@@ -82,40 +86,120 @@ __device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_
       const int64_t row = first_row + r;
       if (threadIdx.x % Form::kLanes == m && m < x_rows && row < job.rows) {
         float* y = job.y + m * job.y_stride + row;
-        if (job.bias != nullptr) sum += job.bias[row];
-        *y = job.add ? *y + sum : sum;
+        if (job.bias != nullptr && !more) sum += job.bias[row];
+        *y = job.add || more ? *y + sum : sum;
       }
+      sums[r][m] = 0;
     }
   }
 }
 
-/// Walk: stage(first column, columns) puts x into shared memory, add(job, row, last row, first
-/// column, columns, sums) adds the products of a chunk.
-template <class Form, class Stage, class Add>
-__device__ void walk_batches(const MatvecArgs& a, int batches, Stage&& stage, Add&& add) {
-  const int group = threadIdx.x / Form::kLanes;
-  const bool one_chunk = a.chunk_cols >= a.cols;
-  if (one_chunk) {
-    stage(0, a.cols);
-    __syncthreads();
+/// The walk of a group of lanes over the batches of its block, for one chunk of columns. Product
+/// has Unit (16 bytes of weights and what belongs to them), kAhead (units whose loads run ahead),
+/// Row (where a row of weights begins) with row_of(), load() and add().
+template <class Form, class Product>
+class RowWalk {
+ public:
+  __device__ RowWalk(const MatvecArgs& args, int batches) : a(args), batches_(batches) {}
+
+  /// Begins to load.
+  __device__ void begin(int first, int cols) {
+    first_ = first;
+    units_ = Product::units(cols);
+    ahead_.batch = done_.batch = blockIdx.x;
+    ahead_.job = done_.job = ahead_.job_begin = done_.job_begin = 0;
+    ahead_.unit = done_.unit = 0;
+    find_job(done_);
+    find_rows();
+#pragma unroll
+    for (int i = 0; i < Product::kAhead; ++i) load(loaded_[i]);
   }
-  int j = 0, begin = 0;
-  for (int batch = blockIdx.x; batch < batches; batch += gridDim.x) {
-    while (batch >= a.jobs[j].end) begin = a.jobs[j++].end;
-    const MatvecArgs::Job& job = a.jobs[j];
-    const int64_t row = static_cast<int64_t>(batch - begin) * Form::kBatch + group * Form::kRows;
+
+  /// Adds up all that begin() has begun, with x in shared memory.
+  __device__ void finish(const Product& product) {
     float sums[Form::kRows][Form::kRowsOfX] = {};
-    for (int first = 0; first < a.cols; first += a.chunk_cols) {
-      const int cols = min(a.chunk_cols, a.cols - first);
-      if (!one_chunk) {
-        __syncthreads();
-        stage(first, cols);
-        __syncthreads();
+    for (;;) {
+#pragma unroll
+      for (int i = 0; i < Product::kAhead; ++i) {
+        const int unit = done_.unit + lane();
+        if (unit < units_) product.add(loaded_[i], unit, sums);
+        load(loaded_[i]);
+        done_.unit += Form::kLanes;
+        if (done_.unit < units_) continue;
+        write_sums<Form>(a.jobs[done_.job], row_of(done_), a.x_rows, first_ > 0, sums);
+        done_.unit = 0;
+        done_.batch += gridDim.x;
+        if (done_.batch >= batches_) return;
+        find_job(done_);
       }
-      add(job, row, first, cols, sums);
     }
-    write_sums<Form>(job, row, a.x_rows, sums);
   }
+
+ private:
+  struct Place {
+    int batch, unit;  // unit: of the group's first lane
+    int job, job_begin;
+  };
+
+  __device__ static int lane() { return threadIdx.x % Form::kLanes; }
+  __device__ void find_job(Place& at) const {
+    while (at.batch >= a.jobs[at.job].end) at.job_begin = a.jobs[at.job++].end;
+  }
+  __device__ int64_t row_of(const Place& at) const {
+    const int group = threadIdx.x / Form::kLanes;
+    return static_cast<int64_t>(at.batch - at.job_begin) * Form::kBatch + group * Form::kRows;
+  }
+  __device__ void find_rows() {
+    find_job(ahead_);
+    const MatvecArgs::Job& job = a.jobs[ahead_.job];
+    const int64_t row = row_of(ahead_);
+#pragma unroll
+    for (int r = 0; r < Form::kRows; ++r) {
+      rows_[r] = Product::row_of(a, job, min(row + r, job.rows - 1), first_);
+    }
+  }
+  __device__ void load(typename Product::Unit (&to)[Form::kRows]) {
+    if (ahead_.batch >= batches_) return;
+    const int unit = ahead_.unit + lane();
+    if (unit < units_) {
+#pragma unroll
+      for (int r = 0; r < Form::kRows; ++r) {
+        to[r] = Product::load(a.jobs[ahead_.job].planes, rows_[r], unit);
+      }
+    }
+    ahead_.unit += Form::kLanes;
+    if (ahead_.unit < units_) return;
+    ahead_.unit = 0;
+    ahead_.batch += gridDim.x;
+    if (ahead_.batch < batches_) find_rows();
+  }
+
+  const MatvecArgs& a;
+  int batches_, first_, units_;
+  Place ahead_, done_;
+  typename Product::Row rows_[Form::kRows];  // that are loaded
+  typename Product::Unit loaded_[Product::kAhead][Form::kRows];
+};
+
+/// The kernel: product.stage(args, first column, columns) puts x into shared memory.
+template <class Form, class Product>
+__device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
+                                          const Product& product) {
+  RowWalk<Form, Product> walk(a, batches);
+  for (int first = 0; first < a.cols; first += a.chunk_cols) {
+    const int cols = min(a.chunk_cols, a.cols - first);
+    walk.begin(first, cols);
+    if (first > 0) {
+      __syncthreads();
+    } else if (!a.beside) {
+      wait_for_earlier_kernels();
+    }
+    if (first == 0) let_next_kernel_begin();
+    product.stage(a, first, cols);
+    __syncthreads();
+    walk.finish(product);
+  }
+  if (a.beside) wait_for_earlier_kernels();
 }
 
 /// Blocks of a kernel that the device runs at the same time with `shared` bytes each, and whether
@@ -133,7 +217,7 @@ struct MatvecLaunch {
   size_t bytes_per_256;  // of shared memory for 256 columns
 };
 
-/// The kernel for a type, for `rows` of x; `lanes` 8 or 32.
+/// The kernel for a type, for `rows` of x; `lanes` 32, or 8 for one row.
 MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
 MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);        ///< blocks of 32
 MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 256

@@ -76,6 +76,14 @@ LH_EVERYWHERE int signed_byte(uint32_t word, int i) {
   return static_cast<int8_t>(word >> (8 * i) & 255u);
 }
 
+LH_EVERYWHERE uint32_t rotated_left(uint32_t x, int bits) {
+#ifdef __CUDA_ARCH__
+  return __funnelshift_l(x, x, static_cast<uint32_t>(bits));
+#else
+  return std::rotl(x, bits);
+#endif
+}
+
 /// Bytes of the eight in b:a that the four low halves of `selector` number (0 to 7).
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/stream.h"
 
@@ -59,6 +59,8 @@ template <int kRun, class Op>
 __global__ void __launch_bounds__(256) over_rows_kernel(Op op, int64_t rows, int64_t runs) {
   const int64_t row = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
   const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.x;
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
   if (row >= rows) return;
   for (int64_t run = blockIdx.y * static_cast<int64_t>(blockDim.x) + threadIdx.x; run < runs;
        run += step) {
@@ -78,12 +80,8 @@ void over_rows(Stream stream, const char* name, int64_t rows, int64_t n, bool ru
   const dim3 threads(across, 256 / across);
   const dim3 grid(static_cast<unsigned>((rows + threads.y - 1) / threads.y),
                   static_cast<unsigned>(std::min<int64_t>((runs + across - 1) / across, 32768)));
-  if (four) {
-    over_rows_kernel<4><<<grid, threads, 0, stream>>>(op, rows, runs);
-  } else {
-    over_rows_kernel<1><<<grid, threads, 0, stream>>>(op, rows, runs);
-  }
-  check_launch(name);
+  launch_early(stream, name, four ? over_rows_kernel<4, Op> : over_rows_kernel<1, Op>, grid,
+               threads, 0, op, rows, runs);
 }
 
 /// `count` elements as one row; what is left of a run of four is done one by one.

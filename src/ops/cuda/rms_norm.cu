@@ -1,4 +1,6 @@
+#include "base/assert.h"
 #include "ops/cuda/over_elements.cuh"
+#include "ops/cuda/product_rows.cuh"
 #include "ops/cuda/rms_norm.h"
 
 namespace longhaul::cuda {
@@ -52,6 +54,28 @@ __global__ void __launch_bounds__(1024)
   scale_row<kRun>(x, weight, scale, n, threadIdx.x, blockDim.x, y);
 }
 
+/// The same to all forms that products read.
+__global__ void __launch_bounds__(1024)
+    rms_norm_forms_kernel(const float* x, int64_t stride, const float* weight, float eps, int n,
+                          ProductRows y) {
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
+  x += blockIdx.x * stride;
+  const float sum = block_sum(sum_of_squares<4>(x, n, threadIdx.x, blockDim.x));
+  const float scale = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);
+  const int lane = threadIdx.x % 32;
+  for (int first = 4 * (threadIdx.x - lane); first < n; first += 4 * blockDim.x) {
+    const int col = first + 4 * lane;
+    Run<4> run{};
+    if (col < n) {
+      run = load_run<4>(x + col);
+      const Run<4> w = load_run<4>(weight + col);
+      for (int k = 0; k < 4; ++k) run.v[k] = run.v[k] * scale * w.v[k];
+    }
+    write_rows(y, blockIdx.x, col, {run.v[0], run.v[1], run.v[2], run.v[3]}, col < n);
+  }
+}
+
 /// A warp a head.
 template <int kRun>
 __global__ void __launch_bounds__(256)
@@ -67,18 +91,22 @@ __global__ void __launch_bounds__(256)
 
 uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
+unsigned threads_for(int64_t n, bool four) {
+  const int64_t per_thread = four ? 8 : 4;  // elements: two loads of the latency are hidden
+  unsigned threads = 32;
+  while (threads < 1024 && threads * per_thread < n) threads *= 2;
+  return threads;
+}
+
 template <class Out>
 void any_rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
                   int64_t rows, int64_t n, Out* y) {
   if (rows == 0 || n == 0) return;
   const bool four = aligned_to(16, at(x), at(weight)) && aligned_to(4 * sizeof(Out), at(y)) &&
                     stride % 4 == 0 && n % 4 == 0;
-  const int64_t per_thread = four ? 8 : 4;  // elements: two loads of the latency are hidden
-  unsigned threads = 32;
-  while (threads < 1024 && threads * per_thread < n) threads *= 2;
   const auto kernel = four ? rms_norm_kernel<4, Out> : rms_norm_kernel<1, Out>;
-  kernel<<<static_cast<unsigned>(rows), threads, 0, stream>>>(x, stride, weight, eps,
-                                                              static_cast<int>(n), y);
+  kernel<<<static_cast<unsigned>(rows), threads_for(n, four), 0, stream>>>(x, stride, weight, eps,
+                                                                           static_cast<int>(n), y);
   check_launch("rms_norm");
 }
 
@@ -92,6 +120,15 @@ void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight
 void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
               int64_t rows, int64_t n, uint16_t* y) {
   any_rms_norm(stream, x, stride, weight, eps, rows, n, y);
+}
+
+void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+              int64_t rows, int64_t n, const ProductRows& y) {
+  LH_ASSERT(n == 16 * y.int8.groups && n % 32 == 0 && stride % 4 == 0);
+  LH_ASSERT(aligned_to(16, at(x), at(weight), at(y.bf16)));
+  if (rows == 0 || n == 0) return;
+  launch_early(stream, "rms_norm", rms_norm_forms_kernel, static_cast<unsigned>(rows),
+               threads_for(n, true), 0, x, stride, weight, eps, static_cast<int>(n), y);
 }
 
 void rms_norm_heads(Stream stream, float* x, const float* weight, float eps, int64_t tokens,

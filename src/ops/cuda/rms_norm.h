@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "ops/cuda/int8_rows.h"
 #include "ops/cuda/stream.h"
 
 namespace longhaul::cuda {
@@ -13,6 +14,10 @@ void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight
               int64_t rows, int64_t n, float* y);
 void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
               int64_t rows, int64_t n, uint16_t* y);  ///< bf16
+
+/// n a multiple of 32; all at multiples of 16 bytes.
+void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
+              int64_t rows, int64_t n, const ProductRows& y);
 
 /// Each head by itself, in place: x[token, head, i], tokens `stride` floats apart; weight
 /// [head_dim].
