@@ -62,7 +62,8 @@ class Pages {
  private:
   size_t page_at(int list, int64_t page) const {
     const size_t count = memory_count();
-    return (static_cast<size_t>(list * per_list_ + page) * (count % 7 == 0 ? 5 : 7) + 3) % count * page_bytes_;
+    return (static_cast<size_t>(list * per_list_ + page) * (count % 7 == 0 ? 5 : 7) + 3) % count *
+           page_bytes_;
   }
   size_t memory_count() const {
     return static_cast<size_t>(lists_) * static_cast<size_t>(per_list_);
