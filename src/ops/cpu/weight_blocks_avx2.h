@@ -128,7 +128,7 @@ struct BlocksIQ4_NL : Factors32<IQ4_NL> {
   static __m256i block(const uint8_t* p, int j) { return iq4_bytes(halves(p + j * kBytes + 2)); }
 };
 struct BlocksMXFP4 : MXFP4 {
-  static constexpr bool kAbove127 = false;
+  static constexpr bool kScalePer16 = false, kAbove127 = false;
   static Factors factors(const uint8_t* p, int blocks) {
     Factors f;
     twice(mxfp4_factors(p, blocks), f.d);
