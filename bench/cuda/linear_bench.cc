@@ -12,8 +12,10 @@
 
 #include "ops/cuda/cublas.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
 #include "ops/cuda/matvec.h"
+#include "ops/cuda/rms_norm.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -163,11 +165,101 @@ void bench_round(int64_t cols) {
   std::printf("round to int8 %d %8.2f us\n", static_cast<int>(cols), ms * 1e3);
 }
 
-/// gemm, expand, matvec or all of them.
+/// A layer of a model of 8 billion parameters for one token, without attention.
+class Layers {
+ public:
+  static constexpr int64_t kHidden = 4096, kKv = 1024, kFfn = 14336;
+  /// `last`: the type of the value and down matrices.
+  Layers(DType type, DType last) {
+    const auto zeroed = [](Matrix&& m) {
+      const MatrixView view = m.view();
+      check(cudaMemset(const_cast<std::byte*>(view.planes[0]), 0x11, m.bytes()), "memset");
+      return std::move(m);
+    };
+    for (Layer& layer : layers_) {
+      layer.q = zeroed(Matrix(type, kHidden, kHidden));
+      layer.k = zeroed(Matrix(type, kKv, kHidden));
+      layer.v = zeroed(Matrix(last, kKv, kHidden));
+      layer.o = zeroed(Matrix(type, kHidden, kHidden));
+      layer.gate = zeroed(Matrix(type, kFfn, kHidden));
+      layer.up = zeroed(Matrix(type, kFfn, kHidden));
+      layer.down = zeroed(Matrix(last, kHidden, kFfn));
+    }
+  }
+  size_t bytes() const {
+    const Layer& l = layers_[0];
+    return l.q.bytes() + l.k.bytes() + l.v.bytes() + l.o.bytes() + l.gate.bytes() + l.up.bytes() +
+           l.down.bytes();
+  }
+  void run(Stream stream, int call) const {
+    const Layer& l = layers_[call % kLayers];
+    const auto product = [](const Matrix& w, float* y, bool add = false) {
+      return MatvecJob{.weight = w.view(), .y = y, .add = add};
+    };
+    rms_norm(stream, x_.as<float>(), kHidden, norm_.as<float>(), 1e-5f, 1, kHidden, in_.forms());
+    const MatvecJob qkv[] = {product(l.q, q_.as<float>()), product(l.k, k_.as<float>()),
+                             product(l.v, v_.as<float>())};
+    matvec(stream, in_.input(), qkv);
+    f32_to_product_rows(stream, q_.as<float>(), 1, kHidden, in_.forms());
+    const MatvecJob o = product(l.o, x_.as<float>(), true);
+    matvec(stream, in_.input(), {&o, 1});
+    rms_norm(stream, x_.as<float>(), kHidden, norm_.as<float>(), 1e-5f, 1, kHidden, in_.forms());
+    const MatvecJob gate_up[] = {product(l.gate, gate_.as<float>()),
+                                 product(l.up, up_.as<float>())};
+    matvec(stream, in_.input(), gate_up);
+    swiglu(stream, gate_.as<float>(), up_.as<float>(), 1, kFfn, inner_.forms());
+    const MatvecJob down = product(l.down, x_.as<float>(), true);
+    matvec(stream, inner_.input(), {&down, 1});
+  }
+
+ private:
+  static constexpr int kLayers = 4;
+  struct Layer {
+    Matrix q, k, v, o, gate, up, down;
+  };
+  struct Rows {
+    explicit Rows(int64_t n) : cols(n), bf16(static_cast<size_t>(2 * n)), int8(int8_bytes(1, n)) {}
+    ProductRows forms() const { return {bf16.as<uint16_t>(), int8_rows_in(int8.data(), 1, cols)}; }
+    MatvecInput input() const {
+      const ProductRows both = forms();
+      return {.x = both.bf16, .bf16 = true, .rows = 1, .cols = cols, .int8 = both.int8};
+    }
+    int64_t cols;
+    DeviceBuffer bf16, int8;
+  };
+  static DeviceBuffer numbers(int64_t n) {
+    DeviceBuffer memory(static_cast<size_t>(4 * n));
+    check(cudaMemset(memory.data(), 0, memory.bytes()), "memset");
+    return memory;
+  }
+  Layer layers_[kLayers];
+  DeviceBuffer x_ = numbers(kHidden), norm_ = numbers(kHidden), q_ = numbers(kHidden);
+  DeviceBuffer k_ = numbers(kKv), v_ = numbers(kKv), gate_ = numbers(kFfn), up_ = numbers(kFfn);
+  Rows in_{kHidden}, inner_{kFfn};
+};
+
+void bench_layer(const char* name, DType type, DType last) {
+  const Layers layers(type, last);
+  const double launched = milliseconds([&](int call) { layers.run(nullptr, call); }, 32);
+  const double graph =
+      milliseconds_in_graph([&](Stream stream, int call) { layers.run(stream, call); }, 32);
+  const auto bytes = static_cast<double>(layers.bytes());
+  std::printf("layer %-7s launched %8.2f us %7.0f GB/s   in a graph %8.2f us %7.0f GB/s\n", name,
+              launched * 1e3, bytes / launched / 1e6, graph * 1e3, bytes / graph / 1e6);
+}
+
+/// gemm, layer, expand, matvec or all of them.
 void bench(const std::string& what) {
   if (what == "all" || what == "gemm") bench_gemm();
   if (what == "all" || what == "matvec") {
     for (const int64_t cols : {4096, 14336}) bench_round(cols);
+  }
+  if (what == "all" || what == "layer") {
+    bench_layer("BF16", DType::BF16, DType::BF16);
+    bench_layer("Q8_0", DType::Q8_0, DType::Q8_0);
+    bench_layer("Q4_K_M", DType::Q4_K, DType::Q6_K);
+    bench_layer("Q4_K", DType::Q4_K, DType::Q4_K);
+    bench_layer("Q4_0", DType::Q4_0, DType::Q4_0);
   }
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);

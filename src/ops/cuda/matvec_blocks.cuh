@@ -7,12 +7,11 @@
 
 namespace longhaul::cuda {
 
-/// Begins to copy kBytes (8 or 16) to shared memory, zeros where nothing is present.
-template <int kBytes>
+/// Begins to copy 16 bytes to shared memory, zeros where nothing is present.
 __device__ __forceinline__ void begin_copy(void* to, const void* from, bool present) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                    static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from), "n"(kBytes), "r"(present ? kBytes : 0)
+               "l"(from), "r"(present ? 16 : 0)
                : "memory");
 }
 
@@ -46,10 +45,12 @@ struct BlockMatvec {
     for (int m = 0; m < Form::kRowsOfX; ++m) {
       const bool present = m < a.x_rows;  // what is not becomes zeros
       const int64_t from = (present ? m * a.int8.groups : 0) + first / 16;
+#pragma unroll 4
       for (int g = threadIdx.x; g < some; g += Form::kThreads) {
         const int at = m * groups + slot(g);
-        begin_copy<16>(q + at, a.int8.q + from + g, present);
-        begin_copy<8>(f + at, a.int8.factors + from + g, present);
+        begin_copy(q + at, a.int8.q + from + g, present);
+        const float2 two = __ldcg(reinterpret_cast<const float2*>(a.int8.factors + from + g));
+        f[at] = {present ? two.x : 0, present ? two.y : 0};
       }
     }
     finish_copies();

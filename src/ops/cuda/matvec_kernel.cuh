@@ -43,6 +43,9 @@ struct MatvecForm {
   static constexpr int kBatch = kThreads / kLanes * kRows;
 };
 
+// What kernels before this one wrote is read past the first-level cache (ld.global.cg): a kernel
+// that runs beside another must not find there what an earlier one left.
+
 /// Four values of row m from column `col` on; zeros past the last row or column.
 __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   float4 v = {0, 0, 0, 0};
@@ -51,22 +54,22 @@ __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   if (a.x_bf16) {
     const auto* x = static_cast<const uint16_t*>(a.x) + at;
     if (a.x_aligned && col + 4 <= a.cols) {
-      const uint2 w = *reinterpret_cast<const uint2*>(x);
+      const uint2 w = __ldcg(reinterpret_cast<const uint2*>(x));
       return {bf16_value(w.x & 0xffffu), float_of(w.x & 0xffff0000u), bf16_value(w.y & 0xffffu),
               float_of(w.y & 0xffff0000u)};
     }
-    if (col < a.cols) v.x = bf16_value(x[0]);
-    if (col + 1 < a.cols) v.y = bf16_value(x[1]);
-    if (col + 2 < a.cols) v.z = bf16_value(x[2]);
-    if (col + 3 < a.cols) v.w = bf16_value(x[3]);
+    if (col < a.cols) v.x = bf16_value(__ldcg(x));
+    if (col + 1 < a.cols) v.y = bf16_value(__ldcg(x + 1));
+    if (col + 2 < a.cols) v.z = bf16_value(__ldcg(x + 2));
+    if (col + 3 < a.cols) v.w = bf16_value(__ldcg(x + 3));
     return v;
   }
   const float* x = static_cast<const float*>(a.x) + at;
-  if (a.x_aligned && col + 4 <= a.cols) return *reinterpret_cast<const float4*>(x);
-  if (col < a.cols) v.x = x[0];
-  if (col + 1 < a.cols) v.y = x[1];
-  if (col + 2 < a.cols) v.z = x[2];
-  if (col + 3 < a.cols) v.w = x[3];
+  if (a.x_aligned && col + 4 <= a.cols) return __ldcg(reinterpret_cast<const float4*>(x));
+  if (col < a.cols) v.x = __ldcg(x);
+  if (col + 1 < a.cols) v.y = __ldcg(x + 1);
+  if (col + 2 < a.cols) v.z = __ldcg(x + 2);
+  if (col + 3 < a.cols) v.w = __ldcg(x + 3);
   return v;
 }
 
@@ -87,7 +90,7 @@ __device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_
       if (threadIdx.x % Form::kLanes == m && m < x_rows && row < job.rows) {
         float* y = job.y + m * job.y_stride + row;
         if (job.bias != nullptr && !more) sum += job.bias[row];
-        *y = job.add || more ? *y + sum : sum;
+        *y = job.add || more ? __ldcg(y) + sum : sum;
       }
       sums[r][m] = 0;
     }
