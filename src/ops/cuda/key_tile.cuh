@@ -117,23 +117,38 @@ __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t
                                             const int32_t* offsets, int64_t position, int thread) {
   const int half = table.half;
   if (table.in_eights) {
+    // What the table says is asked for several times at once: each answer takes longer than all of
+    // the tile's products.
+    constexpr int kOwn = (N * (D / 16) + threads - 1) / threads, kBatch = kOwn < 4 ? kOwn : 4;
     const int chunks = half / 8;
-    for (int c = thread; c < N * chunks; c += threads) {
-      const int n = c / chunks, chunk = c % chunks;
-      if (offsets[n] == kNoKey) continue;
-      const int64_t at = (position + offsets[n] - table.first) * half + 8 * chunk;
-      const float4* cosine = reinterpret_cast<const float4*>(table.cosine + at);
-      const float4* sine = reinterpret_cast<const float4*>(table.sine + at);
-      const float4 c0 = __ldg(cosine), c1 = __ldg(cosine + 1);
-      const float4 s0 = __ldg(sine), s1 = __ldg(sine + 1);
-      const uint32_t low = keys + n * kPitch<D> + chunk * 16, high = low + half * 2;
-      uint4 a = load_16(low), b = load_16(high);
-      rotate_pair(a.x, b.x, {c0.x, c0.y}, {s0.x, s0.y});
-      rotate_pair(a.y, b.y, {c0.z, c0.w}, {s0.z, s0.w});
-      rotate_pair(a.z, b.z, {c1.x, c1.y}, {s1.x, s1.y});
-      rotate_pair(a.w, b.w, {c1.z, c1.w}, {s1.z, s1.w});
-      store_16(low, a);
-      store_16(high, b);
+    for (int c = thread; c < N * chunks; c += kBatch * threads) {
+      float4 cosine[kBatch][2], sine[kBatch][2];
+      bool rotated[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int n = (c + i * threads) / chunks, chunk = (c + i * threads) % chunks;
+        rotated[i] = n < N && offsets[n] != kNoKey;
+        if (!rotated[i]) continue;
+        const int64_t at = (position + offsets[n] - table.first) * half + 8 * chunk;
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+          cosine[i][k] = __ldg(reinterpret_cast<const float4*>(table.cosine + at) + k);
+          sine[i][k] = __ldg(reinterpret_cast<const float4*>(table.sine + at) + k);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        if (!rotated[i]) continue;
+        const int n = (c + i * threads) / chunks, chunk = (c + i * threads) % chunks;
+        const uint32_t low = keys + n * kPitch<D> + chunk * 16, high = low + half * 2;
+        uint4 a = load_16(low), b = load_16(high);
+        rotate_pair(a.x, b.x, {cosine[i][0].x, cosine[i][0].y}, {sine[i][0].x, sine[i][0].y});
+        rotate_pair(a.y, b.y, {cosine[i][0].z, cosine[i][0].w}, {sine[i][0].z, sine[i][0].w});
+        rotate_pair(a.z, b.z, {cosine[i][1].x, cosine[i][1].y}, {sine[i][1].x, sine[i][1].y});
+        rotate_pair(a.w, b.w, {cosine[i][1].z, cosine[i][1].w}, {sine[i][1].z, sine[i][1].w});
+        store_16(low, a);
+        store_16(high, b);
+      }
     }
     return;
   }
