@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/nth.h"
 #include "base/parallel.h"
 #include "ops/dequantize.h"
@@ -11,7 +12,11 @@
 namespace longhaul {
 
 FrozenDecoder::FrozenDecoder(const Model& model, Compute compute)
-    : model_(model), layer_(model, compute) {}
+    : model_(model), layer_(model, compute) {
+  if (const std::string more = model.config.beyond_plain(); !more.empty()) {
+    user_error("gradients of this model are not computed yet: it has {}", more);
+  }
+}
 
 void FrozenDecoder::embed(std::span<const int32_t> tokens, float* x) const {
   const int64_t hidden = model_.config.hidden;

@@ -28,7 +28,8 @@ class AttentionRule {
 
 class FrozenDecoder {
  public:
-  /// `model` must outlive it.
+  /// `model` must outlive it. UserError where it computes more than llama, qwen and phi3 do
+  /// (ModelConfig::beyond_plain).
   FrozenDecoder(const Model& model, Compute compute);
 
   /// Reads a whole text at positions 0, 1, .... Returns the hidden states behind the last layer,

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "format/checkpoint.h"
 #include "training/gated_attention.h"
 
@@ -19,11 +20,16 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-void expect_logits(const fs::path& path, const fs::path& expected_logits) {
+/// False for a model that is refused, since it computes more than gradients are known of.
+bool expect_logits(const fs::path& path, const fs::path& expected_logits) {
   SCOPED_TRACE(path.string());
   const json golden = json::parse(std::ifstream(expected_logits));
   const Checkpoint checkpoint = open_checkpoint(path);
   const Model model = load_model(checkpoint);
+  if (!model.config.beyond_plain().empty()) {
+    EXPECT_THROW(FrozenDecoder(model, Compute::kF32), UserError);
+    return false;
+  }
   const int64_t hidden = model.config.hidden;
   FrozenDecoder decoder(model, Compute::kF32);
   FullAttention full(decoder, AttendCompute::kF32, false);
@@ -37,13 +43,14 @@ void expect_logits(const fs::path& path, const fs::path& expected_logits) {
     std::vector<float> logits(static_cast<size_t>(model.config.vocab));
     linear(input, {.weight = model.head, .y = logits.data()}, Compute::kF32);
     const auto expected = golden["logits"][i].get<std::vector<float>>();
-    ASSERT_EQ(logits.size(), expected.size());
+    EXPECT_EQ(logits.size(), expected.size());
     float largest = 0;
     for (const float x : expected) largest = std::max(largest, std::abs(x));
     for (size_t t = 0; t < logits.size(); ++t) {
-      ASSERT_NEAR(logits[t], expected[t], 1e-3f * largest) << t;
+      EXPECT_NEAR(logits[t], expected[t], 1e-3f * largest) << t;
     }
   }
+  return true;
 }
 
 TEST(FrozenDecoder, ReadsEveryTinyModelAsOtherEnginesDo) {
@@ -51,13 +58,12 @@ TEST(FrozenDecoder, ReadsEveryTinyModelAsOtherEnginesDo) {
   int models = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!fs::exists(entry.path() / "logits.json")) continue;
-    expect_logits(entry.path(), entry.path() / "logits.json");
-    ++models;
+    models += expect_logits(entry.path(), entry.path() / "logits.json") ? 1 : 0;
   }
   for (const auto& entry : fs::directory_iterator(folder / "gguf")) {
     if (entry.path().extension() != ".gguf") continue;
-    expect_logits(entry.path(), fs::path(entry.path()).replace_extension(".json"));
-    ++models;
+    const fs::path golden = fs::path(entry.path()).replace_extension(".json");
+    models += expect_logits(entry.path(), golden) ? 1 : 0;
   }
   EXPECT_GE(models, 14);
 }
