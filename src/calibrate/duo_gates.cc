@@ -159,7 +159,8 @@ std::string DuoTrainer::settings_text() const {
       "lengths {} to {}, seed {}, chat {}",
       engine_->fingerprint(), s.steps, s.rate, s.penalty, s.sight.sink, s.sight.recent,
       s.full == GatedAttention::Full::kOfModel ? "model" : "stream", fmt::join(s.tasks, "+"),
-      s.words, s.shortest, s.longest, s.seed, chat_ ? chat_->name() : "none");
+      s.words, s.shortest, s.longest, s.seed,
+      chat_ ? chat_->render({{{ChatRole::user, "?"}}}, true) : "none");
 }
 
 }  // namespace longhaul
