@@ -1,8 +1,8 @@
 #include "base/assert.h"
 #include "ops/cuda/early_launch.cuh"
-#include "ops/cuda/product_rows.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/over_elements.cuh"
+#include "ops/cuda/product_rows.cuh"
 
 namespace longhaul::cuda {
 namespace {
