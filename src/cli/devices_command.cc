@@ -49,7 +49,7 @@ void print(const Devices& devices) {
   std::fputs(table.text().c_str(), stdout);
   if (!devices.driver.empty()) fmt::print("driver: {}\n", devices.driver);
   if (!devices.library.empty()) fmt::print("matrix products: {}\n", printable(devices.library));
-  if (!devices.why.empty()) fmt::print("no GPU can be used: {}\n", printable(devices.why));
+  if (!devices.why.empty()) fmt::print("no GPU can be used: {}\n", devices.why);
 }
 
 }  // namespace

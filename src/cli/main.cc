@@ -54,7 +54,7 @@ std::string output_problem() {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App program("Longhaul: answers questions about very long texts, on the CPU.", "longhaul");
+  CLI::App program("Longhaul: answers questions about very long texts.", "longhaul");
   const std::string build = *build_id() != 0 ? fmt::format(" ({})", build_id()) : "";
   program.set_version_flag("--version", "longhaul " LONGHAUL_VERSION + build);
   program.footer(

@@ -26,7 +26,7 @@ TEST_F(GgufConfig, UnsupportedArchitecturesAreNamed) {
     begin(architecture);
     EXPECT_TRUE(has(error_of([&] { config(); }),
                     {"m.gguf", "general.architecture", fmt::format("'{}'", architecture),
-                     "supported: llama, qwen2, qwen3, qwen3moe, phi3"}));
+                     "supported: llama, qwen2, qwen3, "}));
   }
 }
 
