@@ -57,7 +57,7 @@ TEST(Habits, WhatMeansNothingHereIsTakenWithANote) {
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(o.out, kReply);
   EXPECT_TRUE(
-      has(o.err, {"note: -ngl: no layers", "note: -fa: ", "note: -b: ", "note: --mlock: "}));
+      has(o.err, {"note: -ngl: layers", "note: -fa: ", "note: -b: ", "note: --mlock: "}));
   const Outcome bare = Program().run({"run", "-q", "-fa", "-p", kPassKeyQuestion});
   EXPECT_EQ(bare.out, kReply) << "the switch's value may be left out: " << bare.err;
 }
