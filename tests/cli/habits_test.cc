@@ -56,8 +56,7 @@ TEST(Habits, WhatMeansNothingHereIsTakenWithANote) {
       {"run", "-q", "-p", kPassKeyQuestion, "-ngl", "99", "-fa", "on", "-b", "2048", "--mlock"});
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(o.out, kReply);
-  EXPECT_TRUE(
-      has(o.err, {"note: -ngl: layers", "note: -fa: ", "note: -b: ", "note: --mlock: "}));
+  EXPECT_TRUE(has(o.err, {"note: -ngl: layers", "note: -fa: ", "note: -b: ", "note: --mlock: "}));
   const Outcome bare = Program().run({"run", "-q", "-fa", "-p", kPassKeyQuestion});
   EXPECT_EQ(bare.out, kReply) << "the switch's value may be left out: " << bare.err;
 }
