@@ -116,6 +116,10 @@ class CudaOps : public DeviceOps {
     return true;
   }
 
+  bool column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                   std::span<const ColumnTarget> targets) override {
+    return cuda::column_sums(stream(), call, tasks, targets, scores_);
+  }
   bool line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                  std::span<const LineSums> sums) override {
     return cuda::line_sums(stream(), call, tasks, sums, scores_);
