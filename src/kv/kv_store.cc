@@ -147,7 +147,7 @@ void KvStore::append(int layer, int64_t rows, View<const float> k, View<const fl
   LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
   for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
   if (!queue_.on_host()) {
-    write_on_device(layer, rows, k, v);
+    if (!append_on_device(layer, rows, k, v)) upload_rows(layer, rows, k, v);
     for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
     return;
   }
@@ -181,17 +181,36 @@ void KvStore::append(int layer, int head, int64_t rows, View<const float> k, Vie
   add_rows(h, rows);
 }
 
-/// The rows of k and v behind those of every head of the layer.
-void KvStore::write_on_device(int layer, int64_t rows, View<const float> k, View<const float> v) {
-  const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
-  const int heads = layout_.lists(layer);
+bool KvStore::append_rotated(int layer, int64_t rows, View<const float> k, View<const float> v,
+                             const Rotations& rotations, int64_t position) {
+  const int heads = layout_.heads[static_cast<size_t>(layer)];
+  if (queue_.on_host() || rows == 0 || heads == 0) return false;
+  for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
+  if (!append_on_device(layer, rows, k, v, &rotations, position)) return false;
+  for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
+  return true;
+}
+
+/// Writes the rows of k and v behind those of every head of the layer; false: the device cannot.
+bool KvStore::append_on_device(int layer, int64_t rows, View<const float> k, View<const float> v,
+                               const Rotations* rotations, int64_t position) {
+  DeviceAppend added{.k = k, .v = v, .rows = rows, .rotations = rotations, .position = position};
+  added.kv_heads = static_cast<int>(k.size() / rows / layout_.head_dim);
   std::vector<PagedRows> lists;
   std::vector<int64_t> first;
-  for (int h = 0; h < heads; ++h) {
+  for (int h = 0; h < layout_.lists(layer); ++h) {
     lists.push_back(this->rows(layer, h));
     first.push_back(length(layer, h));
   }
-  if (queue_.device().ops().append({k, v, rows, static_cast<int>(kv_heads), lists, first})) return;
+  added.lists = lists;
+  added.first = first;
+  return queue_.device().ops().append(added);
+}
+
+/// The same by way of the host.
+void KvStore::upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v) {
+  const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
+  const int heads = layout_.lists(layer);
   HostStage on(queue_);
   const float *const keys = host(on(k)).data(), *const values = host(on(v)).data();
   for (int h = 0; h < heads; ++h) {

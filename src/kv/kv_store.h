@@ -51,6 +51,10 @@ class KvStore {
   /// [rows, kv_heads, head_dim], where kv_heads divides the layer's heads: each KV head then feeds
   /// as many neighbouring heads of the store.
   void append(int layer, int64_t rows, View<const float> k, View<const float> v);
+  /// The same with key row r rotated at position + r on the way; false, and nothing is done, where
+  /// the store's device has no such operation.
+  bool append_rotated(int layer, int64_t rows, View<const float> k, View<const float> v,
+                      const Rotations& rotations, int64_t position);
   /// The same for one head; rows of k and v are `stride` floats apart.
   void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
               int64_t stride);
@@ -143,7 +147,9 @@ class KvStore {
   void add_rows(Head& h, int64_t rows);
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
-  void write_on_device(int layer, int64_t rows, View<const float> k, View<const float> v);
+  bool append_on_device(int layer, int64_t rows, View<const float> k, View<const float> v,
+                        const Rotations* rotations = nullptr, int64_t position = 0);
+  void upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v);
   void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                    int64_t stride) const;
   PagedRows rows_of(const Head& h) const;

@@ -14,8 +14,8 @@ struct NewRows {
 };
 
 /// Rotates key row r at position + r and appends it with its value to every list of the layer: one
-/// per KV head, or a multiple of that, where each KV head feeds as many neighbouring lists. The
-/// rotated keys [rows, kv_heads, head_dim] are left in `rotated`.
+/// per KV head, or a multiple of that, where each KV head feeds as many neighbouring lists.
+/// `rotated` is memory for rotated keys, where these are made before they are appended.
 void rope_append(Queue& queue, const Rotations& rotations, int64_t position, const NewRows& added,
                  KvStore& store, int layer, Array<float>& rotated);
 

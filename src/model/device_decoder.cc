@@ -56,10 +56,6 @@ Projected Decoder::DeviceState::projected(int layer, int kv_heads) {
     ops().rms_norm_heads(queries, w.q_norm.view(), c.norm_eps, rows, c.heads, c.head_dim);
     ops().rms_norm_heads(keys, w.k_norm.view(), c.norm_eps, rows, kv_heads, c.head_dim);
   }
-  if (c.interleaved_rope) {
-    ops().split_halves(queries, rows, c.heads, c.head_dim, c.rope.rotary_dim);
-    ops().split_halves(keys, rows, kv_heads, c.head_dim, c.rope.rotary_dim);
-  }
   return {queries, keys, values, mixed.resize(queue, rows * q_width)};
 }
 

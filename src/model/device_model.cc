@@ -1,11 +1,19 @@
 #include "model/device_model.h"
 
 #include "base/error.h"
+#include "base/nth.h"
 #include "ops/dequantize.h"
 
 namespace longhaul {
 
-std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight) {
+std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight,
+                                                        const RowOrder& order) {
+  if (!order.empty()) {
+    const std::vector<std::byte> rows = reordered(weight, order);
+    TensorView view = weight;
+    view.data = rows.data();
+    return matrix(view);
+  }
   auto copy = device_ops(queue_)->matrix(weight);
   if (copy == nullptr) {
     user_error("{}: the GPU has no form for {} weights; use --device cpu", weight.name,
@@ -15,9 +23,14 @@ std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight
   return copy;
 }
 
-Array<float> DeviceModel::numbers(const std::vector<float>& values) {
+Array<float> DeviceModel::numbers(const std::vector<float>& values, const RowOrder& order) {
   Array<float> copy;
   if (values.empty()) return copy;
+  if (!order.empty()) {
+    std::vector<float> other;
+    for (const int64_t from : order) other.push_back(nth(values, from));
+    return numbers(other);
+  }
   copy.resize(queue_, std::ssize(values));
   queue_.device().upload(values.data(), copy.view().address(), values.size() * sizeof(float));
   bytes_ += values.size() * sizeof(float);
@@ -25,10 +38,10 @@ Array<float> DeviceModel::numbers(const std::vector<float>& values) {
 }
 
 DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank* adapter,
-                                 const std::vector<float>& bias) {
+                                 const std::vector<float>& bias, const RowOrder& order) {
   DeviceWeight copy;
-  copy.matrix = matrix(weight);
-  copy.bias = numbers(bias);
+  copy.matrix = matrix(weight, order);
+  copy.bias = numbers(bias, order);
   if (adapter == nullptr || adapter->empty()) return copy;
   const int64_t rank = adapter->rank(), cols = adapter->a.cols();
   std::vector<float> scaled(static_cast<size_t>(rank * cols));
@@ -39,7 +52,7 @@ DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank* adapte
   TensorView a = adapter->a;
   a.data = reinterpret_cast<const std::byte*>(scaled.data());
   a.type = DType::F32;
-  copy.adapter = {matrix(a), matrix(adapter->b)};
+  copy.adapter = {matrix(a), matrix(adapter->b, order)};
   return copy;
 }
 
@@ -54,13 +67,18 @@ DeviceModel::DeviceModel(const Model& model, const Queue& queue) : model_(model)
     const auto beside = [&](LowRank LayerAdapters::*of) {
       return adapters == nullptr ? nullptr : &(adapters->*of);
     };
+    const auto in_halves = [&](int64_t rows) {
+      const ModelConfig& c = model.config;
+      return c.interleaved_rope ? halves_from_pairs(rows, c.head_dim, c.rope.rotary_dim)
+                                : RowOrder();
+    };
     DeviceLayer& layer = layers_.emplace_back();
     layer.attention_norm = numbers(w.attention_norm);
     layer.ffn_norm = numbers(w.ffn_norm);
-    layer.q_norm = numbers(w.q_norm);
-    layer.k_norm = numbers(w.k_norm);
-    layer.q = weight(w.q, beside(&LayerAdapters::q), w.q_bias);
-    layer.k = weight(w.k, beside(&LayerAdapters::k), w.k_bias);
+    layer.q_norm = numbers(w.q_norm, in_halves(std::ssize(w.q_norm)));
+    layer.k_norm = numbers(w.k_norm, in_halves(std::ssize(w.k_norm)));
+    layer.q = weight(w.q, beside(&LayerAdapters::q), w.q_bias, in_halves(w.q.rows()));
+    layer.k = weight(w.k, beside(&LayerAdapters::k), w.k_bias, in_halves(w.k.rows()));
     layer.v = weight(w.v, beside(&LayerAdapters::v), w.v_bias);
     layer.output = weight(w.output, beside(&LayerAdapters::output));
     layer.gate = weight(w.gate, beside(&LayerAdapters::gate));

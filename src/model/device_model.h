@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/row_order.h"
 #include "ops/device_ops.h"
 
 namespace longhaul {
@@ -21,6 +22,7 @@ struct DeviceWeight {
   DeviceAdapter adapter;
 };
 
+/// Rows of Q and K lie in halves (model/row_order.h), whatever the file has.
 struct DeviceLayer {
   Array<float> attention_norm, ffn_norm;  ///< [hidden]
   Array<float> q_norm, k_norm;            ///< [head_dim]; empty: none
@@ -43,10 +45,11 @@ class DeviceModel {
   const DeviceLayer& layer(int number) const { return layers_[static_cast<size_t>(number)]; }
 
  private:
-  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight);
-  Array<float> numbers(const std::vector<float>& values);
+  /// An empty order is the file's.
+  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight, const RowOrder& order = {});
+  Array<float> numbers(const std::vector<float>& values, const RowOrder& order = {});
   DeviceWeight weight(const TensorView& matrix, const LowRank* adapter,
-                      const std::vector<float>& bias = {});
+                      const std::vector<float>& bias = {}, const RowOrder& order = {});
 
   const Model& model_;
   Queue queue_;

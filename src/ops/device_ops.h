@@ -50,8 +50,10 @@ struct DeviceAppend {
   View<const float> k, v;  ///< [rows, kv_heads, head_dim]
   int64_t rows = 0;
   int kv_heads = 0;
-  std::span<const PagedRows> lists;  ///< with pages for the new rows
-  std::span<const int64_t> first;    ///< per list: the first new row
+  std::span<const PagedRows> lists;      ///< with pages for the new rows
+  std::span<const int64_t> first;        ///< per list: the first new row
+  const Rotations* rotations = nullptr;  ///< null: keys stay as they are
+  int64_t position = 0;                  ///< at which row 0 is rotated, each row one further
 };
 
 class DeviceOps {
@@ -128,8 +130,6 @@ class DeviceOps {
                      View<float>) {}
   virtual void rms_norm_heads(View<float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/) {}
-  virtual void split_halves(View<float> /*x*/, int64_t /*rows*/, int /*heads*/, int /*head_dim*/,
-                            int /*rotary_dim*/) {}
 
   // What makes an input of rows [rows, n].
   virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,

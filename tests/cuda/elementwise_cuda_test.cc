@@ -149,29 +149,6 @@ TEST(CudaElementwise, FillCopyAndLists) {
   }
 }
 
-TEST(CudaElementwise, SplitHalves) {
-  for (const auto& [heads, head_dim, rotary, stride] : {std::array<int, 4>{3, 64, 64, 192},
-                                                        {1, 6, 4, 9},
-                                                        {2, 256, 128, 520},
-                                                        {1, 1024, 1024, 1024}}) {
-    const int64_t rows = 5;
-    std::vector<float> x = random_floats(size_of(rows * stride), 8);
-    const OnDevice<float> there(x, 1);
-    split_halves(nullptr, there.data(), rows, heads, head_dim, rotary, stride);
-    const std::vector<float> before = x;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int h = 0; h < heads; ++h) {
-        const size_t at = size_of(r * stride + h * head_dim);
-        for (size_t t = 0; t < size_of(rotary / 2); ++t) {
-          x[at + t] = before[at + 2 * t];
-          x[at + t + size_of(rotary / 2)] = before[at + 2 * t + 1];
-        }
-      }
-    }
-    EXPECT_EQ(there.get(), x);
-  }
-}
-
 TEST(CudaElementwise, MergeAttention) {
   const int64_t rows = 7;
   const int heads = 3, dim = 80;

@@ -98,13 +98,12 @@ TEST_P(CudaKv, AppendsRowsAsTheStoreConvertsThem) {
   const OnDevice<float> k_there(k), v_there(v);
   const std::vector<AppendList> lists = {
       {pages.list(0), 0, 2}, {pages.list(1), 37, 0}, {pages.list(2), 64, 0}, {pages.list(3), 1, 1}};
-  const OnDevice<AppendList> lists_there(lists);
   NewRows added;
   added.rows = rows;
   added.k = k_there.data();
   added.v = v_there.data();
   added.k_stride = added.v_stride = stride;
-  append_rows(nullptr, pages.form(), added, lists_there.data(), 4);
+  append_rows(nullptr, pages.form(), added, lists);
   for (int l = 0; l < 4; ++l) {
     for (int r = 0; r < rows; ++r) {
       const AppendList& list = lists[static_cast<size_t>(l)];
@@ -136,14 +135,13 @@ TEST_P(CudaKv, RotatesKeysOnTheWay) {
   added.k = rotated.data();
   added.v = k_there.data();
   added.k_stride = added.v_stride = f.head_dim;
-  const OnDevice<AppendList> to_plain(std::vector<AppendList>{{plain.list(0), 5, 0}});
-  const OnDevice<AppendList> to_fused(std::vector<AppendList>{{fused.list(0), 5, 0}});
-  append_rows(nullptr, plain.form(), added, to_plain.data(), 1);
+  const AppendList to_plain{plain.list(0), 5, 0}, to_fused{fused.list(0), 5, 0};
+  append_rows(nullptr, plain.form(), added, {&to_plain, 1});
   added.k = k_there.data();
   added.cosine = c.data();
   added.sine = s.data();
   added.rotary_dim = 2 * half;
-  append_rows(nullptr, fused.form(), added, to_fused.data(), 1);
+  append_rows(nullptr, fused.form(), added, {&to_fused, 1});
   EXPECT_EQ(fused.get(), plain.get());
 }
 

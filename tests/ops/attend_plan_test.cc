@@ -133,10 +133,21 @@ void walk(const SegmentRecord* segments, const UnitRecord& unit, int keys, Seen&
   }
 }
 
+/// What the blocks of the few-row kernel compute.
+std::vector<UnitRecord> parts_of_few(const AttendPlan& plan, const UnitRecord* units,
+                                     int head_dim) {
+  std::vector<UnitRecord> parts;
+  for (int block = 0; block < plan.few_blocks(); ++block) {
+    parts.push_back(part_of_block(units, static_cast<int>(plan.few().size()), block, head_dim));
+  }
+  return parts;
+}
+
 /// The parts of every unit: 0, 1, ... once each, with memory of their own.
 void check_parts(const AttendPlan& plan, int head_dim) {
   std::map<int64_t, int64_t> used;  // begin to end
-  for (const auto* units : {&plan.sm90(), &plan.tiles(), &plan.few()}) {
+  const std::vector<UnitRecord> few = parts_of_few(plan, plan.few().data(), head_dim);
+  for (const auto* units : {&plan.sm90(), &plan.tiles(), &few}) {
     for (const UnitRecord& u : *units) {
       ASSERT_EQ(u.partial < 0, u.parts == 1);
       if (u.partial < 0) continue;
@@ -152,7 +163,7 @@ void check_parts(const AttendPlan& plan, int head_dim) {
   ASSERT_EQ(end, plan.partial_floats());
   int64_t merged = 0;
   std::map<int32_t, int> arrived;  // by counter
-  for (const UnitRecord& u : plan.few()) {
+  for (const UnitRecord& u : few) {
     ASSERT_LT(u.counter, plan.counters());
     if (u.counter < 0) continue;
     const int flat = u.row_count * u.head_count;
@@ -186,7 +197,10 @@ void check_plan(const Case& c, const AttendMachine& machine, int tile_keys) {
   };
   all(at.sm90, plan.sm90().size(), 128);
   all(at.tiles, plan.tiles().size(), tile_keys);
-  all(at.few, plan.few().size(), kFewKeys);
+  const auto* few = reinterpret_cast<const UnitRecord*>(packed.data() + at.few);
+  for (const UnitRecord& part : parts_of_few(plan, few, c.call.head_dim)) {
+    walk(segments, part, kFewKeys, seen);
+  }
   for (auto& [place, keys] : seen) std::sort(keys.begin(), keys.end());
   ASSERT_EQ(seen, by_definition(c));
   check_parts(plan, c.call.head_dim);

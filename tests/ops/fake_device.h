@@ -79,17 +79,6 @@ class FakeOps : public DeviceOps {
     longhaul::rms_norm_heads(x.address(), weight.address(), eps, rows, heads, head_dim,
                              int64_t{heads} * head_dim);
   }
-  void split_halves(View<float> x, int64_t rows, int heads, int head_dim, int rotary) override {
-    std::vector<float> pairs(static_cast<size_t>(rotary));
-    for (int64_t i = 0; i < rows * heads; ++i) {
-      float* const head = x.address() + i * head_dim;
-      std::copy_n(head, rotary, pairs.data());
-      for (int t = 0; t < rotary / 2; ++t) {
-        head[t] = pairs[static_cast<size_t>(2 * t)];
-        head[t + rotary / 2] = pairs[static_cast<size_t>(2 * t + 1)];
-      }
-    }
-  }
   void swiglu(View<const float> gate, View<const float> up, int64_t rows, int64_t n,
               DeviceInput& y) override {
     longhaul::swiglu(gate.address(), up.address(), rows, n, n, begin(y, rows, n));

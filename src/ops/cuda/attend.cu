@@ -147,6 +147,17 @@ struct Scratch::Impl {
     cudaFree(counters.data);
   }
 
+  /// The few rows' part of the plan; `at`: where the plan lies, null where it is not uploaded.
+  FewPlan few_plan(const std::byte* at) const {
+    FewPlan few;
+    const AttendPlan::Layout layout = plan.layout();
+    few.packed = at;
+    few.units = static_cast<uint32_t>(layout.few);
+    few.count = static_cast<int32_t>(plan.few().size());
+    if (at == nullptr) plan.pack(few.here, nullptr);
+    return few;
+  }
+
   const std::byte* upload(cudaStream_t stream) {
     const size_t bytes = plan.layout().bytes;
     std::byte* const from = ring.take(stream, bytes);
@@ -187,8 +198,9 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   AttendPlan& plan = s.plan;
   plan.make(call, tasks, s.machine);
   if (plan.sm90().empty() && plan.tiles().empty() && plan.few().empty()) return;
-  const std::byte* at = s.upload(stream);
   const AttendPlan::Layout layout = plan.layout();
+  const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
+  const std::byte* const at = here ? nullptr : s.upload(stream);
   const auto records = [&]<class T>(const std::vector<T>&, size_t offset) {
     return reinterpret_cast<const T*>(at + offset);
   };
@@ -214,8 +226,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
                        call.head_dim);
   }
   if (!plan.few().empty()) {
-    launch_attend_few(stream, args, records(plan.few(), layout.few), count(plan.few()),
-                      call.head_dim, s.limits);
+    launch_attend_few(stream, args, s.few_plan(at), plan.few_blocks(), s.limits);
   }
   if (!plan.merges().empty()) {
     launch_merge_parts(stream, args, records(plan.merges(), layout.merges), count(plan.merges()),

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/row_block.cuh"
 
 namespace longhaul::cuda {
@@ -184,12 +185,18 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
 
 template <int D>
 __global__ void __launch_bounds__(32 * kWarps<D>, 2)
-    attend_few(const __grid_constant__ AttendArgs a, const UnitRecord* units, int stages) {
+    attend_few(const __grid_constant__ AttendArgs a, const __grid_constant__ FewPlan plan,
+               int stages) {
   extern __shared__ uint4 memory[];
-  const UnitRecord unit = units[blockIdx.x];
+  if (plan.packed != nullptr) wait_for_earlier_kernels();
+  const std::byte* const begin = plan.packed != nullptr ? plan.packed : plan.here;
+  const auto* const units = reinterpret_cast<const UnitRecord*>(begin + plan.units);
+  const UnitRecord unit = part_of_block(units, plan.count, static_cast<int>(blockIdx.x), D);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   auto* ring = reinterpret_cast<FewStage<D>*>(memory) + warp * stages;
-  TileWalk walk(a.segments, unit, kKeys);
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
+  TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, kKeys);
   walk.skip(warp);
   int loaded = 0;
   for (int i = 0; i < stages - 1; ++i) loaded += load_stage<D>(walk, unit.row_position, ring[i]);
@@ -230,7 +237,7 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
 }
 
 template <int D>
-void launch(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units, int count,
+void launch(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
             const DeviceLimits& limits) {
   constexpr int kStage = kWarps<D> * static_cast<int>(sizeof(FewStage<D>));
   // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
@@ -243,28 +250,27 @@ void launch(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units
   const auto kernel = attend_few<D>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
         "shared memory of attend_few");
-  kernel<<<static_cast<unsigned>(count), 32 * kWarps<D>, static_cast<size_t>(bytes), stream>>>(
-      args, units, stages);
-  check_launch("attend_few");
+  launch_early(stream, "attend_few", kernel, static_cast<unsigned>(blocks), 32 * kWarps<D>,
+               static_cast<size_t>(bytes), args, plan, stages);
 }
 
 }  // namespace
 
-void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
-                       int count, int head_dim, const DeviceLimits& limits) {
-  switch (head_dim) {
+void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
+                       const DeviceLimits& limits) {
+  switch (args.head_dim) {
     case 64:
-      return launch<64>(stream, args, units, count, limits);
+      return launch<64>(stream, args, plan, blocks, limits);
     case 80:
-      return launch<80>(stream, args, units, count, limits);
+      return launch<80>(stream, args, plan, blocks, limits);
     case 96:
-      return launch<96>(stream, args, units, count, limits);
+      return launch<96>(stream, args, plan, blocks, limits);
     case 112:
-      return launch<112>(stream, args, units, count, limits);
+      return launch<112>(stream, args, plan, blocks, limits);
     case 128:
-      return launch<128>(stream, args, units, count, limits);
+      return launch<128>(stream, args, plan, blocks, limits);
     default:
-      return launch<256>(stream, args, units, count, limits);
+      return launch<256>(stream, args, plan, blocks, limits);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <cuda.h>
 
+#include <cstddef>
+
 #include "ops/cuda/attend_records.h"
 
 struct CUstream_st;
@@ -37,6 +39,18 @@ struct PageMap {
   uint32_t page_units;  ///< from page to page, in 256 bytes
 };
 
+/// Segments and units of the few-row kernel. Short plans travel with the launch: a copy before it
+/// would take longer than the kernel's own start (8 us against 2 on an H100). All parameters of a
+/// kernel have 4 KB.
+struct FewPlan {
+  static constexpr size_t kMostHere = 3840;
+  const std::byte* packed;  ///< in device memory; null: `here`
+  uint32_t units;           ///< bytes from the plan's begin; segments lie there
+  int32_t count;            ///< of units
+  alignas(16) std::byte here[kMostHere];
+};
+static_assert(sizeof(AttendArgs) + sizeof(FewPlan) + 16 <= 4096);
+
 /// Each launches one block for every unit. The device's limits, to choose how much is in flight.
 struct DeviceLimits {
   int shared_per_block = 0;      ///< bytes, opted in
@@ -46,8 +60,9 @@ void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitR
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
-void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
-                       int count, int head_dim, const DeviceLimits& limits);
+/// A block for every part of every unit.
+void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
+                       const DeviceLimits& limits);
 /// One block for every flat row of every merge.
 void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
                         int count, int most_rows, int head_dim);

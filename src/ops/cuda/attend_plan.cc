@@ -190,6 +190,30 @@ int64_t AttendPlan::tiles_of(const Group& group, int row, int rows, int keys) co
   return tiles;
 }
 
+/// A record for every part of the unit; of few rows one for all.
+void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
+                          std::vector<UnitRecord>& units) {
+  const int flat = unit.row_count * unit.head_count;
+  const int64_t floats = unit.parts == 1 ? 0 : part_floats(flat, head_dim);
+  if (unit.parts > 1) {
+    unit.partial = partial_floats_;
+    partial_floats_ += unit.parts * floats;
+    if (kernel == kFew && flat * unit.parts <= kMostMerged) {
+      unit.counter = counters_++;
+    } else {
+      merges_.push_back({unit.partial, unit.parts, unit.row_begin, unit.row_count, unit.head_begin,
+                         unit.head_count, 0});
+      most_merge_rows_ = std::max(most_merge_rows_, flat);
+    }
+  }
+  if (kernel == kFew) {
+    unit.first_block = few_blocks_;
+    few_blocks_ += unit.parts;
+    return units.push_back(unit);
+  }
+  for (; unit.part < unit.parts; ++unit.part, unit.partial += floats) units.push_back(unit);
+}
+
 /// Units of the strip, each in so many parts.
 void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
                            std::vector<UnitRecord>& units) {
@@ -208,25 +232,7 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
     for (int h = 0; h < task.head_count; h += group.heads) {
       unit.head_begin = member.head_begin + h;
       unit.head_count = std::min(group.heads, task.head_count - h);
-      if (parts == 1) {
-        units.push_back(unit);
-        continue;
-      }
-      const int flat = unit.row_count * unit.head_count;
-      if (group.kernel == kFew && flat * parts <= kMostMerged) {
-        unit.counter = counters_++;
-      } else {
-        merges_.push_back({partial_floats_, parts, unit.row_begin, unit.row_count, unit.head_begin,
-                           unit.head_count, 0});
-        most_merge_rows_ = std::max(most_merge_rows_, flat);
-      }
-      for (unit.part = 0; unit.part < parts; ++unit.part) {
-        unit.partial = partial_floats_;
-        partial_floats_ += part_floats(flat, head_dim);
-        units.push_back(unit);
-      }
-      unit.part = 0;
-      unit.partial = unit.counter = -1;
+      add_unit(unit, group.kernel, head_dim, units);
     }
   }
 }
@@ -277,6 +283,7 @@ void AttendPlan::clear() {
   groups_.clear();
   members_.clear();
   merges_.clear();
+  few_blocks_ = 0;
   most_merge_rows_ = 0;
   partial_floats_ = 0;
   counters_ = 0;
@@ -316,6 +323,11 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
   cut(kSm90, tiles, call.head_dim, sm90_);
   cut(kTiles, tiles, call.head_dim, tiles_);
   cut(kFew, {kFewKeys, kFewUnitRows, 2 * processors, 8}, call.head_dim, few_);
+}
+
+bool AttendPlan::few_alone() const {
+  return sm90_.empty() && tiles_.empty() && merges_.empty() && pages_.size() == 0 &&
+         index_.size() == 0;
 }
 
 AttendPlan::Layout AttendPlan::layout() const {

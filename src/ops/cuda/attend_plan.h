@@ -29,12 +29,16 @@ class AttendPlan {
 
   const std::vector<UnitRecord>& sm90() const { return sm90_; }    ///< wgmma tiles, longest first
   const std::vector<UnitRecord>& tiles() const { return tiles_; }  ///< mma.sync tiles, the same
+  /// Whole units, each with all its parts: part_of_block() says which block does which.
   const std::vector<UnitRecord>& few() const { return few_; }
+  int few_blocks() const { return few_blocks_; }
   const std::vector<MergeRecord>& merges() const { return merges_; }
   int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
 
+  /// Nothing but segments and few rows, and nothing that either names in host memory.
+  bool few_alone() const;
   /// Where the parts of a packed plan begin, in bytes.
   struct Layout {
     size_t segments, sm90, tiles, few, merges, pages, index, bytes;
@@ -86,6 +90,7 @@ class AttendPlan {
   bool same_sight(const Group& group, const AttendTask& task, int first_segment) const;
   int64_t tiles_of(const Group& group, int row, int rows, int keys) const;
   void cut(Kernel kernel, const Sizes& sizes, int head_dim, std::vector<UnitRecord>& units);
+  void add_unit(UnitRecord unit, Kernel kernel, int head_dim, std::vector<UnitRecord>& units);
   void add_units(const Strip& strip, int parts, int head_dim, std::vector<UnitRecord>& units);
 
   AttendMachine machine_;
@@ -98,6 +103,7 @@ class AttendPlan {
   std::vector<Member> members_;
   std::vector<Strip> strips_;
   std::vector<MergeRecord> merges_;
+  int few_blocks_ = 0;
   int most_merge_rows_ = 0;
   int64_t partial_floats_ = 0;
   int counters_ = 0;

@@ -54,7 +54,7 @@ struct UnitRecord {
   int64_t row_position;  ///< of row_begin
   int64_t partial;       ///< floats into the partial results of this part; below 0: writes `out`
   int32_t counter;       ///< where parts count themselves and the last one merges; below 0: none
-  int32_t unused;
+  int32_t first_block;   ///< of the few-row kernel, for which a unit stands for all its parts
 };
 static_assert(sizeof(UnitRecord) == 56);
 
@@ -71,6 +71,26 @@ static_assert(sizeof(MergeRecord) == 32);
 
 LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
   return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // 16-byte aligned
+}
+
+/// The part that a block of the few-row kernel computes: parts of a unit are blocks one behind the
+/// other, and so are their partial results.
+LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, int head_dim) {
+  int low = 0, high = count - 1;  // the last unit whose first block is not behind this one
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (units[middle].first_block <= block) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  UnitRecord unit = units[low];
+  unit.part = block - unit.first_block;
+  if (unit.partial >= 0) {
+    unit.partial += unit.part * part_floats(unit.row_count * unit.head_count, head_dim);
+  }
+  return unit;
 }
 
 LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {

@@ -203,9 +203,15 @@ class CudaOps : public DeviceOps {
     }
     NewRows rows{.rows = added.rows, .k = added.k.address(), .v = added.v.address()};
     rows.k_stride = rows.v_stride = int64_t{added.kv_heads} * added.lists.front().head_dim;
-    append_rows(stream(), form_of(added.lists.front()), rows,
-                upload(std::span<const AppendList>(append_lists_), lists_),
-                static_cast<int>(lists));
+    if (added.rotations != nullptr) {
+      const longhaul::Rotations& r = *added.rotations;
+      LH_ASSERT(added.position >= r.first && added.position + added.rows <= r.first + r.count);
+      const int64_t angle = (added.position - r.first) * (r.rotary_dim / 2);
+      rows.cosine = r.cosine + angle;
+      rows.sine = r.sine + angle;
+      rows.rotary_dim = r.rotary_dim;
+    }
+    append_rows(stream(), form_of(added.lists.front()), rows, append_lists_);
     return true;
   }
   bool keep_numbers(View<const int32_t> rows, View<float> numbers) override {
@@ -242,10 +248,6 @@ class CudaOps : public DeviceOps {
                       int head_dim) override {
     cuda::rms_norm_heads(stream(), x.address(), weight.address(), eps, rows, heads, head_dim,
                          int64_t{heads} * head_dim);
-  }
-  void split_halves(View<float> x, int64_t rows, int heads, int head_dim, int rotary) override {
-    cuda::split_halves(stream(), x.address(), rows, heads, head_dim, rotary,
-                       int64_t{heads} * head_dim);
   }
 
   void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
@@ -330,8 +332,8 @@ class CudaOps : public DeviceOps {
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, lists_{queue_},
-      rows_{queue_}, moves_{queue_};
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, rows_{queue_},
+      moves_{queue_};
 };
 
 }  // namespace

@@ -133,27 +133,6 @@ void write_product_rows(Stream stream, const float* x, const float* up, int64_t 
                static_cast<int>(n), y);
 }
 
-/// A warp a head: all pairs are in registers before the first is written.
-__global__ void __launch_bounds__(256) split_halves_kernel(float* x, int64_t vectors, int heads,
-                                                           int head_dim, int half, int64_t stride) {
-  constexpr int kMost = 16;  // pairs of a lane
-  const int64_t vector = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
-  if (vector >= vectors) return;
-  float* head = x + vector / heads * stride + vector % heads * head_dim;
-  float first[kMost], second[kMost];
-#pragma unroll
-  for (int i = 0; i < kMost; ++i) {
-    const int t = threadIdx.x + 32 * i;
-    if (t < half) first[i] = head[2 * t], second[i] = head[2 * t + 1];
-  }
-  __syncwarp();
-#pragma unroll
-  for (int i = 0; i < kMost; ++i) {
-    const int t = threadIdx.x + 32 * i;
-    if (t < half) head[t] = first[i], head[t + half] = second[i];
-  }
-}
-
 /// A warp a vector.
 __global__ void __launch_bounds__(256)
     merge_kernel(const float* other_out, const float* other_lse, int64_t vectors, int head_dim,
@@ -234,16 +213,6 @@ void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* o
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out) {
   over_rows(stream, "add_lists", 1, n, aligned_to(16, at(x), at(out)),
             ListsOp{x, lists, n, out, true});
-}
-
-void split_halves(Stream stream, float* x, int64_t rows, int heads, int head_dim, int rotary_dim,
-                  int64_t stride) {
-  LH_ASSERT(rotary_dim % 2 == 0 && rotary_dim <= head_dim && rotary_dim <= 1024);
-  const int64_t vectors = rows * heads;
-  if (vectors == 0 || rotary_dim == 0) return;
-  split_halves_kernel<<<warp_blocks(vectors), kWarps, 0, stream>>>(x, vectors, heads, head_dim,
-                                                                   rotary_dim / 2, stride);
-  check_launch("split_halves");
 }
 
 void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,

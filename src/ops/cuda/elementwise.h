@@ -41,12 +41,6 @@ void copy(Stream stream, const float* from, int64_t count, float* to);
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 
-/// Rows of heads whose rotary pairs are neighbours (2 t, 2 t + 1) become the half-split form in
-/// place: element 2 t goes to t, 2 t + 1 to t + rotary_dim / 2. x [rows, heads, head_dim], rows
-/// `stride` floats apart; rotary_dim is at most 1,024.
-void split_halves(Stream stream, float* x, int64_t rows, int heads, int head_dim, int rotary_dim,
-                  int64_t stride);
-
 /// out [vectors, head_dim] and lse [vectors], of one set of keys, become those of both; a vector
 /// that saw nothing of a set (lse = -infinity) gets the other's result.
 void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/dtype.h"
 #include "ops/cuda/stream.h"
@@ -36,9 +37,9 @@ struct NewRows {
   int rotary_dim = 0;
 };
 
-/// Appends the rows to all lists.
-void append_rows(Stream stream, const KvForm& form, const NewRows& added, const AppendList* lists,
-                 int count);
+/// Appends the rows to all lists. The lists lie in host memory: they travel with the launches.
+void append_rows(Stream stream, const KvForm& form, const NewRows& added,
+                 std::span<const AppendList> lists);
 
 /// Row `first + i` of the pages `to` gets row i of those chosen: rows[i] of the pages `from`, or
 /// from_first + i where `rows` is null. `chosen` is how many; where it is null, `most`.

@@ -1,6 +1,8 @@
 // Rows enter pages and are read back: append_rows and read_rows of kv.h. A warp takes one row of
 // keys or of values.
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "ops/cuda/kv_pages.cuh"
 #include "ops/cuda/rotate_pair.cuh"
@@ -9,6 +11,12 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kWarps = 8;  // of a block
+
+/// Lists that one launch appends to: its parameters, 1.5 KB, instead of a copy before it.
+struct LaunchLists {
+  static constexpr int kMost = 64;
+  AppendList list[kMost];
+};
 
 /// The row and whether its values are this warp's.
 struct WarpRow {
@@ -48,34 +56,37 @@ __device__ Source source_of(const NewRows& a, const AppendList& list, const Warp
   return {x + list.kv_head * head_dim, !at.value && a.cosine != nullptr};
 }
 
+/// Rounds a warp's row as plain numbers, kRun elements of a lane at a time.
 template <class Kv, int kRun>
-__global__ void __launch_bounds__(32 * kWarps)
-    append_plain(PageShape shape, NewRows a, const AppendList* lists) {
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
-  const WarpRow at = warp_row();
-  if (at.row >= a.rows) return;
-  const AppendList list = lists[blockIdx.y];
-  const Source source = source_of(a, list, at, shape.head_dim);
-  std::byte* to = shape.row(list.pages, list.first + at.row, at.value);
-  for (int t = threadIdx.x % 32 * kRun; t < shape.head_dim; t += 32 * kRun) {
-    Kv::template store<kRun>(to, t, new_run<kRun>(a, source.x, at.row, source.rotate, t));
+struct PlainRow {
+  __device__ static void store(const NewRows& a, const Source& from, int64_t row, int head_dim,
+                               std::byte* to) {
+    for (int t = threadIdx.x % 32 * kRun; t < head_dim; t += 32 * kRun) {
+      Kv::template store<kRun>(to, t, new_run<kRun>(a, from.x, row, from.rotate, t));
+    }
   }
-}
+};
 
+struct Q8Row {
+  __device__ static void store(const NewRows& a, const Source& from, int64_t row, int head_dim,
+                               std::byte* to) {
+    for (int first = 0; first < head_dim; first += 32, to += 34) {
+      const int t = first + static_cast<int>(threadIdx.x % 32);
+      store_q8_0(to, new_run<1>(a, from.x, row, from.rotate, t).v[0]);
+    }
+  }
+};
+
+template <class Row>
 __global__ void __launch_bounds__(32 * kWarps)
-    append_q8_0(PageShape shape, NewRows a, const AppendList* lists) {
+    append_kernel(PageShape shape, NewRows a, const __grid_constant__ LaunchLists lists) {
+  const WarpRow at = warp_row();
+  const AppendList list = lists.list[blockIdx.y];
   wait_for_earlier_kernels();
   let_next_kernel_begin();
-  const WarpRow at = warp_row();
   if (at.row >= a.rows) return;
-  const AppendList list = lists[blockIdx.y];
-  const Source source = source_of(a, list, at, shape.head_dim);
-  std::byte* to = shape.row(list.pages, list.first + at.row, at.value);
-  for (int first = 0; first < shape.head_dim; first += 32, to += 34) {
-    const int t = first + static_cast<int>(threadIdx.x % 32);
-    store_q8_0(to, new_run<1>(a, source.x, at.row, source.rotate, t).v[0]);
-  }
+  Row::store(a, source_of(a, list, at, shape.head_dim), at.row, shape.head_dim,
+             shape.row(list.pages, list.first + at.row, at.value));
 }
 
 template <class Kv, int kRun>
@@ -107,10 +118,21 @@ __global__ void __launch_bounds__(32 * kWarps)
 }
 
 template <class Kv>
-void append_as(Stream stream, dim3 grid, bool four, const PageShape& shape, const NewRows& added,
-               const AppendList* lists) {
-  const auto kernel = four ? append_plain<Kv, 4> : append_plain<Kv, 1>;
-  launch_early(stream, "append_rows", kernel, grid, 32 * kWarps, 0, shape, added, lists);
+auto append_plain(bool four) {
+  return four ? append_kernel<PlainRow<Kv, 4>> : append_kernel<PlainRow<Kv, 1>>;
+}
+
+auto append_kernel_of(DType type, bool four) {
+  switch (type) {
+    case DType::F32:
+      return append_plain<KvF32>(four);
+    case DType::F16:
+      return append_plain<KvF16>(four);
+    case DType::BF16:
+      return append_plain<KvBF16>(four);
+    default:
+      return append_kernel<Q8Row>;
+  }
 }
 
 template <class Kv>
@@ -135,29 +157,21 @@ void check_form(const KvForm& form) {
 
 }  // namespace
 
-void append_rows(Stream stream, const KvForm& form, const NewRows& added, const AppendList* lists,
-                 int count) {
+void append_rows(Stream stream, const KvForm& form, const NewRows& added,
+                 std::span<const AppendList> lists) {
   check_form(form);
-  LH_ASSERT(added.rotary_dim % 2 == 0 && added.rotary_dim <= form.head_dim && count <= 65535);
-  if (added.rows == 0 || count == 0) return;
-  const PageShape shape = shape_of(form);
-  const dim3 grid = grid_for(added.rows, count);
+  LH_ASSERT(added.rotary_dim % 2 == 0 && added.rotary_dim <= form.head_dim);
+  if (added.rows == 0) return;
   const bool four = form.head_dim % 4 == 0 && added.k_stride % 4 == 0 && added.v_stride % 4 == 0 &&
                     added.rotary_dim % 8 == 0 &&
                     aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine));
-  switch (form.type) {
-    case DType::F32:
-      append_as<KvF32>(stream, grid, four, shape, added, lists);
-      break;
-    case DType::F16:
-      append_as<KvF16>(stream, grid, four, shape, added, lists);
-      break;
-    case DType::BF16:
-      append_as<KvBF16>(stream, grid, four, shape, added, lists);
-      break;
-    default:
-      launch_early(stream, "append_rows", append_q8_0, grid, 32 * kWarps, 0, shape, added, lists);
-      break;
+  const auto kernel = append_kernel_of(form.type, four);
+  for (size_t first = 0; first < lists.size(); first += LaunchLists::kMost) {
+    const size_t count = std::min<size_t>(lists.size() - first, LaunchLists::kMost);
+    LaunchLists some{};
+    std::ranges::copy(lists.subspan(first, count), some.list);
+    launch_early(stream, "append_rows", kernel, grid_for(added.rows, static_cast<int>(count)),
+                 32 * kWarps, 0, shape_of(form), added, some);
   }
 }
 
