@@ -17,6 +17,15 @@ constexpr int kThreads = 3 * 128;
 constexpr int kKeys = 128;          ///< two pages
 constexpr int kHalf = kKeys * 128;  ///< bytes of 64 columns of a tile: rows of 128 bytes, swizzled
 
+/// What the warpgroups that compute need to know of a tile.
+struct TileNote {
+  const float* queries;  ///< the form that multiplies its keys; null: there is no tile at all
+  int32_t begin, end;    ///< slots with keys
+  int32_t offset;        ///< key number n stands at offset + n behind the unit's first row
+  int32_t nearest, furthest;
+  int32_t last;  ///< no tile follows
+};
+
 template <int D>
 struct Sm90Shared {
   static constexpr int kStages = D == 64 ? 4 : 2;
@@ -26,7 +35,20 @@ struct Sm90Shared {
   uint8_t values[kStages][kTile];
   uint64_t keys_full[kStages], keys_empty[kStages];
   uint64_t values_full[kStages], values_empty[kStages];
+  TileNote notes[kStages];  ///< of the keys
 };
+
+__device__ __forceinline__ TileNote note_of(const TileWalk& walk, const UnitRecord& unit) {
+  const SegmentRecord& s = walk.segment();
+  const int32_t begin = s.shift - walk.tile() * kKeys;
+  return {s.queries,
+          begin,
+          begin + s.count,
+          static_cast<int32_t>(s.position - begin - unit.row_position),
+          s.nearest,
+          s.furthest,
+          0};
+}
 
 /// The thread that loads.
 template <int D>
@@ -34,7 +56,12 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
                                            const UnitRecord& unit, Sm90Shared<D>& shared) {
   using Shared = Sm90Shared<D>;
   TileWalk walk(a.segments, unit, kKeys);
-  for (int i = 0; walk.next(); ++i) {
+  bool more = walk.next();
+  if (!more) {
+    shared.notes[0] = {};
+    barrier_arrive(shared_address(&shared.keys_full[0]));
+  }
+  for (int i = 0; more; ++i) {
     const int stage = i % Shared::kStages;
     const uint32_t parity = (i / Shared::kStages) & 1;
     const SegmentRecord& s = walk.segment();
@@ -45,9 +72,11 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
       const std::byte* at = s.pages[min(2 * walk.tile() + p, last)];
       page[p] = static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
     }
-    const auto load = [&](uint8_t* to, uint64_t* full, uint64_t* empty, int first) {
+    TileNote note = note_of(walk, unit);
+    more = walk.next();
+    note.last = !more;
+    const auto load = [&](uint8_t* to, uint64_t* full, int first) {
       const uint32_t barrier = shared_address(full), at = shared_address(to);
-      barrier_wait(shared_address(empty), parity ^ 1);
       barrier_expect(barrier, Shared::kTile);
 #pragma unroll
       for (int h = 0; h < D / 64; ++h) {
@@ -55,8 +84,11 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
         copy_box(at + h * kHalf + kHalf / 2, &pages.map, 64 * h, first, page[1], barrier);
       }
     };
-    load(shared.keys[stage], &shared.keys_full[stage], &shared.keys_empty[stage], 0);
-    load(shared.values[stage], &shared.values_full[stage], &shared.values_empty[stage], kPageRows);
+    barrier_wait(shared_address(&shared.keys_empty[stage]), parity ^ 1);
+    shared.notes[stage] = note;  // there when keys_full is
+    load(shared.keys[stage], &shared.keys_full[stage], 0);
+    barrier_wait(shared_address(&shared.values_empty[stage]), parity ^ 1);
+    load(shared.values[stage], &shared.values_full[stage], kPageRows);
   }
 }
 
@@ -143,13 +175,11 @@ struct Rows64 {
 
 /// Logits of keys that a row does not see become -infinity. `first_row` and `last_row` bound the
 /// warpgroup's rows behind the unit's first.
-__device__ __forceinline__ void mask_tile(float (&s)[kKeys / 2], const SegmentRecord& segment,
-                                          int32_t slot, const UnitRecord& unit, int flat,
-                                          int first_row, int last_row) {
-  const int32_t begin = segment.shift - slot, end = begin + segment.count;
-  const int32_t near = segment.nearest, far = segment.furthest;
-  // Key number n of the tile stands at offset + n behind the unit's first row.
-  const int32_t offset = static_cast<int32_t>(segment.position - begin - unit.row_position);
+__device__ __forceinline__ void mask_tile(float (&s)[kKeys / 2], const TileNote& note,
+                                          const UnitRecord& unit, int flat, int first_row,
+                                          int last_row) {
+  const int32_t begin = note.begin, end = note.end, near = note.nearest, far = note.furthest;
+  const int32_t offset = note.offset;
   if (begin <= 0 && end >= kKeys && first_row - (offset + kKeys - 1) >= near &&
       last_row - offset < far) {
     return;
@@ -196,49 +226,47 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   const uint32_t all_queries = shared_address(shared.queries),
                  queries = all_queries + 64 * group * 128;
   const float* loaded = nullptr;
-  TileWalk walk(a.segments, unit, kKeys);
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  int32_t begin = 0, end = kKeys;  // of the tile's slots with keys
-  const auto enter = [&] {         // before the products with the keys of the walk's tile
-    const SegmentRecord& s = walk.segment();
-    begin = s.shift - walk.tile() * kKeys;
-    end = begin + s.count;
-    if (s.queries == loaded) return;
-    loaded = s.queries;
+  TileNote note;  // of the tile whose keys are multiplied
+  const auto begin_keys = [&](int n) {
+    const int stage = n % Shared::kStages;
+    barrier_wait(shared_address(&shared.keys_full[stage]), (n / Shared::kStages) & 1);
+    note = shared.notes[stage];
+    if (note.queries == loaded) return;
+    loaded = note.queries;
     store_queries<D>(loaded, unit, a.heads, a.head_dim, 64 * group, all_queries);
     publish_to_engines();
     named_sync<128>(3 + group);
   };
   const auto weigh = [&] {
-    mask_tile(rows.s, walk.segment(), walk.tile() * kKeys, unit, flat, first_row, last_row);
+    mask_tile(rows.s, note, unit, flat, first_row, last_row);
     rows.soften(a.scale);
   };
-  const auto clear = [&](int stage, int32_t from, int32_t to) {
-    if (from > 0 || to < kKeys)
-      clear_values<D>(shared_address(shared.values[stage]), from, to, group);
+  const auto multiply_values = [&](int n, int32_t from, int32_t to) {
+    const int stage = n % Shared::kStages;
+    const uint32_t values = shared_address(shared.values[stage]);
+    barrier_wait(shared_address(&shared.values_full[stage]), (n / Shared::kStages) & 1);
+    if (from > 0 || to < kKeys) clear_values<D>(values, from, to, group);
+    rows.multiply_values(values);
   };
   if (group == 0) named_arrive<256>(1);
-  int n = 0;  // tiles begun
-  if (walk.next()) {
-    enter();
-    barrier_wait(shared_address(&shared.keys_full[0]), 0);
+  begin_keys(0);
+  if (note.queries != nullptr) {
     rows.multiply_keys(queries, shared_address(shared.keys[0]));
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
     rows.pack();
-    for (n = 1; walk.next(); ++n) {
+    int n = 1;
+    for (; !note.last; ++n) {
       const int stage = n % Shared::kStages, before = (n - 1) % Shared::kStages;
-      const int32_t from = begin, to = end;  // of the tile before
-      enter();
-      barrier_wait(shared_address(&shared.keys_full[stage]), (n / Shared::kStages) & 1);
-      barrier_wait(shared_address(&shared.values_full[before]), ((n - 1) / Shared::kStages) & 1);
-      clear(before, from, to);
+      const int32_t from = note.begin, to = note.end;  // of the tile before
+      begin_keys(n);
       named_sync<256>(1 + group);
       rows.multiply_keys(queries, shared_address(shared.keys[stage]));
-      rows.multiply_values(shared_address(shared.values[before]));
+      multiply_values(n - 1, from, to);
       named_arrive<256>(2 - group);
       wgmma_wait<1>();
       if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[stage]));
@@ -249,10 +277,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
       for (int k = 0; k < D / 2; ++k) rows.o[k] *= rows.shrink[(k >> 1) & 1];
       rows.pack();
     }
-    const int last = (n - 1) % Shared::kStages;
-    barrier_wait(shared_address(&shared.values_full[last]), ((n - 1) / Shared::kStages) & 1);
-    clear(last, begin, end);
-    rows.multiply_values(shared_address(shared.values[last]));
+    multiply_values(n - 1, note.begin, note.end);
     wgmma_wait<0>();
   }
 #pragma unroll
