@@ -38,57 +38,70 @@ struct Sm90Shared {
   TileNote notes[kStages];  ///< of the keys
 };
 
-__device__ __forceinline__ TileNote note_of(const TileWalk& walk, const UnitRecord& unit) {
+/// A tile that is to be loaded.
+struct NextTile {
+  bool there;
+  int page[2];  ///< of the map
+  TileNote note;
+};
+
+__device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& unit,
+                                              const PageMap& pages) {
+  NextTile next{};
+  if (!walk.next()) return next;
   const SegmentRecord& s = walk.segment();
+  const int last = (s.shift + s.count - 1) / kPageRows;
+#pragma unroll
+  for (int p = 0; p < 2; ++p) {
+    const std::byte* at = s.pages[min(2 * walk.tile() + p, last)];
+    next.page[p] =
+        static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
+  }
   const int32_t begin = s.shift - walk.tile() * kKeys;
-  return {s.queries,
-          begin,
-          begin + s.count,
-          static_cast<int32_t>(s.position - begin - unit.row_position),
-          s.nearest,
-          s.furthest,
-          0};
+  next.there = true;
+  next.note = {s.queries,
+               begin,
+               begin + s.count,
+               static_cast<int32_t>(s.position - begin - unit.row_position),
+               s.nearest,
+               s.furthest,
+               0};
+  return next;
 }
 
-/// The thread that loads.
+/// The thread that loads. It looks up pages two tiles ahead, while it would wait for values to be
+/// used: each look-up takes as long as half of a tile's products.
 template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit, Sm90Shared<D>& shared) {
   using Shared = Sm90Shared<D>;
+  const auto load = [&](uint8_t* to, uint64_t* full, int first, const int(&page)[2]) {
+    const uint32_t barrier = shared_address(full), at = shared_address(to);
+    barrier_expect(barrier, Shared::kTile);
+#pragma unroll
+    for (int h = 0; h < D / 64; ++h) {
+      copy_box(at + h * kHalf, &pages.map, 64 * h, first, page[0], barrier);
+      copy_box(at + h * kHalf + kHalf / 2, &pages.map, 64 * h, first, page[1], barrier);
+    }
+  };
   TileWalk walk(a.segments, unit, kKeys);
-  bool more = walk.next();
-  if (!more) {
+  NextTile tile = next_tile(walk, unit, pages), next = next_tile(walk, unit, pages);
+  if (!tile.there) {
     shared.notes[0] = {};
     barrier_arrive(shared_address(&shared.keys_full[0]));
   }
-  for (int i = 0; more; ++i) {
+  for (int i = 0; tile.there; ++i) {
     const int stage = i % Shared::kStages;
     const uint32_t parity = (i / Shared::kStages) & 1;
-    const SegmentRecord& s = walk.segment();
-    const int last = (s.shift + s.count - 1) / kPageRows;
-    int page[2];  // of the map
-#pragma unroll
-    for (int p = 0; p < 2; ++p) {
-      const std::byte* at = s.pages[min(2 * walk.tile() + p, last)];
-      page[p] = static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
-    }
-    TileNote note = note_of(walk, unit);
-    more = walk.next();
-    note.last = !more;
-    const auto load = [&](uint8_t* to, uint64_t* full, int first) {
-      const uint32_t barrier = shared_address(full), at = shared_address(to);
-      barrier_expect(barrier, Shared::kTile);
-#pragma unroll
-      for (int h = 0; h < D / 64; ++h) {
-        copy_box(at + h * kHalf, &pages.map, 64 * h, first, page[0], barrier);
-        copy_box(at + h * kHalf + kHalf / 2, &pages.map, 64 * h, first, page[1], barrier);
-      }
-    };
+    tile.note.last = !next.there;
     barrier_wait(shared_address(&shared.keys_empty[stage]), parity ^ 1);
-    shared.notes[stage] = note;  // there when keys_full is
-    load(shared.keys[stage], &shared.keys_full[stage], 0);
+    shared.notes[stage] = tile.note;  // there when keys_full is
+    load(shared.keys[stage], &shared.keys_full[stage], 0, tile.page);
+    const NextTile after = next_tile(walk, unit, pages);
     barrier_wait(shared_address(&shared.values_empty[stage]), parity ^ 1);
-    load(shared.values[stage], &shared.values_full[stage], kPageRows);
+    load(shared.values[stage], &shared.values_full[stage], kPageRows, tile.page);
+    tile = next;
+    next = after;
   }
 }
 
@@ -320,11 +333,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   __syncthreads();
   if (group == 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     if (threadIdx.x == 0) load_pages<D>(a, pages, units[blockIdx.x], shared);
     return;
   }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
   compute<D>(a, units[blockIdx.x], shared, group - 1);
 #endif
 }
