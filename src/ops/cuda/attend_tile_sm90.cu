@@ -42,7 +42,7 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
     int page[2];  // of the map
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
-      const std::byte* at = s.pages[min(2 * walk.tile() + p, last)];
+      const std::byte* at = page_of(s, min(2 * walk.tile() + p, last));
       page[p] = static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
     }
     const auto load = [&](uint8_t* to, uint64_t* full, uint64_t* empty, int first) {
