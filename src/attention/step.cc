@@ -98,7 +98,7 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   LH_ASSERT(per_list > 0 && segments.size() % static_cast<size_t>(per_list) == 0);
   const int lists = static_cast<int>(segments.size()) / per_list;
   LH_ASSERT(lists > 0 && shape->heads % lists == 0);
-  resolve_counts(*queue, segments);
+  resolve_counts(segments);
   const int heads_per_list = shape->heads / lists;
   std::vector<AttendTask>& tasks = workspace->tasks;
   tasks.clear();
@@ -111,6 +111,19 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   attend(queries, tasks, rotations);
 }
 
+View<int64_t> LayerStep::Workspace::counted_pairs(Queue& queue) {
+  if (counted.size() == 0) {
+    const View<int64_t> none = counted.resize(queue, 1);
+    queue.device().clear(none.address(), sizeof(int64_t));
+  }
+  return counted.view();
+}
+
+int64_t LayerStep::Workspace::all_pairs(Queue& queue) const {
+  HostStage on(queue);
+  return pairs + (counted.size() == 0 ? 0 : host(on(counted.view()))[0]);
+}
+
 void LayerStep::attend(std::span<const View<const float>> queries,
                        std::span<const AttendTask> tasks, const Rotations* rotations) {
   if (workspace->observer) workspace->observer(*this, tasks);
@@ -119,6 +132,7 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   run.out = out;
   run.lse = lse;
   if (sinks && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
+  if (!queue->on_host()) run.counted = workspace->counted_pairs(*queue);
   longhaul::attend(run, tasks);
   if (queue->on_host()) workspace->seconds += watch.seconds();  // a GPU has only been told
   workspace->pairs += visible_pairs(tasks);

@@ -116,7 +116,7 @@ class LayerStep {
 
   /// Attention of all rows: `segments` holds `per_list` segments for each list, to which query
   /// heads are dealt in contiguous groups. Row 0 stands at `position` for visibility; without it,
-  /// at `begin`. Counts that are not known yet are filled in (resolve_counts).
+  /// at `begin`. Counts may be known only where the queue works (KeySegment::live).
   void attend(std::span<const View<const float>> queries, std::span<KeySegment> segments,
               int per_list, const Rotations* rotations = nullptr,
               std::optional<int64_t> position = {});
@@ -136,11 +136,15 @@ class LayerStep {
     std::vector<AttendTask> tasks;
     std::vector<ColumnTarget> targets, observed_targets;
     Array<float> unused;      ///< results that nobody asked for
-    int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far
+    int64_t pairs = 0;        ///< (row, query head, key) computed, all passes so far ...
+    Array<int64_t> counted;   ///< [1], on a device ... and of keys that were counted there
     int64_t dense_pairs = 0;  ///< what dense attention would have computed (causal_pairs.h)
     double seconds = 0;       ///< spent in attend()
     /// Sees the tasks of every attend() before they run (analyses, tests).
     std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
+
+    View<int64_t> counted_pairs(Queue& queue);  ///< of a device, to be added to
+    int64_t all_pairs(Queue& queue) const;      ///< waits where a device has counted
   };
   Workspace* workspace = nullptr;
 

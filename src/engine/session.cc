@@ -297,7 +297,8 @@ SessionReport Session::report() const {
   r.tokens = static_cast<int64_t>(s.tokens.size());
   r.live_rows = s.store().live_rows();
   r.kv_bytes = s.store().bytes() + s.method->index_bytes();
-  const int64_t pairs = work.pairs + s.taken_pairs;
+  Queue queue = s.options.queue;
+  const int64_t pairs = work.all_pairs(queue) + s.taken_pairs;
   const int64_t dense_pairs = work.dense_pairs + s.taken_pairs;
   r.pairs_share =
       dense_pairs > 0 ? static_cast<double>(pairs) / static_cast<double>(dense_pairs) : 1.0;

@@ -83,20 +83,28 @@ void AnswerRecall::observe(const LayerStep& step, std::span<const AttendTask> ta
   }
 }
 
-void AnswerRecall::look(const LayerStep& step, const KeySegment& segment, int64_t position,
+void AnswerRecall::look(const LayerStep& step, const KeySegment& shown, int64_t position,
                         Layer& layer) const {
-  const KeyRange keys = visible_keys(segment, position);
-  const std::optional<int> list = list_of(step, segment.rows);
-  if (!list || keys.begin >= keys.end) return;
+  const std::optional<int> list = list_of(step, shown.rows);
+  if (!list) return;
   HostStage on(*step.queue);
+  KeySegment segment = shown;
+  segment.index = on(shown.index);
+  segment.live = on(shown.live);
+  segment.behind = on(shown.behind);
+  resolve_counts({&segment, 1});
+  const KeyRange keys = visible_keys(segment, position);
+  if (keys.begin >= keys.end) return;
   const int64_t length = step.store->length(step.layer, *list);
   for (size_t i = 0; i < answer_.size(); ++i) {
     if (layer.seen[i]) continue;
     const int64_t row = row_at(step, *list, answer_[i]);
     if (row == length || step.store->token_of(step.layer, *list, row) != answer_[i]) continue;
     if (!segment.index.empty()) {
-      const int32_t* index = host(on(segment.index)).data();
-      layer.seen[i] = std::binary_search(index + keys.begin, index + keys.end, row);
+      const int32_t* index = host(segment.index).data();
+      const int64_t each = segment.whole_pages ? segment.rows.page_rows : 1;
+      layer.seen[i] = std::binary_search(index + keys.begin / each,
+                                         index + (keys.end + each - 1) / each, row / each);
     } else {
       layer.seen[i] = row >= segment.begin + keys.begin && row < segment.begin + keys.end;
     }

@@ -180,6 +180,26 @@ void assign_partials(const HostCall& call, Plan& plan) {
   }
 }
 
+int64_t pairs_of(const AttendTask& task, const KeySegment& s) {
+  int64_t keys = 0;
+  for (int r = 0; r < task.row_count; ++r) {
+    const KeyRange seen = visible_keys(s, task.row_position + r);
+    keys += seen.end - seen.begin;
+  }
+  return keys * task.head_count;
+}
+
+/// The pairs of the segments that are live in `asked`; `known` are the same with their counts.
+int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask> known) {
+  int64_t pairs = 0;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    for (size_t s = 0; s < asked[i].segments.size(); ++s) {
+      if (!asked[i].segments[s].live.empty()) pairs += pairs_of(known[i], known[i].segments[s]);
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
@@ -187,7 +207,9 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
   if (DeviceOps* device = device_ops(*asked.queue)) {
     if (device->attend(asked, tasks)) return;
     HostCopies on(*asked.queue);
-    return attend(on(asked), on(tasks));
+    const std::span<const AttendTask> here = on(tasks);
+    if (!asked.counted.empty()) host(on(asked.counted))[0] += live_pairs(tasks, here);
+    return attend(on(asked), here);
   }
   const HostCall call = host_call(asked, rows_of(tasks), {.out = true, .lse = !asked.lse.empty()});
   const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
@@ -217,16 +239,18 @@ size_t attention_scratch_bytes(int head_dim) {
   return static_cast<size_t>(thread_count()) * kernels.tile_scratch_bytes(call, kUnitRows);
 }
 
-void resolve_counts(Queue& queue, std::span<KeySegment> segments) {
-  HostStage on(queue);
+void resolve_counts(std::span<KeySegment> segments) {
   for (KeySegment& s : segments) {
-    if (!s.live.empty()) {
-      const int64_t live = host(on(s.live))[0];
+    if (!s.live.empty() && s.live.place().host()) {
+      const int64_t live = host(s.live)[0];
       LH_ASSERT(live >= 0 && live <= s.count);
       s.count = live;
+      s.live = {};
     }
-    if (!s.behind.empty()) s.position -= host(on(s.behind))[0];
-    s.live = s.behind = {};
+    if (!s.behind.empty() && s.behind.place().host()) {
+      s.position -= host(s.behind)[0];
+      s.behind = {};
+    }
   }
 }
 
@@ -234,10 +258,7 @@ int64_t visible_pairs(std::span<const AttendTask> tasks) {
   int64_t pairs = 0;
   for (const AttendTask& task : tasks) {
     for (const KeySegment& s : task.segments) {
-      for (int r = 0; r < task.row_count; ++r) {
-        const KeyRange keys = visible_keys(s, task.row_position + r);
-        pairs += (keys.end - keys.begin) * task.head_count;
-      }
+      if (s.live.empty()) pairs += pairs_of(task, s);
     }
   }
   return pairs;

@@ -45,6 +45,7 @@ struct KeySegment {
   int64_t begin = 0;               ///< first row of the stretch (unused with `index`)
   int64_t count = 0;               ///< keys
   View<const int32_t> index;       ///< row numbers [count], ascending; empty: begin, begin + 1, ...
+  bool whole_pages = false;        ///< `index` holds numbers of pages, all of whose rows are keys
   int64_t position = 0;            ///< key i stands at position + i, ...
   bool indexed_positions = false;  ///< ... or at position + index[i]
   bool rotate = false;             ///< keys are stored raw: rotate them at their positions
@@ -52,9 +53,9 @@ struct KeySegment {
   int64_t window = 0;
   int query = 0;  ///< which of the call's query forms multiplies these keys
   /// Where an operation counts keys (RowList::count), the number may not be known yet when a method
-  /// writes the segment. Views of one number each, empty where there is none; resolve_counts() puts
-  /// them into `count` and `position`.
-  View<const int32_t> live;    ///< how many keys of `index` there are, at most `count`
+  /// writes the segment. Views of one number each, empty where there is none: on a device attend()
+  /// reads them there; those on the host resolve_counts() puts into `count` and `position` before.
+  View<const int32_t> live;    ///< how many keys there are, at most `count`
   View<const int32_t> behind;  ///< how many keys follow this segment: it moves back by as many
 
   /// Causal, within the layer's own window where it has one (ModelShape::own_window; 0: none).
@@ -94,19 +95,20 @@ struct AttendCall {
   /// [rows, heads]: the lse that attend() has written for these rows. Operations that go over the
   /// same softmax map again read it (ops/column_sums.h, line_sums.h, tile_map.h).
   View<const float> known_lse;
+  /// [1], where some segments are `live`: attend() adds the visible pairs of those.
+  View<int64_t> counted;
 };
 
 /// Runs the tasks in parallel. Tasks must not overlap in (row, head). A row that sees no key gets
 /// zeros and lse = -infinity, or its sink. Accumulates in f32.
 void attend(const AttendCall& call, std::span<const AttendTask> tasks);
 
-/// Puts the counts that operations have written into the segments: `count` becomes the number in
-/// `live`, `position` is reduced by the number in `behind`, and both views become empty. attend()
-/// takes only such segments.
-void resolve_counts(Queue& queue, std::span<KeySegment> segments);
+/// Puts counts that are in host memory into the segments: `count` becomes the number in `live`,
+/// `position` is reduced by the number in `behind`, and both views become empty.
+void resolve_counts(std::span<KeySegment> segments);
 
 /// How many (row, query head, key) triples the tasks make visible: the measure of work by which
-/// methods are compared.
+/// methods are compared. Segments that are `live` are left out.
 int64_t visible_pairs(std::span<const AttendTask> tasks);
 
 }  // namespace longhaul

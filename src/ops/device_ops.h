@@ -15,6 +15,7 @@
 #include "ops/line_sums.h"
 #include "ops/pool_scores.h"
 #include "ops/select_rows.h"
+#include "ops/tile_lists.h"
 #include "ops/tile_map.h"
 #include "ops/top_keys.h"
 
@@ -54,6 +55,18 @@ struct DeviceAppend {
   std::span<const int64_t> first;        ///< per list: the first new row
   const Rotations* rotations = nullptr;  ///< null: keys stay as they are
   int64_t position = 0;                  ///< at which row 0 is rotated, each row one further
+};
+
+/// A vote (ops/votes.h). What is counted with is zeros, and so again afterwards.
+struct DeviceVote {
+  View<const int32_t> votes;
+  int64_t numbers = 0, k = 0;
+  View<int32_t> counters;  ///< [numbers] zeros
+  View<int32_t> marks;     ///< [numbers / 32, rounded up] zeros
+  View<int32_t> voted;     ///< [1] zero
+  View<int32_t> found;     ///< [min(numbers, votes)] scratch
+  View<int32_t> rows;      ///< [min(k, numbers, votes)]: the result
+  View<int32_t> count;     ///< [1]: of it
 };
 
 class DeviceOps {
@@ -107,6 +120,19 @@ class DeviceOps {
   /// The rows that stay, ascending, to `rows` [keep.count]; scores has more rows than stay.
   virtual bool select_rows(View<const float> /*scores*/, const RowsToKeep&,
                            View<int32_t> /*rows*/) {
+    return false;
+  }
+
+  virtual bool most_voted(const DeviceVote&) { return false; }
+  /// Rows [first, first + end) of the spans around `chosen`; how many to `count` [1].
+  virtual bool expand_spans(const RowList& /*chosen*/, int64_t /*span*/, int64_t /*end*/,
+                            int64_t /*first*/, View<int32_t> /*rows*/, View<int32_t> /*count*/) {
+    return false;
+  }
+
+  /// Writes what the tasks' `chosen` have room for.
+  virtual bool choose_lines(std::span<const LineTask>, int /*tile*/) { return false; }
+  virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
     return false;
   }
 

@@ -1,5 +1,7 @@
 #include "ops/host_copies.h"
 
+#include <algorithm>
+
 namespace longhaul {
 
 AttendCall HostCopies::operator()(const AttendCall& call) {
@@ -32,12 +34,28 @@ KeySegment HostCopies::operator()(const KeySegment& segment) {
   here.index = stage_(segment.index);
   here.live = stage_(segment.live);
   here.behind = stage_(segment.behind);
-  int64_t end = segment.begin + segment.count;
-  if (!segment.index.empty()) {
-    end = segment.count > 0 ? host(here.index)[static_cast<size_t>(segment.count - 1)] + 1 : 0;
+  resolve_counts({&here, 1});
+  if (here.whole_pages) here.index = rows_of_pages(here);
+  here.whole_pages = false;
+  int64_t end = here.begin + here.count;
+  if (!here.index.empty()) {
+    end = here.count > 0 ? host(here.index)[static_cast<size_t>(here.count - 1)] + 1 : 0;
   }
-  here.rows = (*this)(segment.rows, segment.index.empty() ? segment.begin : 0, end);
+  here.rows = (*this)(segment.rows, here.index.empty() ? here.begin : 0, end);
   return here;
+}
+
+/// The keys of a list of pages, row by row.
+View<const int32_t> HostCopies::rows_of_pages(const KeySegment& segment) {
+  auto& rows = *indices_.emplace_back(std::make_unique<std::vector<int32_t>>());
+  const auto pages = host(segment.index);
+  const auto per_page = static_cast<size_t>(segment.rows.page_rows);
+  rows.resize(std::max<size_t>(1, static_cast<size_t>(segment.count)));  // a list, if of none
+  for (size_t i = 0; i < static_cast<size_t>(segment.count); ++i) {
+    rows[i] =
+        static_cast<int32_t>(static_cast<size_t>(pages[i / per_page]) * per_page + i % per_page);
+  }
+  return std::span<const int32_t>(rows);
 }
 
 PagedRows HostCopies::operator()(const PagedRows& rows, int64_t begin, int64_t end) {

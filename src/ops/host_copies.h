@@ -20,7 +20,7 @@ class HostCopies {
   }
   /// The call on the host's queue.
   AttendCall operator()(const AttendCall& call);
-  /// Tasks with their segments.
+  /// Tasks with their segments, counts resolved and lists of pages made lists of rows.
   std::span<const AttendTask> operator()(std::span<const AttendTask> tasks);
   std::span<const KeySegment> operator()(std::span<const KeySegment> segments);
   KeySegment operator()(const KeySegment& segment);
@@ -28,11 +28,14 @@ class HostCopies {
   PagedRows operator()(const PagedRows& rows, int64_t begin, int64_t end);
 
  private:
+  View<const int32_t> rows_of_pages(const KeySegment& segment);
+
   HostStage stage_;
   RotationBuffer rotations_;
   std::vector<View<const float>> queries_;
   std::vector<std::unique_ptr<std::vector<KeySegment>>> segments_;
   std::vector<std::unique_ptr<std::vector<const std::byte*>>> pages_;
+  std::vector<std::unique_ptr<std::vector<int32_t>>> indices_;
   std::vector<AttendTask> tasks_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "ops/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -26,10 +27,26 @@ void merge_runs(Queue& queue, std::span<const int32_t> distances, int tile, Line
   host(chosen.run_count.resize(queue, 1))[0] = static_cast<int32_t>(count);
 }
 
+bool choose_on_device(Queue& queue, std::span<const LineTask> tasks, int tile) {
+  for (const LineTask& task : tasks) {
+    LineChoice& chosen = *task.chosen;
+    const int64_t columns = std::max(kForcedColumns, task.vertical);
+    const int64_t diagonals =
+        std::min(task.diagonals.size(), std::max(kForcedDiagonals, task.slash));
+    chosen.column_rows.rows.resize(queue, std::min(task.columns.size(), columns));
+    chosen.columns = {chosen.column_rows.rows.view(), {}};
+    chosen.diagonal_rows.rows.resize(queue, diagonals);
+    chosen.runs.resize(queue, 2 * diagonals);
+    chosen.run_count.resize(queue, 1);
+  }
+  return queue.device().ops().choose_lines(tasks, tile);
+}
+
 }  // namespace
 
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile) {
   if (!queue.on_host()) {
+    if (choose_on_device(queue, tasks, tile)) return;
     HostStage on(queue);
     std::vector<LineTask> here(tasks.begin(), tasks.end());
     for (LineTask& task : here) {

@@ -55,21 +55,21 @@ void add_list(const RowTile& tile, const TileKeys& keys, const PagedRows& rows,
   }
 }
 
-void add_a_shape(const RowTile& tile, const TileKeys& keys, const PagedRows& rows,
+}  // namespace
+
+void add_a_shape(const RowTile& tile, int64_t sinks, int64_t window, const PagedRows& rows,
                  std::vector<KeySegment>& segments) {
   KeySegment sink, near;
   sink.rows = near.rows = rows;
   const int64_t end = tile.position + tile.row_count;
-  sink.count = std::min(keys.sink(), end);
+  sink.count = std::min(sinks, end);
   sink.visible = Visibility::kBeyond;  // a sink within the window is counted there
   near.visible = Visibility::kWindow;
-  sink.window = near.window = keys.window();
-  near.begin = near.position = std::max<int64_t>(0, tile.position - keys.window() + 1);
+  sink.window = near.window = window;
+  near.begin = near.position = std::max<int64_t>(0, tile.position - window + 1);
   near.count = end - near.begin;
   segments.insert(segments.end(), {sink, near});
 }
-
-}  // namespace
 
 void tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
                 std::span<const PagedRows> lists, int group, std::vector<KeySegment>& segments,
@@ -83,7 +83,7 @@ void tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,
     const size_t first = segments.size();
     const PagedRows& rows = lists[static_cast<size_t>(tile.head / group)];
     if (keys[i].window() > 0) {
-      add_a_shape(tile, keys[i], rows, segments);
+      add_a_shape(tile, keys[i].sink(), keys[i].window(), rows, segments);
     } else {
       add_list(tile, keys[i], rows, segments);
     }

@@ -42,6 +42,10 @@ struct RowTile {
   int64_t position = 0;
 };
 
+/// The two segments by which a tile's rows see keys before `sinks` and the last `window`.
+void add_a_shape(const RowTile& tile, int64_t sinks, int64_t window, const PagedRows& rows,
+                 std::vector<KeySegment>& segments);
+
 /// Tasks of tiles[i] seeing keys[i] of `lists[head / group]` (row i of a list is token i). Segments
 /// point into `keys`, which may be longer than `tiles`.
 void tile_tasks(std::span<const RowTile> tiles, std::span<const TileKeys> keys,

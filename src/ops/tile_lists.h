@@ -24,9 +24,23 @@ struct TileRule {
   View<const uint8_t> blocks;         ///< [grid.tiles(), grid.blocks()], other than 0: seen
 };
 
+/// A tile of rows whose keys are found where the queue works.
+struct DeviceTile {
+  const TileRule* rule = nullptr;  ///< kLines or kBlocks
+  View<const uint8_t> blocks;      ///< of kBlocks: [own + 1]
+  int64_t own = 0;                 ///< the tile, counted from the context's first token
+  int64_t position = 0;            ///< of the first row
+  int own_keys = 0;                ///< of the tile itself, where they are seen
+  View<int32_t> listed;  ///< kLines: room for all rows before the tile's; kBlocks: for all pages
+                         ///< before the tile
+  View<int32_t> counts;  ///< [2]: keys that are listed, keys of the tile itself
+};
+
 /// Memory of tile lists, reused from call to call.
 struct TileLists {
-  std::vector<TileKeys> keys;
+  std::vector<TileKeys> keys;            ///< on the host
+  Array<int32_t> listed, counts;         ///< on a device: the same ...
+  std::vector<DeviceTile> device_tiles;  ///< ... by what they are found
   std::vector<RowTile> tiles;
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;

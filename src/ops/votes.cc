@@ -4,19 +4,34 @@
 #include <limits>
 #include <utility>
 
+#include "ops/device_ops.h"
 #include "ops/score_cut.h"
 
 namespace longhaul {
 namespace {
 
-/// Zeros for `numbers` numbers. They are zeros again after each call, so that only memory that is
-/// new is cleared; twice as many as before, since a text grows number by number.
-std::span<int32_t> counters_for(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
-  if (counters.size() < numbers) {
+/// `numbers` zeros or more. They are zeros again after each call, so that only memory that is new
+/// is cleared; twice as many as before, since a text grows number by number.
+View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
+  if (counters.size() < numbers || counters.view().place() != queue.place()) {
     const View<int32_t> grown = counters.resize(queue, std::max(numbers, 2 * counters.size()));
-    std::fill_n(host(grown).begin(), grown.size(), 0);
+    if (queue.on_host()) {
+      std::fill_n(host(grown).begin(), grown.size(), 0);
+    } else {
+      queue.device().clear(grown.address(), static_cast<size_t>(grown.size()) * sizeof(int32_t));
+    }
   }
-  return host(counters.view());
+  return counters.view();
+}
+
+bool vote_on_device(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
+                    VoteCount& memory) {
+  const int64_t most_numbers = std::min(numbers, votes.size());
+  return queue.device().ops().most_voted(
+      {votes, numbers, k, zeros(queue, numbers, memory.counters),
+       zeros(queue, (numbers + 31) / 32, memory.scratch), zeros(queue, 1, memory.votes),
+       memory.numbers.resize(queue, most_numbers),
+       memory.rows.resize(queue, std::min(k, most_numbers)), memory.count.resize(queue, 1)});
 }
 
 /// Writes the numbers that got votes, ascending, and how many each got; the counters are zeros
@@ -38,14 +53,17 @@ int64_t count_votes(std::span<const int32_t> votes, std::span<int32_t> counters,
 
 RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
                    VoteCount& memory) {
+  LH_ASSERT(numbers >= 0 && k >= 0);
   if (!queue.on_host()) {
+    if (vote_on_device(queue, votes, numbers, k, memory)) {
+      return {memory.rows.view(), memory.count.view()};
+    }
     HostStage on(queue);
     return most_voted(host_queue(), on(votes), numbers, k, memory);
   }
-  LH_ASSERT(numbers >= 0 && k >= 0);
   const std::span<const int32_t> cast = host(votes);
   LH_ASSERT(cast.empty() || *std::max_element(cast.begin(), cast.end()) < numbers);
-  const std::span<int32_t> counters = counters_for(queue, numbers, memory.counters);
+  const std::span<int32_t> counters = host(zeros(queue, numbers, memory.counters));
   const int64_t most_numbers = std::min(numbers, std::ssize(cast));
   int32_t* const found = host(memory.numbers.resize(queue, most_numbers)).data();
   int32_t* const counts = host(memory.votes.resize(queue, most_numbers)).data();
@@ -63,13 +81,15 @@ RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int
 
 RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
                      SpanRows& memory) {
-  if (!queue.on_host()) {
-    HostStage on(queue);
-    return expand_spans(host_queue(), on_host(on, chosen), span, end, first, memory);
-  }
   LH_ASSERT(span > 0 && end >= 0);
   LH_ASSERT(first >= 0 && first + end <= std::numeric_limits<int32_t>::max());
   const View<int32_t> room = memory.rows.resize(queue, std::min(end, chosen.most() * span));
+  if (DeviceOps* device = device_ops(queue)) {
+    const View<int32_t> counted = memory.count.resize(queue, 1);
+    if (device->expand_spans(chosen, span, end, first, room, counted)) return {room, counted};
+    HostStage on(queue);
+    return expand_spans(host_queue(), on_host(on, chosen), span, end, first, memory);
+  }
   int32_t* const rows = host(room).data();
   int64_t next = 0, written = 0;
   for (const int32_t row : host_rows(chosen)) {

@@ -12,8 +12,8 @@ struct VoteCount {
   Array<int32_t> count;     ///< [1]
   Array<int32_t> counters;  ///< [numbers] or more, zero between calls
   Array<int32_t> numbers;   ///< that got votes, ascending
-  Array<int32_t> votes;     ///< that they got
-  Array<int32_t> scratch;
+  Array<int32_t> votes;     ///< that they got; on a device how many numbers did
+  Array<int32_t> scratch;   ///< of the search; on a device marks of numbers, zero between calls
 };
 
 /// The k most frequent of `votes` (numbers from 0 to numbers - 1; negative ones do not count),

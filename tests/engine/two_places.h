@@ -12,6 +12,13 @@
 
 namespace longhaul::testing_support {
 
+/// How often the host waited for the device while a prompt was read, in so many passes, and while
+/// so many tokens were.
+struct Waits {
+  int64_t prompt = 0, passes = 0;
+  int64_t reply = 0, replied = 0;
+};
+
 class TwoPlaces {
  public:
   TwoPlaces(std::shared_ptr<const Engine> engine, std::string spec, Queue device)
@@ -47,6 +54,26 @@ class TwoPlaces {
     EXPECT_GT(cosine(host.logits(), device.logits()), 0.98);
     EXPECT_EQ(host.report().live_rows, device.report().live_rows);
     EXPECT_EQ(reply(host), reply(device));
+  }
+
+  /// Counted once everything has the memory that it needs.
+  Waits waits() const {
+    Session first = there(), session = there();
+    read(first);
+    Waits counted;
+    const std::vector<int32_t> tokens = early_pass_key(*engine_);
+    PrefillHooks hooks;
+    hooks.instruction = 16;
+    hooks.pass_progress = [&](int64_t, int64_t, double share) { counted.passes += share == 1; };
+    const auto now = [&] { return device_.device().waits(); };
+    const int64_t begin = now();
+    EXPECT_TRUE(session.prefill(tokens, hooks));
+    const int64_t middle = now();
+    for (counted.replied = 0; counted.replied < 4; ++counted.replied)
+      session.decode(tokens.front());
+    counted.prompt = middle - begin;
+    counted.reply = now() - middle;
+    return counted;
   }
 
   void expect_that_sessions_move() const {

@@ -26,6 +26,8 @@ struct Case {
   std::vector<float> numbers;
   std::vector<View<const float>> queries;
   AttendCall call;
+  std::vector<AttendTask> known;  ///< the tasks with their counts, and lists of rows alone
+  int64_t live_pairs = 0;         ///< of segments whose counts the tasks do not hold
 
   explicit Case(uint32_t seed) : random(seed) {}
   int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
@@ -90,7 +92,7 @@ using Seen = std::map<std::pair<int, int>, std::vector<Key>>;
 
 Seen by_definition(const Case& c) {
   Seen seen;
-  for (const AttendTask& task : c.tasks) {
+  for (const AttendTask& task : c.known.empty() ? c.tasks : c.known) {
     for (int r = 0; r < task.row_count; ++r) {
       for (int h = 0; h < task.head_count; ++h) {
         auto& keys = seen[{task.row_begin + r, task.head_begin + h}];
@@ -121,12 +123,12 @@ void walk(const SegmentRecord* segments, const UnitRecord& unit, int keys, Seen&
       const int32_t slot = tiles.tile() * keys + n;
       const int32_t offset = key_offset(s, slot, unit.row_position);
       if (offset == kNoKey) continue;
-      const int64_t row = s.index != nullptr ? s.index[slot] : slot;
+      const int64_t row = lists_rows(s) ? s.index[slot] : slot;
       for (int r = 0; r < unit.row_count; ++r) {
         if (!sees(s.nearest, s.furthest, r, offset)) continue;
         for (int h = 0; h < unit.head_count; ++h) {
           seen[{unit.row_begin + r, unit.head_begin + h}].push_back(
-              {s.pages[row / kPageRows], row % kPageRows, s.queries});
+              {page_of(s, static_cast<int32_t>(row / kPageRows)), row % kPageRows, s.queries});
         }
       }
     }
@@ -189,7 +191,13 @@ void check_plan(const Case& c, const AttendMachine& machine, int tile_keys) {
   const AttendPlan::Layout at = plan.layout();
   std::vector<std::byte> packed(at.bytes);
   plan.pack(packed.data(), packed.data());
-  const auto* segments = reinterpret_cast<const SegmentRecord*>(packed.data());
+  auto* const segments = reinterpret_cast<SegmentRecord*>(packed.data());
+  const auto* counts = reinterpret_cast<const CountRecord*>(packed.data() + at.counts);
+  int64_t pairs = 0;
+  for (size_t i = 0; i < plan.counts().size(); ++i) {
+    pairs += resolve_count(counts[i], segments[counts[i].segment]);
+  }
+  ASSERT_EQ(pairs, c.live_pairs);
   Seen seen;
   const auto all = [&](size_t offset, size_t count, int keys) {
     const auto* units = reinterpret_cast<const UnitRecord*>(packed.data() + offset);
@@ -218,6 +226,76 @@ TEST(AttendPlan, UnitsVisitEveryVisibleKeyOnce) {
     check_plan(c, machine, seed % 4 == 0 ? 16 : 64);
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
+}
+
+/// Makes some segments' counts unknown, and lists of some whole pages.
+void hide_counts(Case& c, std::vector<std::vector<int32_t>>& numbers,
+                 std::vector<std::vector<KeySegment>>& known) {
+  const auto one = [&](int64_t n) {
+    numbers.push_back({static_cast<int32_t>(n)});
+    return View<const int32_t>(numbers.back().data(), 1, Place{0});
+  };
+  for (size_t i = 0; i < c.tasks.size(); ++i) {
+    std::vector<KeySegment>&segments = c.segments[i], &here = known.emplace_back(segments);
+    for (size_t s = 0; s < segments.size(); ++s) {
+      KeySegment &asked = segments[s], &of = here[s];
+      if (asked.rows.pages == nullptr) continue;
+      if (c.below(3) == 0 && asked.index.empty() && asked.begin + asked.count >= 2 * kPageRows) {
+        // Whole pages [1, n) of those that the stretch ends in.
+        const int64_t pages = (asked.begin + asked.count) / kPageRows;
+        asked.rows.listed = asked.rows.pages;
+        std::vector<int32_t>&list = numbers.emplace_back(), &rows = numbers.emplace_back();
+        for (int64_t page = 1; page < pages; ++page) list.push_back(static_cast<int32_t>(page));
+        for (int64_t row = kPageRows; row < pages * kPageRows; ++row) {
+          rows.push_back(static_cast<int32_t>(row));
+        }
+        asked.count = of.count = std::ssize(rows);
+        asked.index = {list.data(), std::ssize(list), Place{0}};
+        asked.whole_pages = true;
+        of.index = View<const int32_t>(std::span<const int32_t>(rows));
+      }
+      if (c.below(2) == 0) {
+        of.count = c.below(asked.count + 1);
+        asked.live = one(of.count);
+      }
+      if (c.below(3) == 0) {
+        const int64_t behind = c.below(100);
+        of.position -= behind;
+        asked.behind = one(behind);
+      }
+    }
+    c.tasks[i].segments = segments;
+    c.known.push_back(c.tasks[i]);
+    c.known.back().segments = here;
+    for (size_t s = 0; s < segments.size(); ++s) {
+      if (segments[s].live.empty()) continue;
+      for (int r = 0; r < c.tasks[i].row_count; ++r) {
+        const KeyRange keys = visible_keys(here[s], c.tasks[i].row_position + r);
+        c.live_pairs += (keys.end - keys.begin) * c.tasks[i].head_count;
+      }
+    }
+  }
+}
+
+TEST(AttendPlan, CountsOfTheDeviceReachItsKernels) {
+  int64_t pairs = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    Case c(seed);
+    c.segments.reserve(64);
+    c.lists.reserve(256);
+    make_tasks(c, 2, 4, 1 + c.below(700), seed % 3 == 0 ? 3 : 160, seed % 2 == 0);
+    std::vector<std::vector<int32_t>> numbers;
+    std::vector<std::vector<KeySegment>> known;
+    numbers.reserve(1024);
+    known.reserve(64);
+    hide_counts(c, numbers, known);
+    AttendMachine machine;
+    machine.processors = 1 + static_cast<int>(c.below(132));
+    check_plan(c, machine, seed % 4 == 0 ? 16 : 64);
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+    pairs += c.live_pairs;
+  }
+  EXPECT_GT(pairs, 0);
 }
 
 TEST(AttendPlan, LongListsOfKeysAreSplit) {

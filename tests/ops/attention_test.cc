@@ -293,7 +293,7 @@ TEST(ResolveCounts, PutsWhatOperationsCountedIntoTheSegments) {
   std::vector<KeySegment> segments = {plain, counted, moved, counted};
   segments[3].live = view_of(none);
   segments[3].behind = view_of(two);
-  resolve_counts(host_queue(), segments);
+  resolve_counts(segments);
   const int64_t counts[] = {5, 2, 6, 0}, positions[] = {40, 10, 18, 8};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(segments[i].count, counts[i]) << i;

@@ -159,6 +159,7 @@ class MInference final : public SparsePrefill {
           {last_.columns(head), last_.diagonals(head), p.vertical, p.slash, &lines});
     }
     choose_lines(*step.queue, line_tasks_, kTile);
+    if (block_tasks_.empty()) return;
     choose_mean_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, grid(step)},
                        first, block_tasks_, blocks_);
   }

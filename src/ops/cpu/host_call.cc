@@ -54,9 +54,12 @@ void check_segment(const AttendCall& call, const KeySegment& segment) {
   LH_ASSERT(rows.type != DType::Q8_0 || call.head_dim % 32 == 0);
   LH_ASSERT(segment.query >= 0 && static_cast<size_t>(segment.query) < call.queries.size());
   LH_ASSERT(!segment.rotate || call.rotations != nullptr);
-  LH_ASSERT(segment.index.empty() || segment.index.size() >= segment.count);
+  const int64_t listed = segment.index.size() * (segment.whole_pages ? rows.page_rows : 1);
+  LH_ASSERT(segment.index.empty() || listed >= segment.count);
   LH_ASSERT(rows.place == call.queue->place() || segment.count == 0);
+  if (!call.queue->on_host()) return;
   LH_ASSERT(segment.live.empty() && segment.behind.empty());  // resolve_counts() comes first
+  LH_ASSERT(!segment.whole_pages);
 }
 
 }  // namespace longhaul

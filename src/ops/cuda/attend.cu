@@ -158,7 +158,7 @@ struct Scratch::Impl {
     return few;
   }
 
-  const std::byte* upload(cudaStream_t stream) {
+  std::byte* upload(cudaStream_t stream) {
     const size_t bytes = plan.layout().bytes;
     std::byte* const from = ring.take(stream, bytes);
     std::byte* const to = plans.reserve(stream, bytes);
@@ -200,7 +200,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   if (plan.sm90().empty() && plan.tiles().empty() && plan.few().empty()) return;
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
-  const std::byte* const at = here ? nullptr : s.upload(stream);
+  std::byte* const at = here ? nullptr : s.upload(stream);
   const auto records = [&]<class T>(const std::vector<T>&, size_t offset) {
     return reinterpret_cast<const T*>(at + offset);
   };
@@ -217,6 +217,11 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.head_dim = call.head_dim;
   args.scale = call.scale * 1.44269504089f;
   const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
+  if (!plan.counts().empty()) {
+    launch_resolve_counts(stream, records(plan.counts(), layout.counts), count(plan.counts()),
+                          reinterpret_cast<SegmentRecord*>(at + layout.segments),
+                          call.counted.address());
+  }
   if (!plan.sm90().empty()) {
     launch_attend_tile_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
                             records(plan.sm90(), layout.sm90), count(plan.sm90()), call.head_dim);

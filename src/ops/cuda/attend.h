@@ -53,8 +53,8 @@ bool can_attend(int head_dim, int page_rows, DType type);
 ///   - PagedRows::pages: a host array of device addresses, 16-byte aligned pages. Where PagedRows
 ///     has a field `listed` that is not null, it is the same array in device memory and nothing is
 ///     uploaded. An index in device memory needs `listed`, since only the device knows which pages
-///     it names;
-///   - KeySegment::live and ::behind must be resolved (resolve_counts).
+///     it names; lists of whole pages are such;
+///   - KeySegment::live and ::behind, AttendCall::counted: in device memory.
 /// Positions lie within +-2^29. Products are bf16 x bf16 with f32 sums, whatever `compute` says.
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch);

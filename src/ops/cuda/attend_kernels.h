@@ -63,6 +63,10 @@ void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const 
 /// A block for every part of every unit.
 void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
                        const DeviceLimits& limits);
+/// Puts what was counted into the segments; the pairs of live keys are added to `pairs`, or to
+/// nothing (null).
+void launch_resolve_counts(CUstream_st* stream, const CountRecord* counts, int count,
+                           SegmentRecord* segments, int64_t* pairs);
 /// One block for every flat row of every merge.
 void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
                         int count, int most_rows, int head_dim);

@@ -76,7 +76,7 @@ bool can_attend(int head_dim, int page_rows, DType type) {
 
 void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   LH_ASSERT(can_attend(call.head_dim, s.rows.page_rows, s.rows.type));
-  LH_ASSERT(s.rows.head_dim == call.head_dim && s.live.empty() && s.behind.empty());
+  LH_ASSERT(s.rows.head_dim == call.head_dim);
   LH_ASSERT(s.count >= 0 && s.count < kFar && s.begin >= 0 && s.begin < kFar);
   LH_ASSERT(s.position > -kMostPosition && s.position < kMostPosition);
   const bool list = !s.index.empty();
@@ -94,10 +94,12 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   record.indexed_positions = s.indexed_positions && list;
   if (s.indexed_positions && !list) record.position += s.begin;
   record.index = list ? s.index.address() : nullptr;
+  record.whole_pages = s.whole_pages;
   set_visibility(s, record);
 
   Source source{};
   source.counted = !(on_device && record.indexed_positions);
+  LH_ASSERT(!s.whole_pages || (on_device && !s.indexed_positions && !s.rotate));
   if (list && !on_device && s.count > 0) {
     source.index = s.index.address();
     index_.need(source.index, 0, s.count);
@@ -118,7 +120,19 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
 int AttendPlan::add_segments(const AttendCall& call, const AttendTask& task) {
   const int first = static_cast<int>(segments_.size());
   for (const KeySegment& s : task.segments) add_segment(call, s);
+  note_counts(task, first);
   return first;
+}
+
+void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
+  for (size_t i = 0; i < task.segments.size(); ++i) {
+    const KeySegment& s = task.segments[i];
+    if (s.live.empty() && s.behind.empty()) continue;
+    LH_ASSERT(s.live.empty() || !s.live.place().host());
+    LH_ASSERT(s.behind.empty() || !s.behind.place().host());
+    counts_.push_back({s.live.address(), s.behind.address(), task.row_position,
+                       first_segment + static_cast<int>(i), task.row_count, task.head_count, 0});
+  }
 }
 
 bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
@@ -135,8 +149,11 @@ bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const
            (power ? at & (range.page_bytes - 1) : at % range.page_bytes) == 0;
   };
   return std::ranges::all_of(task.segments, [&](const KeySegment& s) {
-    if (s.rows.type != DType::BF16 || !s.index.empty() || s.rotate) return false;
+    if (s.rows.type != DType::BF16 || s.rotate) return false;
     if (s.count == 0) return true;
+    // Which pages these are only the device knows; all of a list are of one memory.
+    if (s.whole_pages) return s.rows.pages != nullptr && inside(s.rows.pages[0]);
+    if (!s.index.empty()) return false;
     return s.rows.pages != nullptr &&
            std::all_of(s.rows.pages + s.begin / kPageRows,
                        s.rows.pages + (s.begin + s.count - 1) / kPageRows + 1, inside);
@@ -290,6 +307,7 @@ void AttendPlan::clear() {
   members_.clear();
   merges_.clear();
   few_blocks_ = 0;
+  counts_.clear();
   most_merge_rows_ = 0;
   partial_floats_ = 0;
   counters_ = 0;
@@ -306,8 +324,11 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
     LH_ASSERT(task.row_position > -kMostPosition &&
               task.row_position + task.row_count < kMostPosition);
+    // What was counted is put into a record once, and its pairs are counted task by task.
+    const auto counted = [](const KeySegment& s) { return !s.live.empty() || !s.behind.empty(); };
     const bool same = before != nullptr && before->segments.data() == task.segments.data() &&
-                      before->segments.size() == task.segments.size();
+                      before->segments.size() == task.segments.size() &&
+                      std::ranges::none_of(task.segments, counted);
     if (!same) first = add_segments(call, task);
     before = &task;
     Group& group = group_of(task, first, kernel_for(call, task));
@@ -332,13 +353,14 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
 }
 
 bool AttendPlan::few_alone() const {
-  return sm90_.empty() && tiles_.empty() && merges_.empty() && pages_.size() == 0 &&
-         index_.size() == 0;
+  return sm90_.empty() && tiles_.empty() && merges_.empty() && counts_.empty() &&
+         pages_.size() == 0 && index_.size() == 0;
 }
 
 AttendPlan::Layout AttendPlan::layout() const {
   Layout at{};
-  at.sm90 = aligned(segments_.size() * sizeof(SegmentRecord));
+  at.counts = aligned(segments_.size() * sizeof(SegmentRecord));
+  at.sm90 = at.counts + aligned(counts_.size() * sizeof(CountRecord));
   at.tiles = at.sm90 + aligned(sm90_.size() * sizeof(UnitRecord));
   at.few = at.tiles + aligned(tiles_.size() * sizeof(UnitRecord));
   at.merges = at.few + aligned(few_.size() * sizeof(UnitRecord));
@@ -361,6 +383,7 @@ void AttendPlan::pack(std::byte* to, const std::byte* device) const {
     if (source.index != nullptr) record.index = index + index_.place_of(source.index, 0);
     std::memcpy(to + i * sizeof record, &record, sizeof record);
   }
+  write_records(counts_, to + at.counts);
   write_records(sm90_, to + at.sm90);
   write_records(tiles_, to + at.tiles);
   write_records(few_, to + at.few);

@@ -33,6 +33,8 @@ class AttendPlan {
   const std::vector<UnitRecord>& few() const { return few_; }
   int few_blocks() const { return few_blocks_; }
   const std::vector<MergeRecord>& merges() const { return merges_; }
+  /// What must be put into the segments, on the device, before any kernel reads them.
+  const std::vector<CountRecord>& counts() const { return counts_; }
   int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
@@ -41,7 +43,7 @@ class AttendPlan {
   bool few_alone() const;
   /// Where the parts of a packed plan begin, in bytes.
   struct Layout {
-    size_t segments, sm90, tiles, few, merges, pages, index, bytes;
+    size_t segments, counts, sm90, tiles, few, merges, pages, index, bytes;
   };
   Layout layout() const;
   /// Writes layout().bytes to `to`, with addresses as they are once it lies at `device`.
@@ -55,6 +57,8 @@ class AttendPlan {
     bool counted;          ///< its key ranges can be computed on the host
   };
   enum Kernel : uint8_t { kSm90, kTiles, kFew };
+  /// Work is estimated, and cut, by the most keys that segments can have (KeySegment::live): the
+  /// kernels find out how many tiles there are.
   /// Tasks of one kernel that differ in their heads and in where their keys lie, but neither in
   /// rows nor in what these see: they are cut once for all.
   struct Group {
@@ -84,6 +88,7 @@ class AttendPlan {
   void clear();
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
+  void note_counts(const AttendTask& task, int first_segment);
   Kernel kernel_for(const AttendCall& call, const AttendTask& task) const;
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;
   Group& group_of(const AttendTask& task, int first_segment, Kernel kernel);
@@ -104,6 +109,7 @@ class AttendPlan {
   std::vector<Strip> strips_;
   std::vector<MergeRecord> merges_;
   int few_blocks_ = 0;
+  std::vector<CountRecord> counts_;
   int most_merge_rows_ = 0;
   int64_t partial_floats_ = 0;
   int counters_ = 0;

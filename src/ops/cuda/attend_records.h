@@ -40,9 +40,21 @@ struct SegmentRecord {
   PageType type;
   uint8_t indexed_positions;
   uint8_t rotate;
-  uint8_t unused[5];
+  uint8_t whole_pages;  ///< `index` holds numbers of pages
+  uint8_t unused[4];
 };
 static_assert(sizeof(SegmentRecord) == 56);
+
+/// A segment whose keys, or those behind it, an operation has counted, and who sees it.
+struct CountRecord {
+  const int32_t* live;    ///< how many keys there are; null: as many as the record says
+  const int32_t* behind;  ///< how many keys follow it: it moves back by as many; null: none
+  int64_t row_position;
+  int32_t segment;
+  int32_t row_count, head_count;
+  int32_t unused;
+};
+static_assert(sizeof(CountRecord) == 40);
 
 /// Rows and heads that one block of threads computes over a part of the task's key tiles. Flat row
 /// f is row row_begin + f / head_count, query head head_begin + f % head_count.
@@ -93,6 +105,14 @@ LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, 
   return unit;
 }
 
+/// Whether single rows are listed.
+LH_BOTH bool lists_rows(const SegmentRecord& s) { return s.index != nullptr && !s.whole_pages; }
+
+/// The stretch's or list's page number `page`, of slots [64 page, 64 page + 64).
+LH_BOTH const std::byte* page_of(const SegmentRecord& s, int32_t page) {
+  return s.pages[s.whole_pages ? s.index[page] : page];
+}
+
 LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {
   return s.position + (s.indexed_positions ? s.index[key] : key);
 }
@@ -136,6 +156,21 @@ LH_BOTH SlotRange visible_tiles(const SegmentRecord& s, int64_t first, int64_t l
   const SlotRange slots = visible_slots(s, first, last);
   if (slots.size() == 0) return {0, 0};
   return {slots.first / keys, (slots.last + keys - 1) / keys};
+}
+
+/// Puts what was counted into the segment. Returns the visible pairs of keys that are live.
+LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
+  if (count.behind != nullptr) s.position -= *count.behind;
+  if (count.live == nullptr) return 0;
+  s.count = *count.live;
+  if (s.nearest <= -kFar && s.furthest >= kFar) {
+    return static_cast<int64_t>(s.count) * count.row_count * count.head_count;
+  }
+  int64_t keys = 0;
+  for (int32_t r = 0; r < count.row_count; ++r) {
+    keys += visible_slots(s, count.row_position + r, count.row_position + r).size();
+  }
+  return keys * count.head_count;
 }
 
 /// Goes over the key tiles of a unit in order, segment after segment.

@@ -53,7 +53,7 @@ __device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& 
   const int last = (s.shift + s.count - 1) / kPageRows;
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
-    const std::byte* at = s.pages[min(2 * walk.tile() + p, last)];
+    const std::byte* at = page_of(s, min(2 * walk.tile() + p, last));
     next.page[p] =
         static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
   }

@@ -20,8 +20,10 @@
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
 #include "ops/cuda/stored_keys.h"
+#include "ops/cuda/tile_keys.h"
 #include "ops/cuda/tile_maps.h"
 #include "ops/cuda/top_keys.h"
+#include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -193,6 +195,69 @@ class CudaOps : public DeviceOps {
     return cuda::select_rows(stream(), {&task, 1}, scores_);
   }
 
+  bool most_voted(const DeviceVote& vote) override {
+    if (vote.votes.place().host()) return false;
+    const auto words = [](View<int32_t> x) { return reinterpret_cast<uint32_t*>(x.address()); };
+    cuda::most_voted(stream(), {vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
+                                words(vote.counters), words(vote.marks), words(vote.voted),
+                                vote.found.address(), vote.rows.address(), vote.count.address()});
+    return true;
+  }
+  bool expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
+                    View<int32_t> rows, View<int32_t> count) override {
+    if (chosen.rows.place().host()) return false;
+    cuda::expand_spans(stream(), {chosen.rows.address(), chosen.count.address(), chosen.most(),
+                                  span, end, first, rows.address(), count.address()});
+    return true;
+  }
+
+  bool choose_lines(std::span<const LineTask> tasks, int tile) override {
+    lines_.clear();
+    for (const LineTask& task : tasks) {
+      LineChoice& chosen = *task.chosen;
+      if (task.columns.place().host() || task.diagonals.place().host()) return false;
+      const auto select = [](View<const float> scores, int64_t forced, int64_t count,
+                             View<int32_t> rows) {
+        return SelectTask{
+            scores.address(),        scores.size(), std::min(forced, scores.size()), 0,
+            std::max(forced, count), rows.address()};
+      };
+      const View<int32_t> distances = chosen.diagonal_rows.rows.view();
+      lines_.push_back(
+          {select(task.columns, kForcedColumns, task.vertical, chosen.column_rows.rows.view()),
+           select(task.diagonals, kForcedDiagonals, task.slash, distances),
+           {distances.address(), static_cast<int32_t>(distances.size()), tile,
+            chosen.runs.view().address(), chosen.run_count.view().address()}});
+    }
+    cuda::choose_lines(stream(), lines_, scores_);
+    return true;
+  }
+  bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override {
+    tiles_.clear();
+    for (const DeviceTile& each : tiles) {
+      TileTask task{};
+      if (const LineChoice* lines = each.rule->lines) {
+        if (lines->columns.rows.place().host()) return false;
+        task.columns = lines->columns.rows.address();
+        task.column_count = static_cast<int32_t>(lines->columns.most());
+        task.runs = lines->runs.view().address();
+        task.run_count = lines->run_count.view().address();
+      } else {
+        task.blocks = each.blocks.address();
+      }
+      task.own = each.own;
+      task.position = each.position;
+      task.tile = tile;
+      task.pages = tile / page_rows;
+      task.own_keys = each.own_keys;
+      task.index = each.listed.address();
+      task.counts = each.counts.address();
+      tiles_.push_back(task);
+    }
+    cuda::list_tile_keys(stream(), tiles_, scores_);
+    return true;
+  }
+
   bool append(const DeviceAppend& added) override {
     append_lists_.clear();
     const auto lists = static_cast<int64_t>(added.lists.size());
@@ -332,8 +397,10 @@ class CudaOps : public DeviceOps {
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, rows_{queue_},
-      moves_{queue_};
+  std::vector<LinesTask> lines_;
+  std::vector<TileTask> tiles_;
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, lists_{queue_},
+      rows_{queue_}, moves_{queue_};
 };
 
 }  // namespace

@@ -74,10 +74,10 @@ __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, 
   constexpr int kChunks = D / 8, kAll = N * kChunks;
   const PageType type = s.type;
   const int bytes = row_bytes<D>(type);
-  const int32_t* index = s.index;
+  const int32_t* index = lists_rows(s) ? s.index : nullptr;
   const std::byte* const* pages = s.pages;
-  // All slots of a stretch's tile are in one page.
-  const std::byte* page = index == nullptr ? pages[slot / kPageRows] : nullptr;
+  // All slots of a tile are in one page, but for a list of rows.
+  const std::byte* page = index == nullptr ? page_of(s, slot / kPageRows) : nullptr;
   const int32_t first = s.shift - slot, end = first + s.count;
 #pragma unroll
   for (int i = 0; i < (kAll + threads - 1) / threads; ++i) {

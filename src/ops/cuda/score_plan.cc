@@ -42,7 +42,7 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   record = {};
   const bool list = !s.index.empty();
   if (s.count > 0 && !can_read(s.rows)) return false;
-  if (!s.live.empty() || !s.behind.empty()) return false;
+  if (!s.live.empty() || !s.behind.empty() || s.whole_pages) return false;
   if (s.count < 0 || s.count >= kFar || s.begin < 0 || s.begin >= kFar) return false;
   if (s.position <= -kMostPosition || s.position >= kMostPosition) return false;
   if (!page_type(s.rows.type, record.type)) return false;

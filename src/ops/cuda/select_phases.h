@@ -21,7 +21,7 @@ struct SelectShared {
   static constexpr int kBins = 256, kCopies = 8;
   uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
   ScanShared scan;
-  uint32_t prefix;      ///< of the keys of the scores that are still searched
+  uint64_t prefix;      ///< of the keys that are still searched
   uint32_t left;        ///< of them how many stay
   uint32_t more, ties;  ///< written, and equals met, so far
 };
@@ -40,30 +40,27 @@ LH_BOTH uint32_t order_key(float x) {
   return (u & 0x80000000u) != 0 ? ~u : u | 0x80000000u;
 }
 
-#ifdef __CUDACC__
-#define LH_PHASES __host__ __device__
-#else
-#define LH_PHASES
-#endif
-
-/// The key of the k-th highest of scores [n] goes to s.prefix, how many equals of it are among the
-/// k to s.left; 0 < k <= n.
-template <class Block>
-LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
-                        uint32_t k) {
+/// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it
+/// are among the k to s.left; 0 < k <= n. key_of(i) is key number i, an unsigned number.
+template <class Block, class KeyOf>
+LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
+                        KeyOf&& key_of) {
+  using Key = decltype(key_of(int64_t{0}));
   block.each([&](int t) {
     if (t == 0) s.prefix = 0, s.left = k;
   });
-  for (int shift = 24; shift >= 0; shift -= 8) {
+  for (int shift = bits - 8; shift >= 0; shift -= 8) {
     block.each([&](int t) {
       for (int i = t; i < SelectShared::kCopies * SelectShared::kBins; i += kBlockThreads) {
         s.bins[i / SelectShared::kBins][i % SelectShared::kBins] = 0;
       }
     });
+    const bool any = shift + 8 == bits;  // nothing is known of the key yet
     block.each([&](int t) {
+      const Key prefix = any ? Key{0} : static_cast<Key>(s.prefix) >> (shift + 8);
       for (int64_t i = t; i < n; i += kBlockThreads) {
-        const uint32_t key = order_key(scores[i]);
-        if (shift == 24 || key >> (shift + 8) == s.prefix >> (shift + 8)) {
+        const Key key = key_of(i);
+        if (any || key >> (shift + 8) == prefix) {
           block.add(s.bins[t % SelectShared::kCopies][key >> shift & 255], 1);
         }
       }
@@ -83,7 +80,7 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores
       if (here) s.left = k - before, s.more = static_cast<uint32_t>(255 - t);
     });
     block.each([&](int t) {
-      if (t == 0) s.prefix |= s.more << shift;
+      if (t == 0) s.prefix |= uint64_t{s.more} << shift;
     });
     k = s.left;
   }
@@ -105,11 +102,13 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   });
   if (chosen == 0) return;  // all threads alike
   const float* scores = task.scores + first;
-  find_cut(block, s, scores, n, static_cast<uint32_t>(chosen));
+  find_cut(block, s, n, static_cast<uint32_t>(chosen), 32,
+           [&](int64_t i) { return order_key(scores[i]); });
   block.each([&](int t) {
     if (t == 0) s.more = s.ties = 0;
   });
-  const uint32_t cut = s.prefix, equals = s.left;
+  const auto cut = static_cast<uint32_t>(s.prefix);
+  const uint32_t equals = s.left;
   // Four scores a thread and stretch: higher ones are counted in the upper half, equals below.
   constexpr int kEach = 4;
   for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {

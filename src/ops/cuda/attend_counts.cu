@@ -1,0 +1,32 @@
+// What operations have counted (KeySegment::live and ::behind) becomes part of a plan that lies in
+// device memory, before the kernels of attention read it.
+
+#include "ops/cuda/attend_kernels.h"
+#include "ops/cuda/device_error.h"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+__global__ void __launch_bounds__(kThreads)
+    resolve_counts(const CountRecord* counts, int count, SegmentRecord* segments, int64_t* pairs) {
+  const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (i >= count) return;
+  const int64_t seen = resolve_count(counts[i], segments[counts[i].segment]);
+  // Whole numbers: their sum does not depend on the order.
+  if (pairs != nullptr && seen != 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(pairs), static_cast<unsigned long long>(seen));
+  }
+}
+
+}  // namespace
+
+void launch_resolve_counts(CUstream_st* stream, const CountRecord* counts, int count,
+                           SegmentRecord* segments, int64_t* pairs) {
+  const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  resolve_counts<<<blocks, kThreads, 0, stream>>>(counts, count, segments, pairs);
+  check_launch("resolve_counts");
+}
+
+}  // namespace longhaul::cuda

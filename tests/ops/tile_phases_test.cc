@@ -1,0 +1,160 @@
+// The GPU's lines and the keys of its tiles, run by a loop instead of its threads.
+
+#include "ops/cuda/tile_phases.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+
+#include "ops/tile_lists.h"
+#include "ops/view_of.h"
+
+namespace longhaul {
+namespace {
+
+using Rows = std::vector<int32_t>;
+using testing_support::view_of;
+
+Rows copy_of(View<const int32_t> view) { return {host(view).begin(), host(view).end()}; }
+
+/// Scores of which a share `1 / every` stands out.
+std::vector<float> some_scores(int64_t count, uint32_t every, std::mt19937& random) {
+  std::vector<float> scores(static_cast<size_t>(count));
+  for (float& x : scores) {
+    x = static_cast<float>(random() % 1000) / 1000 + (random() % every == 0 ? 5.0f : 0.0f);
+  }
+  return scores;
+}
+
+/// What the device would write for rows at `position`.
+struct Listed {
+  Rows index, counts;
+};
+Listed in_phases(cuda::TileTask task, size_t room) {
+  Listed listed{Rows(room + 1, -7), Rows(3, -7)};
+  task.index = listed.index.data();
+  task.counts = listed.counts.data();
+  const auto shared = std::make_unique<cuda::TileShared>();
+  cuda::list_tile_keys(cuda::HostBlock{}, *shared, task);
+  EXPECT_EQ(listed.index.back(), -7);
+  EXPECT_EQ(listed.counts.back(), -7);
+  return listed;
+}
+
+TEST(RunPhases, AreTheHostsRuns) {
+  std::mt19937 random(3);
+  const auto shared = std::make_unique<cuda::RunShared>();
+  for (const int64_t keys : {1, 100, 131, 3000, 9000}) {
+    for (const int64_t slash : {0, 1, 40, 2500}) {
+      for (const int tile : {1, 64, 128}) {
+        const std::vector<float> scores = some_scores(keys, 30, random);
+        LineChoice chosen;
+        const LineTask task{view_of(scores), view_of(scores), 0, slash, &chosen};
+        choose_lines(host_queue(), {&task, 1}, tile);
+        const Rows distances = copy_of(chosen.diagonal_rows.rows.view());
+        Rows runs(2 * distances.size() + 1, -7);
+        int32_t count = -7;
+        cuda::merge_runs(
+            cuda::HostBlock{}, *shared,
+            {distances.data(), static_cast<int32_t>(distances.size()), tile, runs.data(), &count});
+        EXPECT_EQ(runs.back(), -7);
+        ASSERT_EQ(count, host(chosen.run_count.view())[0]);
+        runs.resize(static_cast<size_t>(2 * count));
+        Rows expected = copy_of(chosen.runs.view());
+        expected.resize(runs.size());
+        EXPECT_EQ(runs, expected) << keys << " keys, " << slash << ", tile " << tile;
+      }
+    }
+  }
+}
+
+/// The tasks of a head, whose list is of pages of nothing.
+std::span<const AttendTask> tasks_of(const TileGrid& grid, const TileRule& rule,
+                                     TileLists& memory) {
+  static const PagedRows list{nullptr, 64, 64};
+  return tile_lists(host_queue(), grid, 0, grid.rows, {&rule, 1}, {&list, 1}, memory);
+}
+
+Rows list_of(const AttendTask& task) {
+  const KeySegment& first = task.segments.front();
+  return first.index.empty() ? Rows() : copy_of(first.index);
+}
+
+TEST(TilePhases, ListTheHostsLines) {
+  std::mt19937 random(4);
+  for (const int64_t begin : {0, 5, 64, 5000, 150000}) {
+    for (const int64_t slash : {0, 200, 3000}) {
+      const TileGrid grid{64, begin, 200};
+      const std::vector<float> columns = some_scores(grid.keys(), 50, random);
+      const std::vector<float> diagonals = some_scores(grid.keys(), 90, random);
+      LineChoice chosen;
+      const LineTask task{view_of(columns), view_of(diagonals), 500, slash, &chosen};
+      choose_lines(host_queue(), {&task, 1}, grid.tile);
+      const Rows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
+      const int32_t run_count = host(chosen.run_count.view())[0];
+      TileRule rule{.kind = TileRule::Kind::kLines};
+      rule.lines = &chosen;
+      TileLists memory;
+      for (const AttendTask& tile : tasks_of(grid, rule, memory)) {
+        cuda::TileTask there{};
+        there.columns = lines.data();
+        there.runs = runs.data();
+        there.run_count = &run_count;
+        there.own = tile.row_position / grid.tile;
+        there.position = tile.row_position;
+        there.column_count = static_cast<int32_t>(lines.size());
+        there.tile = grid.tile;
+        there.own_keys = tile.row_count;
+        const Rows expected = list_of(tile);
+        Listed listed = in_phases(there, expected.size());
+        EXPECT_EQ(listed.counts[0], std::ssize(expected));
+        EXPECT_EQ(listed.counts[1], tile.row_count);
+        listed.index.pop_back();
+        EXPECT_EQ(listed.index, expected) << "at " << tile.row_position;
+      }
+    }
+  }
+}
+
+TEST(TilePhases, ListTheHostsBlocks) {
+  std::mt19937 random(5);
+  for (const int tile : {64, 128}) {
+    for (const int64_t begin : {0, 70, 640, 300000}) {
+      const TileGrid grid{tile, begin, 300};
+      std::vector<uint8_t> marks(static_cast<size_t>(grid.tiles() * grid.blocks()));
+      for (uint8_t& mark : marks) mark = random() % 3 == 0;
+      TileRule rule{.kind = TileRule::Kind::kBlocks};
+      rule.blocks = view_of(std::as_const(marks));
+      TileLists memory;
+      for (const AttendTask& task : tasks_of(grid, rule, memory)) {
+        cuda::TileTask there{};
+        there.own = task.row_position / tile;
+        there.position = task.row_position;
+        there.tile = tile;
+        there.pages = tile / 64;
+        there.own_keys = static_cast<int32_t>(there.position - there.own * tile) + task.row_count;
+        there.blocks = marks.data() + (there.own - grid.first_tile()) * grid.blocks();
+        // The host lists the keys of a tile's own block that stand before its rows, too.
+        Rows expected;
+        bool own = false;
+        for (const KeySegment& s : task.segments) {
+          own = own || s.index.empty();
+          if (s.index.empty()) continue;
+          for (const int32_t row : host(s.index)) {
+            if (row < there.own * tile && row % 64 == 0) expected.push_back(row / 64);
+          }
+        }
+        Listed listed = in_phases(there, expected.size());
+        EXPECT_EQ(listed.counts[0], 64 * std::ssize(expected));
+        EXPECT_EQ(listed.counts[1], own ? there.own_keys : 0);
+        listed.index.pop_back();
+        EXPECT_EQ(listed.index, expected) << "at " << task.row_position;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longhaul
