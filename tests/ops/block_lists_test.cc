@@ -64,9 +64,9 @@ TEST(StoredList, StaysAndIsCheckedWhenItComesFromAFile) {
   EXPECT_FALSE(read_back({3, 0}).makes_sense(3, 6));
   EXPECT_FALSE(read_back({-1, 0}).makes_sense(3, 6));
   StoredList list;
-  list.set_first(host_queue(), 3);
+  list.set_first(3);
   EXPECT_EQ(numbers(list.list()), (std::vector<int32_t>{0, 1, 2}));
-  list.set_first(host_queue(), 1);
+  list.set_first(1);
   EXPECT_EQ(numbers(list.list()), (std::vector<int32_t>{0}));
 }
 
