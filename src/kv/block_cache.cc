@@ -6,11 +6,11 @@ namespace longhaul {
 
 void BlockCache::use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                             const RowList& chosen, int64_t cached) {
-  HostStage on(queue);
+  if (!queue.on_host()) return;  // a device has no slower tier: all blocks are there
   const int64_t per_page = store.layout().page_rows;
   used_now_ = 0;
   missing_.clear();
-  for (const int32_t block : host_rows(on_host(on, chosen))) {
+  for (const int32_t block : host_rows(chosen)) {
     const int64_t begin = range.first + block * range.block;
     use(per_page, range, begin, begin + range.block);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Which pages of old rows are in memory: those used last; the others are in the slower tier. The
-// one place where the host must know which blocks an operation has chosen.
+// Which pages of old rows are in memory: those used last; the others are in the slower tier, which
+// the host alone has. The one place where it must know which blocks an operation has chosen.
 
 #include <cstdint>
 #include <vector>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/device_ops.h"
 #include "ops/fill.h"
 
 namespace longhaul {
@@ -25,13 +26,17 @@ BlockIndex::BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim)
 void BlockIndex::append(Queue& queue, View<const float> block, DType type) {
   LH_ASSERT(block.size() == width());
   vectors_.append(queue, block, type);
-  if (has_copy_) copy_block(queue, blocks() - 1);
+  if (!queue.on_host()) {
+    has_copy_ = false;  // a GPU reads the vectors as fast
+    copy_.clear();
+  }
+  if (has_copy_) copy_block(blocks() - 1);
 }
 
-void BlockIndex::copy_block(Queue& queue, int64_t block) {
+void BlockIndex::copy_block(int64_t block) {
   thread_local std::vector<float> x;
   x.resize(static_cast<size_t>(width()));
-  vectors_.read(queue, block * width(), View<float>(x));
+  vectors_.read(block * width(), x);
   if (block == 0) common_ = x;
   for (int64_t i = 0; i < width(); ++i) {
     const int64_t of_head = i - i % (count_ * head_dim_);
@@ -40,22 +45,19 @@ void BlockIndex::copy_block(Queue& queue, int64_t block) {
   // Damaged weights make what is no number, and the copy has no form of it.
   has_copy_ = std::all_of(x.begin(), x.end(),
                           [](float e) { return std::abs(e) <= KeyVectors::kLargestQ4_0; });
-  if (has_copy_) copy_.append(queue, View<const float>(x), kCopy);
+  if (has_copy_) copy_.append(host_queue(), View<const float>(x), kCopy);
 }
 
 RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k,
                         BlockSearch& memory) const {
-  if (!queue.on_host()) {
-    HostStage on(queue);
-    return top(host_queue(), on(query), k, memory);
-  }
   LH_ASSERT(query.size() == heads_ * head_dim_);
   const RowsToKeep best{.count = k};
-  const TensorView all = vectors_.rows(columns());
   if (k == 0 || blocks() <= k) {
     fill(queue, memory.scores.resize(queue, blocks()), 0);
     return select_rows(queue, memory.scores.view(), best, memory.best);
   }
+  if (!queue.on_host()) return top_on_device(queue, query, k, memory);
+  const TensorView all = vectors_.rows(columns());
   if (!has_copy_ || blocks() <= kCandidates * k) {
     return select_rows(queue, scores(queue, all, query, memory), best, memory.best);
   }
@@ -77,6 +79,20 @@ RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k,
     host(blocks)[static_cast<size_t>(i)] = candidates[static_cast<size_t>(candidate)];
   }
   return {blocks, {}};
+}
+
+RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t k,
+                                  BlockSearch& memory) const {
+  const View<float> found = memory.scores.resize(queue, blocks());
+  if (!queue.device().ops().block_scores(vectors(), query, found)) {
+    HostStage on(queue);
+    const View<const uint8_t> bytes = on(vectors_.stored());
+    const auto* const data = reinterpret_cast<const std::byte*>(host(bytes).data());
+    BlockSearch here;
+    copy(host_queue(), scores(host_queue(), rows(data, vectors_.type(), blocks()), on(query), here),
+         on(found));
+  }
+  return select_rows(queue, found, {.count = k}, memory.best);
 }
 
 /// Blocks as rows of columns().
@@ -129,7 +145,7 @@ void BlockIndex::archive(Archive& archive) {
   archive.expect(vectors_.type() != DType::Q4_0 && vectors_.elements() % width() == 0,
                  "an index of parts of blocks or another type");
   copy_.clear();
-  for (int64_t block = 0; has_copy_ && block < blocks(); ++block) copy_block(host_queue(), block);
+  for (int64_t block = 0; has_copy_ && block < blocks(); ++block) copy_block(block);
 }
 
 }  // namespace longhaul

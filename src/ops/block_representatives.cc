@@ -1,5 +1,6 @@
 #include "ops/block_representatives.h"
 
+#include "ops/device_ops.h"
 #include "ops/fill.h"
 #include "ops/host_copies.h"
 #include "ops/stored_key.h"
@@ -10,7 +11,8 @@ void block_representatives(Queue& queue, const RepresentativesCall& call,
                            RepresentativesMemory& memory, View<float> out) {
   const int heads = call.heads, group = heads / static_cast<int>(call.lists.size());
   const int64_t dim = call.lists.front().head_dim, tokens = call.votes.size() / heads;
-  if (!queue.on_host()) {
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->block_representatives(call, out)) return;
     HostCopies on(queue);
     std::vector<PagedRows> lists;
     for (const PagedRows& list : call.lists) {

@@ -1,17 +1,17 @@
 #pragma once
 // Lists of row numbers made from lists of blocks, and lists that stay from step to step.
 
-#include "base/archive.h"
+#include "base/series.h"
 #include "ops/row_list.h"
 
 namespace longhaul {
 
 /// Rows [0, first), then the rows of `blocks`: block b is rows [begin + b * block, + block). The
-/// result lives in `memory`.
+/// result lives in `memory`, where the list of blocks is.
 RowList block_rows(Queue& queue, int64_t first, const RowList& blocks, int64_t block, int64_t begin,
                    Array<int32_t>& memory);
 
-/// `list`, then [begin, end), which lies behind it. The result lives in `memory`.
+/// `list`, then [begin, end), which lies behind it. The result lives in `memory`, or is the list.
 RowList with_run(Queue& queue, const RowList& list, int64_t begin, int64_t end,
                  Array<int32_t>& memory);
 
@@ -19,15 +19,16 @@ RowList with_run(Queue& queue, const RowList& list, int64_t begin, int64_t end,
 class StoredList {
  public:
   void set(Queue& queue, const RowList& list);
-  void set_first(Queue& queue, int64_t count);  ///< 0, 1, ..., count - 1
-  RowList list() const { return {View<const int32_t>(std::span<const int32_t>(rows_)), {}}; }
+  void set_first(int64_t count);  ///< 0, 1, ..., count - 1
+  /// Valid until the next is set.
+  RowList list() const { return {rows_.view(), {}}; }
 
-  void archive(Archive& archive) { archive.array(rows_); }
+  void archive(Archive& archive) { rows_.archive(archive); }
   /// Whether what a file held is a list: at most `most` numbers from 0 to end - 1, ascending.
   bool makes_sense(int64_t most, int64_t end) const;
 
  private:
-  std::vector<int32_t> rows_;
+  Series<int32_t> rows_;
 };
 
 }  // namespace longhaul

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/device_ops.h"
 #include "ops/fill.h"
 
 namespace longhaul {
 
 void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> weights) {
-  if (!queue.on_host()) {
+  if (DeviceOps* device = device_ops(queue)) {
+    const bool there = chosen.count.empty() && chosen.rows.place() == queue.place();
+    if (there && device->add_weight(chosen.rows, weight, weights)) return;
     HostStage on(queue);
     return add_weight(host_queue(), on_host(on, chosen), weight, on(weights));
   }
@@ -18,12 +21,14 @@ void add_weight(Queue& queue, const RowList& chosen, float weight, View<float> w
 
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory) {
-  if (!queue.on_host()) {
+  LH_ASSERT(weights.size() == scores.size());
+  const int64_t blocks = weights.size(), count = std::min(blocks, k);
+  if (DeviceOps* device = device_ops(queue)) {
+    const View<int32_t> best = memory.order.resize(queue, count);
+    if (count < blocks && device->most_weighted(weights, scores, best)) return {best, {}};
     HostStage on(queue);
     return most_weighted(host_queue(), on(weights), on(scores), k, memory);
   }
-  LH_ASSERT(weights.size() == scores.size());
-  const int64_t blocks = weights.size(), count = std::min(blocks, k);
   const std::span<int32_t> order = host(memory.order.resize(queue, blocks));
   std::iota(order.begin(), order.end(), 0);
   const std::span<const float> weight = host(weights), score = host(scores);

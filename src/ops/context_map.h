@@ -5,9 +5,17 @@
 
 #include "ops/context_split.h"
 #include "ops/sliding_rows.h"
+#include "ops/tile_map.h"
 #include "ops/window_rows.h"
 
 namespace longhaul {
+
+/// Memory of maps, reused from call to call.
+struct MapMemory {
+  std::vector<MapTile> tiles;
+  std::vector<std::vector<KeySegment>> keys;  ///< of each tile
+  Array<float> map;
+};
 
 /// Of one layer.
 class ContextMap {
@@ -15,13 +23,13 @@ class ContextMap {
   explicit ContextMap(const ContextSizes& sizes) : sizes_(sizes), map_(sizes.block) {}
 
   /// Adds rows that follow those it has.
-  void add(const WindowRows& rows);
-  /// The map of the block of tokens [first, first + block), [block, block], where the context had
-  /// `tokens` tokens before the rows that were added last. Valid until drop().
-  View<const float> of(int64_t first, int64_t tokens);
+  void add(const WindowRows& rows, MapMemory& memory);
+  /// The maps of `blocks` blocks from token `first` on, [blocks, block, block], where the context
+  /// had `tokens` tokens before the rows that were added last. Valid until drop().
+  View<const float> of(int64_t first, int64_t blocks, int64_t tokens);
   /// Forgets the blocks that leave the remainder while a context of `before` tokens grows to
   /// `after`.
-  void drop(Queue& queue, int64_t before, int64_t after);
+  void drop(int64_t before, int64_t after);
 
   void archive(Archive& archive) { map_.archive(archive); }
   /// Whether it is of a context of `tokens` tokens.
@@ -33,12 +41,10 @@ class ContextMap {
 
   ContextSizes sizes_;
   SlidingRows map_;  ///< [tokens from first_token() on, block]
-  std::vector<KeySegment> segments_;
 };
 
-/// The map of `count` of the rows, from `first` on, among themselves, [count, count]. The result
-/// lives in `memory`.
-View<const float> map_of_rows(const WindowRows& rows, int first, int count, Array<float>& memory,
-                              std::vector<KeySegment>& segments);
+/// The maps of the rows among themselves, `block` rows at a time: [rows, block]. The result lives
+/// in `memory`.
+View<const float> maps_of_rows(const WindowRows& rows, int block, MapMemory& memory);
 
 }  // namespace longhaul

@@ -11,10 +11,13 @@
 #include "base/float_types.h"
 #include "base/tensor_view.h"
 #include "ops/attention.h"
+#include "ops/block_index.h"
+#include "ops/block_representatives.h"
 #include "ops/column_sums.h"
 #include "ops/line_sums.h"
 #include "ops/pool_scores.h"
 #include "ops/select_rows.h"
+#include "ops/span_slots.h"
 #include "ops/tile_lists.h"
 #include "ops/tile_map.h"
 #include "ops/top_keys.h"
@@ -133,6 +136,55 @@ class DeviceOps {
   /// Writes what the tasks' `chosen` have room for.
   virtual bool choose_lines(std::span<const LineTask>, int /*tile*/) { return false; }
   virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
+    return false;
+  }
+
+  // Blocks of old tokens: ops/key_vectors.h, block_index.h, block_representatives.h, block_rows.h,
+  // sliding_rows.h.
+  virtual bool store_vectors(View<const float>, DType, View<uint8_t> /*to*/) { return false; }
+  /// The score of every block, of which `scores` has as many.
+  virtual bool block_scores(const BlockVectors&, View<const float> /*query*/,
+                            View<float> /*scores*/) {
+    return false;
+  }
+  virtual bool block_representatives(const RepresentativesCall&, View<float> /*out*/) {
+    return false;
+  }
+  virtual bool block_rows(int64_t /*first*/, View<const int32_t> /*blocks*/, int64_t /*block*/,
+                          int64_t /*begin*/, View<int32_t> /*rows*/) {
+    return false;
+  }
+  virtual bool add_transposed(View<const float>, int64_t /*columns*/, View<float> /*to*/) {
+    return false;
+  }
+
+  // Spans of blocks: ops/span_vectors.h, span_slots.h, block_votes.h.
+  /// Writes the numbers of SpanTokens.
+  virtual bool choose_span_tokens(const DividedTokens&, const SpanTokenRule&,
+                                  View<int32_t> /*tokens*/) {
+    return false;
+  }
+  virtual bool gather_span_keys(std::span<const PagedRows>, int64_t /*first*/, int /*block*/,
+                                const SpanTokens&, View<float> /*keys*/) {
+    return false;
+  }
+  virtual bool span_queries(const SpanQueries&, int /*block*/, const SpanTokens&, VectorList&) {
+    return false;
+  }
+  virtual bool row_queries(const SpanQueries&, int64_t /*begin*/, int64_t /*end*/, VectorList&) {
+    return false;
+  }
+  virtual bool subtract_row(View<const float> /*row*/, View<float> /*rows*/) { return false; }
+  virtual bool span_scores(const SlottedSpans&, const VectorList& /*queries*/, SpanSimilarity,
+                           View<float> /*scores*/) {
+    return false;
+  }
+  virtual bool add_weight(View<const int32_t> /*chosen*/, float, View<float> /*weights*/) {
+    return false;
+  }
+  /// The rows with the largest weights, ascending; there are more weights than rows.
+  virtual bool most_weighted(View<const float> /*weights*/, View<const float> /*scores*/,
+                             View<int32_t> /*rows*/) {
     return false;
   }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ops/convert.h"
+#include "ops/device_ops.h"
 
 namespace longhaul {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 bool known(DType type) { return type == DType::BF16 || type == DType::F32 || type == DType::Q4_0; }
 
 /// Damaged weights make numbers that are too large, and what is none.
-void append_q4_0(std::span<const float> elements, std::byte* to) {
+void write_q4_0(std::span<const float> elements, std::byte* to) {
   constexpr float kLargest = KeyVectors::kLargestQ4_0;
   thread_local std::vector<float> held;
   held.assign(elements.begin(), elements.end());
@@ -23,49 +24,50 @@ void append_q4_0(std::span<const float> elements, std::byte* to) {
 
 }  // namespace
 
-void KeyVectors::append(Queue& queue, View<const float> elements, DType type) {
-  if (!queue.on_host()) {
+void store_vectors(Queue& queue, View<const float> elements, DType type, View<uint8_t> to) {
+  LH_ASSERT(known(type) && static_cast<size_t>(to.size()) == bytes_of(type, elements.size()));
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->store_vectors(elements, type, to)) return;
     HostStage on(queue);
-    return append(host_queue(), on(elements), type);
+    return store_vectors(host_queue(), on(elements), type, on(to));
   }
-  LH_ASSERT(known(type) && takes(type));
-  type_ = type;
-  const size_t at = bytes_.size();
   const std::span<const float> from = host(elements);
-  bytes_.resize(at + bytes_of(type, elements.size()));
+  uint8_t* const bytes = host(to).data();
   if (type == DType::F32) {
-    std::memcpy(bytes_.data() + at, from.data(), from.size_bytes());
+    std::memcpy(bytes, from.data(), from.size_bytes());
   } else if (type == DType::Q4_0) {
-    append_q4_0(from, reinterpret_cast<std::byte*>(bytes_.data() + at));
+    write_q4_0(from, reinterpret_cast<std::byte*>(bytes));
   } else {
-    f32_to_bf16(from.data(), elements.size(), reinterpret_cast<bf16_t*>(bytes_.data() + at));
+    f32_to_bf16(from.data(), elements.size(), reinterpret_cast<bf16_t*>(bytes));
   }
+}
+
+void KeyVectors::append(Queue& queue, View<const float> elements, DType type) {
+  LH_ASSERT(takes(type));
+  type_ = type;
+  const auto bytes = static_cast<int64_t>(bytes_of(type, elements.size()));
+  store_vectors(queue, elements, type, bytes_.append_zeros(queue, bytes));
 }
 
 int64_t KeyVectors::elements() const {
   const int64_t block = traits(type_).block_size;
-  return static_cast<int64_t>(bytes_.size() / bytes_of(type_, block)) * block;
+  return static_cast<int64_t>(bytes() / bytes_of(type_, block)) * block;
 }
 
-void KeyVectors::read(Queue& queue, int64_t first, View<float> out) const {
-  if (!queue.on_host()) {
-    HostStage on(queue);
-    return read(host_queue(), first, on(out));
-  }
-  LH_ASSERT(first + out.size() <= elements() && type_ != DType::Q4_0);
-  const uint8_t* from = bytes_.data() + bytes_of(type_, first);
-  const std::span<float> to = host(out);
+void KeyVectors::read(int64_t first, std::span<float> out) const {
+  LH_ASSERT(first + std::ssize(out) <= elements() && type_ != DType::Q4_0);
+  const uint8_t* from = host(stored()).data() + bytes_of(type_, first);
   if (type_ == DType::F32) {
-    std::memcpy(to.data(), from, to.size_bytes());
+    std::memcpy(out.data(), from, out.size_bytes());
   } else {
-    bf16_to_f32(reinterpret_cast<const bf16_t*>(from), out.size(), to.data());
+    bf16_to_f32(reinterpret_cast<const bf16_t*>(from), std::ssize(out), out.data());
   }
 }
 
 TensorView KeyVectors::rows(int64_t width) const {
   LH_ASSERT(elements() % width == 0);
   TensorView view;
-  view.data = reinterpret_cast<const std::byte*>(bytes_.data());
+  view.data = reinterpret_cast<const std::byte*>(host(stored()).data());
   view.type = type_;
   view.rank = 2;
   view.shape = {elements() / width, width, 1, 1};
@@ -75,11 +77,9 @@ TensorView KeyVectors::rows(int64_t width) const {
 void KeyVectors::archive(Archive& archive) {
   auto type = static_cast<uint8_t>(type_);
   archive.number(type);
-  if (!archive.loading()) return archive.out().array(std::span<const uint8_t>(bytes_));
   type_ = static_cast<DType>(type);
-  const std::vector<uint8_t> bytes = archive.in().array<uint8_t>();
-  bytes_.assign(bytes.begin(), bytes.end());
-  archive.expect(known(type_) && bytes_.size() % bytes_of(type_, traits(type_).block_size) == 0,
+  bytes_.archive(archive);
+  archive.expect(known(type_) && bytes() % bytes_of(type_, traits(type_).block_size) == 0,
                  "an index of another type");
 }
 

@@ -29,10 +29,10 @@ void fill_scores(const BlockMap& map, float threshold, std::vector<float>& score
 
 /// Of the spans with one midpoint the best one, midpoint after midpoint.
 void fill_candidates(const BlockMap& map, const std::vector<float>& scores,
-                     std::vector<TokenSpan>& candidates) {
+                     std::vector<BlockSpan>& candidates) {
   candidates.clear();
   for (int middle = 0; middle <= 2 * (map.n - 1); ++middle) {  // x + y
-    TokenSpan best;
+    BlockSpan best;
     for (int x = middle / 2; x >= std::max(0, middle - map.n + 1); --x) {
       const int y = middle - x;
       const float score = scores[static_cast<size_t>(x * map.n + y)];
@@ -47,7 +47,7 @@ float sortable(float score) {
   return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
 }
 
-bool comes_first(const TokenSpan& a, const TokenSpan& b) {
+bool comes_first(const BlockSpan& a, const BlockSpan& b) {
   const float x = sortable(a.score), y = sortable(b.score);
   return x > y || (x == y && a.begin + a.end < b.begin + b.end);
 }
@@ -76,24 +76,24 @@ std::vector<float> span_scores(const BlockMap& map, float threshold) {
   return scores;
 }
 
-float span_iou(const TokenSpan& a, const TokenSpan& b) {
+float span_iou(const BlockSpan& a, const BlockSpan& b) {
   const float both = static_cast<float>(std::min(a.end, b.end) - std::max(a.begin, b.begin));
   if (both <= 0) return 0;
   const float la = static_cast<float>(a.length()), lb = static_cast<float>(b.length());
   return both * both / (la * la + lb * lb - both * both);
 }
 
-std::vector<TokenSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule) {
+std::vector<BlockSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule) {
   thread_local std::vector<float> scores;
-  thread_local std::vector<TokenSpan> candidates;
+  thread_local std::vector<BlockSpan> candidates;
   fill_scores(map, rule.threshold, scores);
   fill_candidates(map, scores, candidates);
   std::sort(candidates.begin(), candidates.end(), comes_first);
-  std::vector<TokenSpan> kept;
+  std::vector<BlockSpan> kept;
   kept.reserve(std::min(candidates.size(), static_cast<size_t>(rule.most)));
-  for (const TokenSpan& span : candidates) {
+  for (const BlockSpan& span : candidates) {
     if (static_cast<int>(kept.size()) >= rule.most) break;
-    const bool apart = std::all_of(kept.begin(), kept.end(), [&](const TokenSpan& other) {
+    const bool apart = std::all_of(kept.begin(), kept.end(), [&](const BlockSpan& other) {
       return span_iou(span, other) <= rule.most_iou;
     });
     if (apart) kept.push_back(span);
@@ -101,7 +101,7 @@ std::vector<TokenSpan> divide_into_spans(const BlockMap& map, const SpanRule& ru
   return kept;
 }
 
-float span_ratio(const BlockMap& map, const TokenSpan& span, SpanNeighbours neighbours) {
+float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neighbours) {
   double own = 0, before = 0, after = 0;
   for (int i = span.begin; i < span.end; ++i) {
     for (int j = 0; j < span.begin; ++j) before += map.at(i, j);

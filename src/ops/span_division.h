@@ -19,11 +19,11 @@ struct BlockMap {
 };
 
 /// Tokens [begin, end) of a block.
-struct TokenSpan {
+struct BlockSpan {
   int begin = 0, end = 0;
   float score = 0;  ///< sum of A - threshold over its triangle
   int length() const { return end - begin; }
-  bool operator==(const TokenSpan&) const = default;
+  bool operator==(const BlockSpan&) const = default;
 };
 
 struct SpanRule {
@@ -42,17 +42,17 @@ std::vector<float> span_scores(const BlockMap& map, float threshold);
 /// ones the shortest). Candidates are then looked at from the highest score down (of equal ones the
 /// lower midpoint first): each stays unless its square overlaps the square of one that stayed by
 /// more than `most_iou`. Returns those that stay, in the order of their scores.
-std::vector<TokenSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule);
+std::vector<BlockSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule);
 
 /// Overlap of the squares of two spans over their union.
-float span_iou(const TokenSpan& a, const TokenSpan& b);
+float span_iou(const BlockSpan& a, const BlockSpan& b);
 
 enum class SpanNeighbours : uint8_t { kRow, kColumn, kBoth };
 
 /// Attention within the span over that between the span and the block's tokens before it (kRow:
 /// what its rows pay them), after it (kColumn: what they pay it), or both. At most 1; 1 without
 /// such attention. High: the neighbours know little of the span.
-float span_ratio(const BlockMap& map, const TokenSpan& span, SpanNeighbours neighbours);
+float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neighbours);
 
 /// How many index vectors a span gets: its length times exp(-lambda * (1 - ratio)), rounded up,
 /// from 1 to `most` and its length.

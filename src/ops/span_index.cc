@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/parallel.h"
+#include "ops/device_ops.h"
+#include "ops/fill.h"
 
 namespace longhaul {
 namespace {
@@ -19,6 +22,13 @@ bool ascends_to(std::span<const int32_t> ends, size_t last) {
     previous = end;
   }
   return static_cast<size_t>(previous) == last;
+}
+
+/// Whether each of the ends, which ascend, is at most `most` behind the one before.
+bool within(std::span<const int32_t> ends, int32_t most) {
+  int32_t previous = 0;
+  return std::all_of(ends.begin(), ends.end(),
+                     [&](int32_t end) { return end - std::exchange(previous, end) <= most; });
 }
 
 /// dots [queries, vectors]: its first row becomes the largest of each vector in [begin, end).
@@ -36,17 +46,26 @@ SpanIndex::Group& SpanIndex::open_group() {
   return groups_.back();
 }
 
-void SpanIndex::add_block(Queue& queue, const SpanTokens& spans, const VectorList& vectors,
-                          DType type) {
-  int32_t begin = 0;
-  for (const int32_t end : spans.span_ends) {
-    add_span(queue, vectors.part(begin, end - begin), vectors.width(), type);
-    begin = end;
+void SpanIndex::add_blocks(Queue& queue, const SpanTokens& spans, View<float> vectors, DType type) {
+  if (!queue.on_host()) {
+    move_to_device(queue);
+    slots_.append(queue, spans, vectors, type);
+    blocks_ += spans.blocks();
+    return;
   }
-  end_block();
+  for (int64_t b = 0; b < spans.blocks(); ++b) {
+    const int64_t width = vectors.size() / (spans.blocks() * spans.most());
+    const View<const float> of_block = vectors.part(b * spans.most() * width, spans.most() * width);
+    int64_t begin = 0;
+    for (const int32_t end : spans.of(b).ends) {
+      add_span(of_block.part(begin * width, (end - begin) * width), width, type);
+      begin = end;
+    }
+    end_block();
+  }
 }
 
-void SpanIndex::add_span(Queue& queue, View<const float> vectors, int64_t width, DType type) {
+void SpanIndex::add_span(View<const float> vectors, int64_t width, DType type) {
   Group& group = open_group();
   if (type == DType::Q4_0) {
     const std::span<const float> whole = host(vectors);
@@ -54,9 +73,9 @@ void SpanIndex::add_span(Queue& queue, View<const float> vectors, int64_t width,
     thread_local std::vector<float> rest;
     rest.assign(whole.begin(), whole.end());
     for (size_t i = 0; i < rest.size(); ++i) rest[i] -= common_[i % common_.size()];
-    group.vectors.append(queue, View<const float>(rest), type);
+    group.vectors.append(host_queue(), View<const float>(rest), type);
   } else {
-    group.vectors.append(queue, vectors, type);
+    group.vectors.append(host_queue(), vectors, type);
   }
   group.span_ends.push_back(static_cast<int32_t>(group.count() + vectors.size() / width));
 }
@@ -74,31 +93,102 @@ int64_t SpanIndex::vectors() const {
 }
 
 size_t SpanIndex::bytes() const {
-  size_t bytes = 0;
+  size_t bytes = slots_.bytes();
   for (const Group& group : groups_) bytes += group.vectors.bytes();
   return bytes;
 }
 
 bool SpanIndex::takes(DType type) const {
-  return std::all_of(groups_.begin(), groups_.end(),
+  return slots_.takes(type) &&
+         std::all_of(groups_.begin(), groups_.end(),
                      [type](const Group& group) { return group.vectors.takes(type); });
 }
 
 void SpanIndex::scores(Queue& queue, const VectorList& queries, SpanSimilarity rule,
-                       SpanSearch& memory, View<float> scores) const {
-  if (!queue.on_host()) {
-    HostStage on(queue);
-    return this->scores(host_queue(), queries, rule, memory, on(scores));
-  }
-  LH_ASSERT(queries.count() > 0 && scores.size() == blocks_);
+                       SpanSearch& memory, View<float> scores) {
+  LH_ASSERT(scores.size() == blocks_);
+  if (!queue.on_host()) return scores_on_device(queue, queries, rule, scores);
+  LH_ASSERT(queries.count() > 0);
   const std::span<float> to = host(scores);
   std::fill(to.begin(), to.end(), kLowest);
-  const std::span<const float> from = host(queries.view());
+  const std::span<const float> from = queries.vectors();
   if (queries.count() <= kMatvecMaxRows) {
     score_few(from, queries.count(), rule, memory, to.data());
   } else {
     score_many(from, queries.count(), rule, memory, to.data());
   }
+}
+
+void SpanIndex::scores_on_device(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                                 View<float> scores) {
+  move_to_device(queue);
+  if (queue.device().ops().span_scores(slots_.view(), queries, rule, scores)) return;
+  HostStage on(queue);
+  VectorList here;
+  here.resize(host_queue(), queries.most(), queries.width());
+  copy(host_queue(), on(queries.numbers()), here.numbers());
+  host(here.counted())[0] = host(on(queries.counted()))[0];
+  SpanSearch memory;
+  on_host().scores(host_queue(), here, rule, memory, on(scores));
+}
+
+/// Gives every block of the groups, which a file held, its room on the device.
+void SpanIndex::move_to_device(Queue& queue) {
+  if (groups_.empty()) return;
+  const DType type = groups_.front().vectors.type();
+  const int64_t slots = int64_t{spans_} * most_, record = 1 + spans_ + slots;
+  const int64_t width = groups_.front().vectors.elements() / groups_.front().count();
+  const size_t row = bytes_of(type, width);
+  SpanSlots::OnHost all;
+  all.records.resize(static_cast<size_t>(blocks_ * record));
+  all.vectors.resize(static_cast<size_t>(blocks_ * slots) * row);
+  all.common = common_;
+  int32_t* to = all.records.data();
+  uint8_t* to_vectors = all.vectors.data();
+  for (const Group& group : groups_) {
+    const uint8_t* from = host(group.vectors.stored()).data();
+    size_t span = 0;
+    int32_t begin = 0;
+    for (const int32_t spans : group.block_ends) {
+      const int32_t first = begin;
+      for (; span < static_cast<size_t>(spans); ++span) {
+        begin = group.span_ends[span];
+        to[1 + to[0]++] = begin - first;
+      }
+      std::fill(to + 1 + to[0], to + 1 + spans_, begin - first);
+      const size_t bytes = static_cast<size_t>(begin - first) * row;
+      std::copy_n(from, bytes, to_vectors);
+      from += bytes;
+      to += record;
+      to_vectors += static_cast<size_t>(slots) * row;
+    }
+  }
+  slots_.set(queue, all, record, slots, width, type);
+  groups_.clear();
+}
+
+/// The same blocks in groups.
+SpanIndex SpanIndex::on_host() const {
+  SpanIndex here(spans_, most_);
+  const SlottedSpans from = slots_.view();
+  const SpanSlots::OnHost all = slots_.on_host();
+  here.common_ = all.common;
+  const size_t row = bytes_of(from.type, from.width);
+  for (int64_t b = 0; b < from.blocks; ++b) {
+    const auto record =
+        std::span<const int32_t>(all.records)
+            .subspan(static_cast<size_t>(b * from.record), static_cast<size_t>(from.record));
+    const SpanTokens::Block block = SpanTokens::block_of(record, spans_);
+    Group& group = here.open_group();
+    const auto first = static_cast<int32_t>(group.count());
+    for (const int32_t end : block.ends) group.span_ends.push_back(first + end);
+    const size_t count = block.tokens.size() * row;
+    group.vectors.append_stored(std::span<const uint8_t>(all.vectors)
+                                    .subspan(static_cast<size_t>(b * from.slots) * row, count),
+                                from.type);
+    here.end_block();
+  }
+  return here;
 }
 
 /// What each query's products with vectors less `common_` lack; empty where nothing was taken away.
@@ -200,6 +290,7 @@ bool SpanIndex::Group::makes_sense(int64_t width, bool last) const {
 
 void SpanIndex::archive(Archive& archive, int64_t width) {
   constexpr std::string_view kDamage = "the index of blocks contradicts itself";
+  if (!archive.loading() && slots_.blocks() > 0) return on_host().archive(archive, width);
   archive.array(common_);
   archive.expect(common_.empty() || std::ssize(common_) == width, kDamage);
   uint64_t count = groups_.size();
@@ -209,11 +300,14 @@ void SpanIndex::archive(Archive& archive, int64_t width) {
     return;
   }
   groups_.clear();
+  slots_ = {};
   blocks_ = 0;
   for (; count > 0; --count) {  // not resized to `count`, which a damaged file makes as large
     Group group;
     group.archive(archive);
-    archive.expect(group.makes_sense(width, count == 1), kDamage);
+    archive.expect(group.makes_sense(width, count == 1) && within(group.span_ends, most_) &&
+                       within(group.block_ends, spans_),
+                   kDamage);
     blocks_ += std::ssize(group.block_ends);
     groups_.push_back(std::move(group));
   }

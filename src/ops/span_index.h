@@ -7,11 +7,9 @@
 
 #include "ops/key_vectors.h"
 #include "ops/linear.h"
-#include "ops/span_vectors.h"
+#include "ops/span_slots.h"
 
 namespace longhaul {
-
-enum class SpanSimilarity : uint8_t { kSum, kMax };
 
 /// Memory of a look-up, reused from call to call.
 struct SpanSearch {
@@ -24,23 +22,27 @@ struct SpanSearch {
 
 class SpanIndex {
  public:
-  /// Adds a block: of each of its spans the vectors, span after span, kept as `type` (KeyVectors;
-  /// Q4_0 rounds scores, and its width is a multiple of 32). Width and type never change.
-  void add_block(Queue& queue, const SpanTokens& spans, const VectorList& vectors, DType type);
-  /// The same span by span; vectors are [count, width].
-  void add_span(Queue& queue, View<const float> vectors, int64_t width, DType type);
+  /// A block has at most so many spans, a span so many vectors.
+  SpanIndex(int spans, int most) : spans_(spans), most_(most) {}
+
+  /// Adds blocks: of each of their spans the vectors (gather_span_keys()), kept as `type`
+  /// (KeyVectors; Q4_0 rounds scores, and its width is a multiple of 32). Width and type never
+  /// change. May change the vectors.
+  void add_blocks(Queue& queue, const SpanTokens& spans, View<float> vectors, DType type);
+  /// The same span by span, on the host; vectors are [count, width].
+  void add_span(View<const float> vectors, int64_t width, DType type);
   void end_block();
 
   int64_t blocks() const { return blocks_; }
-  int64_t vectors() const;
-  size_t bytes() const;  ///< of the vectors
+  int64_t vectors() const;  ///< on the host
+  size_t bytes() const;     ///< of the vectors
   /// Whether vectors of the type may be added.
   bool takes(DType type) const;
 
   /// scores [blocks()]: of every block the largest over its spans and over the queries of the sum,
   /// or the largest, of <query, vector> over the span's vectors.
   void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
-              View<float> scores) const;
+              View<float> scores);
 
   /// Throws UserError when the file makes no sense.
   void archive(Archive& archive, int64_t width);
@@ -59,17 +61,23 @@ class SpanIndex {
     bool makes_sense(int64_t width, bool last) const;
   };
   Group& open_group();
+  void move_to_device(Queue& queue);
+  SpanIndex on_host() const;
+  void scores_on_device(Queue& queue, const VectorList& queries, SpanSimilarity rule,
+                        View<float> scores);
   void find_common_products(std::span<const float> queries, SpanSearch& memory) const;
   void score_few(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                  SpanSearch& memory, float* scores) const;
   void score_many(std::span<const float> queries, int64_t count, SpanSimilarity rule,
                   SpanSearch& memory, float* scores) const;
 
+  int spans_, most_;
   int64_t blocks_ = 0;
   /// Of Q4_0: the first vector, which all are kept less of. What keys have in common would take
   /// most of the range.
   std::vector<float> common_;
   std::vector<Group> groups_;  ///< of kGroupBlocks blocks, the last one of fewer
+  SpanSlots slots_;            ///< on a device: all blocks
 };
 
 }  // namespace longhaul

@@ -7,9 +7,9 @@
 //
 // In the index it is the keys of these tokens; of rows that look up, their queries.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "ops/attention.h"
 #include "ops/select_rows.h"
@@ -20,29 +20,29 @@ namespace longhaul {
 /// Vectors of which only the operations know how many there are. Reused from call to call.
 class VectorList {
  public:
-  void clear(int64_t width) {
+  /// Room for `most` vectors of `width` numbers.
+  void resize(Queue& queue, int64_t most, int64_t width) {
     width_ = width;
-    numbers_.clear();
+    numbers_.resize(queue, most * width);
+    count_.resize(queue, 1);
   }
   int64_t width() const { return width_; }
-  int64_t count() const { return static_cast<int64_t>(numbers_.size()) / width_; }
-  /// Vectors [first, first + count), one after the other.
-  View<const float> part(int64_t first, int64_t count) const {
-    return View<const float>(std::span<const float>(numbers_)).part(first * width_, count * width_);
-  }
-  View<const float> view() const { return part(0, count()); }
+  int64_t most() const { return numbers_.size() / width_; }
+  View<float> numbers() { return numbers_.view(); }  ///< [most, width], the first of which count
+  View<const float> numbers() const { return numbers_.view(); }
+  View<int32_t> counted() { return count_.view(); }  ///< [1]
+  View<const int32_t> counted() const { return count_.view(); }
 
-  /// One more vector, of zeros. Valid until the next.
-  View<float> add() {
-    numbers_.resize(numbers_.size() + static_cast<size_t>(width_));
-    return View<float>(std::span<float>(numbers_).last(static_cast<size_t>(width_)));
+  // On the host:
+  int64_t count() const { return host(counted())[0]; }
+  std::span<const float> vectors() const {
+    return host(numbers()).first(static_cast<size_t>(count() * width_));
   }
-  /// Vectors from `first` on become one: their sum, in their order.
-  void sum_from(int64_t first);
 
  private:
   int64_t width_ = 1;
-  std::vector<float> numbers_;
+  Array<float> numbers_;
+  Array<int32_t> count_;
 };
 
 /// How a block is divided, and how many of its tokens stand for a span.
@@ -55,27 +55,61 @@ struct SpanTokenRule {
   float lambda = 0;  ///< how fast tokens get fewer
 };
 
-/// The tokens that stand for a block's spans, span after span, numbered in the block: how many
-/// there are only the operations know. Reused from call to call.
-struct SpanTokens {
-  std::vector<int32_t> tokens;
-  std::vector<int32_t> span_ends;  ///< per span: tokens up to its end
+/// Tokens of some blocks of `block` each, one behind the other; the last may have fewer.
+struct DividedTokens {
+  int64_t tokens = 0;
+  int block = 0;
+  View<const float> maps;  ///< [tokens, block]: below the diagonal what they paid their own block's
+  View<const float> votes;  ///< [tokens, heads]; empty: what they got from their own block
 
-  std::vector<float> votes;  ///< scratch, per token
-  RowSelection of_span;      ///< scratch
+  int64_t blocks() const { return (tokens + block - 1) / block; }
+  int length(int64_t b) const {
+    return static_cast<int>(std::min<int64_t>(block, tokens - b * block));
+  }
 };
 
-/// Divides a block of n tokens by its map [n, n] (below the diagonal). A token has the votes of all
-/// query heads together: votes [n, heads].
-void choose_span_tokens(Queue& queue, View<const float> map, int n, View<const float> votes,
-                        const SpanTokenRule& rule, SpanTokens& tokens);
-/// The same where a token's votes are what the block's own tokens pay it.
-void choose_span_tokens(Queue& queue, View<const float> map, int n, const SpanTokenRule& rule,
+/// The tokens that stand for the spans of some blocks: how many there are only the operations know.
+/// Reused from call to call.
+class SpanTokens {
+ public:
+  /// Of a block, on the host.
+  struct Block {
+    std::span<const int32_t> ends;    ///< per span: tokens up to its end
+    std::span<const int32_t> tokens;  ///< span after span, numbered in the block
+  };
+
+  void resize(Queue& queue, int64_t blocks, int spans, int most_tokens_of_a_span) {
+    spans_ = spans;
+    most_ = most_tokens_of_a_span;
+    numbers_.resize(queue, blocks * record());
+  }
+  int spans() const { return spans_; }                      ///< of a block, at most
+  int64_t most() const { return int64_t{spans_} * most_; }  ///< tokens of a block, at most
+  /// Numbers of a block: how many spans it has; `spans()` ends; `most()` tokens.
+  int64_t record() const { return 1 + spans_ + most(); }
+  int64_t blocks() const { return numbers_.size() / record(); }
+  View<int32_t> numbers() { return numbers_.view(); }
+  View<const int32_t> numbers() const { return numbers_.view(); }
+
+  static Block block_of(std::span<const int32_t> record, int64_t spans);
+  Block of(int64_t block) const {
+    return block_of(host(numbers().part(block * record(), record())), spans_);
+  }
+
+ private:
+  int spans_ = 0, most_ = 0;
+  Array<int32_t> numbers_;
+};
+
+/// Divides blocks of tokens by their maps. A token has the votes of all query heads together.
+void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTokenRule& rule,
                         SpanTokens& tokens);
 
-/// Of every token the key as it is stored, row first + token of each of `lists`, laid end to end.
-void gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
-                      const SpanTokens& tokens, VectorList& keys);
+/// Of every token the key as it is stored, laid end to end, of each of `lists`: in block b the row
+/// first + b * block + token. `memory` gets [blocks, tokens.most(), width], zeros behind the tokens
+/// that there are.
+View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
+                             int block, const SpanTokens& tokens, Array<float>& memory);
 
 /// What looks up: of a row its query of one head, or for each KV head the sum of the queries of
 /// its heads, laid end to end, so that <query, key> is the head's raw score, or the sum of all
@@ -90,11 +124,11 @@ struct SpanQueries {
   int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
 };
 
-/// Adds the queries of the tokens of a block whose first token is row `first`.
-void add_span_queries(Queue& queue, const SpanQueries& queries, int64_t first,
-                      const SpanTokens& tokens, VectorList& to);
-/// Adds the queries of rows [begin, end), each for itself.
-void add_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
+/// The queries of the tokens of blocks of rows, `block` each, the first of which is row 0.
+void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
+                      VectorList& to);
+/// The queries of rows [begin, end), each for itself.
+void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to);
 
 }  // namespace longhaul

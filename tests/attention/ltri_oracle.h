@@ -128,7 +128,7 @@ class LtriLayerOracle : public BlockOracle {
     const BlockMap map{tile.data(), n, n};
     std::vector<std::vector<int>> result;
     const float theta = map_quantile(map, r_.theta);
-    for (const TokenSpan& span :
+    for (const BlockSpan& span :
          divide_into_spans(map, {theta, static_cast<float>(r_.phi), r_.spans})) {
       std::vector<int> tokens(static_cast<size_t>(span.length()));
       std::iota(tokens.begin(), tokens.end(), span.begin);

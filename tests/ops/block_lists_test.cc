@@ -6,6 +6,7 @@
 #include "ops/best_by_definition.h"
 #include "ops/block_rows.h"
 #include "ops/block_votes.h"
+#include "ops/fake_device.h"
 #include "ops/mean_rows.h"
 #include "ops/sliding_rows.h"
 #include "ops/view_of.h"
@@ -63,9 +64,9 @@ TEST(StoredList, StaysAndIsCheckedWhenItComesFromAFile) {
   EXPECT_FALSE(read_back({3, 0}).makes_sense(3, 6));
   EXPECT_FALSE(read_back({-1, 0}).makes_sense(3, 6));
   StoredList list;
-  list.set_first(host_queue(), 3);
+  list.set_first(3);
   EXPECT_EQ(numbers(list.list()), (std::vector<int32_t>{0, 1, 2}));
-  list.set_first(host_queue(), 1);
+  list.set_first(1);
   EXPECT_EQ(numbers(list.list()), (std::vector<int32_t>{0}));
 }
 
@@ -108,10 +109,46 @@ TEST(SlidingRows, JoinWithZerosAndLeaveFromTheFront) {
   rows.append_zeros(host_queue(), 3);
   EXPECT_EQ(rows.rows(), 3);
   for (float& x : host(rows.part(0, 3))) x = static_cast<float>(&x - host(rows.part(0, 3)).data());
-  rows.drop_first(host_queue(), 2);
+  rows.drop_first(2);
   rows.append_zeros(host_queue(), 1);
   const auto left = host(rows.part(0, 2));
   EXPECT_EQ(std::vector<float>(left.begin(), left.end()), (std::vector<float>{4, 5, 0, 0}));
+}
+
+TEST(SlidingRows, StayOnADeviceAndMoveThereFromAFile) {
+  const TempFolder folder;
+  const auto written = [&](SlidingRows& rows) {
+    ByteWriter out(folder.path() / "r");
+    Archive archive(out);
+    rows.archive(archive);
+    out.finish();
+    ByteReader in(folder.path() / "r");
+    return in.array<float>();
+  };
+  Queue queue = testing_support::fake_queue();
+  const std::vector<float> x{1, 2, 3, 4, 5, 6};  // [2, 3]
+  SlidingRows rows(2);
+  rows.append_zeros(queue, 3);
+  EXPECT_EQ(rows.part(0, 3).place(), queue.place());
+  add_transposed(queue, view_of(x), 3, rows.part(0, 3));
+  rows.drop_first(1);
+  for (int i = 0; i < 200; ++i) rows.append_zeros(queue, 1);  // moves several times
+  std::vector<float> expected(404);
+  std::copy_n(std::vector<float>{2, 5, 3, 6}.begin(), 4, expected.begin());
+  EXPECT_EQ(written(rows), expected);
+
+  ByteReader in(folder.path() / "r");
+  Archive archive(in);
+  SlidingRows restored(2);
+  restored.archive(archive);
+  EXPECT_TRUE(restored.part(0, 1).place().host());
+  restored.drop_first(1);
+  restored.append_zeros(queue, 1);
+  EXPECT_EQ(restored.part(0, 1).place(), queue.place());
+  EXPECT_EQ(restored.rows(), 202);
+  expected.erase(expected.begin(), expected.begin() + 2);
+  expected.resize(404);
+  EXPECT_EQ(written(restored), expected);
 }
 
 TEST(SlidingRows, ATableIsAddedTurned) {

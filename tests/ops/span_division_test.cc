@@ -52,7 +52,7 @@ TEST(SpanScores, EqualTheDoubleSum) {
 TEST(DivideIntoSpans, EqualsTheWorkedTile) {
   const auto spans = [](float iou) {
     std::vector<std::pair<int, int>> ends;
-    for (const TokenSpan& s : divide_into_spans(kMap, {0.3f, iou, 2}))
+    for (const BlockSpan& s : divide_into_spans(kMap, {0.3f, iou, 2}))
       ends.emplace_back(s.begin, s.end);
     return ends;
   };
@@ -74,7 +74,7 @@ TEST(DivideIntoSpans, UnderTooHighAThresholdSpansAreOneOrTwoTokensLong) {
   const float top = *std::max_element(random.values.begin(), random.values.end());
   const auto spans = divide_into_spans(random.map, {top + 1e-3f, 0.99f, 1000});
   EXPECT_EQ(spans.size(), 79u);  // one for every midpoint
-  for (const TokenSpan& s : spans) {
+  for (const BlockSpan& s : spans) {
     EXPECT_LE(s.length(), 2);
     EXPECT_LE(s.score, 0);
   }
@@ -136,7 +136,7 @@ TEST(MapQuantile, InterpolatesBetweenTheEntriesOfTheTriangle) {
 }
 
 TEST(SpanRatio, ComparesASpanWithItsNeighbours) {
-  const TokenSpan middle{1, 3};                                           // of the worked tile
+  const BlockSpan middle{1, 3};                                           // of the worked tile
   EXPECT_FLOAT_EQ(span_ratio(kMap, middle, SpanNeighbours::kRow), 1.0f);  // 1.3 / 0.7
   EXPECT_FLOAT_EQ(span_ratio(kMap, {3, 4}, SpanNeighbours::kRow), 1.0f);  // 0.5 / 0.5
   EXPECT_FLOAT_EQ(span_ratio(kMap, {1, 2}, SpanNeighbours::kRow), 0.4f / 0.6f);

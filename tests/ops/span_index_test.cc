@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "format/temp_folder.h"
+#include "ops/fake_device.h"
+#include "ops/fill.h"
 #include "ops/view_of.h"
 
 namespace longhaul {
@@ -13,17 +15,20 @@ using testing_support::TempFolder;
 using testing_support::view_of;
 
 void add_span(SpanIndex& index, const std::vector<float>& vectors, int64_t width, DType type) {
-  index.add_span(host_queue(), view_of(vectors), width, type);
+  index.add_span(view_of(vectors), width, type);
 }
 
-std::vector<float> scores_of(const SpanIndex& index, const std::vector<float>& queries,
-                             int64_t width, SpanSimilarity rule) {
+VectorList list_of(const std::vector<float>& vectors, int64_t width) {
   VectorList list;
-  list.clear(width);
-  for (size_t at = 0; at < queries.size(); at += static_cast<size_t>(width)) {
-    const std::span<float> to = host(list.add());
-    std::copy_n(queries.begin() + static_cast<std::ptrdiff_t>(at), width, to.begin());
-  }
+  list.resize(host_queue(), std::ssize(vectors) / width + 2, width);
+  copy(host_queue(), view_of(vectors), list.numbers().part(0, std::ssize(vectors)));
+  host(list.counted())[0] = static_cast<int32_t>(std::ssize(vectors) / width);
+  return list;
+}
+
+std::vector<float> scores_of(SpanIndex& index, const std::vector<float>& queries, int64_t width,
+                             SpanSimilarity rule) {
+  const VectorList list = list_of(queries, width);
   std::vector<float> scores(static_cast<size_t>(index.blocks()), 1e20f);
   SpanSearch memory;
   index.scores(host_queue(), list, rule, memory, view_of(scores));
@@ -32,7 +37,7 @@ std::vector<float> scores_of(const SpanIndex& index, const std::vector<float>& q
 
 /// Three blocks: spans {(1,0), (0,2)} and {(3,1)}; {(-1,-1)}; {(0,1), (0,1)}.
 SpanIndex three_blocks() {
-  SpanIndex index;
+  SpanIndex index(8, 64);
   add_span(index, {1, 0, 0, 2}, 2, DType::BF16);
   add_span(index, {3, 1}, 2, DType::BF16);
   index.end_block();
@@ -44,14 +49,14 @@ SpanIndex three_blocks() {
 }
 
 TEST(SpanIndex, SumsPairsOfASpanAndTakesTheBestSpan) {
-  const SpanIndex index = three_blocks();
+  SpanIndex index = three_blocks();
   const std::vector<float> query{1, 2};
   EXPECT_EQ(scores_of(index, query, 2, SpanSimilarity::kSum), (std::vector<float>{5, -3, 4}));
   EXPECT_EQ(scores_of(index, query, 2, SpanSimilarity::kMax), (std::vector<float>{5, -3, 2}));
 }
 
 TEST(SpanIndex, TheBestOfSeveralQueriesCounts) {
-  const SpanIndex index = three_blocks();
+  SpanIndex index = three_blocks();
   std::vector<float> queries;
   for (int i = 0; i < 19; ++i) queries.insert(queries.end(), {0, 0});
   queries.insert(queries.end(), {-5, 0});
@@ -59,7 +64,7 @@ TEST(SpanIndex, TheBestOfSeveralQueriesCounts) {
 }
 
 TEST(SpanIndex, WithOneVectorEachAScoreIsTheLargestProduct) {
-  SpanIndex index;
+  SpanIndex index(8, 64);
   for (const float x : {2.0f, -7.0f}) add_span(index, {x}, 1, DType::BF16);
   index.end_block();
   const std::vector<float> query{-1};
@@ -71,7 +76,7 @@ class SpanIndexTypes : public testing::TestWithParam<DType> {};
 
 TEST_P(SpanIndexTypes, ManyBlocksScoreAsEachForItself) {
   constexpr int64_t kWidth = 3;
-  SpanIndex index;
+  SpanIndex index(8, 64);
   std::vector<std::vector<std::vector<float>>> blocks;  // [block][span] of vectors end to end
   unsigned state = 1;
   const auto next = [&] {
@@ -123,7 +128,7 @@ TEST(SpanIndex, IsSavedAndRestored) {
     Archive archive(out);
     three_blocks().archive(archive, 2);
   });
-  SpanIndex index;
+  SpanIndex index(8, 64);
   {
     ByteReader in(folder.path() / "i");
     Archive archive(in);
@@ -142,7 +147,7 @@ float four_bit_element(size_t b, size_t i) {
 }
 
 SpanIndex four_bit_blocks() {
-  SpanIndex index;
+  SpanIndex index(8, 64);
   for (size_t b = 0; b < 90; ++b) {
     std::vector<float> vectors;
     for (size_t i = 0; i < 128; ++i) vectors.push_back(four_bit_element(b, i));
@@ -159,7 +164,7 @@ std::vector<float> unit_query(size_t at) {
 }
 
 TEST(SpanIndex, InFourBitsScoresAreThoseOfTheVectorsRounded) {
-  const SpanIndex index = four_bit_blocks();
+  SpanIndex index = four_bit_blocks();
   EXPECT_EQ(index.bytes(), 90u * 128 / 32 * 18);
   for (const size_t at : {size_t{7}, size_t{20}, size_t{63}}) {
     for (const int queries : {1, 20}) {
@@ -196,13 +201,89 @@ TEST(SpanIndex, InFourBitsIsSavedAndRestored) {
   out.finish();
   ByteReader in(folder.path() / "i");
   Archive reading(in);
-  SpanIndex restored;
+  SpanIndex restored(8, 64);
   restored.archive(reading, 64);
   EXPECT_TRUE(restored.takes(DType::Q4_0));
   EXPECT_FALSE(restored.takes(DType::BF16));
   const std::vector<float> query = unit_query(20);
   EXPECT_EQ(scores_of(restored, query, 64, SpanSimilarity::kMax),
             scores_of(index, query, 64, SpanSimilarity::kMax));
+}
+
+/// What an archive of one index makes of another.
+void move_over(SpanIndex& from, SpanIndex& to, int64_t width) {
+  const TempFolder folder;
+  ByteWriter out(folder.path() / "i");
+  Archive writing(out);
+  from.archive(writing, width);
+  out.finish();
+  ByteReader in(folder.path() / "i");
+  Archive reading(in);
+  to.archive(reading, width);
+}
+
+/// Two spans of a block: two tokens and one.
+SpanTokens two_spans(Queue& queue) {
+  SpanTokens tokens;
+  tokens.resize(queue, 1, 2, 2);
+  const std::vector<int32_t> record{2, 2, 3, 0, 1, 2, 0};
+  if (queue.on_host()) {
+    std::copy(record.begin(), record.end(), host(tokens.numbers()).begin());
+  } else {
+    queue.device().upload(record.data(), tokens.numbers().address(), record.size() * 4);
+  }
+  return tokens;
+}
+
+TEST(SpanIndex, IsTheSameOnADeviceAndComesBack) {
+  Queue device = testing_support::fake_queue();
+  constexpr int64_t kWidth = 32;
+  for (const DType type : {DType::F32, DType::BF16, DType::Q4_0}) {
+    SpanIndex here(2, 2), there(2, 2), moved(2, 2), back(2, 2);
+    for (int b = 0; b < 130; ++b) {
+      std::vector<float> keys(4 * kWidth);
+      for (size_t i = 0; i < 3 * kWidth; ++i) keys[i] = static_cast<float>((i * 7 + b * 13u) % 31);
+      std::vector<float> copy = keys;
+      Array<float> memory;
+      const View<float> keys_there = memory.resize(device, std::ssize(keys));
+      device.device().upload(keys.data(), keys_there.address(), keys.size() * 4);
+      if (b < 70) moved.add_blocks(host_queue(), two_spans(host_queue()), view_of(copy), type);
+      here.add_blocks(host_queue(), two_spans(host_queue()), view_of(keys), type);
+      there.add_blocks(device, two_spans(device), keys_there, type);
+      if (b == 69) {  // a file that the host wrote is read by a device
+        SpanIndex loaded(2, 2);
+        move_over(moved, loaded, kWidth);
+        moved = std::move(loaded);
+      } else if (b >= 70) {
+        device.device().upload(copy.data(), keys_there.address(), copy.size() * 4);
+        moved.add_blocks(device, two_spans(device), keys_there, type);
+      }
+    }
+    std::vector<float> query(kWidth);
+    for (size_t i = 0; i < query.size(); ++i) query[i] = static_cast<float>(i % 5) - 2;
+    for (const SpanSimilarity rule : {SpanSimilarity::kSum, SpanSimilarity::kMax}) {
+      const std::vector<float> expected = scores_of(here, query, kWidth, rule);
+      VectorList queries;
+      queries.resize(device, 3, kWidth);
+      const int32_t one = 1;
+      device.device().upload(query.data(), queries.numbers().address(), query.size() * 4);
+      device.device().upload(&one, queries.counted().address(), 4);
+      for (SpanIndex* index : {&there, &moved}) {
+        EXPECT_EQ(index->blocks(), 130);
+        Array<float> memory;
+        SpanSearch search;
+        std::vector<float> scores(130);
+        const View<float> found = memory.resize(device, 130);
+        index->scores(device, queries, rule, search, found);
+        device.device().download(found.address(), scores.data(), scores.size() * 4);
+        EXPECT_EQ(scores, expected) << static_cast<int>(type);
+      }
+    }
+    move_over(moved, back, kWidth);
+    EXPECT_EQ(back.bytes(), here.bytes());
+    EXPECT_EQ(scores_of(back, query, kWidth, SpanSimilarity::kSum),
+              scores_of(here, query, kWidth, SpanSimilarity::kSum));
+  }
 }
 
 struct SavedIndex {
@@ -225,7 +306,7 @@ SpanIndex restored(const SavedIndex& saved) {
   out.finish();
   ByteReader in(folder.path() / "i");
   Archive archive(in);
-  SpanIndex index;
+  SpanIndex index(2, 2);
   index.archive(archive, 2);
   return index;
 }
@@ -242,6 +323,8 @@ TEST(SpanIndex, RefusesWhatContradictsItself) {
   EXPECT_TRUE(damaged({.vector_bytes = 25}));
   EXPECT_TRUE(damaged({.span_ends = {2, 1}}));
   EXPECT_TRUE(damaged({.block_ends = {1}}));
+  EXPECT_TRUE(damaged({.span_ends = {3}, .block_ends = {1}}));        // too many vectors
+  EXPECT_TRUE(damaged({.span_ends = {1, 2, 3}, .block_ends = {3}}));  // too many spans
   EXPECT_TRUE(damaged({.vector_bytes = 0, .span_ends = {}, .block_ends = {}}));
 }
 

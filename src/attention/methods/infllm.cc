@@ -37,9 +37,9 @@ class InfLlm final : public Method {
       : o_(options),
         shape_(shape),
         blocks_(options.blocks, shape),
-        vectors_(options.mode == Repr::kMax ? std::min(options.repr, options.blocks.block) : 1),
-        index_(static_cast<size_t>(shape.layers),
-               BlockIndex(shape.heads, vectors_, shape.head_dim)) {
+        vectors_(options.mode == Repr::kMax ? std::min(options.repr, options.blocks.block) : 1) {
+    for (int l = 0; l < shape.layers; ++l)
+      index_.emplace_back(shape.heads, vectors_, shape.head_dim);
     o_.blocks.check("infllm");
     if (o_.repr <= o_.blocks.block) return;
     user_error("--attention infllm: repr_topk={}: a block has {} tokens", o_.repr, o_.blocks.block);
@@ -58,7 +58,7 @@ class InfLlm final : public Method {
     } else {
       blocks_.attend(step, choose(step));
       blocks_.vote(step);
-      for (int64_t i = 0; i < blocks_.aged(); ++i) represent(step, blocks_.aged(step, i));
+      for (int64_t i = 0; i < blocks_.aged(); ++i) represent(step, blocks_.aged(step, i, 1));
     }
     blocks_.end(step);
   }
@@ -105,7 +105,7 @@ class InfLlm final : public Method {
   }
 
   /// Appends the block to the layer's index: per query head its tokens with most votes.
-  void represent(LayerStep& step, const AgedBlock& block) {
+  void represent(LayerStep& step, const AgedBlocks& block) {
     Queue& queue = *step.queue;
     const View<float> vectors =
         block_.resize(queue, shape_.heads * vectors_ * int64_t{shape_.head_dim});

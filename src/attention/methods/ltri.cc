@@ -25,9 +25,12 @@ class Ltri final : public Method {
       : o_(options),
         rules_(ltri_layers(options, shape)),
         shape_(shape),
-        blocks_(options.blocks, shape),
-        maps_(rules_.size(), ContextMap(options.blocks)),
-        layers_(rules_.size()) {}
+        blocks_(options.blocks, shape) {
+    for (const LtriLayer& layer : rules_) {
+      maps_.emplace_back(options.blocks);
+      layers_.push_back({SpanIndex(layer.rule.spans, layer.rule.most)});
+    }
+  }
 
   Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
 
@@ -41,9 +44,9 @@ class Ltri final : public Method {
     see(step);
     if (rule(step.layer).looks_up) {
       blocks_.vote(step);
-      map(step).add(blocks_.window_rows(step));
-      for (int64_t i = 0; i < blocks_.aged(); ++i) add_block(step, blocks_.aged(step, i));
-      map(step).drop(*step.queue, step.begin, step.begin + step.rows);
+      map(step).add(blocks_.window_rows(step), maps_memory_);
+      if (blocks_.aged() > 0) add_blocks(step, blocks_.aged(step, 0, blocks_.aged()));
+      map(step).drop(step.begin, step.begin + step.rows);
     }
     blocks_.end(step);
   }
@@ -56,6 +59,7 @@ class Ltri final : public Method {
       layer.index.archive(archive, width(static_cast<int>(l)));
       layer.chosen.archive(archive);
       archive.number(layer.known);
+      if (!archive.loading()) continue;
       archive.expect(layer.known >= 0 && layer.chosen.makes_sense(o_.blocks.topk, layer.known),
                      "blocks out of order");
     }
@@ -122,7 +126,7 @@ class Ltri final : public Method {
     const bool keeps = step.decoding() && o_.decode == LtriDecode::kPersistent;
     LH_ASSERT(layer.known <= blocks && (!looks_up || layer.index.blocks() == blocks));
     if (few) {
-      layer.chosen.set_first(*step.queue, blocks);
+      layer.chosen.set_first(blocks);
       blocks_.attend(step, layer.chosen.list());
     } else if (keeps) {
       blocks_.attend(step, with_new_blocks(step, blocks));
@@ -158,16 +162,19 @@ class Ltri final : public Method {
     return o_.vote ? votes_.best(queue, o_.blocks.topk) : best;
   }
 
-  /// Divides a block that leaves the remainder into spans, and adds them to the layer's index.
-  void add_block(LayerStep& step, const AgedBlock& block) {
-    const int head = rule(step.layer).head, block_tokens = static_cast<int>(o_.blocks.block);
-    choose_span_tokens(*step.queue, map(step).of(block.first, step.begin), block_tokens,
-                       block.votes, rule(step.layer).rule, tokens_);
+  /// Divides blocks that leave the remainder into spans, and adds them to the layer's index.
+  void add_blocks(LayerStep& step, const AgedBlocks& aged) {
+    Queue& queue = *step.queue;
+    const int head = rule(step.layer).head, block = static_cast<int>(o_.blocks.block);
+    const int64_t tokens = aged.votes.size() / shape_.heads;
+    choose_span_tokens(
+        queue, {tokens, block, map(step).of(aged.first, tokens / block, step.begin), aged.votes},
+        rule(step.layer).rule, tokens_);
     std::span<const PagedRows> lists = step.lists();
     if (head >= 0) lists = lists.subspan(static_cast<size_t>(head / step.group()), 1);
-    gather_span_keys(*step.queue, lists, block.first, tokens_, keys_);
+    const View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
     const DType type = index_type(step.layer, step.store->layout().type);
-    at(step).index.add_block(*step.queue, tokens_, keys_, type);
+    at(step).index.add_blocks(queue, tokens_, keys, type);
   }
 
   /// What the step looks up by. Its rows are divided into spans `block` rows at a time, each part
@@ -181,19 +188,14 @@ class Ltri final : public Method {
                               .head_dim = shape_.head_dim,
                               .head = rule(step.layer).head,
                               .sum_of_span = o_.similarity == SpanSimilarity::kSum};
-    queries_.clear(queries.width());
     if (o_.queries == LtriQueries::kRows || step.rows == 1) {
       const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
-      return add_row_queries(*step.queue, queries, first, step.rows, queries_);
+      return set_row_queries(*step.queue, queries, first, step.rows, queries_);
     }
-    const WindowRows window = blocks_.window_rows(step);
     const int block = static_cast<int>(o_.blocks.block);
-    for (int first = 0; first < step.rows; first += block) {
-      const int rows = std::min(block, step.rows - first);
-      const View<const float> map = map_of_rows(window, first, rows, map_of_rows_, segments_);
-      choose_span_tokens(*step.queue, map, rows, rule(step.layer).rule, tokens_);
-      add_span_queries(*step.queue, queries, first, tokens_, queries_);
-    }
+    const View<const float> maps = maps_of_rows(blocks_.window_rows(step), block, maps_memory_);
+    choose_span_tokens(*step.queue, {step.rows, block, maps, {}}, rule(step.layer).rule, tokens_);
+    set_span_queries(*step.queue, queries, block, tokens_, queries_);
   }
 
   Options o_;
@@ -207,10 +209,10 @@ class Ltri final : public Method {
   // Memory of a look-up.
   Array<float> scores_;
   Array<int32_t> shown_;
-  Array<float> map_of_rows_;
-  std::vector<KeySegment> segments_;
+  MapMemory maps_memory_;
   SpanTokens tokens_;
-  VectorList keys_, queries_;
+  Array<float> keys_;
+  VectorList queries_;
   SpanSearch search_;
   RowSelection best_;
 };

@@ -40,10 +40,9 @@ void BlockOptions::check(std::string_view method) const {
 }
 
 ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shape)
-    : o_(options),
-      shape_(shape),
-      votes_(static_cast<size_t>(shape.layers), SlidingRows(shape.heads)),
-      cached_(static_cast<size_t>(shape.layers)) {}
+    : o_(options), shape_(shape), cached_(static_cast<size_t>(shape.layers)) {
+  for (int l = 0; l < shape.layers; ++l) votes_.emplace_back(shape.heads);
+}
 
 Plan ContextBlocks::plan() const {
   const KvLayout layout;
@@ -179,14 +178,14 @@ void ContextBlocks::vote(LayerStep& step) {
   voted_ = true;
 }
 
-AgedBlock ContextBlocks::aged(const LayerStep& step, int64_t number) {
-  LH_ASSERT(voted_ && number < aged());
-  const int64_t first = next_.init + (split_.blocks + number) * o_.block;
-  return {first, votes(step).part(first - split_.remainder, o_.block)};
+AgedBlocks ContextBlocks::aged(const LayerStep& step, int64_t first, int64_t count) {
+  LH_ASSERT(voted_ && first + count <= aged());
+  const int64_t token = next_.init + (split_.blocks + first) * o_.block;
+  return {token, votes(step).part(token - split_.remainder, count * o_.block)};
 }
 
 void ContextBlocks::end(LayerStep& step) {
-  if (voted_) votes(step).drop_first(*step.queue, next_.remainder - split_.remainder);
+  if (voted_) votes(step).drop_first(next_.remainder - split_.remainder);
   spill_whole_pages(*step.store, step.layer, o_.init, split_.remainder, next_.remainder);
 }
 

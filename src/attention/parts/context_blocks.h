@@ -37,10 +37,11 @@ struct BlockOptions : ContextSizes {
   void check(std::string_view method) const;
 };
 
-/// A block that leaves the remainder.
-struct AgedBlock {
+/// Blocks that leave the remainder.
+struct AgedBlocks {
   int64_t first = 0;  ///< token, and row of the store
-  /// [block, heads]: probability that each of its tokens got within the windows of all rows so far.
+  /// [blocks, block, heads]: probability that each of its tokens got within the windows of all rows
+  /// so far.
   View<const float> votes;
 };
 
@@ -74,7 +75,8 @@ class ContextBlocks {
   /// Blocks that leave the remainder with the step: split().blocks and those after it. After
   /// vote().
   int64_t aged() const { return next_.blocks - split_.blocks; }
-  AgedBlock aged(const LayerStep& step, int64_t number);
+  /// `count` of them, from number `first` on.
+  AgedBlocks aged(const LayerStep& step, int64_t first, int64_t count);
   /// Ends the layer: lets tokens age.
   void end(LayerStep& step);
 

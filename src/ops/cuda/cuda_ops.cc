@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ops/cuda/attend.h"
 #include "ops/cuda/block_mass.h"
+#include "ops/cuda/block_ops.h"
 #include "ops/cuda/column_sums.h"
 #include "ops/cuda/cublas.h"
 #include "ops/cuda/elementwise.h"
@@ -27,24 +28,6 @@
 
 namespace longhaul::cuda {
 namespace {
-
-/// Memory that grows, of one use.
-struct Room {
-  explicit Room(GpuQueue& of) : queue(of) {}
-  ~Room() {
-    if (data != nullptr) queue.release(data);
-  }
-  void at_least(size_t bytes) {
-    if (bytes <= size) return;
-    if (data != nullptr) queue.release(std::exchange(data, nullptr));
-    data = queue.allocate(bytes);
-    size = bytes;
-  }
-
-  GpuQueue& queue;
-  void* data = nullptr;
-  size_t size = 0;
-};
 
 class OwnMatrix : public DeviceMatrix {
  public:
@@ -87,16 +70,9 @@ MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
 
-PageTable table_of(const PagedRows& rows) {
-  LH_ASSERT(rows.listed != nullptr);
-  return const_cast<PageTable>(rows.listed);
-}
-
-KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
-
-class CudaOps : public DeviceOps {
+class CudaOps : public BlockOps {
  public:
-  explicit CudaOps(GpuQueue& queue) : queue_(queue) {}
+  explicit CudaOps(GpuQueue& queue) : BlockOps(queue) {}
 
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
     for (const AttendTask& task : tasks) {
@@ -146,7 +122,7 @@ class CudaOps : public DeviceOps {
   bool rotations(const RopeTable& table, int64_t first, int64_t count, View<float> cosine,
                  View<float> sine) override {
     const std::vector<double>& frequency = table.inverse_frequency;
-    const double* const there = upload(std::span<const double>(frequency), frequencies_);
+    const double* const there = frequencies_.upload(std::span<const double>(frequency));
     rope_angles(stream(), there, static_cast<int>(frequency.size()), table.attention_factor, first,
                 count, cosine.address(), sine.address());
     return true;
@@ -282,14 +258,14 @@ class CudaOps : public DeviceOps {
   bool keep_numbers(View<const int32_t> rows, View<float> numbers) override {
     const ColumnMove move{reinterpret_cast<uint32_t*>(numbers.address()), 0, rows.address(),
                           nullptr, rows.size()};
-    move_columns(stream(), upload(std::span<const ColumnMove>(&move, 1), moves_), 1);
+    move_columns(stream(), moves_.upload(std::span<const ColumnMove>(&move, 1)), 1);
     return true;
   }
   bool gather_rows(const PagedRows& from, std::span<const int32_t> rows,
                    const PagedRows& to) override {
-    const RowMove move{table_of(to),        0,       table_of(from),  0,
-                       upload(rows, rows_), nullptr, std::ssize(rows)};
-    move_rows(stream(), form_of(from), upload(std::span<const RowMove>(&move, 1), moves_), 1, true);
+    const RowMove move{table_of(to),       0,       table_of(from),  0,
+                       rows_.upload(rows), nullptr, std::ssize(rows)};
+    move_rows(stream(), form_of(from), moves_.upload(std::span<const RowMove>(&move, 1)), 1, true);
     return true;
   }
 
@@ -306,7 +282,7 @@ class CudaOps : public DeviceOps {
     for (const DeviceLinear& product : products) many(x, product);
   }
   void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
-    const int32_t* const there = upload(tokens, tokens_);
+    const int32_t* const there = tokens_.upload(tokens);
     embed_rows(stream(), view_of(table), there, std::ssize(tokens), x.address());
   }
   void rms_norm_heads(View<float> x, View<const float> weight, float eps, int64_t rows, int heads,
@@ -336,16 +312,6 @@ class CudaOps : public DeviceOps {
   }
 
  private:
-  cudaStream_t stream() const { return queue_.handle(); }
-
-  /// Memory that stays until the next upload into it.
-  template <class T>
-  const T* upload(std::span<const T> numbers, Room& room) {
-    room.at_least(numbers.size_bytes());
-    queue_.upload(numbers.data(), room.data, numbers.size_bytes());
-    return static_cast<const T*>(room.data);
-  }
-
   static const OwnInput& begin(DeviceInput& to, int64_t rows, int64_t n) {
     auto& input = static_cast<OwnInput&>(to);
     input.resize(rows, n);
@@ -391,7 +357,6 @@ class CudaOps : public DeviceOps {
     }
   }
 
-  GpuQueue& queue_;
   Scratch attention_;
   ScoreScratch scores_;
   std::unique_ptr<Uploader> uploader_;
@@ -399,8 +364,8 @@ class CudaOps : public DeviceOps {
   std::vector<AppendList> append_lists_;
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, lists_{queue_},
-      rows_{queue_}, moves_{queue_};
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, rows_{queue_},
+      moves_{queue_};
 };
 
 }  // namespace

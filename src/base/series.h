@@ -1,0 +1,115 @@
+#pragma once
+// Numbers that stay from call to call, and in session files: they join at the end and leave at the
+// front. They are where the queue works that they were last appended on.
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/array.h"
+#include "base/huge_pages.h"
+
+namespace longhaul {
+
+template <class T>
+class Series {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  int64_t size() const { return held_ + std::ssize(numbers_); }
+  bool empty() const { return size() == 0; }
+  /// Memory of the numbers, without room for more.
+  size_t bytes() const { return static_cast<size_t>(size()) * sizeof(T); }
+
+  /// Valid until numbers join or leave.
+  View<T> view() { return {data(), size(), place()}; }
+  View<const T> view() const { return {data(), size(), place()}; }
+  Place place() const { return device_.empty() ? Place{} : device_.queue()->place(); }
+
+  /// `count` zeros.
+  View<T> append_zeros(Queue& queue, int64_t count) {
+    LH_ASSERT(count >= 0);
+    if (queue.on_host()) {
+      LH_ASSERT(device_.empty());
+      numbers_.resize(numbers_.size() + static_cast<size_t>(count));
+    } else {
+      reserve(queue, count);
+      DeviceQueue& device = queue.device();
+      if (count > 0) device.clear(data() + held_, static_cast<size_t>(count) * sizeof(T));
+      held_ += count;
+    }
+    return view().from(size() - count);
+  }
+
+  /// `numbers` and no others.
+  void assign(Queue& queue, std::span<const T> numbers) {
+    clear();
+    const View<T> to = append_zeros(queue, std::ssize(numbers));
+    if (numbers.empty()) return;
+    if (queue.on_host()) {
+      std::copy(numbers.begin(), numbers.end(), numbers_.begin());
+    } else {
+      queue.device().upload(numbers.data(), to.address(), numbers.size_bytes());
+    }
+  }
+
+  void drop_first(int64_t count) {
+    LH_ASSERT(count >= 0 && count <= size());
+    if (device_.empty()) {
+      numbers_.erase(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(count));
+    } else {
+      first_ += count;
+      held_ -= count;
+    }
+  }
+
+  void clear() {
+    numbers_.clear();
+    first_ = held_ = 0;
+  }
+
+  void archive(Archive& archive) {
+    if (archive.loading()) {
+      const std::vector<T> numbers = archive.in().array<T>();
+      numbers_.assign(numbers.begin(), numbers.end());
+      device_.reset();
+      first_ = held_ = 0;
+    } else if (held_ == 0) {
+      archive.out().array(std::span<const T>(numbers_));
+    } else {
+      std::vector<T> copy(static_cast<size_t>(held_));
+      device_.queue()->download(data(), copy.data(), bytes());
+      archive.out().array(std::span<const T>(copy));
+    }
+  }
+
+ private:
+  T* data() const {
+    if (device_.empty()) return const_cast<T*>(numbers_.data());
+    return static_cast<T*>(device_.data()) + first_;
+  }
+
+  /// Room for `more` numbers behind those there are, on the queue's device.
+  void reserve(Queue& queue, int64_t more) {
+    const int64_t all = size() + more;
+    const bool fits = static_cast<size_t>(first_ + all) * sizeof(T) <= device_.capacity();
+    if (numbers_.empty() && !device_.empty() && fits) return;
+    DeviceBuffer wider;
+    wider.resize(queue.shared_device(), static_cast<size_t>(all) * sizeof(T));
+    const size_t held = bytes();
+    if (held > 0 && numbers_.empty()) queue.device().copy(data(), wider.data(), held);
+    if (!numbers_.empty()) queue.device().upload(numbers_.data(), wider.data(), held);
+    held_ = size();
+    first_ = 0;
+    numbers_ = {};
+    device_ = std::move(wider);
+  }
+
+  std::vector<T, HugePageAllocator<T>> numbers_;  ///< on the host
+  DeviceBuffer device_;                           ///< on a device: numbers [first_, + held_)
+  int64_t first_ = 0, held_ = 0;
+};
+
+}  // namespace longhaul

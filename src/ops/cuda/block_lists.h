@@ -1,0 +1,29 @@
+#pragma once
+// Rows and keys of blocks of old tokens: block_rows() of ops/block_rows.h and
+// block_representatives() of ops/block_representatives.h on a CUDA device. Addresses are the
+// device's.
+
+#include <cstdint>
+
+#include "ops/cuda/kv.h"
+
+namespace longhaul::cuda {
+
+/// rows [first + count * block]: 0 to first - 1, then those of each of the blocks.
+void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t count, int64_t block,
+                int64_t begin, int32_t* rows);
+
+struct RepresentativesTask {
+  const PageTable* lists = nullptr;  ///< one per KV head
+  int64_t first = 0, tokens = 0;
+  const float* votes = nullptr;  ///< [tokens, heads]
+  int heads = 0, kv_heads = 0;
+  int64_t count = 1;
+  bool mean = true;
+  float* columns = nullptr;   ///< scratch [heads, tokens]
+  int32_t* chosen = nullptr;  ///< scratch [heads, count]
+  float* out = nullptr;       ///< [heads, count, head_dim], or [heads, head_dim] of means
+};
+void block_representatives(Stream stream, const KvForm& form, const RepresentativesTask& task);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,130 @@
+#include "ops/cuda/block_ops.h"
+
+#include "ops/cuda/block_lists.h"
+#include "ops/cuda/block_vectors.h"
+#include "ops/cuda/block_votes.h"
+#include "ops/cuda/score_plan.h"
+#include "ops/cuda/score_vectors.h"
+#include "ops/cuda/span_tasks.h"
+
+namespace longhaul::cuda {
+
+const PageTable* BlockOps::upload_tables(std::span<const PagedRows> lists) {
+  tables_.clear();
+  for (const PagedRows& list : lists) tables_.push_back(table_of(list));
+  return lists_.upload(std::span<const PageTable>(tables_));
+}
+
+bool BlockOps::store_vectors(View<const float> x, DType type, View<uint8_t> to) {
+  if (x.place().host() || to.place().host()) return false;
+  return cuda::store_vectors(stream(), x.address(), x.size(), type, to.address());
+}
+
+bool BlockOps::block_scores(const BlockVectors& index, View<const float> query,
+                            View<float> scores) {
+  if (index.vectors.place().host() || query.place().host()) return false;
+  return cuda::block_scores(
+      stream(),
+      {index.vectors.address(), index.type, scores.size(), static_cast<int>(index.heads),
+       static_cast<int>(index.count), static_cast<int>(index.head_dim)},
+      query.address(), scores.address());
+}
+
+bool BlockOps::block_representatives(const RepresentativesCall& call, View<float> out) {
+  if (call.votes.place().host() || out.place().host()) return false;
+  if (!can_read(call.lists.front())) return false;
+  const int64_t tokens = call.votes.size() / call.heads;
+  const auto columns = static_cast<size_t>(call.heads * tokens) * sizeof(float);
+  const auto chosen = static_cast<size_t>(call.heads * call.count) * sizeof(int32_t);
+  chosen_.at_least(columns + chosen);
+  auto* const numbers = static_cast<std::byte*>(chosen_.data);
+  cuda::block_representatives(stream(), form_of(call.lists.front()),
+                              {.lists = upload_tables(call.lists),
+                               .first = call.first,
+                               .tokens = tokens,
+                               .votes = call.votes.address(),
+                               .heads = call.heads,
+                               .kv_heads = static_cast<int>(call.lists.size()),
+                               .count = call.count,
+                               .mean = call.mean,
+                               .columns = reinterpret_cast<float*>(numbers),
+                               .chosen = reinterpret_cast<int32_t*>(numbers + columns),
+                               .out = out.address()});
+  return true;
+}
+
+bool BlockOps::block_rows(int64_t first, View<const int32_t> blocks, int64_t block, int64_t begin,
+                          View<int32_t> rows) {
+  cuda::block_rows(stream(), first, blocks.address(), blocks.size(), block, begin, rows.address());
+  return true;
+}
+
+bool BlockOps::add_transposed(View<const float> x, int64_t columns, View<float> to) {
+  if (x.place().host() || to.place().host()) return false;
+  cuda::add_transposed(stream(), x.address(), x.size() / columns, columns, to.address());
+  return true;
+}
+
+bool BlockOps::choose_span_tokens(const DividedTokens& blocks, const SpanTokenRule& rule,
+                                  View<int32_t> tokens) {
+  if (blocks.block > kMostSpanTokens || blocks.maps.place().host()) return false;
+  if (!blocks.votes.empty() && blocks.votes.place().host()) return false;
+  chosen_.at_least(
+      static_cast<size_t>(blocks.blocks() * span_scratch_bytes(blocks.block, rule.spans)));
+  set_span_tasks(blocks, rule, tokens.address(), static_cast<std::byte*>(chosen_.data),
+                 span_tasks_);
+  cuda::choose_span_tokens(stream(), tasks_.upload(std::span<const SpanTask>(span_tasks_)),
+                           blocks.blocks());
+  return true;
+}
+
+bool BlockOps::gather_span_keys(std::span<const PagedRows> lists, int64_t first, int block,
+                                const SpanTokens& tokens, View<float> keys) {
+  if (!can_read(lists.front())) return false;
+  cuda::gather_span_keys(stream(), form_of(lists.front()), upload_tables(lists),
+                         static_cast<int>(lists.size()), first, block, token_records(tokens),
+                         keys.address());
+  return true;
+}
+
+bool BlockOps::span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
+                            VectorList& to) {
+  if (queries.q.place().host()) return false;
+  cuda::span_queries(stream(), query_form(queries), block, token_records(tokens),
+                     to.numbers().address(), to.counted().address());
+  return true;
+}
+
+bool BlockOps::row_queries(const SpanQueries& queries, int64_t begin, int64_t end, VectorList& to) {
+  if (queries.q.place().host()) return false;
+  cuda::row_queries(stream(), query_form(queries), begin, end, to.numbers().address(),
+                    to.counted().address());
+  return true;
+}
+
+bool BlockOps::subtract_row(View<const float> row, View<float> rows) {
+  cuda::subtract_row(stream(), row.address(), row.size(), rows.address(), rows.size());
+  return true;
+}
+
+bool BlockOps::span_scores(const SlottedSpans& spans, const VectorList& queries,
+                           SpanSimilarity rule, View<float> scores) {
+  return cuda::span_scores(stream(), span_table(spans), queries.numbers().address(),
+                           queries.counted().address(), rule == SpanSimilarity::kSum,
+                           scores.address());
+}
+
+bool BlockOps::add_weight(View<const int32_t> chosen, float weight, View<float> weights) {
+  cuda::add_weight(stream(), chosen.address(), chosen.size(), weight, weights.address());
+  return true;
+}
+
+bool BlockOps::most_weighted(View<const float> weights, View<const float> scores,
+                             View<int32_t> rows) {
+  chosen_.at_least(static_cast<size_t>(weights.size()) * sizeof(float));
+  cuda::most_weighted(stream(), {weights.address(), scores.address(), weights.size(), rows.size(),
+                                 static_cast<float*>(chosen_.data), rows.address()});
+  return true;
+}
+
+}  // namespace longhaul::cuda

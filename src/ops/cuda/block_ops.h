@@ -1,0 +1,58 @@
+#pragma once
+// The operations on blocks of old tokens that GPUs have (ops/device_ops.h): what InfLLM and
+// Ltri-LLM look up by.
+
+#include <vector>
+
+#include "ops/cuda/kv.h"
+#include "ops/cuda/room.h"
+#include "ops/cuda/span_phases.h"
+#include "ops/device_ops.h"
+
+namespace longhaul::cuda {
+
+inline PageTable table_of(const PagedRows& rows) {
+  LH_ASSERT(rows.listed != nullptr);
+  return const_cast<PageTable>(rows.listed);
+}
+
+inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
+
+class BlockOps : public DeviceOps {
+ public:
+  bool store_vectors(View<const float> x, DType type, View<uint8_t> to) override;
+  bool block_scores(const BlockVectors& index, View<const float> query,
+                    View<float> scores) override;
+  bool block_representatives(const RepresentativesCall& call, View<float> out) override;
+  bool block_rows(int64_t first, View<const int32_t> blocks, int64_t block, int64_t begin,
+                  View<int32_t> rows) override;
+  bool add_transposed(View<const float> x, int64_t columns, View<float> to) override;
+  bool choose_span_tokens(const DividedTokens& blocks, const SpanTokenRule& rule,
+                          View<int32_t> tokens) override;
+  bool gather_span_keys(std::span<const PagedRows> lists, int64_t first, int block,
+                        const SpanTokens& tokens, View<float> keys) override;
+  bool span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
+                    VectorList& to) override;
+  bool row_queries(const SpanQueries& queries, int64_t begin, int64_t end, VectorList& to) override;
+  bool subtract_row(View<const float> row, View<float> rows) override;
+  bool span_scores(const SlottedSpans& spans, const VectorList& queries, SpanSimilarity rule,
+                   View<float> scores) override;
+  bool add_weight(View<const int32_t> chosen, float weight, View<float> weights) override;
+  bool most_weighted(View<const float> weights, View<const float> scores,
+                     View<int32_t> rows) override;
+
+ protected:
+  explicit BlockOps(GpuQueue& queue) : queue_(queue) {}
+  cudaStream_t stream() const { return queue_.handle(); }
+
+  GpuQueue& queue_;
+
+ private:
+  const PageTable* upload_tables(std::span<const PagedRows> lists);
+
+  std::vector<PageTable> tables_;
+  std::vector<SpanTask> span_tasks_;
+  Room lists_{queue_}, chosen_{queue_}, tasks_{queue_};
+};
+
+}  // namespace longhaul::cuda

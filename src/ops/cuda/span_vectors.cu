@@ -1,0 +1,124 @@
+#include <cuda_runtime.h>
+
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/span_vectors.h"
+#include "ops/cuda/stored_keys.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+__global__ void __launch_bounds__(kBlockThreads) choose_kernel(const SpanTask* tasks) {
+  __shared__ SpanShared shared;
+  const SpanTask task = tasks[blockIdx.x];
+  choose_span_tokens(CudaBlock{}, shared, task);
+}
+
+/// A block of threads for every place of a key.
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(StoredKeys keys, const PageTable* lists, int count, int64_t first, int block,
+                  TokenRecords tokens, float* out) {
+  const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
+  const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));
+  const int32_t* const record = tokens.of(b);
+  const bool there = place < tokens.count(record);
+  const int64_t row = first + b * block + (there ? tokens.tokens(record)[place] : 0);
+  float* const to = out + int64_t{blockIdx.x} * count * keys.head_dim;
+  for (int l = 0; l < count; ++l) {
+    keys.pages = lists[l];
+    const std::byte* const from = there ? keys.row(row) : nullptr;
+    for (int t = static_cast<int>(threadIdx.x); t < keys.head_dim; t += kThreads) {
+      to[l * keys.head_dim + t] = there ? keys.at(from, t) : 0.0f;
+    }
+  }
+}
+
+/// Element t of a row's query.
+__device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row, int t) {
+  const float* const q = queries.q + row * queries.heads * queries.head_dim;
+  if (queries.head >= 0) return q[queries.head * queries.head_dim + t];
+  const int group = queries.heads / queries.kv_heads;
+  const int first = t / queries.head_dim * group;
+  float sum = 0;
+  for (int h = 0; h < group; ++h) {
+    sum += q[(first + h) * queries.head_dim + t % queries.head_dim];
+  }
+  return sum;
+}
+
+/// A block of threads for every place of a query; the places that are used follow each other.
+__global__ void __launch_bounds__(kThreads)
+    span_queries_kernel(QueryForm queries, int block, TokenRecords tokens, float* to,
+                        int32_t* count) {
+  const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
+  const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));
+  const auto used = [&](int64_t of) {
+    const int32_t* const record = tokens.of(of);
+    return queries.sum_of_span ? record[0] : tokens.count(record);
+  };
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    int32_t all = 0;
+    for (int64_t of = 0; of < tokens.blocks; ++of) all += used(of);
+    *count = all;
+  }
+  if (place >= used(b)) return;
+  int64_t at = place;
+  for (int64_t of = 0; of < b; ++of) at += used(of);
+  const int32_t* const record = tokens.of(b);
+  const int begin = !queries.sum_of_span ? place : place == 0 ? 0 : record[place];
+  const int end = queries.sum_of_span ? record[1 + place] : place + 1;
+  const int width = queries.width();
+  for (int t = static_cast<int>(threadIdx.x); t < width; t += kThreads) {
+    float sum = query_at(queries, b * block + tokens.tokens(record)[begin], t);
+    for (int i = begin + 1; i < end; ++i) {
+      sum += query_at(queries, b * block + tokens.tokens(record)[i], t);
+    }
+    to[at * width + t] = sum;
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    row_queries_kernel(QueryForm queries, int64_t begin, float* to, int32_t* count) {
+  const int width = queries.width();
+  for (int t = static_cast<int>(threadIdx.x); t < width; t += kThreads) {
+    to[int64_t{blockIdx.x} * width + t] = query_at(queries, begin + blockIdx.x, t);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) *count = static_cast<int32_t>(gridDim.x);
+}
+
+}  // namespace
+
+void choose_span_tokens(Stream stream, const SpanTask* tasks, int64_t blocks) {
+  if (blocks <= 0) return;
+  choose_kernel<<<static_cast<unsigned>(blocks), kBlockThreads, 0, stream>>>(tasks);
+  check_launch("choose_span_tokens");
+}
+
+void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
+                      int64_t first, int block, const TokenRecords& tokens, float* keys) {
+  const int64_t places = tokens.blocks * tokens.most;
+  if (places <= 0) return;
+  gather_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(keys_of(form), lists, count,
+                                                                        first, block, tokens, keys);
+  check_launch("gather_span_keys");
+}
+
+void span_queries(Stream stream, const QueryForm& queries, int block, const TokenRecords& tokens,
+                  float* to, int32_t* count) {
+  const int64_t places = tokens.blocks * tokens.most;
+  if (places <= 0) return;
+  span_queries_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(queries, block,
+                                                                              tokens, to, count);
+  check_launch("span_queries");
+}
+
+void row_queries(Stream stream, const QueryForm& queries, int64_t begin, int64_t end, float* to,
+                 int32_t* count) {
+  if (begin >= end) return;
+  row_queries_kernel<<<static_cast<unsigned>(end - begin), kThreads, 0, stream>>>(queries, begin,
+                                                                                  to, count);
+  check_launch("row_queries");
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,48 @@
+#pragma once
+// Tokens that stand for spans, their keys and queries: ops/span_vectors.h on a CUDA device.
+// Addresses are the device's.
+
+#include <cstdint>
+
+#include "ops/cuda/kv.h"
+#include "ops/cuda/span_phases.h"
+
+namespace longhaul::cuda {
+
+/// `blocks` tasks in device memory, of which none has more than kMostSpanTokens tokens.
+void choose_span_tokens(Stream stream, const SpanTask* tasks, int64_t blocks);
+
+/// The tokens of some blocks, as SpanTokens has them.
+struct TokenRecords {
+  const int32_t* numbers = nullptr;  ///< [blocks, 1 + spans + most]
+  int64_t blocks = 0;
+  int spans = 0, most = 0;  ///< of a block
+
+  LH_BOTH const int32_t* of(int64_t block) const {
+    return numbers + block * (1 + int64_t{spans} + most);
+  }
+  LH_BOTH int count(const int32_t* record) const { return record[spans]; }  ///< tokens
+  LH_BOTH const int32_t* tokens(const int32_t* record) const { return record + 1 + spans; }
+};
+
+/// keys [blocks, most, lists, head_dim]: rows first + b * block + token, and zeros.
+void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
+                      int64_t first, int block, const TokenRecords& tokens, float* keys);
+
+/// What looks up (SpanQueries).
+struct QueryForm {
+  const float* q = nullptr;  ///< [rows, heads, head_dim]
+  int heads = 0, kv_heads = 0, head_dim = 0;
+  int head = -1;
+  bool sum_of_span = false;
+
+  LH_BOTH int width() const { return (head >= 0 ? 1 : kv_heads) * head_dim; }
+};
+/// Writes the vectors to `to`, how many there are to `count`.
+void span_queries(Stream stream, const QueryForm& queries, int block, const TokenRecords& tokens,
+                  float* to, int32_t* count);
+/// Of rows [begin, end).
+void row_queries(Stream stream, const QueryForm& queries, int64_t begin, int64_t end, float* to,
+                 int32_t* count);
+
+}  // namespace longhaul::cuda

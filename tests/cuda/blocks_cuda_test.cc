@@ -1,0 +1,158 @@
+// What blocks of old tokens are looked up by on a GPU (InfLLM), against the host's: without a wait.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cuda/paged_heads.h"
+#include "cuda/queued.h"
+#include "ops/block_index.h"
+#include "ops/block_representatives.h"
+#include "ops/block_rows.h"
+#include "ops/sliding_rows.h"
+
+namespace longhaul::cuda {
+namespace {
+
+class CudaBlocks : public OnQueue {};
+
+TEST_F(CudaBlocks, VectorsAreStoredAsOnTheHost) {
+  for (const DType type : {DType::F32, DType::BF16, DType::Q4_0}) {
+    for (const size_t count : {size_t{32}, size_t{4096}, size_t{32 * 33}}) {
+      std::vector<float> x = random_floats(count, 1, 3);
+      x[7] = x[9] = -x[5];  // the largest twice: the sign of the first counts
+      for (size_t i = 0; i < 32; ++i) x[count - 32 + i] = 0;
+      if (type == DType::Q4_0) x[3] = NAN, x[20] = INFINITY;
+      std::vector<uint8_t> bytes(bytes_of(type, static_cast<int64_t>(count)));
+      store_vectors(host_queue(), view_of(x), type, std::span<uint8_t>(bytes));
+      const View<float> from = there(x);
+      const View<uint8_t> to = empty_there<uint8_t>(std::ssize(bytes));
+      EXPECT_EQ(waits_in([&] { store_vectors(queue(), from, type, to); }), 0);
+      EXPECT_EQ(here(to), bytes) << static_cast<int>(type) << ' ' << count;
+    }
+  }
+}
+
+struct IndexCase {
+  int64_t heads, vectors, head_dim;
+  DType type;
+};
+
+/// The sum over heads of the largest product, in double precision.
+double score(const IndexCase& c, const float* block, const std::vector<float>& query) {
+  double sum = 0;
+  for (int64_t h = 0; h < c.heads; ++h) {
+    double best = -INFINITY;
+    for (int64_t v = 0; v < c.vectors; ++v) {
+      double dot = 0;
+      for (int64_t t = 0; t < c.head_dim; ++t) {
+        dot += double{block[(h * c.vectors + v) * c.head_dim + t]} *
+               double{query[static_cast<size_t>(h * c.head_dim + t)]};
+      }
+      best = std::max(best, dot);
+    }
+    sum += best;
+  }
+  return sum;
+}
+
+TEST_F(CudaBlocks, AnIndexFindsTheBest) {
+  for (const IndexCase& c : {IndexCase{32, 1, 128, DType::BF16}, IndexCase{6, 1, 64, DType::BF16},
+                             IndexCase{9, 4, 64, DType::BF16}, IndexCase{3, 2, 96, DType::F32},
+                             IndexCase{2, 5, 24, DType::BF16}, IndexCase{1, 1, 7, DType::F32}}) {
+    const int64_t width = c.heads * c.vectors * c.head_dim, blocks = 300;
+    const std::vector<float> vectors = exact_floats(static_cast<size_t>(blocks * width), 2);
+    const std::vector<float> query = random_floats(static_cast<size_t>(c.heads * c.head_dim), 3);
+    const View<float> from = there(vectors), by = there(query);
+    BlockIndex index(c.heads, c.vectors, c.head_dim);
+    std::vector<double> scores;
+    for (int64_t b = 0; b < blocks; ++b) {
+      EXPECT_EQ(waits_in([&] { index.append(queue(), from.part(b * width, width), c.type); }), 0);
+      scores.push_back(score(c, vectors.data() + b * width, query));
+    }
+    std::vector<double> sorted = scores;
+    std::sort(sorted.rbegin(), sorted.rend());
+    BlockSearch memory;
+    for (const int64_t k : {0, 1, 16, 299, 300}) {
+      RowList best;
+      EXPECT_EQ(waits_in([&] { best = index.top(queue(), by, k, memory); }), 0);
+      const std::vector<int32_t> chosen = here(best.rows);
+      ASSERT_EQ(std::ssize(chosen), k);
+      EXPECT_TRUE(std::is_sorted(chosen.begin(), chosen.end(), std::less_equal<>())) << k;
+      for (const int32_t b : chosen) {
+        ASSERT_TRUE(b >= 0 && b < blocks);
+        EXPECT_GT(scores[static_cast<size_t>(b)], sorted[static_cast<size_t>(k) - 1] - 1e-3);
+      }
+    }
+  }
+}
+
+TEST_F(CudaBlocks, RepresentativesAreTheHosts) {
+  constexpr int64_t kTokens = 128, kFirst = 77;
+  constexpr int kHeads = 6, kLists = 2;
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+    const PagedHeads lists(type, 64, kLists, kFirst + kTokens, 4);
+    const PagedRows on_host[] = {lists.on_host(0), lists.on_host(1)};
+    const PagedRows on_device[] = {lists.on_device(0), lists.on_device(1)};
+    std::vector<float> votes = random_floats(kTokens * kHeads, 5);
+    for (float& x : votes) x = std::round(4 * x);  // ties
+    const View<float> votes_there = there(votes);
+    for (const int64_t count : {1, 4, 128}) {
+      for (const bool mean : {true, false}) {
+        RepresentativesCall call{on_host, kFirst, view_of(votes), kHeads, count, mean};
+        RepresentativesMemory memory;
+        std::vector<float> out(static_cast<size_t>(kHeads * (mean ? 1 : count) * 64));
+        block_representatives(host_queue(), call, memory, view_of(out));
+        call.lists = on_device;
+        call.votes = votes_there;
+        const View<float> out_there = empty_there<float>(std::ssize(out));
+        EXPECT_EQ(waits_in([&] { block_representatives(queue(), call, memory, out_there); }), 0);
+        expect_close(here(out_there), out, 1e-6, 1e-6);
+      }
+    }
+  }
+}
+
+TEST_F(CudaBlocks, RowsAreTheHosts) {
+  const std::vector<int32_t> blocks{0, 3, 4, 900};
+  const View<int32_t> blocks_there = there(blocks);
+  for (const int64_t first : {0, 5, 128}) {
+    for (const int64_t block : {1, 16, 128}) {
+      Array<int32_t> memory, memory_there;
+      const RowList list = block_rows(host_queue(), first, {std::span<const int32_t>(blocks), {}},
+                                      block, first, memory);
+      RowList got;
+      EXPECT_EQ(waits_in([&] {
+                  got = block_rows(queue(), first, {blocks_there, {}}, block, first, memory_there);
+                }),
+                0);
+      EXPECT_EQ(got.rows.place(), queue().place());
+      EXPECT_EQ(here(got.rows), here(list.rows));
+    }
+  }
+}
+
+TEST_F(CudaBlocks, RowsOfAWindowSlide) {
+  SlidingRows host_rows(3), rows(3);
+  const std::vector<float> x = random_floats(3 * 40, 6);
+  const View<float> x_there = there(x);
+  EXPECT_EQ(waits_in([&] {
+              for (int64_t step = 0; step < 50; ++step) {
+                rows.append_zeros(queue(), 40);
+                host_rows.append_zeros(host_queue(), 40);
+                const int64_t first = rows.rows() - 40;
+                add_transposed(queue(), x_there, 40, rows.part(first, 40));
+                add_transposed(host_queue(), std::span<const float>(x), 40,
+                               host_rows.part(first, 40));
+                if (step < 3) continue;
+                rows.drop_first(39);
+                host_rows.drop_first(39);
+              }
+            }),
+            0);
+  EXPECT_EQ(rows.rows(), host_rows.rows());
+  EXPECT_EQ(here(rows.part(0, rows.rows())), here(host_rows.part(0, rows.rows())));
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
