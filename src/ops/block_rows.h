@@ -1,7 +1,7 @@
 #pragma once
 // Lists of row numbers made from lists of blocks, and lists that stay from step to step.
 
-#include "base/series.h"
+#include "base/rolling_array.h"
 #include "ops/row_list.h"
 
 namespace longhaul {
@@ -28,7 +28,7 @@ class StoredList {
   bool makes_sense(int64_t most, int64_t end) const;
 
  private:
-  Series<int32_t> rows_;
+  RollingArray<int32_t> rows_;
 };
 
 }  // namespace longhaul

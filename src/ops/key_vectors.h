@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/dtype.h"
-#include "base/series.h"
+#include "base/rolling_array.h"
 #include "base/tensor_view.h"
 
 namespace longhaul {
@@ -56,7 +56,7 @@ class KeyVectors {
 
  private:
   DType type_ = DType::BF16;
-  Series<uint8_t> bytes_;
+  RollingArray<uint8_t> bytes_;
 };
 
 }  // namespace longhaul

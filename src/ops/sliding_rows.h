@@ -2,7 +2,7 @@
 // Rows of numbers for the tokens of a window: new ones join at the end, old ones leave at the
 // front.
 
-#include "base/series.h"
+#include "base/rolling_array.h"
 
 namespace longhaul {
 
@@ -26,7 +26,7 @@ class SlidingRows {
 
  private:
   int64_t width_;
-  Series<float> numbers_;
+  RollingArray<float> numbers_;
 };
 
 /// to [columns, rows] += x [rows, columns], rows = x.size() / columns.

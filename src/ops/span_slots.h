@@ -46,9 +46,9 @@ class SpanSlots {
  private:
   Queue queue_;
   int64_t record_ = 0, slots_ = 0, width_ = 0;
-  Series<int32_t> records_;
+  RollingArray<int32_t> records_;
   KeyVectors vectors_;
-  Series<float> common_;
+  RollingArray<float> common_;
 };
 
 }  // namespace longhaul

@@ -70,7 +70,7 @@ TEST(VotePhases, ChooseWhatTheHostChooses) {
 
 TEST(SpanPhases, CoverWhatTheHostsCover) {
   std::mt19937 random(2);
-  const auto shared = std::make_unique<cuda::SpanShared>();
+  const auto shared = std::make_unique<cuda::ExpandShared>();
   for (const int64_t end : {1, 64, 4000, 70000}) {
     for (const int64_t span : {1, 2, 7, 32, 5000}) {
       for (const int every : {1, 3, 40, 100000}) {

@@ -67,12 +67,14 @@ template <class Block>
 LH_PHASES void select_pairs(const Block& block, SelectShared& s, const PairTask& task) {
   if (task.count == 0) return;  // all threads alike
   find_cut(block, s, task.weights, task.rows, static_cast<uint32_t>(task.count));
-  const uint32_t weight = s.prefix, left = s.left;
+  const auto weight = static_cast<uint32_t>(s.prefix);
+  const uint32_t left = s.left;
   block.each([&](int) {});  // all have read before it is written again
   copy_equals(block, s, task, weight);
   const auto equals = static_cast<int64_t>(s.more);
   find_cut(block, s, task.equals, equals, left);
-  const uint32_t score = s.prefix, ties = s.left;
+  const auto score = static_cast<uint32_t>(s.prefix);
+  const uint32_t ties = s.left;
   block.each([&](int) {});
   write_pairs(block, s, task, weight, score, ties);
 }

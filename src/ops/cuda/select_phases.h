@@ -86,6 +86,13 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
   }
 }
 
+/// The same of n scores: s.prefix is the order_key() of the k-th highest.
+template <class Block>
+LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
+                        uint32_t k) {
+  find_cut(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
+}
+
 /// Writes the rows that stay, ascending.
 template <class Block>
 LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask& task) {
@@ -102,8 +109,7 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   });
   if (chosen == 0) return;  // all threads alike
   const float* scores = task.scores + first;
-  find_cut(block, s, n, static_cast<uint32_t>(chosen), 32,
-           [&](int64_t i) { return order_key(scores[i]); });
+  find_cut(block, s, scores, n, static_cast<uint32_t>(chosen));
   block.each([&](int t) {
     if (t == 0) s.more = s.ties = 0;
   });

@@ -82,7 +82,7 @@ LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask&
   });
 }
 
-struct SpanTask {
+struct ExpandTask {
   const int32_t* chosen;        ///< ascending
   const int32_t* chosen_count;  ///< null: `most`
   int64_t most;
@@ -91,14 +91,14 @@ struct SpanTask {
   int32_t* count;  ///< [1]
 };
 
-struct SpanShared {
+struct ExpandShared {
   ScanShared scan;
   int32_t written;
 };
 
 /// Writes the rows of all spans, each once.
 template <class Block>
-LH_PHASES void expand_spans(const Block& block, SpanShared& s, const SpanTask& task) {
+LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTask& task) {
   const int64_t chosen = task.chosen_count == nullptr ? task.most : *task.chosen_count;
   const auto stop_of = [&](int64_t i) {  // of span i
     const int64_t stop = task.chosen[i] - task.span / 2 + task.span;

@@ -23,8 +23,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 }
 
 __global__ void __launch_bounds__(kBlockThreads, 1)
-    expand_spans_kernel(const __grid_constant__ SpanTask task) {
-  __shared__ SpanShared shared;
+    expand_spans_kernel(const __grid_constant__ ExpandTask task) {
+  __shared__ ExpandShared shared;
   expand_spans(CudaBlock{}, shared, task);
 }
 
@@ -40,7 +40,7 @@ void most_voted(Stream stream, const VoteTask& task) {
   check_launch("choose_voted");
 }
 
-void expand_spans(Stream stream, const SpanTask& task) {
+void expand_spans(Stream stream, const ExpandTask& task) {
   expand_spans_kernel<<<1, kBlockThreads, 0, stream>>>(task);
   check_launch("expand_spans");
 }

@@ -8,6 +8,6 @@ namespace longhaul::cuda {
 
 /// Addresses are the device's.
 void most_voted(Stream stream, const VoteTask& task);
-void expand_spans(Stream stream, const SpanTask& task);
+void expand_spans(Stream stream, const ExpandTask& task);
 
 }  // namespace longhaul::cuda

@@ -14,7 +14,7 @@
 namespace longhaul {
 
 template <class T>
-class Series {
+class RollingArray {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
