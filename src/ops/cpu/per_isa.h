@@ -4,6 +4,13 @@
 
 #include "ops/cpu/isa.h"
 
+#ifdef LH_GENERIC_ONLY  // a build without the others (cmake/Isa.cmake)
+#define LH_PER_ISA(Table, name) \
+  namespace generic {           \
+  extern const Table name;      \
+  }                             \
+  inline const Table& name##_for(Isa) { return generic::name; }
+#else
 #define LH_PER_ISA(Table, name)             \
   namespace generic {                       \
   extern const Table name;                  \
@@ -35,3 +42,4 @@
     }                                       \
     return generic::name;                   \
   }
+#endif
