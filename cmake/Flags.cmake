@@ -15,7 +15,7 @@ if(LONGHAUL_SANITIZE)
   add_link_options(-fsanitize=${LONGHAUL_SANITIZE})
 endif()
 if(LONGHAUL_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
@@ -26,12 +26,13 @@ if(NOT LONGHAUL_SANITIZE AND NOT LONGHAUL_FUZZ)
   check_pie_supported(LANGUAGES CXX)
   add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
-# Compiling: canaries on the stack, probes of its guard page, checked copies. For the rooms that take
-# apart what others wrote.
+# Compiling: canaries on the stack, probes of its guard page, checked copies, indices of standard
+# containers checked. For every room and the program, not for kernels (docs/security.md says why).
 function(longhaul_hardened target)
   if(NOT LONGHAUL_SANITIZE AND NOT LONGHAUL_FUZZ)
     target_compile_options(${target} PRIVATE -fstack-protector-strong -fstack-clash-protection
-      -fcf-protection=full $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
+      -fcf-protection=full
+      $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS>)
   endif()
 endfunction()
 

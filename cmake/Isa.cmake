@@ -3,6 +3,9 @@
 # Such a source must not instantiate standard templates: the linker may keep the copy that was
 # compiled for a newer CPU and call it everywhere.
 set(LH_ISA_LEVELS generic avx2 avx512 avx512_bf16 amx)
+if(LONGHAUL_FUZZ)  # which is about what is read, and would spend half its build time on the others
+  set(LH_ISA_LEVELS generic)
+endif()
 set(LH_FLAGS_generic "")
 set(LH_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(LH_FLAGS_avx512 ${LH_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd
@@ -11,6 +14,9 @@ set(LH_FLAGS_avx512_bf16 ${LH_FLAGS_avx512} -mavx512bf16)
 set(LH_FLAGS_amx ${LH_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16 -mamx-int8)
 
 function(longhaul_isa_sources target)
+  if(LONGHAUL_FUZZ)
+    target_compile_definitions(${target} PUBLIC LH_GENERIC_ONLY)
+  endif()
   foreach(level ${LH_ISA_LEVELS})
     add_library(${target}_${level} OBJECT ${ARGN})
     target_compile_definitions(${target}_${level} PRIVATE LH_ISA=${level} LH_ISA_${level}=1)

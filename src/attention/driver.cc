@@ -9,6 +9,19 @@
 #include "base/nth.h"
 
 namespace longhaul {
+namespace {
+
+/// Whether rows see what they would by dense attention until the end of the prompt is near.
+bool is_dense_until_the_end(const Plan& plan) {
+  const See& see = plan.see;
+  const bool as_dense = see.place == KeyPlace::kText && see.window == kNoBound && see.tile == 0 &&
+                        !see.chosen && see.stretch == 1 && plan.columns.empty() &&
+                        plan.watch < kNoBound && plan.keep.chooser != Chooser::kQueryHead;
+  return as_dense && (plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd);
+}
+
+}  // namespace
+
 AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape)
     : shape_(shape),
       method_(std::move(method)),
@@ -39,8 +52,10 @@ const Plan& AttentionDriver::plan(int layer, int list) const {
 
 /// A plan of a layer that chooses, as far as there is one: what holds for all of them.
 const Plan& AttentionDriver::first() const {
-  for (const Plan& plan : all_plans()) {
-    if (plan.keep.when != When::kNever) return plan;
+  for (const std::vector<Plan>& lists : plans_) {
+    for (const Plan& plan : lists) {
+      if (plan.keep.when != When::kNever) return plan;
+    }
   }
   return plans_.front().front();
 }
@@ -162,13 +177,8 @@ void AttentionDriver::drop_middles(KvStore& store, int layer) const {
 }
 
 int64_t AttentionDriver::dense_prefix(const PromptFacts& prompt) const {
-  for (const Plan& plan : all_plans()) {
-    const See& see = plan.see;
-    const bool as_dense = see.place == KeyPlace::kText && see.window == kNoBound && see.tile == 0 &&
-                          !see.chosen && see.stretch == 1 && plan.columns.empty() &&
-                          plan.watch < kNoBound && plan.keep.chooser != Chooser::kQueryHead;
-    const bool late = plan.keep.when == When::kNever || plan.keep.when == When::kPromptEnd;
-    if (!as_dense || !late) return 0;
+  for (const std::vector<Plan>& lists : plans_) {
+    if (!std::all_of(lists.begin(), lists.end(), is_dense_until_the_end)) return 0;
   }
   return std::max<int64_t>(0, prompt.tokens - std::max<int64_t>(1, first().watch));
 }
@@ -192,7 +202,9 @@ int AttentionDriver::preferred_chunk() const {
 
 int AttentionDriver::largest_tile() const {
   int tile = 0;
-  for (const Plan& plan : all_plans()) tile = std::max(tile, plan.see.tile);
+  for (const std::vector<Plan>& lists : plans_) {
+    for (const Plan& plan : lists) tile = std::max(tile, plan.see.tile);
+  }
   return tile;
 }
 

@@ -4,7 +4,6 @@
 // session file must hold are derived.
 
 #include <memory>
-#include <ranges>
 #include <string_view>
 #include <vector>
 
@@ -89,7 +88,6 @@ class AttentionDriver {
  private:
   const Plan& plan(int layer, int list) const;
   const Plan& first() const;
-  auto all_plans() const { return plans_ | std::views::join; }
   void ask_plans(int layer, int64_t tokens);
   bool cuts(int layer) const;
   int largest_tile() const;

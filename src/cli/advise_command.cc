@@ -185,9 +185,8 @@ int run(const AdviseFlags& flags) {
   std::vector<Document> documents;
   const TextLimit limit = text_limit(0, flags.session.memory_limit);
   for (const std::string& file : flags.files) documents.push_back(read_document(file, limit));
-  const auto engine = flags.model.open([&] {
-    if (flags.session.options().queue.on_host()) flags.sandbox.enter({}, true);
-  });
+  const auto engine =
+      flags.model.open([&] { flags.sandbox.enter_for(flags.session.options(), {}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));
   if (tokens.empty()) refuse_empty_prompt();
   Advice advice;

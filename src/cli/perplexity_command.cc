@@ -134,10 +134,7 @@ int run(const PerplexityFlags& flags) {
   plan.stride = flags.stride > 0 ? flags.stride : flags.window - flags.prefill;
   const SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file).text;
-  const auto engine = flags.model.open([&] {
-    const bool writes = session.attention.writes() || !session.queue.on_host();
-    if (!writes) flags.sandbox.enter({}, true);
-  });
+  const auto engine = flags.model.open([&] { flags.sandbox.enter_for(session, {}, true); });
   warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);
   // It stands in the middle of a text: no BOS.

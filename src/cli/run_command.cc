@@ -75,14 +75,11 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
-/// Once the model is at hand. A method that writes where its option says, and a GPU, whose driver
-/// writes to devices, have no walls around them.
+/// Once the model is at hand.
 void enter_sandbox_for(const RunFlags& flags, const SessionOptions& session) {
-  const bool writes = session.attention.writes() || !session.queue.on_host();
-  if (writes && !flags.sandbox.asked) return;
   std::vector<std::filesystem::path> written;
   if (!flags.save.empty()) written.push_back(std::filesystem::path(flags.save).parent_path());
-  flags.sandbox.enter(written, flags.quiet || flags.json);
+  flags.sandbox.enter_for(session, written, flags.quiet || flags.json);
 }
 
 int run(RunFlags& flags) {

@@ -39,4 +39,10 @@ void SandboxFlags::enter(const std::vector<std::filesystem::path>& written, bool
   if (!quiet) std::fputs(("sandbox      " + sandbox.description() + "\n").c_str(), stderr);
 }
 
+void SandboxFlags::enter_for(const SessionOptions& session,
+                             const std::vector<std::filesystem::path>& written, bool quiet) const {
+  const bool needs_more = session.attention.writes() || !session.queue.on_host();
+  if (asked || !needs_more) enter(written, quiet);
+}
+
 }  // namespace longhaul

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "engine/session.h"
+
 namespace longhaul {
 
 struct SandboxFlags {
@@ -15,6 +17,10 @@ struct SandboxFlags {
   /// `written`. With --sandbox it is told how, unless `quiet`; UserError where the system has
   /// nothing of the kind.
   void enter(const std::vector<std::filesystem::path>& written, bool quiet) const;
+  /// The same where the settings may need more than that: a method that writes where its option
+  /// says, or a GPU, whose driver writes to devices, have walls around them only by --sandbox.
+  void enter_for(const SessionOptions& session, const std::vector<std::filesystem::path>& written,
+                 bool quiet) const;
 };
 
 }  // namespace longhaul

@@ -33,14 +33,13 @@ uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
 
 /// Names, types, shapes and a sample of every tensor: different for every model and quantization,
 /// though not for one that was made to have the same.
-template <class Samples>
-uint64_t hash_of(const Checkpoint& checkpoint, Samples&& samples) {
+uint64_t hash_of(const Checkpoint& checkpoint) {
   XXH64_hash_t hash = 0;
   for (const TensorView& t : checkpoint.tensors()) {
     hash = XXH3_64bits_withSeed(t.name.data(), t.name.size(), hash);
     hash = XXH3_64bits_withSeed(&t.type, sizeof t.type, hash);
     hash = XXH3_64bits_withSeed(t.shape.data(), sizeof t.shape, hash);
-    hash = samples(t, hash);
+    hash = hash_of_samples(t, hash);
   }
   return hash;
 }
@@ -150,17 +149,10 @@ Engine::Engine(const ModelSource& source)
 
 uint64_t Engine::fingerprint() const {
   std::call_once(hashed_, [this] {
-    const uint64_t weights = hash_of(adapters_, hash_of(checkpoint_, hash_of_samples));
+    const uint64_t weights = hash_of(adapters_, hash_of(checkpoint_));
     fingerprint_ = hash_of(model_.config, weights) ^ tokenizer_fingerprint(tokenizer_);
   });
   return fingerprint_;
-}
-
-uint64_t Engine::first_bytes_fingerprint() const {
-  const auto first_bytes = [](const TensorView& t, uint64_t hash) {
-    return XXH3_64bits_withSeed(t.data, std::min<size_t>(256, t.bytes()), hash);
-  };
-  return hash_of(model_.config, hash_of(adapters_, hash_of(checkpoint_, first_bytes)));
 }
 
 size_t Engine::adapter_bytes() const {

@@ -54,9 +54,6 @@ class Engine {
   /// metadata say of heads, windows and angles, and the tokenizer. Made when it is first asked for.
   /// Not a proof: who wants to can make two models with the same.
   uint64_t fingerprint() const;
-  /// What session files of version 7 hold instead: the first 256 bytes of every tensor stand for
-  /// it, and the tokenizer takes no part.
-  uint64_t first_bytes_fingerprint() const;
 
  private:
   explicit Engine(const ModelSource& source);

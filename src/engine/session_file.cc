@@ -19,7 +19,6 @@ namespace {
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
 constexpr uint32_t kVersion = 8;
-constexpr uint32_t kFirstBytesVersion = 7;  ///< differs in how it tells models apart
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {
@@ -105,19 +104,11 @@ void Session::load(const std::filesystem::path& file) {
     user_error("{}: not a session file of longhaul", name);
   }
   const auto version = in.number<uint32_t>();
-  if (version != kVersion && version != kFirstBytesVersion) {
+  if (version != kVersion) {
     user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
                version, kVersion);
   }
-  const bool by_first_bytes = version == kFirstBytesVersion;
-  if (by_first_bytes) {
-    warn(
-        "{}: saved by an earlier version, which told models apart by the first bytes of their "
-        "weights alone; --save writes it anew",
-        name);
-  }
-  if (in.number<uint64_t>() !=
-      (by_first_bytes ? s.engine->first_bytes_fingerprint() : s.engine->fingerprint())) {
+  if (in.number<uint64_t>() != s.engine->fingerprint()) {
     user_error("{}: was saved with another model than {}", name,
                s.engine->checkpoint().path().string());
   }

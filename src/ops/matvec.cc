@@ -15,14 +15,11 @@ constexpr size_t kMaxChunkBytes = 256 * 1024;  // stays in L2 when x has several
 constexpr size_t kChunksPerThread = 12;        // so that a core that was interrupted is made up for
 
 const MatvecTable& kernels() {
-  switch (current_isa()) {
-    case Isa::kGeneric:
-      return generic::kMatvec;
-    case Isa::kAvx2:
-      return avx2::kMatvec;
-    default:
-      return avx512::kMatvec;
-  }
+#ifndef LH_GENERIC_ONLY
+  if (current_isa() >= Isa::kAvx512) return avx512::kMatvec;
+  if (current_isa() == Isa::kAvx2) return avx2::kMatvec;
+#endif
+  return generic::kMatvec;
 }
 
 int64_t chunk_rows(const MatvecJob& job, size_t chunk_bytes) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -14,13 +15,17 @@
 namespace longhaul {
 namespace {
 
+namespace fs = std::filesystem;
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// The program's file: headers and dynamic section.
 class Binary {
  public:
-  Binary() {
-    std::ifstream in(LONGHAUL_BINARY, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(in), {});
-  }
+  Binary() : bytes_(bytes_of(LONGHAUL_BINARY)) {}
 
   Elf64_Ehdr header() const { return at<Elf64_Ehdr>(0); }
 
@@ -85,6 +90,21 @@ TEST(Hardening, StacksHaveCanariesAndCopiesAreChecked) {
   EXPECT_TRUE(binary.names("__stack_chk_fail"));
   EXPECT_TRUE(binary.names("__memcpy_chk") || binary.names("__read_chk") ||
               binary.names("__fread_chk") || binary.names("__strncpy_chk"));
+}
+
+/// The library of every room, as the build left it beside the program.
+TEST(Hardening, EveryRoomHasCanariesAndChecksIndices) {
+  const fs::path build = fs::path(LONGHAUL_BINARY).parent_path().parent_path().parent_path();
+  int rooms = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(build)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("liblh_") || name == "liblh_kernels.a") continue;
+    const std::string bytes = bytes_of(entry.path());
+    EXPECT_NE(bytes.find("__stack_chk_fail"), std::string::npos) << name;
+    EXPECT_NE(bytes.find("__glibcxx_assert_fail"), std::string::npos) << name;
+    ++rooms;
+  }
+  EXPECT_GE(rooms, 16);
 }
 
 }  // namespace

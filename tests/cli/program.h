@@ -11,11 +11,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cli/exec_program.h"
@@ -59,6 +61,9 @@ class Program {
     environment_.emplace_back(name, value);
   }
 
+  /// In the child, last of all before it becomes the program.
+  void before_exec(std::function<void()> action) { before_exec_ = std::move(action); }
+
   const TempFolder& folder() const { return folder_; }
   std::string output_so_far() const { return read(folder_.path() / "out"); }
   std::string errors_so_far() const { return read(folder_.path() / "err"); }
@@ -82,6 +87,7 @@ class Program {
     if (output_ == "") close(STDOUT_FILENO);
     const rlimit limit = {file_limit_, RLIM_INFINITY};
     if (file_limit_ != RLIM_INFINITY) setrlimit(RLIMIT_FSIZE, &limit);
+    if (before_exec_) before_exec_();
     exec_program(arguments, environment_);
   }
 
@@ -95,6 +101,7 @@ class Program {
   TempFolder folder_;
   std::optional<std::string> output_;
   rlim_t file_limit_ = RLIM_INFINITY;
+  std::function<void()> before_exec_;
   std::vector<std::pair<std::string, std::string>> environment_;
 };
 

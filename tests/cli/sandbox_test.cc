@@ -2,8 +2,15 @@
 
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <fstream>
 
 #include "cli/program.h"
@@ -16,6 +23,7 @@ using testing_support::has;
 using testing_support::long_text;
 using testing_support::Outcome;
 using testing_support::Program;
+using testing_support::refused;
 
 /// A line of /proc/PID/status; "" where there is none.
 std::string status_of(const std::string& pid, const std::string& key) {
@@ -62,6 +70,77 @@ TEST(SandboxFlag, TheWallsAreUpByThemselves) {
   EXPECT_FALSE(seen_while_it_answers({"--no-sandbox"}));
 }
 #endif
+
+/// From here on, in this process, putting up walls is answered so.
+void answer_walls_with(uint32_t answer) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, answer),
+  };
+  const sock_fprog filter = {std::size(program), program};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0) _exit(126);
+}
+
+/// One of every command that reads a model and writes nothing beside it.
+std::vector<Program::Arguments> walled_commands(const std::string& text) {
+  return {{"run", "-p", "What is the sea?", "-n", "2"},
+          {"perplexity", "-f", text, "-c", "256"},
+          {"advise", text},
+          {"tokenize", "-f", text, "--count"},
+          {"inspect", "nano", "--brief"}};
+}
+
+Program::Arguments with(Program::Arguments arguments, const std::string& flag) {
+  arguments.push_back(flag);
+  return arguments;
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(SandboxFlag, EveryCommandThatReadsAModelPutsThemUp) {
+  Program program;
+  const std::string text = program.folder().write("text.txt", long_text());
+  program.before_exec([] { answer_walls_with(SECCOMP_RET_KILL_PROCESS); });
+  for (const Program::Arguments& arguments : walled_commands(text)) {
+    EXPECT_EQ(program.run(arguments).status, 128 + SIGSYS) << arguments[0];
+    const Outcome without = program.run(with(arguments, "--no-sandbox"));
+    EXPECT_EQ(without.status, 0) << arguments[0] << ": " << without.err;
+  }
+}
+#endif
+
+TEST(SandboxFlag, RefusesToGoOnWhereTheSystemHasNone) {
+  Program program;
+  const std::string text = program.folder().write("text.txt", long_text());
+  program.before_exec([] { answer_walls_with(SECCOMP_RET_ERRNO | ENOSYS); });
+  for (const Program::Arguments& arguments : walled_commands(text)) {
+    EXPECT_TRUE(refused(program.run(with(arguments, "--sandbox")),
+                        {"--sandbox: this system has neither Landlock nor seccomp"}))
+        << arguments[0];
+    EXPECT_EQ(program.run(arguments).status, 0) << arguments[0] << ": without a word";
+  }
+}
+
+TEST(SandboxFlag, AMethodThatWritesHasWallsOnlyIfAsked) {
+  Program program;
+  const std::string text = program.folder().write("text.txt", long_text());
+  const std::string patterns = program.folder().path() / "patterns.tsv";
+  const Program::Arguments arguments = {
+      "perplexity",
+      "-f",
+      text,
+      "-c",
+      "256",
+      "--attention",
+      "minference:patterns=search,search_at=100,dense_below=0,save=" + patterns};
+  program.before_exec([] { answer_walls_with(SECCOMP_RET_KILL_PROCESS); });
+  const Outcome without = program.run(arguments);
+  EXPECT_EQ(without.status, 0) << without.err;
+  EXPECT_EQ(program.run(with(arguments, "--sandbox")).status, 128 + SIGSYS);
+}
 
 TEST(SandboxFlag, TellsWhatStandsWhereItIsAskedFor) {
   Program program;

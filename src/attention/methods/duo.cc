@@ -11,7 +11,6 @@
 // paper's appendix A.7 has MInference).
 
 #include <algorithm>
-#include <ranges>
 
 #include "attention/parts/head_tables.h"
 #include "attention/parts/wrapped_method.h"
@@ -63,7 +62,9 @@ class Duo final : public WrappedMethod {
       if (shape.window[layer] > 0) full_[layer].assign(full_[layer].size(), 1);
     }
     streaming_ = full_;
-    for (uint8_t& head : streaming_ | std::views::join) head = head ? 0 : 1;
+    for (auto& heads : streaming_) {
+      for (uint8_t& head : heads) head = head ? 0 : 1;
+    }
   }
 
   Plan plan(int layer, int kv_head, int64_t tokens) const override {

@@ -44,7 +44,7 @@ class FlexPrefill final : public SparsePrefill {
   }
 
  private:
-  bool choose(LayerStep& step, int, std::span<TileRule> rules) override {
+  bool choose_tiles(LayerStep& step, int, std::span<TileRule> rules) override {
     const TileGrid on = grid(step);
     if (on.keys() <= std::max<int64_t>(2 * kBlock, o_.min_budget)) return false;
     look_at_last(step, kLastRows, last_);

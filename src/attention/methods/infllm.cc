@@ -56,7 +56,7 @@ class InfLlm final : public Method {
     if (!blocks_.retrieves()) {
       blocks_.attend(step, {});
     } else {
-      blocks_.attend(step, choose(step));
+      blocks_.attend(step, choose_blocks(step));
       blocks_.vote(step);
       for (int64_t i = 0; i < blocks_.aged(); ++i) represent(step, blocks_.aged(step, i, 1));
     }
@@ -95,7 +95,7 @@ class InfLlm final : public Method {
   BlockIndex& index(const LayerStep& step) { return nth(index_, step.layer); }
 
   /// By <mean query of the rows, representatives>.
-  RowList choose(const LayerStep& step) {
+  RowList choose_blocks(const LayerStep& step) {
     LH_ASSERT(index(step).blocks() == blocks_.split().blocks);
     Queue& queue = *step.queue;
     const View<float> query = query_.resize(queue, int64_t{shape_.heads} * shape_.head_dim);

@@ -123,7 +123,7 @@ class MInference final : public SparsePrefill {
     return pattern;
   }
 
-  bool choose(LayerStep& step, int first, std::span<TileRule> rules) override {
+  bool choose_tiles(LayerStep& step, int first, std::span<TileRule> rules) override {
     choose_by(nth(patterns_, step.layer), step, first, rules);
     return true;
   }

@@ -56,7 +56,7 @@ class XAttention final : public SparsePrefill {
   }
 
  private:
-  bool choose(LayerStep& step, int, std::span<TileRule> rules) override {
+  bool choose_tiles(LayerStep& step, int, std::span<TileRule> rules) override {
     const int group = step.group();
     const std::span<const double> shares = nth(thresholds_, step.layer);
     heads_.clear();

@@ -29,7 +29,7 @@ size_t SparsePrefill::tile_bytes(int heads, int64_t tokens, int rows) const {
 void SparsePrefill::attend(LayerStep& step) {
   const int dense = dense_rows(step);
   const Stopwatch watch;
-  const bool sparse = dense < step.rows && choose(step, dense, new_rules(step));
+  const bool sparse = dense < step.rows && choose_tiles(step, dense, new_rules(step));
   step.workspace->seconds += watch.seconds();
   if (!sparse) return step.attend_all_keys(step.rows);
   step.chose = true;

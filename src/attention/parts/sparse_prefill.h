@@ -23,7 +23,7 @@ class SparsePrefill : public Method {
 
   /// Looks at the step and writes what the tiles of its rows from `first` on see: the rule of every
   /// query head whose KV head attends. False: all rows see everything.
-  virtual bool choose(LayerStep& step, int first, std::span<TileRule> rules) = 0;
+  virtual bool choose_tiles(LayerStep& step, int first, std::span<TileRule> rules) = 0;
 
   /// What the step's last `most` rows look at, of the heads that attend.
   static void look_at_last(LayerStep& step, int64_t most, LastRows& last);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(LH_GENERIC_ONLY)
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, kIsaCount> kNames = {"generic", "avx2", "avx512",
                                                             "avx512_bf16", "amx"};
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(LH_GENERIC_ONLY)
 /// Linux hands out the 8 KiB of tile registers only to processes that ask.
 bool request_amx_tiles() {
   constexpr long kArchReqXcompPerm = 0x1023;

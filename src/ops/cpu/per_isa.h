@@ -35,3 +35,12 @@
     }                                       \
     return generic::name;                   \
   }
+
+#ifdef LH_GENERIC_ONLY  // a build without the other levels (cmake/Isa.cmake)
+#undef LH_PER_ISA
+#define LH_PER_ISA(Table, name) \
+  namespace generic {           \
+  extern const Table name;      \
+  }                             \
+  inline const Table& name##_for(Isa) { return generic::name; }
+#endif
