@@ -183,15 +183,34 @@ ReportTable group_table(const Results& results, size_t variant, const GroupTable
   return table;
 }
 
+namespace {
+
+TableCell source_cell(const Recall& recall) {
+  if (recall.right == 0) return nothing("no right answer that tells it");
+  TableCell cell =
+      share_cell(static_cast<double>(recall.first) / static_cast<double>(recall.right));
+  const Interval interval = wilson_interval(recall.first, recall.right);
+  cell.detail = range_text(Metric{}, interval, kDash);
+  cell.tooltip = fmt::format("{} of {} right answers", recall.first, recall.right);
+  return cell;
+}
+
+}  // namespace
+
 ReportTable layer_table(const Results& results, const RecallTable& recall) {
   ReportTable table{{{"method", "", true}}, {}};
+  if (recall.sources) {
+    table.columns.push_back(
+        {"source first, %", "of right answers: the passage that the reply drew on most holds it"});
+  }
   for (size_t layer = 0; layer < recall.layers; ++layer) {
     table.columns.push_back({std::to_string(layer)});
   }
   for (const Recall& found : recall.rows) {
     TableRow row = row_of(results.series()[found.series]);
+    if (recall.sources) row.cells.push_back(source_cell(found));
     for (const double share : found.layers) row.cells.push_back(share_cell(share));
-    row.cells.resize(recall.layers, nothing());
+    row.cells.resize(table.columns.size() - 1, nothing());
     table.rows.push_back(std::move(row));
   }
   return table;
