@@ -46,7 +46,7 @@ struct EvalFlags {
   int parallel = 1;
   std::string out, data;
   PromptFormFlags form;
-  bool no_sharing = false, list = false, json = false, quiet = false;
+  bool no_sharing = false, sources = false, list = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
   EvalSettings settings() const;
@@ -80,6 +80,9 @@ void EvalFlags::add_to(CLI::App& app) {
              "Answers at a time, one thread each; for models too small to fill the cores");
   app.add_flag("--no-sharing", no_sharing,
                "Every method reads every prompt itself, also where a dense reading would do");
+  app.add_flag("--sources", sources,
+               "Also whether the passage that a reply drew on most ('run --sources') holds the "
+               "answer");
   add_path(app, "--data", data, "DIR", "Folder with the texts of benchmarks");
   app.add_flag("--list", list, "List the tasks, with their rules and sources");
   form.add_to(app);
@@ -121,6 +124,7 @@ EvalSettings EvalFlags::settings() const {
   s.chat_template = form.chat_template;
   s.parallel = parallel;
   s.share_reading = !no_sharing;
+  s.sources = sources;
   s.data = data;
   s.model = model.model;
   s.version = LONGHAUL_VERSION;

@@ -8,6 +8,8 @@
 #include "cli/table.h"
 #include "report/cut_texts.h"
 #include "report/method_text.h"
+#include "report/recall.h"
+#include "report/text.h"
 
 namespace longhaul {
 namespace {
@@ -90,6 +92,14 @@ std::string eval_text(const Results& results) {
     if (!variant.source.empty()) text += fmt::format("from: {}\n", variant.source);
     if (const std::string cut = cut_text(results, v); !cut.empty()) text += "cut: " + cut + "\n";
     text += table.text("  ");
+  }
+  for (const RecallTable& t : recall_tables(results)) {
+    for (const Recall& r : t.rows) {
+      if (r.right == 0) continue;
+      text +=
+          fmt::format("sources: {}, {}: the answer's passage is first for {} of {} right answers\n",
+                      length_title(t.length), methods[r.series], r.first, r.right);
+    }
   }
   return text + methods.legend();
 }

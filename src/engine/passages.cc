@@ -76,6 +76,13 @@ bool PassageFinder::is_content(int32_t token) const {
   });
 }
 
+bool PassageFinder::holds(const Passage& passage, int64_t token) const {
+  const int32_t number = of_token_[static_cast<size_t>(token)];
+  if (number < 0) return false;
+  const Passage& here = all_[static_cast<size_t>(number)];
+  return here.text == passage.text && here.range.begin == passage.range.begin;
+}
+
 std::vector<Passage> PassageFinder::passages(const SourceWatch& watch,
                                              std::span<const int32_t> reply, size_t begin,
                                              size_t end, size_t most) const {

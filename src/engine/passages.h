@@ -38,6 +38,9 @@ class PassageFinder {
   std::vector<Passage> passages(const SourceWatch& watch, std::span<const int32_t> reply,
                                 size_t begin, size_t end, size_t most) const;
 
+  /// Whether a token of the prompt stands in a passage of passages().
+  bool holds(const Passage& passage, int64_t token) const;
+
  private:
   bool is_content(int32_t token) const;
 

@@ -26,17 +26,19 @@ class ReadingTime {
 
  private:
   struct Pass {
-    double tokens = 0;  ///< done
-    double keys = 0;    ///< done, times the depth of each: what attention looked at
-    double attention = 0;
+    double tokens = 0;               ///< done
+    double keys = 0;                 ///< done, times the depth of each: what attention looked at
+    double attention = 0, rest = 0;  ///< seconds
   };
   struct Line {
     double each = 0, per_key = 0;
   };
   Line attention_line() const;
+  double rest_of_a_token() const;
 
   int64_t depth_, begin_ = -1;
-  double seconds_ = 0, attention_ = 0, attention_before_ = 0;
+  double seconds_ = 0, attention_ = 0;
+  double seconds_before_ = 0, attention_before_ = 0;  ///< the last pass
   double tokens_ = 0;  ///< of passes that are done and of the share of the last
   std::vector<Pass> passes_;
 };

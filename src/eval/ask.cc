@@ -12,6 +12,7 @@
 #include "engine/perplexity.h"
 #include "eval/answer_recall.h"
 #include "eval/scorers.h"
+#include "eval/source_rank.h"
 
 namespace longhaul {
 namespace {
@@ -87,7 +88,7 @@ double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOpt
 
 Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
           const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
-          const CancelFlag* cancel, SharedReading* shared) {
+          const CancelFlag* cancel, SharedReading* shared, bool sources) {
   Asked asked;
   Record record = cell;
   record.prompt_hash = prompt_hash(prompt.tokens);
@@ -96,9 +97,15 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
   bool cancelled = false;
   note_errors(record, [&] {
     AnswerRecall recall(prompt.answer, engine->model().config.layers, record.prompt_tokens);
+    const ModelShape& shape = engine->model().shape;
+    std::optional<SourceWatch> watch;
+    if (sources && !prompt.answer.empty()) {
+      watch.emplace(shape, heads_to_watch(shape), record.prompt_tokens);
+    }
     Session session(engine, options);
-    session.observe([&recall](const LayerStep& step, std::span<const AttendTask> tasks) {
+    session.observe([&](const LayerStep& step, std::span<const AttendTask> tasks) {
       recall.observe(step, tasks);
+      if (watch) watch->observe(step, tasks);
     });
     const Reading reading = read(session, prompt, sample.max_tokens, cancel, shared);
     asked.engine_seconds = reading.spent;
@@ -124,6 +131,7 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
     record.decode_tokens_per_second = reply.tokens_per_second();
     note_costs(record, session.report());
     record.recall = recall.by_layer();
+    if (watch) record.source_rank = source_rank(engine->tokenizer(), prompt, *watch, reply.tokens);
     record.score = score_reply(sample, reply.text);
   });
   if (!cancelled) asked.records.push_back(std::move(record));

@@ -32,10 +32,11 @@ double read_shared(const std::shared_ptr<const Engine>& engine, const SessionOpt
 
 /// `cell` holds what the record says of the sample (task, length, id, method ...); the rest is
 /// filled in. What this sample or method cannot do becomes Record::error. With `shared` the method
-/// goes on from there as far as it may, and dense attention leaves its reading there.
+/// goes on from there as far as it may, and dense attention leaves its reading there. `sources`:
+/// fills in Record::source_rank too.
 Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
           const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
-          const CancelFlag* cancel, SharedReading* shared = nullptr);
+          const CancelFlag* cancel, SharedReading* shared = nullptr, bool sources = false);
 
 /// The same for a text that is predicted: one record for each stretch of positions.
 Asked predict(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,

@@ -159,6 +159,7 @@ std::string to_json(const Record& r) {
     ordered_json& layers = line["recall"] = ordered_json::array();
     for (const double share : r.recall) layers.push_back(std::round(finite(share) * 1e3) / 1e3);
   }
+  if (r.source_rank) line["source_rank"] = *r.source_rank;
   if (!r.error.empty()) {
     line["error"] = r.error;
   } else if (!scored) {
@@ -203,6 +204,10 @@ Record record_from_json(const std::string& line) {
   fields.real("pairs_share", r.pairs_share, 0, kLargest);
   fields.real("attention_seconds", r.attention_seconds, 0, kLargest);
   fields.shares("recall", r.recall);
+  if (fields.has("source_rank")) {
+    r.source_rank = 0;
+    fields.count("source_rank", *r.source_rank);
+  }
   fields.text("error", r.error);
   return r;
 }

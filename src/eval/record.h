@@ -56,6 +56,9 @@ struct Record {
   /// Per layer, the share of the answer's tokens that the reply's rows could see
   /// (eval/answer_recall.h); empty where that is not known.
   std::vector<double> recall;
+  /// Place of the answer's passage among those that the reply drew on, 1 the first; 0: not among
+  /// them (eval/source_rank.h). None where it was not asked or the answer is not in the text.
+  std::optional<int64_t> source_rank;
   std::string error;  ///< why there is no reply; empty when there is one (score 0 then)
 
   /// False for the second and further stretches of a text: the first one stands for its answer.

@@ -49,6 +49,7 @@ struct EvalSettings {
   int parallel = 1;
   /// Methods that read a prompt densely and act at its end go on from one dense reading.
   bool share_reading = true;
+  bool sources = false;        ///< Record::source_rank
   std::filesystem::path data;  ///< --data; may be empty
   // For run.json only.
   std::string model, version, command, isa;

@@ -135,10 +135,10 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
     dense.attention = MethodSpec::parse("dense");
     seconds = read_shared(engine_, dense, prompt, hooks_.cancel, *shared);
   }
-  const Asked asked =
-      sample.perplexity
-          ? predict(engine_, contender.options, prompt, cell, hooks_.cancel)
-          : ask(engine_, contender.options, sample, prompt, cell, hooks_.cancel, shared);
+  const Asked asked = sample.perplexity
+                          ? predict(engine_, contender.options, prompt, cell, hooks_.cancel)
+                          : ask(engine_, contender.options, sample, prompt, cell, hooks_.cancel,
+                                shared, settings_.sources);
   if (asked.records.empty()) return progress_.add_seconds(seconds + asked.engine_seconds);
   answers_.writer().add(asked.records);
   progress_.count(queue_.work_of(queued), asked.records, seconds + asked.engine_seconds);

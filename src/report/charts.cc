@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/chart_labels.h"
 #include "report/costs.h"
+#include "report/method_text.h"
 #include "report/svg/line_chart.h"
 #include "report/svg/scatter.h"
 #include "report/text.h"
@@ -25,24 +26,55 @@ std::string cost_line(const Cost& cost) {
                      percent_text(cost.pairs_share) + " %");
 }
 
-Scatter frontier(const Results& results, int64_t length, bool time) {
+std::string point_tooltip(const Series& s, double quality, const Cost& cost) {
+  return fmt::format("{}: score {}; {}", s.method, percent_text(quality), cost_line(cost));
+}
+
+Scatter against_time(const Results& results, int64_t length) {
   Scatter chart;
-  chart.title = length_title(length);
-  chart.x_title =
-      time ? "time to the first token \xE2\x86\x90 faster" : "KV cache \xE2\x86\x90 smaller";
+  chart.title = "Score against time, " + length_title(length);
+  chart.x_title = "time to the first token \xE2\x86\x90 faster";
   chart.y_title = "\xE2\x86\x91 mean score over tasks, %";
-  chart.x_unit = time ? Unit::kSeconds : Unit::kBytes;
+  chart.x_unit = Unit::kSeconds;
+  chart.log_x = chart.frontier = true;
   const std::vector<std::string> labels = chart_labels(results, kWidestLabel);
   for (size_t i = 0; i < results.series().size(); ++i) {
     const Series& s = results.series()[i];
-    if (s.control) continue;
     const auto quality = quality_at(results, i, length);
     const Cost cost = cost_at(results, i, length);
-    const double x = time ? cost.first_token_seconds : cost.kv_bytes;
-    if (!quality || x <= 0) continue;
+    if (s.control || !quality || cost.first_token_seconds <= 0) continue;
+    chart.points.push_back({labels[i], style_of(results, i), cost.first_token_seconds,
+                            quality->mean, point_tooltip(s, quality->mean, cost), ""});
+  }
+  return chart;
+}
+
+Scatter against_compression(const Results& results, int64_t length) {
+  constexpr double kLeast = 0.01;  // less is nothing that would be seen
+  Scatter chart;
+  chart.title = "Score against compression, " + length_title(length);
+  chart.x_title = "KV cache that is gone, % of dense attention\xE2\x80\x99s \xE2\x86\x92";
+  chart.y_title = "\xE2\x86\x91 mean score over tasks, %";
+  chart.x_unit = Unit::kPercent;
+  const std::vector<std::string> labels = chart_labels(results, kWidestLabel);
+  std::map<std::string, size_t> styles;  // settings of one method look alike
+  for (size_t i = 0; i < results.series().size(); ++i) {
+    const Series& s = results.series()[i];
+    const auto dense = results.dense_of(s.run);
+    const auto quality = quality_at(results, i, length);
+    if (s.control || !quality || !dense || !quality_at(results, *dense, length)) continue;
+    if (i == *dense) {
+      chart.levels.emplace_back(labels[i], quality->mean);
+      continue;
+    }
+    const Cost cost = cost_at(results, i, length);
+    const double whole = cost_at(results, *dense, length).kv_bytes;
+    const double gone = whole > 0 && cost.kv_bytes > 0 ? 1 - cost.kv_bytes / whole : 0;
+    if (gone < kLeast) continue;
+    const std::string family = fmt::format("{} {}", s.run, method_name(s.method));
+    const size_t style = styles.emplace(family, style_of(results, i)).first->second;
     chart.points.push_back(
-        {labels[i], style_of(results, i), x, *quality,
-         fmt::format("{}: score {}; {}", s.method, percent_text(*quality), cost_line(cost))});
+        {labels[i], style, gone, quality->mean, point_tooltip(s, quality->mean, cost), family});
   }
   return chart;
 }
@@ -75,17 +107,12 @@ void add_cost_chart(const Results& results, const std::vector<int64_t>& lengths,
 
 }  // namespace
 
-std::vector<NamedChart> frontier_charts(const Results& results) {
+std::vector<NamedChart> cost_frontiers(const Results& results, int64_t length) {
+  const std::string at = length == 0 ? length_text(length) : std::to_string(length);
   std::vector<NamedChart> charts;
-  for (const int64_t length : scored_lengths(results)) {
-    for (const bool time : {true, false}) {
-      const Scatter chart = frontier(results, length, time);
-      if (chart.points.size() < 2) continue;
-      const std::string at = length == 0 ? length_text(length) : fmt::format("{}", length);
-      charts.push_back(
-          {fmt::format("quality-against-{}-{}", time ? "time" : "kv", at), draw(chart)});
-    }
-  }
+  const Scatter time = against_time(results, length), kept = against_compression(results, length);
+  if (time.points.size() > 1) charts.push_back({"score-against-time-" + at, draw(time)});
+  if (!kept.points.empty()) charts.push_back({"score-against-compression-" + at, draw(kept)});
   return charts;
 }
 
@@ -156,7 +183,7 @@ std::vector<NamedChart> all_charts(const Results& results) {
   const auto add = [&](std::vector<NamedChart> more) {
     for (NamedChart& chart : more) charts.push_back(std::move(chart));
   };
-  add(frontier_charts(results));
+  for (const int64_t length : scored_lengths(results)) add(cost_frontiers(results, length));
   add(cost_charts(results));
   for (size_t variant = 0; variant < results.variants().size(); ++variant) {
     add(heat_maps(results, variant));

@@ -10,15 +10,18 @@
 namespace longhaul {
 
 struct NamedChart {
-  std::string name;  ///< for a file: "needle-dense", "quality-against-kv-8192"
+  std::string name;  ///< for a file: "needle-dense", "score-against-compression-8192"
   Svg svg;
+  std::string method = {};  ///< the label of the only one that it shows
 };
 
 /// Length by depth of the needle, one picture per method; none for tasks without depths.
 std::vector<NamedChart> heat_maps(const Results& results, size_t variant);
 
-/// Quality against time to the first token, and against KV bytes, a pair per length.
-std::vector<NamedChart> frontier_charts(const Results& results);
+/// At a length: quality against time to the first token; and, where dense attention answered it,
+/// against the share of its KV bytes that is gone, as kvpress's leaderboard draws it (settings of
+/// one method are joined).
+std::vector<NamedChart> cost_frontiers(const Results& results, int64_t length);
 
 /// Time to the first token, decoding speed and KV bytes by length; none for a single length.
 std::vector<NamedChart> cost_charts(const Results& results);

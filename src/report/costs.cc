@@ -1,11 +1,8 @@
 #include "report/costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
-#include <utility>
-
-#include "base/units.h"
-#include "report/text.h"
 
 namespace longhaul {
 namespace {
@@ -26,20 +23,31 @@ Cost cost_at(const Results& results, size_t series, int64_t length) {
   return cost_of(records);
 }
 
-std::optional<double> quality_at(const Results& results, size_t series, int64_t length) {
-  double sum = 0;
-  int count = 0;
+std::optional<Estimate> quality_at(const Results& results, size_t series, int64_t length) {
+  Estimate mean;
+  double count = 0, below = 0, above = 0;  // squares of the distances to the bounds, summed
+  bool bounded = true;
   for (size_t variant = 0; variant < results.variants().size(); ++variant) {
     if (!scored(results, variant)) continue;
     const auto asked = results.lengths_of(variant);
     if (std::find(asked.begin(), asked.end(), length) == asked.end()) continue;
     const Cell* cell = results.cell(variant, length, series);
     if (cell == nullptr || cell->score.n == 0) return std::nullopt;
-    sum += cell->score.mean;
+    const Estimate& score = cell->score;
+    mean.mean += score.mean;
+    mean.n += score.n;
     ++count;
+    bounded = bounded && score.interval.has_value();
+    if (!bounded) continue;
+    below += std::pow(score.mean - score.interval->low, 2);
+    above += std::pow(score.interval->high - score.mean, 2);
   }
   if (count == 0) return std::nullopt;
-  return sum / count;
+  mean.mean /= count;
+  if (bounded) {
+    mean.interval = {mean.mean - std::sqrt(below) / count, mean.mean + std::sqrt(above) / count};
+  }
+  return mean;
 }
 
 std::vector<int64_t> scored_lengths(const Results& results) {
@@ -51,26 +59,34 @@ std::vector<int64_t> scored_lengths(const Results& results) {
   return {lengths.begin(), lengths.end()};
 }
 
-Glance glance_of(const Results& results, size_t series, const std::vector<int64_t>& lengths) {
-  Glance glance;
-  for (const int64_t length : lengths) {
-    glance.quality.push_back(quality_at(results, series, length));
-    const Cost cost = cost_at(results, series, length);
-    if (cost.first_token_seconds <= 0) continue;
-    glance.costs_at = length;
-    glance.cost = cost;
+std::optional<int64_t> main_length(const Results& results) {
+  std::optional<int64_t> longest;
+  int64_t most = 0;
+  for (const int64_t length : scored_lengths(results)) {
+    int64_t methods = 0;
+    for (size_t i = 0; i < results.series().size(); ++i) {
+      methods += !results.series()[i].control && quality_at(results, i, length) ? 1 : 0;
+    }
+    if (methods < most) continue;
+    most = methods;
+    longest = length;
   }
-  return glance;
+  return longest;
 }
 
-std::vector<std::string> cost_texts(const Cost& cost) {
-  const auto known = [](double value, std::string text) {
-    return value > 0 ? std::move(text) : std::string();
-  };
-  return {known(cost.first_token_seconds, format_seconds(cost.first_token_seconds)),
-          known(cost.decode_tokens_per_second, number_text(cost.decode_tokens_per_second)),
-          known(cost.kv_bytes, format_bytes(static_cast<size_t>(cost.kv_bytes))),
-          known(cost.pairs_share, percent_text(cost.pairs_share))};
+std::optional<size_t> measure_at(const Results& results, size_t run, int64_t length) {
+  const auto dense = results.dense_of(run);
+  if (dense && quality_at(results, *dense, length)) return dense;
+  std::optional<size_t> best;
+  double highest = -1;
+  for (size_t i = 0; i < results.series().size(); ++i) {
+    const Series& s = results.series()[i];
+    const auto quality = quality_at(results, i, length);
+    if (s.run != run || s.control || !quality || quality->mean <= highest) continue;
+    highest = quality->mean;
+    best = i;
+  }
+  return best;
 }
 
 size_t style_of(const Results& results, size_t series) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "report/results.h"
@@ -14,23 +13,20 @@ namespace longhaul {
 Cost cost_at(const Results& results, size_t series, int64_t length);
 
 /// The mean of the means of all task variants that any method answered at this length (perplexity
-/// left out); none where the series lacks one of them.
-std::optional<double> quality_at(const Results& results, size_t series, int64_t length);
+/// left out); none where the series lacks one of them. Its interval is that of a sum of independent
+/// estimates, from theirs (MOVER: Zou and Donner 2008, Statistics in Medicine 27); `n`: answers.
+std::optional<Estimate> quality_at(const Results& results, size_t series, int64_t length);
 
 /// Lengths that were asked for with a score other than perplexity; 0, the samples' own, first.
 std::vector<int64_t> scored_lengths(const Results& results);
 
-/// What a method does and costs over all tasks: a row of "At a glance".
-struct Glance {
-  std::vector<std::optional<double>> quality;  ///< by length
-  std::optional<int64_t> costs_at;  ///< the longest length with a known time; none: no such one
-  Cost cost;                        ///< there
-};
-/// `lengths` ascending, as scored_lengths() gives them.
-Glance glance_of(const Results& results, size_t series, const std::vector<int64_t>& lengths);
+/// The longest of the lengths at which most methods have answered all tasks: where costs are
+/// compared. None where nothing was scored.
+std::optional<int64_t> main_length(const Results& results);
 
-/// First token, tokens/s, KV cache, pairs in per cent, as tables print them; "" where not known.
-std::vector<std::string> cost_texts(const Cost& cost);
+/// What the other methods of a run are held against at a length: dense attention, or where it did
+/// not answer the best method. None where no method answered all tasks.
+std::optional<size_t> measure_at(const Results& results, size_t run, int64_t length);
 
 /// Style of a series in charts: 0 for the first dense one, then counted.
 size_t style_of(const Results& results, size_t series);

@@ -108,7 +108,7 @@ std::vector<NamedChart> heat_maps(const Results& results, size_t variant) {
     if (!has_depths(results, variant, i)) continue;
     charts.push_back(
         {file_part(results.variants()[variant].label + "-" + results.series()[i].label),
-         draw(heat_map(results, variant, i, rows, titles[i]))});
+         draw(heat_map(results, variant, i, rows, titles[i])), results.series()[i].label});
   }
   return charts;
 }

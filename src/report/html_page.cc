@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/units.h"
-#include "report/html_parts.h"
+#include "report/html_script.h"
 #include "report/html_style.h"
 #include "report/run_title.h"
 #include "report/svg/chart_style.h"
@@ -38,10 +37,10 @@ std::string navigation(const std::string& body) {
   constexpr std::pair<const char*, const char*> kLinks[] = {
       {"glance", "At a glance"},
       {"frontier", "Quality against cost"},
-      {"matrix", "All tasks"},
+      {"lengths", "Length by length"},
       {"tasks", "Task by task"},
-      {"recall", "What the replies could see"},
       {"costs", "Cost by length"},
+      {"recall", "What the replies could see"},
       {"differences", "Real differences"},
       {"failures", "Failures"},
       {"run", "What was run"}};
@@ -50,82 +49,54 @@ std::string navigation(const std::string& body) {
     if (body.find(fmt::format("<section id=\"{}\">", id)) == std::string::npos) continue;
     links += fmt::format("<a href=\"#{}\">{}</a>\n", id, title);
   }
-  return "<nav aria-label=\"Sections\">\n" + links + "</nav>\n";
+  return "<nav aria-label=\"Sections\">\n" + links +
+         "</nav>\n<p class=\"tools\" hidden=\"hidden\"><label>Show only methods named "
+         "<input id=\"filter\" type=\"search\" placeholder=\"snapkv, duo\"/></label></p>\n";
 }
 
 std::string warnings(const Results& results) {
   std::string text;
+  const auto warn = [&](const std::string& words) {
+    text += fmt::format("<p class=\"warn\">{}</p>\n", escape_xml(words));
+  };
   for (const RunFolder& run : results.runs()) {
     if (run.torn) {
-      text += fmt::format(
-          "<p class=\"warn\">{}: the last line of samples.jsonl is cut off: the run was stopped, "
-          "or is "
-          "still under way.</p>\n",
-          escape_xml(run.name));
+      warn(run.name +
+           ": the last line of samples.jsonl is cut off: the run was stopped, or is still under "
+           "way.");
     }
-    if (run.records.empty()) {
-      text += fmt::format("<p class=\"warn\">{}: no sample has been answered yet.</p>\n",
-                          escape_xml(run.name));
-    }
+    if (run.records.empty()) warn(run.name + ": no sample has been answered yet.");
   }
   if (results.unfinished()) {
-    text +=
-        "<p class=\"warn\">The run is not finished: not every method has answered every sample. "
-        "The section on differences compares only samples that both answered.</p>\n";
+    warn(
+        "The run is not finished: not every method has answered every sample. The section on "
+        "differences compares only samples that both answered.");
   }
   return text;
 }
 
-std::string value_html(const nlohmann::ordered_json& value) {
-  if (!value.is_object()) return escape_xml(info_text(value));
-  std::string out;
-  for (const auto& [key, inner] : value.items()) {
-    const std::string text = key == "weight_bytes" && inner.is_number_unsigned()
-                                 ? format_bytes(inner.get<size_t>())
-                             : inner.is_number() ? inner.dump()  // a seed has no commas
-                                                 : info_text(inner);
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escape_xml(key), escape_xml(text));
-  }
-  return out;
-}
+/// Nothing may be fetched, whatever stands in the records.
+constexpr const char* kPolicy =
+    "default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; script-src "
+    "&#39;unsafe-inline&#39;";
 
 }  // namespace
 
-std::string html_what_was_run(const Results& results) {
-  std::string body;
-  for (const RunFolder& run : results.runs()) {
-    if (results.runs().size() > 1) body += fmt::format("<h3>{}</h3>\n", escape_xml(run.name));
-    body += "<dl>\n";
-    for (const std::string& command : commands_of(run)) {
-      body += fmt::format("<dt>command</dt><dd><code>{}</code></dd>\n", escape_xml(command));
-    }
-    for (const auto& [key, value] : run.info.items()) {
-      if (key == "command" || key == "commands" || key == "unfinished") continue;
-      if (key == "tasks" || key == "settings") continue;  // they stand above; are hashes
-      // Numbers such as the seed are identifiers: no commas in them.
-      const std::string text = value.is_number() ? escape_xml(value.dump()) : value_html(value);
-      body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_xml(key), text);
-    }
-    body += "</dl>\n";
-  }
-  return html_section("run", "What was run", "", body);
-}
-
 std::string html_report(const Results& results) {
-  const std::string body = html_glance(results) + html_frontiers(results) + html_matrix(results) +
-                           html_tasks(results) + html_recall(results) + html_costs(results) +
-                           html_differences(results) + html_failures(results) +
-                           html_what_was_run(results);
+  const std::string body = html_sections(results);
   const std::string title = escape_xml(run_title(results.runs()));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{7}\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\"/>\n<title>{0}</title>\n<style>\n{1}{2}</style>\n"
       "</head>\n<body>\n<header class=\"top\">\n<h1>{0}</h1>\n<p "
-      "class=\"lede\">{3}<br/>{4}</p>\n{5}{6}</header>\n<main>\n{7}"
-      "</main>\n<footer>Made by <code>longhaul report</code>.</footer>\n</body>\n</html>\n",
+      "class=\"lede\">{3}<br/>{4}</p>\n{5}{6}</header>\n<main>\n{8}"
+      "</main>\n<footer>Made by <code>longhaul report</code>.</footer>\n"
+      "<script>\n{9}</script>\n</body>\n</html>\n",
       title, chart_css(), page_css(), counts_line(results),
-      escape_xml(run_subtitle(results.runs())), navigation(body), warnings(results), body);
+      escape_xml(run_subtitle(results.runs())), warnings(results),
+      html_verdict(results) + navigation(body), kPolicy, body, page_script());
 }
 
 }  // namespace longhaul

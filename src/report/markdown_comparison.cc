@@ -5,28 +5,34 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "report/markdown_table.h"
+#include "report/table.h"
 #include "report/text.h"
 #include "report/text_formats.h"
 
 namespace longhaul {
 namespace {
 
-std::string difference_table(const Results& results, const std::vector<Difference>& list) {
-  MarkdownTable table({"b against a", "task", "length", "a", "b", "b \xE2\x88\x92 a",
-                       "95 % interval", "p", "p (Holm)", "n", "real"},
-                      2);
+std::string difference_list(const Results& results, const std::vector<Difference>& list) {
+  ReportTable table{{{"b against a"}, {"task", "", true, true}}, {}};
+  for (const char* title :
+       {"length", "a", "b", "b \xE2\x88\x92 a", "95 % interval", "p", "p (Holm)", "n", "real"}) {
+    table.columns.push_back({title});
+  }
   for (const Difference& d : list) {
     const Metric& metric = results.variants()[d.variant].metric;
     const std::string a = results.series()[d.a].label, b = results.series()[d.b].label;
-    table.add({markdown_cell(fmt::format("{} against {}", b, a)),
-               markdown_cell(results.variants()[d.variant].label),
-               d.length ? length_text(*d.length) : "all", metric.text(d.paired.mean_a),
-               metric.text(d.paired.mean_b), metric.difference_text(d.paired.difference),
-               metric.interval_text(d.paired.interval), p_value_text(d.paired.p),
-               p_value_text(d.p_holm), fmt::format("{}", d.paired.n), d.real() ? "yes" : "no"});
+    TableRow row{fmt::format("{} against {}", b, a)};
+    for (const std::string& text :
+         {results.variants()[d.variant].label, d.length ? length_text(*d.length) : "all",
+          metric.text(d.paired.mean_a), metric.text(d.paired.mean_b),
+          metric.difference_text(d.paired.difference), metric.interval_text(d.paired.interval),
+          p_value_text(d.paired.p), p_value_text(d.p_holm), fmt::format("{}", d.paired.n),
+          std::string(d.real() ? "yes" : "no")}) {
+      row.cells.push_back({text});
+    }
+    table.rows.push_back(std::move(row));
   }
-  return table.text();
+  return markdown_table(table);
 }
 
 }  // namespace
@@ -71,9 +77,9 @@ std::string markdown_comparison(const Results& results, const Comparison& compar
       "interval; others: sign-flip permutation test, bootstrap interval (fewer than 10: Student's "
       "t).\n\n",
       real, comparison.over_lengths.size());
-  out += "## Over all lengths\n\n" + difference_table(results, comparison.over_lengths);
+  out += "## Over all lengths\n\n" + difference_list(results, comparison.over_lengths);
   if (comparison.by_length.size() > comparison.over_lengths.size()) {
-    out += "## By length\n\n" + difference_table(results, comparison.by_length);
+    out += "## By length\n\n" + difference_list(results, comparison.by_length);
   }
   return out;
 }

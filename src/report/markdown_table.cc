@@ -1,6 +1,9 @@
-#include "report/markdown_table.h"
+// A table as Markdown.
 
 #include <algorithm>
+
+#include "report/table.h"
+#include "report/text.h"
 
 namespace longhaul {
 namespace {
@@ -11,28 +14,38 @@ size_t width(const std::string& text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::vector<std::string> line_of(const TableRow& row) {
+  std::vector<std::string> line{markdown_cell((row.control ? "control: " : "") + row.head)};
+  for (const TableCell& cell : row.cells) {
+    const std::string detail = cell.detail.empty() ? "" : " (" + cell.detail + ")";
+    line.push_back(markdown_cell(cell.text + detail));
+  }
+  return line;
+}
+
 }  // namespace
 
-std::string MarkdownTable::text() const {
-  std::vector<size_t> widths(rows_[0].size(), 3);
-  for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+std::string markdown_table(const ReportTable& table) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (const TableColumn& column : table.columns) lines[0].push_back(markdown_cell(column.title));
+  for (const TableRow& row : table.rows) lines.push_back(line_of(row));
+  std::vector<size_t> widths(table.columns.size(), 3);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width(line[i]));
   }
-  std::string out;
-  for (size_t r = 0; r < rows_.size(); ++r) {
+  const auto left = [&](size_t i) { return i == 0 || table.columns[i].words; };
+  std::string out, rule = "|";
+  for (size_t i = 0; i < widths.size(); ++i) {
+    rule += "-" + std::string(widths[i], '-') + (left(i) ? "-|" : ":|");
+  }
+  for (const auto& line : lines) {
+    out += '|';
     for (size_t i = 0; i < widths.size(); ++i) {
-      const std::string pad(widths[i] - width(rows_[r][i]), ' ');
-      out += i == 0 ? "|" : "";
-      out += i < left_ ? " " + rows_[r][i] + pad + " |" : " " + pad + rows_[r][i] + " |";
+      const std::string pad(widths[i] - width(line[i]), ' ');
+      out += left(i) ? " " + line[i] + pad + " |" : " " + pad + line[i] + " |";
     }
     out += '\n';
-    if (r > 0) continue;
-    for (size_t i = 0; i < widths.size(); ++i) {
-      const std::string rule(widths[i], '-');
-      out += i == 0 ? "|" : "";
-      out += i < left_ ? "-" + rule + "-|" : "-" + rule + ":|";
-    }
-    out += '\n';
+    if (&line == &lines.front()) out += rule + '\n';
   }
   return out + '\n';
 }

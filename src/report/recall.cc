@@ -10,6 +10,10 @@ Recall recall_at(const Results& results, size_t series, int64_t length) {
   for (const auto& [key, cell] : results.cells()) {
     if (key.series != series || key.length != length) continue;
     for (const Record* r : cell.records) {
+      if (r->source_rank && r->score >= 0.5) {
+        recall.right += 1;
+        recall.first += *r->source_rank == 1 ? 1 : 0;
+      }
       if (r->recall.empty()) continue;
       recall.layers.resize(std::max(recall.layers.size(), r->recall.size()));
       for (size_t i = 0; i < r->recall.size(); ++i) recall.layers[i] += r->recall[i];
@@ -31,6 +35,7 @@ std::vector<RecallTable> recall_tables(const Results& results) {
       Recall recall = recall_at(results, series, length);
       if (recall.answers == 0) continue;
       table.layers = std::max(table.layers, recall.layers.size());
+      table.sources = table.sources || recall.right > 0;
       table.rows.push_back(std::move(recall));
     }
     if (!table.rows.empty()) tables.push_back(std::move(table));

@@ -18,11 +18,14 @@ struct Recall {
   size_t series = 0;
   int64_t answers = 0;         ///< records that tell it
   std::vector<double> layers;  ///< means, 0..1
+  /// Of `right` answers whose source was looked for, those whose passage stood first.
+  int64_t right = 0, first = 0;
 };
 
 struct RecallTable {
   int64_t length = 0;
-  size_t layers = 0;  ///< of the model with most
+  size_t layers = 0;     ///< of the model with most
+  bool sources = false;  ///< some row tells of them
   std::vector<Recall> rows;
 };
 

@@ -59,11 +59,23 @@ double worst_error(const Machine& machine, int64_t begin, int64_t total, int64_t
 }
 
 TEST(ReadingTime, DenseAttentionAtEveryLength) {
-  const Machine machine{.attention = [](double depth) { return 5e-8 * depth; }};
+  const Machine machine{.attention = [](double depth) { return 5e-8 * (depth + 64); }};
   for (const int64_t total : {500, 2'000, 8'192, 32'768, 131'072, 500'000}) {
     EXPECT_LT(worst_error(machine, 0, total, 1024), 0.04) << total;
     EXPECT_LT(worst_error(machine, 50'000, total, 1024), 0.02) << total;
   }
+}
+
+TEST(ReadingTime, KernelsWithoutTilesAndAFirstPassThatIsSlower) {
+  const Machine no_tiles{.attention = [](double depth) { return 5e-8 * depth; }};
+  for (const int64_t total : {500, 2'000, 8'192, 32'768, 131'072}) {
+    EXPECT_LT(worst_error(no_tiles, 0, total, 1024), 0.1) << total;
+  }
+  ReadingTime time(0);
+  time.add(0, 1024, 1, 0.3, 0);  // 0.1 of it for memory that is new
+  time.add(1024, 1024, 1, 0.5, 0);
+  time.add(2048, 1024, 1, 0.7, 0);
+  EXPECT_NEAR(time.left(8192), 1.0, 1e-9);
 }
 
 TEST(ReadingTime, LinearExtrapolationWouldBeFarOff) {

@@ -265,5 +265,24 @@ TEST(Runner, TooShortLengthIsRefusedBeforeTheRun) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "new"));
 }
 
+TEST(Runner, TellsWhetherTheAnswersPassageWasFirst) {
+  EvalSettings settings = small_settings();
+  settings.sources = true;
+  settings.openings = Openings::kOn;
+  settings.lengths = {1024};
+  settings.samples = 4;
+  TempFolder folder;
+  int right = 0, first = 0;
+  for (const Record& r : run(settings, folder.path(), {"magic"}).records) {
+    ASSERT_TRUE(r.source_rank.has_value()) << r.id << " " << r.method;
+    EXPECT_EQ(record_from_json(to_json(r)).source_rank, r.source_rank);
+    if (r.method != "dense" || r.score < 0.5) continue;
+    ++right;
+    first += *r.source_rank == 1 ? 1 : 0;
+  }
+  EXPECT_EQ(right, 4);
+  EXPECT_EQ(first, 4);
+}
+
 }  // namespace
 }  // namespace longhaul

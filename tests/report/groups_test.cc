@@ -121,8 +121,8 @@ TEST_F(Groups, StandOnThePage) {
   EXPECT_EQ(XmlCheck::problem(page), "");
   EXPECT_TRUE(has(page, {"<b>By group</b>", "<th scope=\"row\">10 calls</th>",
                          "calls, 2 calls, own, snapkv:capacity=64: 50, 95 % interval 9 to 91, n 2",
-                         "<th class=\"num first\" title=\"control:no-context\">no-context</th>",
-                         "<td class=\"none first\" title=\"not asked\">"}));
+                         "title=\"control:no-context\">control: no-context</th>",
+                         "<td class=\"none\" title=\"not asked\">"}));
 }
 
 TEST_F(Groups, AreLinesOfTheCsvAndAListOfTheJson) {

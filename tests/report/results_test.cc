@@ -40,7 +40,7 @@ TEST_F(ResultsTest, DenseFirstControlsLastAndShortNames) {
   EXPECT_EQ(cell->score.mean, 0.5);
   EXPECT_EQ(r.cell(0, 1024, 1), nullptr);
   EXPECT_FALSE(r.unfinished());
-  EXPECT_EQ(quality_at(r, 1, 8192), 0.5);
+  EXPECT_EQ(quality_at(r, 1, 8192)->mean, 0.5);
   EXPECT_EQ(cost_at(r, 1, 8192).kv_bytes, 1 << 18);
 }
 
@@ -112,7 +112,7 @@ TEST_F(ResultsTest, AnswersNeverGivenCountAsZeroButNotForControls) {
   EXPECT_EQ(r.cell(0, 4096, 0)->score.mean, 0.5);
   EXPECT_EQ(r.cell(0, 4096, 0)->failed, 1);
   EXPECT_EQ(r.cell(0, 4096, 1)->score.n, 0);
-  EXPECT_EQ(quality_at(r, 1, 4096), std::nullopt);
+  EXPECT_FALSE(quality_at(r, 1, 4096).has_value());
 }
 
 TEST_F(ResultsTest, StretchesOfOneTextAreOneSampleWeightedByTokens) {
@@ -169,6 +169,27 @@ TEST_F(ResultsTest, RecallIsTheMeanOfTheRecordsThatTellIt) {
   EXPECT_NE(page.find("id=\"recall\""), std::string::npos);
   EXPECT_NE(text.find("## What the replies could see"), std::string::npos);
   EXPECT_NE(text.find("| snapkv |  38 |  50 |"), std::string::npos) << text;
+}
+
+TEST_F(ResultsTest, SourcesAreCountedOverRightAnswers) {
+  std::vector<Record> records;
+  for (int i = 0; i < 4; ++i) {
+    Record r = answer("dense", std::to_string(i), i < 3 ? 1 : 0);
+    r.recall = {1};
+    r.source_rank = i == 0 ? 2 : 1;
+    records.push_back(r);
+    r.method = "snapkv:capacity=64";
+    r.source_rank.reset();
+    records.push_back(r);
+  }
+  const Results& results = results_of({records});
+  const std::vector<RecallTable> tables = recall_tables(results);
+  ASSERT_EQ(tables.at(0).rows.size(), 2u);
+  EXPECT_EQ(tables[0].rows[0].right, 3);
+  EXPECT_EQ(tables[0].rows[0].first, 2);
+  EXPECT_TRUE(has(markdown_report(results), {"| method | source first, % |   0 |",
+                                             "| dense  |      67 (21\xE2\x80\x93"
+                                             "94) | 100 |"}));
 }
 
 TEST_F(ResultsTest, RunsWithDifferentSamplesCountOnlyTheCommonOnes) {

@@ -32,6 +32,7 @@ std::string_view chart_css() {
 .chart .grid{stroke:var(--grid);stroke-width:1}
 .chart .lead{stroke:var(--c);stroke-width:.8;opacity:.55}
 .chart .curve{stroke:var(--c);stroke-width:2;fill:none;stroke-linejoin:round}
+.chart .thin{stroke-width:1.2;opacity:.7}
 .chart .mark{fill:var(--c);stroke:var(--paper);stroke-width:1}
 .chart text.label{fill:var(--c);stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round;paint-order:stroke}
 .chart .front{stroke:var(--muted);stroke-width:1.5;fill:none;stroke-dasharray:5 3}

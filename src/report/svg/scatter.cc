@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -35,13 +36,42 @@ Strokes frontier_strokes(const Scatter& chart, const Axis& x, const Axis& y) {
   return strokes;
 }
 
-void draw_frontier(Svg& svg, const Strokes& strokes) {
+Strokes level_strokes(const Scatter& chart, const Axis& y) {
+  Strokes strokes;
+  for (const auto& [name, level] : chart.levels) {
+    strokes.push_back({{kFrame.left, y.at(level)}, {kFrame.right, y.at(level)}});
+  }
+  return strokes;
+}
+
+/// Each behind the other, `classes` by stroke.
+void draw_strokes(Svg& svg, const Strokes& strokes, const std::string& classes) {
   std::string commands;
   for (const auto& [from, to] : strokes) {
-    if (commands.empty()) commands = fmt::format("M{} {}", svg_number(from.x), svg_number(from.y));
-    commands += fmt::format("L{} {}", svg_number(to.x), svg_number(to.y));
+    commands += fmt::format("M{} {}L{} {}", svg_number(from.x), svg_number(from.y),
+                            svg_number(to.x), svg_number(to.y));
   }
-  if (!commands.empty()) svg.path(commands, "front");
+  if (!commands.empty()) svg.path(commands, classes);
+}
+
+/// Curves through the points of each family. Returned, so that names keep off them.
+Strokes draw_families(Svg& svg, const Scatter& chart, const Axis& x, const Axis& y) {
+  std::map<std::string, std::vector<const ScatterPoint*>> families;
+  for (const ScatterPoint& p : chart.points) {
+    if (!p.family.empty()) families[p.family].push_back(&p);
+  }
+  Strokes all;
+  for (auto& [name, points] : families) {
+    std::ranges::stable_sort(points, {}, &ScatterPoint::x);
+    Strokes strokes;
+    for (size_t i = 1; i < points.size(); ++i) {
+      strokes.push_back({{x.at(points[i - 1]->x), y.at(points[i - 1]->y)},
+                         {x.at(points[i]->x), y.at(points[i]->y)}});
+    }
+    draw_strokes(svg, strokes, "curve thin " + series_class(points[0]->style));
+    all.insert(all.end(), strokes.begin(), strokes.end());
+  }
+  return all;
 }
 
 }  // namespace
@@ -66,13 +96,20 @@ Svg draw(const Scatter& chart) {
     xs.push_back(p.x);
     ys.push_back(p.y);
   }
-  Axis x = make_axis(xs, chart.x_unit, true, 5), y = make_axis(ys, chart.y_unit, false, 5);
+  for (const auto& level : chart.levels) ys.push_back(level.second);
+  Axis x = make_axis(xs, chart.x_unit, chart.log_x, 5), y = make_axis(ys, chart.y_unit, false, 5);
   Svg svg(kWidth, kHeight,
           fmt::format("{}: {} against {}", chart.title, chart.y_title, chart.x_title));
   svg.text({2, 15}, chart.title, "head");
   draw_axes(svg, kFrame, x, y, chart.x_title, chart.y_title);
-  const Strokes strokes = frontier_strokes(chart, x, y);
-  draw_frontier(svg, strokes);
+  Strokes strokes = level_strokes(chart, y);
+  if (chart.frontier) strokes = frontier_strokes(chart, x, y);
+  draw_strokes(svg, strokes, "front");
+  for (const auto& [name, level] : chart.levels) {
+    svg.text({kFrame.left + 4, y.at(level) - 5}, name, "tick");
+  }
+  const Strokes curves = draw_families(svg, chart, x, y);
+  strokes.insert(strokes.end(), curves.begin(), curves.end());
   std::vector<Point> places;
   std::vector<std::string> texts;
   for (const ScatterPoint& p : chart.points) {
