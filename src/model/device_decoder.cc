@@ -96,7 +96,8 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
   // The largest matrix in bf16, and the workspace of the library.
   const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
-  constexpr size_t kWorkspace = size_t{64} << 20;
+  // ... and keys that attention gathers (ops/cuda/staged_keys.h).
+  constexpr size_t kWorkspace = (size_t{64} + 256) << 20;
   return n(rows) * row + int8 + expanded + kWorkspace + n(c.vocab) * sizeof(float);
 }
 

@@ -20,7 +20,7 @@ constexpr int32_t kMaxRank = 1 << 24;
 template <class Visit>
 void for_each_line(std::string_view text, Visit visit) {
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
+    const auto end = static_cast<size_t>(std::ranges::find(text, '\n') - text.begin());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);

@@ -104,14 +104,6 @@ CUtensorMap page_map(const PageRange& pages, int head_dim) {
   return map;
 }
 
-RotationTable rotation_table(const Rotations* r) {
-  if (r == nullptr) return {};
-  const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
-  const int half = r->rotary_dim / 2;
-  return {r->cosine, r->sine, r->first, half,
-          half % 8 == 0 && aligned(r->cosine) && aligned(r->sine)};
-}
-
 }  // namespace
 
 struct Scratch::Impl {

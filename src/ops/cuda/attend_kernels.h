@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "ops/cuda/attend_records.h"
+#include "ops/rope.h"
 
 struct CUstream_st;
 
@@ -19,6 +20,15 @@ struct RotationTable {
   int32_t half;
   bool in_eights;  ///< half is a multiple of 8 and the rows are 16-byte aligned
 };
+
+/// Zeros for null.
+inline RotationTable rotation_table(const longhaul::Rotations* r) {
+  if (r == nullptr) return {};
+  const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
+  const int half = r->rotary_dim / 2;
+  return {r->cosine, r->sine, r->first, half,
+          half % 8 == 0 && aligned(r->cosine) && aligned(r->sine)};
+}
 
 struct AttendArgs {
   const SegmentRecord* segments;

@@ -20,6 +20,7 @@
 #include "ops/cuda/rope.h"
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
+#include "ops/cuda/staged_keys.h"
 #include "ops/cuda/stored_keys.h"
 #include "ops/cuda/tile_keys.h"
 #include "ops/cuda/tile_maps.h"
@@ -84,7 +85,9 @@ class CudaOps : public BlockOps {
     // Pages of 64 bf16 keys and values, as DevicePages lays them.
     const size_t stride = std::bit_ceil(256 * static_cast<size_t>(call.head_dim));
     attention_.pages = {slabs.base(), slabs.bytes(), stride};
-    cuda::attend(stream(), call, tasks, attention_);
+    staged_.run(call, tasks, [&](std::span<const AttendTask> some) {
+      cuda::attend(stream(), call, some, attention_);
+    });
     return true;
   }
   bool merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
@@ -358,6 +361,7 @@ class CudaOps : public BlockOps {
   }
 
   Scratch attention_;
+  StagedKeys staged_{queue_};
   ScoreScratch scores_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;

@@ -23,13 +23,7 @@ inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs,
   args.room = sent.room;
   args.heads = call.heads;
   args.scale = call.scale * kLog2OfE;
-  if (call.rotations != nullptr) {
-    const longhaul::Rotations& r = *call.rotations;
-    const int half = r.rotary_dim / 2;
-    const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
-    args.rotations = {r.cosine, r.sine, r.first, half,
-                      half % 8 == 0 && aligned(r.cosine) && aligned(r.sine)};
-  }
+  args.rotations = rotation_table(call.rotations);
   return args;
 }
 

@@ -1,0 +1,158 @@
+#include "ops/cuda/staged_keys.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "base/nth.h"
+#include "ops/cuda/score_plan.h"
+
+namespace longhaul::cuda {
+namespace {
+
+/// Fewer flat rows read their keys once as they lie, in one unit.
+constexpr int64_t kLeastRows = 128;
+
+bool lies_well(const KeySegment& s) {
+  return s.rows.type == DType::BF16 && !s.rotate && (s.index.empty() || s.whole_pages);
+}
+
+/// A stretch has no places of its own for keys that stand where a list says.
+bool can_lie_well(const KeySegment& s) {
+  if (s.rows.listed == nullptr || s.rows.page_rows != kPageRows) return false;
+  if (s.index.empty()) return true;
+  return !s.index.place().host() && (!s.indexed_positions || s.visible == Visibility::kAll);
+}
+
+int64_t first_slot(const KeySegment& s) { return s.index.empty() ? s.begin % kPageRows : 0; }
+
+int64_t pages_of(const KeySegment& s) {
+  return lies_well(s) || s.count == 0 ? 0 : (first_slot(s) + s.count + kPageRows - 1) / kPageRows;
+}
+
+int64_t pages_of(const AttendTask& task) {
+  int64_t pages = 0;
+  for (const KeySegment& s : task.segments) pages += pages_of(s);
+  return pages;
+}
+
+}  // namespace
+
+StagedKeys::~StagedKeys() {
+  for (void* slab : slabs_) queue_.release_slab(slab);
+}
+
+bool StagedKeys::gains(const AttendCall& call, const AttendTask& task) const {
+  return queue_.capability() == 90 && can_gather(call.head_dim) && task.row_count > 1 &&
+         int64_t{task.row_count} * task.head_count >= kLeastRows && pages_of(task) > 0 &&
+         std::ranges::all_of(task.segments, [](const KeySegment& s) {
+           return s.count == 0 || lies_well(s) || can_lie_well(s);
+         });
+}
+
+void StagedKeys::set_head_dim(int head_dim) {
+  if (head_dim == head_dim_) return;
+  head_dim_ = head_dim;
+  page_bytes_ = std::bit_ceil(size_t{4} * kPageRows * static_cast<size_t>(head_dim));
+  pages_.clear();
+  for (void* slab : slabs_) queue_.release_slab(slab);
+  slabs_.clear();
+  // Neither list moves while keys are gathered.
+  pages_.reserve(kMostBytes / page_bytes_);
+  table_.at_least(kMostBytes / page_bytes_ * sizeof(std::byte*));
+}
+
+/// Room for so many pages more; false where the device or the bound has none.
+bool StagedKeys::reserve(int64_t pages) {
+  const auto wanted = static_cast<size_t>(used_ + pages);
+  if (wanted * page_bytes_ > kMostBytes) return false;
+  while (pages_.size() < wanted) {
+    try {
+      slabs_.push_back(queue_.allocate_slab());
+    } catch (const UserError&) {
+      return false;  // keys are read as they lie
+    }
+    const auto* const slab = static_cast<const std::byte*>(slabs_.back());
+    const size_t first = pages_.size();
+    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += page_bytes_)
+      pages_.push_back(slab + at);
+    queue_.upload(pages_.data() + first, static_cast<const std::byte**>(table_.data) + first,
+                  (pages_.size() - first) * sizeof(std::byte*));
+  }
+  return true;
+}
+
+/// Notes what is to be gathered, and says how it will lie.
+KeySegment StagedKeys::gather(const KeySegment& keys) {
+  if (pages_of(keys) == 0) return keys;
+  KeySegment plain = keys;
+  plain.live = plain.behind = {};
+  GatherRecord record{};
+  const bool written = write_segment(plain, record.keys);
+  LH_ASSERT(written);
+  record.live = keys.live.empty() ? nullptr : keys.live.address();
+  record.behind = keys.behind.empty() ? nullptr : keys.behind.address();
+  record.to = static_cast<std::byte* const*>(table_.data) + used_;
+  record.first_block = static_cast<int32_t>(used_);
+  records_.push_back(record);
+
+  KeySegment to = keys;
+  to.rows.type = DType::BF16;
+  to.rows.pages = pages_.data() + used_;
+  to.rows.listed = static_cast<const std::byte* const*>(table_.data) + used_;
+  to.begin = first_slot(keys);
+  to.index = {};
+  to.whole_pages = to.rotate = to.indexed_positions = false;
+  to.position = record.keys.position;
+  used_ += pages_of(keys);
+  return to;
+}
+
+void StagedKeys::flush(const AttendCall& call,
+                       const std::function<void(std::span<const AttendTask>)>& attend) {
+  if (!records_.empty()) {
+    gather_keys(queue_.handle(), sent_.upload(std::span<const GatherRecord>(records_)),
+                static_cast<int>(records_.size()), static_cast<int>(used_), head_dim_,
+                rotation_table(call.rotations));
+  }
+  if (!tasks_.empty()) attend(tasks_);
+  records_.clear();
+  tasks_.clear();
+  segments_.clear();
+  used_ = 0;
+}
+
+void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
+                     const std::function<void(std::span<const AttendTask>)>& attend) {
+  if (std::ranges::none_of(tasks, [&](const AttendTask& t) { return gains(call, t); })) {
+    return attend(tasks);
+  }
+  set_head_dim(call.head_dim);
+  size_t segments = 0;
+  for (const AttendTask& task : tasks) segments += task.segments.size();
+  segments_.reserve(segments);           // the tasks' views stay
+  const KeySegment* before = nullptr;    // of the task whose keys were gathered last, ...
+  std::span<const KeySegment> gathered;  // ... and where they are
+  for (const AttendTask& task : tasks) {
+    if (!gains(call, task)) {
+      tasks_.push_back(task);
+      continue;
+    }
+    AttendTask own = task;
+    if (task.segments.data() == before && !records_.empty()) {
+      own.segments = gathered;
+    } else {
+      if (used_ > 0 && !reserve(pages_of(task))) flush(call, attend);
+      if (reserve(pages_of(task))) {
+        const size_t first = segments_.size();
+        for (const KeySegment& s : task.segments) segments_.push_back(gather(s));
+        own.segments = gathered = std::span(segments_).subspan(first);
+        before = task.segments.data();
+      }
+    }
+    tasks_.push_back(own);
+  }
+  flush(call, attend);
+}
+
+}  // namespace longhaul::cuda
