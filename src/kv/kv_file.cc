@@ -99,6 +99,7 @@ std::pair<int64_t, int64_t> KvStore::spilled_rows(const Head& h) const {
 }
 
 void KvStore::save_head(const Head& h, ByteWriter& out) const {
+  ask_tokens(h);
   out.number(h.length);
   out.number(h.appended);
   out.array(std::span<const int32_t>(h.tokens));

@@ -40,10 +40,59 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
 }
 
 void KvStore::keep(int layer, int head, const RowList& rows) {
+  if (rows.count.empty() && keep_there(at(layer, head), rows.rows)) return;
   HostStage on(queue_);
   const std::span<const int32_t> here = host_rows(on_host(on, rows));
   const bool there = !rows.rows.place().host();
   keep(at(layer, head), here, there ? rows.rows.part(0, std::ssize(here)) : View<const int32_t>());
+}
+
+/// Rows that were chosen where the queue works stay without the host knowing which they are; false
+/// where the device cannot do that.
+bool KvStore::keep_there(Head& h, View<const int32_t> rows) {
+  if (queue_.on_host() || rows.place().host()) return false;
+  LH_ASSERT(rows.size() <= h.length);
+  if (rows.size() == h.length) return true;  // ascending, each once: all
+  take_to_change(h, 0);
+  Head to;
+  if (!gather_on_device(h, rows, to)) return false;
+  keep_tokens_there(h, rows);
+  for (Column& column : h.columns) {
+    const bool kept = column.values.keep_there(rows);
+    LH_ASSERT(kept);
+  }
+  release_from(h, 0);
+  h.pages = std::move(to.pages);
+  shorten(h, rows.size());
+  return true;
+}
+
+void KvStore::keep_tokens_there(Head& h, View<const int32_t> rows) {
+  if (!h.tokens.empty()) {
+    h.chosen.memory.resize(queue_.shared_device(), h.tokens.size() * sizeof(int32_t));
+    h.chosen.count = std::ssize(h.tokens);
+    queue_.device().upload(h.tokens.data(), h.chosen.memory.data(),
+                           h.tokens.size() * sizeof(int32_t));
+    h.tokens = {};
+  }
+  ChosenTokens kept;
+  kept.memory.resize(queue_.shared_device(), static_cast<size_t>(rows.size()) * sizeof(int32_t));
+  kept.count = rows.size();
+  const bool told = queue_.device().ops().kept_tokens(rows, h.chosen.view(queue_),
+                                                      h.appended - h.length, kept.view(queue_));
+  LH_ASSERT(told);
+  h.chosen = std::move(kept);
+}
+
+/// Waits, where tokens were chosen on the device since it was asked last.
+void KvStore::ask_tokens(const Head& h) const {
+  if (h.chosen.count == 0) return;
+  h.tokens.resize(static_cast<size_t>(h.length));
+  const auto chosen = static_cast<size_t>(std::min(h.chosen.count, h.length));
+  queue_.device().download(h.chosen.memory.data(), h.tokens.data(), chosen * sizeof(int32_t));
+  std::iota(h.tokens.begin() + static_cast<std::ptrdiff_t>(chosen), h.tokens.end(),
+            static_cast<int32_t>(h.appended - h.length + static_cast<int64_t>(chosen)));
+  h.chosen = {};
 }
 
 /// `on_device`: the same rows where the queue works; empty: they are not there.
@@ -57,6 +106,7 @@ void KvStore::keep(Head& h, std::span<const int32_t> rows, View<const int32_t> o
   while (first < rows.size() && rows[first] == static_cast<int64_t>(first)) ++first;
   if (static_cast<int64_t>(first) == h.length) return;
 
+  ask_tokens(h);
   take_to_change(h, static_cast<int64_t>(first));
   if (!queue_.on_host()) keep_on_device(h, rows, first);
   for (size_t i = first; i < rows.size() && queue_.on_host();) {
@@ -85,6 +135,7 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
     std::iota(stay.begin() + begin, stay.end(), static_cast<int32_t>(end));
     return keep(layer, head, stay);
   }
+  ask_tokens(h);
   take_to_change(h, begin);
   move_rows(h, begin, end, behind);
   const int64_t room = layout_.room_for(length);
@@ -99,34 +150,44 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
   shorten(h, length);
 }
 
+/// Takes pages for the rows and has the device write them: one kernel, whatever the stretches.
+bool KvStore::gather_on_device(const Head& h, View<const int32_t> rows, Head& to) {
+  to.length = rows.size();
+  while (std::ssize(to.pages) < layout_.pages_for(to.length)) {
+    to.pages.push_back(memory_->acquire());
+  }
+  if (queue_.device().ops().gather_rows(rows_of(h), rows, rows_of(to))) return true;
+  for (std::byte* page : to.pages) memory_->release(page);
+  to.pages.clear();
+  return false;
+}
+
 /// Rows from the page of rows[first] on go to pages of their own, in which they lie one behind the
-/// other: one kernel, whatever the stretches.
+/// other.
 void KvStore::keep_on_device(Head& h, std::span<const int32_t> rows, size_t first) {
   const size_t page = first / static_cast<size_t>(layout_.page_rows);
   const auto moved = rows.subspan(page * static_cast<size_t>(layout_.page_rows));
   Head to;
-  to.length = std::ssize(moved);
-  while (std::ssize(to.pages) < layout_.pages_for(to.length)) {
-    to.pages.push_back(memory_->acquire());
-  }
-  const PagedRows from = rows_of(h);
-  if (!queue_.device().ops().gather_rows(from, moved, rows_of(to))) {
-    const size_t half = layout_.page_bytes() / 2, bytes = layout_.row_bytes();
-    const auto per_page = static_cast<size_t>(layout_.page_rows);
-    HostStage on(queue_);
-    std::vector<std::byte> gathered(layout_.page_bytes());
-    for (size_t i = 0; i < moved.size(); ++i) {
-      const auto row = static_cast<size_t>(moved[i]);
-      const std::byte* const source =
-          on.bytes(h.pages[row / per_page], layout_.page_bytes()) + row % per_page * bytes;
-      std::memcpy(gathered.data() + i % per_page * bytes, source, bytes);
-      std::memcpy(gathered.data() + half + i % per_page * bytes, source + half, bytes);
-      if (i + 1 < moved.size() && (i + 1) % per_page != 0) continue;
-      queue_.device().upload(gathered.data(), to.pages[i / per_page], layout_.page_bytes());
-    }
-  }
+  if (!gather_on_device(h, moved, to)) gather_by_host(h, moved, to);
   release_from(h, page);
   h.pages.insert(h.pages.end(), to.pages.begin(), to.pages.end());
+}
+
+void KvStore::gather_by_host(const Head& h, std::span<const int32_t> rows, Head& to) {
+  const size_t half = layout_.page_bytes() / 2, bytes = layout_.row_bytes();
+  const auto per_page = static_cast<size_t>(layout_.page_rows);
+  HostStage on(queue_);
+  std::vector<std::byte> gathered(layout_.page_bytes());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<size_t>(rows[i]);
+    const std::byte* const source =
+        on.bytes(h.pages[row / per_page], layout_.page_bytes()) + row % per_page * bytes;
+    std::memcpy(gathered.data() + i % per_page * bytes, source, bytes);
+    std::memcpy(gathered.data() + half + i % per_page * bytes, source + half, bytes);
+    if (i + 1 < rows.size() && (i + 1) % per_page != 0) continue;
+    to.pages.push_back(memory_->acquire());
+    queue_.device().upload(gathered.data(), to.pages.back(), layout_.page_bytes());
+  }
 }
 
 /// Brings the pages from row `first` on into memory, to be changed: what the slower tier holds of

@@ -106,6 +106,7 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
 KvStore KvStore::fork_as(const KvLayout& layout) const {
   LH_ASSERT(layout.same_rows(layout_));
   KvStore copy(layout, memory_, file_, queue_);
+  for (const Head& h : heads_) ask_tokens(h);
   copy.heads_ = heads_;
   for (const Head& h : heads_) {
     for (std::byte* page : h.pages) {
@@ -258,7 +259,8 @@ void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float
 
 /// Counts rows that were written: their tokens and columns.
 void KvStore::add_rows(Head& h, int64_t rows) {
-  const bool numbered = h.appended != h.length;  // row i is not token i
+  // Row i is not token i, and the host knows which it is.
+  const bool numbered = h.appended != h.length && h.chosen.count == 0;
   const size_t before = numbered ? h.tokens.size() : 0;
   h.length += rows;
   h.appended += rows;
@@ -350,10 +352,12 @@ void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
 int64_t KvStore::token_of(int layer, int head, int64_t row) const {
   const Head& h = at(layer, head);
   LH_ASSERT(row >= 0 && row < h.length);
+  ask_tokens(h);
   return h.tokens.empty() ? row : h.tokens[static_cast<size_t>(row)];
 }
 
 View<const int32_t> KvStore::tokens(int layer, int head) const {
+  ask_tokens(at(layer, head));
   return std::span<const int32_t>(at(layer, head).tokens);
 }
 
@@ -374,7 +378,7 @@ size_t KvStore::bytes() const {
   for (const Head& h : heads_) {
     const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
     bytes += (h.pages.size() - static_cast<size_t>(spilled)) * layout_.page_bytes() +
-             h.tokens.capacity() * sizeof(int32_t);
+             h.tokens.capacity() * sizeof(int32_t) + h.chosen.memory.capacity();
     for (const Column& column : h.columns) bytes += column.values.bytes();
   }
   return bytes;

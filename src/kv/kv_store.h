@@ -122,12 +122,28 @@ class KvStore {
     DeviceBuffer memory;
     size_t valid = 0;
   };
+  /// Tokens of a head's first rows that were chosen on a device, until the host asks for them. The
+  /// rows behind came from the last tokens, one after the other. Never copied: forks ask before.
+  struct ChosenTokens {
+    ChosenTokens() = default;
+    ChosenTokens(const ChosenTokens& other) { LH_ASSERT(other.count == 0); }
+    ChosenTokens(ChosenTokens&&) = default;
+    ChosenTokens& operator=(ChosenTokens&&) = default;
+    ChosenTokens& operator=(const ChosenTokens& other) { return *this = ChosenTokens(other); }
+    View<int32_t> view(const Queue& queue) const {
+      return {static_cast<int32_t*>(memory.data()), count, queue.place()};
+    }
+    DeviceBuffer memory;
+    int64_t count = 0;
+  };
   struct Head {
     int64_t length = 0;
     int64_t appended = 0;           ///< tokens ever appended
     std::vector<std::byte*> pages;  ///< null: in the slower tier only
     std::vector<uint32_t> slots;    ///< of pages in the slower tier; as long as it must be
-    std::vector<int32_t> tokens;    ///< token of each row; empty while rows are tokens 0, 1, ...
+    /// Token of each row; empty while rows are tokens 0, 1, ... Not told while `chosen` holds any.
+    mutable std::vector<int32_t> tokens;
+    mutable ChosenTokens chosen;
     std::vector<Column> columns;
     mutable PageList list;  ///< on a device
     void changed(size_t page) { list.valid = std::min(list.valid, page); }
@@ -154,7 +170,12 @@ class KvStore {
                    int64_t stride) const;
   PagedRows rows_of(const Head& h) const;
   void keep(Head& h, std::span<const int32_t> rows, View<const int32_t> on_device);
+  bool keep_there(Head& h, View<const int32_t> rows);
+  void keep_tokens_there(Head& h, View<const int32_t> rows);
+  void ask_tokens(const Head& h) const;
   void keep_on_device(Head& h, std::span<const int32_t> rows, size_t first);
+  bool gather_on_device(const Head& h, View<const int32_t> rows, Head& to);
+  void gather_by_host(const Head& h, std::span<const int32_t> rows, Head& to);
   void make_writable(Head& h, size_t page);
   void load(Head& h, size_t page);
   void drop_slot(Head& h, size_t page);

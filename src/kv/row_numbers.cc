@@ -70,11 +70,7 @@ void RowNumbers::resize(int64_t size, int64_t room) {
 
 void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room,
                       View<const int32_t> on_device) {
-  DeviceOps* const device = device_ops(queue_);
-  if (device != nullptr && !on_device.empty() && device->keep_numbers(on_device, view())) {
-    size_ = std::ssize(rows);
-    return;
-  }
+  if (!on_device.empty() && keep_there(on_device)) return;
   std::vector<float> read_back;
   if (!queue_.on_host()) read_back = read();
   std::vector<float>& values = queue_.on_host() ? values_ : read_back;
@@ -83,6 +79,13 @@ void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room,
   size_ = std::ssize(rows);
   if (queue_.on_host()) return set_room(values_, room);
   write(values, room);
+}
+
+bool RowNumbers::keep_there(View<const int32_t> rows) {
+  DeviceOps* const device = device_ops(queue_);
+  if (device == nullptr || !device->keep_numbers(rows, view())) return false;
+  size_ = rows.size();
+  return true;
 }
 
 void RowNumbers::drop(int64_t begin, int64_t end, int64_t room) {

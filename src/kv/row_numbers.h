@@ -43,6 +43,8 @@ class RowNumbers {
   /// same rows at the queue's place, where they are there.
   void keep(std::span<const int32_t> rows, size_t first, int64_t room,
             View<const int32_t> on_device = {});
+  /// The same where the queue works; false where the device cannot.
+  bool keep_there(View<const int32_t> rows);
   /// Numbers [begin, end) leave.
   void drop(int64_t begin, int64_t end, int64_t room);
 

@@ -192,9 +192,15 @@ class DeviceOps {
   virtual bool append(const DeviceAppend&) { return false; }
   /// numbers[i] becomes numbers[rows[i]]; rows are ascending.
   virtual bool keep_numbers(View<const int32_t> /*rows*/, View<float> /*numbers*/) { return false; }
-  /// Row i of `to`, whose pages are others, becomes row rows[i] of `from`.
-  virtual bool gather_rows(const PagedRows& /*from*/, std::span<const int32_t> /*rows*/,
+  /// Row i of `to`, whose pages are others, becomes row rows[i] of `from`; `rows` may lie on the
+  /// host. A device that has this has keep_numbers() and kept_tokens(), too.
+  virtual bool gather_rows(const PagedRows& /*from*/, View<const int32_t> /*rows*/,
                            const PagedRows& /*to*/) {
+    return false;
+  }
+  /// The tokens of the rows that stay: tokens[row], or row + `behind` past the end of `tokens`.
+  virtual bool kept_tokens(View<const int32_t> /*rows*/, View<const int32_t> /*tokens*/,
+                           int64_t /*behind*/, View<int32_t> /*kept*/) {
     return false;
   }
 

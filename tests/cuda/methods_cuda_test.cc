@@ -25,17 +25,10 @@ struct Waiting {
 };
 constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
-    {"adakv", "sums by column; which rows of a list stay"},
-    {"citrus", "sums by column; which rows of a list stay"},
-    {"expectedattention", "moments of queries; which rows of a list stay"},
-    {"fastgen", "sums by column; judgements of rules; which rows of a list stay"},
+    {"adakv", "rows that the lists of a layer share are dealt on the host"},
+    {"expectedattention", "moments of queries"},
+    {"fastgen", "judgements of rules"},
     {"flexprefill", "choices of blocks"},
-    {"h2o", "sums by column; which rows of a list stay"},
-    {"keydiff", "which rows of a list stay"},
-    {"pyramidkv", "sums by column; which rows of a list stay"},
-    {"roco", "sums by column; which rows of a list stay"},
-    {"snapkv", "sums by column; which rows of a list stay"},
-    {"tova", "sums by column; which rows of a list stay"},
     {"xattention", "choices of blocks"},
 };
 

@@ -264,11 +264,16 @@ class CudaOps : public BlockOps {
     move_columns(stream(), moves_.upload(std::span<const ColumnMove>(&move, 1)), 1);
     return true;
   }
-  bool gather_rows(const PagedRows& from, std::span<const int32_t> rows,
-                   const PagedRows& to) override {
-    const RowMove move{table_of(to),       0,       table_of(from),  0,
-                       rows_.upload(rows), nullptr, std::ssize(rows)};
+  bool gather_rows(const PagedRows& from, View<const int32_t> rows, const PagedRows& to) override {
+    const int32_t* const chosen = rows.place().host() ? rows_.upload(host(rows)) : rows.address();
+    const RowMove move{table_of(to), 0, table_of(from), 0, chosen, nullptr, rows.size()};
     move_rows(stream(), form_of(from), moves_.upload(std::span<const RowMove>(&move, 1)), 1, true);
+    return true;
+  }
+  bool kept_tokens(View<const int32_t> rows, View<const int32_t> tokens, int64_t behind,
+                   View<int32_t> kept) override {
+    cuda::kept_tokens(stream(), rows.address(), rows.size(), tokens.address(), tokens.size(),
+                      static_cast<int32_t>(behind), kept.address());
     return true;
   }
 

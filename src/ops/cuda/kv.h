@@ -69,6 +69,10 @@ struct ColumnMove {
 };
 void move_columns(Stream stream, const ColumnMove* moves, int count);
 
+/// kept[i] = tokens[rows[i]], or rows[i] + behind for rows past the `listed` tokens.
+void kept_tokens(Stream stream, const int32_t* rows, int64_t count, const int32_t* tokens,
+                 int64_t listed, int32_t behind, int32_t* kept);
+
 /// Rows of a list to k and v [rows, head_dim] in f32: rows[i], or first + i where `rows` is null.
 struct ReadList {
   PageTable pages;

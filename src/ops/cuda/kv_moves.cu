@@ -74,6 +74,15 @@ void move_as(Stream stream, const PageShape& shape, const RowMove* moves, int co
   move_rows_kernel<Word><<<grid, kThreads, 0, stream>>>(shape, moves, slices);
 }
 
+__global__ void __launch_bounds__(kThreads)
+    kept_tokens_kernel(const int32_t* rows, int64_t count, const int32_t* tokens, int64_t listed,
+                       int32_t behind, int32_t* kept) {
+  const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
+  if (i >= count) return;
+  const int32_t row = rows[i];
+  kept[i] = row < listed ? tokens[row] : row + behind;
+}
+
 }  // namespace
 
 void move_rows(Stream stream, const KvForm& form, const RowMove* moves, int count, bool apart) {
@@ -96,6 +105,14 @@ void move_columns(Stream stream, const ColumnMove* moves, int count) {
   if (count == 0) return;
   move_columns_kernel<<<static_cast<unsigned>(count), kColumnThreads, 0, stream>>>(moves);
   check_launch("move_columns");
+}
+
+void kept_tokens(Stream stream, const int32_t* rows, int64_t count, const int32_t* tokens,
+                 int64_t listed, int32_t behind, int32_t* kept) {
+  if (count == 0) return;
+  kept_tokens_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0,
+                       stream>>>(rows, count, tokens, listed, behind, kept);
+  check_launch("kept_tokens");
 }
 
 }  // namespace longhaul::cuda
