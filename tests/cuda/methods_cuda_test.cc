@@ -27,9 +27,8 @@ constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
     {"adakv", "sums by column; which rows of a list stay"},
     {"citrus", "sums by column; which rows of a list stay"},
-    {"expectedattention", "moments of queries; which rows of a list stay"},
+    {"expectedattention", "which rows of a list stay"},
     {"fastgen", "sums by column; judgements of rules; which rows of a list stay"},
-    {"flexprefill", "choices of blocks"},
     {"h2o", "sums by column; which rows of a list stay"},
     {"infllm", "votes on blocks"},
     {"keydiff", "which rows of a list stay"},
@@ -38,7 +37,6 @@ constexpr Waiting kWaiting[] = {
     {"roco", "sums by column; which rows of a list stay"},
     {"snapkv", "sums by column; which rows of a list stay"},
     {"tova", "sums by column; which rows of a list stay"},
-    {"xattention", "choices of blocks"},
 };
 
 class OnTheGpu : public ::testing::TestWithParam<Small> {

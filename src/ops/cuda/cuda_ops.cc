@@ -4,12 +4,16 @@
 #include <bit>
 
 #include "base/error.h"
+#include "ops/cuda/antidiagonals.h"
 #include "ops/cuda/attend.h"
 #include "ops/cuda/block_mass.h"
 #include "ops/cuda/column_sums.h"
 #include "ops/cuda/cublas.h"
+#include "ops/cuda/device_error.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
+#include "ops/cuda/expected_attention.h"
+#include "ops/cuda/flex_blocks.h"
 #include "ops/cuda/gpu_queue.h"
 #include "ops/cuda/kv.h"
 #include "ops/cuda/line_sums.h"
@@ -135,6 +139,15 @@ class CudaOps : public DeviceOps {
   bool mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) override {
     return cuda::mean_keys(stream(), rows, count, block, out);
   }
+  bool add_query_moments(View<const float> q, int64_t rows, int heads, int head_dim,
+                         QueryMoments& moments) override {
+    return cuda::add_query_moments(stream(), q, rows, heads, head_dim, moments);
+  }
+  bool expected_attention(const ExpectedQueries& queries, const PagedRows& rows, int64_t first_row,
+                          int head_begin, int head_count, View<float> scores) override {
+    return cuda::expected_attention(stream(), queries, rows, first_row, head_begin, head_count,
+                                    scores, scores_);
+  }
   bool key_difference(const PagedRows& rows, View<float> scores) override {
     return !scores.place().host() && cuda::key_difference(stream(), rows, scores, scores_);
   }
@@ -252,6 +265,59 @@ class CudaOps : public DeviceOps {
     }
     cuda::list_tile_keys(stream(), tiles_, scores_);
     return true;
+  }
+
+  bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
+                          std::span<const FlexHead> heads) override {
+    if (rows.queries.place().host() || rows.head_dim > kMostFlexDim) return false;
+    flex_.clear();
+    for (const FlexHead& head : heads) {
+      flex_.push_back({head.head, head.columns.address(), head.diagonals.address(),
+                       head.means.address(), head.seen.address()});
+    }
+    const TileGrid& grid = rows.grid;
+    const FlexCall call{rows.queries.address(),
+                        rows.heads,
+                        rows.head_dim,
+                        grid.tile,
+                        grid.begin,
+                        grid.rows,
+                        rule.mass,
+                        rule.distance,
+                        rule.least,
+                        rule.scale,
+                        rule.last_rows};
+    cuda::choose_flex_blocks(stream(), call, flex_, scores_);
+    return true;
+  }
+  bool lay_out_groups(View<const float> q, int64_t groups, int stride, int heads, int head_dim,
+                      View<float> out) override {
+    if (q.place().host()) return false;
+    cuda::lay_out_groups(stream(), q.address(), groups, stride, heads, head_dim, out.address());
+    return true;
+  }
+  void see_all_blocks(View<uint8_t> seen) override {
+    check(cudaMemsetAsync(seen.address(), 1, static_cast<size_t>(seen.size()), stream()), "memset");
+  }
+  void choose_antidiagonals(const GroupMasses& of,
+                            std::span<const AntidiagonalHeads> heads) override {
+    antidiagonals_.clear();
+    for (size_t i = 0; i < heads.size(); ++i) {
+      AntidiagonalTask task{};
+      task.masses = of.masses[i].address();
+      task.shares = heads[i].shares.data();
+      task.seen = heads[i].seen.address();
+      task.head_count = heads[i].head_count;
+      task.per_block = of.per_block;
+      task.first_group = of.first;
+      task.end_group = of.end;
+      task.blocks = (of.end + of.per_block - 1) / of.per_block;
+      task.first_tile = of.grid.first_tile();
+      task.tiles = of.grid.tiles();
+      task.columns = of.grid.blocks();
+      antidiagonals_.push_back(task);
+    }
+    cuda::choose_antidiagonals(stream(), antidiagonals_, scores_);
   }
 
   bool append(const DeviceAppend& added) override {
@@ -393,6 +459,8 @@ class CudaOps : public DeviceOps {
   std::vector<AppendList> append_lists_;
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
+  std::vector<FlexHeadTask> flex_;
+  std::vector<AntidiagonalTask> antidiagonals_;
   Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, lists_{queue_},
       rows_{queue_}, moves_{queue_};
 };
