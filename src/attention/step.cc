@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "ops/causal_pairs.h"
+#include "ops/pair_count.h"
 
 namespace longhaul {
 
@@ -112,16 +113,11 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
 }
 
 View<int64_t> LayerStep::Workspace::counted_pairs(Queue& queue) {
-  if (counted.size() == 0) {
-    const View<int64_t> none = counted.resize(queue, 1);
-    queue.device().clear(none.address(), sizeof(int64_t));
-  }
-  return counted.view();
+  return device_count(queue, counted);
 }
 
 int64_t LayerStep::Workspace::all_pairs(Queue& queue) const {
-  HostStage on(queue);
-  return pairs + (counted.size() == 0 ? 0 : host(on(counted.view()))[0]);
+  return pairs + read_count(queue, counted);
 }
 
 void LayerStep::attend(std::span<const View<const float>> queries,

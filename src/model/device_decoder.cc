@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/tile_lists.h"
 
 namespace longhaul {
 
@@ -98,7 +99,9 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
   // ... and keys that attention gathers (ops/cuda/staged_keys.h).
   constexpr size_t kWorkspace = (size_t{64} + 256) << 20;
-  return n(rows) * row + int8 + expanded + kWorkspace + n(c.vocab) * sizeof(float);
+  // Lists of keys, of methods that have them, with what arrays grow by.
+  constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
+  return n(rows) * row + int8 + expanded + kWorkspace + kLists + n(c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "ops/block_mass.h"
+#include "ops/device_ops.h"
 #include "ops/host_copies.h"
 #include "ops/mass_cut.h"
 
@@ -23,22 +24,34 @@ class Choice {
          std::span<const AntidiagonalHeads> heads, AntidiagonalMemory& memory)
       : call_(call), grid_(grid), rule_(rule), heads_(heads), m_(memory) {
     per_block_ = grid.tile / rule.stride;
+    device_ = device_ops(*call.queue);
   }
 
-  void run(const Groups& all) {
+  /// False where a device has not what it takes.
+  bool run(const Groups& all) {
+    if (device_ != nullptr && !lay_out_queries({all.first, all.first})) return false;
     see_everything();
     for (Groups some = all; some.first < all.end; some.first = some.end) {
       const int64_t row = some.first * rule_.stride;
       const int64_t stop = row / grid_.tile * grid_.tile + kAntidiagonalRows;
       some.end = std::min(all.end, stop / rule_.stride);
       weigh(some);
+      if (device_ != nullptr) {
+        device_->choose_antidiagonals({grid_, per_block_, some.first, some.end, m_.masses}, heads_);
+        continue;
+      }
       for (size_t i = 0; i < heads_.size(); ++i) choose(some, heads_[i], m_.masses[i]);
     }
+    return true;
   }
 
  private:
   void see_everything() {
     for (const AntidiagonalHeads& heads : heads_) {
+      if (device_ != nullptr) {
+        device_->see_all_blocks(heads.seen);
+        continue;
+      }
       const auto seen = host(heads.seen);
       std::fill(seen.begin(), seen.end(), uint8_t{1});
     }
@@ -79,12 +92,16 @@ class Choice {
   }
 
   /// Row g, head h: rows first * S + g * S + S - 1, ..., first * S + g * S.
-  void lay_out_queries(const Groups& some) {
+  bool lay_out_queries(const Groups& some) {
     const int dim = call_.head_dim, heads = call_.heads, stride = rule_.stride;
-    float* const laid =
-        host(m_.queries.resize(*call_.queue, some.count() * heads * stride * dim)).data();
-    const float* const q =
-        host(call_.queries[0].from((some.first * stride - grid_.begin) * heads * dim)).data();
+    const View<float> room = m_.queries.resize(*call_.queue, some.count() * heads * stride * dim);
+    const View<const float> rows =
+        call_.queries[0].from((some.first * stride - grid_.begin) * heads * dim);
+    if (device_ != nullptr) {
+      return device_->lay_out_groups(rows, some.count(), stride, heads, dim, room);
+    }
+    float* const laid = host(room).data();
+    const float* const q = host(rows).data();
     parallel_ranges(some.count(), 4, [&](int64_t begin, int64_t end) {
       for (int64_t g = begin; g < end; ++g) {
         for (int h = 0; h < heads; ++h) {
@@ -95,6 +112,7 @@ class Choice {
         }
       }
     });
+    return true;
   }
 
   /// For every head and tile, as far as the groups go: its blocks.
@@ -151,7 +169,8 @@ class Choice {
   const AntidiagonalRule& rule_;
   std::span<const AntidiagonalHeads> heads_;
   AntidiagonalMemory& m_;
-  int per_block_ = 0;  ///< groups
+  int per_block_ = 0;            ///< groups
+  DeviceOps* device_ = nullptr;  ///< null on the host
 };
 
 }  // namespace
@@ -168,15 +187,6 @@ bool choose_antidiagonal_blocks(const AttendCall& call, const TileGrid& grid,
                                 const AntidiagonalRule& rule,
                                 std::span<const AntidiagonalHeads> heads,
                                 AntidiagonalMemory& memory) {
-  if (!call.queue->on_host()) {
-    HostCopies on(*call.queue);
-    std::vector<AntidiagonalHeads> here(heads.begin(), heads.end());
-    for (AntidiagonalHeads& of : here) {
-      of.keys = on(of.keys, 0, grid.keys());
-      of.seen = on(of.seen);
-    }
-    return choose_antidiagonal_blocks(on(call), grid, rule, here, memory);
-  }
   LH_ASSERT(call.queries.size() == 1);
   LH_ASSERT(rule.stride > 0 && grid.tile % rule.stride == 0);
   LH_ASSERT(rule.stride * call.head_dim <= kMostGroupElements);
@@ -187,8 +197,14 @@ bool choose_antidiagonal_blocks(const AttendCall& call, const TileGrid& grid,
   const Groups all{(grid.begin + rule.stride - 1) / rule.stride, grid.keys() / rule.stride};
   if (all.first >= all.end) return false;
   memory.workers.resize(std::max(memory.workers.size(), static_cast<size_t>(thread_count())));
-  Choice(call, grid, rule, heads, memory).run(all);
-  return true;
+  if (Choice(call, grid, rule, heads, memory).run(all)) return true;
+  HostCopies on(*call.queue);
+  std::vector<AntidiagonalHeads> here(heads.begin(), heads.end());
+  for (AntidiagonalHeads& of : here) {
+    of.keys = on(of.keys, 0, grid.keys());
+    of.seen = on(of.seen);
+  }
+  return choose_antidiagonal_blocks(on(call), grid, rule, here, memory);
 }
 
 }  // namespace longhaul

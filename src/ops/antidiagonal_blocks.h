@@ -32,6 +32,14 @@ struct AntidiagonalHeads {
   View<uint8_t> seen;  ///< [head_count, grid.tiles(), grid.blocks()]: 1 where a tile sees a block
 };
 
+/// What groups [first, end) of rows, counted from the context's first token, pay to blocks of keys.
+struct GroupMasses {
+  const TileGrid& grid;
+  int per_block = 0;  ///< groups
+  int64_t first = 0, end = 0;
+  std::span<const View<float>> masses;  ///< per KV head: [groups, head_count, blocks up to `end`]
+};
+
 /// Memory of such a choice, reused from call to call.
 struct AntidiagonalMemory {
   struct Worker {

@@ -10,10 +10,13 @@
 
 #include "base/float_types.h"
 #include "base/tensor_view.h"
+#include "ops/antidiagonal_blocks.h"
 #include "ops/attention.h"
 #include "ops/block_index.h"
 #include "ops/block_representatives.h"
 #include "ops/column_sums.h"
+#include "ops/expected_attention.h"
+#include "ops/flex_blocks.h"
 #include "ops/line_sums.h"
 #include "ops/pool_scores.h"
 #include "ops/select_rows.h"
@@ -95,6 +98,16 @@ class DeviceOps {
   virtual bool mean_keys(const PagedRows&, int64_t /*count*/, int /*block*/, View<float>) {
     return false;
   }
+  /// Adds to `moments`, which have room where the device is, and begins with them where they have
+  /// no rows yet; the caller counts rows.
+  virtual bool add_query_moments(View<const float> /*q*/, int64_t /*rows*/, int /*heads*/,
+                                 int /*head_dim*/, QueryMoments&) {
+    return false;
+  }
+  virtual bool expected_attention(const ExpectedQueries&, const PagedRows&, int64_t /*first_row*/,
+                                  int /*head_begin*/, int /*head_count*/, View<float> /*scores*/) {
+    return false;
+  }
   virtual bool key_difference(const PagedRows&, View<float>) { return false; }
   virtual bool merge_attention(View<const float> /*other_out*/, View<const float> /*other_lse*/,
                                int64_t /*rows*/, int /*heads*/, int /*head_dim*/,
@@ -138,6 +151,17 @@ class DeviceOps {
   virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
     return false;
   }
+
+  virtual bool choose_flex_blocks(const TiledRows&, const FlexRule&, std::span<const FlexHead>) {
+    return false;
+  }
+  /// What choose_antidiagonal_blocks() does beside block_mass(): a device has all of it or nothing.
+  virtual bool lay_out_groups(View<const float> /*q*/, int64_t /*groups*/, int /*stride*/,
+                              int /*heads*/, int /*head_dim*/, View<float> /*out*/) {
+    return false;
+  }
+  virtual void see_all_blocks(View<uint8_t> /*seen*/) {}
+  virtual void choose_antidiagonals(const GroupMasses&, std::span<const AntidiagonalHeads>) {}
 
   // Blocks of old tokens: ops/key_vectors.h, block_index.h, block_representatives.h, block_rows.h,
   // sliding_rows.h.

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "ops/cpu/expected_kernels.h"
+#include "ops/device_ops.h"
 #include "ops/host_copies.h"
 #include "ops/thread_scratch.h"
 
@@ -13,34 +14,29 @@ namespace {
 
 constexpr int64_t kGrain = 1024;  // keys that are worth a second thread
 
-/// The average of the rotations at consecutive positions: it turns and shrinks each pair (t, t +
-/// rotary_dim / 2), and leaves elements past rotary_dim alone.
-struct AverageRotation {
-  std::vector<double> cosine, sine;
-
-  AverageRotation(const RopeTable& table, int64_t first, int64_t positions) {
-    const auto count = static_cast<double>(positions);
-    const double middle = static_cast<double>(first) + (count - 1) / 2;
-    for (const double frequency : table.inverse_frequency) {
-      // Numbers e^(i t f) of consecutive t add up to e^(i f middle) sin(n f / 2) / sin(f / 2).
-      const double half = std::sin(frequency / 2);
-      const double length = half == 0 ? 1 : std::sin(count * frequency / 2) / half / count;
-      const double factor = length * static_cast<double>(table.attention_factor);
-      cosine.push_back(factor * std::cos(frequency * middle));
-      sine.push_back(factor * std::sin(frequency * middle));
-    }
+/// Rotates elements of x that are `stride` apart.
+void apply(const AverageRotation& rotation, double* x, int64_t stride) {
+  const auto half = std::ssize(rotation.cosine);
+  for (int64_t t = 0; t < half; ++t) {
+    const double c = rotation.cosine[static_cast<size_t>(t)];
+    const double s = rotation.sine[static_cast<size_t>(t)];
+    const double a = x[t * stride], b = x[(t + half) * stride];
+    x[t * stride] = c * a - s * b;
+    x[(t + half) * stride] = c * b + s * a;
   }
+}
 
-  /// Elements of x are `stride` apart.
-  void apply(double* x, int64_t stride) const {
-    const auto half = static_cast<int64_t>(cosine.size());
-    for (int64_t t = 0; t < half; ++t) {
-      const double c = cosine[static_cast<size_t>(t)], s = sine[static_cast<size_t>(t)];
-      const double a = x[t * stride], b = x[(t + half) * stride];
-      x[t * stride] = c * a - s * b;
-      x[(t + half) * stride] = c * b + s * a;
-    }
-  }
+/// The moments in host memory.
+struct HostMoments {
+  int64_t rows;
+  std::span<const float> origin;
+  std::span<const double> sums, products;
+
+  HostMoments(HostStage& on, const QueryMoments& m)
+      : rows(m.rows),
+        origin(host(on(m.origin.view()))),
+        sums(host(on(m.sums.view()))),
+        products(host(on(m.products.view()))) {}
 };
 
 /// Linear and quadratic terms of the logits of some query heads, as the kernel reads them.
@@ -49,20 +45,21 @@ struct Terms {
   std::vector<float> linear;     ///< [heads, padded]
   std::vector<float> quadratic;  ///< [heads, padded, padded] or empty
 
-  Terms(const ExpectedQueries& queries, const AverageRotation& rotation, int head_begin,
+  Terms(const HostMoments& moments, float scale, const AverageRotation& rotation, int head_begin,
         int head_count, int head_dim)
       : padded((head_dim + 31) / 32 * 32) {
-    const bool covariance = !queries.moments->products.empty();
+    const bool covariance = !moments.products.empty();
     linear.resize(static_cast<size_t>(head_count * padded));
     if (covariance) quadratic.resize(linear.size() * static_cast<size_t>(padded));
-    for (int h = 0; h < head_count; ++h) add_head(queries, rotation, head_begin + h, h, head_dim);
+    for (int h = 0; h < head_count; ++h) {
+      add_head(moments, scale, rotation, head_begin + h, h, head_dim);
+    }
   }
 
  private:
-  void add_head(const ExpectedQueries& queries, const AverageRotation& rotation, int head, int at,
-                int dim) {
-    const QueryMoments& m = *queries.moments;
-    const double rows = static_cast<double>(std::max<int64_t>(1, m.rows)), scale = queries.scale;
+  void add_head(const HostMoments& m, double scale, const AverageRotation& rotation, int head,
+                int at, int dim) {
+    const double rows = static_cast<double>(std::max<int64_t>(1, m.rows));
     const auto first = static_cast<size_t>(head) * static_cast<size_t>(dim);
     // About the origin that was taken off.
     std::vector<double> mean(m.sums.begin() + std::ptrdiff_t(first),
@@ -70,13 +67,13 @@ struct Terms {
     for (double& x : mean) x /= rows;
     if (!quadratic.empty()) add_covariance(m, rotation, first, mean, rows, scale * scale / 2, at);
     for (size_t t = 0; t < mean.size(); ++t) mean[t] += m.origin[first + t];
-    rotation.apply(mean.data(), 1);
+    apply(rotation, mean.data(), 1);
     float* const out = linear.data() + at * padded;
     for (size_t t = 0; t < mean.size(); ++t) out[t] = static_cast<float>(scale * mean[t]);
   }
 
   /// The quadratic term is symmetric: its lower half holds the upper one's part as well.
-  void add_covariance(const QueryMoments& m, const AverageRotation& rotation, size_t first,
+  void add_covariance(const HostMoments& m, const AverageRotation& rotation, size_t first,
                       const std::vector<double>& mean, double rows, double factor, int at) {
     const size_t dim = mean.size();
     const double* const products = m.products.data() + first * dim;
@@ -87,8 +84,8 @@ struct Terms {
       }
     }
     const auto width = static_cast<int64_t>(dim);
-    for (int64_t i = 0; i < width; ++i) rotation.apply(covariance.data() + i, width);
-    for (int64_t i = 0; i < width; ++i) rotation.apply(covariance.data() + i * width, 1);
+    for (int64_t i = 0; i < width; ++i) apply(rotation, covariance.data() + i, width);
+    for (int64_t i = 0; i < width; ++i) apply(rotation, covariance.data() + i * width, 1);
     float* const out = quadratic.data() + int64_t{at} * padded * padded;
     for (size_t i = 0; i < dim; ++i) {
       for (size_t j = 0; j <= i; ++j) {
@@ -111,26 +108,21 @@ void softmax_rows(float* logits, int heads, int64_t keys) {
   });
 }
 
-}  // namespace
-
-void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
-                        int64_t first_row, int head_begin, int head_count, View<float> scores) {
-  const QueryMoments& moments = *queries.moments;
+/// On the host; `queue` is where the moments are.
+void expect_on_host(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
+                    int64_t first_row, int head_begin, int head_count, View<float> scores) {
+  HostStage on(queue);
+  const HostMoments moments(on, *queries.moments);
   const int64_t keys = scores.size(), heads = head_begin + head_count;
-  if (!queue.on_host()) {
-    HostCopies on(queue);
-    return expected_attention(host_queue(), queries, on(rows, first_row, first_row + scores.size()),
-                              first_row, head_begin, head_count, on(scores));
-  }
   LH_ASSERT(first_row >= 0 && head_begin >= 0 && head_count > 0);
   LH_ASSERT(queries.positions > 0 && queries.rope->rotary_dim() <= rows.head_dim);
   LH_ASSERT(std::ssize(moments.sums) >= heads * rows.head_dim);
   if (keys == 0) return;
   const AverageRotation rotation(*queries.rope, queries.first, queries.positions);
-  const Terms terms(queries, rotation, head_begin, head_count, rows.head_dim);
+  const Terms terms(moments, queries.scale, rotation, head_begin, head_count, rows.head_dim);
 
   Array<float> memory;
-  float* const logits = host(memory.resize(queue, keys * head_count)).data();
+  float* const logits = host(memory.resize(host_queue(), keys * head_count)).data();
   float* const out = host(scores).data();
   const ExpectedKernels& kernels = kExpectedKernels_for(current_isa());
   LogitUnit unit;
@@ -158,6 +150,34 @@ void expected_attention(Queue& queue, const ExpectedQueries& queries, const Page
       out[j] = static_cast<float>(score);
     }
   });
+}
+
+}  // namespace
+
+AverageRotation::AverageRotation(const RopeTable& table, int64_t first, int64_t positions) {
+  const auto count = static_cast<double>(positions);
+  const double middle = static_cast<double>(first) + (count - 1) / 2;
+  for (const double frequency : table.inverse_frequency) {
+    // Numbers e^(i t f) of consecutive t add up to e^(i f middle) sin(n f / 2) / sin(f / 2).
+    const double half = std::sin(frequency / 2);
+    const double length = half == 0 ? 1 : std::sin(count * frequency / 2) / half / count;
+    const double factor = length * static_cast<double>(table.attention_factor);
+    cosine.push_back(factor * std::cos(frequency * middle));
+    sine.push_back(factor * std::sin(frequency * middle));
+  }
+}
+
+void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
+                        int64_t first_row, int head_begin, int head_count, View<float> scores) {
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->expected_attention(queries, rows, first_row, head_begin, head_count, scores)) {
+      return;
+    }
+    HostCopies on(queue);
+    return expect_on_host(queue, queries, on(rows, first_row, first_row + scores.size()), first_row,
+                          head_begin, head_count, on(scores));
+  }
+  expect_on_host(queue, queries, rows, first_row, head_begin, head_count, scores);
 }
 
 void expected_attention(Queue& queue, const ExpectedQueries& queries, int heads,

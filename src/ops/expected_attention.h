@@ -18,10 +18,10 @@ namespace longhaul {
 /// them. What the first rows have in common is taken off before rows are multiplied: a covariance
 /// that is small beside the mean would get lost otherwise.
 struct QueryMoments {
-  int64_t rows = 0;
-  std::vector<float> origin;     ///< [heads, head_dim] what is taken off
-  std::vector<double> sums;      ///< [heads, head_dim]
-  std::vector<double> products;  ///< [heads, head_dim, head_dim]; empty: no covariance
+  int64_t rows = 0;        ///< none: what the sums hold is nothing
+  Array<float> origin;     ///< [heads, head_dim] what is taken off
+  Array<double> sums;      ///< [heads, head_dim]
+  Array<double> products;  ///< [heads, head_dim, head_dim]; empty: no covariance
 
   /// What the sums of so many heads take.
   static size_t bytes_for(int heads, int head_dim, bool covariance) {
@@ -33,6 +33,14 @@ struct QueryMoments {
 /// Adds rows of q [rows, heads, head_dim], not rotated. `covariance` is the same in all calls.
 void add_query_moments(Queue& queue, View<const float> q, int64_t rows, int heads, int head_dim,
                        bool covariance, QueryMoments& moments);
+
+/// The average of the rotations at consecutive positions: it turns and shrinks each pair (t, t +
+/// rotary_dim / 2), and leaves elements past rotary_dim alone.
+struct AverageRotation {
+  std::vector<double> cosine, sine;  ///< [rotary_dim / 2]
+
+  AverageRotation(const RopeTable& table, int64_t first, int64_t positions);
+};
 
 /// How the coming queries are placed and weighed.
 struct ExpectedQueries {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/parallel.h"
+#include "ops/device_ops.h"
 #include "ops/mass_cut.h"
 #include "ops/mean_keys.h"
 
@@ -145,7 +146,8 @@ size_t FlexMemory::bytes_for(int64_t keys) {
 
 void choose_flex_blocks(Queue& queue, const TiledRows& rows, const FlexRule& rule,
                         std::span<const FlexHead> heads, FlexMemory& memory) {
-  if (!queue.on_host()) {
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->choose_flex_blocks(rows, rule, heads)) return;
     HostStage on(queue);
     std::vector<FlexHead> here(heads.begin(), heads.end());
     for (FlexHead& head : here) {

@@ -24,6 +24,10 @@ struct TileRule {
   View<const uint8_t> blocks;         ///< [grid.tiles(), grid.blocks()], other than 0: seen
 };
 
+/// Rows that the lists of one call should name on a device at most, 128 MiB of them: part of the
+/// memory forecast.
+inline constexpr int64_t kListedOnDevice = int64_t{32} << 20;
+
 /// A tile of rows whose keys are found where the queue works.
 struct DeviceTile {
   const TileRule* rule = nullptr;  ///< kLines or kBlocks

@@ -26,10 +26,7 @@ struct Waiting {
 constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
     {"adakv", "rows that the lists of a layer share are dealt on the host"},
-    {"expectedattention", "moments of queries"},
     {"fastgen", "judgements of rules"},
-    {"flexprefill", "choices of blocks"},
-    {"xattention", "choices of blocks"},
 };
 
 class OnTheGpu : public ::testing::TestWithParam<Small> {

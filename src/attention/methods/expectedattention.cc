@@ -39,7 +39,7 @@ class ExpectedAttention final : public Method {
   }
 
   std::vector<Pass> passes(const PromptFacts&) override {
-    seen_.assign(seen_.size(), {});
+    for (QueryMoments& seen : seen_) seen.rows = 0;
     return {};
   }
 

@@ -5,27 +5,17 @@
 
 #include "base/error.h"
 #include "ops/cuda/attend.h"
-#include "ops/cuda/block_mass.h"
-#include "ops/cuda/block_ops.h"
-#include "ops/cuda/column_sums.h"
 #include "ops/cuda/cublas.h"
+#include "ops/cuda/cuda_choices.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
 #include "ops/cuda/gpu_queue.h"
 #include "ops/cuda/kv.h"
-#include "ops/cuda/line_sums.h"
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/matvec.h"
 #include "ops/cuda/rms_norm.h"
 #include "ops/cuda/rope.h"
-#include "ops/cuda/score_vectors.h"
-#include "ops/cuda/select_rows.h"
 #include "ops/cuda/staged_keys.h"
-#include "ops/cuda/stored_keys.h"
-#include "ops/cuda/tile_keys.h"
-#include "ops/cuda/tile_maps.h"
-#include "ops/cuda/top_keys.h"
-#include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -71,9 +61,9 @@ MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
 
-class CudaOps : public BlockOps {
+class CudaOps : public CudaChoices {
  public:
-  explicit CudaOps(GpuQueue& queue) : BlockOps(queue) {}
+  explicit CudaOps(GpuQueue& queue) : CudaChoices(queue) {}
 
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
     for (const AttendTask& task : tasks) {
@@ -97,31 +87,6 @@ class CudaOps : public BlockOps {
     return true;
   }
 
-  bool column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
-                   std::span<const ColumnTarget> targets) override {
-    return cuda::column_sums(stream(), call, tasks, targets, scores_);
-  }
-  bool line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
-                 std::span<const LineSums> sums) override {
-    return cuda::line_sums(stream(), call, tasks, sums, scores_);
-  }
-  bool block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
-                  std::span<const View<float>> masses) override {
-    return cuda::block_mass(stream(), call, tasks, block, masses, scores_);
-  }
-  bool tile_maps(const AttendCall& call, std::span<const MapTile> tiles) override {
-    return cuda::tile_maps(stream(), call, tiles, scores_);
-  }
-  bool top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) override {
-    return cuda::top_keys(stream(), call, tasks, scores_);
-  }
-  bool mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) override {
-    return cuda::mean_keys(stream(), rows, count, block, out);
-  }
-  bool key_difference(const PagedRows& rows, View<float> scores) override {
-    return !scores.place().host() && cuda::key_difference(stream(), rows, scores, scores_);
-  }
-
   bool rotations(const RopeTable& table, int64_t first, int64_t count, View<float> cosine,
                  View<float> sine) override {
     const std::vector<double>& frequency = table.inverse_frequency;
@@ -137,103 +102,6 @@ class CudaOps : public BlockOps {
     const HeadRows from{x.address(), rows, heads, head_dim, stride};
     (step == 0 ? apply_rope_constant : apply_rope)(stream(), rotations, position, from, y.address(),
                                                    stride);
-    return true;
-  }
-
-  bool fill(View<float> x, float value) override {
-    if (x.place().host()) return false;
-    cuda::fill(stream(), x.address(), x.size(), value);
-    return true;
-  }
-  bool add_lists(View<const float> x, View<float> out) override {
-    if (out.empty() || x.place().host() || out.place().host()) return false;
-    cuda::add_lists(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
-    return true;
-  }
-
-  bool mean_rows(View<const float> x, View<float> out) override {
-    if (x.empty() || x.place().host() || out.place().host()) return false;
-    cuda::mean_rows(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
-    return true;
-  }
-  bool pool_scores(View<const float> scores, int width, Pooling pooling, View<float> out) override {
-    if (scores.place().host() || out.place().host()) return false;
-    cuda::pool_scores(stream(), scores.address(), scores.size(), width, pooling == Pooling::kMax,
-                      out.address());
-    return true;
-  }
-  bool add_seen(int64_t rows, View<float> column) override {
-    if (column.place().host()) return false;
-    cuda::add_seen(stream(), rows, column.address(), column.size());
-    return true;
-  }
-  bool select_rows(View<const float> scores, const RowsToKeep& keep, View<int32_t> rows) override {
-    if (scores.place().host() || rows.place().host()) return false;
-    const SelectTask task{scores.address(), scores.size(), keep.first,
-                          keep.last,        keep.count,    rows.address()};
-    return cuda::select_rows(stream(), {&task, 1}, scores_);
-  }
-
-  bool most_voted(const DeviceVote& vote) override {
-    if (vote.votes.place().host()) return false;
-    const auto words = [](View<int32_t> x) { return reinterpret_cast<uint32_t*>(x.address()); };
-    cuda::most_voted(stream(), {vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
-                                words(vote.counters), words(vote.marks), words(vote.voted),
-                                vote.found.address(), vote.rows.address(), vote.count.address()});
-    return true;
-  }
-  bool expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
-                    View<int32_t> rows, View<int32_t> count) override {
-    if (chosen.rows.place().host()) return false;
-    cuda::expand_spans(stream(), {chosen.rows.address(), chosen.count.address(), chosen.most(),
-                                  span, end, first, rows.address(), count.address()});
-    return true;
-  }
-
-  bool choose_lines(std::span<const LineTask> tasks, int tile) override {
-    lines_.clear();
-    for (const LineTask& task : tasks) {
-      LineChoice& chosen = *task.chosen;
-      if (task.columns.place().host() || task.diagonals.place().host()) return false;
-      const auto select = [](View<const float> scores, int64_t forced, int64_t count,
-                             View<int32_t> rows) {
-        return SelectTask{
-            scores.address(),        scores.size(), std::min(forced, scores.size()), 0,
-            std::max(forced, count), rows.address()};
-      };
-      const View<int32_t> distances = chosen.diagonal_rows.rows.view();
-      lines_.push_back(
-          {select(task.columns, kForcedColumns, task.vertical, chosen.column_rows.rows.view()),
-           select(task.diagonals, kForcedDiagonals, task.slash, distances),
-           {distances.address(), static_cast<int32_t>(distances.size()), tile,
-            chosen.runs.view().address(), chosen.run_count.view().address()}});
-    }
-    cuda::choose_lines(stream(), lines_, scores_);
-    return true;
-  }
-  bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override {
-    tiles_.clear();
-    for (const DeviceTile& each : tiles) {
-      TileTask task{};
-      if (const LineChoice* lines = each.rule->lines) {
-        if (lines->columns.rows.place().host()) return false;
-        task.columns = lines->columns.rows.address();
-        task.column_count = static_cast<int32_t>(lines->columns.most());
-        task.runs = lines->runs.view().address();
-        task.run_count = lines->run_count.view().address();
-      } else {
-        task.blocks = each.blocks.address();
-      }
-      task.own = each.own;
-      task.position = each.position;
-      task.tile = tile;
-      task.pages = tile / page_rows;
-      task.own_keys = each.own_keys;
-      task.index = each.listed.address();
-      task.counts = each.counts.address();
-      tiles_.push_back(task);
-    }
-    cuda::list_tile_keys(stream(), tiles_, scores_);
     return true;
   }
 
@@ -367,12 +235,9 @@ class CudaOps : public BlockOps {
 
   Scratch attention_;
   StagedKeys staged_{queue_};
-  ScoreScratch scores_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;
-  std::vector<LinesTask> lines_;
-  std::vector<TileTask> tiles_;
   Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, rows_{queue_},
       moves_{queue_};
 };

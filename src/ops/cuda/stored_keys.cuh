@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of stored keys in each KV type.
+// Numbers of stored keys and values, one at a time, whatever their type.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -9,7 +9,6 @@
 
 namespace longhaul::cuda {
 
-/// Keys of a list in device memory, one number at a time.
 struct StoredKeys {
   const std::byte* const* pages;
   DType type;
@@ -18,6 +17,9 @@ struct StoredKeys {
   __device__ __forceinline__ const std::byte* row(int64_t i) const {
     const auto page = static_cast<uint32_t>(i) / static_cast<uint32_t>(page_rows);
     return pages[page] + (static_cast<int64_t>(i) - int64_t{page} * page_rows) * row_bytes;
+  }
+  __device__ __forceinline__ const std::byte* value_row(int64_t i) const {
+    return row(i) + static_cast<int64_t>(page_rows) * row_bytes;
   }
   __device__ __forceinline__ float at(const std::byte* row, int t) const {
     switch (type) {

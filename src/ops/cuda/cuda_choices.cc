@@ -1,0 +1,223 @@
+#include "ops/cuda/cuda_choices.h"
+
+#include <algorithm>
+
+#include "ops/cuda/block_mass.h"
+#include "ops/cuda/column_sums.h"
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/expected_attention.h"
+#include "ops/cuda/line_sums.h"
+#include "ops/cuda/score_vectors.h"
+#include "ops/cuda/select_rows.h"
+#include "ops/cuda/stored_keys.h"
+#include "ops/cuda/tile_maps.h"
+#include "ops/cuda/top_keys.h"
+#include "ops/cuda/votes.h"
+
+namespace longhaul::cuda {
+
+bool CudaChoices::column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                              std::span<const ColumnTarget> targets) {
+  return cuda::column_sums(stream(), call, tasks, targets, scores_);
+}
+
+bool CudaChoices::line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                            std::span<const LineSums> sums) {
+  return cuda::line_sums(stream(), call, tasks, sums, scores_);
+}
+
+bool CudaChoices::block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
+                             std::span<const View<float>> masses) {
+  return cuda::block_mass(stream(), call, tasks, block, masses, scores_);
+}
+
+bool CudaChoices::tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
+  return cuda::tile_maps(stream(), call, tiles, scores_);
+}
+
+bool CudaChoices::top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
+  return cuda::top_keys(stream(), call, tasks, scores_);
+}
+
+bool CudaChoices::mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) {
+  return cuda::mean_keys(stream(), rows, count, block, out);
+}
+
+bool CudaChoices::add_query_moments(View<const float> q, int64_t rows, int heads, int head_dim,
+                                    QueryMoments& moments) {
+  return cuda::add_query_moments(stream(), q, rows, heads, head_dim, moments);
+}
+
+bool CudaChoices::expected_attention(const ExpectedQueries& queries, const PagedRows& rows,
+                                     int64_t first_row, int head_begin, int head_count,
+                                     View<float> scores) {
+  return cuda::expected_attention(stream(), queries, rows, first_row, head_begin, head_count,
+                                  scores, scores_);
+}
+
+bool CudaChoices::key_difference(const PagedRows& rows, View<float> scores) {
+  return !scores.place().host() && cuda::key_difference(stream(), rows, scores, scores_);
+}
+
+bool CudaChoices::fill(View<float> x, float value) {
+  if (x.place().host()) return false;
+  cuda::fill(stream(), x.address(), x.size(), value);
+  return true;
+}
+
+bool CudaChoices::add_lists(View<const float> x, View<float> out) {
+  if (out.empty() || x.place().host() || out.place().host()) return false;
+  cuda::add_lists(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
+  return true;
+}
+
+bool CudaChoices::mean_rows(View<const float> x, View<float> out) {
+  if (x.empty() || x.place().host() || out.place().host()) return false;
+  cuda::mean_rows(stream(), x.address(), x.size() / out.size(), out.size(), out.address());
+  return true;
+}
+
+bool CudaChoices::pool_scores(View<const float> scores, int width, Pooling pooling,
+                              View<float> out) {
+  if (scores.place().host() || out.place().host()) return false;
+  cuda::pool_scores(stream(), scores.address(), scores.size(), width, pooling == Pooling::kMax,
+                    out.address());
+  return true;
+}
+
+bool CudaChoices::add_seen(int64_t rows, View<float> column) {
+  if (column.place().host()) return false;
+  cuda::add_seen(stream(), rows, column.address(), column.size());
+  return true;
+}
+
+bool CudaChoices::select_rows(View<const float> scores, const RowsToKeep& keep,
+                              View<int32_t> rows) {
+  if (scores.place().host() || rows.place().host()) return false;
+  const SelectTask task{scores.address(), scores.size(), keep.first,
+                        keep.last,        keep.count,    rows.address()};
+  return cuda::select_rows(stream(), {&task, 1}, scores_);
+}
+
+bool CudaChoices::most_voted(const DeviceVote& vote) {
+  if (vote.votes.place().host()) return false;
+  const auto words = [](View<int32_t> x) { return reinterpret_cast<uint32_t*>(x.address()); };
+  cuda::most_voted(stream(), {vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
+                              words(vote.counters), words(vote.marks), words(vote.voted),
+                              vote.found.address(), vote.rows.address(), vote.count.address()});
+  return true;
+}
+
+bool CudaChoices::expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
+                               View<int32_t> rows, View<int32_t> count) {
+  if (chosen.rows.place().host()) return false;
+  cuda::expand_spans(stream(), {chosen.rows.address(), chosen.count.address(), chosen.most(), span,
+                                end, first, rows.address(), count.address()});
+  return true;
+}
+
+bool CudaChoices::choose_lines(std::span<const LineTask> tasks, int tile) {
+  lines_.clear();
+  for (const LineTask& task : tasks) {
+    LineChoice& chosen = *task.chosen;
+    if (task.columns.place().host() || task.diagonals.place().host()) return false;
+    const auto select = [](View<const float> scores, int64_t forced, int64_t count,
+                           View<int32_t> rows) {
+      return SelectTask{scores.address(),        scores.size(), std::min(forced, scores.size()), 0,
+                        std::max(forced, count), rows.address()};
+    };
+    const View<int32_t> distances = chosen.diagonal_rows.rows.view();
+    lines_.push_back(
+        {select(task.columns, kForcedColumns, task.vertical, chosen.column_rows.rows.view()),
+         select(task.diagonals, kForcedDiagonals, task.slash, distances),
+         {distances.address(), static_cast<int32_t>(distances.size()), tile,
+          chosen.runs.view().address(), chosen.run_count.view().address()}});
+  }
+  cuda::choose_lines(stream(), lines_, scores_);
+  return true;
+}
+
+bool CudaChoices::list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) {
+  tiles_.clear();
+  for (const DeviceTile& each : tiles) {
+    TileTask task{};
+    if (const LineChoice* lines = each.rule->lines) {
+      if (lines->columns.rows.place().host()) return false;
+      task.columns = lines->columns.rows.address();
+      task.column_count = static_cast<int32_t>(lines->columns.most());
+      task.runs = lines->runs.view().address();
+      task.run_count = lines->run_count.view().address();
+    } else {
+      task.blocks = each.blocks.address();
+    }
+    task.own = each.own;
+    task.position = each.position;
+    task.tile = tile;
+    task.pages = tile / page_rows;
+    task.own_keys = each.own_keys;
+    task.index = each.listed.address();
+    task.counts = each.counts.address();
+    tiles_.push_back(task);
+  }
+  cuda::list_tile_keys(stream(), tiles_, scores_);
+  return true;
+}
+
+bool CudaChoices::choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
+                                     std::span<const FlexHead> heads) {
+  if (rows.queries.place().host() || rows.head_dim > kMostFlexDim) return false;
+  flex_.clear();
+  for (const FlexHead& head : heads) {
+    flex_.push_back({head.head, head.columns.address(), head.diagonals.address(),
+                     head.means.address(), head.seen.address()});
+  }
+  const TileGrid& grid = rows.grid;
+  const FlexCall call{rows.queries.address(),
+                      rows.heads,
+                      rows.head_dim,
+                      grid.tile,
+                      grid.begin,
+                      grid.rows,
+                      rule.mass,
+                      rule.distance,
+                      rule.least,
+                      rule.scale,
+                      rule.last_rows};
+  cuda::choose_flex_blocks(stream(), call, flex_, scores_);
+  return true;
+}
+
+bool CudaChoices::lay_out_groups(View<const float> q, int64_t groups, int stride, int heads,
+                                 int head_dim, View<float> out) {
+  if (q.place().host()) return false;
+  cuda::lay_out_groups(stream(), q.address(), groups, stride, heads, head_dim, out.address());
+  return true;
+}
+
+void CudaChoices::see_all_blocks(View<uint8_t> seen) {
+  check(cudaMemsetAsync(seen.address(), 1, static_cast<size_t>(seen.size()), stream()), "memset");
+}
+
+void CudaChoices::choose_antidiagonals(const GroupMasses& of,
+                                       std::span<const AntidiagonalHeads> heads) {
+  antidiagonals_.clear();
+  for (size_t i = 0; i < heads.size(); ++i) {
+    AntidiagonalTask task{};
+    task.masses = of.masses[i].address();
+    task.shares = heads[i].shares.data();
+    task.seen = heads[i].seen.address();
+    task.head_count = heads[i].head_count;
+    task.per_block = of.per_block;
+    task.first_group = of.first;
+    task.end_group = of.end;
+    task.blocks = (of.end + of.per_block - 1) / of.per_block;
+    task.first_tile = of.grid.first_tile();
+    task.tiles = of.grid.tiles();
+    task.columns = of.grid.blocks();
+    antidiagonals_.push_back(task);
+  }
+  cuda::choose_antidiagonals(stream(), antidiagonals_, scores_);
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,59 @@
+#pragma once
+// The operations of ops/device_ops.h on scores and softmax maps, and the choices that are made by
+// them, on a CUDA device.
+
+#include "ops/cuda/antidiagonals.h"
+#include "ops/cuda/block_ops.h"
+#include "ops/cuda/flex_blocks.h"
+#include "ops/cuda/score_scratch.h"
+#include "ops/cuda/tile_keys.h"
+
+namespace longhaul::cuda {
+
+class CudaChoices : public BlockOps {
+ public:
+  bool column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                   std::span<const ColumnTarget> targets) override;
+  bool line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+                 std::span<const LineSums> sums) override;
+  bool block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
+                  std::span<const View<float>> masses) override;
+  bool tile_maps(const AttendCall& call, std::span<const MapTile> tiles) override;
+  bool top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) override;
+  bool mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) override;
+  bool add_query_moments(View<const float> q, int64_t rows, int heads, int head_dim,
+                         QueryMoments& moments) override;
+  bool expected_attention(const ExpectedQueries& queries, const PagedRows& rows, int64_t first_row,
+                          int head_begin, int head_count, View<float> scores) override;
+  bool key_difference(const PagedRows& rows, View<float> scores) override;
+  bool fill(View<float> x, float value) override;
+  bool add_lists(View<const float> x, View<float> out) override;
+  bool mean_rows(View<const float> x, View<float> out) override;
+  bool pool_scores(View<const float> scores, int width, Pooling pooling, View<float> out) override;
+  bool add_seen(int64_t rows, View<float> column) override;
+  bool select_rows(View<const float> scores, const RowsToKeep& keep, View<int32_t> rows) override;
+  bool most_voted(const DeviceVote& vote) override;
+  bool expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
+                    View<int32_t> rows, View<int32_t> count) override;
+  bool choose_lines(std::span<const LineTask> tasks, int tile) override;
+  bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override;
+  bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
+                          std::span<const FlexHead> heads) override;
+  bool lay_out_groups(View<const float> q, int64_t groups, int stride, int heads, int head_dim,
+                      View<float> out) override;
+  void see_all_blocks(View<uint8_t> seen) override;
+  void choose_antidiagonals(const GroupMasses& of,
+                            std::span<const AntidiagonalHeads> heads) override;
+
+ protected:
+  explicit CudaChoices(GpuQueue& queue) : BlockOps(queue) {}
+
+ private:
+  ScoreScratch scores_;
+  std::vector<LinesTask> lines_;
+  std::vector<TileTask> tiles_;
+  std::vector<FlexHeadTask> flex_;
+  std::vector<AntidiagonalTask> antidiagonals_;
+};
+
+}  // namespace longhaul::cuda
