@@ -15,6 +15,7 @@
 #include "ops/block_representatives.h"
 #include "ops/column_sums.h"
 #include "ops/line_sums.h"
+#include "ops/mean_blocks.h"
 #include "ops/pool_scores.h"
 #include "ops/select_rows.h"
 #include "ops/span_slots.h"
@@ -108,6 +109,11 @@ class DeviceOps {
   /// The rows that stay, ascending, to `rows` [keep.count]; scores has more rows than stay.
   virtual bool select_rows(View<const float> /*scores*/, const RowsToKeep&,
                            View<int32_t> /*rows*/) {
+    return false;
+  }
+
+  virtual bool choose_mean_blocks(const TiledRows&, int64_t /*first*/,
+                                  std::span<const MeanBlocks>) {
     return false;
   }
 
