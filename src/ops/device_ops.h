@@ -18,6 +18,7 @@
 #include "ops/expected_attention.h"
 #include "ops/flex_blocks.h"
 #include "ops/line_sums.h"
+#include "ops/mean_blocks.h"
 #include "ops/pool_scores.h"
 #include "ops/select_rows.h"
 #include "ops/span_slots.h"
@@ -162,6 +163,11 @@ class DeviceOps {
   }
   virtual void see_all_blocks(View<uint8_t> /*seen*/) {}
   virtual void choose_antidiagonals(const GroupMasses&, std::span<const AntidiagonalHeads>) {}
+
+  virtual bool choose_mean_blocks(const TiledRows&, int64_t /*first*/,
+                                  std::span<const MeanBlocks>) {
+    return false;
+  }
 
   // Blocks of old tokens: ops/key_vectors.h, block_index.h, block_representatives.h, block_rows.h,
   // sliding_rows.h.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "ops/device_ops.h"
 #include "ops/mean_keys.h"
 
 namespace longhaul {
@@ -26,7 +27,13 @@ void choose(Queue& queue, const TiledRows& rows, const MeanBlocks& task, int64_t
 
 void choose_mean_blocks(Queue& queue, const TiledRows& rows, int64_t first,
                         std::span<const MeanBlocks> tasks, MeanBlockMemory& memory) {
-  if (!queue.on_host()) {
+  LH_ASSERT(first >= 0 && first < rows.grid.rows);
+  const TileGrid& grid = rows.grid;
+  for (const MeanBlocks& task : tasks) {
+    LH_ASSERT(task.seen.size() == grid.tiles() * grid.blocks());
+  }
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->choose_mean_blocks(rows, first, tasks)) return;
     HostStage on(queue);
     std::vector<MeanBlocks> here(tasks.begin(), tasks.end());
     for (MeanBlocks& task : here) {
@@ -36,11 +43,6 @@ void choose_mean_blocks(Queue& queue, const TiledRows& rows, int64_t first,
     return choose_mean_blocks(host_queue(),
                               {on(rows.queries), rows.heads, rows.head_dim, rows.grid}, first, here,
                               memory);
-  }
-  LH_ASSERT(first >= 0 && first < rows.grid.rows);
-  const TileGrid& grid = rows.grid;
-  for (const MeanBlocks& task : tasks) {
-    LH_ASSERT(task.seen.size() == grid.tiles() * grid.blocks());
   }
   memory.workers.resize(std::max(memory.workers.size(), static_cast<size_t>(thread_count())));
   const int64_t from = grid.tile_of(first), tiles = grid.blocks() - from;

@@ -13,15 +13,15 @@ struct TileGrid {
   int64_t begin = 0;  ///< position of row 0
   int64_t rows = 0;
 
-  int64_t keys() const { return begin + rows; }
-  int64_t first_tile() const { return begin / tile; }
+  constexpr int64_t keys() const { return begin + rows; }
+  constexpr int64_t first_tile() const { return begin / tile; }
   /// Tiles that the rows make, the first and the last of which may be cut.
-  int64_t tiles() const { return blocks() - first_tile(); }
-  int64_t blocks() const { return (keys() + tile - 1) / tile; }
-  int64_t tile_of(int64_t row) const { return (begin + row) / tile; }
+  constexpr int64_t tiles() const { return blocks() - first_tile(); }
+  constexpr int64_t blocks() const { return (keys() + tile - 1) / tile; }
+  constexpr int64_t tile_of(int64_t row) const { return (begin + row) / tile; }
   /// Rows [row_begin, row_end) of a tile, which is counted from the context's first token.
-  int64_t row_begin(int64_t at) const { return std::max<int64_t>(0, at * tile - begin); }
-  int64_t row_end(int64_t at) const { return std::min(rows, (at + 1) * tile - begin); }
+  constexpr int64_t row_begin(int64_t at) const { return std::max<int64_t>(0, at * tile - begin); }
+  constexpr int64_t row_end(int64_t at) const { return std::min(rows, (at + 1) * tile - begin); }
 };
 
 }  // namespace longhaul

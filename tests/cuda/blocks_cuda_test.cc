@@ -1,4 +1,5 @@
-// What blocks of old tokens are looked up by on a GPU (InfLLM), against the host's: without a wait.
+// What blocks of old tokens are looked up by on a GPU (InfLLM), and blocks that are chosen by
+// means, against the host's: without a wait.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "ops/block_index.h"
 #include "ops/block_representatives.h"
 #include "ops/block_rows.h"
+#include "ops/mean_blocks.h"
 #include "ops/sliding_rows.h"
 
 namespace longhaul::cuda {
@@ -152,6 +154,31 @@ TEST_F(CudaBlocks, RowsOfAWindowSlide) {
             0);
   EXPECT_EQ(rows.rows(), host_rows.rows());
   EXPECT_EQ(here(rows.part(0, rows.rows())), here(host_rows.part(0, rows.rows())));
+}
+
+TEST_F(CudaBlocks, ChosenByMeansAreTheHosts) {
+  for (const TileGrid& grid : {TileGrid{64, 0, 1}, TileGrid{64, 0, 700}, TileGrid{16, 37, 2000}}) {
+    constexpr int kHeads = 3, kDim = 96;
+    const std::vector<float> queries =
+        random_floats(static_cast<size_t>(grid.rows * kHeads * kDim), 7);
+    const std::vector<float> means = random_floats(static_cast<size_t>(grid.blocks() * kDim), 8);
+    const int64_t marks = grid.tiles() * grid.blocks(), first = grid.rows / 3;
+    std::vector<std::vector<uint8_t>> seen(2, std::vector<uint8_t>(static_cast<size_t>(marks), 7));
+    std::vector<MeanBlocks> tasks, tasks_there;
+    for (int t = 0; t < 2; ++t) {
+      auto& own = seen[static_cast<size_t>(t)];
+      tasks.push_back(
+          {2 * t, t == 0 ? 3 : 40, std::span<const float>(means), std::span<uint8_t>(own)});
+      tasks_there.push_back({2 * t, t == 0 ? 3 : 40, there(means), there(own)});
+    }
+    MeanBlockMemory memory;
+    const TiledRows rows{std::span<const float>(queries), kHeads, kDim, grid};
+    const TiledRows rows_there{there(queries), kHeads, kDim, grid};
+    choose_mean_blocks(host_queue(), rows, first, tasks, memory);
+    EXPECT_EQ(
+        waits_in([&] { choose_mean_blocks(queue(), rows_there, first, tasks_there, memory); }), 0);
+    for (size_t t = 0; t < 2; ++t) EXPECT_EQ(here(tasks_there[t].seen), seen[t]) << t;
+  }
 }
 
 }  // namespace

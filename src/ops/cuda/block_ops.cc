@@ -15,6 +15,32 @@ const PageTable* BlockOps::upload_tables(std::span<const PagedRows> lists) {
   return lists_.upload(std::span<const PageTable>(tables_));
 }
 
+bool BlockOps::choose_mean_blocks(const TiledRows& rows, int64_t first,
+                                  std::span<const MeanBlocks> tasks) {
+  if (rows.head_dim > kMostMeanDim || rows.queries.place().host()) return false;
+  mean_tasks_.clear();
+  for (const MeanBlocks& task : tasks) {
+    if (task.means.place().host() || task.seen.place().host()) return false;
+    mean_tasks_.push_back({task.count, task.means.address(), task.seen.address(), task.head});
+  }
+  const TileGrid& grid = rows.grid;
+  const int64_t from = grid.tile_of(first);
+  const int64_t numbers = std::ssize(tasks) * (grid.blocks() - from) * grid.blocks();
+  chosen_.at_least(static_cast<size_t>(numbers) * (sizeof(float) + sizeof(int32_t)));
+  auto* const scores = static_cast<float*>(chosen_.data);
+  cuda::choose_mean_blocks(stream(),
+                           {.queries = rows.queries.address(),
+                            .heads = rows.heads,
+                            .head_dim = rows.head_dim,
+                            .grid = grid,
+                            .first_tile = from,
+                            .tasks = tasks_.upload(std::span<const MeanBlocksTask>(mean_tasks_)),
+                            .task_count = static_cast<int>(tasks.size()),
+                            .scores = scores,
+                            .chosen = reinterpret_cast<int32_t*>(scores + numbers)});
+  return true;
+}
+
 bool BlockOps::store_vectors(View<const float> x, DType type, View<uint8_t> to) {
   if (x.place().host() || to.place().host()) return false;
   return cuda::store_vectors(stream(), x.address(), x.size(), type, to.address());

@@ -1,10 +1,11 @@
 #pragma once
-// The operations on blocks of old tokens that GPUs have (ops/device_ops.h): what InfLLM and
-// Ltri-LLM look up by.
+// The operations on blocks of tokens that GPUs have (ops/device_ops.h): what InfLLM and Ltri-LLM
+// look up by, and blocks chosen by means.
 
 #include <vector>
 
 #include "ops/cuda/kv.h"
+#include "ops/cuda/mean_blocks.h"
 #include "ops/cuda/room.h"
 #include "ops/cuda/span_phases.h"
 #include "ops/device_ops.h"
@@ -20,6 +21,8 @@ inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim,
 
 class BlockOps : public DeviceOps {
  public:
+  bool choose_mean_blocks(const TiledRows& rows, int64_t first,
+                          std::span<const MeanBlocks> tasks) override;
   bool store_vectors(View<const float> x, DType type, View<uint8_t> to) override;
   bool block_scores(const BlockVectors& index, View<const float> query,
                     View<float> scores) override;
@@ -52,6 +55,7 @@ class BlockOps : public DeviceOps {
 
   std::vector<PageTable> tables_;
   std::vector<SpanTask> span_tasks_;
+  std::vector<MeanBlocksTask> mean_tasks_;
   Room lists_{queue_}, chosen_{queue_}, tasks_{queue_};
 };
 
