@@ -21,6 +21,7 @@ struct ExpectedAttention final : Method {
   }
   void fit(const ModelShape& shape) {
     shape_ = shape;
+    seen_.resize(shape.kv_heads.size());
     if (shape.cap == 0) return;
     user_error(
         "--attention expectedattention: this model caps its attention logits at {}; what is "
@@ -33,16 +34,13 @@ struct ExpectedAttention final : Method {
             .watch = kNoBound};
   }
 
-  std::vector<Pass> passes(const PromptFacts&) override {
-    seen_.assign(shape_.kv_heads.size(), {});
-    return {};
-  }
-
   void observe(LayerStep& step) override {
+    QueryMoments& seen = nth(seen_, step.layer);
+    if (step.pass.begin == 0) seen = {};  // each prompt is judged by its own queries
     const int64_t first = std::clamp<int64_t>(sink - step.begin, 0, step.rows);
     const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
     add_query_moments(*step.queue, step.q.from(first * width), step.rows - first, shape_.heads,
-                      shape_.head_dim, covariance, nth(seen_, step.layer));
+                      shape_.head_dim, covariance, seen);
   }
 
   void score(const Cut& cut) override {
