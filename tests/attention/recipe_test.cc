@@ -24,11 +24,9 @@ struct Newest final : Method {
   }
 
   Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd,
-                     .budget = sink + recent,
-                     .sink = sink,
-                     .recent = recent},
-            .rewinds = true};
+    return {
+        .keep = {.when = When::kPromptEnd, .budget = sink + recent, .sink = sink, .recent = recent},
+        .rewinds = true};
   }
   /// The budget has room for no others: none is better than another.
   void score(const Cut& cut) override {
