@@ -21,6 +21,7 @@
 #include "cli/profile_file.h"
 #include "cli/progress_bar.h"
 #include "cli/table.h"
+#include "ops/gated_heads.h"
 #include "text/number_lines.h"
 
 namespace longhaul {
