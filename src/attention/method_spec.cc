@@ -222,7 +222,11 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
     if (option.idle(spec.values_)) used[std::string(option.key)] = option.fallback;
   }
   set.list.set(used);
-  return info_->make(set, shape);
+  auto method = info_->make(set, shape);
+  const Keep keep = method->plan(0, 0, kNoBound).keep;
+  expect_room(info_->name, keep.budget, keep.sink, keep.recent,
+              set.list.find("budget") != nullptr ? "budget" : "capacity");
+  return method;
 }
 
 std::unique_ptr<AttentionDriver> MethodSpec::make(const ModelShape& shape) const {

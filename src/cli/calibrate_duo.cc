@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "attention/method_spec.h"
-#include "attention/parts/head_tables.h"
 #include "base/clock.h"
 #include "base/durable_file.h"
 #include "base/error.h"
@@ -22,6 +21,8 @@
 #include "cli/profile_file.h"
 #include "cli/progress_bar.h"
 #include "cli/table.h"
+#include "ops/gated_heads.h"
+#include "text/number_lines.h"
 
 namespace longhaul {
 namespace {
@@ -82,7 +83,7 @@ struct DuoFiles {
     if (save) refuse_to_replace(std::array{profile, gates});
   }
   void write(const HeadGates& found, double sparsity) const {
-    replace_file(gates, gates_text(found));
+    replace_file(gates, number_lines_text(found));
     write_profile(profile, "duo", "longhaul calibrate duo",
                   {{"gates", {{"file", gates.filename().string()}}}, {"sparsity", sparsity}});
   }
@@ -146,7 +147,7 @@ int calibrate_duo(const CalibrateFlags& flags) {
                seconds / static_cast<double>(std::max<int64_t>(1, trainer.done() - before)),
                note_of(last));
   }
-  if (!flags.gates.empty()) replace_file(flags.gates, gates_text(head_gates(gates)));
+  if (!flags.gates.empty()) replace_file(flags.gates, number_lines_text(head_gates(gates)));
   if (flags.save) {
     files.write(head_gates(gates), flags.sparsity);
     std::fputs(fmt::format("written: {}\n", files.profile.string()).c_str(), stderr);

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "attention/method_spec.h"
-#include "attention/parts/head_tables.h"
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -24,6 +23,7 @@
 #include "cli/session_flags.h"
 #include "cli/table.h"
 #include "eval/head_profiles.h"
+#include "text/number_lines.h"
 
 namespace longhaul {
 namespace {
@@ -89,7 +89,7 @@ class Profiles {
 
   void write(const FoundHeads& found, std::span<const RetrievalHead> heads,
              const ModelShape& shape) const {
-    replace_file(gates_, gates_text(duo_gates(found, shape.kv_heads)));
+    replace_file(gates_, number_lines_text(duo_gates(found, shape.kv_heads)));
     write_profile(duo_, "duo", kFoundBy, {{"gates", {{"file", gates_.filename().string()}}}});
     write_profile(ltri_, "ltri", kFoundBy, ltri_options(heads));
   }

@@ -54,6 +54,13 @@ class StatementParser : public ExpressionParser {
     return body;
   }
 
+  /// The body after `else`, if that is the tag whose name was taken; else that tag ends here.
+  Body otherwise(std::string_view taken, std::string_view end) {
+    if (taken == "else") return block(end);
+    end_of_tag();
+    return {};
+  }
+
   Statement piece() {
     Statement statement;
     statement.line = token().line;
@@ -109,11 +116,7 @@ class StatementParser : public ExpressionParser {
       branch.body = body_until({"elif", "else", "endif"}, &end);
       statement.branches.push_back(std::move(branch));
     }
-    if (end == "else") {
-      statement.other = block("endif");
-    } else {
-      end_of_tag();
-    }
+    statement.other = otherwise(end, "endif");
     return statement;
   }
 
@@ -130,11 +133,7 @@ class StatementParser : public ExpressionParser {
     ++loops_;
     statement.body = body_until({"else", "endfor"}, &end);
     --loops_;
-    if (end == "else") {
-      statement.other = block("endfor");
-    } else {
-      end_of_tag();
-    }
+    statement.other = otherwise(end, "endfor");
     return statement;
   }
 

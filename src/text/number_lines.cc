@@ -1,5 +1,7 @@
 #include "text/number_lines.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -61,6 +63,14 @@ std::vector<std::vector<double>> read_number_lines(const std::filesystem::path& 
     user_error("{}: has {} rows, the model has {} {}s", file, rows, columns.size(), words.line);
   }
   return lines;
+}
+
+std::string number_lines_text(std::span<const std::vector<double>> lines) {
+  std::string text;
+  for (const std::vector<double>& line : lines) {
+    text += fmt::format("{:.6f}\n", fmt::join(line, "\t"));
+  }
+  return text;
 }
 
 }  // namespace longhaul

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,7 @@ struct NumberLines {
 std::vector<std::vector<double>> read_number_lines(const std::filesystem::path& path,
                                                    std::span<const int> columns,
                                                    const NumberLines& words);
+/// Such a file's text: tabs between the numbers, six decimals.
+std::string number_lines_text(std::span<const std::vector<double>> lines);
 
 }  // namespace longhaul

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "attention/method_run.h"
+#include "attention/parts/own_options.h"
 #include "attention/tested_methods.h"
 #include "base/error_of.h"
 #include "ops/fill.h"
@@ -15,31 +16,22 @@ namespace longhaul {
 namespace {
 
 /// Once a prompt has been read, every head keeps its first rows and its newest.
-class Newest final : public Method {
- public:
-  struct Options {
-    int64_t sink = 4, recent = 2044;
-    void declare(OptionList& o) {
-      o.integer(sink, "sink", 0, 4096, "tokens", "first rows, which never leave");
-      o.integer(recent, "recent", 1, 1 << 24, "tokens", "last rows of a prompt");
-    }
-  };
-  Newest(const Options& options, const ModelShape&) : o_(options) {}
+struct Newest final : Method {
+  int64_t sink = 4, recent = 2044;
+  void declare(OptionList& o) {
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows, which never leave");
+    o.integer(recent, "recent", 1, 1 << 24, "tokens", "last rows of a prompt");
+  }
 
   Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd,
-                     .budget = o_.sink + o_.recent,
-                     .sink = o_.sink,
-                     .recent = o_.recent},
-            .rewinds = true};
+    return {
+        .keep = {.when = When::kPromptEnd, .budget = sink + recent, .sink = sink, .recent = recent},
+        .rewinds = true};
   }
   /// The budget has room for no others: none is better than another.
   void score(const Cut& cut) override {
     for (const View<float>& scores : cut.scores) fill(cut.queue, scores, 0.0f);
   }
-
- private:
-  Options o_;
 };
 
 }  // namespace
@@ -50,7 +42,7 @@ MethodInfo newest_method() {
   info.summary = "keeps the first tokens of a prompt and its last";
   info.covers = {"", "sink=0,recent=700"};
   info.small = {{"recent=56"}, {"sink=2,recent=16"}};
-  return method_info<Newest>(std::move(info));
+  return own_options<Newest>(std::move(info));
 }
 
 namespace {

@@ -110,7 +110,7 @@ TEST(RetrievalHeads, BecomeOptionsOfTheMethodsThatGoByThem) {
   found.distant = {{0, 0, 0, 0}, {0, 0.2, 0.5, 0}, {0, 0, 0, 1}};
   const HeadGates gates = duo_gates(found, kv_heads);
   const HeadGates expected{{0.2997, 0.2997}, {0.0002, 0.0005}, {0.8991, 0.999, 0.0999, 0.2008}};
-  EXPECT_EQ(read_gates(folder.write("gates.tsv", gates_text(gates)), kv_heads), expected)
+  EXPECT_EQ(read_gates(folder.write("gates.tsv", number_lines_text(gates)), kv_heads), expected)
       << "heads of no score are told apart by how far they look";
 }
 

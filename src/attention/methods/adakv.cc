@@ -7,39 +7,33 @@
 namespace longhaul {
 namespace {
 
-class AdaKv final : public WrappedMethod {
- public:
-  struct Options {
-    std::string_view method = "snapkv";
-    std::string method_options;
-    double safeguard = 0.2;
-    void declare(OptionList& o) {
-      o.choice(method, "method", {"snapkv", "pyramidkv", "keydiff", "expectedattention"},
-               "whose scores and budget are dealt");
-      o.method_options(method_options, "method_options", "method",
-                       "options of that method, joined by +: capacity=1024+window=16");
-      o.real(safeguard, "safeguard", 0, 1, "share",
-             "of its budget that every head keeps for sure, its window and sinks among it");
-    }
-  };
-  AdaKv(const Options& o, const ModelShape& shape)
-      : WrappedMethod(MethodSpec::parse_part(o.method, o.method_options).make_method(shape)),
-        safeguard_(o.safeguard) {}
+struct AdaKv final : WrappedMethod {
+  std::string_view method = "snapkv";
+  std::string method_options;
+  double safeguard = 0.2;
+  void declare(OptionList& o) {
+    o.choice(method, "method", {"snapkv", "pyramidkv", "keydiff", "expectedattention"},
+             "whose scores and budget are dealt");
+    o.method_options(method_options, "method_options", "method",
+                     "options of that method, joined by +: capacity=1024+window=16");
+    o.real(safeguard, "safeguard", 0, 1, "share",
+           "of its budget that every head keeps for sure, its window and sinks among it");
+  }
+  void fit(const ModelShape& shape) {
+    wrap(MethodSpec::parse_part(method, method_options).make_method(shape));
+  }
 
   Plan plan(int layer, int kv_head, int64_t tokens) const override {
     Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
-    plan.keep.sure_share = safeguard_;
+    plan.keep.sure_share = safeguard;
     return plan;
   }
-
- private:
-  double safeguard_;
 };
 
 }  // namespace
 
 MethodInfo adakv_method() {
-  MethodInfo info = method_info<AdaKv>({.name = "adakv"});
+  MethodInfo info = own_options<AdaKv>({.name = "adakv"});
   info.summary = "deals a layer's budget over its heads by the scores of another method";
   info.when = "as the method whose scores it deals, at small budgets";
   info.keeps =

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "attention/parts/own_options.h"
 #include "attention/parts/planned_attention.h"
-#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
@@ -32,47 +32,44 @@ class Citrus final : public Method {
   enum class Cache : uint8_t { kStandard, kShared, kIndividual };
   enum class Fidelity : uint8_t { kRepo, kPaper };
   enum class Sums : uint8_t { kLast, kAll };
-  struct Options {
-    Cache cache = Cache::kIndividual;
-    int64_t k = 768, chunk = 256, sink = 0;
-    Fidelity fidelity = Fidelity::kRepo;
-    Sums sums = Sums::kLast;
-    void declare(OptionList& o) {
-      o.choice(cache, "cache", {"standard", "shared", "individual"},
-               "who decides what stays: the next chunk, the instruction, or each for a list of its "
-               "own");
-      o.integer(k, "k", 1, 1 << 24, "tokens",
-                "rows that a list keeps of what was read before a chunk");
-      o.integer(chunk, "chunk", 1, 1 << 20, "tokens",
-                "document tokens between two cuts; all of them enter the list");
-      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave, of the k");
-      o.choice(fidelity, "fidelity", {"repo", "paper"},
-               "paper: a shared list is cut before it reads the chunk, and importance is the share "
-               "of the attention to the list, without the chunk's own part");
-      o.choice(sums, "sums", {"last", "all"},
-               "importance by the last chunk or instruction alone, or summed up since a row was "
-               "read, as H2O does (with cache=shared: the paper's H2O + shared)")
-          .later = true;
-    }
-  };
+  Cache cache = Cache::kIndividual;
+  int64_t k = 768, chunk = 256, sink = 0;
+  Fidelity fidelity = Fidelity::kRepo;
+  Sums sums = Sums::kLast;
+  void declare(OptionList& o) {
+    o.choice(cache, "cache", {"standard", "shared", "individual"},
+             "who decides what stays: the next chunk, the instruction, or each for a list of its "
+             "own");
+    o.integer(k, "k", 1, 1 << 24, "tokens",
+              "rows that a list keeps of what was read before a chunk");
+    o.integer(chunk, "chunk", 1, 1 << 20, "tokens",
+              "document tokens between two cuts; all of them enter the list");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave, of the k");
+    o.choice(fidelity, "fidelity", {"repo", "paper"},
+             "paper: a shared list is cut before it reads the chunk, and importance is the share "
+             "of the attention to the list, without the chunk's own part");
+    o.choice(sums, "sums", {"last", "all"},
+             "importance by the last chunk or instruction alone, or summed up since a row was "
+             "read, as H2O does (with cache=shared: the paper's H2O + shared)")
+        .later = true;
+  }
 
-  Citrus(const Options& options, const ModelShape& shape)
-      : o_(options),
-        shape_(shape),
-        by_chunk_(static_cast<size_t>(shape.layers)),
-        by_instruction_(static_cast<size_t>(shape.layers)) {
-    if (o_.sink <= o_.k) return;
-    user_error("--attention citrus: sink={}: must not be more than k={}", o_.sink, o_.k);
+  void fit(const ModelShape& shape) {
+    shape_ = shape;
+    by_chunk_.resize(shape.kv_heads.size());
+    by_instruction_.resize(shape.kv_heads.size());
+    if (sink <= k) return;
+    user_error("--attention citrus: sink={}: must not be more than k={}", sink, k);
   }
 
   Plan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
-    const int64_t rows = window > 0 ? window + KvLayout{}.page_rows : o_.k + o_.chunk;
+    const int64_t rows = window > 0 ? window + KvLayout{}.page_rows : k + chunk;
     const int64_t next = longest_instruction();  // or the next chunk, which is no longer
     return {.keep = {.when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + next},
-            .see = {.place = KeyPlace::kList, .reach = o_.k + o_.chunk + next},
+            .see = {.place = KeyPlace::kList, .reach = k + chunk + next},
             .watch = kNoBound,
-            .columns = std::span(kColumns).first(o_.sums == Sums::kAll ? 1 : 0),
+            .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),
             .reads_instruction = true,
             .streams = individual() ? 2 : 1};
   }
@@ -97,13 +94,13 @@ class Citrus final : public Method {
       }
     };
     int64_t held = held_;
-    for (int64_t begin = 0; begin < document_; begin += o_.chunk) {
-      const int64_t end = std::min(begin + o_.chunk, document_);
-      if (held > o_.k && o_.cache != Cache::kStandard) read(document_, tokens_, 0, true);
+    for (int64_t begin = 0; begin < document_; begin += chunk) {
+      const int64_t end = std::min(begin + chunk, document_);
+      if (held > k && cache != Cache::kStandard) read(document_, tokens_, 0, true);
       read(begin, end, individual() ? 1 : 0, false);
-      held = std::min(held, o_.k) + end - begin;
+      held = std::min(held, k) + end - begin;
     }
-    if (held > o_.k) read(document_, tokens_, 0, true);
+    if (held > k) read(document_, tokens_, 0, true);
     read(document_, tokens_, 0, false);
     return passes;
   }
@@ -119,22 +116,22 @@ class Citrus final : public Method {
     if (!pass.discard) held_ = held;
     if (pass.discard) {
       add(step, by_instruction_, pass.begin == document_, before);
-    } else if (document && o_.cache != Cache::kShared) {
-      add(step, by_chunk_, pass.begin % o_.chunk == 0, before);
+    } else if (document && cache != Cache::kShared) {
+      add(step, by_chunk_, pass.begin % chunk == 0, before);
     }
   }
 
   void after_pass(std::span<KvStore> streams, const Pass& pass) override {
     if (pass.phase == Phase::kDecode) return;
     if (pass.discard) {
-      const bool paper = o_.fidelity == Fidelity::kPaper;
+      const bool paper = fidelity == Fidelity::kPaper;
       const bool due = paper || kept_ == document_;  // else with the chunk that it is read for
       if (due && pass.end() == tokens_) cut(streams[0], by_instruction_);
       return;
     }
     const bool document = pass.phase == Phase::kPrompt;
-    if (document && (pass.end() % o_.chunk == 0 || pass.end() == document_)) {
-      cut(streams[0], o_.cache == Cache::kStandard ? by_chunk_ : by_instruction_);
+    if (document && (pass.end() % chunk == 0 || pass.end() == document_)) {
+      cut(streams[0], cache == Cache::kStandard ? by_chunk_ : by_instruction_);
       if (individual()) cut(streams[1], by_chunk_);
     }
     kept_ = pass.end();
@@ -149,8 +146,8 @@ class Citrus final : public Method {
   }
 
  private:
-  bool individual() const { return o_.cache == Cache::kIndividual; }
-  int64_t longest_instruction() const { return std::max(o_.chunk, kLongestInstruction); }
+  bool individual() const { return cache == Cache::kIndividual; }
+  int64_t longest_instruction() const { return std::max(chunk, kLongestInstruction); }
 
   static void forget_scores(Importance& importance) {
     for (Array<float>& scores : importance) scores.resize(host_queue(), 0);
@@ -162,9 +159,9 @@ class Citrus final : public Method {
   void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
     Array<float>& scores = nth(importance, step.layer);
     queue_ = *step.queue;
-    if (begins) fill(*step.queue, scores.resize(*step.queue, before > o_.k ? before : 0), 0);
+    if (begins) fill(*step.queue, scores.resize(*step.queue, before > k ? before : 0), 0);
     if (scores.size() == 0) return;
-    add_attention_to_tokens(step, scores.view(), o_.fidelity == Fidelity::kPaper, by_list_);
+    add_attention_to_tokens(step, scores.view(), fidelity == Fidelity::kPaper, by_list_);
   }
 
   /// Of the rows that have scores the k best stay, and all that came after them. A layer with the
@@ -177,11 +174,11 @@ class Citrus final : public Method {
         drop_old(list, layer, length - window);
       } else if (scores.size() > 0) {
         const int64_t scored = scores.size(), later = length - scored;
-        const bool add_up = o_.sums == Sums::kAll;
+        const bool add_up = sums == Sums::kAll;
         const View<float> all =
             add_up ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
         (add_up ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
-        const RowList kept = select_rows(queue_, all, {o_.sink, later, o_.k + later}, selection_);
+        const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
         for (int head = 0; head < shape_.lists(layer); ++head) list.keep(layer, head, kept);
       }
       scores.resize(queue_, 0);
@@ -198,7 +195,6 @@ class Citrus final : public Method {
     }
   }
 
-  Options o_;
   ModelShape shape_;
   Queue queue_;
   int64_t tokens_ = 0, document_ = 0;     ///< of the prompt
@@ -212,7 +208,7 @@ class Citrus final : public Method {
 }  // namespace
 
 MethodInfo citrus_method() {
-  MethodInfo info = method_info<Citrus>({.name = "citrus"});
+  MethodInfo info = own_options<Citrus>({.name = "citrus"});
   info.summary = "reads a document by its question: keeps what the instruction attends to";
   info.when = "a question about a text of any length, in constant memory";
   info.keeps =

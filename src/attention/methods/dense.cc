@@ -1,25 +1,20 @@
 // Full causal attention: every row sees every earlier token, within the model's own sliding window
 // where a layer has one. The oracle of all other methods.
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 
 namespace longhaul {
 namespace {
 
-class Dense final : public Method {
- public:
-  struct Options {
-    void declare(OptionList&) {}
-  };
-  Dense(const Options&, const ModelShape&) {}
-
+struct Dense final : Method {
+  void declare(OptionList&) {}
   Plan plan(int, int, int64_t) const override { return {.rewinds = true}; }
 };
 
 }  // namespace
 
 MethodInfo dense_method() {
-  MethodInfo info = method_info<Dense>({.name = "dense"});
+  MethodInfo info = own_options<Dense>({.name = "dense"});
   info.summary = "keeps every key; every row sees all earlier tokens";
   info.when = "the reference; contexts that fit the trained length and the memory";
   info.keeps = "every key and value; nothing is forgotten";

@@ -19,43 +19,39 @@
 namespace longhaul {
 namespace {
 
-class Duo final : public WrappedMethod {
- public:
+struct Duo final : WrappedMethod, PromptReader {
   enum class Prefill : uint8_t { kDenseFirstChunk, kStrictStreaming };
-  struct Options : PromptReader {
-    std::string gates;
-    double sparsity = 0.5;
-    std::optional<double> threshold;
-    int64_t sink = 64, recent = 256;
-    Prefill prefill_mode = Prefill::kDenseFirstChunk;
-    void declare(OptionList& o) {
-      o.file(gates, "gates", "TSV of trained gates: a row per layer, a column per KV head");
-      o.real(sparsity, "sparsity", 0, 1, "",
-             "share of KV heads that stream, those with the lowest gates")
-          .only([this] { return !threshold; }, "no threshold", "threshold");
-      o.real(threshold, "threshold", 0, 1, "",
-             "heads with at least this gate keep everything; auto: by sparsity")
-          .only([this] { return !gates.empty(); }, "gates", "gates");
-      o.integer(sink, "sink", 0, 1 << 20, "tokens", "first tokens that streaming heads keep");
-      o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens that streaming heads keep");
-      o.choice(prefill_mode, "prefill_mode", {"dense_first_chunk", "strict_streaming"},
-               "whether rows of a pass see it up to themselves, or recent tokens only");
-      declare_dense(o, "how retrieval heads read a prompt").later = true;
-      declare_dense_options(o, "options of that method, joined by +: vertical=500+slash=3000")
-          .later = true;
-      o.needs([this] { return !gates.empty() || sparsity == 0 || sparsity == 1; },
-              "gates or sparsity=0|1");
-    }
-  };
+  std::string gates;
+  double sparsity = 0.5;
+  std::optional<double> threshold;
+  int64_t sink = 64, recent = 256;
+  Prefill prefill_mode = Prefill::kDenseFirstChunk;
+  void declare(OptionList& o) {
+    o.file(gates, "gates", "TSV of trained gates: a row per layer, a column per KV head");
+    o.real(sparsity, "sparsity", 0, 1, "",
+           "share of KV heads that stream, those with the lowest gates")
+        .only([this] { return !threshold; }, "no threshold", "threshold");
+    o.real(threshold, "threshold", 0, 1, "",
+           "heads with at least this gate keep everything; auto: by sparsity")
+        .only([this] { return !gates.empty(); }, "gates", "gates");
+    o.integer(sink, "sink", 0, 1 << 20, "tokens", "first tokens that streaming heads keep");
+    o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens that streaming heads keep");
+    o.choice(prefill_mode, "prefill_mode", {"dense_first_chunk", "strict_streaming"},
+             "whether rows of a pass see it up to themselves, or recent tokens only");
+    declare_dense(o, "how retrieval heads read a prompt").later = true;
+    declare_dense_options(o, "options of that method, joined by +: vertical=500+slash=3000").later =
+        true;
+    o.needs([this] { return !gates.empty() || sparsity == 0 || sparsity == 1; },
+            "gates or sparsity=0|1");
+  }
 
-  Duo(const Options& options, const ModelShape& shape)
-      : WrappedMethod(options.spec().make_method(shape)), o_(options) {
-    if (!o_.gates.empty()) {
-      const HeadGates gates = read_gates(o_.gates, shape.kv_heads);
-      full_ = o_.threshold ? full_by_threshold(gates, *o_.threshold)
-                           : full_by_sparsity(gates, o_.sparsity);
+  void fit(const ModelShape& shape) {
+    wrap(spec().make_method(shape));
+    if (!gates.empty()) {
+      const HeadGates read = read_gates(gates, shape.kv_heads);
+      full_ = threshold ? full_by_threshold(read, *threshold) : full_by_sparsity(read, sparsity);
     } else {
-      full_ = all_heads(shape.kv_heads, o_.sparsity == 0);
+      full_ = all_heads(shape.kv_heads, sparsity == 0);
     }
     for (size_t layer = 0; layer < full_.size(); ++layer) {
       // Such a layer forgets nothing here: its work is bounded by the model's own window.
@@ -73,13 +69,13 @@ class Duo final : public WrappedMethod {
       plan.rewinds = false;
       return plan;
     }
-    const bool strict = o_.prefill_mode == Prefill::kStrictStreaming;
-    return {.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent},
-            .see = {.sink = o_.sink, .window = o_.recent + (strict ? 1 : 0), .strict = strict}};
+    const bool strict = prefill_mode == Prefill::kStrictStreaming;
+    return {.keep = {.when = When::kEveryPass, .sink = sink, .recent = recent},
+            .see = {.sink = sink, .window = recent + (strict ? 1 : 0), .strict = strict}};
   }
 
   void attend(LayerStep& step) override {
-    if (o_.is_full() || step.decoding()) return Method::attend(step);
+    if (is_full() || step.decoding()) return Method::attend(step);
     const auto some = [](std::span<const uint8_t> heads) {
       return std::ranges::count(heads, 1) > 0;
     };
@@ -91,14 +87,13 @@ class Duo final : public WrappedMethod {
   }
 
  private:
-  Options o_;
   FullHeads full_, streaming_;
 };
 
 }  // namespace
 
 MethodInfo duo_method() {
-  MethodInfo info = method_info<Duo>({.name = "duo"});
+  MethodInfo info = own_options<Duo>({.name = "duo"});
   info.summary = "retrieval heads keep every key, streaming heads the first and the recent ones";
   info.when =
       "half the memory and time of dense at its accuracy, where trained gates exist ('longhaul "

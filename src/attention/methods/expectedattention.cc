@@ -2,71 +2,63 @@
 // to which the queries to come are expected to attend, taken for normally distributed around those
 // seen so far (docs/methods/expectedattention.md).
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 #include "base/nth.h"
 #include "ops/expected_attention.h"
 
 namespace longhaul {
 namespace {
 
-class ExpectedAttention final : public Method {
- public:
-  struct Options {
-    int64_t capacity = 2048, sink = 4, future = 512;
-    bool covariance = true, values = true;
-    void declare(OptionList& o) {
-      o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
-      o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
-      o.integer(future, "future", 1, 1 << 20, "tokens", "queries to come that are averaged over");
-      o.flag(covariance, "covariance", "queries vary around their mean, as those seen did");
-      o.flag(values, "values", "a key counts by the length of its value too");
-    }
-  };
-  ExpectedAttention(const Options& options, const ModelShape& shape)
-      : o_(options), shape_(shape), seen_(static_cast<size_t>(shape.layers)) {
-    expect_room("expectedattention", o_.capacity, o_.sink, 0);
-    if (shape.cap > 0) {
-      user_error(
-          "--attention expectedattention: this model caps its attention logits at {}; what is "
-          "expected of a logit is known only without a cap",
-          shape.cap);
-    }
+struct ExpectedAttention final : Method {
+  int64_t capacity = 2048, sink = 4, future = 512;
+  bool covariance = true, values = true;
+  void declare(OptionList& o) {
+    o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
+    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+    o.integer(future, "future", 1, 1 << 20, "tokens", "queries to come that are averaged over");
+    o.flag(covariance, "covariance", "queries vary around their mean, as those seen did");
+    o.flag(values, "values", "a key counts by the length of its value too");
+  }
+  void fit(const ModelShape& shape) {
+    shape_ = shape;
+    seen_.resize(shape.kv_heads.size());
+    if (shape.cap == 0) return;
+    user_error(
+        "--attention expectedattention: this model caps its attention logits at {}; what is "
+        "expected of a logit is known only without a cap",
+        shape.cap);
   }
 
   Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd, .budget = o_.capacity, .sink = o_.sink},
+    return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink},
             .watch = kNoBound};
   }
 
-  std::vector<Pass> passes(const PromptFacts&) override {
-    for (QueryMoments& seen : seen_) seen.rows = 0;
-    return {};
-  }
-
   void observe(LayerStep& step) override {
-    const int64_t first = std::clamp<int64_t>(o_.sink - step.begin, 0, step.rows);
+    QueryMoments& seen = nth(seen_, step.layer);
+    if (step.pass.begin == 0) seen.rows = 0;  // each prompt is judged by its own queries
+    const int64_t first = std::clamp<int64_t>(sink - step.begin, 0, step.rows);
     const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
     add_query_moments(*step.queue, step.q.from(first * width), step.rows - first, shape_.heads,
-                      shape_.head_dim, o_.covariance, nth(seen_, step.layer));
+                      shape_.head_dim, covariance, seen);
   }
 
   void score(const Cut& cut) override {
     const ExpectedQueries queries{.moments = &nth(seen_, cut.layer),
                                   .rope = &shape_.rope_of(cut.layer),
                                   .first = cut.tokens,
-                                  .positions = o_.future,
+                                  .positions = future,
                                   .scale = shape_.scale,
-                                  .values = o_.values};
-    expected_attention(cut.queue, queries, shape_.heads, cut.keys, o_.sink, cut.scores);
+                                  .values = values};
+    expected_attention(cut.queue, queries, shape_.heads, cut.keys, sink, cut.scores);
   }
 
   Beside beside(const KvLayout&, int64_t, int) const override {
     const int heads = shape_.layers * shape_.heads;
-    return {.working = QueryMoments::bytes_for(heads, shape_.head_dim, o_.covariance)};
+    return {.working = QueryMoments::bytes_for(heads, shape_.head_dim, covariance)};
   }
 
  private:
-  Options o_;
   ModelShape shape_;
   std::vector<QueryMoments> seen_;  ///< per layer, of the prompt's rows behind the sinks
 };
@@ -74,7 +66,7 @@ class ExpectedAttention final : public Method {
 }  // namespace
 
 MethodInfo expectedattention_method() {
-  MethodInfo info = method_info<ExpectedAttention>({.name = "expectedattention"});
+  MethodInfo info = own_options<ExpectedAttention>({.name = "expectedattention"});
   info.summary = "keeps the keys that queries to come are expected to attend to";
   info.when = "compressing a text before its question is known";
   info.keeps =

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "attention/parts/own_options.h"
 #include "attention/parts/planned_attention.h"
-#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "ops/fill.h"
@@ -23,20 +23,19 @@ static_assert(static_cast<int>(TokenClass::kSpecial) == JudgedList::kSpecial &&
 
 class FastGen final : public Method {
  public:
-  struct Options : HybridRules {
-    Options() : HybridRules{.threshold = 0.85, .heavy = 0.3, .window = 0.3, .global = 4} {}
-    void declare(OptionList& o) {
-      o.real(threshold, "threshold", 0, 2, "share",
-             "attention that a head's rule must hold; 0: always the first rule, above 1: all heads "
-             "full");
-      o.real(heavy, "heavy", 0, 1, "share",
-             "tokens that the third rule keeps for the attention they got");
-      o.real(window, "window", 0, 1, "share", "last tokens that the fourth rule keeps too");
-      o.integer(global, "global", 0, 1 << 20, "tokens", "first tokens, kept by every rule");
-    }
-  };
+  HybridRules how_{.threshold = 0.85, .heavy = 0.3, .window = 0.3, .global = 4};
+  void declare(OptionList& o) {
+    o.real(how_.threshold, "threshold", 0, 2, "share",
+           "attention that a head's rule must hold; 0: always the first rule, above 1: all heads "
+           "full");
+    o.real(how_.heavy, "heavy", 0, 1, "share",
+           "tokens that the third rule keeps for the attention they got");
+    o.real(how_.window, "window", 0, 1, "share", "last tokens that the fourth rule keeps too");
+    o.integer(how_.global, "global", 0, 1 << 20, "tokens", "first tokens, kept by every rule");
+  }
 
-  FastGen(const Options& options, const ModelShape& shape) : how_(options), shape_(shape) {
+  void fit(const ModelShape& shape) {
+    shape_ = shape;
     for (const int heads : shape_.kv_heads) {
       first_rule_.push_back(std::ssize(rules_));
       rules_.resize(rules_.size() + static_cast<size_t>(heads), Rule::kFull);
@@ -132,7 +131,6 @@ class FastGen final : public Method {
     tokens_ = std::max(tokens_, step.begin + step.rows);
   }
 
-  HybridRules how_;
   ModelShape shape_;
   std::vector<int64_t> first_rule_;  ///< per layer, into rules_
   std::vector<Rule> rules_;          ///< of every KV head
@@ -147,7 +145,7 @@ class FastGen final : public Method {
 }  // namespace
 
 MethodInfo fastgen_method() {
-  MethodInfo info = method_info<FastGen>({.name = "fastgen"});
+  MethodInfo info = own_options<FastGen>({.name = "fastgen"});
   info.summary = "every head keeps what the cheapest rule names that holds most of its attention";
   info.when = "generation after a prompt that fits: less memory, by head and by prompt";
   info.keeps =

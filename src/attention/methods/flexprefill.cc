@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "attention/parts/sparse_prefill.h"
-#include "attention/registry.h"
 #include "ops/flex_blocks.h"
 #include "ops/mean_keys.h"
 
@@ -20,23 +19,19 @@ constexpr int kLastRows = 128;
 
 class FlexPrefill final : public SparsePrefill {
  public:
-  struct Options {
-    double gamma = 0.9, tau = 0.1;
-    int64_t min_budget = 512, dense_below = 4096;
-    void declare(OptionList& o) {
-      o.real(gamma, "gamma", 0, 1, "", "share of the attention that is aimed at");
-      o.real(tau, "tau", 0, 1, "",
-             "distance below which a head chooses pairs of blocks by their means; 0: none does");
-      o.integer(
-          min_budget, "min_budget", 1, 1 << 24, "tokens",
-          "least columns, and least diagonals, that a head takes; shorter contexts are dense");
-      o.integer(dense_below, "dense_below", 0, 1 << 30, "tokens",
-                "rows before this depth see everything");
-    }
-  };
+  FlexPrefill() : SparsePrefill(kBlock) {}
+  double gamma = 0.9, tau = 0.1;
+  int64_t min_budget = 512;
+  void declare(OptionList& o) {
+    o.real(gamma, "gamma", 0, 1, "", "share of the attention that is aimed at");
+    o.real(tau, "tau", 0, 1, "",
+           "distance below which a head chooses pairs of blocks by their means; 0: none does");
+    o.integer(min_budget, "min_budget", 1, 1 << 24, "tokens",
+              "least columns, and least diagonals, that a head takes; shorter contexts are dense");
+    declare_dense_below(o);
+  }
 
-  FlexPrefill(const Options& options, const ModelShape& shape)
-      : SparsePrefill(kBlock, options.dense_below), o_(options), shape_(shape) {}
+  void fit(const ModelShape& shape) { shape_ = shape; }
 
   Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
     return {.working = LastRows::bytes_for(shape_.heads, kLastRows, tokens) +
@@ -46,7 +41,7 @@ class FlexPrefill final : public SparsePrefill {
  private:
   bool choose_tiles(LayerStep& step, int, std::span<TileRule> rules) override {
     const TileGrid on = grid(step);
-    if (on.keys() <= std::max<int64_t>(2 * kBlock, o_.min_budget)) return false;
+    if (on.keys() <= std::max<int64_t>(2 * kBlock, min_budget)) return false;
     look_at_last(step, kLastRows, last_);
     means_.average(*step.queue, step.lists(), step.only, on);
     heads_.clear();
@@ -56,9 +51,9 @@ class FlexPrefill final : public SparsePrefill {
       heads_.push_back({head, last_.columns(head), last_.diagonals(head), means_.of(kv_head),
                         mark_blocks(step, head, 1, rules)});
     }
-    const FlexRule rule{.mass = o_.gamma < 1 ? o_.gamma : INFINITY,
-                        .distance = o_.tau,
-                        .least = (o_.min_budget + kBlock - 1) / kBlock,
+    const FlexRule rule{.mass = gamma < 1 ? gamma : INFINITY,
+                        .distance = tau,
+                        .least = (min_budget + kBlock - 1) / kBlock,
                         .scale = shape_.scale,
                         .last_rows = last_.rows()};
     choose_flex_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, on}, rule,
@@ -66,7 +61,6 @@ class FlexPrefill final : public SparsePrefill {
     return true;
   }
 
-  Options o_;
   ModelShape shape_;
   // Memory of a step.
   LastRows last_;
@@ -78,7 +72,7 @@ class FlexPrefill final : public SparsePrefill {
 }  // namespace
 
 MethodInfo flexprefill_method() {
-  MethodInfo info = method_info<FlexPrefill>({.name = "flexprefill"});
+  MethodInfo info = own_options<FlexPrefill>({.name = "flexprefill"});
   info.summary =
       "keeps every key; heads read a prompt by blocks that hold a share of the attention";
   info.when = "faster prefill of long prompts within the trained length, no calibration";

@@ -4,7 +4,6 @@
 // itself.
 
 #include "attention/parts/stride_budget.h"
-#include "base/error.h"
 
 namespace longhaul {
 namespace {
@@ -12,55 +11,39 @@ namespace {
 constexpr std::string_view kColumns[] = {"attention"};
 constexpr int64_t kRecentOfOneShot = 32;
 
-class H2o final : public Method {
- public:
+struct H2o final : Method, StrideBudget {
   enum class Mode : uint8_t { kStream, kOneShot };
-  struct Options : StrideBudget {
-    Mode mode = Mode::kStream;
-    void declare(OptionList& o) {
-      const auto streams = [this] { return mode == Mode::kStream; };
-      o.choice(mode, "mode", {"stream", "oneshot"},
-               "forget while the prompt is read, or once it has been read");
-      o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
-      o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride)
-          .only(streams, "mode=stream", "mode");
-      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
-          .only(streams, "mode=stream", "mode");
-      o.integer(recent, "recent", 0, 1 << 20, "tokens",
-                "last rows that never leave; auto: a tenth of budget + stride, or 32 with "
-                "mode=oneshot");
-      o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
-          .only(streams, "mode=stream", "mode");
-    }
-  };
-
-  H2o(const Options& options, const ModelShape&) : o_(options) {
-    if (o_.mode == Mode::kStream) {
-      expect_room("h2o", o_.budget, o_.sink, o_.recent_rows(), "budget");
-      return;
-    }
-    o_.recent = o_.recent.value_or(kRecentOfOneShot);
-    if (o_.budget >= *o_.recent) return;
-    user_error("--attention h2o: budget={}: must be at least recent = {}", o_.budget, *o_.recent);
+  Mode mode = Mode::kStream;
+  void declare(OptionList& o) {
+    const auto streams = [this] { return mode == Mode::kStream; };
+    o.choice(mode, "mode", {"stream", "oneshot"},
+             "forget while the prompt is read, or once it has been read");
+    o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
+    o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride).only(streams, "mode=stream", "mode");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
+        .only(streams, "mode=stream", "mode");
+    o.integer(recent, "recent", 0, 1 << 20, "tokens",
+              "last rows that never leave; auto: a tenth of budget + stride, or 32 with "
+              "mode=oneshot");
+    o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
+        .only(streams, "mode=stream", "mode");
   }
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan = o_.plan();
-    if (o_.mode == Mode::kOneShot) {
-      plan.keep = {.when = When::kPromptEnd, .budget = o_.budget, .recent = *o_.recent};
+    Plan plan = stride_plan();
+    if (mode == Mode::kOneShot) {
+      plan.keep = {
+          .when = When::kPromptEnd, .budget = budget, .recent = recent.value_or(kRecentOfOneShot)};
     }
     plan.columns = kColumns;
     return plan;
   }
-
- private:
-  Options o_;
 };
 
 }  // namespace
 
 MethodInfo h2o_method() {
-  MethodInfo info = method_info<H2o>({.name = "h2o"});
+  MethodInfo info = own_options<H2o>({.name = "h2o"});
   info.summary =
       "keeps the keys to which all queries together paid most attention, and recent ones";
   info.when = "long prompts in constant memory, where what matters is looked at all along";

@@ -70,15 +70,10 @@ class InfLlm final : public Method {
 
   void check(const KvStore& store, int64_t tokens) const override {
     const auto looks_up = [&](int l) { return shape_.own_window(l) == 0; };
-    blocks_.check(store, tokens, looks_up);
-    const int64_t blocks = split_context(o_.blocks, tokens).blocks;
-    for (int l = 0; l < shape_.layers; ++l) {
-      const BlockIndex& index = nth(index_, l);
-      if (index.blocks() != (looks_up(l) ? blocks : 0) ||
-          !index.takes(KeyVectors::type_for(store.layout().type))) {
-        user_error("layer {} has an index of blocks of another context", l);
-      }
-    }
+    const DType type = KeyVectors::type_for(store.layout().type);
+    blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
+      return nth(index_, l).blocks() == blocks && nth(index_, l).takes(type);
+    });
   }
 
   Beside beside(const KvLayout& layout, int64_t tokens, int) const override {

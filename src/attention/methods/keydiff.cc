@@ -2,32 +2,23 @@
 // least like the mean direction of all its keys. No attention is looked at
 // (docs/methods/keydiff.md).
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 #include "base/nth.h"
 #include "ops/key_difference.h"
 
 namespace longhaul {
 namespace {
 
-class KeyDiff final : public Method {
- public:
-  struct Options {
-    int64_t capacity = 2048, sink = 0, recent = 0;
-    void declare(OptionList& o) {
-      o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
-      o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
-      o.integer(recent, "recent", 0, 4096, "tokens", "of them: the prompt's last rows");
-    }
-  };
-  KeyDiff(const Options& options, const ModelShape&) : o_(options) {
-    expect_room("keydiff", o_.capacity, o_.sink, o_.recent);
+struct KeyDiff final : Method {
+  int64_t capacity = 2048, sink = 0, recent = 0;
+  void declare(OptionList& o) {
+    o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
+    o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
+    o.integer(recent, "recent", 0, 4096, "tokens", "of them: the prompt's last rows");
   }
 
   Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd,
-                     .budget = o_.capacity,
-                     .sink = o_.sink,
-                     .recent = o_.recent},
+    return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink, .recent = recent},
             .rewinds = true};
   }
 
@@ -36,15 +27,12 @@ class KeyDiff final : public Method {
       key_difference(cut.queue, nth(cut.keys, list), nth(cut.scores, list));
     }
   }
-
- private:
-  Options o_;
 };
 
 }  // namespace
 
 MethodInfo keydiff_method() {
-  MethodInfo info = method_info<KeyDiff>({.name = "keydiff"});
+  MethodInfo info = own_options<KeyDiff>({.name = "keydiff"});
   info.summary = "keeps the keys that differ most from all others";
   info.when = "compressing a text before its question is known, at next to no cost";
   info.keeps =

@@ -4,30 +4,25 @@
 
 #include <algorithm>
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 
 namespace longhaul {
 namespace {
 
-class LmInfinite final : public Method {
- public:
-  struct Options {
-    int64_t global = 10, local = 4096, limit = 4096;
-    void declare(OptionList& o) {
-      o.integer(global, "global", 0, 1 << 20, "tokens",
-                "first tokens of the context, kept for good");
-      o.integer(local, "local", 1, 1 << 24, "tokens",
-                "last tokens that a row sees, itself among them");
-      o.integer(limit, "limit", 0, 1 << 24, "tokens",
-                "distance at which far first tokens seem to stand");
-    }
-  };
-  LmInfinite(const Options& options, const ModelShape&) : o_(options) {}
+struct LmInfinite final : Method {
+  int64_t global = 10, local = 4096, limit = 4096;
+  void declare(OptionList& o) {
+    o.integer(global, "global", 0, 1 << 20, "tokens", "first tokens of the context, kept for good");
+    o.integer(local, "local", 1, 1 << 24, "tokens",
+              "last tokens that a row sees, itself among them");
+    o.integer(limit, "limit", 0, 1 << 24, "tokens",
+              "distance at which far first tokens seem to stand");
+  }
 
   Plan plan(int, int, int64_t) const override {
     // A distance of the trained length itself, as published, passes.
-    const int64_t reach = std::max(o_.local, o_.global > 0 ? o_.limit : 0);
-    return {.keep = {.when = When::kEveryPass, .sink = o_.global, .recent = o_.local},
+    const int64_t reach = std::max(local, global > 0 ? limit : 0);
+    return {.keep = {.when = When::kEveryPass, .sink = global, .recent = local},
             .see = {.place = KeyPlace::kOwn, .reach = reach}};
   }
 
@@ -36,13 +31,12 @@ class LmInfinite final : public Method {
     // global one is far for all rows to come, and row i is token i + dropped. Near keys need
     // distances only, so they and the rows stand at row numbers, which stay small.
     const int64_t after = step.store->length(step.layer, 0), before = after - step.rows;
-    const Rotations& rotations = rotations_.of(*step.shape, step.layer)
-                                     .up_to(*step.queue, step.shape->rope_of(step.layer), after);
-    const int64_t far = std::min(o_.limit, step.begin + step.rows - 1);
-    const Rotations& limit = limit_rotation_.of(*step.shape, step.layer)
-                                 .fill(*step.queue, step.shape->rope_of(step.layer), far, 1);
+    const Rotations& rotations = step.list_rotations(after);
+    const int64_t far = std::min(limit, step.begin + step.rows - 1);
+    const Rotations& at_limit =
+        limit_rotation_.of(*step.shape, step.layer).fill(*step.queue, step.rope(), far, 1);
     const View<const float> queries[] = {step.queries_from(rotations, before, near_q_),
-                                         step.queries_at(limit, far, far_q_)};
+                                         step.queries_at(at_limit, far, far_q_)};
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       segments_.push_back(near_keys(step, head, before));
@@ -54,27 +48,26 @@ class LmInfinite final : public Method {
  private:
   KeySegment near_keys(const LayerStep& step, int head, int64_t before) const {
     const int64_t window = step.own_window();
-    const int64_t begin = std::max<int64_t>(0, before - o_.local + 1);
+    const int64_t begin = std::max<int64_t>(0, before - local + 1);
     return {.rows = step.store->rows(step.layer, head),
             .begin = begin,
             .count = before + step.rows - begin,
             .position = begin,
             .rotate = true,
             .visible = Visibility::kWindow,
-            .window = window > 0 ? std::min(window, o_.local) : o_.local};
+            .window = window > 0 ? std::min(window, local) : local};
   }
 
   KeySegment first_keys(const LayerStep& step, int head, int64_t before) const {
     return {.rows = step.store->rows(step.layer, head),
-            .count = step.own_window() > 0 ? 0 : std::min(o_.global, before + step.rows),
+            .count = step.own_window() > 0 ? 0 : std::min(global, before + step.rows),
             .position = before - step.begin,  // dropped tokens back
             .visible = Visibility::kBeyond,
-            .window = o_.local,
+            .window = local,
             .query = 1};
   }
 
-  Options o_;
-  PerRope<RotationBuffer> rotations_, limit_rotation_;
+  PerRope<RotationBuffer> limit_rotation_;
   Array<float> near_q_, far_q_;
   std::vector<KeySegment> segments_;
 };
@@ -82,7 +75,7 @@ class LmInfinite final : public Method {
 }  // namespace
 
 MethodInfo lminfinite_method() {
-  MethodInfo info = method_info<LmInfinite>({.name = "lminfinite"});
+  MethodInfo info = own_options<LmInfinite>({.name = "lminfinite"});
   info.summary = "keeps the first tokens, at a capped distance, and the most recent ones";
   info.when = "endless text at constant memory, when only the recent part matters";
   info.keeps =

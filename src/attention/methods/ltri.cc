@@ -7,7 +7,6 @@
 #include "attention/parts/ltri_options.h"
 #include "attention/parts/passes.h"
 #include "attention/registry.h"
-#include "base/error.h"
 #include "base/nth.h"
 #include "ops/block_rows.h"
 #include "ops/block_votes.h"
@@ -66,18 +65,13 @@ class Ltri final : public Method {
   }
 
   void check(const KvStore& store, int64_t tokens) const override {
-    blocks_.check(store, tokens, [&](int l) { return rule(l).looks_up; });
-    const int64_t all = split_context(o_.blocks, tokens).blocks;
-    for (int l = 0; l < shape_.layers; ++l) {
+    const auto looks_up = [&](int l) { return rule(l).looks_up; };
+    blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
       const Layer& layer = nth(layers_, l);
-      const int64_t blocks = shape_.own_window(l) == 0 ? all : 0;
-      const bool own =
-          !rule(l).looks_up || (layer.index.blocks() == blocks && nth(maps_, l).fits(tokens) &&
-                                layer.index.takes(index_type(l, store.layout().type)));
-      if (!own || layer.known > blocks) {
-        user_error("layer {} has an index of blocks of another context", l);
-      }
-    }
+      const bool own = layer.index.blocks() == blocks && nth(maps_, l).fits(tokens) &&
+                       layer.index.takes(index_type(l, store.layout().type));
+      return layer.known <= blocks && (own || !looks_up(l));
+    });
   }
 
   Beside beside(const KvLayout& layout, int64_t tokens, int) const override {

@@ -11,7 +11,6 @@
 
 #include "attention/parts/head_tables.h"
 #include "attention/parts/sparse_prefill.h"
-#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "ops/mean_blocks.h"
@@ -25,64 +24,59 @@ constexpr int kTile = 64;
 class MInference final : public SparsePrefill {
  public:
   enum class Pattern : uint8_t { kVerticalSlash, kAShape, kBlocks };
-  struct Options {
-    std::string patterns;
-    Pattern pattern = Pattern::kVerticalSlash;
-    std::optional<int64_t> vertical, slash;
-    int64_t last = 64, search_at = 8192;
-    std::string save;
-    int64_t dense_below = 4096;
-    bool searches() const { return patterns == "search"; }
-    void declare(OptionList& o) {
-      o.file(patterns, "patterns",
-             "JSON file with a pattern for every head, or `search`; empty: one for all heads")
-          .only([this] { return searches() || (!vertical && !slash); },
-                "patterns=search or no vertical and no slash", "vertical|slash");
-      o.choice(pattern, "pattern", {"vertical_slash", "a_shape", "blocks"},
-               "the pattern of all heads without a file (while searching: until then)")
-          .only([this] { return patterns.empty() || searches() || vertical || slash; },
-                "no patterns or patterns=search or vertical or slash", "patterns|vertical|slash");
-      o.integer(vertical, "vertical", 0, HeadPattern::kMost, "tokens",
-                "its columns, sinks or blocks, of all heads even where the profile names a file; "
-                "auto: published, 1000, 128, 100");
-      o.integer(slash, "slash", 0, HeadPattern::kMost, "tokens",
-                "its diagonals or window, likewise; auto: published, 6096, 3968")
-          .only([this] { return pattern != Pattern::kBlocks; }, "pattern!=blocks", "pattern");
-      o.integer(last, "last", 1, 4096, "tokens",
-                "rows at the end of a pass that score columns and diagonals for it")
-          .only([this] { return pattern == Pattern::kVerticalSlash || searches(); },
-                "pattern=vertical_slash or patterns=search", "pattern|patterns");
-      o.integer(search_at, "search_at", 1, 1 << 30, "tokens",
-                "the search is made in the pass that reaches this depth")
-          .only([this] { return searches(); }, "patterns=search", "patterns");
-      o.output_file(save, "save", "file for what the search found")
-          .only([this] { return searches(); }, "patterns=search", "patterns");
-      o.integer(dense_below, "dense_below", 0, 1 << 30, "tokens",
-                "rows before this depth see everything");
-    }
-  };
+  MInference() : SparsePrefill(kTile) {}
+  std::string patterns;
+  Pattern pattern = Pattern::kVerticalSlash;
+  std::optional<int64_t> vertical, slash;
+  int64_t last = 64, search_at = 8192;
+  std::string save;
+  bool searches() const { return patterns == "search"; }
+  void declare(OptionList& o) {
+    o.file(patterns, "patterns",
+           "JSON file with a pattern for every head, or `search`; empty: one for all heads")
+        .only([this] { return searches() || (!vertical && !slash); },
+              "patterns=search or no vertical and no slash", "vertical|slash");
+    o.choice(pattern, "pattern", {"vertical_slash", "a_shape", "blocks"},
+             "the pattern of all heads without a file (while searching: until then)")
+        .only([this] { return patterns.empty() || searches() || vertical || slash; },
+              "no patterns or patterns=search or vertical or slash", "patterns|vertical|slash");
+    o.integer(vertical, "vertical", 0, HeadPattern::kMost, "tokens",
+              "its columns, sinks or blocks, of all heads even where the profile names a file; "
+              "auto: published, 1000, 128, 100");
+    o.integer(slash, "slash", 0, HeadPattern::kMost, "tokens",
+              "its diagonals or window, likewise; auto: published, 6096, 3968")
+        .only([this] { return pattern != Pattern::kBlocks; }, "pattern!=blocks", "pattern");
+    o.integer(last, "last", 1, 4096, "tokens",
+              "rows at the end of a pass that score columns and diagonals for it")
+        .only([this] { return pattern == Pattern::kVerticalSlash || searches(); },
+              "pattern=vertical_slash or patterns=search", "pattern|patterns");
+    o.integer(search_at, "search_at", 1, 1 << 30, "tokens",
+              "the search is made in the pass that reaches this depth")
+        .only([this] { return searches(); }, "patterns=search", "patterns");
+    o.output_file(save, "save", "file for what the search found")
+        .only([this] { return searches(); }, "patterns=search", "patterns");
+    declare_dense_below(o);
+  }
 
-  MInference(const Options& options, const ModelShape& shape)
-      : SparsePrefill(kTile, options.dense_below),
-        o_(options),
-        shape_(shape),
-        searching_(options.searches()) {
-    if (!o_.patterns.empty() && !searching_) {
-      patterns_ = read_patterns(o_.patterns, shape.layers, shape.heads);
+  void fit(const ModelShape& shape) {
+    shape_ = shape;
+    searching_ = searches();
+    if (!patterns.empty() && !searching_) {
+      patterns_ = read_patterns(patterns, shape.layers, shape.heads);
       return;
     }
-    const std::vector<HeadPattern> heads(static_cast<size_t>(shape.heads), one_for_all(options));
+    const std::vector<HeadPattern> heads(static_cast<size_t>(shape.heads), one_for_all());
     patterns_.assign(static_cast<size_t>(shape.layers), heads);
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
-    if (searching_ && !o_.save.empty()) check_writable(o_.save);
+    if (searching_ && !save.empty()) check_writable(save);
     found_ = false;
     return SparsePrefill::passes(prompt);
   }
 
   void attend(LayerStep& step) override {
-    const bool due = searching_ && !step.decoding() && step.begin + step.rows >= o_.search_at;
+    const bool due = searching_ && !step.decoding() && step.begin + step.rows >= search_at;
     found_ = found_ || due;
     if (!due || step.own_window() > 0) return SparsePrefill::attend(step);
     search(step);
@@ -92,10 +86,10 @@ class MInference final : public SparsePrefill {
     if (!searching_) return;
     if (found_) {
       searching_ = false;
-      if (!o_.save.empty()) write_found();
-    } else if (pass.last && !o_.save.empty()) {
-      warn("--attention minference: {} is not written: no pass reached search_at={} tokens",
-           o_.save, o_.search_at);
+      if (!save.empty()) write_found();
+    } else if (pass.last && !save.empty()) {
+      warn("--attention minference: {} is not written: no pass reached search_at={} tokens", save,
+           search_at);
     }
   }
 
@@ -105,22 +99,22 @@ class MInference final : public SparsePrefill {
   }
 
   Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
-    return {.working = LastRows::bytes_for(shape_.heads, o_.last, tokens) +
+    return {.working = LastRows::bytes_for(shape_.heads, last, tokens) +
                        tile_bytes(shape_.heads, tokens, rows)};
   }
 
  private:
-  static HeadPattern one_for_all(const Options& o) {
+  HeadPattern one_for_all() const {
     constexpr HeadPattern kPublished[] = {{PatternKind::kVerticalSlash, 1000, 6096},
                                           {PatternKind::kAShape, 128, 3968},
                                           {PatternKind::kBlocks, 100, 0}};
-    HeadPattern pattern = nth(kPublished, o.pattern);
-    pattern.vertical = o.vertical.value_or(pattern.vertical);
-    pattern.slash = o.slash.value_or(pattern.slash);
-    if (pattern.kind == PatternKind::kAShape && pattern.slash == 0) {
+    HeadPattern one = nth(kPublished, pattern);
+    one.vertical = vertical.value_or(one.vertical);
+    one.slash = slash.value_or(one.slash);
+    if (one.kind == PatternKind::kAShape && one.slash == 0) {
       user_error("--attention minference: slash=0: an a_shape needs a window of at least 1");
     }
-    return pattern;
+    return one;
   }
 
   bool choose_tiles(LayerStep& step, int first, std::span<TileRule> rules) override {
@@ -128,21 +122,21 @@ class MInference final : public SparsePrefill {
     return true;
   }
 
-  /// Fills the patterns in with what is found in the step.
-  void choose_by(std::span<const HeadPattern> patterns, LayerStep& step, int first,
+  /// Fills the heads' patterns in with what is found in the step.
+  void choose_by(std::span<const HeadPattern> heads, LayerStep& step, int first,
                  std::span<TileRule> rules) {
     const auto has = [&](PatternKind kind) {
-      return std::any_of(patterns.begin(), patterns.end(),
+      return std::any_of(heads.begin(), heads.end(),
                          [kind](const HeadPattern& p) { return p.kind == kind; });
     };
-    if (has(PatternKind::kVerticalSlash)) look_at_last(step, o_.last, last_);
+    if (has(PatternKind::kVerticalSlash)) look_at_last(step, last, last_);
     if (has(PatternKind::kBlocks)) means_.average(*step.queue, step.lists(), step.only, grid(step));
-    lines_.resize(patterns.size());
+    lines_.resize(heads.size());
     line_tasks_.clear();
     block_tasks_.clear();
     for (int head = 0; head < shape_.heads; ++head) {
       if (!step.attends(head / step.group())) continue;
-      const HeadPattern& p = nth(patterns, head);
+      const HeadPattern& p = nth(heads, head);
       if (p.kind == PatternKind::kBlocks) {
         block_tasks_.push_back(
             {head, p.vertical, means_.of(head / step.group()), mark_blocks(step, head, 1, rules)});
@@ -192,13 +186,12 @@ class MInference final : public SparsePrefill {
   /// What has been read is not lost for a file that fails.
   void write_found() const {
     try {
-      write_patterns(o_.save, patterns_);
+      write_patterns(save, patterns_);
     } catch (const UserError& error) {
       warn("{}", error.what());
     }
   }
 
-  Options o_;
   ModelShape shape_;
   bool searching_ = false;
   bool found_ = false;  // in the pass that is being read
@@ -216,7 +209,7 @@ class MInference final : public SparsePrefill {
 }  // namespace
 
 MethodInfo minference_method() {
-  MethodInfo info = method_info<MInference>({.name = "minference"});
+  MethodInfo info = own_options<MInference>({.name = "minference"});
   info.summary = "keeps every key; heads read a prompt by fixed patterns, filled in as they look";
   info.when = "faster prefill of long prompts within the trained length";
   info.keeps =

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -18,29 +18,28 @@ class Ntk final : public Method {
  public:
   enum class Mode : uint8_t { kExact, kHf, kFixed };
   enum class Length : uint8_t { kPrompt, kPass };
-  struct Options {
-    Mode mode = Mode::kExact;
-    double factor = 4;
-    Length length = Length::kPrompt;
-    std::optional<int64_t> context;
-    void declare(OptionList& o) {
-      o.choice(mode, "mode", {"exact", "hf", "fixed"},
-               "all keys by the present base, each by the base it was read with, or one base");
-      o.real(factor, "factor", 1, 1000, "", "how strongly the base grows");
-      o.choice(length, "length", {"prompt", "pass"},
-               "length that a prompt's rows are rotated for: the whole prompt's or the pass's")
-          .only([this] { return mode != Mode::kFixed; }, "mode=exact|hf", "mode");
-      o.integer(context, "context", 1, kMostContext, "tokens",
-                "length that the base is for, at least the trained one; auto: factor times the "
-                "trained one")
-          .only([this] { return mode == Mode::kFixed; }, "mode=fixed", "mode");
-    }
-  };
+  Mode mode = Mode::kExact;
+  double factor = 4;
+  Length length = Length::kPrompt;
+  std::optional<int64_t> context;
+  void declare(OptionList& o) {
+    o.choice(mode, "mode", {"exact", "hf", "fixed"},
+             "all keys by the present base, each by the base it was read with, or one base");
+    o.real(factor, "factor", 1, 1000, "", "how strongly the base grows");
+    o.choice(length, "length", {"prompt", "pass"},
+             "length that a prompt's rows are rotated for: the whole prompt's or the pass's")
+        .only([this] { return mode != Mode::kFixed; }, "mode=exact|hf", "mode");
+    o.integer(context, "context", 1, kMostContext, "tokens",
+              "length that the base is for, at least the trained one; auto: factor times the "
+              "trained one")
+        .only([this] { return mode == Mode::kFixed; }, "mode=fixed", "mode");
+  }
 
-  Ntk(const Options& options, const ModelShape& shape)
-      : o_(options), trained_(shape.trained_context), rotary_dim_(shape.rope.rotary_dim()) {
-    if (o_.mode != Mode::kFixed) return;
-    fixed_length_ = o_.context.value_or(std::llround(o_.factor * static_cast<double>(trained_)));
+  void fit(const ModelShape& shape) {
+    trained_ = shape.trained_context;
+    rotary_dim_ = shape.rope.rotary_dim();
+    if (mode != Mode::kFixed) return;
+    fixed_length_ = context.value_or(std::llround(factor * static_cast<double>(trained_)));
     if (fixed_length_ >= trained_) return;
     user_error(
         "--attention ntk: context={}: must be from {} to {}: below the trained length it would "
@@ -51,8 +50,8 @@ class Ntk final : public Method {
   Plan plan(int, int, int64_t tokens) const override {
     // Within the length that the base is for, distances turn as those of the trained length do.
     const int64_t reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
-    const KeyPlace place = o_.mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
-    return {.see = {.place = place, .reach = reach, .stretch = stretch(length(tokens))},
+    const KeyPlace place = mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
+    return {.see = {.place = place, .reach = reach, .stretch = stretch(length_for(tokens))},
             .rewinds = fixed_length_ > 0};
   }
 
@@ -66,20 +65,19 @@ class Ntk final : public Method {
   }
 
  private:
-  int64_t length(int64_t tokens) const {
+  int64_t length_for(int64_t tokens) const {
     if (fixed_length_ > 0) return fixed_length_;
-    return o_.length == Length::kPass ? tokens : std::max(tokens, prompt_end_);
+    return length == Length::kPass ? tokens : std::max(tokens, prompt_end_);
   }
 
-  double stretch(int64_t length) const {
-    if (length <= trained_ || trained_ <= 0 || rotary_dim_ <= 2) return 1;
-    const double ratio = static_cast<double>(length) / static_cast<double>(trained_);
-    return o_.factor * ratio - (o_.factor - 1);
+  double stretch(int64_t tokens) const {
+    if (tokens <= trained_ || trained_ <= 0 || rotary_dim_ <= 2) return 1;
+    const double ratio = static_cast<double>(tokens) / static_cast<double>(trained_);
+    return factor * ratio - (factor - 1);
   }
 
-  Options o_;
-  int64_t trained_;  // tokens
-  int rotary_dim_;
+  int64_t trained_ = 0;  // tokens
+  int rotary_dim_ = 0;
   int64_t fixed_length_ = 0;  // tokens; 0: the base follows the context
   int64_t prompt_end_ = 0;    // while a prompt is read
 };
@@ -87,7 +85,7 @@ class Ntk final : public Method {
 }  // namespace
 
 MethodInfo ntk_method() {
-  MethodInfo info = method_info<Ntk>({.name = "ntk"});
+  MethodInfo info = own_options<Ntk>({.name = "ntk"});
   info.summary = "keeps every key; the rotary base grows with the context";
   info.when = "contexts a few times the trained length, where memory holds all keys";
   info.keeps = "every key and value; nothing is forgotten";

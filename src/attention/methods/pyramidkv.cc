@@ -7,38 +7,32 @@
 namespace longhaul {
 namespace {
 
-class PyramidKv final : public Method {
- public:
-  struct Options : ObservationWindow {
-    Options() : ObservationWindow{.window = 8, .kernel = 7, .pooling = Pooling::kMax} {}
-    int64_t capacity = 2048, beta = 20;
-    void declare(OptionList& o) {
-      o.integer(capacity, "capacity", 2, 1 << 24, "tokens",
-                "rows that a head keeps of a prompt, on average over the layers");
-      declare_window(o);
-      o.integer(beta, "beta", 1, 1000, "", "the last layer keeps about 1/beta of the average");
-      declare_per(o);
-    }
-  };
-  PyramidKv(const Options& options, const ModelShape& shape)
-      : o_(options), pyramid_{shape.layers, o_.capacity, o_.window, o_.beta} {
-    o_.check("pyramidkv", o_.capacity);
+struct PyramidKv final : Method, ObservationWindow {
+  PyramidKv() : ObservationWindow{.window = 8, .kernel = 7, .pooling = Pooling::kMax} {}
+  int64_t capacity = 2048, beta = 20;
+  PyramidBudget pyramid;
+  void declare(OptionList& o) {
+    o.integer(capacity, "capacity", 2, 1 << 24, "tokens",
+              "rows that a head keeps of a prompt, on average over the layers");
+    declare_window(o);
+    o.integer(beta, "beta", 1, 1000, "", "the last layer keeps about 1/beta of the average");
+    declare_per(o);
+  }
+  void fit(const ModelShape& shape) {
+    check_window("pyramidkv", capacity);
+    pyramid = {shape.layers, capacity, window, beta};
   }
 
   Plan plan(int layer, int, int64_t tokens) const override {
-    return o_.plan(pyramid_.kept(layer, tokens));
+    return window_plan(pyramid.kept(layer, tokens));
   }
-  void score(const Cut& cut) override { o_.score(cut); }
-
- private:
-  Options o_;
-  PyramidBudget pyramid_;
+  void score(const Cut& cut) override { pool_votes(cut); }
 };
 
 }  // namespace
 
 MethodInfo pyramidkv_method() {
-  MethodInfo info = method_info<PyramidKv>({.name = "pyramidkv"});
+  MethodInfo info = own_options<PyramidKv>({.name = "pyramidkv"});
   info.summary = "keeps what the last queries of the prompt attend to, more in low layers";
   info.when = "as snapkv, at small budgets";
   info.keeps =

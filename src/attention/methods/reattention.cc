@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
+#include "attention/parts/own_options.h"
 #include "attention/parts/passes.h"
-#include "attention/registry.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ops/reattention_regions.h"
@@ -27,53 +27,50 @@ class Reattention final : public Method {
   enum class Recall : uint8_t { kAlways, kPrefill, kDecode };
   enum class Fidelity : uint8_t { kPaper, kRepo };
   enum class Prefill : uint8_t { kTile, kExact };
-  struct Options {
-    int64_t global = 32, local = 4096, k = 4, span = 32, clip = 127, chunk = 512;
-    Prefill prefill_topk = Prefill::kTile;
-    Positions positions = Positions::kCache;
-    Recall recall = Recall::kAlways;
-    Fidelity fidelity = Fidelity::kRepo;
-    bool bug_compat = false;
+  int64_t global = 32, local = 4096, k = 4, span = 32, clip = 127, chunk = 512;
+  Prefill prefill_topk = Prefill::kTile;
+  Positions positions = Positions::kCache;
+  Recall recall = Recall::kAlways;
+  Fidelity fidelity = Fidelity::kRepo;
+  bool bug_compat = false;
 
-    void declare(OptionList& o) {
-      o.integer(global, "global", 0, 1 << 20, "tokens", "first tokens, always seen");
-      o.integer(local, "local", 1, 1 << 24, "tokens",
-                "last tokens, always seen (fidelity=repo: a multiple of 128, of which up to 128 "
-                "fewer)");
-      o.integer(k, "k", 1, kMostTopKeys, "tokens", "tokens that each query head votes for");
-      o.integer(span, "span", 1, 1 << 16, "tokens",
-                "tokens that a chosen one brings along, itself counted");
-      o.integer(clip, "clip", 1, 1 << 20, "tokens",
-                "tokens that are chosen at most, those with most votes");
-      o.integer(chunk, "chunk", 1, 1 << 16, "tokens",
-                "prompt tokens that vote together; --chunk caps it");
-      o.choice(prefill_topk, "prefill_topk", {"tile", "exact"},
-               "of the prompt's rows: one vote at most per tile of 128 keys, or the exact best")
-          .only([this] { return recall != Recall::kDecode; }, "recall=always|prefill", "recall");
-      o.choice(positions, "positions", {"cache", "original"},
-               "whether keys stand at their place in the visible list, or in the text");
-      o.choice(recall, "recall", {"always", "prefill", "decode"},
-               "when tokens are chosen at all; else the global and local ones are seen");
-      o.choice(fidelity, "fidelity", {"paper", "repo"},
-               "repo: the middle is whole tiles of 128; paper: the local part is exact");
-      o.flag(bug_compat, "bug_compat",
-             "votes of query head h on KV head h mod kv_heads, as published")
-          .only([this] { return recall != Recall::kPrefill || (k != 1 && k != 4); },
-                "recall=always|decode or k!=1|4", "recall|k");
-    }
-  };
+  void declare(OptionList& o) {
+    o.integer(global, "global", 0, 1 << 20, "tokens", "first tokens, always seen");
+    o.integer(local, "local", 1, 1 << 24, "tokens",
+              "last tokens, always seen (fidelity=repo: a multiple of 128, of which up to 128 "
+              "fewer)");
+    o.integer(k, "k", 1, kMostTopKeys, "tokens", "tokens that each query head votes for");
+    o.integer(span, "span", 1, 1 << 16, "tokens",
+              "tokens that a chosen one brings along, itself counted");
+    o.integer(clip, "clip", 1, 1 << 20, "tokens",
+              "tokens that are chosen at most, those with most votes");
+    o.integer(chunk, "chunk", 1, 1 << 16, "tokens",
+              "prompt tokens that vote together; --chunk caps it");
+    o.choice(prefill_topk, "prefill_topk", {"tile", "exact"},
+             "of the prompt's rows: one vote at most per tile of 128 keys, or the exact best")
+        .only([this] { return recall != Recall::kDecode; }, "recall=always|prefill", "recall");
+    o.choice(positions, "positions", {"cache", "original"},
+             "whether keys stand at their place in the visible list, or in the text");
+    o.choice(recall, "recall", {"always", "prefill", "decode"},
+             "when tokens are chosen at all; else the global and local ones are seen");
+    o.choice(fidelity, "fidelity", {"paper", "repo"},
+             "repo: the middle is whole tiles of 128; paper: the local part is exact");
+    o.flag(bug_compat, "bug_compat",
+           "votes of query head h on KV head h mod kv_heads, as published")
+        .only([this] { return recall != Recall::kPrefill || (k != 1 && k != 4); },
+              "recall=always|decode or k!=1|4", "recall|k");
+  }
 
-  Reattention(const Options& options, const ModelShape& shape)
-      : o_(options),
-        regions_{o_.global, o_.local, o_.fidelity == Fidelity::kRepo},
-        trained_(shape.trained_context) {
-    if (regions_.whole_tiles && o_.local % ReattentionRegions::kTile != 0) {
+  void fit(const ModelShape& shape) {
+    regions_ = {global, local, fidelity == Fidelity::kRepo};
+    trained_ = shape.trained_context;
+    if (regions_.whole_tiles && local % ReattentionRegions::kTile != 0) {
       user_error("--attention reattention: local={}: must be a multiple of {} (or fidelity=paper)",
-                 o_.local, ReattentionRegions::kTile);
+                 local, ReattentionRegions::kTile);
     }
-    if (o_.chunk > regions_.least_local()) {
+    if (chunk > regions_.least_local()) {
       user_error("--attention reattention: chunk={}: must be within the local part, at most {}{}",
-                 o_.chunk, regions_.least_local(),
+                 chunk, regions_.least_local(),
                  regions_.whole_tiles ? " (local - 128, fidelity=repo)" : "");
     }
   }
@@ -90,20 +87,19 @@ class Reattention final : public Method {
           "--attention reattention: global {} + clip {} * span {} + local {} = {} visible keys, "
           "more than the {} tokens that this model was trained for; give a smaller clip, span or "
           "local",
-          o_.global, o_.clip, o_.span, o_.local, most_visible(), trained_);
+          global, clip, span, local, most_visible(), trained_);
     }
-    return passes_with_last(prompt, regions_.dense_tokens(total) - prompt.begin, o_.chunk, 1);
+    return passes_with_last(prompt, regions_.dense_tokens(total) - prompt.begin, chunk, 1);
   }
 
   void attend(LayerStep& step) override {
     const int64_t tokens = step.begin + step.rows, window = step.own_window();
-    Visible visible;
-    visible.tokens = tokens;
+    Visible visible{.tokens = tokens};
     if (window > 0) {
       visible.local_from = std::max<int64_t>(0, step.begin - window + 1);
     } else if (const int64_t middle = regions_.middle_at(tokens); middle > 0) {
-      visible.global = o_.global;
-      visible.local_from = o_.global + middle;
+      visible.global = global;
+      visible.local_from = global + middle;
       if (recalls(step)) visible.selected = select(step, middle);
       step.chose = true;
     }
@@ -118,11 +114,11 @@ class Reattention final : public Method {
     int64_t local_from = 0, tokens = 0;
   };
 
-  bool moved() const { return o_.positions == Positions::kCache; }
-  int64_t most_visible() const { return o_.global + o_.clip * o_.span + o_.local; }
+  bool moved() const { return positions == Positions::kCache; }
+  int64_t most_visible() const { return global + clip * span + local; }
   /// A row that is read alone is a decode step, the last of a prompt too.
   bool recalls(const LayerStep& step) const {
-    return o_.recall != (step.rows == 1 ? Recall::kPrefill : Recall::kDecode);
+    return recall != (step.rows == 1 ? Recall::kPrefill : Recall::kDecode);
   }
 
   /// Tokens of the middle.
@@ -131,45 +127,42 @@ class Reattention final : public Method {
     const bool decode = step.rows == 1;
     const int heads = step.shape->heads, group = step.group();
     // The published code pairs query head h with KV head h mod kv_heads here.
-    const bool mispaired = o_.bug_compat && (decode || (o_.k != 1 && o_.k != 4));
+    const bool mispaired = bug_compat && (decode || (k != 1 && k != 4));
     tasks_.clear();
     for (int h = 0; h < heads; h += mispaired ? 1 : group) {
       const int kv_head = mispaired ? h % step.kv_heads : h / group;
       tasks_.push_back({h, mispaired ? 1 : group, 0, step.rows,
-                        step.store->rows(step.layer, kv_head), o_.global, middle});
+                        step.store->rows(step.layer, kv_head), global, middle});
     }
     TopKeysCall call;
     call.queue = step.queue;
     call.queries = step.q;
     call.heads = heads;
     call.head_dim = step.shape->head_dim;
-    call.k = static_cast<int>(o_.k);
-    const bool tiles = !decode && o_.prefill_topk == Prefill::kTile;
+    call.k = static_cast<int>(k);
+    const bool tiles = !decode && prefill_topk == Prefill::kTile;
     call.rule = tiles ? TopRule::kTile : TopRule::kExact;
     call.compute = step.compute;
-    call.keys = votes_.resize(*step.queue, int64_t{step.rows} * heads * o_.k);
+    call.keys = votes_.resize(*step.queue, int64_t{step.rows} * heads * k);
     top_keys(call, tasks_);
-    const RowList chosen = most_voted(*step.queue, votes_.view(), middle, o_.clip, count_);
-    const RowList selected = expand_spans(*step.queue, chosen, o_.span, middle, o_.global, spans_);
+    const RowList chosen = most_voted(*step.queue, votes_.view(), middle, clip, count_);
+    const RowList selected = expand_spans(*step.queue, chosen, span, middle, global, spans_);
     step.workspace->seconds += watch.seconds();
     return selected;
   }
 
   void see(LayerStep& step, const Visible& visible) {
-    const int64_t local = visible.tokens - visible.local_from;
-    const int64_t room = visible.selected.most() > 0 ? o_.clip * o_.span : 0;
+    const int64_t recent = visible.tokens - visible.local_from;
+    const int64_t room = visible.selected.most() > 0 ? clip * span : 0;
     const int64_t local_at = moved() ? visible.global + room : visible.local_from;
-    const int64_t end = local_at + local;  // position behind the newest row
-    const Rotations& rotations = rotations_.of(*step.shape, step.layer)
-                                     .up_to(*step.queue, step.shape->rope_of(step.layer), end);
+    const int64_t end = local_at + recent;  // position behind the newest row
+    const Rotations& rotations = step.list_rotations(end);
     segments_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
-      KeySegment keys;
-      keys.rows = step.store->rows(step.layer, head);
-      keys.rotate = true;
+      KeySegment keys{.rows = step.store->rows(step.layer, head), .rotate = true};
       add_far_keys(keys, visible, local_at);
       keys.begin = visible.local_from;
-      keys.count = local;
+      keys.count = recent;
       keys.position = local_at;
       keys.see_within(step.own_window());
       segments_.push_back(keys);
@@ -183,30 +176,28 @@ class Reattention final : public Method {
   /// the selected begin.
   void add_far_keys(KeySegment keys, const Visible& visible, int64_t local_at) {
     keys.visible = Visibility::kAll;
-    KeySegment global = keys, selected = keys;
-    global.count = visible.global;
+    KeySegment first = keys, selected = keys;
+    first.count = visible.global;
     selected.count = visible.selected.most();
     selected.index = visible.selected.rows;
     selected.live = visible.selected.count;
     if (moved()) {
-      global.position = local_at - visible.global;
-      global.behind = selected.behind = visible.selected.count;
+      first.position = local_at - visible.global;
+      first.behind = selected.behind = visible.selected.count;
       selected.position = local_at;
     } else {
       selected.indexed_positions = true;
     }
-    segments_.push_back(global);
+    segments_.push_back(first);
     segments_.push_back(selected);
   }
 
-  Options o_;
   ReattentionRegions regions_;
-  int64_t trained_;
+  int64_t trained_ = 0;
   std::vector<TopKeysTask> tasks_;
   Array<int32_t> votes_;  // [rows, heads, k] numbers within the middle
   VoteCount count_;
   SpanRows spans_;
-  PerRope<RotationBuffer> rotations_;
   Array<float> rotated_q_;
   std::vector<KeySegment> segments_;
 };
@@ -214,7 +205,7 @@ class Reattention final : public Method {
 }  // namespace
 
 MethodInfo reattention_method() {
-  MethodInfo info = method_info<Reattention>({.name = "reattention"});
+  MethodInfo info = own_options<Reattention>({.name = "reattention"});
   info.summary =
       "sees the first and last tokens and spans chosen anew at every step; keeps all keys";
   info.when = "contexts far beyond the trained length, with bounded attention";

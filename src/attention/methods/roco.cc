@@ -15,25 +15,20 @@ namespace {
 constexpr std::string_view kColumns[] = {"attention", "squares", "seen"};
 constexpr int64_t kSettling = 10;  // newest rows: seen by too few to be judged
 
-class Roco final : public Method {
- public:
-  struct Options : StrideBudget {
-    void declare(OptionList& o) {
-      o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
-      o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride);
-      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave");
-      o.integer(recent, "recent", 0, 1 << 20, "tokens",
-                "rows, besides the sinks, whose attention may vary too much to be judged; auto: a "
-                "tenth of budget + stride. The last 10 never leave");
-      o.choice(positions, "positions", {"absolute", "cache"}, kPositions);
-    }
-  };
-  Roco(const Options& options, const ModelShape&) : o_(options) {
-    expect_room("roco", o_.budget, o_.sink, o_.recent_rows(), "budget");
+struct Roco final : Method, StrideBudget {
+  void declare(OptionList& o) {
+    o.integer(budget, "budget", 1, 1 << 24, "tokens", "rows that a head keeps");
+    o.integer(stride, "stride", 1, 1 << 20, "tokens", kStride);
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave");
+    o.integer(recent, "recent", 0, 1 << 20, "tokens",
+              "rows, besides the sinks, whose attention may vary too much to be judged; auto: a "
+              "tenth of budget + stride. The last 10 never leave");
+    o.choice(positions, "positions", {"absolute", "cache"}, kPositions);
   }
+  void fit(const ModelShape&) const { expect_room("roco", budget, sink, recent_rows(), "budget"); }
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan = o_.plan();
+    Plan plan = stride_plan();
     plan.keep.sink = plan.keep.recent = 0;  // score() says what is left alone
     plan.columns = kColumns;
     return plan;
@@ -58,9 +53,9 @@ class Roco final : public Method {
     for (int head = 0; head < cut.lists; ++head) {
       const int64_t leaving = cut.rows(head) - cut.stay;
       // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
-      const int64_t feasible = o_.budget + o_.stride - o_.recent_rows() - o_.sink;
-      const SteadyRule rule{.sink = o_.sink,
-                            .settling = std::min(cut.rows(head) - o_.sink - leaving, kSettling),
+      const int64_t feasible = budget + stride - recent_rows() - sink;
+      const SteadyRule rule{.sink = sink,
+                            .settling = std::min(cut.rows(head) - sink - leaving, kSettling),
                             .feasible = std::max(feasible, leaving),
                             .steadiness = &steadiness_};
       steady_scores(cut.queue, {cut.column(head, 0), cut.column(head, 1), cut.column(head, 2)},
@@ -69,7 +64,6 @@ class Roco final : public Method {
   }
 
  private:
-  Options o_;
   std::vector<ColumnTarget> targets_;
   Array<float> steadiness_;
 };
@@ -77,7 +71,7 @@ class Roco final : public Method {
 }  // namespace
 
 MethodInfo roco_method() {
-  MethodInfo info = method_info<Roco>({.name = "roco"});
+  MethodInfo info = own_options<Roco>({.name = "roco"});
   info.summary = "keeps keys that get much attention, and those whose attention varies";
   info.when = "as h2o, where what matters is needed by few queries";
   info.keeps =

@@ -2,37 +2,28 @@
 // every head keeps; their votes are pooled, so that neighbours of an important key stay too.
 
 #include "attention/parts/observation_window.h"
-#include "attention/registry.h"
 
 namespace longhaul {
 namespace {
 
-class SnapKv final : public Method {
- public:
-  struct Options : ObservationWindow {
-    int64_t capacity = 2048;
-    void declare(OptionList& o) {
-      o.integer(capacity, "capacity", 2, 1 << 24, "tokens",
-                "rows that a head keeps of a prompt, the window among them");
-      declare_window(o);
-      declare_per(o);
-    }
-  };
-  SnapKv(const Options& options, const ModelShape&) : o_(options) {
-    o_.check("snapkv", o_.capacity);
+struct SnapKv final : Method, ObservationWindow {
+  int64_t capacity = 2048;
+  void declare(OptionList& o) {
+    o.integer(capacity, "capacity", 2, 1 << 24, "tokens",
+              "rows that a head keeps of a prompt, the window among them");
+    declare_window(o);
+    declare_per(o);
   }
+  void fit(const ModelShape&) const { check_window("snapkv", capacity); }
 
-  Plan plan(int, int, int64_t) const override { return o_.plan(o_.capacity); }
-  void score(const Cut& cut) override { o_.score(cut); }
-
- private:
-  Options o_;
+  Plan plan(int, int, int64_t) const override { return window_plan(capacity); }
+  void score(const Cut& cut) override { pool_votes(cut); }
 };
 
 }  // namespace
 
 MethodInfo snapkv_method() {
-  MethodInfo info = method_info<SnapKv>({.name = "snapkv"});
+  MethodInfo info = own_options<SnapKv>({.name = "snapkv"});
   info.summary =
       "keeps what the last queries of the prompt attend to, the same number in every head";
   info.when = "one question at the end of a long prompt, and short answers";

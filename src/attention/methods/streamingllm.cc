@@ -5,35 +5,28 @@
 // Rows of one pass see the list as it was kept before the pass and the pass's own rows up to
 // themselves; eviction follows the pass. Passes of one row are exact token-by-token streaming.
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 
 namespace longhaul {
 namespace {
 
-class StreamingLlm final : public Method {
- public:
-  struct Options {
-    int64_t sink = 4, recent = 2000;
-    void declare(OptionList& o) {
-      o.integer(sink, "sink", 0, 1 << 20, "tokens", "first tokens of the context, kept for good");
-      o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens, kept");
-    }
-  };
-  StreamingLlm(const Options& options, const ModelShape&) : o_(options) {}
-
-  Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kEveryPass, .sink = o_.sink, .recent = o_.recent},
-            .see = {.place = KeyPlace::kList, .sink = o_.sink, .window = o_.recent}};
+struct StreamingLlm final : Method {
+  int64_t sink = 4, recent = 2000;
+  void declare(OptionList& o) {
+    o.integer(sink, "sink", 0, 1 << 20, "tokens", "first tokens of the context, kept for good");
+    o.integer(recent, "recent", 1, 1 << 24, "tokens", "last tokens, kept");
   }
 
- private:
-  Options o_;
+  Plan plan(int, int, int64_t) const override {
+    return {.keep = {.when = When::kEveryPass, .sink = sink, .recent = recent},
+            .see = {.place = KeyPlace::kList, .sink = sink, .window = recent}};
+  }
 };
 
 }  // namespace
 
 MethodInfo streamingllm_method() {
-  MethodInfo info = method_info<StreamingLlm>({.name = "streamingllm"});
+  MethodInfo info = own_options<StreamingLlm>({.name = "streamingllm"});
   info.summary = "keeps the first tokens and the most recent ones; forgets what lies between";
   info.when = "endless text at constant memory and speed, when only the recent part matters";
   info.keeps = "the first `sink` and the last `recent` tokens; what lies between is gone for good";

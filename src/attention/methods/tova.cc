@@ -8,56 +8,45 @@
 namespace longhaul {
 namespace {
 
-class Tova final : public Method {
- public:
+struct Tova final : Method, StrideBudget {
   enum class Mode : uint8_t { kOfficial, kEasyKv };
-  struct Options : StrideBudget {
-    Mode mode = Mode::kOfficial;
-    void declare(OptionList& o) {
-      const auto easykv = [this] { return mode == Mode::kEasyKv; };
-      o.choice(mode, "mode", {"official", "easykv"},
-               "cut to the capacity also while generating; or only in prompts, protecting sink and "
-               "recent");
-      o.integer(budget, "capacity", 1, 1 << 24, "tokens",
-                "rows that every head of a layer keeps; mode=easykv: up to capacity + stride after "
-                "a prompt");
-      o.integer(stride, "stride", 1, 1 << 20, "tokens",
-                "prompt tokens between two cuts; 1 is the published rule, generated tokens always "
-                "use it");
-      o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
-          .only(easykv, "mode=easykv", "mode");
-      o.integer(recent, "recent", 0, 1 << 20, "tokens",
-                "last rows that never leave; auto: a tenth of capacity + stride")
-          .only(easykv, "mode=easykv", "mode");
-      o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
-          .only(easykv, "mode=easykv", "mode");
-    }
-  };
-
-  Tova(const Options& options, const ModelShape&) : o_(options) {
-    if (o_.mode == Mode::kEasyKv) expect_room("tova", o_.budget, o_.sink, o_.recent_rows());
+  Mode mode = Mode::kOfficial;
+  void declare(OptionList& o) {
+    const auto easykv = [this] { return mode == Mode::kEasyKv; };
+    o.choice(mode, "mode", {"official", "easykv"},
+             "cut to the capacity also while generating; or only in prompts, protecting sink and "
+             "recent");
+    o.integer(budget, "capacity", 1, 1 << 24, "tokens",
+              "rows that every head of a layer keeps; mode=easykv: up to capacity + stride after "
+              "a prompt");
+    o.integer(stride, "stride", 1, 1 << 20, "tokens",
+              "prompt tokens between two cuts; 1 is the published rule, generated tokens always "
+              "use it");
+    o.integer(sink, "sink", 0, 4096, "tokens", "first rows that never leave")
+        .only(easykv, "mode=easykv", "mode");
+    o.integer(recent, "recent", 0, 1 << 20, "tokens",
+              "last rows that never leave; auto: a tenth of capacity + stride")
+        .only(easykv, "mode=easykv", "mode");
+    o.choice(positions, "positions", {"absolute", "cache"}, kPositions)
+        .only(easykv, "mode=easykv", "mode");
   }
 
   Plan plan(int, int, int64_t) const override {
-    Plan plan = o_.plan();
-    if (o_.mode == Mode::kOfficial) {
-      plan.keep = {
-          .when = When::kStride, .budget = o_.budget, .stride = o_.stride, .every_token = true};
+    Plan plan = stride_plan();
+    if (mode == Mode::kOfficial) {
+      plan.keep = {.when = When::kStride, .budget = budget, .stride = stride, .every_token = true};
       plan.rewinds = true;
     }
     plan.keep.chooser = Chooser::kLayer;
     plan.watch = 1;
     return plan;
   }
-
- private:
-  Options o_;
 };
 
 }  // namespace
 
 MethodInfo tova_method() {
-  MethodInfo info = method_info<Tova>({.name = "tova"});
+  MethodInfo info = own_options<Tova>({.name = "tova"});
   info.summary =
       "keeps the tokens that the newest query attends to, the same in all heads of a layer";
   info.when = "long generation in constant memory";

@@ -73,7 +73,7 @@ std::vector<bool> named_layers(std::string_view key, const std::string& names, i
 
 /// The layers that are named, or the first of a ranking (the paper ranks them by their gradient),
 /// or all from the first on (as its code does).
-std::vector<bool> triangle_layers(const MixOptions& o, const ModelShape& shape) {
+std::vector<bool> chosen_layers(const MixOptions& o, const ModelShape& shape) {
   if (!o.layers.empty()) {
     const auto count = static_cast<int64_t>(split_values(o.layers).size());
     return named_layers("layers", o.layers, count, shape);
@@ -99,12 +99,14 @@ std::unique_ptr<Method> make_other(const MixOptions& o, const ModelShape& shape)
   return other.make_method(shape);
 }
 
-class TriangleMix : public WrappedMethod {
- public:
-  using Options = MixOptions;
-
-  TriangleMix(const Options& options, const ModelShape& shape)
-      : TriangleMix(options, shape, triangle_layers(options, shape), make_other(options, shape)) {}
+struct TriangleMix : WrappedMethod, MixOptions {
+  void fit(const ModelShape& shape) {
+    triangle_ = chosen_layers(*this, shape);
+    wrap(make_other(*this, shape));
+    for (size_t layer = 0; layer < triangle_.size(); ++layer) {
+      if (shape.window[layer] > 0) triangle_[layer] = false;
+    }
+  }
 
   /// That of the method that reads the other layers; in triangle layers rows see less of it. A
   /// layer with a sliding window of the model's own stays as it is.
@@ -112,11 +114,11 @@ class TriangleMix : public WrappedMethod {
     Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
     plan.rewinds = false;
     if (!nth(triangle_, layer)) return plan;
-    plan.see.sink = o_.sink;
-    plan.see.window = o_.window;
+    plan.see.sink = sink;
+    plan.see.window = window;
     plan.see.strict = true;
     plan.see.in_prompts = true;
-    plan.see.last = o_.last;
+    plan.see.last = last;
     return plan;
   }
 
@@ -125,28 +127,17 @@ class TriangleMix : public WrappedMethod {
     Method::attend(step);
   }
 
- protected:
-  /// `triangle`: whether a layer is one of those; `other` reads the rest.
-  TriangleMix(const TriangleOptions& options, const ModelShape& shape, std::vector<bool> triangle,
-              std::unique_ptr<Method> other)
-      : WrappedMethod(std::move(other)), o_(options), triangle_(std::move(triangle)) {
-    for (size_t layer = 0; layer < triangle_.size(); ++layer) {
-      if (shape.window[layer] > 0) triangle_[layer] = false;
-    }
-  }
-
  private:
-  TriangleOptions o_;
   std::vector<bool> triangle_;  // [layers]
 };
 
-class Triangle final : public TriangleMix {
- public:
-  using Options = TriangleOptions;
-
-  Triangle(const Options& options, const ModelShape& shape)
-      : TriangleMix(options, shape, std::vector<bool>(static_cast<size_t>(shape.layers), true),
-                    MethodSpec::parse("dense").make_method(shape)) {}
+/// The same with every layer a triangle.
+struct Triangle final : TriangleMix {
+  void declare(OptionList& o) { TriangleOptions::declare(o); }
+  void fit(const ModelShape& shape) {
+    start_layer = 0;
+    TriangleMix::fit(shape);
+  }
 };
 
 constexpr std::string_view kPaper =
@@ -155,7 +146,7 @@ constexpr std::string_view kPaper =
 }  // namespace
 
 MethodInfo trianglemix_method() {
-  MethodInfo info = method_info<TriangleMix>({.name = "trianglemix", .paper = kPaper});
+  MethodInfo info = own_options<TriangleMix>({.name = "trianglemix", .paper = kPaper});
   info.summary = "keeps every key; in upper layers only a prompt's last rows see all of them";
   info.when = "faster prefill of long prompts within the trained length, answers nearly as dense";
   info.keeps =
@@ -174,7 +165,7 @@ MethodInfo trianglemix_method() {
 }
 
 MethodInfo triangle_method() {
-  MethodInfo info = method_info<Triangle>({.name = "triangle", .paper = kPaper});
+  MethodInfo info = own_options<Triangle>({.name = "triangle", .paper = kPaper});
   info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
   info.when = "fastest prefill; loses what must be combined from distant places";
   info.keeps =

@@ -4,7 +4,6 @@
 
 #include "attention/parts/head_tables.h"
 #include "attention/parts/sparse_prefill.h"
-#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "ops/antidiagonal_blocks.h"
@@ -16,37 +15,33 @@ constexpr int kBlock = 128;
 
 class XAttention final : public SparsePrefill {
  public:
-  struct Options {
-    double tau = 0.9;
-    int stride_at = 3;  // the stride is 2 to this power
-    double norm = 1;
-    std::string thresholds;
-    int64_t dense_below = 4096;
-    void declare(OptionList& o) {
-      o.real(tau, "tau", 0, 1, "", "share of its scores that a row block takes")
-          .only([this] { return thresholds.empty(); }, "no thresholds", "thresholds");
-      o.choice(stride_at, "stride", {"1", "2", "4", "8", "16", "32"},
-               "length of antidiagonals; longer is cheaper and coarser")
-          .unit = "tokens";
-      o.real(norm, "norm", 0.01, 100, "", "divides the scores before their softmax");
-      o.file(thresholds, "thresholds", "JSON file with a tau for every layer and head, instead");
-      o.integer(dense_below, "dense_below", 0, 1 << 30, "tokens",
-                "rows before this depth see everything");
-    }
-  };
+  XAttention() : SparsePrefill(kBlock) {}
+  double tau = 0.9;
+  int stride_at = 3;  // the stride is 2 to this power
+  double norm = 1;
+  std::string thresholds;
+  void declare(OptionList& o) {
+    o.real(tau, "tau", 0, 1, "", "share of its scores that a row block takes")
+        .only([this] { return thresholds.empty(); }, "no thresholds", "thresholds");
+    o.choice(stride_at, "stride", {"1", "2", "4", "8", "16", "32"},
+             "length of antidiagonals; longer is cheaper and coarser")
+        .unit = "tokens";
+    o.real(norm, "norm", 0.01, 100, "", "divides the scores before their softmax");
+    o.file(thresholds, "thresholds", "JSON file with a tau for every layer and head, instead");
+    declare_dense_below(o);
+  }
 
-  XAttention(const Options& options, const ModelShape& shape)
-      : SparsePrefill(kBlock, options.dense_below),
-        shape_(shape),
-        rule_{1 << options.stride_at, options.norm} {
+  void fit(const ModelShape& shape) {
+    shape_ = shape;
+    rule_ = {1 << stride_at, norm};
     if (rule_.stride * shape.head_dim > kMostGroupElements) {
       user_error("--attention xattention: stride={}: with heads of {} it must be at most {}",
                  rule_.stride, shape.head_dim, kMostGroupElements / shape.head_dim);
     }
-    const std::vector<double> heads(static_cast<size_t>(shape.heads), options.tau);
+    const std::vector<double> heads(static_cast<size_t>(shape.heads), tau);
     thresholds_.assign(static_cast<size_t>(shape.layers), heads);
-    if (options.thresholds.empty()) return;
-    thresholds_ = read_thresholds(options.thresholds, rule_.stride, shape.layers, shape.heads);
+    if (thresholds.empty()) return;
+    thresholds_ = read_thresholds(thresholds, rule_.stride, shape.layers, shape.heads);
   }
 
   Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
@@ -81,7 +76,7 @@ class XAttention final : public SparsePrefill {
 }  // namespace
 
 MethodInfo xattention_method() {
-  MethodInfo info = method_info<XAttention>({.name = "xattention"});
+  MethodInfo info = own_options<XAttention>({.name = "xattention"});
   info.summary = "keeps every key; rows of a prompt see the blocks with the heaviest antidiagonals";
   info.when = "faster prefill of long prompts within the trained length, no calibration";
   info.keeps =

@@ -63,10 +63,9 @@ void ContextBlocks::begin(LayerStep& step) {
 
   near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
   near_position_ = step.begin - near_begin_;
-  const RopeTable& rope = shape_.rope_of(step.layer);
-  rotations_ =
-      &rotation_table_.of(shape_, step.layer).up_to(*step.queue, rope, near_position_ + step.rows);
-  far_rotation_ = &angle_table_.of(shape_, step.layer).fill(*step.queue, rope, o_.angle(), 1);
+  rotations_ = &step.list_rotations(near_position_ + step.rows);
+  far_rotation_ =
+      &angle_table_.of(shape_, step.layer).fill(*step.queue, step.rope(), o_.angle(), 1);
   forms_[0] = step.queries_from(*rotations_, near_position_, near_q_);
   forms_[1] = step.queries_at(*far_rotation_, o_.angle(), far_q_);
   step.lse = lse_.resize(*step.queue, int64_t{step.rows} * shape_.heads);
@@ -197,8 +196,8 @@ void ContextBlocks::archive(Archive& archive) {
   for (SlidingRows& votes : votes_) votes.archive(archive);
 }
 
-void ContextBlocks::check(const KvStore& store, int64_t tokens,
-                          const std::function<bool(int layer)>& has_votes) const {
+void ContextBlocks::check(const KvStore& store, int64_t tokens, const LooksUp& looks_up,
+                          const IndexFits& fits) const {
   const ContextSplit split = split_context(o_, tokens);
   for (int layer = 0; layer < shape_.layers; ++layer) {
     for (int head = 0; head < shape_.lists(layer); ++head) {
@@ -207,9 +206,13 @@ void ContextBlocks::check(const KvStore& store, int64_t tokens,
     expect_in_memory(store, layer, 0, split.init);
     expect_in_memory(store, layer, split.remainder, tokens);
     const int64_t held = nth(votes_, layer).numbers();
-    const int64_t votes = has_votes(layer) ? (tokens - split.remainder) * shape_.heads : 0;
-    if (held == votes) continue;
-    user_error("layer {} has {} votes of its tokens, expected {}", layer, held, votes);
+    const int64_t votes = looks_up(layer) ? (tokens - split.remainder) * shape_.heads : 0;
+    if (held != votes) {
+      user_error("layer {} has {} votes of its tokens, expected {}", layer, held, votes);
+    }
+    if (!fits(layer, shape_.own_window(layer) == 0 ? split.blocks : 0)) {
+      user_error("layer {} has an index of blocks of another context", layer);
+    }
   }
 }
 

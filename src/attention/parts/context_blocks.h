@@ -84,10 +84,12 @@ class ContextBlocks {
   void rotate_far(Queue& queue, View<float> x) const;
 
   void archive(Archive& archive);
-  /// The store that came with it holds the context, and in memory what may not leave it; the votes
-  /// are those of layers for which `has_votes`. Throws UserError.
-  void check(const KvStore& store, int64_t tokens,
-             const std::function<bool(int layer)>& has_votes) const;
+  using LooksUp = std::function<bool(int layer)>;
+  using IndexFits = std::function<bool(int layer, int64_t blocks)>;
+  /// The store that came with it holds the context, and in memory what may not leave it; layers
+  /// that look up have votes, and the index of each fits its blocks. Throws UserError.
+  void check(const KvStore& store, int64_t tokens, const LooksUp& looks_up,
+             const IndexFits& fits) const;
 
  private:
   SlidingRows& votes(const LayerStep& step) { return nth(votes_, step.layer); }
@@ -102,7 +104,7 @@ class ContextBlocks {
   std::vector<SlidingRows> votes_;  ///< per layer: [remainder tokens, heads]
   std::vector<BlockCache> cached_;  ///< per layer
 
-  PerRope<RotationBuffer> rotation_table_, angle_table_;
+  PerRope<RotationBuffer> angle_table_;
   const Rotations *rotations_ = nullptr, *far_rotation_ = nullptr;
   ContextSplit split_, next_;  ///< before the step and after it
   bool retrieves_ = false, voted_ = false;

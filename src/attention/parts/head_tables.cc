@@ -17,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMost = HeadPattern::kMost;
 constexpr const char* kNames[] = {"stream_llm", "vertical_and_slash", "block_sparse"};
 
 /// What `use` makes of the file that option `key` names. Its UserErrors begin with the file's
@@ -30,54 +29,53 @@ auto with_option(std::string_view method, std::string_view key, auto use) {
   }
 }
 
-/// The table whose name ends in `_stride`.
-const json& find_table(const json& tables, int stride, const std::string& file, std::string& name) {
-  const std::string ending = fmt::format("_{}", stride);
-  for (const auto& [key, table] : tables.items()) {
-    if (key.ends_with(ending)) {
-      name = key;
-      return table;
+/// Calls use(layer, entry, where) for what `table` holds of every layer and head. A layer's heads
+/// are a list, or an object whose keys are their numbers.
+void each_head(const json& table, const std::string& file, int layers, int heads, auto use) {
+  if (!table.is_array() || table.size() != static_cast<size_t>(layers)) {
+    user_error("{}: has {} layers, the model has {}", file, table.size(), layers);
+  }
+  for (int layer = 0; layer < layers; ++layer) {
+    const json& row = nth(table, layer);
+    const size_t size = row.is_structured() ? row.size() : 0;
+    if (size != static_cast<size_t>(heads)) {
+      user_error("{}: layer {} has {} heads, the model has {}", file, layer, size, heads);
+    }
+    for (int head = 0; head < heads; ++head) {
+      const std::string key = std::to_string(head);
+      if (row.is_object() && !row.contains(key)) {
+        user_error("{}: layer {} lacks head {}", file, layer, head);
+      }
+      const json& entry = row.is_object() ? row[key] : nth(row, head);
+      use(layer, entry, fmt::format("{}: layer {}, head {}", file, layer, head));
     }
   }
-  user_error("{}: no table for stride={}: none whose name ends in {}", file, stride, ending);
+}
+
+/// A number from 0 to `most`.
+template <class Number>
+Number number_of(const json& value, Number most, const std::string& where) {
+  const bool fits = std::is_integral_v<Number> ? value.is_number_integer() : value.is_number();
+  if (!fits || value.get<Number>() < 0 || value.get<Number>() > most) {
+    user_error("{}: {} is no number from 0 to {}", where, printable(value.dump()), most);
+  }
+  return value.get<Number>();
 }
 
 HeadThresholds read_tables(const std::filesystem::path& path, int stride, int layers, int heads) {
-  const std::string file = path.string();
-  const json document = read_json_file(path);
-  const auto tables = document.find("thresholds");
-  if (tables == document.end() || !tables->is_object()) {
-    user_error("{}: has no 'thresholds' with a table for every stride", file);
+  const std::string ending = fmt::format("_{}", stride);
+  const json tables = read_json_file(path).value("thresholds", json::object());
+  HeadThresholds thresholds(static_cast<size_t>(layers));
+  for (const auto& [name, table] : tables.items()) {
+    if (!name.ends_with(ending)) continue;
+    each_head(table, fmt::format("{}: {}", path.string(), printable(name)), layers, heads,
+              [&](int layer, const json& entry, const std::string& where) {
+                nth(thresholds, layer).push_back(number_of(entry, 1.0, where));
+              });
+    return thresholds;
   }
-  std::string name;
-  const json& table = find_table(*tables, stride, file, name);
-  name = printable(name);
-  if (!table.is_array() || table.size() != static_cast<size_t>(layers)) {
-    user_error("{}: {}: has {} layers, the model has {}", file, name, table.size(), layers);
-  }
-  HeadThresholds thresholds;
-  for (const json& row : table) {
-    if (!row.is_array() || row.size() != static_cast<size_t>(heads)) {
-      user_error("{}: {}: layer {} has {} heads, the model has {}", file, name, thresholds.size(),
-                 row.size(), heads);
-    }
-    thresholds.emplace_back();
-    for (const json& value : row) {
-      if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > 1) {
-        user_error("{}: {}: layer {}: {} is no number from 0 to 1", file, name,
-                   thresholds.size() - 1, printable(value.dump()));
-      }
-      thresholds.back().push_back(value.get<double>());
-    }
-  }
-  return thresholds;
-}
-
-int64_t count_of(const json& value, const std::string& where) {
-  if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() > kMost) {
-    user_error("{}: {} is no number from 0 to {}", where, printable(value.dump()), kMost);
-  }
-  return value.get<int64_t>();
+  user_error("{}: has no 'thresholds' for stride={}: no table whose name ends in {}", path.string(),
+             stride, ending);
 }
 
 HeadPattern read_pattern(const json& entry, const std::string& where) {
@@ -93,8 +91,8 @@ HeadPattern read_pattern(const json& entry, const std::string& where) {
                printable(kind));
   }
   pattern.kind = static_cast<PatternKind>(k);
-  pattern.vertical = count_of(entry[1], where);
-  pattern.slash = count_of(entry[2], where);
+  pattern.vertical = number_of(entry[1], HeadPattern::kMost, where);
+  pattern.slash = number_of(entry[2], HeadPattern::kMost, where);
   if (pattern.kind == PatternKind::kAShape && pattern.slash == 0) {
     user_error("{}: a window of 0 keys leaves rows without any", where);
   }
@@ -103,26 +101,11 @@ HeadPattern read_pattern(const json& entry, const std::string& where) {
 }
 
 HeadPatterns read_layers(const std::filesystem::path& path, int layers, int heads) {
-  const std::string file = path.string();
-  const json document = read_json_list(path);
-  if (document.size() != static_cast<size_t>(layers)) {
-    user_error("{}: has patterns of {} layers, the model has {}", file, document.size(), layers);
-  }
-  HeadPatterns patterns;
-  for (size_t layer = 0; layer < document.size(); ++layer) {
-    const json& entries = document[layer];
-    if (!entries.is_object() || entries.size() != static_cast<size_t>(heads)) {
-      user_error("{}: layer {} has patterns of {} heads, the model has {}", file, layer,
-                 entries.is_object() ? entries.size() : 0, heads);
-    }
-    patterns.emplace_back();
-    for (int head = 0; head < heads; ++head) {
-      const auto found = entries.find(std::to_string(head));
-      if (found == entries.end()) user_error("{}: layer {} lacks head {}", file, layer, head);
-      patterns.back().push_back(
-          read_pattern(*found, fmt::format("{}: layer {}, head {}", file, layer, head)));
-    }
-  }
+  HeadPatterns patterns(static_cast<size_t>(layers));
+  each_head(read_json_list(path), path.string(), layers, heads,
+            [&](int layer, const json& entry, const std::string& where) {
+              nth(patterns, layer).push_back(read_pattern(entry, where));
+            });
   return patterns;
 }
 
@@ -137,17 +120,6 @@ HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_
     for (double& gate : layer) gate = std::clamp(gate, 0.0, 1.0);
   }
   return gates;
-}
-
-std::string gates_text(const HeadGates& gates) {
-  std::string text;
-  for (const auto& layer : gates) {
-    for (size_t head = 0; head < layer.size(); ++head) {
-      text += fmt::format("{}{:.6f}", head == 0 ? "" : "\t", layer[head]);
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 HeadThresholds read_thresholds(const std::filesystem::path& file, int stride, int layers,

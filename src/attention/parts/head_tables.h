@@ -15,8 +15,6 @@ namespace longhaul {
 
 /// Duo's gates: a TSV with a row per layer and a column per KV head.
 HeadGates read_gates(const std::filesystem::path& file, std::span<const int> kv_heads);
-/// Such a file's text, with six decimals.
-std::string gates_text(const HeadGates& gates);
 
 /// XAttention's share of the scores, [layer][query head] within [0, 1] (arXiv:2503.16428):
 ///   {"thresholds": {"llama_fuse_8": [[layer 0's heads], ...], ...}}

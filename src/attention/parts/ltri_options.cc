@@ -13,20 +13,18 @@ bool is_list(const std::string& text) { return text.find('/') != std::string::np
 /// One number for all layers, or one per layer, into a number of each layer's rule.
 void read_per_layer(const std::string& text, std::string_view key, float most,
                     float SpanTokenRule::*number, std::vector<LtriLayer>& layers) {
-  const std::vector<std::string_view> parts = split_values(text);
+  std::vector<std::string_view> parts = split_values(text);
+  if (parts.size() == 1) parts.resize(layers.size(), text);
+  if (parts.size() != layers.size()) {
+    user_error("--attention ltri: {}={}: has {} numbers, the model has {} layers", key, text,
+               parts.size(), layers.size());
+  }
   for (size_t i = 0; i < parts.size(); ++i) {
-    float value = 0;
+    float& value = layers[i].rule.*number;
     if (!parse_number(parts[i], value) || !(value >= 0 && value <= most)) {
       user_error("--attention ltri: {}={}: '{}' must be a number from 0 to {}", key, text, parts[i],
                  most);
     }
-    if (i < layers.size()) layers[i].rule.*number = value;
-  }
-  if (parts.size() == 1) {
-    for (LtriLayer& layer : layers) layer.rule.*number = layers[0].rule.*number;
-  } else if (parts.size() != layers.size()) {
-    user_error("--attention ltri: {}={}: has {} numbers, the model has {} layers", key, text,
-               parts.size(), layers.size());
   }
 }
 

@@ -2,7 +2,7 @@
 // What SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069) share: once a prompt has been
 // read, the keys are scored by the attention of its last queries, pooled over neighbours.
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "ops/pool_scores.h"
@@ -27,13 +27,13 @@ struct ObservationWindow {
   }
 
   /// Throws UserError where the kernel is even or the window leaves no room within `capacity`.
-  void check(std::string_view method, int64_t capacity) const {
+  void check_window(std::string_view method, int64_t capacity) const {
     if (kernel % 2 == 0) user_error("--attention {}: kernel={}: must be odd", method, kernel);
     if (window < capacity) return;
     user_error("--attention {}: capacity={}: must be above window={}", method, capacity, window);
   }
 
-  Plan plan(int64_t budget) const {
+  Plan window_plan(int64_t budget) const {
     const bool each = per == Per::kQueryHead;
     return {.keep = {.when = When::kPromptEnd,
                      .chooser = each ? Chooser::kQueryHead : Chooser::kKvHead,
@@ -44,7 +44,7 @@ struct ObservationWindow {
   }
 
   /// The window's own rows take no part in the pooling: they stay.
-  void score(const Cut& cut) const {
+  void pool_votes(const Cut& cut) const {
     for (int list = 0; list < cut.lists; ++list) {
       const int64_t early = cut.rows(list) - cut.recent;
       pool_scores(cut.queue, nth(cut.paid, list).part(0, early), static_cast<int>(kernel), pooling,

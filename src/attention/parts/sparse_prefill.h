@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "attention/method.h"
+#include "attention/parts/own_options.h"
 #include "ops/last_rows.h"
 #include "ops/tile_lists.h"
 
@@ -19,7 +19,11 @@ class SparsePrefill : public Method {
  protected:
   /// Tiles are cut at multiples of `tile` tokens of the context. Rows before `dense_below` tokens
   /// (rounded up to a tile) see everything.
-  SparsePrefill(int tile, int64_t dense_below) : tile_(tile), dense_below_(dense_below) {}
+  explicit SparsePrefill(int tile) : tile_(tile) {}
+  void declare_dense_below(OptionList& o) {
+    o.integer(dense_below_, "dense_below", 0, 1 << 30, "tokens",
+              "rows before this depth see everything");
+  }
 
   /// Looks at the step and writes what the tiles of its rows from `first` on see: the rule of every
   /// query head whose KV head attends. False: all rows see everything.
@@ -45,7 +49,7 @@ class SparsePrefill : public Method {
   int dense_rows(const LayerStep& step) const;
 
   int tile_;
-  int64_t dense_below_;
+  int64_t dense_below_ = 4096;
   std::vector<TileRule> rules_;  ///< per query head
   Array<uint8_t> marks_;         ///< [heads, tiles, blocks]
   TileLists tiles_;

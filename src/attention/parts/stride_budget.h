@@ -3,7 +3,7 @@
 // prompt's first tokens are read densely, then every `stride` tokens as many rows leave every list,
 // so that it returns to one length. Nothing leaves while generating.
 
-#include "attention/registry.h"
+#include "attention/parts/own_options.h"
 
 namespace longhaul {
 
@@ -16,7 +16,7 @@ struct StrideBudget {
   Positions positions = Positions::kAbsolute;
 
   int64_t recent_rows() const { return recent.value_or((budget + stride) / 10); }
-  Plan plan() const {
+  Plan stride_plan() const {
     return {.keep = {.when = When::kStride,
                      .budget = budget,
                      .sink = sink,

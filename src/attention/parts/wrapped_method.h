@@ -2,12 +2,13 @@
 // A method around another one: it asks that one wherever it says nothing itself.
 
 #include "attention/method_spec.h"
+#include "attention/parts/own_options.h"
 
 namespace longhaul {
 
 class WrappedMethod : public Method {
  public:
-  explicit WrappedMethod(std::unique_ptr<Method> inner) : inner_(std::move(inner)) {}
+  void wrap(std::unique_ptr<Method> inner) { inner_ = std::move(inner); }
 
   Plan plan(int layer, int kv_head, int64_t tokens) const override {
     return inner_->plan(layer, kv_head, tokens);
