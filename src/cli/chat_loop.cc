@@ -112,6 +112,10 @@ class Chat {
     told_of_documents_ = told_of_documents_ || facts.reading.finished;
     std::fputs((in_full ? run_report(facts, session_) : turn_report(facts, session_)).c_str(),
                stderr);
+    const std::string& note = session_.engine().note();
+    if (!facts.replied || in_full || note.empty() || told_note_) return;
+    std::fputs(("note: " + note + "\n").c_str(), stderr);
+    told_note_ = true;
   }
 
   void answer(const std::string& text) {
@@ -162,7 +166,7 @@ class Chat {
   bool reply_closed_ = true;
   bool warned_ = false;             ///< of the trained length; once is enough
   bool compared_ = false;           ///< a loaded session with the first prompt
-  bool told_of_documents_ = false;  ///< what reading them cost
+  bool told_of_documents_ = false, told_note_ = false;  ///< what reading them cost
 };
 
 }  // namespace

@@ -110,9 +110,7 @@ std::string turn_report(const RunFacts& facts, const Session& session) {
   } else if (facts.cancelled()) {
     line += "cancelled, ";
   }
-  line += fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
-  const std::string& note = session.engine().note();
-  return facts.replied && !note.empty() ? line + fmt::format("note: {}\n", note) : line;
+  return line + fmt::format("KV {}]\n", format_bytes(session.report().kv_bytes));
 }
 
 nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {

@@ -36,7 +36,7 @@ struct RunFacts {
 
 /// Aligned lines for standard error.
 std::string run_report(const RunFacts& facts, const Session& session);
-/// One line for a turn of a chat, and one more where the model has a note.
+/// One line for a turn of a chat.
 std::string turn_report(const RunFacts& facts, const Session& session);
 nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session);
 
