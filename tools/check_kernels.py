@@ -24,7 +24,11 @@ ARCHITECTURES = ("80", "86", "89", "90a", "120")
 FLAGS = ("-std=c++20", "-O3", "-DNDEBUG", "--expt-relaxed-constexpr", f"-I{ROOT / 'src'}", "-Xptxas", "-v", "-cubin")
 # Kernel (a pattern of its plain name): most bytes of stack and of spills, and why.
 KNOWN = {
-    r"attend_few<256>": (64, "256 numbers a row leave no registers; 3 % of its loads"),
+    r"attend_few<256>": (192, "256 numbers a row leave no registers; at most 3 % of its loads"),
+    r"matvec_kernel<.*MatvecForm<[48],": (272, "the sums of 4 or 8 rows are indexed while they are added up: a stack, once a block"),
+    r"UnitsQ3_K, MatvecForm<8,": (208, "the widest block type with the most rows, on sm_120 alone"),
+    r"tile_maps_kernel<": (320, "keys and rows of a tile in registers; a few hundred bytes a tile of 128 rows"),
+    r"logits_kernel": (8, "two registers on sm_120 alone"),
 }
 FUNCTION = re.compile(r"Compiling entry function '(\S+)' for '(\S+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")

@@ -352,6 +352,7 @@ void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
 int64_t KvStore::token_of(int layer, int head, int64_t row) const {
   const Head& h = at(layer, head);
   LH_ASSERT(row >= 0 && row < h.length);
+  if (h.chosen.count > 0 && row >= h.chosen.count) return h.appended - h.length + row;
   ask_tokens(h);
   return h.tokens.empty() ? row : h.tokens[static_cast<size_t>(row)];
 }

@@ -27,6 +27,7 @@ constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
     {"adakv", "rows that the lists of a layer share are dealt on the host"},
     {"fastgen", "judgements of rules"},
+    {"roco", "judgements of steadiness"},
 };
 
 class OnTheGpu : public ::testing::TestWithParam<Small> {
