@@ -214,16 +214,17 @@ TEST(QueryMoments, ACovarianceSmallBesideTheMeanIsKept) {
     add_query_moments(host_queue(), view_of(q), 100, kHeads, kDim, true, moments);
     add_query_moments(host_queue(), view_of(q).from(100 * kHeads * kDim), kRows - 100, kHeads, kDim,
                       true, moments);
+    const auto origin = host(moments.origin.view());
+    const auto sums = host(moments.sums.view()), products = host(moments.products.view());
     for (int head = 0; head < kHeads; ++head) {
       const Moments want = plain_moments(q, kRows, kHeads, kDim, head);
       for (size_t i = 0; i < kDim; ++i) {
         const size_t at = static_cast<size_t>(head) * kDim + i;
-        const double mean = moments.sums[at] / kRows;
-        EXPECT_NEAR(mean + moments.origin[at], want.mean[i], 1e-6 * 300);
+        const double mean = sums[at] / kRows;
+        EXPECT_NEAR(mean + origin[at], want.mean[i], 1e-6 * 300);
         for (size_t j = 0; j < kDim; ++j) {
-          const double other = moments.sums[static_cast<size_t>(head) * kDim + j] / kRows;
-          EXPECT_NEAR(moments.products[at * kDim + j] / kRows - mean * other, want.covariance[i][j],
-                      1e-5);
+          const double other = sums[static_cast<size_t>(head) * kDim + j] / kRows;
+          EXPECT_NEAR(products[at * kDim + j] / kRows - mean * other, want.covariance[i][j], 1e-5);
         }
       }
     }
