@@ -32,7 +32,9 @@ class RollingArray {
   View<T> append_zeros(Queue& queue, int64_t count) {
     LH_ASSERT(count >= 0);
     if (queue.on_host()) {
-      LH_ASSERT(device_.empty());
+      LH_ASSERT(held_ == 0);
+      if (!device_.empty()) device_.reset();
+      first_ = 0;
       numbers_.resize(numbers_.size() + static_cast<size_t>(count));
     } else {
       reserve(queue, count);

@@ -25,11 +25,8 @@ BlockIndex::BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim)
 
 void BlockIndex::append(Queue& queue, View<const float> block, DType type) {
   LH_ASSERT(block.size() == width());
+  if (!queue.on_host()) move_to_device(queue);
   vectors_.append(queue, block, type);
-  if (!queue.on_host()) {
-    has_copy_ = false;  // a GPU reads the vectors as fast
-    copy_.clear();
-  }
   if (has_copy_) copy_block(blocks() - 1);
 }
 
@@ -48,8 +45,7 @@ void BlockIndex::copy_block(int64_t block) {
   if (has_copy_) copy_.append(host_queue(), View<const float>(x), kCopy);
 }
 
-RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k,
-                        BlockSearch& memory) const {
+RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory) {
   LH_ASSERT(query.size() == heads_ * head_dim_);
   const RowsToKeep best{.count = k};
   if (k == 0 || blocks() <= k) {
@@ -81,8 +77,16 @@ RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k,
   return {blocks, {}};
 }
 
+/// A device reads the vectors as fast as a copy: it has none.
+void BlockIndex::move_to_device(Queue& queue) {
+  vectors_.move_to(queue);
+  has_copy_ = false;
+  copy_.clear();
+}
+
 RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t k,
-                                  BlockSearch& memory) const {
+                                  BlockSearch& memory) {
+  move_to_device(queue);
   const View<float> found = memory.scores.resize(queue, blocks());
   if (!queue.device().ops().block_scores(vectors(), query, found)) {
     HostStage on(queue);

@@ -43,7 +43,7 @@ class BlockIndex {
   /// The k blocks (all, when there are fewer) of highest score, ascending; of equal scores the
   /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim].
   /// The result lives in `memory`.
-  RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory) const;
+  RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
   BlockVectors vectors() const {
     return {vectors_.stored(), vectors_.type(), heads_, count_, head_dim_};
   }
@@ -59,8 +59,8 @@ class BlockIndex {
   int64_t columns() const { return count_ == 1 ? width() : head_dim_; }
   void copy_block(int64_t block);
   TensorView rows(const std::byte* data, DType type, int64_t blocks) const;
-  RowList top_on_device(Queue& queue, View<const float> query, int64_t k,
-                        BlockSearch& memory) const;
+  RowList top_on_device(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
+  void move_to_device(Queue& queue);
   View<const float> scores(Queue& queue, const TensorView& rows, View<const float> query,
                            BlockSearch& memory) const;
 

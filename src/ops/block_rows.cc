@@ -57,12 +57,11 @@ void StoredList::set(Queue& queue, const RowList& list) {
     return queue.device().copy(list.rows.address(), to.address(), rows_.bytes());
   }
   HostStage on(queue);
-  rows_ = {};
   rows_.assign(host_queue(), host_rows(on_host(on, list)));
 }
 
 void StoredList::set_first(int64_t count) {
-  rows_ = {};
+  rows_.clear();
   const std::span<int32_t> rows = host(rows_.append_zeros(host_queue(), count));
   std::iota(rows.begin(), rows.end(), 0);
 }

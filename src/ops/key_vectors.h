@@ -39,6 +39,8 @@ class KeyVectors {
     const auto to = host(bytes_.append_zeros(host_queue(), std::ssize(stored)));
     std::copy(stored.begin(), stored.end(), to.begin());
   }
+  /// They are where the queue works from now on.
+  void move_to(Queue& queue) { bytes_.append_zeros(queue, 0); }
   int64_t elements() const;
   size_t bytes() const { return bytes_.bytes(); }
   void clear() { bytes_.clear(); }

@@ -67,7 +67,7 @@ std::vector<int64_t> best_of(const Shape& shape, const std::vector<float>& vecto
   return testing_support::best_by_definition(scores, k);
 }
 
-std::vector<int64_t> top(const BlockIndex& index, const std::vector<float>& query, int64_t k) {
+std::vector<int64_t> top(BlockIndex& index, const std::vector<float>& query, int64_t k) {
   BlockSearch memory;
   const auto blocks = host_rows(index.top(host_queue(), view_of(query), k, memory));
   return {blocks.begin(), blocks.end()};
@@ -78,7 +78,7 @@ TEST(BlockIndex, FindsTheBestByItsDefinition) {
                             Shape{2, 5, 24}, Shape{1, 1, 7}}) {
     for (const DType type : {DType::F32, DType::BF16}) {
       const std::vector<float> vectors = random_floats(300 * shape.width(), 1);
-      const BlockIndex index = index_of(shape, vectors, type);
+      BlockIndex index = index_of(shape, vectors, type);
       ASSERT_EQ(index.blocks(), 300);
       for (uint32_t seed = 2; seed < 8; ++seed) {
         const std::vector<float> query = random_floats(shape.heads * shape.head_dim, seed);
@@ -102,7 +102,7 @@ TEST(BlockIndex, TellsBlocksApartThatTheCopyCannot) {
           i / (dim * static_cast<size_t>(shape.vectors)) % static_cast<size_t>(shape.heads);
       vectors[i] = common[head * dim + i % dim] + 0.01f * vectors[i];
     }
-    const BlockIndex index = index_of(shape, vectors, DType::F32);
+    BlockIndex index = index_of(shape, vectors, DType::F32);
     for (uint32_t seed = 3; seed < 13; ++seed) {
       const std::vector<float> query = random_floats(shape.heads * shape.head_dim, seed);
       EXPECT_EQ(top(index, query, 8), best_of(shape, vectors, query, DType::F32, 8));
@@ -115,7 +115,7 @@ TEST(BlockIndex, AKeyThatOutweighsAllOthersHidesNoBlock) {
   std::vector<float> vectors = random_floats(100 * shape.width(), 1);
   for (int64_t i = 0; i < shape.width(); ++i) vectors[static_cast<size_t>(i)] *= -1e5f;
   for (size_t i = 0; i < vectors.size(); i += 32) vectors[i] *= 300;  // as keys' outlier channels
-  const BlockIndex index = index_of(shape, vectors, DType::F32);
+  BlockIndex index = index_of(shape, vectors, DType::F32);
   for (uint32_t seed = 3; seed < 13; ++seed) {
     const std::vector<float> query = random_floats(64, seed);
     EXPECT_EQ(top(index, query, 5), best_of(shape, vectors, query, DType::F32, 5));
@@ -124,13 +124,14 @@ TEST(BlockIndex, AKeyThatOutweighsAllOthersHidesNoBlock) {
 
 TEST(BlockIndex, OfEqualScoresTheLowerBlockAndAllOfAFew) {
   const Shape shape{1, 1, 32};
-  const BlockIndex index = index_of(shape, std::vector<float>(9 * 32, 1.0f), DType::BF16);
+  BlockIndex index = index_of(shape, std::vector<float>(9 * 32, 1.0f), DType::BF16);
   const std::vector<float> query(32, 0.3f);
   EXPECT_EQ(top(index, query, 3), (std::vector<int64_t>{0, 1, 2}));
   EXPECT_EQ(top(index, query, 9), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(top(index, query, 100).size(), 9u);
   EXPECT_TRUE(top(index, query, 0).empty());
-  EXPECT_TRUE(top(BlockIndex(1, 1, 32), query, 4).empty());
+  BlockIndex empty(1, 1, 32);
+  EXPECT_TRUE(top(empty, query, 4).empty());
 }
 
 TEST(BlockIndex, WhatIsNoNumberComesLast) {
@@ -141,7 +142,7 @@ TEST(BlockIndex, WhatIsNoNumberComesLast) {
     for (const float score : {1, 2, 3, 4, 5, 6, 7, 8}) vectors.insert(vectors.end(), 32, score);
     vectors[5 * 32 + 3] = damage;
     vectors[7 * 32] = damage;
-    const BlockIndex index = index_of(shape, vectors, DType::F32);
+    BlockIndex index = index_of(shape, vectors, DType::F32);
     EXPECT_EQ(top(index, std::vector<float>(32, 1.0f), 3), (std::vector<int64_t>{3, 4, 6}));
   }
 }

@@ -38,8 +38,9 @@ class InfLlm final : public Method {
         shape_(shape),
         blocks_(options.blocks, shape),
         vectors_(options.mode == Repr::kMax ? std::min(options.repr, options.blocks.block) : 1) {
-    for (int l = 0; l < shape.layers; ++l)
+    for (int l = 0; l < shape.layers; ++l) {
       index_.emplace_back(shape.heads, vectors_, shape.head_dim);
+    }
     o_.blocks.check("infllm");
     if (o_.repr <= o_.blocks.block) return;
     user_error("--attention infllm: repr_topk={}: a block has {} tokens", o_.repr, o_.blocks.block);
