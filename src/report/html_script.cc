@@ -20,7 +20,7 @@ if (box) {
   if (box.value) filter();
 }
 // Sorting: by the clicked column, better values first, the other way at the next click.
-const key = cell => cell.dataset.v === undefined ? (cell.tagName === 'TH' || cell.className === 'text' ?
+const key = cell => cell.dataset.v === undefined ? (cell.tagName === 'TH' || cell.classList.contains('text') ?
   cell.textContent : null) : Number(cell.dataset.v);
 const compare = (a, b, sign) => {
   if (a === null || b === null) return (a === null) - (b === null);

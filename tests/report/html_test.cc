@@ -65,7 +65,7 @@ TEST(HtmlReport, ShowsWhatWasRunAndFound) {
   EXPECT_TRUE(
       has(page, {"Quality against cost", "Time to the first token", "prefers-color-scheme"}));
   EXPECT_TRUE(has(page, {"<tbody class=\"apart\">", "Every sample was answered",
-                         "<b>Wrong replies: 5</b>", "<b>1 of 1 difference</b> <span>is real"}));
+                         "<b>Wrong replies: 5</b>", "<b>0 of 1 difference</b> <span>are real"}));
 }
 
 TEST(HtmlReport, OpensWithAVerdict) {

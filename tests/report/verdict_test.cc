@@ -46,7 +46,7 @@ TEST_F(Verdicts, NameTheFastestAndSmallestWithinTheInterval) {
   EXPECT_EQ(all[0].picks[0].text, "1.0 s, 2.0\xC3\x97 as fast as dense; score 75 %");
   EXPECT_EQ(all[0].picks[2].text, "512.0 KiB, 2.0\xC3\x97 smaller than dense; score 75 %");
   EXPECT_EQ(all[0].picks[3].method, "2 of 3 methods");
-  EXPECT_EQ(all[0].picks[3].text, "ntk, duo");
+  EXPECT_EQ(all[0].picks[3].text, "duo, ntk");
 }
 
 TEST_F(Verdicts, SayWhereNothingBeatsTheMeasure) {
