@@ -15,8 +15,8 @@
 namespace longhaul {
 
 /// Writes to a file beside `path` (base/part_file.h) and renames it in finish(), so that a full
-/// disk leaves nothing behind. Throws UserError naming the file; also where something is that is no
-/// regular file.
+/// disk leaves nothing behind. Throws UserError naming the file; also where something else than a
+/// regular file is.
 class ByteWriter {
  public:
   explicit ByteWriter(const std::filesystem::path& path);

@@ -31,7 +31,7 @@ class DeviceQueue {
   virtual void* allocate_slab() = 0;
   virtual void release_slab(void* slab) noexcept = 0;
   static constexpr size_t kSlabBytes = size_t{16} << 20;
-  /// Once the work that was handed on so far is done.
+  /// Frees the memory once the work handed over so far is done.
   virtual void release(void* memory) noexcept = 0;
 
   /// The source may change as soon as this returns.

@@ -9,12 +9,12 @@ namespace longhaul {
 
 // UserError: "PATH: cannot be written: REASON".
 
-/// All of `text` to an open file.
+/// Writes all of `text` to an open file.
 void write_all(int file, std::string_view text, const std::filesystem::path& path);
 /// Waits until what was written is on the disk.
 void sync_file(int file, const std::filesystem::path& path);
-/// The same for the names in a folder: after a file was made there or renamed. Empty: the current
-/// folder, as the parent of a bare name.
+/// The same for the entries of a folder, after a file was created or renamed in it. An empty path
+/// is the current folder, as the parent of a bare name.
 void sync_folder(const std::filesystem::path& folder);
 /// The file with `text` in place of what it held; at any moment one or the other is there. It is
 /// written beside it first (base/part_file.h), and that is gone when it fails.

@@ -9,8 +9,8 @@ namespace longhaul {
 
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-/// Zeros, `bytes` rounded up to whole huge pages and aligned to them. Not `huge`: pages of the
-/// usual size, for what may stay almost empty, as a huge page is taken whole at the first touch.
+/// Zeroed memory of `bytes`, rounded up and aligned to whole huge pages. With `huge` false it has
+/// pages of the usual size, for what may stay almost empty: a touch takes a whole page.
 /// Throws std::bad_alloc. Given back with unmap_pages() and the same `bytes`.
 std::byte* map_pages(size_t bytes, bool huge);
 void unmap_pages(std::byte* pages, size_t bytes);

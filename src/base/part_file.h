@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-/// "TARGET.0123abcd.longhaul-part": as no file of the user's is called.
+/// Ends the names of such files, "TARGET.0123abcd.longhaul-part"; no file of the user has it.
 inline constexpr std::string_view kPartSuffix = ".longhaul-part";
 /// How much longer such a name is than its target's.
 inline constexpr size_t kPartNameBytes = 9 + kPartSuffix.size();

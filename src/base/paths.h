@@ -6,7 +6,7 @@
 
 namespace longhaul {
 
-/// What cannot be looked at counts as there: who reads it tells why it cannot be read.
+/// A path that cannot be examined counts as existing: whoever opens it reports the reason.
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code unreadable;
   return std::filesystem::exists(path, unreadable) || unreadable;

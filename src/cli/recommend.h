@@ -12,7 +12,7 @@
 
 namespace longhaul {
 
-/// A method's rows see no farther than the model was trained for; true where that is not known.
+/// Whether a method's rows see no farther than the model was trained for; true where unknown.
 bool stays_within_training(const AttentionDriver& method, const ModelShape& shape, int64_t tokens,
                            int chunk);
 

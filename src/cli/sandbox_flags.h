@@ -13,9 +13,9 @@ struct SandboxFlags {
   bool asked = false, unwanted = false;
 
   void add_to(CLI::App& app);
-  /// Gives up what reading a model needs not (base/sandbox.h), but for writing to the folders
-  /// `written`. With --sandbox it is told how, unless `quiet`; UserError where the system has
-  /// nothing of the kind.
+  /// Gives up the rights that reading a model does not need (base/sandbox.h), but for writing to
+  /// the folders `written`. With --sandbox the user is told, unless `quiet`; UserError where the
+  /// system offers no sandbox.
   void enter(const std::vector<std::filesystem::path>& written, bool quiet) const;
   /// The same where the settings may need more than that: a method that writes where its option
   /// says, or a GPU, whose driver writes to devices, have walls around them only by --sandbox.

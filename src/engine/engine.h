@@ -25,13 +25,13 @@ class Engine {
   static std::shared_ptr<const Engine> open(const std::filesystem::path& path) {
     return open(ModelSource{path, {}, {}, {}});
   }
-  /// The same with what is put beside it.
+  /// The same with adapters, and with profiles from another folder.
   static std::shared_ptr<const Engine> open(const ModelSource& source);
 
   const Checkpoint& checkpoint() const { return checkpoint_; }
   const Model& model() const { return model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  /// The model's own; UserError when it has none, or one that is no template.
+  /// The model's own template; UserError when it has none, or one that cannot be parsed.
   ChatTemplate chat_template() const { return ChatTemplate::of(checkpoint_); }
   /// Another one with this model's tokens (`--chat-template NAME|FILE`); empty: the model's.
   ChatTemplate chat_template(const std::string& name_or_file) const;
@@ -45,14 +45,14 @@ class Engine {
   /// What this process held when the model was open, weights aside: the program and its libraries,
   /// tokenizer, tables, texts that were read before.
   size_t process_bytes() const { return process_bytes_; }
-  /// What whoever reads its replies should know of the model; mostly empty.
+  /// What people who read its replies should know of the model; usually empty.
   const std::string& note() const { return note_; }
-  /// UserError for a token that the weights do not know. Fine-tunes exist whose tokenizer has such
-  /// ones (<pad>).
+  /// UserError for a token beyond the embedding: some fine-tuned models have a tokenizer with such
+  /// tokens (<pad>).
   void check_known(std::span<const int32_t> tokens) const;
   /// Distinguishes models: a hash of shapes, types, samples from all over the weights, what the
   /// metadata say of heads, windows and angles, and the tokenizer. Made when it is first asked for.
-  /// Not a proof: who wants to can make two models with the same.
+  /// No protection against an attacker, who can make two models with the same value.
   uint64_t fingerprint() const;
 
  private:

@@ -30,7 +30,7 @@ PromptReading read_prompt(Session& session, std::span<const int32_t> prompt,
                           const PrefillHooks& hooks = {});
 
 enum class StopReason : uint8_t {
-  kEndOfReply,  ///< the model said so
+  kEndOfReply,  ///< the model chose a token that ends replies
   kStopString,
   kMaxTokens,
   kContextFull,  ///< SessionOptions::context reached
@@ -44,7 +44,7 @@ struct GenerateOptions {
   int64_t max_tokens = -1;        ///< negative: until the reply or the context ends
   std::vector<std::string> stop;  ///< texts that end the reply and are not part of it
   bool starts_text = true;        ///< the reply begins a text (DetokenizerOptions::starts_text)
-  bool stop_loops = false;        ///< end a reply of temperature 0 that goes round (LoopDetector)
+  bool stop_loops = false;        ///< end a reply of temperature 0 that repeats itself
   const CancelFlag* cancel = nullptr;
 };
 

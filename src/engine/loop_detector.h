@@ -1,5 +1,5 @@
 #pragma once
-// Replies that go round: the same tokens over and over. With --temp 0 nothing ends that.
+// Finds replies that repeat the same tokens for ever, as can happen with --temp 0.
 
 #include <cstdint>
 #include <vector>

@@ -26,8 +26,8 @@ std::filesystem::path model_cache_folder();
 /// Everything at hand, first place first; a name that appears twice is listed once.
 std::vector<NamedModel> models_at_hand();
 
-/// The path of the weights of `model`: a name, else a path that exists. Of a model that is another
-/// one with adapters it is that one's. Throws UserError naming what is at hand.
+/// The path of the weights of `model`: a name, else a path that exists. Of a model that is a base
+/// model with adapters, the base's path. Throws UserError naming what is at hand.
 std::filesystem::path find_model(const std::string& model);
 
 /// The same with the adapters.

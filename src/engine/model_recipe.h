@@ -1,5 +1,5 @@
 #pragma once
-// A model that is another one with adapters beside it: a folder with model.json, such as
+// A model that consists of another model and adapters: a folder with model.json, such as
 //   {"base": "smollm2", "adapters": [{"file": "lora.gguf", "weight": 1}]}
 
 #include <filesystem>

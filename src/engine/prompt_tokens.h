@@ -1,6 +1,6 @@
 #pragma once
-// From messages or a bare text to the tokens that the model reads: the one way, for whoever asks
-// (`longhaul run`, the chat, `longhaul eval`), so that what is measured is what users get.
+// From messages or a bare text to the tokens that the model reads: `longhaul run`, the chat and
+// `longhaul eval` all go this way, so that what is measured is what users get.
 
 #include <cstdint>
 #include <functional>

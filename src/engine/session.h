@@ -88,10 +88,10 @@ class Session {
   /// What reading `tokens` more will need in all.
   MemoryForecast forecast(int64_t tokens) const;
 
-  /// Throws UserError where `tokens` more, and a reply of up to `reply`, pass `context` or the
-  /// memory limit.
+  /// Throws UserError where `tokens` more tokens and a reply of up to `reply` would not fit into
+  /// `context` or the memory limit.
   void check_room(int64_t tokens, int64_t reply) const;
-  /// Whether the memory limit has room for both, beside `others` bytes that are held for it
+  /// Whether both fit into the memory limit together with `others` bytes that the process holds
   /// elsewhere.
   bool has_room(int64_t tokens, int64_t reply, size_t others) const;
 
@@ -110,7 +110,7 @@ class Session {
   /// Keeps the longest prefix that `tokens` and this context share, if the method can go back to
   /// it and would read it at the same angles (scalings that depend on the length: in a context of
   /// tokens.size() tokens), else forgets everything. Returns the tokens kept; the caller prefills
-  /// the rest. None is left where `tokens` is what was read last, and logits() are at hand.
+  /// the rest. Nothing is left to read where `tokens` was read last: then logits() are valid.
   int64_t reuse_prefix(std::span<const int32_t> tokens);
 
   /// Tokens, store and method state, keyed by model, method and types. See session_file.cc.
@@ -119,7 +119,7 @@ class Session {
   /// among it, before rows are read; the session is unchanged then.
   void load(const std::filesystem::path& file);
 
-  /// What the method shows its rows, from now on: for analyses.
+  /// From now on calls `observer` with the keys that rows attend to (for analyses).
   void observe(AttentionObserver observer);
 
   SessionReport report() const;

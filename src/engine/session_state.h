@@ -49,7 +49,7 @@ struct Session::State {
       throw;
     }
   }
-  /// Itself, with a method and a store again where a reset has failed before.
+  /// This state, after another attempt at a reset where the last one failed.
   State& usable() {
     if (to_be_reset) reset();
     return *this;

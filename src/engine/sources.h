@@ -35,8 +35,8 @@ class SourceWatch {
   /// places of the text; methods that move them show nothing.
   void observe(const LayerStep& step, std::span<const AttendTask> tasks);
 
-  /// By the reply's token `index`, 0 the first. Of the first nothing is known: it is chosen by a
-  /// row of the prompt.
+  /// What the reply's token `index`, from 0 on, looked at. Nothing for token 0, which a row of the
+  /// prompt chose.
   std::span<const LookedAt> of(size_t index) const;
   bool saw_anything() const { return saw_anything_; }
 

@@ -30,10 +30,10 @@ class PromptComposer {
   /// when it is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
-  /// Whether compose() makes another prompt of it with its opening than without.
+  /// Whether the sample's opening changes the prompt that compose() makes.
   bool opens(const Sample& sample) const;
 
-  /// Tokens of the longer of a sample's forms: with its opening, where it has one.
+  /// Tokens of the sample's longest prompt: with its opening, where it has one.
   int64_t most_tokens(const Sample& sample) const;
 
   /// compose(sample, true) from compose(sample, false): what stands before the template's last

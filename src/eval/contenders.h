@@ -1,5 +1,5 @@
 #pragma once
-// What is asked in a run beside each other: the methods, and the controls.
+// What a run compares: attention methods, and controls.
 
 #include <span>
 #include <string>
@@ -31,7 +31,7 @@ EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
 /// methods in their order, then the controls.
 std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape);
 
-/// Whether the sample is put to it: a text that is predicted is not asked without a part of itself.
+/// Whether it is asked this sample. Controls leave text out, so they take no perplexity samples.
 bool concerns(const Contender& contender, const Sample& sample);
 
 }  // namespace longhaul

@@ -17,13 +17,13 @@ namespace longhaul {
 /// "The grass is green. The sky is blue. ...": RULER's and the passkey prompts' noise.
 extern const std::string_view kNoiseLine;
 
-/// Of English prose, about, and the fewest that a prompt is made with: where the search for a
-/// length begins.
+/// Bytes per token of English prose, roughly: where the search for a text of some length begins.
+/// And the fewest bytes of text that a prompt is made with.
 inline constexpr double kBytesPerToken = 3.6;
 inline constexpr int64_t kLeastBytes = 64;
 
 /// Paul Graham's essays in RULER's public form, essays/PaulGrahamEssays.json with the key "text".
-/// Nobody has granted them, so they are there only with a user's own --data folder; null without.
+/// They have no free licence, so they come only from a user's own --data folder; null without.
 /// UserError for a file of another form or without any text.
 std::shared_ptr<const std::string> graham_essays(const EvalData& data);
 /// Hex xxh3 of that file's text; empty where there is none.

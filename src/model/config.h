@@ -36,9 +36,9 @@ struct ModelConfig {
   bool interleaved_rope = false;  ///< Q and K rows pair (2t, 2t+1): GGUF's llama
 
   // What most families leave as it is here.
-  LayerNorms norms;                ///< of these the file has the weights
+  LayerNorms norms;                ///< which of them have weights in the file
   QkNorm qk_norm = QkNorm::kNone;  ///< of queries and keys
-  bool norm_offset = false;        ///< norms' weights are stored less 1
+  bool norm_offset = false;        ///< norms' weights are stored minus 1
   Gating gating;                   ///< of the feed-forward part
   bool biases = false;             ///< of output matrix, router and experts
   bool fused_gate_up = false;      ///< gate and up may be one matrix
@@ -56,8 +56,8 @@ struct ModelConfig {
   int experts_used = 0;        ///< of them by each row
   bool experts_add_up = true;  ///< their weights add up to 1
 
-  /// What of this is beyond the arithmetic of llama, qwen and phi3, in a word; empty: nothing.
-  /// Decoders that do not know all of it ask.
+  /// Names what goes beyond the arithmetic of llama, qwen and phi3; empty where nothing does.
+  /// Decoders that support no more than that refuse a model by it.
   std::string beyond_plain() const;
 
   /// With the angles of a context of `length` tokens.

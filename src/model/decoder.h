@@ -60,7 +60,7 @@ class Decoder {
   static size_t device_working_bytes(const Model& model, int64_t rows);
 
   const LayerStep::Workspace& workspace() const;
-  /// Of every attention call from now on, in the order of layers (analyses, tests).
+  /// From now on called for every attention call, in the order of layers (analyses, tests).
   void observe(AttentionObserver observer);
 
  private:

@@ -25,7 +25,7 @@ struct GroupTable {
 /// A table for each length at which the answers fall into more than one group.
 std::vector<GroupTable> group_tables(const Results& results, size_t variant);
 
-/// What stands in the place of a table that nobody would read.
+/// The sentence that replaces a table with too many groups to be read; none for other tables.
 std::optional<std::string> too_many_groups(const GroupTable& table);
 
 /// "By group, 4K tokens"; own lengths: "By group".
