@@ -11,6 +11,7 @@
 #include "eval/head_profiles.h"
 #include "eval/nano.h"
 #include "format/temp_folder.h"
+#include "text/number_lines.h"
 
 namespace longhaul {
 namespace {
