@@ -102,8 +102,8 @@ def main():
         part = pathlib.Path(folder) / "part.txt"
         for tokens in args.tokens:
             part.write_text(text[:int(letters * tokens)], encoding="utf-8")
-            command = [args.longhaul, "run", "-m", args.model, "--attention", args.attention, "-t", args.threads, "-f", str(part), "-p",
-                       "What is this?", "-n", "1", "--temp", "0"]
+            command = [args.longhaul, "run", "-m", args.model, "--attention", args.attention, "-t", args.threads,
+                       "-f", str(part), "-p", "What is this?", "-n", "1", "--temp", "0"]
             worst = max(worst, check(command, tokens))
     print(f"the furthest off, by the processor's time: {100 * worst:.0f} %")
     return 1 if worst > 0.15 else 0

@@ -164,8 +164,8 @@ class Chat {
   ChatTemplate chat_;
   std::vector<int32_t> context_;  ///< the conversation; the session may hold less of it
   bool reply_closed_ = true;
-  bool warned_ = false;             ///< of the trained length; once is enough
-  bool compared_ = false;           ///< a loaded session with the first prompt
+  bool warned_ = false;                                 ///< of the trained length; once is enough
+  bool compared_ = false;                               ///< a loaded session with the first prompt
   bool told_of_documents_ = false, told_note_ = false;  ///< what reading them cost
 };
 
