@@ -13,8 +13,10 @@ namespace {
 /// `numbers` zeros or more. They are zeros again after each call, so that only memory that is new
 /// is cleared; twice as many as before, since a text grows number by number.
 View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
-  if (counters.size() < numbers || counters.view().place() != queue.place()) {
-    const View<int32_t> grown = counters.resize(queue, std::max(numbers, 2 * counters.size()));
+  const bool here = counters.view().place() == queue.place();
+  if (counters.size() < numbers || !here) {
+    const int64_t room = here ? std::max(numbers, 2 * counters.size()) : numbers;
+    const View<int32_t> grown = counters.resize(queue, room);
     if (queue.on_host()) {
       std::fill_n(host(grown).begin(), grown.size(), 0);
     } else {
