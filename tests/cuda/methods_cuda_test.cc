@@ -26,6 +26,8 @@ struct Waiting {
 constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
     {"adakv", "rows that the lists of a layer share are dealt on the host"},
+    {"citrus:k=16,chunk=8,sink=2", "a fork for a pass that is thrown away asks which rows stay"},
+    {"citrus:k=16,chunk=8,cache=shared", "the same"},
     {"fastgen", "judgements of rules"},
     {"roco", "judgements of steadiness"},
 };
