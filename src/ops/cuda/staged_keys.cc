@@ -10,7 +10,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Gathering keys costs about as much as reading them for a unit of 128 flat rows: so four of these.
+/// Gathering keys costs about as much as reading them for a unit of 128 flat rows: so four of
+/// these.
 constexpr int64_t kLeastRows = 512;
 
 bool lies_well(const KeySegment& s) {
