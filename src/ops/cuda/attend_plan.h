@@ -57,8 +57,6 @@ class AttendPlan {
     bool counted;          ///< its key ranges can be computed on the host
   };
   enum Kernel : uint8_t { kSm90, kTiles, kFew };
-  /// Work is estimated, and cut, by the most keys that segments can have (KeySegment::live): the
-  /// kernels find out how many tiles there are.
   /// Tasks of one kernel that differ in their heads and in where their keys lie, but neither in
   /// rows nor in what these see: they are cut once for all.
   struct Group {
@@ -88,6 +86,8 @@ class AttendPlan {
   void clear();
   int add_segments(const AttendCall& call, const AttendTask& task);
   void add_segment(const AttendCall& call, const KeySegment& s);
+  /// Work is estimated, and cut, by the most keys that segments can have (KeySegment::live): the
+  /// kernels find out how many tiles there are.
   void note_counts(const AttendTask& task, int first_segment);
   Kernel kernel_for(const AttendCall& call, const AttendTask& task) const;
   bool fits_sm90(const AttendCall& call, const AttendTask& task) const;

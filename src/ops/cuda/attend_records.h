@@ -85,19 +85,26 @@ LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
   return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // 16-byte aligned
 }
 
-/// The part that a block of the few-row kernel computes: parts of a unit are blocks one behind the
-/// other, and so are their partial results.
-LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, int head_dim) {
-  int low = 0, high = count - 1;  // the last unit whose first block is not behind this one
+/// Records whose blocks follow each other: the number of the one that a block works on, the last
+/// whose first block is not behind it.
+template <class Record>
+LH_BOTH int number_of_block(const Record* records, int count, int block) {
+  int low = 0, high = count - 1;
   while (low < high) {
     const int middle = (low + high + 1) / 2;
-    if (units[middle].first_block <= block) {
+    if (records[middle].first_block <= block) {
       low = middle;
     } else {
       high = middle - 1;
     }
   }
-  UnitRecord unit = units[low];
+  return low;
+}
+
+/// The part that a block of the few-row kernel computes: parts of a unit are blocks one behind the
+/// other, and so are their partial results.
+LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, int head_dim) {
+  UnitRecord unit = units[number_of_block(units, count, block)];
   unit.part = block - unit.first_block;
   if (unit.partial >= 0) {
     unit.partial += unit.part * part_floats(unit.row_count * unit.head_count, head_dim);

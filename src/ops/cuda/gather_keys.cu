@@ -16,17 +16,7 @@ struct GatherShared {
 
 /// The record of this block, with what was counted put in.
 __device__ __forceinline__ GatherRecord record_of_block(const GatherRecord* records, int count) {
-  const int block = static_cast<int>(blockIdx.x);
-  int low = 0, high = count - 1;  // the last record whose first block is not behind this one
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (records[middle].first_block <= block) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  GatherRecord record = records[low];
+  GatherRecord record = records[number_of_block(records, count, static_cast<int>(blockIdx.x))];
   if (record.live != nullptr) record.keys.count = *record.live;
   if (record.behind != nullptr) record.keys.position -= *record.behind;
   return record;

@@ -44,26 +44,12 @@ struct ScoreArgs {
   float scale;  ///< of logits, times log2(e)
 };
 
-/// The job of a block.
-__device__ __forceinline__ int job_of(const ScoreJob* jobs, int count, int block) {
-  int low = 0, high = count - 1;  // the last job whose first block is not behind this one
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (jobs[middle].first_block <= block) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
 /// Which job, and what of it, this block does.
 template <class Shared>
 __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   if (threadIdx.x == 0) {
     const int block = static_cast<int>(blockIdx.x);
-    shared.index = job_of(a.jobs, a.job_count, block);
+    shared.index = number_of_block(a.jobs, a.job_count, block);
     shared.job = a.jobs[shared.index];
     const int at = block - shared.job.first_block;
     shared.tile = at % shared.job.tiles;
