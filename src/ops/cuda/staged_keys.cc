@@ -10,8 +10,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Gathering keys costs about as much as reading them for a unit of 128 flat rows: so four of
-/// these.
+/// Gathering keys takes about as long as one unit of 128 flat rows takes to read them, so that it
+/// pays from four units on.
 constexpr int64_t kLeastRows = 512;
 
 bool lies_well(const KeySegment& s) {
