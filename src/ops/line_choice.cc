@@ -27,7 +27,9 @@ void merge_runs(Queue& queue, std::span<const int32_t> distances, int tile, Line
   host(chosen.run_count.resize(queue, 1))[0] = static_cast<int32_t>(count);
 }
 
-bool choose_on_device(Queue& queue, std::span<const LineTask> tasks, int tile) {
+/// Memory is taken here and not by the threads of the loop below: an array that lay elsewhere gives
+/// its memory back to its device, which one thread at a time may talk to.
+void make_room(Queue& queue, std::span<const LineTask> tasks) {
   for (const LineTask& task : tasks) {
     LineChoice& chosen = *task.chosen;
     const int64_t columns = std::max(kForcedColumns, task.vertical);
@@ -39,14 +41,14 @@ bool choose_on_device(Queue& queue, std::span<const LineTask> tasks, int tile) {
     chosen.runs.resize(queue, 2 * diagonals);
     chosen.run_count.resize(queue, 1);
   }
-  return queue.device().ops().choose_lines(tasks, tile);
 }
 
 }  // namespace
 
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile) {
-  if (!queue.on_host()) {
-    if (choose_on_device(queue, tasks, tile)) return;
+  make_room(queue, tasks);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->choose_lines(tasks, tile)) return;
     HostStage on(queue);
     std::vector<LineTask> here(tasks.begin(), tasks.end());
     for (LineTask& task : here) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "ops/convert.h"
@@ -93,6 +94,7 @@ class FakeOps : public DeviceOps {
   }
 };
 
+/// Asserts what DeviceQueue asks of those who use it: only the thread that made it may talk to it.
 class FakeDevice : public DeviceQueue {
  public:
   ~FakeDevice() override { LH_ASSERT(held_.empty()); }
@@ -100,6 +102,7 @@ class FakeDevice : public DeviceQueue {
   std::string name() const override { return "a fake device"; }
   size_t free_bytes() const override { return size_t{1} << 34; }
   void* allocate(size_t bytes) override {
+    LH_ASSERT(std::this_thread::get_id() == owner_);
     void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (memory == nullptr) throw std::bad_alloc();
     std::memset(memory, 0xFF, bytes);
@@ -107,6 +110,7 @@ class FakeDevice : public DeviceQueue {
     return memory;
   }
   void release(void* memory) noexcept override {
+    LH_ASSERT(std::this_thread::get_id() == owner_);
     LH_ASSERT(held_.erase(memory) == 1);
     std::free(memory);
   }
@@ -131,6 +135,7 @@ class FakeDevice : public DeviceQueue {
   DeviceOps& ops() override { return ops_; }
 
  private:
+  const std::thread::id owner_ = std::this_thread::get_id();
   FakeOps ops_;
   std::set<void*> held_;
   int64_t waits_ = 0;
