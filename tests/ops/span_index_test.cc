@@ -35,8 +35,8 @@ std::vector<float> scores_of(SpanIndex& index, const std::vector<float>& queries
   return scores;
 }
 
-/// What sums of products of small whole numbers may be off by, where the largest is `most`: nothing,
-/// but for AVX2's products of numbers rounded to 15 bits and a sign.
+/// What sums of products of small whole numbers may be off by, where the largest is `most`:
+/// nothing, but for AVX2's products of numbers rounded to 15 bits and a sign.
 float rounding(float most) {
   return std::string_view(product_name(Compute::kBest)) == "int16" ? most * 0x1p-14f : 0;
 }
