@@ -10,10 +10,6 @@ namespace {
 
 using namespace testing_support;
 
-std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
-  return MethodSpec::parse(text).make(shape);
-}
-
 struct Settings {
   double gamma, tau;
   int64_t least;  // tokens

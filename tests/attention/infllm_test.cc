@@ -16,6 +16,7 @@ using testing_support::error_of;
 using testing_support::expect_by_distance;
 using testing_support::largest_difference;
 using testing_support::LayerInputs;
+using testing_support::make;
 using testing_support::MethodRun;
 using testing_support::OracleOptions;
 using testing_support::rotated_row;
@@ -24,10 +25,6 @@ using testing_support::TempFolder;
 
 constexpr const char* kSmall =
     "infllm:n_init=8,n_local=40,block=16,topk=2,repr_topk=2,chunk=24,cached=2";
-
-std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
-  return MethodSpec::parse(text).make(shape);
-}
 
 /// The same steps as `run` made: prompts in chunks of `rows`, the last token alone.
 struct Steps {

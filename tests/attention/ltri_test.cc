@@ -10,13 +10,10 @@ namespace {
 using testing_support::error_of;
 using testing_support::LtriRules;
 using testing_support::LtriSteps;
+using testing_support::make;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 using testing_support::TempFolder;
-
-std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
-  return MethodSpec::parse(text).make(shape);
-}
 
 constexpr const char* kSmall =
     "ltri:n_init=8,n_local=40,block=16,topk=2,chunk=24,cached=2,last=10,spans=3,vectors=6,"

@@ -14,6 +14,11 @@
 
 namespace longhaul::testing_support {
 
+/// The driver of a method written as on the command line.
+inline std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
+  return MethodSpec::parse(text).make(shape);
+}
+
 inline ModelShape small_shape(int layers, int kv_heads, int group, int head_dim) {
   ModelShape shape;
   shape.layers = layers;

@@ -14,10 +14,6 @@ namespace {
 
 using namespace testing_support;
 
-std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
-  return MethodSpec::parse(text).make(shape);
-}
-
 /// docs/methods/minference.md by loops: which keys the rows of a pass [begin, end) see.
 class VerticalSlash {
  public:

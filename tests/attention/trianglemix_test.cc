@@ -11,12 +11,9 @@ using testing_support::error_of;
 using testing_support::expect_by_distance;
 using testing_support::has;
 using testing_support::largest_difference;
+using testing_support::make;
 using testing_support::MethodRun;
 using testing_support::small_shape;
-
-std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
-  return MethodSpec::parse(text).make(shape);
-}
 
 /// Row i sees j in a triangle layer of a prompt that ends at `end`.
 bool sees(int64_t i, int64_t j, int64_t sink, int64_t window, int64_t last, int64_t end) {

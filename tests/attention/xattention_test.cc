@@ -14,10 +14,6 @@ namespace {
 
 using namespace testing_support;
 
-std::unique_ptr<AttentionDriver> make(const std::string& text, const ModelShape& shape) {
-  return MethodSpec::parse(text).make(shape);
-}
-
 /// docs/methods/xattention.md by loops: scores of the key blocks of a row block, from its whole
 /// groups.
 std::vector<double> scores_by_definition(const ModelShape& shape, const SparseOracle& oracle,
