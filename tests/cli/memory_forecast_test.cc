@@ -22,11 +22,11 @@ std::vector<std::string> methods() {
   return methods;
 }
 
-/// Some 4,600 tokens: in f32 their keys and values take twice as much as program and weights, so
-/// that nothing else can hide what is wrong with a method's share.
+/// Some 3,000 tokens with the question: in f32 their keys and values take as much as program and
+/// weights, so that nothing else can hide what is wrong with a method's share.
 std::string text() {
   std::string text;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 110; ++i) {
     text += "The rain had not stopped since morning " + std::to_string(i * 7919 % 1000) +
             ", and the road to the harbour lay under water. ";
   }
@@ -53,7 +53,7 @@ TEST_P(MemoryForecasts, HoldAndAreClose) {
   const auto json = o.json();
   const auto peak = json["peak_rss_bytes"].get<double>();
   const auto forecast = json["forecast_bytes"]["total"].get<double>();
-  EXPECT_GE(json["prompt_tokens"], 4500);
+  EXPECT_GE(json["prompt_tokens"], 2900);
   EXPECT_LE(peak, forecast) << json["forecast_bytes"].dump();
   // Lists that are cut while the text is read rarely hold what they may hold at most.
   const bool cut = GetParam().starts_with("h2o") || GetParam().starts_with("citrus") ||

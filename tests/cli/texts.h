@@ -5,13 +5,14 @@
 
 namespace longhaul::testing_support {
 
-/// Filler with a fact in the middle: some 1,300 tokens.
-inline std::string long_text() {
+/// Filler with a fact in the middle: 20 tokens a sentence.
+inline std::string long_text(int sentences = 60) {
   const std::string filler =
       "The rain had not stopped since the morning, and the road to the harbour lay under water. ";
   std::string text;
-  for (int i = 0; i < 60; ++i) {
-    if (i == 30) text += "One of the special magic numbers for quiet-harbor is: 4827163. ";
+  for (int i = 0; i < sentences; ++i) {
+    if (i == sentences / 2)
+      text += "One of the special magic numbers for quiet-harbor is: 4827163. ";
     text += filler;
   }
   return text;

@@ -95,7 +95,7 @@ TEST_F(Methods, SaveWorkOrRowsOnATextThatTheyDoNotCover) {
   std::stringstream novel;
   novel << in.rdbuf();
   const std::vector<int32_t> all = engine_->tokenizer().encode(novel.str());
-  const size_t text = 1000;
+  const size_t text = 500;
   ASSERT_GT(all.size(), text);
   PrefillHooks hooks;
   hooks.instruction = 16;
