@@ -1,7 +1,8 @@
-# longhaul_room(NAME DEPENDS ...): library lh_NAME from src/NAME/**.cc. Files named *.isa.cc are
-# compiled once per instruction-set level (Isa.cmake). A room without sources is header-only.
+# longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. Files named *.isa.cc are
+# compiled once per instruction-set level (Isa.cmake). A room without sources is header-only. ALONE:
+# Unity.cmake.
 function(longhaul_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
@@ -22,6 +23,7 @@ function(longhaul_room name)
   target_link_libraries(lh_${name} PRIVATE lh_flags)
   longhaul_link(lh_${name} PUBLIC ${ROOM_DEPENDS})
   longhaul_hardened(lh_${name})
+  longhaul_unity(lh_${name} ${sources} ALONE ${ROOM_ALONE})
   if(isa_sources)
     longhaul_isa_sources(lh_${name} ${isa_sources})
   endif()

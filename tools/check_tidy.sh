@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy over every source that the release build compiles; one instruction set of each kernel.
+# clang-tidy over every source; one instruction set of each kernel.
 # check_tidy.sh --changed: only over those that are new, or that differ from the commit before the
 # last, the first 20 of them. For a header X.h that is X.cc or X.isa.cc, where there is one: it is
 # not looked for in everything that includes it.
@@ -11,8 +11,8 @@ case ${1-} in
   --help | -h) echo "$usage"; exit 0 ;;
   *) echo "error: unknown argument '$1'; $usage" >&2; exit 2 ;;
 esac
-database=build/release
-[ -f $database/compile_commands.json ] || cmake --preset release >/dev/null
+database=build/dev  # configured, not built: the release build compiles sources in batches
+cmake --preset dev >/dev/null
 mkdir -p build/tidy
 
 # What is not committed comes first. A shallow clone lacks HEAD~1, an unpacked archive all of it.

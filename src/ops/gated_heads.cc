@@ -6,28 +6,28 @@
 namespace longhaul {
 
 FullHeads full_by_sparsity(const HeadGates& gates, double sparsity) {
-  struct Place {
+  struct GatedHead {
     double gate;
     size_t layer, head;
   };
-  std::vector<Place> places;
+  std::vector<GatedHead> heads;
   FullHeads full;
   for (size_t layer = 0; layer < gates.size(); ++layer) {
     full.emplace_back(gates[layer].size(), uint8_t{0});
     for (size_t head = 0; head < gates[layer].size(); ++head) {
-      places.push_back({gates[layer][head], layer, head});
+      heads.push_back({gates[layer][head], layer, head});
     }
   }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const Place& a, const Place& b) { return a.gate > b.gate; });
-  size_t count = places.size();
+  std::stable_sort(heads.begin(), heads.end(),
+                   [](const GatedHead& a, const GatedHead& b) { return a.gate > b.gate; });
+  size_t count = heads.size();
   if (sparsity >= 1) count = 0;
   if (count > 0 && sparsity > 0) {
     // Gates below the quantile at rank sparsity * (n - 1); 1e-9 forgives the product's rounding.
     const double rank = sparsity * static_cast<double>(count - 1);
     count -= static_cast<size_t>(std::ceil(rank - 1e-9));
   }
-  for (size_t i = 0; i < count; ++i) full[places[i].layer][places[i].head] = 1;
+  for (size_t i = 0; i < count; ++i) full[heads[i].layer][heads[i].head] = 1;
   return full;
 }
 
