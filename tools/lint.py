@@ -101,6 +101,18 @@ def check_links(path, text):
             yield text.count("\n", 0, match.start()) + 1, f"broken link: {match[1]}"
 
 
+# A file of the project as pages name it: from the root, or from src/ where a room is meant.
+NAMED_FILE = re.compile(r"`((?:src|tests|tools|bench|fuzz|cmake|docs|%s)/[\w/.-]+\.(?:h|cc|cu|isa\.cc|py|sh|md|json))`" % "|".join(ROOMS))
+
+
+def check_named_files(text):
+    """Files that a page names are there; names in capitals stand for any."""
+    for match in NAMED_FILE.finditer(text):
+        name = match[1]
+        if not re.search("[A-Z]{4}", name) and not any((ROOT / folder / name).exists() for folder in (".", "src")):
+            yield text.count("\n", 0, match.start()) + 1, f"names {name}, which is not there"
+
+
 def problems():
     methods = METHOD.findall(REGISTRY.read_text(encoding="utf-8"))
     yield from check_pages(methods)
@@ -119,7 +131,8 @@ def problems():
                 yield path, number, what
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
     for path in pages:
-        for number, what in check_links(path, path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        for number, what in [*check_links(path, text), *check_named_files(text)]:
             yield path, number, what
 
 

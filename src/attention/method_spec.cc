@@ -4,14 +4,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/nearest_name.h"
 #include "base/paths.h"
-#include "text/json_options.h"
 
 namespace longhaul {
 namespace {
@@ -31,22 +29,6 @@ const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo>
 }
 
 }  // namespace
-
-std::filesystem::path profile_path(const std::string& prefix, std::string_view method) {
-  return prefix + std::string(method) + ".json";
-}
-
-std::map<std::string, std::string> read_profile(const std::string& prefix,
-                                                std::string_view method) {
-  if (prefix.empty()) return {};
-  const std::filesystem::path path = profile_path(prefix, method);
-  if (!is_there(path)) return {};
-  try {
-    return read_json_options(path);
-  } catch (const UserError& problem) {
-    user_error("--attention {}: {}", method, problem.what());
-  }
-}
 
 const Option& MethodSpec::option(std::string_view key) const {
   if (const Option* found = options_.list.find(key)) return *found;

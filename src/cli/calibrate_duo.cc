@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "attention/method_spec.h"
+#include "attention/profile.h"
 #include "base/clock.h"
 #include "base/durable_file.h"
 #include "base/error.h"

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "attention/method_spec.h"
+#include "attention/profile.h"
 #include "base/error.h"
 #include "calibrate/triangle_probe.h"
 #include "cli/calibrate_command.h"

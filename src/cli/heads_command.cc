@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "attention/method_spec.h"
+#include "attention/profile.h"
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "attention/method_spec.h"
+#include "attention/profile.h"
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "ops/top_keys.h"
