@@ -112,12 +112,12 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   attend(queries, tasks, rotations);
 }
 
-View<int64_t> LayerStep::Workspace::counted_pairs(Queue& queue) {
-  return device_count(queue, counted);
+View<int64_t> LayerStep::Workspace::counted_pairs(Queue& on) {
+  return device_count(on, counted);
 }
 
-int64_t LayerStep::Workspace::all_pairs(Queue& queue) const {
-  return pairs + read_count(queue, counted);
+int64_t LayerStep::Workspace::all_pairs(Queue& on) const {
+  return pairs + read_count(on, counted);
 }
 
 void LayerStep::attend(std::span<const View<const float>> queries,

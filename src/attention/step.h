@@ -143,8 +143,8 @@ class LayerStep {
     /// Sees the tasks of every attend() before they run (analyses, tests).
     std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
 
-    View<int64_t> counted_pairs(Queue& queue);  ///< of a device, to be added to
-    int64_t all_pairs(Queue& queue) const;      ///< waits where a device has counted
+    View<int64_t> counted_pairs(Queue& on);  ///< of a device, to be added to
+    int64_t all_pairs(Queue& on) const;      ///< waits where a device has counted
   };
   Workspace* workspace = nullptr;
 

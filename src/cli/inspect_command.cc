@@ -105,6 +105,10 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
   for (const UnreadableTensor& t : checkpoint.unreadable()) {
     fmt::print("not readable: {} {}\n", shown_name(t.name), t.reason);
   }
+  if (checkpoint.left_out() > 0) {
+    fmt::print("the text model of a larger one: {} tensors of its other parts are left out\n",
+               checkpoint.left_out());
+  }
   Table entries;
   for (const auto& [key, value] : metadata(checkpoint)) entries.add({key, cut(value)});
   std::fputs(("\n" + entries.text()).c_str(), stdout);
@@ -141,6 +145,7 @@ ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
       {"bytes", checkpoint.total_bytes()},
       {"types", types},
       {"unreadable", unreadable},
+      {"left_out", checkpoint.left_out()},
       {"metadata", entries}};
   if (!brief) json["tensors"] = tensors;
   return json;

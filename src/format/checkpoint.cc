@@ -8,6 +8,7 @@
 #include "base/seeded_hash.h"
 #include "format/gguf_reader.h"
 #include "format/gguf_split.h"
+#include "format/hf_text_part.h"
 #include "format/safetensors_reader.h"
 #include "text/printable.h"
 
@@ -92,6 +93,7 @@ void Checkpoint::open_hf() {
   if (!whole_folder && !is_there(folder / "config.json"))
     user_error("{}: there is no config.json beside it", path_.string());
   hf_ = std::make_unique<HfDocuments>(read_hf_documents(folder));
+  const bool part = take_text_config(hf_->config);
   const SafetensorsFiles safetensors = find_safetensors(path_);
   std::unordered_map<std::string, size_t, SeededHash> shard_of;
   for (const fs::path& file : safetensors.shards) {
@@ -107,6 +109,18 @@ void Checkpoint::open_hf() {
                  printable(tensor));
     }
   }
+  if (part) take_text_tensors();
+}
+
+/// Of a larger model's tensors those of its text model stay, under the names that they have alone.
+void Checkpoint::take_text_tensors() {
+  const auto is_another_parts = [](auto& tensor) {
+    std::optional<std::string> name = text_part_name(tensor.name);
+    if (name) tensor.name = std::move(*name);
+    return !name;
+  };
+  left_out_ = std::erase_if(tensors_, is_another_parts) +
+              std::erase_if(unreadable_, is_another_parts);
 }
 
 Checkpoint open_checkpoint(const fs::path& path) {

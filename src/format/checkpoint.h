@@ -34,6 +34,8 @@ class Checkpoint {
   const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
   /// Bytes of all tensors() (not of the unreadable ones).
   size_t total_bytes() const { return total_bytes_; }
+  /// Tensors of a larger model's other parts, which are not among these (hf_text_part.h).
+  size_t left_out() const { return left_out_; }
 
   /// Null when absent. Throws UserError when it is there but unreadable, so that an optional tensor
   /// is never taken for an absent one.
@@ -55,6 +57,7 @@ class Checkpoint {
   void open_hf();
   const MappedFile& map(const std::filesystem::path& file);
   void append(TensorList list);
+  void take_text_tensors();
   void build_index();
 
   CheckpointFormat format_;
@@ -66,6 +69,7 @@ class Checkpoint {
   std::unordered_map<std::string_view, size_t, SeededHash>
       index_;  ///< of tensors_, then of unreadable_
   size_t total_bytes_ = 0;
+  size_t left_out_ = 0;
   std::unique_ptr<GgufMetadata> gguf_;
   std::unique_ptr<HfDocuments> hf_;
 };

@@ -18,7 +18,12 @@ using nlohmann::json;
 class Reader {
  public:
   explicit Reader(const Checkpoint& checkpoint)
-      : fields_(checkpoint.hf()), file_(fields_.file()), family_(known_family()) {}
+      : family_(family_of(ConfigFields(checkpoint.hf()))),
+        config_(json::parse(family_.hf_usual)),
+        fields_(ConfigFields(checkpoint.hf()).file(), config_),
+        file_(fields_.file()) {
+    config_.update(checkpoint.hf().config);
+  }
 
   ModelConfig read() {
     refuse_other_models();
@@ -51,15 +56,15 @@ class Reader {
   }
 
  private:
-  const Family& known_family() const {
-    const std::string name = fields_.text("model_type", "");
+  static const Family& family_of(const ConfigFields& fields) {
+    const std::string name = fields.text("model_type", "");
     const Family* family = find_family(CheckpointFormat::kHuggingFace, name);
     if (family == nullptr) {
-      user_error("{}: model_type is {}; supported: {}", file_, printable(name),
+      user_error("{}: model_type is {}; supported: {}", fields.file(), printable(name),
                  family_names(CheckpointFormat::kHuggingFace));
     }
     if (family->hf_refusal != nullptr) {
-      user_error("{}: model_type {} {}", file_, name, family->hf_refusal);
+      user_error("{}: model_type {} {}", fields.file(), name, family->hf_refusal);
     }
     return *family;
   }
@@ -196,9 +201,10 @@ class Reader {
     return windows;
   }
 
+  const Family& family_;
+  json config_;  ///< the file's, over what its family's files may leave out
   ConfigFields fields_;
   const std::string& file_;
-  const Family& family_;
 };
 
 }  // namespace

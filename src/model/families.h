@@ -31,6 +31,7 @@ struct Family {
   LayerNorms hf_norms = {"model.layers.{}.input_layernorm", nullptr,
                          "model.layers.{}.post_attention_layernorm", nullptr};
   const char* hf_refusal = nullptr;  ///< why Hugging Face folders of it cannot be read
+  const char* hf_usual = "{}";       ///< what its config.json may leave out
   QkNorm qk_norm = QkNorm::kNone;
   bool gguf_pairs = false, hf_pairs = false;  ///< Q and K rows pair (2t, 2t + 1)
   bool qkv_bias = false;                      ///< there, whatever the file says

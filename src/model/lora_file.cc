@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "format/hf_text_part.h"
 #include "format/safetensors_reader.h"
 #include "model/config_fields.h"
 #include "text/json_file.h"
@@ -121,7 +122,8 @@ void LoraFile::open_peft() {
       user_error("{}: tensor {} is neither a lora_A nor a lora_B of a model's matrix", file_,
                  printable(tensor.name));
     }
-    add(matrix.substr(kPrefix.size()), !a.empty(), tensor);
+    const std::string name = matrix.substr(kPrefix.size());
+    add(text_part_name(name).value_or(name), !a.empty(), tensor);
   }
 }
 

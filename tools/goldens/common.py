@@ -42,6 +42,15 @@ def versions():
     return {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
 
 
+def auto_class(folder):
+    """Of transformers: for a text model, or for one that is a part of a larger one."""
+    import transformers
+
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return (transformers.AutoModelForImageTextToText if "text_config" in config
+            else transformers.AutoModelForCausalLM)
+
+
 def load_causal_lm(folder, dtype, attention="eager"):
     """A dense Hugging Face model in evaluation mode; 'eager' keeps the softmax in f32."""
     import torch
@@ -49,7 +58,7 @@ def load_causal_lm(folder, dtype, attention="eager"):
 
     torch.set_grad_enabled(False)
     torch.set_num_threads(2)
-    return transformers.AutoModelForCausalLM.from_pretrained(
+    return auto_class(folder).from_pretrained(
         folder, dtype=getattr(torch, dtype), attn_implementation=attention).eval()
 
 

@@ -67,7 +67,7 @@ def write_folder(folder, config, seed):
     folder.mkdir(parents=True)
     common.write_json(folder / "config.json", config)
     write_tokenizer(folder)
-    model = transformers.AutoModelForCausalLM.from_config(
+    model = common.auto_class(folder).from_config(
         transformers.AutoConfig.from_pretrained(folder))
     dtype = config.get("torch_dtype", config.get("dtype"))
     model = model.to(getattr(torch, dtype))

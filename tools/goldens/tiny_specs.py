@@ -33,6 +33,20 @@ def gemma(architecture, model_type, **fields):
     return config
 
 
+def with_images(architecture, model_type, text, **fields):
+    """A larger model around the text model `text`; what sees images has one layer of 16."""
+    ends = {key: text[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    inner = {key: value for key, value in text.items() if key not in (*ends, "architectures", "torch_dtype")}
+    return {"architectures": [architecture], "model_type": model_type, **ends, "torch_dtype": "bfloat16",
+            "text_config": inner, **fields}
+
+
+def gemma3_text():
+    return gemma("Gemma3ForCausalLM", "gemma3_text", rope_theta=1e6, rope_local_base_freq=10000.0,
+                 rope_scaling={"rope_type": "linear", "factor": 8.0}, sliding_window_pattern=3,
+                 attn_logit_softcapping=None, final_logit_softcapping=None)
+
+
 # What a GGUF file has no key for, and llama.cpp takes from elsewhere.
 OF_GGUF = {"gemma2": {"query_pre_attn_scalar": 16}, "gemma3": {"query_pre_attn_scalar": 16}}
 
@@ -100,9 +114,7 @@ SPECS = {
     "gemma3": (
         "norms on heads of q and k, stored less 1; layers with a window of 24 have a RoPE base of "
         "their own, the others are scaled by 8",
-        gemma("Gemma3ForCausalLM", "gemma3_text", rope_theta=1e6, rope_local_base_freq=10000.0,
-              rope_scaling={"rope_type": "linear", "factor": 8.0}, sliding_window_pattern=3,
-              attn_logit_softcapping=None, final_logit_softcapping=None),
+        gemma3_text(),
         96, {"rope_local_base_freq": 1e6}, {"": "Q8_0", "ffn": "F16"}),
     "qwen3_moe": (
         "8 experts, 3 of them for each row, whose weights add up to 1; norms on heads of q and k",
@@ -159,6 +171,27 @@ SPECS = {
                              "original_max_position_embeddings": 64, "beta_fast": 32.0,
                              "beta_slow": 1.0, "truncate": False})),
         96, None, {"": "F16", "exps": "MXFP4"}),
+    "gemma3_images": (
+        "a text model within one that sees images: its settings under text_config, its tensors under a prefix",
+        with_images("Gemma3ForConditionalGeneration", "gemma3", gemma3_text(), image_token_index=262,
+                    boi_token_index=259, eoi_token_index=260, mm_tokens_per_image=4,
+                    vision_config={"model_type": "siglip_vision_model", "hidden_size": 16,
+                                   "intermediate_size": 16, "num_hidden_layers": 1,
+                                   "num_attention_heads": 2, "image_size": 28, "patch_size": 14,
+                                   "vision_use_head": False}),
+        96, None, None),
+    "mistral3_images": (
+        "the same of Mistral's; output matrix apart from the embedding",
+        with_images("Mistral3ForConditionalGeneration", "mistral3",
+                    family("MistralForCausalLM", "mistral", sliding_window=None, rope_theta=1e9,
+                           tie_word_embeddings=False),
+                    image_token_index=262, multimodal_projector_bias=False, tie_word_embeddings=False,
+                    projector_hidden_act="gelu", spatial_merge_size=2, vision_feature_layer=-1,
+                    vision_config={"model_type": "pixtral", "hidden_size": 16, "head_dim": 8,
+                                   "intermediate_size": 16, "num_hidden_layers": 1,
+                                   "num_attention_heads": 2, "image_size": 28, "patch_size": 14,
+                                   "rope_theta": 10000.0, "hidden_act": "gelu"}),
+        96, None, None),
 }
 
 # Whose Hugging Face form is not read: only their GGUF files are kept.
