@@ -112,13 +112,9 @@ void LayerStep::attend(std::span<const View<const float>> queries, std::span<Key
   attend(queries, tasks, rotations);
 }
 
-View<int64_t> LayerStep::Workspace::counted_pairs(Queue& on) {
-  return device_count(on, counted);
-}
+View<int64_t> LayerStep::Workspace::counted_pairs(Queue& on) { return device_count(on, counted); }
 
-int64_t LayerStep::Workspace::all_pairs(Queue& on) const {
-  return pairs + read_count(on, counted);
-}
+int64_t LayerStep::Workspace::all_pairs(Queue& on) const { return pairs + read_count(on, counted); }
 
 void LayerStep::attend(std::span<const View<const float>> queries,
                        std::span<const AttendTask> tasks, const Rotations* rotations) {

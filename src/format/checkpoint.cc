@@ -119,8 +119,8 @@ void Checkpoint::take_text_tensors() {
     if (name) tensor.name = std::move(*name);
     return !name;
   };
-  left_out_ = std::erase_if(tensors_, is_another_parts) +
-              std::erase_if(unreadable_, is_another_parts);
+  left_out_ =
+      std::erase_if(tensors_, is_another_parts) + std::erase_if(unreadable_, is_another_parts);
 }
 
 Checkpoint open_checkpoint(const fs::path& path) {

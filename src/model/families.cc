@@ -22,7 +22,8 @@ constexpr LayerNorms kHfGlm4 = {
     "model.layers.{}.input_layernorm", "model.layers.{}.post_self_attn_layernorm",
     "model.layers.{}.post_attention_layernorm", "model.layers.{}.post_mlp_layernorm"};
 
-/// As in transformers' Gemma3TextConfig. The folders of the models that see images name what differs.
+/// As in transformers' Gemma3TextConfig. The folders of the models that see images name what
+/// differs.
 constexpr const char* kGemma3Usual =
     R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
         "max_position_embeddings": 131072, "query_pre_attn_scalar": 256, "rope_theta": 1e6,
