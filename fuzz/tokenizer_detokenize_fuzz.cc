@@ -11,8 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace longhaul;
-  static const Tokenizer tokenizer = load_tokenizer_folder(
-      std::filesystem::path(__FILE__).parent_path().parent_path() / "models" / "nano");
+  static const Tokenizer tokenizer = load_tokenizer_folder(LONGHAUL_SOURCE_DIR "/models/nano");
   const bool skip_special = size % 2 == 0;
   Detokenizer detokenizer(tokenizer, {skip_special, false});
   std::vector<int32_t> ids;

@@ -10,8 +10,8 @@
 namespace {
 
 const longhaul::Tokenizer& nano() {
-  static const longhaul::Tokenizer tokenizer = longhaul::load_tokenizer_folder(
-      std::filesystem::path(__FILE__).parent_path().parent_path() / "models" / "nano");
+  static const longhaul::Tokenizer tokenizer =
+      longhaul::load_tokenizer_folder(LONGHAUL_SOURCE_DIR "/models/nano");
   return tokenizer;
 }
 

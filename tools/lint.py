@@ -113,9 +113,37 @@ def check_named_files(text):
             yield text.count("\n", 0, match.start()) + 1, f"names {name}, which is not there"
 
 
+NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
+END_OF_NAMESPACE = re.compile(r"\}  // namespace(?: ([\w:]+))?$")
+TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum(?: class)?) (\w+)(?: final)?(?: : .*)? \{")
+
+
+def types_of(lines):
+    """Types that a source defines, with their namespaces; those of nameless ones are its own."""
+    open_ones = []
+    for number, line in enumerate(lines, 1):
+        if match := NAMESPACE.match(line):
+            open_ones.append(match[1] or "")
+        elif END_OF_NAMESPACE.match(line):
+            open_ones.pop()
+        elif "" not in open_ones and (match := TYPE.match(line)):
+            yield "::".join([*open_ones, match[1]]), number
+
+
+def check_types():
+    """Two types of one name are no error to compiler or linker: the functions of one serve both."""
+    where = {}
+    for path in sources("src"):
+        for name, number in types_of(path.read_text(encoding="utf-8").splitlines()):
+            other = where.setdefault(name, path)
+            if other != path:
+                yield path, number, f"{name} is a type of {other.relative_to(ROOT)} too"
+
+
 def problems():
     methods = METHOD.findall(REGISTRY.read_text(encoding="utf-8"))
     yield from check_pages(methods)
+    yield from check_types()
     for path in sources("src", "tests", "fuzz", "bench"):
         parts = path.relative_to(ROOT).parts
         lines = path.read_text(encoding="utf-8").splitlines()

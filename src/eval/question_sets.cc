@@ -16,8 +16,8 @@ using Key = std::pair<std::string, std::string>;  // title, text
 class Pool {
  public:
   void add(const Key& key) { known_.emplace(key, 0); }
-  std::vector<Document> documents() {
-    std::vector<Document> documents;
+  std::vector<QuestionDocument> documents() {
+    std::vector<QuestionDocument> documents;
     for (auto& [key, index] : known_) {
       index = documents.size();
       documents.push_back({key.first, key.second});

@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-struct Document {
+struct QuestionDocument {
   std::string title;  ///< may be empty
   std::string text;
 };
@@ -25,7 +25,8 @@ struct Question {
 };
 
 struct QuestionSet {
-  std::vector<Document> documents;  ///< all different, in the order of their titles and texts
+  std::vector<QuestionDocument>
+      documents;                    ///< all different, in the order of their titles and texts
   std::vector<Question> questions;  ///< in the order of the file
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "format/byte_reader.h"
+#include "format/byte_cursor.h"
 #include "format/gguf_value.h"
 #include "text/printable.h"
 
@@ -127,7 +127,7 @@ std::optional<std::vector<std::string_view>> GgufMetadata::find_strings(
   if (array->element != GgufType::kString) wrong_type(*find(key), "an array of strings");
   std::vector<std::string_view> strings;
   strings.reserve(array->count);  // each took at least 8 bytes of the file
-  ByteReader reader(array->bytes, file_);
+  ByteCursor reader(array->bytes, file_);
   for (uint64_t i = 0; i < array->count; ++i) strings.push_back(reader.read_string(key));
   return strings;
 }
@@ -194,7 +194,7 @@ std::string GgufMetadata::describe(const GgufEntry& entry) const {
   constexpr uint64_t kShown = 4;
   const GgufArray& array = entry.array;
   std::string out = fmt::format("{} {} [", array.count, name_of(array.element));
-  ByteReader reader(array.bytes, file_);
+  ByteCursor reader(array.bytes, file_);
   for (uint64_t i = 0; i < std::min(array.count, kShown); ++i) {
     if (i > 0) out += ", ";
     if (array.element == GgufType::kString) {

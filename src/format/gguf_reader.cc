@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/seeded_hash.h"
-#include "format/byte_reader.h"
+#include "format/byte_cursor.h"
 #include "format/gguf_tensor_type.h"
 #include "text/printable.h"
 
@@ -32,7 +32,7 @@ struct TensorInfo {
   uint64_t bytes = 0;
 };
 
-void check_magic(ByteReader& reader, std::span<const std::byte> bytes) {
+void check_magic(ByteCursor& reader, std::span<const std::byte> bytes) {
   constexpr std::string_view kLfs = "version https://git-lfs";
   const std::string_view start{reinterpret_cast<const char*>(bytes.data()),
                                std::min<size_t>(bytes.size(), kLfs.size())};
@@ -47,7 +47,7 @@ void check_magic(ByteReader& reader, std::span<const std::byte> bytes) {
              of_folder ? "; of a Hugging Face model give the folder" : "");
 }
 
-void check_version(ByteReader& reader) {
+void check_version(ByteCursor& reader) {
   const auto version = reader.read<uint32_t>("version");
   if (version == 2 || version == 3) return;
   if (version != 0 && (version & 0xffff) == 0) {
@@ -56,7 +56,7 @@ void check_version(ByteReader& reader) {
   user_error("{}: GGUF version {}; versions 2 and 3 can be read", reader.file(), version);
 }
 
-uint64_t read_count(ByteReader& reader, std::string_view what, uint64_t most) {
+uint64_t read_count(ByteCursor& reader, std::string_view what, uint64_t most) {
   const auto count = reader.read<uint64_t>(what);
   if (count > most) {
     user_error("{}: {} is {}: at most {} are possible", reader.file(), what, count, most);
@@ -64,7 +64,7 @@ uint64_t read_count(ByteReader& reader, std::string_view what, uint64_t most) {
   return count;
 }
 
-GgufType read_type(ByteReader& reader, std::string_view key) {
+GgufType read_type(ByteCursor& reader, std::string_view key) {
   const auto number = reader.read<uint32_t>("value type");
   if (number >= kGgufTypeCount) {
     user_error("{}: metadata key {} has unknown value type {}", reader.file(), printable(key),
@@ -74,7 +74,7 @@ GgufType read_type(ByteReader& reader, std::string_view key) {
 }
 
 /// Walks over an array's elements and gives their bytes.
-GgufArray read_array(ByteReader& reader, std::string_view key, int depth) {
+GgufArray read_array(ByteCursor& reader, std::string_view key, int depth) {
   if (depth > kDeepestArray) {
     user_error("{}: metadata key {} nests arrays deeper than {}", reader.file(), printable(key),
                kDeepestArray);
@@ -105,7 +105,7 @@ GgufArray read_array(ByteReader& reader, std::string_view key, int depth) {
   return array;
 }
 
-GgufEntry read_entry(ByteReader& reader) {
+GgufEntry read_entry(ByteCursor& reader) {
   GgufEntry entry;
   entry.key = reader.read_string("metadata key");
   entry.type = read_type(reader, entry.key);
@@ -131,7 +131,7 @@ uint64_t read_alignment(const GgufMetadata& metadata) {
   return alignment;
 }
 
-TensorInfo read_tensor_info(ByteReader& reader) {
+TensorInfo read_tensor_info(ByteCursor& reader) {
   TensorInfo info;
   info.name = reader.read_string("tensor name");
   const auto rank = reader.read<uint32_t>("tensor rank");
@@ -203,7 +203,7 @@ void check_overlap(std::vector<TensorInfo> infos, const std::string& file) {
   }
 }
 
-std::vector<TensorInfo> read_tensor_infos(ByteReader& reader, uint64_t count) {
+std::vector<TensorInfo> read_tensor_infos(ByteCursor& reader, uint64_t count) {
   std::vector<TensorInfo> infos;
   std::unordered_set<std::string_view, SeededHash> names;
   for (uint64_t i = 0; i < count; ++i) {
@@ -252,7 +252,7 @@ TensorList place_tensors(std::vector<TensorInfo> infos, std::span<const std::byt
 }  // namespace
 
 GgufFile read_gguf(std::span<const std::byte> bytes, const std::string& file) {
-  ByteReader reader(bytes, file);
+  ByteCursor reader(bytes, file);
   check_magic(reader, bytes);
   check_version(reader);
   const uint64_t tensor_count = read_count(reader, "tensor count", kMostTensors);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "format/byte_reader.h"
+#include "format/byte_cursor.h"
 #include "format/safetensors_header.h"
 #include "text/printable.h"
 
@@ -48,7 +48,7 @@ const StoredType* stored_type(std::string_view name) {
   return found == kTypes.end() ? nullptr : found;
 }
 
-std::string_view header_text(ByteReader& reader, std::span<const std::byte> bytes) {
+std::string_view header_text(ByteCursor& reader, std::span<const std::byte> bytes) {
   constexpr std::string_view kLfs = "version https://git-lfs";
   const std::string_view start{reinterpret_cast<const char*>(bytes.data()),
                                std::min<size_t>(bytes.size(), kLfs.size())};
@@ -109,7 +109,7 @@ std::string unreadable_reason(const SafetensorsEntry& e, const StoredType* type,
 }  // namespace
 
 TensorList read_safetensors(std::span<const std::byte> bytes, const std::string& file) {
-  ByteReader reader(bytes, file);
+  ByteCursor reader(bytes, file);
   const std::string_view header = header_text(reader, bytes);
   const auto data = bytes.subspan(reader.position());
   std::vector<SafetensorsEntry> entries = parse_safetensors_header(header, file);

@@ -25,7 +25,7 @@ constexpr double kDocumentsPerToken = 1.0 / 150;
 std::string search_results(const QuestionSet& set, const std::vector<size_t>& order) {
   std::string text;
   for (size_t i = 0; i < order.size(); ++i) {
-    const Document& document = set.documents[order[i]];
+    const QuestionDocument& document = set.documents[order[i]];
     const std::string title =
         document.title.empty() ? "" : fmt::format("(Title: {})", document.title);
     text += fmt::format("{}Document [{}]{} {}", i == 0 ? "" : "\n", i + 1, title, document.text);

@@ -18,7 +18,7 @@ namespace {
 std::string numbered_documents(const QuestionSet& set, const std::vector<size_t>& order) {
   std::string text;
   for (size_t i = 0; i < order.size(); ++i) {
-    const Document& document = set.documents[order[i]];
+    const QuestionDocument& document = set.documents[order[i]];
     text += fmt::format("{}Document {}:\n{}{}{}", i == 0 ? "" : "\n\n", i + 1, document.title,
                         document.title.empty() ? "" : "\n", document.text);
   }

@@ -15,9 +15,9 @@
 namespace longhaul {
 
 /// Little-endian, as GGUF and safetensors are (and every CPU that Longhaul runs on).
-class ByteReader {
+class ByteCursor {
  public:
-  ByteReader(std::span<const std::byte> bytes, std::string file)
+  ByteCursor(std::span<const std::byte> bytes, std::string file)
       : bytes_(bytes), file_(std::move(file)) {}
 
   uint64_t position() const { return position_; }
