@@ -48,8 +48,9 @@ class DuoTrainer {
   DuoStep step();
 
   const Gates& gates() const { return gates_; }
-  /// Those behind the steps in a row with the least mean loss, as many as there are tasks and at
-  /// least 10: what to keep of a training that was given up. The gates so far until then.
+  /// The gates to keep when training is given up early: those after the stretch of steps whose mean
+  /// loss was the lowest. A stretch has a step for each task, and 10 at least; before the first is
+  /// complete these are the present gates.
   const Gates& best() const { return best_.empty() ? gates_ : best_; }
 
   /// All that a later run needs to go on with the same numbers, as JSON. UserError where the file

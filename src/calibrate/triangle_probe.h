@@ -26,8 +26,8 @@ struct TriangleProbe {
   std::function<void(int done, int total)> progress;
 };
 
-/// Of a layer: how much the logit of the wanted value's first token changes with a factor on the
-/// softmax weights of a region, the mean over its pairs, query heads and prompts.
+/// How much the logit of the wanted value's first token changes when a layer's softmax weights in a
+/// region are scaled: the mean over the region's pairs, query heads and prompts.
 struct LayerGradients {
   PairSums streaming, last, middle;
 };

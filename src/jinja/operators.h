@@ -18,8 +18,8 @@ bool contains(const Value& container, const Value& item, Budget& budget);
 Value slice(const Value& object, const Value* begin, const Value* end, const Value* step,
             Budget& budget);
 
-/// The character or element at `index`, from the end where it is negative; null pointer-like
-/// undefined where there is none.
+/// The character or element at `index`, counted from the end where it is negative; an undefined
+/// value where there is none.
 Value element(const Value& object, int64_t index, Budget& budget);
 
 }  // namespace longhaul::jinja

@@ -58,7 +58,8 @@ String escaped(const String& text);
 size_t character_bytes(std::string_view text, size_t at);
 size_t count_characters(std::string_view text);
 
-/// Where characters begin: of text with nothing but ASCII that is their number.
+/// The byte at which each character begins. Nothing is stored for ASCII text, where the byte is the
+/// character's number.
 class CharacterOffsets {
  public:
   explicit CharacterOffsets(std::string_view text);

@@ -24,7 +24,7 @@ class FullAttention final : public AttentionRule {
 
   /// [rows, heads * head_dim] of a layer, where they are kept.
   const Buffer<float>& output(int layer) const { return outputs_[static_cast<size_t>(layer)]; }
-  /// Of the layer that forward() was called for last; backward() may be preceded by a look at it.
+  /// log-sum-exp [rows, heads] of the layer that forward() was called for last.
   const Buffer<float>& lse() const { return lse_; }
 
  private:
@@ -42,7 +42,8 @@ class GatedAttention final : public AttentionRule {
     kOfModel    ///< of the rows of a text that was read without gates: the authors' code
   };
   struct Sight {
-    int64_t sink = 128, recent = 256;  ///< what streaming attention sees; itself is recent
+    int64_t sink = 128,
+            recent = 256;  ///< keys that streaming attention sees; a row's own is recent
   };
 
   /// `model`: the same text without gates, kept, for Full::kOfModel; else null.
@@ -53,7 +54,7 @@ class GatedAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, const float* d_mixed,
                 const AttentionRowGradients& d) override;
 
-  /// Of all backward passes so far, with respect to the gates.
+  /// The gradient with respect to the gates, summed over all backward passes so far.
   const Gates& gradient() const { return gradient_; }
 
  private:
