@@ -10,8 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-// `finetuned` says how the weights were made, and changes no angle; the last two are read
-// elsewhere.
+// `finetuned` says how the weights were made, and changes no angle; nor do sections of angles for
+// the three positions of a patch of an image (mrope), which of a token of text are one; the last
+// two are read elsewhere.
 constexpr std::string_view kKnown[] = {"rope_type",
                                        "type",
                                        "rope_theta",
@@ -29,6 +30,8 @@ constexpr std::string_view kKnown[] = {"rope_type",
                                        "attention_factor",
                                        "short_factor",
                                        "mscale_all_dim",
+                                       "mrope_section",
+                                       "mrope_interleaved",
                                        "llama_4_scaling_beta",
                                        "max_position_embeddings"};
 
@@ -49,7 +52,7 @@ class RopeReader {
     r.rotary_dim = static_cast<int>(head_dim * partial);
     r.original_context = original_context();
     const std::string type = rope_.text("rope_type", rope_.text("type", "default").c_str());
-    if (type == "default") return r;
+    if (type == "default" || type == "mrope") return r;
     set_scaling(type, r);
     return r;
   }

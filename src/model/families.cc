@@ -41,6 +41,8 @@ constexpr Family kFamilies[] = {
     {.gguf = "llama", .hugging_face = "mixtral", .gguf_pairs = true, .experts = true},
     {.gguf = "qwen2", .hugging_face = "qwen2", .qkv_bias = true, .window_flag = true},
     {.gguf = "qwen3", .hugging_face = "qwen3", .qk_norm = QkNorm::kHead, .window_flag = true},
+    {.gguf = "qwen2vl", .hugging_face = "qwen2_5_vl_text", .qkv_bias = true, .window_flag = true},
+    {.gguf = "qwen3vl", .hugging_face = "qwen3_vl_text", .qk_norm = QkNorm::kHead},
     {.gguf = "qwen3moe",
      .hugging_face = "qwen3_moe",
      .qk_norm = QkNorm::kHead,

@@ -106,6 +106,20 @@ TEST_F(GgufFamilies, ExpertsAreCounted) {
   EXPECT_TRUE(has(config_error(), {"qwen3moe.expert_shared_count is 1", "not supported"}));
 }
 
+/// A text's tokens have one position where the patches of an image have three.
+TEST_F(GgufFamilies, ModelsThatSeeImagesReadTextsAsTheirTextModelsDo) {
+  begin("qwen3vl");
+  numbers("rope.dimension_sections", {1, 0, 0, 0});
+  u32("n_deepstack_layers", 3);
+  EXPECT_EQ(config().qk_norm, QkNorm::kHead);
+  EXPECT_FALSE(config().qkv_bias);
+  EXPECT_FALSE(config().interleaved_rope);
+  begin("qwen2vl");
+  numbers("rope.dimension_sections", {1, 0, 0, 0});
+  EXPECT_EQ(config().qk_norm, QkNorm::kNone);
+  EXPECT_TRUE(config().qkv_bias);
+}
+
 TEST(Families, AreKnownByTheNamesOfBothFiles) {
   using enum CheckpointFormat;
   EXPECT_EQ(find_family(kGguf, "mixtral"), nullptr);

@@ -43,6 +43,9 @@ class GgufModel : public testing::Test {
     file_.number(prefix_ + key, GgufType::kBool, static_cast<uint8_t>(value));
   }
   void text(const std::string& key, const std::string& value) { file_.text(prefix_ + key, value); }
+  void numbers(const std::string& key, const std::vector<uint32_t>& values) {
+    file_.array(prefix_ + key, GgufType::kU32, values);
+  }
   void kv_heads(const std::vector<uint32_t>& counts) {
     file_.array(prefix_ + "attention.head_count_kv", GgufType::kU32, counts);
   }

@@ -45,8 +45,8 @@ TEST(HuggingFaceRope, AnglesAreThoseOfTransformers) {
 TEST(HuggingFaceRope, WhatCannotBeIsNamed) {
   EXPECT_EQ(error_with({{"rope_type", "yarn"}, {"factor", 4}}), "");
   const std::string file = "config.json: rope scaling: ";
-  EXPECT_EQ(error_with({{"rope_type", "default"}, {"mrope_section", {16, 24, 24}}}),
-            file + "'mrope_section' is not supported");
+  EXPECT_EQ(error_with({{"rope_type", "default"}, {"alpha", 1000.0}}),
+            file + "'alpha' is not supported");
   for (const char* type : {"linear", "dynamic", "llama3"}) {
     EXPECT_EQ(error_with({{"rope_type", type}}),
               fmt::format("config.json: rope scaling {}: 'factor' is missing", type));

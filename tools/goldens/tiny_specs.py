@@ -192,6 +192,19 @@ SPECS = {
                                    "num_attention_heads": 2, "image_size": 28, "patch_size": 14,
                                    "rope_theta": 10000.0, "hidden_act": "gelu"}),
         96, None, None),
+    "qwen3_vl": (
+        "the same of Qwen3-VL's, whose angles are divided among three positions, which a text has as one",
+        with_images("Qwen3VLForConditionalGeneration", "qwen3_vl",
+                    family("Qwen3VLTextModel", "qwen3_vl_text", rope_theta=5e6,
+                           rope_scaling={"rope_type": "default", "mrope_interleaved": True,
+                                         "mrope_section": [4, 2, 2]}),
+                    image_token_id=257, video_token_id=258, vision_start_token_id=259,
+                    vision_end_token_id=260, tie_word_embeddings=True,
+                    vision_config={"model_type": "qwen3_vl", "depth": 1, "hidden_size": 16,
+                                   "intermediate_size": 16, "num_heads": 2, "out_hidden_size": 64,
+                                   "patch_size": 14, "num_position_embeddings": 4,
+                                   "deepstack_visual_indexes": [0]}),
+        96, None, None),
 }
 
 # Whose Hugging Face form is not read: only their GGUF files are kept.
