@@ -205,6 +205,19 @@ SPECS = {
                                    "patch_size": 14, "num_position_embeddings": 4,
                                    "deepstack_visual_indexes": [0]}),
         96, None, None),
+    "ministral": (
+        "a window of 24 in the layers that layer_types names",
+        family("MinistralForCausalLM", "ministral", num_hidden_layers=4, sliding_window=24,
+               layer_types=["full_attention", "sliding_attention"] * 2, rope_theta=1e8,
+               tie_word_embeddings=False),
+        96, {"layer_types": ["full_attention"] * 4}, None),
+    "phi4": (
+        "as Phi-4 has it: whole heads rotate, a base of 250,000, an output matrix of its own",
+        {"architectures": ["Phi3ForCausalLM"], "model_type": "phi3", "attention_bias": False,
+         "embd_pdrop": 0.0, "resid_pdrop": 0.0, "sliding_window": None,
+         "original_max_position_embeddings": 512, "rope_scaling": None, **COMMON,
+         "rope_theta": 250000.0, "tie_word_embeddings": False, "intermediate_size": 32},
+        96, {"rope_theta": 10000.0}, {"": "Q8_0"}),
 }
 
 # Whose Hugging Face form is not read: only their GGUF files are kept.
