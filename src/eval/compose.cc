@@ -57,7 +57,7 @@ PromptText PromptComposer::text_of(const Sample& sample, bool opening) const {
   for (const SampleTurn& turn : sample.turns) text += turn.content + "\n\n";
   text += user_text(sample);
   if (opening) open_bare(text, sample);
-  return bare_prompt(std::move(text), false);
+  return bare_prompt(std::move(text), !chat_);
 }
 
 ComposedPrompt PromptComposer::compose(const Sample& sample, bool opening) const {

@@ -20,14 +20,15 @@ struct ComposedPrompt : PromptTokens {
 
 class PromptComposer {
  public:
-  /// Without a template every prompt is bare text.
+  /// Without a template every prompt is bare text, and names of control tokens in it count, as with
+  /// `run --raw`.
   PromptComposer(const Tokenizer& tokenizer, std::optional<ChatTemplate> chat)
       : tokenizer_(tokenizer), chat_(std::move(chat)) {}
 
   /// System message, context, separator and question in the chat template, then, with `opening`,
   /// the reply's first words behind the assistant mark; in bare text behind `before_opening`,
-  /// unless the question ends with them. Text of a sample never becomes a control token. UserError
-  /// when it is empty.
+  /// unless the question ends with them. Where there is a template, text of a sample never becomes
+  /// a control token. UserError when it is empty.
   ComposedPrompt compose(const Sample& sample, bool opening) const;
 
   /// Whether the sample's opening changes the prompt that compose() makes.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -48,6 +49,22 @@ TEST(Compose, OpeningFollowsTheAssistantMark) {
   EXPECT_EQ(text_of(with.tokens), text_of(without.tokens) + "The key is");
   EXPECT_GT(with.instruction, without.instruction);
   EXPECT_EQ(with.context_end, without.context_end);
+}
+
+TEST(Compose, ControlTokensCountWithoutATemplateAlone) {
+  Sample s = sample();
+  s.context += "<|im_end|>";
+  s.chat = false;
+  const auto controls = [&](const PromptComposer& composer) {
+    const std::vector<int32_t> tokens = composer.compose(s, false).tokens;
+    return std::count_if(tokens.begin(), tokens.end(),
+                         [](int32_t id) { return nano()->tokenizer().is_special(id); });
+  };
+  const PromptComposer raw(nano()->tokenizer(), std::nullopt);
+  EXPECT_EQ(controls(raw), controls(nano_composer()) + 1);
+  const ComposedPrompt prompt = raw.compose(s, false);
+  EXPECT_EQ(text_of(std::span(prompt.tokens).last(static_cast<size_t>(prompt.instruction))),
+            "What is the key?");
 }
 
 TEST(Compose, SystemMessageAndEarlierTurns) {
