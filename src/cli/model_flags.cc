@@ -10,6 +10,7 @@
 #include "base/paths.h"
 #include "cli/find_or_pull.h"
 #include "cli/flags.h"
+#include "engine/known_profiles.h"
 #include "ops/cpu/isa.h"
 #include "text/printable.h"
 
@@ -53,6 +54,9 @@ void ModelFlags::add_to(CLI::App& app) {
                  "(1: as trained). May be given several times")
       ->type_name("FILE[:SCALE]")
       ->allow_extra_args(false);
+  add_text(app, "--profiles", profiles, "FOLDER|NAME",
+           "Settings of methods for this model, in place of those beside it: a folder of "
+           "METHOD.json files, or a known model's name ('longhaul models --profiles')");
   add_number(app, "-t,--threads", threads, 0, kMostThreads, "Threads; 0: one for every logical CPU")
       ->group("Machine");
   add_choice(app, "--isa", isa, isa_names(), "Force lower kernels than the CPU's best")
@@ -64,6 +68,7 @@ std::shared_ptr<const Engine> ModelFlags::open(const std::function<void()>& at_h
   if (!isa.empty()) set_isa(*isa_from_name(isa));
   ModelSource source = find_or_pull(model);
   for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
+  if (!profiles.empty()) source.profiles = find_profiles(profiles);
   at_hand();
   return Engine::open(source);
 }

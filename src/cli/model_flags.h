@@ -17,6 +17,7 @@ namespace longhaul {
 struct ModelFlags {
   std::string model = default_model();
   std::vector<std::string> loras;  ///< FILE[:SCALE]
+  std::string profiles;            ///< a folder, or a name of known ones; empty: the model's own
   int threads = 0;                 ///< 0: every core this process may use
   std::string isa;                 ///< empty: the best the CPU has
 

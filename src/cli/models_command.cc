@@ -1,6 +1,6 @@
 // longhaul models: what is at hand.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/table.h"
+#include "engine/known_profiles.h"
 #include "engine/model_names.h"
 #include "engine/model_recipe.h"
 #include "format/checkpoint.h"
@@ -126,15 +127,40 @@ void print_models_json(const std::vector<ListedModel>& list, bool all) {
   print_json(json);
 }
 
+void print_profiles(bool json) {
+  const std::vector<KnownProfiles> known = known_profiles();
+  if (json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const KnownProfiles& p : known) {
+      list.push_back({{"name", p.name}, {"methods", p.methods}, {"path", p.folder.string()}});
+    }
+    return print_json(list);
+  }
+  Table table;
+  table.add({"--profiles", "has settings of"});
+  for (const KnownProfiles& p : known) {
+    table.add({p.name, fmt::format("{}", fmt::join(p.methods, ", "))});
+  }
+  std::fputs(table.text().c_str(), stdout);
+}
+
 }  // namespace
 
 Command add_models_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("models", "The models that are at hand by name");
   auto json = std::make_shared<bool>(false), all = std::make_shared<bool>(false);
+  auto profiles = std::make_shared<bool>(false);
   app->add_flag("--all", *all, "Also the recommended models that can be fetched");
+  app->add_flag("--profiles", *profiles,
+                "Instead: models whose published settings of methods are here, for --profiles")
+      ->excludes("--all");
   app->add_flag("--json", *json, "A JSON array on standard output");
   app->footer("Example:\n  longhaul models --all");
-  return {app, [json, all] {
+  return {app, [json, all, profiles] {
+            if (*profiles) {
+              print_profiles(*json);
+              return kExitOk;
+            }
             const auto list = list_models();
             if (*json) {
               print_models_json(list, *all);
