@@ -11,9 +11,19 @@
 #include "base/float_types.h"
 #include "kv/kv_store.h"
 #include "ops/convert.h"
+#include "ops/dequantize.h"
 #include "ops/view_of.h"
 
 namespace longhaul::testing_support {
+
+/// What every test of stores goes through: types alone, and one for keys, one for values.
+inline constexpr KvType kKvTypes[] = {DType::F32,
+                                      DType::F16,
+                                      DType::BF16,
+                                      DType::Q8_0,
+                                      DType::Q4_0,
+                                      {DType::Q8_0, DType::Q4_0},
+                                      {DType::Q4_0, DType::F32}};
 
 struct PlainRow {
   std::vector<float> k, v;
@@ -48,10 +58,10 @@ inline std::vector<float> as_stored(DType type, std::vector<float> x) {
     if (type == DType::BF16) e = bf16_to_f32(f32_to_bf16(e));
     if (type == DType::F16) e = f16_to_f32(f32_to_f16(e));
   }
-  if (type == DType::Q8_0) {
+  if (is_block_type(type)) {
     std::vector<std::byte> row(bytes_of(type, n));
-    quantize_q8_0(x.data(), n, row.data());
-    dequantize_q8_0(row.data(), n, x.data());
+    (type == DType::Q8_0 ? quantize_q8_0 : quantize_q4_0)(x.data(), n, row.data());
+    dequantize_row(type, row.data(), n, x.data());
   }
   return x;
 }

@@ -32,17 +32,19 @@ class FewPairs {
     }
   };
 
-  FewPairs(int dim, int rows, const Scratch& scratch)
-      : dim_(dim),
-        rows_(rows),
-        s_(scratch),
-        score_(pick_rows<ScoreKeys, DType::BF16>(rows)),
-        add_(pick_rows<AddValues, DType::BF16>(rows)) {
+  FewPairs(int dim, int rows, const Scratch& scratch) : dim_(dim), rows_(rows), s_(scratch) {
+    read_as(DType::BF16, DType::BF16);
     std::memset(s_.out, 0, sizeof(float) * static_cast<size_t>(rows * dim));
   }
 
   static void begin() {}
   static void end() {}
+
+  /// The types of the rows that are read from now on; in_bf16().
+  void read_as(DType keys, DType values) {
+    score_ = pick_bf16<ScoreKeys>(keys, rows_);
+    add_ = pick_bf16<AddValues>(values, rows_);
+  }
 
   /// queries [rows, dim] f32.
   void load_queries(const float* queries) {
@@ -55,10 +57,10 @@ class FewPairs {
   }
 
   /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
-  /// multiple of 16 is unspecified. Meanwhile the rows `next` are fetched.
+  /// multiple of 16 is unspecified. Meanwhile the rows ahead are fetched.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
-             const std::byte* const* next) {
-    score_({*this, key, count, weights, next, 0});
+             const RowsAhead& ahead) {
+    score_({*this, key, count, weights, ahead});
   }
 
   /// Sums of row m so far times `factor`.
@@ -68,16 +70,16 @@ class FewPairs {
   }
 
   /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
-  /// Meanwhile the rows `offset` bytes from `next` are fetched.
+  /// Meanwhile the rows ahead are fetched.
   void add_values(const std::byte* const* value, int count, const float* weights,
-                  const std::byte* const* next, int64_t offset) {
+                  const RowsAhead& ahead) {
     for (int m = 0; m < rows_; ++m) {
       uint16_t* terms = s_.weights + 2 * m * kKeys;
       for (int i = 0; i < kKeys; i += kLanes) {
         split_to_bf16(load(weights + m * kKeys + i), terms + i, terms + kKeys + i);
       }
     }
-    add_({*this, value, count, nullptr, next, offset});
+    add_({*this, value, count, nullptr, ahead});
   }
 
   /// The sums as [rows, dim].
@@ -93,11 +95,22 @@ class FewPairs {
     const std::byte* const* row;  // keys or values
     int count;
     float* scores;  // [rows, kKeys], where keys are scored
-    const std::byte* const* next;
-    int64_t offset;  // from a row of `next` to what is to be fetched
+    RowsAhead ahead;
   };
 
-  template <DType /*as pick_rows() wants it*/, int M>
+  template <template <DType, int> class Kernel>
+  static auto pick_bf16(DType type, int rows) -> void (*)(const Group&) {
+    switch (type) {
+      case DType::Q4_0:
+        return pick_rows<Kernel, DType::Q4_0>(rows);
+      case DType::Q8_0:
+        return pick_rows<Kernel, DType::Q8_0>(rows);
+      default:
+        return pick_rows<Kernel, DType::BF16>(rows);
+    }
+  }
+
+  template <DType T, int M>
   struct ScoreKeys {
     static void run(const Group& g) {
       const int dim = g.few.dim_;
@@ -106,10 +119,10 @@ class FewPairs {
         Vec partial[M][kLanes];
         for (int i = 0; i < kLanes; ++i) {
           const int at = begin + i < g.count ? begin + i : begin;
-          prefetch_bytes(g.next[at], 2 * dim);
+          prefetch_bytes(g.ahead.rows[at], g.ahead.bytes);
           __m512 sum[M] = {};
           for (int t = 0; t < dim; t += 32) {
-            const __m512bh key = load_pairs(g.row[at] + 2 * t);
+            const auto key = (__m512bh)load_32_bf16<T>(g.row[at], t);
             for (int m = 0; m < M; ++m) {
               const uint16_t* terms = queries + 2 * m * dim + t;
               sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms));
@@ -125,7 +138,7 @@ class FewPairs {
     }
   };
 
-  template <DType, int M>
+  template <DType T, int M>
   struct AddValues {
     static void run(const Group& g) {
       constexpr int kAtOnce = M <= 3 ? 2 : 1;  // stretches of 32 elements: 4 or 2 sums a row
@@ -146,13 +159,13 @@ class FewPairs {
       for (int i = 0; i < g.count; i += 2) {
         const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero beyond the count
         if (t == 0) {
-          prefetch_bytes(g.next[i] + g.offset, 2 * dim);
-          prefetch_bytes(g.next[second] + g.offset, 2 * dim);
+          prefetch_bytes(g.ahead.rows[i], g.ahead.bytes);
+          prefetch_bytes(g.ahead.rows[second], g.ahead.bytes);
         }
         __m512bh pairs[2 * N];
         for (int n = 0; n < N; ++n) {
-          const __m512i a = _mm512_loadu_si512(g.row[i] + 2 * (t + 32 * n));
-          const __m512i b = _mm512_loadu_si512(g.row[second] + 2 * (t + 32 * n));
+          const __m512i a = load_32_bf16<T>(g.row[i], t + 32 * n);
+          const __m512i b = load_32_bf16<T>(g.row[second], t + 32 * n);
           pairs[2 * n] = (__m512bh)_mm512_unpacklo_epi16(a, b);
           pairs[2 * n + 1] = (__m512bh)_mm512_unpackhi_epi16(a, b);
         }

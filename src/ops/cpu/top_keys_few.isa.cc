@@ -55,12 +55,13 @@ struct ScoreKeys {
 /// Where a tile's keys lie, and those of the next tile.
 void find_keys(Few& f, const KeySegment& s, int64_t begin, int count, int64_t end, bool convert) {
   const int64_t left = end - begin - kTopTile, later = left < 0 ? 0 : left < count ? left : count;
-  locate_keys(s, f.row_bytes, begin, count, f.key);
-  locate_keys(s, f.row_bytes, begin + kTopTile, later, f.ahead);
+  const StoredRows keys = keys_of(s.rows);
+  locate_rows(s, keys, begin, count, f.key);
+  locate_rows(s, keys, begin + kTopTile, later, f.ahead);
   for (int64_t i = later; i < count; ++i) f.ahead[i] = f.key[i];
   for (int i = 0; i < count && convert; ++i) {
     float* to = f.fetched + i * f.dim;
-    load_row(s.rows, f.key[i], to);
+    load_row(keys, f.key[i], to);
     f.key[i] = reinterpret_cast<const std::byte*>(to);
   }
 }
@@ -101,7 +102,7 @@ size_t top_keys_few_scratch_bytes(const HostCall& call) { return bytes_of<Few>(c
   const BestKeys best{unit};
   ScratchLayout layout(scratch);
   Few f(layout, call.head_dim);
-  f.row_bytes = row_stride(s.rows);
+  f.row_bytes = keys_of(s.rows).stride;
   rows.load_queries(call.queries[0], 0, rows.count, f.dim, call.scale, f.queries);
   best.clear(rows.count);
 #if defined(__AMX_BF16__)
@@ -109,7 +110,7 @@ size_t top_keys_few_scratch_bytes(const HostCall& call) { return bytes_of<Few>(c
 #endif
   const bool convert = call.head_dim % 16 != 0;  // not whole vectors
   if (convert) std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(kTopTile * f.dim));
-  const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type, rows.count);
+  const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type.k, rows.count);
   const int64_t end = unit.rows.key_begin + unit.rows.key_count;
   for (int64_t begin = unit.rows.key_begin; begin < end; begin += kTopTile) {
     const int count = end - begin < kTopTile ? static_cast<int>(end - begin) : kTopTile;
