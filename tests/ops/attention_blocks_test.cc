@@ -64,7 +64,13 @@ TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
         SCOPED_TRACE(testing::Message()
                      << name_of(type) << " rows " << rows << " isa " << name_of(current_isa()));
         const auto in_f32 = AttendCompute::kF32, in_best = AttendCompute::kBest;
-        ASSERT_EQ(attended(blocks, rows, false, in_best), attended(best, rows, false, in_best));
+        const std::vector<float> read = attended(blocks, rows, false, in_best);
+        if (rows == 1 && current_isa() == Isa::kAvx512Bf16) {  // no bf16 rounds them
+          const std::vector<float> want = attended(f32, rows, false, in_f32);
+          for (size_t i = 0; i < read.size(); ++i) ASSERT_NEAR(read[i], want[i], 2e-5) << i;
+        } else {
+          ASSERT_EQ(read, attended(best, rows, false, in_best));
+        }
         ASSERT_EQ(attended(blocks, rows, false, in_f32), attended(f32, rows, false, in_f32));
         ASSERT_EQ(attended(blocks, rows, true, in_f32), attended(f32, rows, true, in_f32));
       }

@@ -77,9 +77,12 @@ void score_keys(Few& f, int count) {
       prefetch_bytes(f.value[at], f.value_bytes);
       prefetch_bytes(f.next_key[at], f.key_bytes);
       Vec acc[M] = {};
-      for (int t = 0; t < f.dim; t += kLanes) {
-        const Vec k = load_stored<T>(row, t);
-        for (int m = 0; m < M; ++m) acc[m] = fma(k, load(f.queries + m * f.dim + t), acc[m]);
+      for (int t = 0; t < f.dim; t += kStretch<T>) {
+        for (int j = 0; j < kStretch<T> / kLanes; ++j) {
+          const Vec k = load_of_stretch<T>(row, t, j);
+          const float* q = f.queries + t + j * kLanes;
+          for (int m = 0; m < M; ++m) acc[m] = fma(k, load(q + m * f.dim), acc[m]);
+        }
       }
       for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
     }
@@ -95,9 +98,13 @@ void add_values_at(Few& f, int count, int t) {
   for (int m = 0; m < M; ++m) {
     for (int n = 0; n < N; ++n) acc[m][n] = load(f.out + m * f.dim + t + n * kLanes);
   }
+  constexpr bool kOneStretch = N * kLanes == kStretch<T>;
   for (int i = 0; i < count; ++i) {
     Vec v[N];
-    for (int n = 0; n < N; ++n) v[n] = load_stored<T>(f.value[i], t + n * kLanes);
+    for (int n = 0; n < N; ++n) {
+      v[n] = kOneStretch ? load_of_stretch<T>(f.value[i], t, n)
+                         : load_stored<T>(f.value[i], t + n * kLanes);
+    }
     for (int m = 0; m < M; ++m) {
       const Vec w = splat(f.weights[m * kGroup + i]);
       for (int n = 0; n < N; ++n) acc[m][n] = fma(w, v[n], acc[m][n]);
@@ -261,6 +268,7 @@ bool bf16_serves(const AttendUnit& unit) {
   for (int i = 0; i < unit.segment_count; ++i) {
     const KvType type = unit.segments[i].rows.type;
     served = served && in_bf16(type.k) && in_bf16(type.v);
+    served = served && type.v == unit.segments[0].rows.type.v;  // whose sums are in one order
   }
   return served;
 }

@@ -1,12 +1,12 @@
 #pragma once
 // FewBf16 (few_bf16.h) on vectors that multiply pairs of bf16: twice as many elements a step as in
-// f32, and none to be converted. For *.isa.cc only.
+// f32, and those of blocks are whole numbers that are looked up (few_blocks.h). For *.isa.cc only.
 
 #include <cstddef>
 #include <cstring>
 
+#include "ops/cpu/few_blocks.h"
 #include "ops/cpu/few_rows.h"
-#include "ops/cpu/few_terms.h"
 #include "ops/cpu/prefetch.h"
 #include "ops/cpu/scratch_layout.h"
 
@@ -21,13 +21,15 @@ class FewPairs {
 
   struct Scratch {
     uint16_t* queries;  ///< [rows][high, low][dim]
-    uint16_t* weights;  ///< [rows][high, low][kKeys]
-    float* out;         ///< [rows, dim], elements in the order of unpacked_element()
+    uint16_t* weights;  ///< [rows][blocks of a value, or 1][high, low][kKeys]
+    float* scales;      ///< [blocks, kKeys] of keys or values
+    float* out;         ///< [rows, dim], elements in the order of pair_element()
 
     Scratch(ScratchLayout& layout, int padded_dim) {
       const size_t dim = static_cast<size_t>(padded_dim);
       layout.take(queries, 2 * kFewRows * dim);
-      layout.take(weights, 2 * kFewRows * kKeys);
+      layout.take(weights, 2 * kFewRows * kKeys * ((dim + 31) / 32));
+      layout.take(scales, kKeys * ((dim + 31) / 32));
       layout.take(out, kFewRows * dim);
     }
   };
@@ -40,8 +42,9 @@ class FewPairs {
   static void begin() {}
   static void end() {}
 
-  /// The types of the rows that are read from now on; in_bf16().
+  /// The types of the rows that are read from now on; in_bf16(), values of all calls of one type.
   void read_as(DType keys, DType values) {
+    value_type_ = values;
     score_ = pick_bf16<ScoreKeys>(keys, rows_);
     add_ = pick_bf16<AddValues>(values, rows_);
   }
@@ -60,7 +63,7 @@ class FewPairs {
   /// multiple of 16 is unspecified. Meanwhile the rows ahead are fetched.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
              const RowsAhead& ahead) {
-    score_({*this, key, count, weights, ahead});
+    score_({*this, key, count, weights, nullptr, ahead});
   }
 
   /// Sums of row m so far times `factor`.
@@ -73,19 +76,15 @@ class FewPairs {
   /// Meanwhile the rows ahead are fetched.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
-    for (int m = 0; m < rows_; ++m) {
-      uint16_t* terms = s_.weights + 2 * m * kKeys;
-      for (int i = 0; i < kKeys; i += kLanes) {
-        split_to_bf16(load(weights + m * kKeys + i), terms + i, terms + kKeys + i);
-      }
-    }
-    add_({*this, value, count, nullptr, ahead});
+    add_({*this, value, count, nullptr, weights, ahead});
   }
 
   /// The sums as [rows, dim].
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
-      for (int t = 0; t < dim_; ++t) out[m * dim_ + unpacked_element(t)] = s_.out[m * dim_ + t];
+      for (int t = 0; t < dim_; ++t) {
+        out[m * dim_ + pair_element(value_type_, t)] = s_.out[m * dim_ + t];
+      }
     }
   }
 
@@ -94,7 +93,8 @@ class FewPairs {
     const FewPairs& few;
     const std::byte* const* row;  // keys or values
     int count;
-    float* scores;  // [rows, kKeys], where keys are scored
+    float* scores;         // [rows, kKeys], where keys are scored
+    const float* weights;  // [rows, kKeys], where values are added
     RowsAhead ahead;
   };
 
@@ -115,18 +115,28 @@ class FewPairs {
     static void run(const Group& g) {
       const int dim = g.few.dim_;
       const uint16_t* queries = g.few.s_.queries;
+      float* const scales = g.few.s_.scales;
+      if constexpr (kInBlocks<T>) load_scales<T>(g.row, g.count, dim / 32, kKeys, scales);
       for (int begin = 0; begin < g.count; begin += kLanes) {
         Vec partial[M][kLanes];
         for (int i = 0; i < kLanes; ++i) {
           const int at = begin + i < g.count ? begin + i : begin;
           prefetch_bytes(g.ahead.rows[at], g.ahead.bytes);
           __m512 sum[M] = {};
-          for (int t = 0; t < dim; t += 32) {
-            const auto key = (__m512bh)load_32_bf16<T>(g.row[at], t);
+          const std::byte* from = g.row[at];
+          const float* scale = scales + at;
+#pragma GCC unroll 2
+          for (int t = 0; t < dim; t += 32, from += kBytesOf32<T>, scale += kKeys) {
+            const auto key = (__m512bh)load_numbers<T>(from);
             for (int m = 0; m < M; ++m) {
               const uint16_t* terms = queries + 2 * m * dim + t;
-              sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms));
-              sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms + dim));
+              __m512 part = kInBlocks<T> ? _mm512_setzero_ps() : sum[m];
+              part = _mm512_dpbf16_ps(part, key, load_pairs(terms));
+              part = _mm512_dpbf16_ps(part, key, load_pairs(terms + dim));
+              if constexpr (kInBlocks<T>) {
+                part = _mm512_fmadd_ps(part, _mm512_set1_ps(*scale), sum[m]);
+              }
+              sum[m] = part;
             }
           }
           for (int m = 0; m < M; ++m) partial[m][i] = (Vec)sum[m];
@@ -141,6 +151,7 @@ class FewPairs {
   template <DType T, int M>
   struct AddValues {
     static void run(const Group& g) {
+      split_weights<T>(g);
       constexpr int kAtOnce = M <= 3 ? 2 : 1;  // stretches of 32 elements: 4 or 2 sums a row
       int t = 0;
       for (; t + 32 * kAtOnce <= g.few.dim_; t += 32 * kAtOnce) at<kAtOnce>(g, t);
@@ -164,17 +175,14 @@ class FewPairs {
         }
         __m512bh pairs[2 * N];
         for (int n = 0; n < N; ++n) {
-          const __m512i a = load_32_bf16<T>(g.row[i], t + 32 * n);
-          const __m512i b = load_32_bf16<T>(g.row[second], t + 32 * n);
-          pairs[2 * n] = (__m512bh)_mm512_unpacklo_epi16(a, b);
-          pairs[2 * n + 1] = (__m512bh)_mm512_unpackhi_epi16(a, b);
+          const int from = (t / 32 + n) * kBytesOf32<T>;
+          load_number_pairs<T>(g.row[i] + from, g.row[second] + from, pairs + 2 * n);
         }
         for (int m = 0; m < M; ++m) {
-          const uint16_t* terms = g.few.s_.weights + 2 * m * kKeys + i;
-          const __m512bh high = broadcast_pair(terms), low = broadcast_pair(terms + kKeys);
           for (int n = 0; n < 2 * N; ++n) {
-            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], high, pairs[n]);
-            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], low, pairs[n]);
+            const uint16_t* terms = g.few.terms_of<T>(m, t / 32 + n / 2) + i;
+            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], broadcast_pair(terms), pairs[n]);
+            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], broadcast_pair(terms + kKeys), pairs[n]);
           }
         }
       }
@@ -183,6 +191,30 @@ class FewPairs {
       }
     }
   };
+
+  /// The weights of row m for a value's block: high terms, then low ones.
+  template <DType T>
+  uint16_t* terms_of(int m, int block) const {
+    return s_.weights + 2 * kKeys * (kInBlocks<T> ? m * (dim_ / 32) + block : m);
+  }
+
+  /// Terms of the weights, times the scales of every block.
+  template <DType T>
+  static void split_weights(const Group& g) {
+    const FewPairs& few = g.few;
+    const int blocks = few.dim_ / 32;
+    if constexpr (kInBlocks<T>) load_scales<T>(g.row, g.count, blocks, kKeys, few.s_.scales);
+    for (int m = 0; m < few.rows_; ++m) {
+      for (int block = 0; block < (kInBlocks<T> ? blocks : 1); ++block) {
+        uint16_t* terms = few.terms_of<T>(m, block);
+        for (int i = 0; i < kKeys; i += kLanes) {
+          Vec weight = load(g.weights + m * kKeys + i);
+          if (kInBlocks<T> && i < g.count) weight *= load(few.s_.scales + block * kKeys + i);
+          split_to_bf16(weight, terms + i, terms + kKeys + i);
+        }
+      }
+    }
+  }
 
   static __m512bh load_pairs(const void* p) { return (__m512bh)_mm512_loadu_si512(p); }
 
@@ -193,6 +225,7 @@ class FewPairs {
   }
 
   int dim_, rows_;
+  DType value_type_ = DType::BF16;
   const Scratch s_;
   void (*score_)(const Group&);
   void (*add_)(const Group&);

@@ -23,33 +23,6 @@ struct RowsAhead {
   int bytes;
 };
 
-#if defined(__AVX512BF16__)
-/// Elements [at, at + 32) of a stored row as bf16; blocks are expanded on the way.
-template <DType T>
-static inline __m512i load_32_bf16(const std::byte* row, int at) {
-  if constexpr (T == DType::BF16) {
-    return _mm512_loadu_si512(row + 2 * at);
-  } else if constexpr (T == DType::Q8_0) {
-    const std::byte* block = row + at / 32 * 34;
-    const Vec scale = splat(f16_scalar(block));
-    const Vec low = load_i8(block + 2) * scale, high = load_i8(block + 18) * scale;
-    return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
-  } else {
-    static_assert(T == DType::Q4_0);
-    // The 16 numbers that the block can hold are rounded once, and looked up by its half bytes: of
-    // an index, bit 4 is of no matter, as the table holds them twice.
-    const std::byte* block = row + at / 32 * 18;
-    const Vec steps = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
-    const __m512 numbers = (__m512)(steps * splat(f16_scalar(block)));
-    const __m512i table = (__m512i)_mm512_cvtne2ps_pbh(numbers, numbers);
-    const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 2));
-    const __m256i low = _mm256_cvtepu8_epi16(packed), high = _mm256_srli_epi16(low, 4);
-    const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-    return _mm512_permutexvar_epi16(index, table);
-  }
-}
-#endif
-
 /// Whether products of bf16 read rows of the type. Block types carry errors larger than bf16's; f16
 /// does not, and f32 is to be exact.
 static inline bool in_bf16(DType type) {

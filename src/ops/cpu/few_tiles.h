@@ -186,12 +186,8 @@ class FewTiles {
   }
 
   void copy_key(const std::byte* from, uint16_t* to) const {
-    for (int t = 0; t < dim_; t += 32) {
-      const __m512i x = key_type_ == DType::Q4_0   ? load_32_bf16<DType::Q4_0>(from, t)
-                        : key_type_ == DType::Q8_0 ? load_32_bf16<DType::Q8_0>(from, t)
-                                                   : load_32_bf16<DType::BF16>(from, t);
-      _mm512_storeu_si512(to + t, x);
-    }
+    if (key_type_ != DType::BF16) return expand_to_bf16(key_type_, from, dim_, to);
+    std::memcpy(to, from, 2 * static_cast<size_t>(dim_));
   }
 
   /// s_.scores [16 keys, 16] -> weights[m * kKeys + key].

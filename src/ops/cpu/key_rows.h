@@ -96,6 +96,21 @@ static inline Vec load_stored(const std::byte* row, int at) {
   }
 }
 
+/// Elements that are loaded together: a block's, whose scale is read once and whose places are
+/// known to the compiler, or those of a vector.
+template <DType T>
+inline constexpr int kStretch = T == DType::Q8_0 || T == DType::Q4_0 ? 32 : kLanes;
+
+/// Vector `i` of the stretch of elements from `at` on, a multiple of kStretch.
+template <DType T>
+static inline Vec load_of_stretch(const std::byte* row, int at, int i) {
+  if constexpr (kStretch<T> == kLanes) {
+    return load_stored<T>(row, at);
+  } else {
+    return load_stored<T>(row + at / 32 * (T == DType::Q8_0 ? 34 : 18), i * kLanes);
+  }
+}
+
 template <DType T>
 static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   int t = 0;
@@ -125,6 +140,40 @@ static inline void load_row(const StoredRows& rows, const std::byte* row, float*
       return load_row_as<DType::Q4_0>(row, rows.head_dim, out);
   }
 }
+
+#if defined(__AVX512BF16__)
+/// Elements [at, at + 32) of a stored row as bf16; blocks are expanded on the way.
+template <DType T>
+static inline __m512i load_32_bf16(const std::byte* row, int at) {
+  if constexpr (T == DType::BF16) {
+    return _mm512_loadu_si512(row + 2 * at);
+  } else if constexpr (T == DType::Q8_0) {
+    const std::byte* block = row + at / 32 * 34;
+    const Vec scale = splat(f16_scalar(block));
+    const Vec low = load_i8(block + 2) * scale, high = load_i8(block + 18) * scale;
+    return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+  } else {
+    static_assert(T == DType::Q4_0);
+    // The 16 numbers that the block can hold are rounded once, and looked up by its half bytes: of
+    // an index, bit 4 is of no matter, as the table holds them twice.
+    const std::byte* block = row + at / 32 * 18;
+    const Vec steps = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
+    const __m512 numbers = (__m512)(steps * splat(f16_scalar(block)));
+    const __m512i table = (__m512i)_mm512_cvtne2ps_pbh(numbers, numbers);
+    const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 2));
+    const __m256i low = _mm256_cvtepu8_epi16(packed), high = _mm256_srli_epi16(low, 4);
+    const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    return _mm512_permutexvar_epi16(index, table);
+  }
+}
+/// The same of a row of `dim` elements, a multiple of 32, of a block type.
+static inline void expand_to_bf16(DType type, const std::byte* row, int dim, uint16_t* out) {
+  for (int t = 0; t < dim; t += 32) {
+    _mm512_storeu_si512(out + t, type == DType::Q4_0 ? load_32_bf16<DType::Q4_0>(row, t)
+                                                     : load_32_bf16<DType::Q8_0>(row, t));
+  }
+}
+#endif
 
 /// a . b of n elements.
 static inline float dot(const float* a, const float* b, int n) {

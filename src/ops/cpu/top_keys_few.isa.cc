@@ -39,9 +39,12 @@ struct ScoreKeys {
         const int at = g + i < count ? g + i : g;
         prefetch_bytes(f.ahead[at], f.row_bytes);
         Vec acc[M] = {};
-        for (int t = 0; t < f.dim; t += kLanes) {
-          const Vec k = load_stored<T>(f.key[at], t);
-          for (int m = 0; m < M; ++m) acc[m] = fma(k, load(f.queries + m * f.dim + t), acc[m]);
+        for (int t = 0; t < f.dim; t += kStretch<T>) {
+          for (int j = 0; j < kStretch<T> / kLanes; ++j) {
+            const Vec k = load_of_stretch<T>(f.key[at], t, j);
+            const float* q = f.queries + t + j * kLanes;
+            for (int m = 0; m < M; ++m) acc[m] = fma(k, load(q + m * f.dim), acc[m]);
+          }
         }
         for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
       }
