@@ -11,35 +11,14 @@
 #include "base/parallel.h"
 #include "kv/device_pages.h"
 #include "kv/page_pool.h"
-#include "ops/convert.h"
-#include "ops/dequantize.h"
 #include "ops/device_ops.h"
+#include "ops/stored_key.h"
 
 namespace longhaul {
 namespace {
 
 /// Values that are worth a second thread.
 constexpr int64_t kValuesPerThread = 32 * 1024;
-
-void to_row(DType type, const float* x, int64_t count, std::byte* row) {
-  switch (type) {
-    case DType::F32:
-      std::memcpy(row, x, static_cast<size_t>(count) * sizeof(float));
-      break;
-    case DType::F16:
-      f32_to_f16(x, count, reinterpret_cast<f16_t*>(row));
-      break;
-    case DType::BF16:
-      f32_to_bf16(x, count, reinterpret_cast<bf16_t*>(row));
-      break;
-    case DType::Q8_0:
-      quantize_q8_0(x, count, row);
-      break;
-    default:
-      quantize_q4_0(x, count, row);
-      break;
-  }
-}
 
 std::shared_ptr<PageMemory> page_memory(const KvLayout& layout, const Queue& queue) {
   if (queue.on_host()) return std::make_shared<PagePool>(layout.page_bytes());
@@ -213,16 +192,16 @@ void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const floa
   std::vector<std::byte> bytes(layout_.page_bytes());
   for (int64_t r = 0, run = 0; r < rows; r += run) {
     run = std::min<int64_t>(rows - r, layout_.page_rows - (first + r) % layout_.page_rows);
-    const auto send = [&](DType type, const float* x, std::byte* to) {
+    const auto send = [&](DType type, bool key, const float* x, std::byte* to) {
       const size_t row = bytes_of(type, layout_.head_dim);
       for (int64_t i = 0; i < run; ++i) {
-        to_row(type, x + (r + i) * stride, layout_.head_dim,
-               bytes.data() + static_cast<size_t>(i) * row);
+        write_row(type, key, x + (r + i) * stride, layout_.head_dim,
+                  bytes.data() + static_cast<size_t>(i) * row);
       }
       queue_.device().upload(bytes.data(), to, static_cast<size_t>(run) * row);
     };
-    send(layout_.type.k, k, key_at(h, first + r));
-    send(layout_.type.v, v, value_at(h, first + r));
+    send(layout_.type.k, true, k, key_at(h, first + r));
+    send(layout_.type.v, false, v, value_at(h, first + r));
   }
 }
 
@@ -241,8 +220,8 @@ void KvStore::reserve_rows(Head& h, int64_t rows) {
 void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                          int64_t stride) const {
   for (int64_t r = 0; r < rows; ++r) {
-    to_row(layout_.type.k, k + r * stride, layout_.head_dim, key_at(h, first + r));
-    to_row(layout_.type.v, v + r * stride, layout_.head_dim, value_at(h, first + r));
+    write_row(layout_.type.k, true, k + r * stride, layout_.head_dim, key_at(h, first + r));
+    write_row(layout_.type.v, false, v + r * stride, layout_.head_dim, value_at(h, first + r));
   }
 }
 
@@ -335,9 +314,9 @@ void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
   const std::byte* rows = spilled.empty() ? h.pages[page] : spilled.data();
   if (!queue_.on_host()) rows = on.bytes(rows, layout_.page_bytes());
   const int64_t dim = layout_.head_dim;
-  dequantize_row(layout_.type.k, rows + in_page * layout_.key_bytes(), dim, k);
+  read_row(layout_.type.k, true, rows + in_page * layout_.key_bytes(), dim, k);
   const std::byte* const value = rows + layout_.values_at() + in_page * layout_.value_bytes();
-  dequantize_row(layout_.type.v, value, dim, v);
+  read_row(layout_.type.v, false, value, dim, v);
 }
 
 int64_t KvStore::token_of(int layer, int head, int64_t row) const {

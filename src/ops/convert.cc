@@ -48,4 +48,9 @@ void quantize_q4_0(const float* x, int64_t count, std::byte* y) {
   kConvert_for(current_isa()).quantize_q4_0(x, count, y);
 }
 
+void mix_blocks(float* x, int64_t count) {
+  LH_ASSERT(count % 32 == 0);
+  kConvert_for(current_isa()).mix_blocks(x, count);
+}
+
 }  // namespace longhaul

@@ -24,4 +24,8 @@ void quantize_q8_0(const float* x, int64_t count, std::byte* y);
 /// bytes. Values are rounded to nearest, ties to even.
 void quantize_q4_0(const float* x, int64_t count, std::byte* y);
 
+/// Every 32 numbers become their Walsh-Hadamard transform, scaled by 1 / sqrt(32): its own inverse.
+/// `count` is a multiple of 32.
+void mix_blocks(float* x, int64_t count);
+
 }  // namespace longhaul

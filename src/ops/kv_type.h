@@ -1,6 +1,6 @@
 #pragma once
 // The types that stored keys and values have: often one, but keys are more sensitive to rounding
-// than values, so that each may have its own.
+// than values, so that each may have its own. What a row of a type is: ops/stored_key.h.
 
 #include <optional>
 #include <string>

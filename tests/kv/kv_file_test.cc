@@ -21,7 +21,7 @@ struct Sample {
         for (int i = 0; i < 40 + 9 * h; ++i) {
           const auto k = random_row(32, random), v = random_row(32, random);
           store.append(layer, h, 1, view_of(k), view_of(v), 32);
-          head.append(as_stored(type.k, k), as_stored(type.v, v));
+          head.append(as_stored(type.k, true, k), as_stored(type.v, false, v));
         }
       }
     }

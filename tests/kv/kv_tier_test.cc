@@ -22,7 +22,8 @@ struct Filled {
     for (int64_t i = 0; i < rows; ++i) {
       const auto k = random_row(kDim, random), v = random_row(kDim, random);
       store.append(0, 0, 1, view_of(k), view_of(v), kDim);
-      plain.append(as_stored(store.layout().type.k, k), as_stored(store.layout().type.v, v));
+      plain.append(as_stored(store.layout().type.k, true, k),
+                   as_stored(store.layout().type.v, false, v));
     }
   }
   void check(KvStore& other) const { expect_same(other, 0, 0, plain); }

@@ -10,8 +10,7 @@
 
 #include "base/float_types.h"
 #include "kv/kv_store.h"
-#include "ops/convert.h"
-#include "ops/dequantize.h"
+#include "ops/stored_key.h"
 #include "ops/view_of.h"
 
 namespace longhaul::testing_support {
@@ -52,7 +51,7 @@ struct PlainHead {
 };
 
 /// The numbers that a row of `type` really holds.
-inline std::vector<float> as_stored(DType type, std::vector<float> x) {
+inline std::vector<float> as_stored(DType type, bool key, std::vector<float> x) {
   const int64_t n = static_cast<int64_t>(x.size());
   for (float& e : x) {
     if (type == DType::BF16) e = bf16_to_f32(f32_to_bf16(e));
@@ -60,8 +59,8 @@ inline std::vector<float> as_stored(DType type, std::vector<float> x) {
   }
   if (is_block_type(type)) {
     std::vector<std::byte> row(bytes_of(type, n));
-    (type == DType::Q8_0 ? quantize_q8_0 : quantize_q4_0)(x.data(), n, row.data());
-    dequantize_row(type, row.data(), n, x.data());
+    write_row(type, key, x.data(), n, row.data());
+    read_row(type, key, row.data(), n, x.data());
   }
   return x;
 }

@@ -45,6 +45,11 @@ std::vector<float> attended(const Head& head, int rows, bool rotate, AttendCompu
   return out;
 }
 
+void expect_near(const std::vector<float>& a, const std::vector<float>& b, float allowed) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], allowed) << i;
+}
+
 /// Blocks are expanded while they are read: nothing may tell them from rows that hold their
 /// numbers.
 TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
@@ -64,14 +69,18 @@ TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
         SCOPED_TRACE(testing::Message()
                      << name_of(type) << " rows " << rows << " isa " << name_of(current_isa()));
         const auto in_f32 = AttendCompute::kF32, in_best = AttendCompute::kBest;
+        // Few rows multiply mixed keys with mixed queries, which adds in another order.
+        const float allowed = rows == 1 && type.k == DType::Q4_0 ? 2e-5f : 0.0f;
         const std::vector<float> read = attended(blocks, rows, false, in_best);
         if (rows == 1 && current_isa() == Isa::kAvx512Bf16) {  // no bf16 rounds them
-          const std::vector<float> want = attended(f32, rows, false, in_f32);
-          for (size_t i = 0; i < read.size(); ++i) ASSERT_NEAR(read[i], want[i], 2e-5) << i;
+          expect_near(read, attended(f32, rows, false, in_f32), 2e-5f);
+        } else if (rows == 1 && current_isa() > Isa::kAvx512Bf16) {
+          expect_near(read, attended(f32, rows, false, in_f32), 2e-2f);
         } else {
-          ASSERT_EQ(read, attended(best, rows, false, in_best));
+          expect_near(read, attended(best, rows, false, in_best), allowed);
         }
-        ASSERT_EQ(attended(blocks, rows, false, in_f32), attended(f32, rows, false, in_f32));
+        expect_near(attended(blocks, rows, false, in_f32), attended(f32, rows, false, in_f32),
+                    allowed);
         ASSERT_EQ(attended(blocks, rows, true, in_f32), attended(f32, rows, true, in_f32));
       }
     }

@@ -59,7 +59,7 @@ TEST(KeyDifference, AnOddHeadSizeAndAKeyOfZeros) {
     PagedHead head(DType::F32, 24, 70, random);
     for (const size_t row : {0u, 40u}) {
       std::fill(head.k[row].begin(), head.k[row].end(), 0.0f);
-      PagedHead::encode(DType::F32, head.k[row], head.at(row, false));
+      PagedHead::encode(DType::F32, true, head.k[row], head.at(row, false));
     }
     std::vector<float> scores(70);
     key_difference(host_queue(), head.view(), view_of(scores));

@@ -9,8 +9,7 @@
 
 #include "base/float_types.h"
 #include "ops/attention.h"
-#include "ops/convert.h"
-#include "ops/dequantize.h"
+#include "ops/stored_key.h"
 
 namespace longhaul::testing_support {
 
@@ -28,7 +27,7 @@ struct PagedHead {
       if (r % kPageRows == 0) storage.emplace_back(view().page_bytes());
       for (const bool value : {false, true}) {
         std::vector<float> x = numbers[2 * r + (value ? 1 : 0)];
-        encode(value ? type.v : type.k, x, at(r, value));
+        encode(value ? type.v : type.k, !value, x, at(r, value));
         (value ? v : k).push_back(x);
       }
     }
@@ -52,11 +51,11 @@ struct PagedHead {
     return page + kPageRows * view().key_bytes() + in_page * view().value_bytes();
   }
 
-  static void encode(DType type, std::vector<float>& x, std::byte* at) {
+  static void encode(DType type, bool key, std::vector<float>& x, std::byte* at) {
     if (type == DType::Q4_0) {
       const auto count = static_cast<int64_t>(x.size());
-      quantize_q4_0(x.data(), count, at);
-      dequantize_row(type, at, count, x.data());
+      write_row(type, key, x.data(), count, at);
+      read_row(type, key, at, count, x.data());
     }
     for (size_t t = 0; t < x.size(); ++t) {
       const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);

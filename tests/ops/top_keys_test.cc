@@ -58,7 +58,7 @@ struct Setting {
       if (head.type == DType::Q8_0) {
         for (float& x : head.k[r]) x *= 0.02f;
       }
-      PagedHead::encode(head.type.k, head.k[r], head.at(r, false));
+      PagedHead::encode(head.type.k, true, head.k[r], head.at(r, false));
     }
   }
 

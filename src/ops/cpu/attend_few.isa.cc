@@ -134,8 +134,10 @@ struct AddValues {
   static void run(Few& f, int count) { add_values<T, M>(f, count); }
 };
 
-void load_queries(Few& f, int form) {
+/// `mixed`: for keys that are read as they are stored, mixed.
+void load_queries(Few& f, int form, bool mixed) {
   f.flat.load_queries(f.call.queries[static_cast<size_t>(form)], 0, f.rows, f.dim, f.queries);
+  if (mixed) mix_blocks(f.queries, int64_t{f.rows} * f.dim);
   if (f.bf16 != nullptr) f.bf16->load_queries(f.queries);
 }
 
@@ -236,8 +238,8 @@ void softmax_rows(Few& f, const KeySegment& s, int64_t at, int count) {
 
 /// Keys [begin, end) of a segment.
 void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
-  load_queries(f, s.query);
   const Reading r(f, s);
+  load_queries(f, s.query, r.keys.mixed && r.key_type == r.keys.type);
   f.key_bytes = r.keys.stride, f.value_bytes = r.values.stride;
   if (f.bf16 != nullptr) f.bf16->read_as(r.key_type, r.value_type);
   const auto score = pick<ScoreKeys>(r.key_type, f.rows);

@@ -1,5 +1,6 @@
 // Runs of ops/convert.h on one thread.
 
+#include "ops/cpu/mix_blocks.h"
 #include "ops/cpu/row_kernels.h"
 #include "ops/cpu/small_floats.h"
 
@@ -105,6 +106,6 @@ void to_q4_0(const float* x, int64_t count, std::byte* y) {
 
 }  // namespace
 
-const ConvertTable kConvert = {to_bf16, from_bf16, to_f16, from_f16, to_q8_0, to_q4_0};
+const ConvertTable kConvert = {to_bf16, from_bf16, to_f16, from_f16, to_q8_0, to_q4_0, mix_blocks};
 
 }  // namespace longhaul::LH_ISA

@@ -3,7 +3,7 @@
 // asked. For *.isa.cc only.
 
 #include "ops/attention.h"
-#include "ops/cpu/simd.h"
+#include "ops/cpu/mix_blocks.h"
 #include "ops/visible_keys.h"
 
 namespace longhaul::LH_ISA {
@@ -20,6 +20,7 @@ struct StoredRows {
   int stride;  ///< bytes from a row to the next one of its page
   int page_rows;
   int64_t in_page;  ///< bytes before a page's first row
+  bool mixed;       ///< keys that are stored mixed (ops/stored_key.h)
 
   const std::byte* at(int64_t row) const {
     const int shift = __builtin_ctz(static_cast<unsigned>(page_rows));
@@ -42,13 +43,15 @@ static inline int stored_bytes(DType type, int head_dim) {
 
 static inline StoredRows keys_of(const PagedRows& rows) {
   const DType type = rows.type.k;
-  return {rows.pages, type, rows.head_dim, stored_bytes(type, rows.head_dim), rows.page_rows, 0};
+  return {rows.pages,     type, rows.head_dim,      stored_bytes(type, rows.head_dim),
+          rows.page_rows, 0,    type == DType::Q4_0};
 }
 
 static inline StoredRows values_of(const PagedRows& rows) {
   const DType type = rows.type.v;
   const int64_t keys = int64_t{rows.page_rows} * stored_bytes(rows.type.k, rows.head_dim);
-  return {rows.pages, type, rows.head_dim, stored_bytes(type, rows.head_dim), rows.page_rows, keys};
+  return {rows.pages,     type, rows.head_dim, stored_bytes(type, rows.head_dim),
+          rows.page_rows, keys, false};
 }
 
 /// Where rows [at, at + count) of a segment lie; a stretch without an index walks along its pages.
@@ -126,6 +129,7 @@ static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   }
 }
 
+/// A row's numbers; of keys that are stored mixed, those before.
 static inline void load_row(const StoredRows& rows, const std::byte* row, float* out) {
   switch (rows.type) {
     case DType::F32:
@@ -137,7 +141,8 @@ static inline void load_row(const StoredRows& rows, const std::byte* row, float*
     case DType::Q8_0:
       return load_row_as<DType::Q8_0>(row, rows.head_dim, out);
     default:
-      return load_row_as<DType::Q4_0>(row, rows.head_dim, out);
+      load_row_as<DType::Q4_0>(row, rows.head_dim, out);
+      if (rows.mixed) mix_blocks(out, rows.head_dim);
   }
 }
 

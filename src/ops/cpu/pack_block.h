@@ -68,7 +68,8 @@ static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* 
   if (rows.type == DType::BF16 && rotations == nullptr && rows.head_dim == padded_dim) {
     return reinterpret_cast<const uint16_t*>(row);
   }
-  if (rotations == nullptr && (rows.type == DType::Q8_0 || rows.type == DType::Q4_0)) {
+  if (rotations == nullptr && !rows.mixed &&
+      (rows.type == DType::Q8_0 || rows.type == DType::Q4_0)) {
     expand_to_bf16(rows.type, row, padded_dim, scratch);  // whole blocks: padded_dim is head_dim
     return scratch;
   }

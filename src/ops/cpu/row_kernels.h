@@ -31,6 +31,7 @@ struct ConvertTable {
   void (*f16_to_f32)(const f16_t* x, int64_t count, float* y);
   void (*quantize_q8_0)(const float* x, int64_t count, std::byte* y);
   void (*quantize_q4_0)(const float* x, int64_t count, std::byte* y);
+  void (*mix_blocks)(float* x, int64_t count);
 };
 
 LH_PER_ISA(RmsNormTable, kRmsNorm)

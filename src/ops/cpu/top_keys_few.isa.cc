@@ -112,6 +112,7 @@ size_t top_keys_few_scratch_bytes(const HostCall& call) { return bytes_of<Few>(c
   if (KeyScores::serves(call, s.rows)) return on_matrix_unit(unit, rows, best, f);
 #endif
   const bool convert = call.head_dim % 16 != 0;  // not whole vectors
+  if (keys_of(s.rows).mixed) mix_blocks(f.queries, int64_t{rows.count} * f.dim);
   if (convert) std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(kTopTile * f.dim));
   const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type.k, rows.count);
   const int64_t end = unit.rows.key_begin + unit.rows.key_count;
