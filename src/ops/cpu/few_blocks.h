@@ -1,5 +1,5 @@
 #pragma once
-// Blocks of Q8_0 and Q4_0 as few_pairs.h multiplies them: the whole numbers that a block holds,
+// Blocks of Q4_0 as few_pairs.h multiplies them: the whole numbers that a block holds,
 // which bf16 takes exactly, apart from its scale. A key's sums are scaled block by block, and a
 // value's scales go into its weight, so that nothing is rounded on the way. For *.isa.cc only.
 
@@ -9,12 +9,10 @@ namespace longhaul::LH_ISA {
 
 #if defined(__AVX512BF16__)
 template <DType T>
-inline constexpr bool kInBlocks = T == DType::Q8_0 || T == DType::Q4_0;
+inline constexpr bool kInBlocks = T == DType::Q4_0;
 /// Bytes of 32 elements: of a block, where there are any.
 template <DType T>
-inline constexpr int kBytesOf32 = T == DType::Q8_0   ? 34
-                                  : T == DType::Q4_0 ? 18
-                                                     : 64;
+inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
 
 /// bf16 of the numbers that half bytes stand for, twice: of an index, bit 4 is of no matter.
 static inline __m512i half_byte_numbers() {
@@ -31,8 +29,6 @@ template <DType T>
 static inline __m512i load_numbers(const std::byte* p) {
   if constexpr (T == DType::BF16) {
     return _mm512_loadu_si512(p);
-  } else if constexpr (T == DType::Q8_0) {
-    return (__m512i)_mm512_cvtne2ps_pbh((__m512)load_i8(p + 18), (__m512)load_i8(p + 2));
   } else {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2));
     const __m256i low = _mm256_cvtepu8_epi16(bytes), high = _mm256_srli_epi16(low, 4);

@@ -103,8 +103,6 @@ class FewPairs {
     switch (type) {
       case DType::Q4_0:
         return pick_rows<Kernel, DType::Q4_0>(rows);
-      case DType::Q8_0:
-        return pick_rows<Kernel, DType::Q8_0>(rows);
       default:
         return pick_rows<Kernel, DType::BF16>(rows);
     }

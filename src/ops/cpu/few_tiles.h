@@ -132,9 +132,6 @@ class FewTiles {
         case DType::Q4_0:
           pack_values<DType::Q4_0>(value, g, count, ahead);
           break;
-        case DType::Q8_0:
-          pack_values<DType::Q8_0>(value, g, count, ahead);
-          break;
         default:
           pack_values<DType::BF16>(value, g, count, ahead);
           break;
