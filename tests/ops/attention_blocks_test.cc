@@ -45,7 +45,7 @@ std::vector<float> attended(const Head& head, int rows, bool rotate, AttendCompu
   return out;
 }
 
-void expect_near(const std::vector<float>& a, const std::vector<float>& b, float allowed) {
+void expect_within(const std::vector<float>& a, const std::vector<float>& b, float allowed) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], allowed) << i;
 }
@@ -73,14 +73,14 @@ TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
         const float allowed = rows == 1 && type.k == DType::Q4_0 ? 2e-5f : 0.0f;
         const std::vector<float> read = attended(blocks, rows, false, in_best);
         if (rows == 1 && current_isa() == Isa::kAvx512Bf16) {  // no bf16 rounds them
-          expect_near(read, attended(f32, rows, false, in_f32), 2e-5f);
+          expect_within(read, attended(f32, rows, false, in_f32), 2e-5f);
         } else if (rows == 1 && current_isa() > Isa::kAvx512Bf16) {
-          expect_near(read, attended(f32, rows, false, in_f32), 2e-2f);
+          expect_within(read, attended(f32, rows, false, in_f32), 2e-2f);
         } else {
-          expect_near(read, attended(best, rows, false, in_best), allowed);
+          expect_within(read, attended(best, rows, false, in_best), allowed);
         }
-        expect_near(attended(blocks, rows, false, in_f32), attended(f32, rows, false, in_f32),
-                    allowed);
+        expect_within(attended(blocks, rows, false, in_f32), attended(f32, rows, false, in_f32),
+                      allowed);
         ASSERT_EQ(attended(blocks, rows, true, in_f32), attended(f32, rows, true, in_f32));
       }
     }
