@@ -65,13 +65,13 @@ bool AttentionDriver::cuts(int layer) const {
   return when == When::kPromptEnd || when == When::kStride;
 }
 
-KvLayout AttentionDriver::layout(const ModelShape& shape, DType type) const {
-  if (!is_kv_type(type)) {
-    user_error("--kv-type {}: must be f32, f16, bf16 or q8_0", name_of(type));
+KvLayout AttentionDriver::layout(const ModelShape& shape, const KvType& type) const {
+  if (!is_kv_type(type.k) || !is_kv_type(type.v)) {
+    user_error("--kv-type {}: must be {}", flag_of(type), kv_type_names());
   }
-  if (type == DType::Q8_0 && shape.head_dim % 32 != 0) {
-    user_error("--kv-type q8_0: the model's head dimension {} is not a multiple of 32; use bf16",
-               shape.head_dim);
+  if (!type.holds(shape.head_dim)) {
+    user_error("--kv-type {}: the model's head dimension {} is not a multiple of 32; use bf16",
+               flag_of(type), shape.head_dim);
   }
   KvLayout layout{shape.kv_heads, shape.head_dim, type};
   if (first().keep.chooser == Chooser::kQueryHead) {

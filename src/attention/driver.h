@@ -34,7 +34,7 @@ class AttentionDriver {
   AttentionDriver(std::unique_ptr<Method> method, const ModelShape& shape);
 
   /// How the store is laid out. Throws UserError when rows cannot be kept as `type` (`--kv-type`).
-  KvLayout layout(const ModelShape& shape, DType type) const;
+  KvLayout layout(const ModelShape& shape, const KvType& type) const;
 
   /// Before a prompt: the passes that read it. May refuse it with UserError (names the option).
   std::vector<Pass> prepare(const PromptFacts& prompt);

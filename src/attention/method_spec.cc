@@ -215,7 +215,7 @@ std::unique_ptr<AttentionDriver> MethodSpec::make(const ModelShape& shape) const
   return std::make_unique<AttentionDriver>(make_method(shape), shape);
 }
 
-void check_method(const MethodSpec& method, const ModelShape& shape, DType kv_type,
+void check_method(const MethodSpec& method, const ModelShape& shape, const KvType& kv_type,
                   PromptFacts prompt) {
   const std::unique_ptr<AttentionDriver> made = method.make(shape);
   made->layout(shape, kv_type);

@@ -78,7 +78,7 @@ class MethodSpec {
 /// these settings would: options and files that do not fit the model, a type in which rows cannot
 /// be kept, a prompt that is refused (no instruction, too long). Longer prompts may still be.
 /// prompt.chunk = 0: as the engine does by itself.
-void check_method(const MethodSpec& method, const ModelShape& shape, DType kv_type,
+void check_method(const MethodSpec& method, const ModelShape& shape, const KvType& kv_type,
                   PromptFacts prompt);
 
 }  // namespace longhaul

@@ -40,7 +40,7 @@ constexpr Habit kFlags[] = {
     {"bench", "-pg", kRefuse,
      "--prompt N --depth N --gen M reads N tokens and decodes M at that depth"},
     {"bench", "-o --output", kFormat, ""},
-    {kReads, "-ctk --cache-type-k -ctv --cache-type-v", kOneType, ""},
+    {kReads, "-ctk --cache-type-k -ctv --cache-type-v", kSideType, ""},
     {kReads, "-ub --ubatch-size", kRename, "--chunk"},
     {kReads, "-b --batch-size", kNoteValue, "a pass reads --chunk tokens; there is no other batch"},
     {kReads, "-fa --flash-attn", kNoteSwitch,

@@ -11,7 +11,7 @@ enum class HabitKind : uint8_t {
   kSwitch,     ///< the flag `text` does it
   kRename,     ///< the flag `text` does it, with the same value; "": the bare value does
   kUnless,     ///< as kRename ("": the flag's own name), but values of `drops` are the default here
-  kOneType,    ///< the type of keys or of values
+  kSideType,   ///< the type of keys or of values
   kFormat,     ///< json or md
   kNote,       ///< does nothing here: `text` says why; "": nobody need be told
   kNoteValue,  ///< the same of a flag with a value

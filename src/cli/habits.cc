@@ -99,8 +99,8 @@ class Translator {
         add(given);
         return;
       }
-      case HabitKind::kOneType:
-        one_type(flag, value(equals), own);
+      case HabitKind::kSideType:
+        side_type(flag, value(equals), own);
         return;
       case HabitKind::kFormat: {
         const std::string given = value(equals);
@@ -121,23 +121,19 @@ class Translator {
     }
   }
 
-  /// Keys and values have one type here: the flags of both must agree.
-  void one_type(const std::string& flag, const std::string& type, OwnArguments& own) {
-    if (!type_.empty() && type != type_) {
-      user_error(
-          "{} {}: keys and values are stored as one type; the other is to be {} "
-          "(--kv-type is for both)",
-          flag, type, type_);
-    }
-    if (type_.empty()) own.arguments.insert(own.arguments.end(), {"--kv-type", type});
-    type_ = type;
+  /// The type of keys or of values; the last --kv-type counts, so it holds what was said before.
+  void side_type(const std::string& flag, const std::string& type, OwnArguments& own) {
+    (flag.back() == 'k' ? key_type_ : value_type_) = type;
+    std::string both = key_type_.empty() ? "" : "k=" + key_type_;
+    if (!value_type_.empty()) both += (both.empty() ? "v=" : ",v=") + value_type_;
+    own.arguments.insert(own.arguments.end(), {"--kv-type", both});
   }
 
   const CLI::App& app_;
   std::string command_;
   std::span<const std::string> arguments_;
   size_t at_ = 0;
-  std::string type_;  ///< of keys and values, as given so far
+  std::string key_type_, value_type_;  ///< as given so far
 };
 
 /// The command itself: ollama's names.

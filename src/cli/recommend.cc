@@ -27,6 +27,11 @@ constexpr Choice kOrder[] = {
     {"streamingllm", false, "", "it forgets all but the beginning and the last tokens"},
 };
 
+bool takes_more_than_q8_0(const std::string& kv_type) {
+  const KvType type = kv_type_from_name(kv_type).value_or(DType::Q8_0);
+  return bytes_of(type.k, 32) + bytes_of(type.v, 32) > 2 * bytes_of(DType::Q8_0, 32);
+}
+
 }  // namespace
 
 bool stays_within_training(const AttentionDriver& method, const ModelShape& shape, int64_t tokens,
@@ -46,7 +51,7 @@ std::optional<Recommendation> recommend(
     const std::string profile = choice.of_profile;
     if (!profile.empty() && !has_profile(shape, profile)) continue;
     const std::string type = choice.smaller_type ? "q8_0" : kv_type;
-    if (choice.smaller_type && kv_type == "q8_0") continue;
+    if (choice.smaller_type && !takes_more_than_q8_0(kv_type)) continue;
     try {
       const auto method = MethodSpec::parse(choice.attention).make(shape);
       if (!stays_within_training(*method, shape, tokens, chunk)) continue;

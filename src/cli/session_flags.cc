@@ -44,6 +44,12 @@ void refuse_list(const std::string& attention) {
              printable(attention));
 }
 
+std::string kv_type_problem(const std::string& text) {
+  if (kv_type_from_name(text)) return "";
+  return fmt::format("{} is not {}, nor one for keys and one for values such as k=q8_0,v=q4_0",
+                     printable(text), kv_type_names());
+}
+
 }  // namespace
 
 void SessionFlags::add_to(CLI::App& app, Set set) {
@@ -58,8 +64,9 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
                         "Most tokens of prompt and reply; 0: no limit. Reserves nothing")
         ->group(group);
   }
-  add_choice(app, "--kv-type", kv_type, {"f32", "f16", "bf16", "q8_0"},
-             "Type of stored keys and values")
+  add_text(app, "--kv-type", kv_type, "TYPE|k=TYPE,v=TYPE",
+           "Type of stored keys and values, or of either: " + kv_type_names())
+      ->check(kv_type_problem)
       ->group(group);
   add_number(app, "--chunk", chunk, 0, kLargestChunk,
              "Tokens read at a time; 0: 1,024, or more where the method asks for it. Less takes "
@@ -83,7 +90,7 @@ SessionOptions SessionFlags::options() const {
   refuse_list(attention);
   SessionOptions options;
   options.attention = MethodSpec::parse(attention);
-  options.kv_type = *dtype_from_name(kv_type);
+  options.kv_type = *kv_type_from_name(kv_type);
   options.compute = *compute_from_name(compute);
   options.chunk = chunk;
   options.queue = open_device(device);
@@ -124,8 +131,7 @@ bool warn_beyond_training(const Engine& engine, const SessionOptions& options, i
   const auto made = method.make(shape);
   const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made));
   if (trained == 0 || reach <= trained) return false;
-  const std::string advice =
-      advice_beyond(shape, tokens, options.chunk, std::string(name_of(options.kv_type)));
+  const std::string advice = advice_beyond(shape, tokens, options.chunk, flag_of(options.kv_type));
   if (reach < tokens) {
     warn(
         "--attention {}: rows see up to {} tokens back, more than the {} that this model was "

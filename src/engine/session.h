@@ -20,7 +20,7 @@ namespace longhaul {
 struct SessionOptions {
   MethodSpec attention = MethodSpec::parse("dense");
   Queue queue;  ///< where it runs; the host's by default
-  DType kv_type = DType::BF16;
+  KvType kv_type;
   Compute compute = Compute::kBest;
   int chunk = 0;            ///< rows of a prefill pass; 0: chunk_of() decides
   int64_t context = 0;      ///< most tokens a session may hold (`--ctx`); 0: no limit

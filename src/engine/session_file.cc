@@ -86,7 +86,7 @@ void Session::save(const std::filesystem::path& file) const {
   out.number(s.engine->fingerprint());
   out.text(s.options.attention.text());
   out.number(s.options.attention.fingerprint());
-  out.text(std::string(name_of(s.options.kv_type)));
+  out.text(name_of(s.options.kv_type));
   out.array(std::span<const int32_t>(s.tokens));
   out.number(s.angles_length);
   out.array(std::span<const float>(s.logits));
@@ -126,7 +126,7 @@ void Session::load(const std::filesystem::path& file) {
   const std::string type = in.text();
   if (type != name_of(s.options.kv_type)) {
     user_error("{}: was saved with --kv-type {}, this session uses {}", name, shown(type),
-               name_of(s.options.kv_type));
+               flag_of(s.options.kv_type));
   }
   std::vector<int32_t> tokens = in.array<int32_t>();
   const auto angles_length = in.number<int64_t>();

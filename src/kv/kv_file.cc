@@ -21,7 +21,7 @@ void check_layout(ByteReader& in, const KvLayout& layout) {
   const std::string type = in.text();
   if (type != name_of(layout.type)) {
     user_error("{}: keys and values are stored as {}, this session uses {}", in.path().string(),
-               dtype_from_name(type) ? type : "an unknown type", name_of(layout.type));
+               kv_type_from_name(type) ? type : "an unknown type", name_of(layout.type));
   }
   const int32_t head_dim = in.number<int32_t>();
   if (head_dim != layout.head_dim) {
@@ -58,7 +58,7 @@ void check_tokens(const ByteReader& in, std::span<const int32_t> tokens, int64_t
 }  // namespace
 
 void KvStore::save(ByteWriter& out) const {
-  out.text(std::string(name_of(layout_.type)));
+  out.text(name_of(layout_.type));
   out.number<int32_t>(layout_.head_dim);
   out.array(std::span<const int32_t>(layout_.heads));
   for (const Head& h : heads_) save_head(h, out);
@@ -68,20 +68,22 @@ void KvStore::save(ByteWriter& out) const {
 template <class Visit>
 void KvStore::each_stretch(const Head& h, int64_t length, bool loading, Visit&& visit) const {
   std::vector<std::byte> spilled(layout_.page_bytes());
-  for (const size_t half : {size_t{0}, layout_.page_bytes() / 2}) {
+  for (const bool values : {false, true}) {
+    const size_t begin = values ? layout_.values_at() : 0;
+    const size_t row_bytes = values ? layout_.value_bytes() : layout_.key_bytes();
     for (int64_t row = 0; row < length; row += layout_.page_rows) {
       const int64_t count = std::min<int64_t>(layout_.page_rows, length - row);
       const size_t index = static_cast<size_t>(row / layout_.page_rows);
       std::byte* page = h.pages[index];
       if (page == nullptr) file_->read(h.slots[index], page = spilled.data());
-      const size_t bytes = static_cast<size_t>(count) * layout_.row_bytes();
+      const size_t bytes = static_cast<size_t>(count) * row_bytes;
       if (queue_.on_host()) {
-        visit(page + half, bytes);
+        visit(page + begin, bytes);
       } else if (loading) {
         visit(spilled.data(), bytes);
-        queue_.device().upload(spilled.data(), page + half, bytes);
+        queue_.device().upload(spilled.data(), page + begin, bytes);
       } else {
-        queue_.device().download(page + half, spilled.data(), bytes);
+        queue_.device().download(page + begin, spilled.data(), bytes);
         visit(spilled.data(), bytes);
       }
     }
@@ -151,7 +153,7 @@ std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   if (spilled_begin < 0 || spilled_end < spilled_begin || spilled_end > length) {
     damaged(in, "impossible rows in the slower tier");
   }
-  if (static_cast<uint64_t>(length) > in.remaining() / (2 * layout_.row_bytes())) in.too_short();
+  if (static_cast<uint64_t>(length) > in.remaining() / layout_.row_bytes()) in.too_short();
   reserve_rows(h, length);
   each_stretch(h, length, true, [&](std::byte* rows, size_t bytes) { in.bytes(rows, bytes); });
   h.length = length;

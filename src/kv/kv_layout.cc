@@ -17,8 +17,4 @@ bool KvLayout::same_rows(const KvLayout& other) const {
          page_rows == other.page_rows;
 }
 
-bool is_kv_type(DType type) {
-  return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::Q8_0;
-}
-
 }  // namespace longhaul

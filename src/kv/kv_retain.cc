@@ -174,16 +174,17 @@ void KvStore::keep_on_device(Head& h, std::span<const int32_t> rows, size_t firs
 }
 
 void KvStore::gather_by_host(const Head& h, std::span<const int32_t> rows, Head& to) {
-  const size_t half = layout_.page_bytes() / 2, bytes = layout_.row_bytes();
+  const size_t key = layout_.key_bytes(), value = layout_.value_bytes();
+  const size_t values = layout_.values_at();
   const auto per_page = static_cast<size_t>(layout_.page_rows);
   HostStage on(queue_);
   std::vector<std::byte> gathered(layout_.page_bytes());
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto row = static_cast<size_t>(rows[i]);
-    const std::byte* const source =
-        on.bytes(h.pages[row / per_page], layout_.page_bytes()) + row % per_page * bytes;
-    std::memcpy(gathered.data() + i % per_page * bytes, source, bytes);
-    std::memcpy(gathered.data() + half + i % per_page * bytes, source + half, bytes);
+    const std::byte* const page = on.bytes(h.pages[row / per_page], layout_.page_bytes());
+    const size_t old = row % per_page, now = i % per_page;
+    std::memcpy(gathered.data() + now * key, page + old * key, key);
+    std::memcpy(gathered.data() + values + now * value, page + values + old * value, value);
     if (i + 1 < rows.size() && (i + 1) % per_page != 0) continue;
     to.pages.push_back(memory_->acquire());
     queue_.device().upload(gathered.data(), to.pages.back(), layout_.page_bytes());
@@ -213,16 +214,17 @@ void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
     if (to % per_page == 0 && from % per_page == 0 && (run == per_page || last)) {
       std::swap(h.pages[to_page], h.pages[static_cast<size_t>(from / per_page)]);
       h.changed(to_page);
-    } else if (!queue_.on_host()) {  // drop(): the same rows of another page
-      make_writable(h, to_page);
-      const size_t bytes = static_cast<size_t>(run) * layout_.row_bytes();
-      queue_.device().copy(key_at(h, from), key_at(h, to), bytes);
-      queue_.device().copy(value_at(h, from), value_at(h, to), bytes);
-    } else {
-      make_writable(h, to_page);
-      const size_t bytes = static_cast<size_t>(run) * layout_.row_bytes();
-      std::memmove(key_at(h, to), key_at(h, from), bytes);
-      std::memmove(value_at(h, to), value_at(h, from), bytes);
+      continue;
+    }
+    make_writable(h, to_page);
+    const size_t keys = static_cast<size_t>(run) * layout_.key_bytes();
+    const size_t values = static_cast<size_t>(run) * layout_.value_bytes();
+    if (queue_.on_host()) {
+      std::memmove(key_at(h, to), key_at(h, from), keys);
+      std::memmove(value_at(h, to), value_at(h, from), values);
+    } else {  // drop(): the same rows of another page
+      queue_.device().copy(key_at(h, from), key_at(h, to), keys);
+      queue_.device().copy(value_at(h, from), value_at(h, to), values);
     }
   }
 }

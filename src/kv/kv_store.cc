@@ -11,48 +11,14 @@
 #include "base/parallel.h"
 #include "kv/device_pages.h"
 #include "kv/page_pool.h"
-#include "ops/convert.h"
 #include "ops/device_ops.h"
+#include "ops/stored_key.h"
 
 namespace longhaul {
 namespace {
 
 /// Values that are worth a second thread.
 constexpr int64_t kValuesPerThread = 32 * 1024;
-
-void to_row(DType type, const float* x, int64_t count, std::byte* row) {
-  switch (type) {
-    case DType::F32:
-      std::memcpy(row, x, static_cast<size_t>(count) * sizeof(float));
-      break;
-    case DType::F16:
-      f32_to_f16(x, count, reinterpret_cast<f16_t*>(row));
-      break;
-    case DType::BF16:
-      f32_to_bf16(x, count, reinterpret_cast<bf16_t*>(row));
-      break;
-    default:
-      quantize_q8_0(x, count, row);
-      break;
-  }
-}
-
-void from_row(DType type, const std::byte* row, int64_t count, float* x) {
-  switch (type) {
-    case DType::F32:
-      std::memcpy(x, row, static_cast<size_t>(count) * sizeof(float));
-      break;
-    case DType::F16:
-      f16_to_f32(reinterpret_cast<const f16_t*>(row), count, x);
-      break;
-    case DType::BF16:
-      bf16_to_f32(reinterpret_cast<const bf16_t*>(row), count, x);
-      break;
-    default:
-      dequantize_q8_0(row, count, x);
-      break;
-  }
-}
 
 std::shared_ptr<PageMemory> page_memory(const KvLayout& layout, const Queue& queue) {
   if (queue.on_host()) return std::make_shared<PagePool>(layout.page_bytes());
@@ -78,8 +44,8 @@ KvStore::KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory,
       queue_(std::move(queue)) {
   LH_ASSERT(memory_->place() == queue_.place());
   LH_ASSERT(memory_->page_bytes() >= layout_.page_bytes());
-  LH_ASSERT(is_kv_type(layout_.type) && layout_.head_dim > 0 && layout_.page_rows > 0);
-  LH_ASSERT(layout_.type != DType::Q8_0 || layout_.head_dim % 32 == 0);
+  LH_ASSERT(is_kv_type(layout_.type.k) && is_kv_type(layout_.type.v));
+  LH_ASSERT(layout_.head_dim > 0 && layout_.page_rows > 0 && layout_.type.holds(layout_.head_dim));
   size_t first = 0;
   for (const int heads : layout_.heads) {
     LH_ASSERT(heads >= 0);
@@ -133,11 +99,12 @@ int64_t KvStore::longest() const {
 
 std::byte* KvStore::key_at(const Head& h, int64_t row) const {
   return h.pages[static_cast<size_t>(row / layout_.page_rows)] +
-         static_cast<size_t>(row % layout_.page_rows) * layout_.row_bytes();
+         static_cast<size_t>(row % layout_.page_rows) * layout_.key_bytes();
 }
 
 std::byte* KvStore::value_at(const Head& h, int64_t row) const {
-  return key_at(h, row) + layout_.page_bytes() / 2;
+  return h.pages[static_cast<size_t>(row / layout_.page_rows)] + layout_.values_at() +
+         static_cast<size_t>(row % layout_.page_rows) * layout_.value_bytes();
 }
 
 void KvStore::append(int layer, int64_t rows, View<const float> k, View<const float> v) {
@@ -222,18 +189,19 @@ void KvStore::upload_rows(int layer, int64_t rows, View<const float> k, View<con
 
 void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const float* k,
                           const float* v, int64_t stride) const {
-  std::vector<std::byte> bytes(layout_.page_bytes() / 2);
+  std::vector<std::byte> bytes(layout_.page_bytes());
   for (int64_t r = 0, run = 0; r < rows; r += run) {
     run = std::min<int64_t>(rows - r, layout_.page_rows - (first + r) % layout_.page_rows);
-    const auto send = [&](const float* x, std::byte* to) {
+    const auto send = [&](DType type, bool key, const float* x, std::byte* to) {
+      const size_t row = bytes_of(type, layout_.head_dim);
       for (int64_t i = 0; i < run; ++i) {
-        to_row(layout_.type, x + (r + i) * stride, layout_.head_dim,
-               bytes.data() + static_cast<size_t>(i) * layout_.row_bytes());
+        write_row(type, key, x + (r + i) * stride, layout_.head_dim,
+                  bytes.data() + static_cast<size_t>(i) * row);
       }
-      queue_.device().upload(bytes.data(), to, static_cast<size_t>(run) * layout_.row_bytes());
+      queue_.device().upload(bytes.data(), to, static_cast<size_t>(run) * row);
     };
-    send(k, key_at(h, first + r));
-    send(v, value_at(h, first + r));
+    send(layout_.type.k, true, k, key_at(h, first + r));
+    send(layout_.type.v, false, v, value_at(h, first + r));
   }
 }
 
@@ -252,8 +220,8 @@ void KvStore::reserve_rows(Head& h, int64_t rows) {
 void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                          int64_t stride) const {
   for (int64_t r = 0; r < rows; ++r) {
-    to_row(layout_.type, k + r * stride, layout_.head_dim, key_at(h, first + r));
-    to_row(layout_.type, v + r * stride, layout_.head_dim, value_at(h, first + r));
+    write_row(layout_.type.k, true, k + r * stride, layout_.head_dim, key_at(h, first + r));
+    write_row(layout_.type.v, false, v + r * stride, layout_.head_dim, value_at(h, first + r));
   }
 }
 
@@ -338,15 +306,17 @@ void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
   const Head& h = at(layer, head);
   LH_ASSERT(row >= 0 && row < h.length);
   const size_t page = static_cast<size_t>(row / layout_.page_rows);
-  const size_t in_page = static_cast<size_t>(row % layout_.page_rows) * layout_.row_bytes();
+  const auto in_page = static_cast<size_t>(row % layout_.page_rows);
   std::vector<std::byte> spilled(h.pages[page] == nullptr ? layout_.page_bytes() : 0);
   if (!spilled.empty()) file_->read(h.slots[page], spilled.data());
   Queue queue = queue_;
   HostStage on(queue);
-  const std::byte* key = (spilled.empty() ? h.pages[page] : spilled.data()) + in_page;
-  if (!queue_.on_host()) key = on.bytes(key - in_page, layout_.page_bytes()) + in_page;
-  from_row(layout_.type, key, layout_.head_dim, k);
-  from_row(layout_.type, key + layout_.page_bytes() / 2, layout_.head_dim, v);
+  const std::byte* rows = spilled.empty() ? h.pages[page] : spilled.data();
+  if (!queue_.on_host()) rows = on.bytes(rows, layout_.page_bytes());
+  const int64_t dim = layout_.head_dim;
+  read_row(layout_.type.k, true, rows + in_page * layout_.key_bytes(), dim, k);
+  const std::byte* const value = rows + layout_.values_at() + in_page * layout_.value_bytes();
+  read_row(layout_.type.v, false, value, dim, v);
 }
 
 int64_t KvStore::token_of(int layer, int head, int64_t row) const {
@@ -386,7 +356,7 @@ size_t KvStore::bytes() const {
 }
 
 size_t KvStore::live_bytes() const {
-  return static_cast<size_t>(live_rows()) * 2 * layout_.row_bytes();
+  return static_cast<size_t>(live_rows()) * layout_.row_bytes();
 }
 
 int64_t KvStore::live_rows() const {

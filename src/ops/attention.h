@@ -14,22 +14,28 @@
 #include <span>
 
 #include "base/array.h"
-#include "base/dtype.h"
+#include "ops/kv_type.h"
 #include "ops/rope.h"
 
 namespace longhaul {
 
 /// Rows of one KV head as the KV store keeps them: row i is in pages[i / page_rows]. A page holds
 /// `page_rows` (a power of two) key rows, then `page_rows` value rows, each `head_dim` elements of
-/// `type` (F32, F16, BF16 or Q8_0).
+/// its side's type.
 struct PagedRows {
   const std::byte* const* pages = nullptr;
   int page_rows = 0;
   int head_dim = 0;
-  DType type = DType::BF16;
+  KvType type;
   Place place;  ///< of the pages; `pages` itself is host memory
   /// The same addresses where the pages are, for kernels; null on the host.
   const std::byte* const* listed = nullptr;
+
+  size_t key_bytes() const { return bytes_of(type.k, head_dim); }  ///< of a row
+  size_t value_bytes() const { return bytes_of(type.v, head_dim); }
+  size_t page_bytes() const {
+    return static_cast<size_t>(page_rows) * (key_bytes() + value_bytes());
+  }
 };
 
 enum class Visibility : uint8_t {

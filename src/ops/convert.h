@@ -1,7 +1,7 @@
 #pragma once
 // Runs of f32 to and from the 16-bit floats (to the bit as base/float_types.h, but for the payload
-// of NaNs), to and from Q8_0, the int8 form of the KV store, and to Q4_0, the form in which an
-// index is searched.
+// of NaNs), to and from Q8_0, and to Q4_0: the forms of the KV store in blocks. dequantize.h reads
+// them all.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +18,14 @@ void f16_to_f32(const f16_t* x, int64_t count, float* y);
 /// GGUF's Q8_0: per 32 values an f16 scale (amax / 127) and 32 int8, 34 bytes. `count` is a
 /// multiple of 32; `y` has count / 32 * 34 bytes. Values are rounded to nearest, ties to even.
 void quantize_q8_0(const float* x, int64_t count, std::byte* y);
-void dequantize_q8_0(const std::byte* x, int64_t count, float* y);
 
 /// GGUF's Q4_0: per 32 values an f16 scale (the value of largest size / -8) and 32 half bytes,
 /// value i beside value i + 16, 18 bytes. `count` is a multiple of 32; `y` has count / 32 * 18
-/// bytes.
+/// bytes. Values are rounded to nearest, ties to even.
 void quantize_q4_0(const float* x, int64_t count, std::byte* y);
+
+/// Every 32 numbers become their Walsh-Hadamard transform, scaled by 1 / sqrt(32): its own inverse.
+/// `count` is a multiple of 32.
+void mix_blocks(float* x, int64_t count);
 
 }  // namespace longhaul

@@ -60,7 +60,7 @@ View<const int32_t> HostCopies::rows_of_pages(const KeySegment& segment) {
 
 PagedRows HostCopies::operator()(const PagedRows& rows, int64_t begin, int64_t end) {
   if (rows.place.host()) return rows;
-  const size_t bytes = 2 * static_cast<size_t>(rows.page_rows) * bytes_of(rows.type, rows.head_dim);
+  const size_t bytes = rows.page_bytes();
   const auto pages = static_cast<size_t>((end + rows.page_rows - 1) / rows.page_rows);
   auto& here = *pages_.emplace_back(std::make_unique<std::vector<const std::byte*>>(pages));
   for (size_t page = static_cast<size_t>(begin / rows.page_rows); page < pages; ++page) {

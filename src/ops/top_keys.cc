@@ -27,7 +27,7 @@ void check(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
               task.count <= std::numeric_limits<int32_t>::max());
     LH_ASSERT(keys.head_dim == call.head_dim && keys.page_rows > 0 &&
               (keys.page_rows & (keys.page_rows - 1)) == 0);
-    LH_ASSERT(keys.type != DType::Q8_0 || call.head_dim % 32 == 0);
+    LH_ASSERT(keys.type.holds(call.head_dim));
     if (task.row_count == 0) continue;
     const int64_t vectors = int64_t{task.row_begin + task.row_count} * call.heads;
     LH_ASSERT(call.queries.size() >= vectors * call.head_dim);

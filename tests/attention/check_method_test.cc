@@ -13,7 +13,7 @@ using testing_support::small_shape;
 
 constexpr PromptFacts kPrompt{.tokens = 300, .instruction = 20};
 
-std::string refused(const char* text, int head_dim = 64, DType type = DType::BF16,
+std::string refused(const char* text, int head_dim = 64, KvType type = DType::BF16,
                     PromptFacts prompt = kPrompt) {
   return error_of(
       [&] { check_method(MethodSpec::parse(text), small_shape(2, 2, 2, head_dim), type, prompt); });
@@ -41,6 +41,8 @@ TEST(CheckMethod, RefusesWhatTheModelDoesNotHave) {
 
 TEST(CheckMethod, RefusesATypeInWhichRowsCannotBeKept) {
   EXPECT_TRUE(has(refused("dense", 16, DType::Q8_0), {"--kv-type q8_0", "16"}));
+  EXPECT_TRUE(
+      has(refused("dense", 16, {DType::F16, DType::Q4_0}), {"--kv-type k=f16,v=q4_0", "16"}));
 }
 
 TEST(CheckMethod, RefusesWhatThePromptRulesOut) {

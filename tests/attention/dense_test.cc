@@ -20,21 +20,24 @@ double tolerance(DType type) {
       return 4e-3;
     case DType::BF16:
       return 3e-2;
-    default:
+    case DType::Q8_0:
       return 6e-2;
+    default:
+      return 0.4;
   }
 }
 
 /// Prompt and generated tokens equal the definition in every layer.
-void check(const ModelShape& shape, DType type, int64_t prompt, int chunk, int64_t generated,
-           AttendCompute compute = AttendCompute::kF32) {
+void check(const ModelShape& shape, const KvType& type, int64_t prompt, int chunk,
+           int64_t generated, AttendCompute compute = AttendCompute::kF32) {
   const auto dense = MethodSpec::parse("dense").make(shape);
   const int64_t tokens = prompt + generated;
   MethodRun run(shape, *dense, type, tokens);
   run.compute = compute;
   run.prompt(prompt, chunk);
   run.decode(generated);
-  const double allowed = compute == AttendCompute::kF32 ? tolerance(type) : 3e-2;
+  const double allowed =
+      compute == AttendCompute::kF32 ? std::max(tolerance(type.k), tolerance(type.v)) : 3e-2;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const size_t l = static_cast<size_t>(layer);
     const int64_t window = shape.window[l];
@@ -58,7 +61,8 @@ TEST(Dense, EqualsTheDefinitionForOddLengths) {
 }
 
 TEST(Dense, EveryStoredTypeStaysWithinItsPrecision) {
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+  for (const KvType& type : {KvType(DType::F32), KvType(DType::F16), KvType(DType::BF16),
+                             KvType(DType::Q8_0), KvType(DType::Q8_0, DType::Q4_0)}) {
     check(small_shape(1, 2, 3, 64), type, 100, 48, 4);
   }
 }

@@ -188,6 +188,23 @@ TEST_F(Duo, StreamingHeadsHoldNoMoreThanTheyKeep) {
   }
 }
 
+TEST(DuoGates, AQuarterOfTheHeadsInFourBitsTakesLessThanATenthOfDenseBf16) {
+  const ModelShape nano = small_shape(12, 3, 2, 64);
+  const MethodSpec duo =
+      MethodSpec::parse("duo:gates=" LONGHAUL_MODELS "/nano/duo_gates.tsv,sparsity=0.75");
+  const auto method = duo.make(nano);
+  constexpr int64_t kTokens = 131072;
+  const auto share = [&](const KvType& type) {
+    const auto held =
+        static_cast<double>(method->most_kv_bytes(method->layout(nano, type), kTokens, 1024));
+    return held / static_cast<double>(method->layout(nano, DType::BF16).bytes_for(kTokens));
+  };
+  EXPECT_LE(share(DType::Q4_0), 0.09);
+  EXPECT_GE(share(DType::Q4_0), 0.07);  // a quarter of 18 bytes for 64
+  // A row's token number, 4 bytes, lies beside its key and value.
+  EXPECT_NEAR(share({DType::Q8_0, DType::Q4_0}) / share(DType::Q4_0), 108.0 / 76, 1e-3);
+}
+
 TEST_F(Duo, ThresholdChoosesTheHeads) {
   const auto method = make(",threshold=0.8,sink=2,recent=10");
   MethodRun run(shape_, *method, DType::F32, 200);

@@ -21,7 +21,7 @@ TEST(Forecast, EveryMethodOfTheRegistryHasSmallSettings) {
 class Forecast : public ::testing::TestWithParam<Small> {};
 
 TEST_P(Forecast, IsNeverLessThanWhatIsHeld) {
-  for (const DType type : {DType::F32, DType::Q8_0}) {
+  for (const KvType& type : {KvType(DType::F32), KvType(DType::Q8_0, DType::Q4_0)}) {
     const ModelShape shape = small_shape(2, 2, 3, 32);
     const auto method = testing_support::make_tested(GetParam().spec, shape);
     MethodRun run(shape, *method, type, 800);

@@ -51,7 +51,7 @@ struct LayerInputs {
 };
 
 struct MethodRun {
-  MethodRun(const ModelShape& model, AttentionDriver& attention, DType type, int64_t tokens)
+  MethodRun(const ModelShape& model, AttentionDriver& attention, const KvType& type, int64_t tokens)
       : shape(model), method(attention), streams(first_stream(type)), store(streams.front()) {
     for (int layer = 0; layer < shape.layers; ++layer) {
       inputs.emplace_back(shape, layer, tokens);
@@ -132,7 +132,7 @@ struct MethodRun {
   }
 
   /// The context, with room for others: `store` refers to it.
-  std::vector<KvStore> first_stream(DType type) const {
+  std::vector<KvStore> first_stream(const KvType& type) const {
     std::vector<KvStore> all;
     all.reserve(4);
     all.emplace_back(method.layout(shape, type));

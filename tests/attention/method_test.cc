@@ -59,7 +59,7 @@ TEST(Layout, RefusesTypesThatCannotHoldTheRows) {
   EXPECT_TRUE(has(error_of([&] { driver->layout(small_shape(1, 1, 1, 80), DType::Q8_0); }),
                   {"--kv-type q8_0", "80", "32"}));
   EXPECT_TRUE(has(error_of([&] { driver->layout(small_shape(1, 1, 1, 64), DType::Q4_K); }),
-                  {"--kv-type Q4_K", "f32, f16, bf16 or q8_0"}));
+                  {"--kv-type q4_k", "f32, f16, bf16, q8_0 or q4_0"}));
 }
 
 /// Dense in two forms: one list per query head (each with a copy of its KV head), or tasks that cut

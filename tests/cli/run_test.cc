@@ -91,6 +91,7 @@ TEST(Run, ChunkThreadsAndKernelsDoNotChangeTheAnswer) {
                                           {"--kv-type", "f32"},
                                           {"--kv-type", "f16"},
                                           {"--kv-type", "Q8_0"},
+                                          {"--kv-type", "k=q8_0,v=q4_0"},
                                           {"--attention", "dense"}}) {
     Program::Arguments arguments{"run", "-q", "-f", file, "-p", kNumberQuestion};
     arguments.insert(arguments.end(), flags.begin(), flags.end());

@@ -8,6 +8,7 @@
 #include "ops/convert.h"
 #include "ops/cuda/kv.h"
 #include "ops/cuda/rope.h"
+#include "ops/dequantize.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -32,7 +33,7 @@ std::vector<float> read_back(DType type, const std::byte* row, int dim) {
   if (type == DType::F16) longhaul::f16_to_f32(reinterpret_cast<const f16_t*>(row), dim, x.data());
   if (type == DType::BF16)
     longhaul::bf16_to_f32(reinterpret_cast<const bf16_t*>(row), dim, x.data());
-  if (type == DType::Q8_0) dequantize_q8_0(row, dim, x.data());
+  if (type == DType::Q8_0) dequantize_row(type, row, dim, x.data());
   return x;
 }
 

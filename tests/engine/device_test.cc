@@ -5,6 +5,7 @@
 
 #include "attention/settings.h"
 #include "attention/test_name.h"
+#include "base/error_of.h"
 #include "engine/two_places.h"
 #include "ops/fake_device.h"
 
@@ -28,6 +29,34 @@ INSTANTIATE_TEST_SUITE_P(
     Registry, OnADevice,
     ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
     [](const auto& test) { return testing_support::test_name(test.param.spec); });
+
+/// Rows of two types enter, are read and leave by way of the host.
+TEST(KvTypesOnADevice, AnswerAsOnTheHost) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  SessionOptions here;
+  here.compute = Compute::kF32;
+  here.kv_type = {DType::Q8_0, DType::Q4_0};
+  here.attention = MethodSpec::parse("snapkv:capacity=64");
+  SessionOptions there = here;
+  there.queue = testing_support::fake_queue();
+  Session host(engine, here), device(engine, there);
+  const std::vector<int32_t> prompt = testing_support::early_pass_key(*engine);
+  host.prefill(prompt);
+  device.prefill(prompt);
+  EXPECT_EQ(host.report().live_rows, device.report().live_rows);
+  EXPECT_EQ(testing_support::TwoPlaces::reply(host), testing_support::TwoPlaces::reply(device));
+}
+
+TEST(KvTypesOnADevice, ThatItDoesNotReadAreRefused) {
+  SessionOptions options;
+  options.kv_type = {DType::Q8_0, DType::F16};
+  options.queue = testing_support::fake_queue();
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  EXPECT_NE(testing_support::error_of([&] {
+              Session(engine, options);
+            }).find("--kv-type k=q8_0,v=f16: a GPU keeps"),
+            std::string::npos);
+}
 
 }  // namespace
 }  // namespace longhaul

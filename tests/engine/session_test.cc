@@ -80,7 +80,8 @@ TEST_F(SessionTest, DecodingATokenEqualsReadingIt) {
 
 TEST_F(SessionTest, ASavedSessionGoesOnAsIfNothingHappened) {
   const auto ids = prompt(200);
-  for (const DType type : {DType::BF16, DType::F16, DType::F32, DType::Q8_0}) {
+  for (const KvType& type : {KvType(DType::BF16), KvType(DType::F16), KvType(DType::F32),
+                             KvType(DType::Q8_0), KvType(DType::Q4_0, DType::F16)}) {
     SessionOptions options;
     options.kv_type = type;
     Session a(nano_, options);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 struct Setting {
   const char* name;
   const char* attention;
-  DType kv_type;
+  KvType kv_type;
   Compute compute;
   int tokens = 1100;
   Isa isa = best_isa();
@@ -75,7 +75,7 @@ const Setting kSettings[] = {
     {"dense", "dense", DType::BF16, Compute::kBest},
     {"dense_f32", "dense", DType::F32, Compute::kF32, 40},
     {"dense_avx2", "dense", DType::F16, Compute::kBest, 600, Isa::kAvx2},
-    {"dense_q8_0", "dense", DType::Q8_0, Compute::kBest},
+    {"dense_q8_0_q4_0", "dense", {DType::Q8_0, DType::Q4_0}, Compute::kBest},
     {"streamingllm", "streamingllm:recent=300", DType::BF16, Compute::kBest},
     {"snapkv", "snapkv:capacity=256", DType::BF16, Compute::kBest},
     {"infllm", "infllm:block=64,n_init=64,n_local=256,topk=4", DType::BF16, Compute::kBest},

@@ -13,7 +13,7 @@ using namespace testing_support;
 
 /// Two layers with heads of different lengths, evicted rows and a column.
 struct Sample {
-  explicit Sample(DType type) : store(KvLayout{{2, 1}, 32, type, 16}) {
+  explicit Sample(KvType type) : store(KvLayout{{2, 1}, 32, type, 16}) {
     std::mt19937 random(23);
     for (int layer = 0; layer < 2; ++layer) {
       for (int h = 0; h < store.layout().heads[static_cast<size_t>(layer)]; ++h) {
@@ -21,7 +21,7 @@ struct Sample {
         for (int i = 0; i < 40 + 9 * h; ++i) {
           const auto k = random_row(32, random), v = random_row(32, random);
           store.append(layer, h, 1, view_of(k), view_of(v), 32);
-          head.append(as_stored(type, k), as_stored(type, v));
+          head.append(as_stored(type.k, true, k), as_stored(type.v, false, v));
         }
       }
     }
@@ -46,7 +46,7 @@ struct Sample {
 
 TEST(KvFile, RestoresRowsTokensAndColumnsOfEveryType) {
   TempFolder folder;
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+  for (const KvType type : kKvTypes) {
     const Sample sample(type);
     const auto path = folder.path() / "kv";
     sample.save(path);
@@ -82,6 +82,7 @@ TEST(KvFile, AnotherLayoutIsNamedAndChangesNothing) {
     return text;
   };
   EXPECT_TRUE(has(message({{2, 1}, 32, DType::F16}), {path.string(), "BF16", "F16"}));
+  EXPECT_TRUE(has(message({{2, 1}, 32, {DType::BF16, DType::Q4_0}}), {"BF16", "k=BF16,v=Q4_0"}));
   EXPECT_TRUE(has(message({{2, 1}, 64, DType::BF16}), {"head dimension 32", "64"}));
   EXPECT_TRUE(has(message({{2}, 32, DType::BF16}), {"2 layers", "1"}));
   EXPECT_TRUE(has(message({{2, 3}, 32, DType::BF16}), {"layer 1", "1 heads", "3"}));

@@ -20,8 +20,10 @@ TEST(KvStore, EachKvHeadFeedsNeighbouringHeads) {
     for (int head = 0; head < 6; ++head) {
       for (std::ptrdiff_t row = 0; row < 700; ++row) {
         const auto from = (row * 2 + head / 3) * 32;
-        pair.at(0, head).append(as_stored(DType::BF16, {k.begin() + from, k.begin() + from + 32}),
-                                as_stored(DType::BF16, {v.begin() + from, v.begin() + from + 32}));
+        const auto stored = [&](const std::vector<float>& x) {
+          return as_stored(DType::BF16, false, {x.begin() + from, x.begin() + from + 32});
+        };
+        pair.at(0, head).append(stored(k), stored(v));
       }
     }
     pair.check();

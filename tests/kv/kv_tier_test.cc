@@ -17,12 +17,13 @@ using namespace testing_support;
 constexpr int kDim = 32;
 
 struct Filled {
-  Filled(DType type, int64_t rows) : store(KvLayout{{1}, kDim, type, 16}) { append(rows); }
+  Filled(KvType type, int64_t rows) : store(KvLayout{{1}, kDim, type, 16}) { append(rows); }
   void append(int64_t rows) {
     for (int64_t i = 0; i < rows; ++i) {
       const auto k = random_row(kDim, random), v = random_row(kDim, random);
       store.append(0, 0, 1, view_of(k), view_of(v), kDim);
-      plain.append(as_stored(store.layout().type, k), as_stored(store.layout().type, v));
+      plain.append(as_stored(store.layout().type.k, true, k),
+                   as_stored(store.layout().type.v, false, v));
     }
   }
   void check(KvStore& other) const { expect_same(other, 0, 0, plain); }
@@ -33,7 +34,7 @@ struct Filled {
 };
 
 TEST(KvTier, PagesLeaveMemoryAndComeBackUnchanged) {
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+  for (const KvType type : kKvTypes) {
     Filled filled(type, 100);
     KvStore& store = filled.store;
     filled.check(store);

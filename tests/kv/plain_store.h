@@ -10,10 +10,19 @@
 
 #include "base/float_types.h"
 #include "kv/kv_store.h"
-#include "ops/convert.h"
+#include "ops/stored_key.h"
 #include "ops/view_of.h"
 
 namespace longhaul::testing_support {
+
+/// What every test of stores goes through: types alone, and one for keys, one for values.
+inline constexpr KvType kKvTypes[] = {DType::F32,
+                                      DType::F16,
+                                      DType::BF16,
+                                      DType::Q8_0,
+                                      DType::Q4_0,
+                                      {DType::Q8_0, DType::Q4_0},
+                                      {DType::Q4_0, DType::F32}};
 
 struct PlainRow {
   std::vector<float> k, v;
@@ -42,16 +51,16 @@ struct PlainHead {
 };
 
 /// The numbers that a row of `type` really holds.
-inline std::vector<float> as_stored(DType type, std::vector<float> x) {
+inline std::vector<float> as_stored(DType type, bool key, std::vector<float> x) {
   const int64_t n = static_cast<int64_t>(x.size());
   for (float& e : x) {
     if (type == DType::BF16) e = bf16_to_f32(f32_to_bf16(e));
     if (type == DType::F16) e = f16_to_f32(f32_to_f16(e));
   }
-  if (type == DType::Q8_0) {
+  if (is_block_type(type)) {
     std::vector<std::byte> row(bytes_of(type, n));
-    quantize_q8_0(x.data(), n, row.data());
-    dequantize_q8_0(row.data(), n, x.data());
+    write_row(type, key, x.data(), n, row.data());
+    read_row(type, key, row.data(), n, x.data());
   }
   return x;
 }

@@ -66,8 +66,8 @@ struct Pair {
  private:
   void add(PlainHead& to, const float* k, const float* v) const {
     const int dim = store.layout().head_dim;
-    to.append(as_stored(store.layout().type, {k, k + dim}),
-              as_stored(store.layout().type, {v, v + dim}));
+    to.append(as_stored(store.layout().type.k, true, {k, k + dim}),
+              as_stored(store.layout().type.v, false, {v, v + dim}));
   }
 };
 

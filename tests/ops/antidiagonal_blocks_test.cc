@@ -18,7 +18,7 @@ constexpr int kTile = 32, kDim = 32;
 
 /// Two KV heads with `group` query heads each, whose queries are rows [begin, begin + rows).
 struct Inputs {
-  Inputs(DType type, int group_size, const TileGrid& on)
+  Inputs(KvType type, int group_size, const TileGrid& on)
       : grid(on), group(group_size), heads(2 * group_size) {
     std::mt19937 random(23);
     std::normal_distribution<float> normal;
@@ -93,7 +93,7 @@ std::set<int64_t> by_definition(const Inputs& in, const AntidiagonalRule& rule, 
   return chosen;
 }
 
-void check(DType type, int group, const TileGrid& grid, const AntidiagonalRule& rule,
+void check(KvType type, int group, const TileGrid& grid, const AntidiagonalRule& rule,
            AntidiagonalMemory& memory) {
   SCOPED_TRACE(testing::Message() << "group " << group << " rows " << grid.begin << " + "
                                   << grid.rows << " stride " << rule.stride);
@@ -129,6 +129,7 @@ TEST(AntidiagonalBlocks, EqualTheDefinition) {
     check(DType::BF16, 3, {kTile, 64, 131}, {4, 0.7}, memory);
     check(DType::F16, 1, {kTile, 101, 93}, {16, 1}, memory);  // begins within a group
     check(DType::Q8_0, 2, {kTile, 96, 97}, {32, 2}, memory);
+    check(DType::Q4_0, 2, {kTile, 96, 97}, {32, 2}, memory);
   });
 }
 

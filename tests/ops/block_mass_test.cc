@@ -11,7 +11,7 @@ using testing_support::SoftmaxMap;
 using testing_support::view_of;
 
 struct Case {
-  DType type;
+  KvType type;
   int head_dim, group, rows;
   int64_t past;
   int block;
@@ -55,8 +55,9 @@ TEST(BlockMass, EqualsTheDefinition) {
     for (const Case& c :
          {Case{DType::BF16, 64, 3, 37, 0, 16}, Case{DType::BF16, 64, 1, 1, 300, 128},
           Case{DType::F16, 64, 2, 70, 129, 8}, Case{DType::F32, 80, 2, 3, 70, 4},
-          Case{DType::Q8_0, 64, 8, 9, 130, 32}, Case{DType::F32, 24, 3, 33, 31, 1},
-          Case{DType::BF16, 1024, 1, 40, 200, 64}, Case{DType::BF16, 64, 2, 70, 129, 16, 1.5f}}) {
+          Case{DType::Q8_0, 64, 8, 9, 130, 32}, Case{{DType::Q4_0, DType::F16}, 64, 2, 9, 130, 32},
+          Case{DType::F32, 24, 3, 33, 31, 1}, Case{DType::BF16, 1024, 1, 40, 200, 64},
+          Case{DType::BF16, 64, 2, 70, 129, 16, 1.5f}}) {
       for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
         check(c, compute);
         if (testing::Test::HasFatalFailure()) return;

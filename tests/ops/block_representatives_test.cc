@@ -19,7 +19,7 @@ TEST(BlockRepresentatives, AreTheKeysOfEachHeadsMostVotedTokens) {
   constexpr int kTokens = 40, kFirst = 25, kDim = 32, kHeads = 6;
   std::mt19937 random(9);
   std::uniform_int_distribution<int> draw(0, 12);  // ties
-  for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0}) {
+  for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
     const PagedHead a(type, kDim, 70, random), b(type, kDim, 70, random);
     const PagedRows lists[] = {a.view(), b.view()};
     std::vector<float> votes(kTokens * kHeads);

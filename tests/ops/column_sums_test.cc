@@ -17,7 +17,7 @@ using testing_support::seen_keys;
 using testing_support::view_of;
 
 struct Case {
-  DType type;
+  KvType type;
   int head_dim, group, rows;
   int64_t past;
 };
@@ -158,6 +158,7 @@ TEST(ColumnSums, EqualTheDefinitionOverTypesSizesAndGroups) {
                     {DType::F16, 64, 2, 40, 129},
                     {DType::F32, 80, 2, 3, 70},
                     {DType::Q8_0, 64, 8, 9, 530},
+                    {{DType::Q4_0, DType::F16}, 64, 3, 37, 40},
                     {DType::F32, 24, 3, 33, 31}},
                    causal);
 }

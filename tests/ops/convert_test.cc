@@ -85,7 +85,7 @@ TEST(Convert, Q8_0BlocksHoldTheScaleThenTheNearestIntegers) {
     std::vector<std::byte> stored(count / 32 * 34);
     quantize_q8_0(x.data(), count, stored.data());
     std::vector<float> y(count);
-    dequantize_q8_0(stored.data(), count, y.data());
+    dequantize_row(DType::Q8_0, stored.data(), count, y.data());
     for (size_t i = 0; i < x.size(); ++i) {
       const std::byte* block = stored.data() + i / 32 * 34;
       f16_t h;

@@ -122,7 +122,7 @@ Vector plain_softmax(const Moments& m, const Matrix& rotation, bool covariance, 
 }
 
 struct Case {
-  DType type;
+  KvType type;
   int dim, rotary;
   int heads_before, heads;  ///< of the layer, and of the list
   int64_t keys, first_row;
@@ -189,6 +189,7 @@ TEST(ExpectedAttention, EqualsTheDefinition) {
                         Case{DType::BF16, 64, 64, 3, 3, 257, 4, true, true},
                         Case{DType::F16, 24, 16, 2, 2, 130, 1, true, false},
                         Case{DType::Q8_0, 96, 96, 0, 2, 128, 60, true, true},
+                        Case{{DType::Q8_0, DType::Q4_0}, 96, 96, 0, 2, 128, 60, true, true},
                         Case{DType::BF16, 64, 64, 1, 2, 65, 0, false, true},
                         Case{DType::F32, 80, 20, 0, 3, 64, 2, false, false},
                         Case{DType::F32, 32, 32, 1, 1, 1, 7, true, true},

@@ -37,7 +37,7 @@ std::vector<double> plain(const PagedHead& head, int64_t count) {
 }
 
 TEST(KeyDifference, EqualsTheDefinition) {
-  for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0}) {
+  for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
     std::mt19937 random(5);
     const PagedHead head(type, type == DType::BF16 ? 64 : 96, 2100, random);
     for (const int64_t keys : {0, 1, 63, 64, 65, 1024, 1025, 2100}) {
@@ -59,8 +59,7 @@ TEST(KeyDifference, AnOddHeadSizeAndAKeyOfZeros) {
     PagedHead head(DType::F32, 24, 70, random);
     for (const size_t row : {0u, 40u}) {
       std::fill(head.k[row].begin(), head.k[row].end(), 0.0f);
-      head.encode(head.k[row], head.storage[row / testing_support::kPageRows].data() +
-                                   row % testing_support::kPageRows * 24 * sizeof(float));
+      PagedHead::encode(DType::F32, true, head.k[row], head.at(row, false));
     }
     std::vector<float> scores(70);
     key_difference(host_queue(), head.view(), view_of(scores));

@@ -35,7 +35,7 @@ struct Lines {
   std::vector<float> columns, diagonals;  // [heads, keys]
 };
 
-void check(DType type, int dim, int group, int rows, int64_t past, AttendCompute compute,
+void check(KvType type, int dim, int group, int rows, int64_t past, AttendCompute compute,
            float cap = 0) {
   SCOPED_TRACE(testing::Message() << name_of(type) << " dim " << dim << " group " << group
                                   << " rows " << rows << " past " << past);
@@ -69,6 +69,7 @@ TEST(LineSums, EqualTheDefinition) {
       check(DType::F16, 64, 2, 33, 480, compute);
       check(DType::F32, 80, 2, 1, 70, compute);
       check(DType::Q8_0, 64, 8, 9, 530, compute);
+      check({DType::Q4_0, DType::F16}, 64, 3, 33, 480, compute);
       check(DType::F32, 24, 3, 40, 472, compute);
       check(DType::BF16, 64, 2, 33, 480, compute, 1.5f);
       if (testing::Test::HasFatalFailure()) return;

@@ -14,7 +14,7 @@ using testing_support::view_of;
 
 TEST(MeanKeys, AveragesBlocksOfStoredKeys) {
   at_every_isa([] {
-    for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0}) {
+    for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
       for (const int64_t keys : {1, 63, 64, 65, 300}) {
         std::mt19937 random(5);
         const PagedHead head(type, 64, 300, random);

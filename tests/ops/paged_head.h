@@ -9,6 +9,7 @@
 
 #include "base/float_types.h"
 #include "ops/attention.h"
+#include "ops/stored_key.h"
 
 namespace longhaul::testing_support {
 
@@ -16,24 +17,46 @@ inline constexpr int kPageRows = 32;
 
 /// Keys and values of one KV head in pages, beside the f32 numbers that the pages really hold.
 struct PagedHead {
-  PagedHead(DType dtype, int dim, int64_t rows, std::mt19937& random) : head_dim(dim), type(dtype) {
-    const size_t row_bytes = bytes_of(type, dim);
-    std::normal_distribution<float> normal;
-    for (int64_t r = 0; r < rows; ++r) {
-      if (r % kPageRows == 0) storage.emplace_back(2 * kPageRows * row_bytes);
+  PagedHead(KvType kv_type, int dim, int64_t rows, std::mt19937& random)
+      : PagedHead(kv_type, dim, random_rows(dim, rows, random)) {}
+
+  /// `numbers`: key, value, key, value, ...
+  PagedHead(KvType kv_type, int dim, const std::vector<std::vector<float>>& numbers)
+      : head_dim(dim), type(kv_type) {
+    for (size_t r = 0; r < numbers.size() / 2; ++r) {
+      if (r % kPageRows == 0) storage.emplace_back(view().page_bytes());
       for (const bool value : {false, true}) {
-        std::vector<float> x(static_cast<size_t>(dim));
-        for (float& e : x) e = normal(random);
-        std::byte* at = storage.back().data() +
-                        static_cast<size_t>(r % kPageRows + (value ? kPageRows : 0)) * row_bytes;
-        encode(x, at);
+        std::vector<float> x = numbers[2 * r + (value ? 1 : 0)];
+        encode(value ? type.v : type.k, !value, x, at(r, value));
         (value ? v : k).push_back(x);
       }
     }
     for (const auto& page : storage) pages.push_back(page.data());
   }
 
-  void encode(std::vector<float>& x, std::byte* at) const {
+  static std::vector<std::vector<float>> random_rows(int dim, int64_t rows, std::mt19937& random) {
+    std::normal_distribution<float> normal;
+    std::vector<std::vector<float>> numbers(static_cast<size_t>(2 * rows));
+    for (std::vector<float>& x : numbers) {
+      x.resize(static_cast<size_t>(dim));
+      for (float& e : x) e = normal(random);
+    }
+    return numbers;
+  }
+
+  std::byte* at(size_t row, bool value) {
+    const size_t in_page = row % kPageRows;
+    std::byte* const page = storage[row / kPageRows].data();
+    if (!value) return page + in_page * view().key_bytes();
+    return page + kPageRows * view().key_bytes() + in_page * view().value_bytes();
+  }
+
+  static void encode(DType type, bool key, std::vector<float>& x, std::byte* at) {
+    if (type == DType::Q4_0) {
+      const auto count = static_cast<int64_t>(x.size());
+      write_row(type, key, x.data(), count, at);
+      read_row(type, key, at, count, x.data());
+    }
     for (size_t t = 0; t < x.size(); ++t) {
       const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
       if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
@@ -52,7 +75,7 @@ struct PagedHead {
   PagedRows view() const { return {pages.data(), kPageRows, head_dim, type}; }
 
   int head_dim;
-  DType type;
+  KvType type;
   std::vector<std::vector<std::byte>> storage;
   std::vector<const std::byte*> pages;
   std::vector<std::vector<float>> k, v;

@@ -11,7 +11,7 @@
 namespace longhaul::testing_support {
 
 struct SoftmaxMap {
-  SoftmaxMap(DType type, int dim, int head_group, int row_count, int64_t past,
+  SoftmaxMap(KvType type, int dim, int head_group, int row_count, int64_t past,
              AttendCompute compute)
       : group(head_group), rows(row_count), keys(past + row_count) {
     std::mt19937 random(29);

@@ -110,7 +110,7 @@ SpanTokens three_tokens() {
 }
 
 TEST(SpanKeys, AreTheStoredRowsOfAllLists) {
-  for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0}) {
+  for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
     std::mt19937 random(5);
     const PagedHead a(type, 32, 80, random), b(type, 32, 80, random);
     const PagedRows lists[] = {a.view(), b.view()};

@@ -17,7 +17,7 @@ using testing_support::seen_keys;
 using testing_support::view_of;
 
 /// Two KV heads, rows that attend to everything before them, and two tiles of their map.
-void check(DType type, int head_dim, int group, AttendCompute compute) {
+void check(KvType type, int head_dim, int group, AttendCompute compute) {
   constexpr int kRows = 90, kPast = 70, kWindow = 60, kStride = 150;
   std::mt19937 random(31);
   std::normal_distribution<float> normal;
@@ -105,6 +105,7 @@ TEST(TileMap, EqualsTheDefinitionAtEveryIsa) {
       check(DType::F32, 32, 1, compute);
       check(DType::BF16, 64, 3, compute);
       check(DType::Q8_0, 96, 2, compute);
+      check({DType::Q4_0, DType::F16}, 64, 2, compute);
       check(DType::F16, 24, 8, compute);
     }
   });

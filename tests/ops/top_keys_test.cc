@@ -15,7 +15,7 @@ using testing_support::PagedHead;
 using testing_support::view_of;
 
 struct Case {
-  DType type;
+  KvType type;
   int head_dim, group, rows;
   int64_t begin, keys;
   int k;
@@ -53,14 +53,12 @@ struct Setting {
   }
 
   static void make_whole(PagedHead& head, std::mt19937& random) {
-    const size_t row_bytes = bytes_of(head.type, head.head_dim);
     for (size_t r = 0; r < head.k.size(); ++r) {
       for (float& x : head.k[r]) x = static_cast<float>(random() % 3) - 1.0f;
       if (head.type == DType::Q8_0) {
         for (float& x : head.k[r]) x *= 0.02f;
       }
-      head.encode(head.k[r], head.storage[r / testing_support::kPageRows].data() +
-                                 r % testing_support::kPageRows * row_bytes);
+      PagedHead::encode(head.type.k, true, head.k[r], head.at(r, false));
     }
   }
 
@@ -113,9 +111,9 @@ void check(const Case& c, AttendCompute compute, TopRule rule, bool whole) {
         }
         const auto& [negative, key] = want[static_cast<size_t>(i)];
         // Queries are bf16 numbers; keys of other types are rounded to bf16 by some products.
-        const double allowed = whole ? 1e-3 : c.type == DType::BF16 ? 1e-4 : 0.15;
+        const double allowed = whole ? 1e-3 : c.type.k == DType::BF16 ? 1e-4 : 0.15;
         ASSERT_NEAR(s.scores[at], -negative, allowed) << "row " << row << " head " << head;
-        if (whole || c.type == DType::BF16) {
+        if (whole || c.type.k == DType::BF16) {
           ASSERT_EQ(s.keys[at], key) << "row " << row << " head " << head << " place " << i;
         } else {
           ASSERT_NEAR(s.score(row, head, s.keys[at]), -negative, allowed);
@@ -134,7 +132,8 @@ TEST(TopKeys, AreThoseOfAPlainLoopForEveryTypeAndSize) {
       {DType::BF16, 128, 1, 50, 0, 1, 4},  {DType::BF16, 40, 10, 1, 9, 2000, 4},
       {DType::F32, 40, 1, 400, 0, 260, 2}, {DType::BF16, 64, 2, 5, 0, 0, 4},
       {DType::BF16, 128, 2, 2, 7, 500, 4}, {DType::BF16, 96, 5, 1, 1, 150, 4},
-      {DType::BF16, 160, 1, 3, 0, 200, 4},
+      {DType::BF16, 160, 1, 3, 0, 200, 4}, {DType::Q4_0, 64, 2, 33, 3, 257, 4},
+      {DType::Q4_0, 96, 4, 1, 64, 500, 2}, {{DType::BF16, DType::Q4_0}, 64, 2, 1, 5, 300, 4},
   };
   at_every_isa([&] {
     for (const Case& c : cases) {

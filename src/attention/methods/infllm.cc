@@ -71,7 +71,7 @@ class InfLlm final : public Method {
 
   void check(const KvStore& store, int64_t tokens) const override {
     const auto looks_up = [&](int l) { return shape_.own_window(l) == 0; };
-    const DType type = KeyVectors::type_for(store.layout().type);
+    const DType type = KeyVectors::type_for(store.layout().type.k);
     blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
       return nth(index_, l).blocks() == blocks && nth(index_, l).takes(type);
     });
@@ -82,7 +82,7 @@ class InfLlm final : public Method {
     for (const BlockIndex& layer : index_) {
       beside.index += layer.bytes();
       beside.most_index +=
-          layer.bytes_for(tokens / o_.blocks.block, KeyVectors::type_for(layout.type));
+          layer.bytes_for(tokens / o_.blocks.block, KeyVectors::type_for(layout.type.k));
     }
     return beside;
   }
@@ -109,7 +109,7 @@ class InfLlm final : public Method {
     block_representatives(
         queue, {step.lists(), block.first, block.votes, shape_.heads, o_.repr, vectors_ == 1},
         representatives_, vectors);
-    index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type));
+    index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type.k));
   }
 
   Options o_;

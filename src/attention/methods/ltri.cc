@@ -69,7 +69,7 @@ class Ltri final : public Method {
     blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
       const Layer& layer = nth(layers_, l);
       const bool own = layer.index.blocks() == blocks && nth(maps_, l).fits(tokens) &&
-                       layer.index.takes(index_type(l, store.layout().type));
+                       layer.index.takes(index_type(l, store.layout().type.k));
       return layer.known <= blocks && (own || !looks_up(l));
     });
   }
@@ -82,7 +82,7 @@ class Ltri final : public Method {
       if (!rule(l).looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
       beside.most_index +=
-          bytes_of(index_type(l, layout.type), tokens / b.block * vectors * width(l));
+          bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
       const int64_t map_rows = b.local + b.chunk + b.block;
       beside.most_index += static_cast<size_t>(map_rows * b.block) * sizeof(float);
     }
@@ -167,7 +167,7 @@ class Ltri final : public Method {
     std::span<const PagedRows> lists = step.lists();
     if (head >= 0) lists = lists.subspan(static_cast<size_t>(head / step.group()), 1);
     const View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
-    const DType type = index_type(step.layer, step.store->layout().type);
+    const DType type = index_type(step.layer, step.store->layout().type.k);
     at(step).index.add_blocks(queue, tokens_, keys, type);
   }
 

@@ -1,6 +1,6 @@
 // Attention of few rows (decode): bound by memory, so every key and value is read once, straight
-// from its page, for all rows that share it. Keys and values in bf16 are multiplied as bf16
-// where the level can (few_bf16.h); other arithmetic is f32.
+// from its page, for all rows that share it. Keys and values in bf16, and those in blocks, are
+// multiplied as bf16 where the level can (few_bf16.h); other arithmetic is f32.
 
 #include "ops/cpu/attend_kernels.h"
 #include "ops/cpu/few_bf16.h"
@@ -40,9 +40,11 @@ struct Few : Scratch {
   // Set before they are read; zeros, since the static analyzer does not see that.
   const std::byte* key[kGroup] = {};
   const std::byte* value[kGroup] = {};
-  const std::byte* next_key[kGroup] = {};  // of the group after this one, to be fetched meanwhile
-  int row_bytes = 0;
-  FewBf16* bf16 = nullptr;  // null: f32
+  // Of the group after this one, to be fetched meanwhile.
+  const std::byte* next_key[kGroup] = {};
+  const std::byte* next_value[kGroup] = {};
+  int key_bytes = 0, value_bytes = 0;  // of a row, as stored
+  FewBf16* bf16 = nullptr;             // null: f32
   float max[kFewRows], sum[kFewRows];
 
   Few(const AttendUnit& u, ScratchLayout layout)
@@ -72,12 +74,15 @@ void score_keys(Few& f, int count) {
       const int at = g + i < count ? g + i : g;
       const std::byte* row = f.key[at];
       // Rows are short and scattered over pages, which hides them from the hardware.
-      prefetch_bytes(f.value[at], f.row_bytes);
-      prefetch_bytes(f.next_key[at], f.row_bytes);
+      prefetch_bytes(f.value[at], f.value_bytes);
+      prefetch_bytes(f.next_key[at], f.key_bytes);
       Vec acc[M] = {};
-      for (int t = 0; t < f.dim; t += kLanes) {
-        const Vec k = load_stored<T>(row, t);
-        for (int m = 0; m < M; ++m) acc[m] = fma(k, load(f.queries + m * f.dim + t), acc[m]);
+      for (int t = 0; t < f.dim; t += kStretch<T>) {
+        for (int j = 0; j < kStretch<T> / kLanes; ++j) {
+          const Vec k = load_of_stretch<T>(row, t, j);
+          const float* q = f.queries + t + j * kLanes;
+          for (int m = 0; m < M; ++m) acc[m] = fma(k, load(q + m * f.dim), acc[m]);
+        }
       }
       for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
     }
@@ -93,9 +98,13 @@ void add_values_at(Few& f, int count, int t) {
   for (int m = 0; m < M; ++m) {
     for (int n = 0; n < N; ++n) acc[m][n] = load(f.out + m * f.dim + t + n * kLanes);
   }
+  constexpr bool kOneStretch = N * kLanes == kStretch<T>;
   for (int i = 0; i < count; ++i) {
     Vec v[N];
-    for (int n = 0; n < N; ++n) v[n] = load_stored<T>(f.value[i], t + n * kLanes);
+    for (int n = 0; n < N; ++n) {
+      v[n] = kOneStretch ? load_of_stretch<T>(f.value[i], t, n)
+                         : load_stored<T>(f.value[i], t + n * kLanes);
+    }
     for (int m = 0; m < M; ++m) {
       const Vec w = splat(f.weights[m * kGroup + i]);
       for (int n = 0; n < N; ++n) acc[m][n] = fma(w, v[n], acc[m][n]);
@@ -125,8 +134,10 @@ struct AddValues {
   static void run(Few& f, int count) { add_values<T, M>(f, count); }
 };
 
-void load_queries(Few& f, int form) {
+/// `mixed`: for keys that are read as they are stored, mixed.
+void load_queries(Few& f, int form, bool mixed) {
   f.flat.load_queries(f.call.queries[static_cast<size_t>(form)], 0, f.rows, f.dim, f.queries);
+  if (mixed) mix_blocks(f.queries, int64_t{f.rows} * f.dim);
   if (f.bf16 != nullptr) f.bf16->load_queries(f.queries);
 }
 
@@ -164,23 +175,24 @@ void softmax_row(Few& f, int m, int lo, int hi, int count) {
 /// How the keys of a segment reach the products.
 struct Reading {
   const KeySegment& segment;
+  StoredRows keys, values;
   DType key_type, value_type;  // as the products read them
-  int stride;                  // bytes of a stored row
-  int64_t value_offset;        // from a stored key to its value
   int key_stride;              // of a key row that the products read
 
-  Reading(const Few& f, const KeySegment& s) : segment(s), stride(row_stride(s.rows)) {
-    value_offset = static_cast<int64_t>(s.rows.page_rows) * stride;
-    value_type = f.call.head_dim % 16 == 0 ? s.rows.type : DType::F32;
-    key_type = s.rotate && f.bf16 == nullptr ? DType::F32 : value_type;
-    key_stride = s.rotate && f.bf16 != nullptr ? 2 * f.dim : stride;
+  Reading(const Few& f, const KeySegment& s)
+      : segment(s), keys(keys_of(s.rows)), values(values_of(s.rows)) {
+    const bool whole = f.call.head_dim % 16 == 0;
+    const DType rotated = f.bf16 == nullptr ? DType::F32 : DType::BF16;
+    value_type = whole ? values.type : DType::F32;
+    key_type = s.rotate ? rotated : whole ? keys.type : DType::F32;
+    key_stride = s.rotate && f.bf16 != nullptr ? 2 * f.dim : keys.stride;
   }
 };
 
 /// Brings key i of the group into f.fetched: rotated, as the type that the products read.
 const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
   float* row = f.fetched + i * f.dim;
-  load_row(r.segment.rows, f.key[i], row);
+  load_row(r.keys, f.key[i], row);
   if (r.segment.rotate) rotate_in_place(*f.call.rotations, position_of(r.segment, key), row);
   if (r.key_type != DType::BF16) return reinterpret_cast<const std::byte*>(row);
   // bf16 rows lie side by side, below the f32 row that is being read.
@@ -193,17 +205,18 @@ const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
 void locate(Few& f, const Reading& r, int64_t at, int count, int64_t end) {
   const KeySegment& s = r.segment;
   const int64_t left = end - at - kGroup, later = left < 0 ? 0 : left < count ? left : count;
-  locate_keys(s, r.stride, at, count, f.key);
-  locate_keys(s, r.stride, at + kGroup, later, f.next_key);
-  for (int64_t i = later; i < count; ++i) f.next_key[i] = f.key[i];
-  for (int i = 0; i < count; ++i) f.value[i] = f.key[i] + r.value_offset;
-  if (s.rotate || r.key_type != s.rows.type) {
+  locate_rows(s, r.keys, at, count, f.key);
+  locate_rows(s, r.values, at, count, f.value);
+  locate_rows(s, r.keys, at + kGroup, later, f.next_key);
+  locate_rows(s, r.values, at + kGroup, later, f.next_value);
+  for (int64_t i = later; i < count; ++i) f.next_key[i] = f.key[i], f.next_value[i] = f.value[i];
+  if (s.rotate || r.key_type != r.keys.type) {
     for (int i = 0; i < count; ++i) f.key[i] = fetch_key(f, r, i, at + i);
   }
-  if (r.value_type == s.rows.type) return;
+  if (r.value_type == r.values.type) return;
   for (int i = 0; i < count; ++i) {
     float* to = f.fetched + (kGroup + i) * f.dim;
-    load_row(s.rows, f.value[i], to);
+    load_row(r.values, f.value[i], to);
     f.value[i] = reinterpret_cast<const std::byte*>(to);
   }
 }
@@ -225,9 +238,10 @@ void softmax_rows(Few& f, const KeySegment& s, int64_t at, int count) {
 
 /// Keys [begin, end) of a segment.
 void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
-  load_queries(f, s.query);
   const Reading r(f, s);
-  f.row_bytes = r.stride;
+  load_queries(f, s.query, r.keys.mixed && r.key_type == r.keys.type);
+  f.key_bytes = r.keys.stride, f.value_bytes = r.values.stride;
+  if (f.bf16 != nullptr) f.bf16->read_as(r.key_type, r.value_type);
   const auto score = pick<ScoreKeys>(r.key_type, f.rows);
   const auto add = pick<AddValues>(r.value_type, f.rows);
   const KeyRange first = visible_keys(s, f.flat.position(0));
@@ -238,13 +252,13 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
     const int count = end - at < kGroup ? static_cast<int>(end - at) : kGroup;
     locate(f, r, at, count, end);
     if (f.bf16 != nullptr) {
-      f.bf16->score(f.key, r.key_stride, count, f.weights, f.next_key);
+      f.bf16->score(f.key, r.key_stride, count, f.weights, {f.next_key, f.key_bytes});
     } else {
       score(f, count);
     }
     softmax_rows(f, s, at, count);
     if (f.bf16 != nullptr) {
-      f.bf16->add_values(f.value, count, f.weights, f.next_key, r.value_offset);
+      f.bf16->add_values(f.value, count, f.weights, {f.next_value, f.value_bytes});
     } else {
       add(f, count);
     }
@@ -254,7 +268,9 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
 bool bf16_serves(const AttendUnit& unit) {
   bool served = unit.call->compute == AttendCompute::kBest && FewBf16::serves(unit.call->head_dim);
   for (int i = 0; i < unit.segment_count; ++i) {
-    served = served && unit.segments[i].rows.type == DType::BF16;
+    const KvType type = unit.segments[i].rows.type;
+    served = served && in_bf16(type.k) && in_bf16(type.v);
+    served = served && type.v == unit.segments[0].rows.type.v;  // whose sums are in one order
   }
   return served;
 }

@@ -1,5 +1,6 @@
 // Runs of ops/convert.h on one thread.
 
+#include "ops/cpu/mix_blocks.h"
 #include "ops/cpu/row_kernels.h"
 #include "ops/cpu/small_floats.h"
 
@@ -73,18 +74,38 @@ void to_q8_0(const float* x, int64_t count, std::byte* y) {
   for (int64_t i = 0; i < count; i += 32, p += 34) quantize_block(x + i, p);
 }
 
-void from_q8_0(const std::byte* x, int64_t count, float* y) {
-  const auto* p = reinterpret_cast<const uint8_t*>(x);
-  for (int64_t b = 0; b < count; b += 32, p += 34) {
-    const float scale = load_f16(p);
-#pragma omp simd
-    for (int i = 0; i < 32; ++i)
-      y[b + i] = scale * static_cast<float>(static_cast<int8_t>(p[2 + i]));
+/// Divides by the scale before it is rounded to f16, as ggml does.
+void quantize_block_q4_0(const float* x, uint8_t* y) {
+  float amax = 0;
+#pragma omp simd reduction(max : amax)
+  for (int i = 0; i < 32; ++i) {
+    const float a = __builtin_fabsf(x[i]);
+    amax = a > amax ? a : amax;
   }
+  int at = 0;
+  while (at < 31 && __builtin_fabsf(x[at]) != amax) ++at;
+  const float scale = x[at] / -8.0f;
+  const uint16_t stored = f16_of(scale);
+  const float inverse = f16_value(stored) == 0 ? 0.0f : 1.0f / scale;  // no inf times zero
+  std::memcpy(y, &stored, sizeof(stored));
+  uint32_t level[32];
+#pragma omp simd
+  for (int i = 0; i < 32; ++i) {
+    float q = x[i] * inverse;
+    q = q < 7.0f ? q : 7.0f;
+    q = q > -8.0f ? q : -8.0f;
+    level[i] = bits_from_float(q + 12582920.0f) - 0x4b400000u;  // rounds q + 8
+  }
+  for (int i = 0; i < 16; ++i) y[2 + i] = static_cast<uint8_t>(level[i] | level[i + 16] << 4);
+}
+
+void to_q4_0(const float* x, int64_t count, std::byte* y) {
+  auto* p = reinterpret_cast<uint8_t*>(y);
+  for (int64_t i = 0; i < count; i += 32, p += 18) quantize_block_q4_0(x + i, p);
 }
 
 }  // namespace
 
-const ConvertTable kConvert = {to_bf16, from_bf16, to_f16, from_f16, to_q8_0, from_q8_0};
+const ConvertTable kConvert = {to_bf16, from_bf16, to_f16, from_f16, to_q8_0, to_q4_0, mix_blocks};
 
 }  // namespace longhaul::LH_ISA

@@ -102,10 +102,10 @@ void logits(const LogitUnit& unit, std::byte* scratch) {
 }
 
 void value_lengths(const PagedRows& rows, int64_t begin, int64_t count, float* out) {
-  const int stride = row_stride(rows);
+  const StoredRows values = values_of(rows);
   float row[kMostHeadDim];
   for (int64_t i = 0; i < count; ++i) {
-    load_row(rows, value_row(rows, stride, begin + i), row);
+    load_row(values, values.at(begin + i), row);
     out[i] = __builtin_sqrtf(dot(row, row, rows.head_dim));
   }
 }

@@ -1,10 +1,11 @@
 #pragma once
-// FewBf16: products of few query rows with groups of at most 64 bf16 keys and values, straight from
-// rows as they are stored. Queries and weights are split into two bf16 terms (value = high + low),
-// so that only keys and values carry bf16's rounding (keys that are rotated first, once more). For
-// *.isa.cc only.
+// FewBf16: products of few query rows with groups of at most 64 keys and values in bf16, straight
+// from rows as they are stored (BF16, or blocks that are expanded in registers). Queries and
+// weights are split into two bf16 terms (value = high + low), so that only keys and values carry
+// bf16's rounding (keys that are rotated first, once more). For *.isa.cc only.
 
 #include "ops/cpu/few_pairs.h"
+#include "ops/cpu/few_terms.h"
 #include "ops/cpu/few_tiles.h"
 
 namespace longhaul::LH_ISA {
@@ -26,9 +27,10 @@ class FewBf16 {
   static void begin() {}
   static void end() {}
   void load_queries(const float*) {}
-  void score(const std::byte* const*, int, int, float*, const std::byte* const*) {}
+  void read_as(DType, DType) {}
+  void score(const std::byte* const*, int, int, float*, const RowsAhead&) {}
   void scale_row(int, float) {}
-  void add_values(const std::byte* const*, int, const float*, const std::byte* const*, int64_t) {}
+  void add_values(const std::byte* const*, int, const float*, const RowsAhead&) {}
   void read_sums(float*) const {}
 };
 #endif

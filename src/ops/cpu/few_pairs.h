@@ -1,12 +1,12 @@
 #pragma once
 // FewBf16 (few_bf16.h) on vectors that multiply pairs of bf16: twice as many elements a step as in
-// f32, and none to be converted. For *.isa.cc only.
+// f32, and those of blocks are whole numbers that are looked up (few_blocks.h). For *.isa.cc only.
 
 #include <cstddef>
 #include <cstring>
 
+#include "ops/cpu/few_blocks.h"
 #include "ops/cpu/few_rows.h"
-#include "ops/cpu/few_terms.h"
 #include "ops/cpu/prefetch.h"
 #include "ops/cpu/scratch_layout.h"
 
@@ -21,28 +21,33 @@ class FewPairs {
 
   struct Scratch {
     uint16_t* queries;  ///< [rows][high, low][dim]
-    uint16_t* weights;  ///< [rows][high, low][kKeys]
-    float* out;         ///< [rows, dim], elements in the order of unpacked_element()
+    uint16_t* weights;  ///< [rows][blocks of a value, or 1][high, low][kKeys]
+    float* scales;      ///< [blocks, kKeys] of keys or values
+    float* out;         ///< [rows, dim], elements in the order of pair_element()
 
     Scratch(ScratchLayout& layout, int padded_dim) {
       const size_t dim = static_cast<size_t>(padded_dim);
       layout.take(queries, 2 * kFewRows * dim);
-      layout.take(weights, 2 * kFewRows * kKeys);
+      layout.take(weights, 2 * kFewRows * kKeys * ((dim + 31) / 32));
+      layout.take(scales, kKeys * ((dim + 31) / 32));
       layout.take(out, kFewRows * dim);
     }
   };
 
-  FewPairs(int dim, int rows, const Scratch& scratch)
-      : dim_(dim),
-        rows_(rows),
-        s_(scratch),
-        score_(pick_rows<ScoreKeys, DType::BF16>(rows)),
-        add_(pick_rows<AddValues, DType::BF16>(rows)) {
+  FewPairs(int dim, int rows, const Scratch& scratch) : dim_(dim), rows_(rows), s_(scratch) {
+    read_as(DType::BF16, DType::BF16);
     std::memset(s_.out, 0, sizeof(float) * static_cast<size_t>(rows * dim));
   }
 
   static void begin() {}
   static void end() {}
+
+  /// The types of the rows that are read from now on; in_bf16(), values of all calls of one type.
+  void read_as(DType keys, DType values) {
+    value_type_ = values;
+    score_ = pick_bf16<ScoreKeys>(keys, rows_);
+    add_ = pick_bf16<AddValues>(values, rows_);
+  }
 
   /// queries [rows, dim] f32.
   void load_queries(const float* queries) {
@@ -55,10 +60,10 @@ class FewPairs {
   }
 
   /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
-  /// multiple of 16 is unspecified. Meanwhile the rows `next` are fetched.
+  /// multiple of 16 is unspecified. Meanwhile the rows ahead are fetched.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
-             const std::byte* const* next) {
-    score_({*this, key, count, weights, next, 0});
+             const RowsAhead& ahead) {
+    score_({*this, key, count, weights, nullptr, ahead});
   }
 
   /// Sums of row m so far times `factor`.
@@ -68,22 +73,18 @@ class FewPairs {
   }
 
   /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
-  /// Meanwhile the rows `offset` bytes from `next` are fetched.
+  /// Meanwhile the rows ahead are fetched.
   void add_values(const std::byte* const* value, int count, const float* weights,
-                  const std::byte* const* next, int64_t offset) {
-    for (int m = 0; m < rows_; ++m) {
-      uint16_t* terms = s_.weights + 2 * m * kKeys;
-      for (int i = 0; i < kKeys; i += kLanes) {
-        split_to_bf16(load(weights + m * kKeys + i), terms + i, terms + kKeys + i);
-      }
-    }
-    add_({*this, value, count, nullptr, next, offset});
+                  const RowsAhead& ahead) {
+    add_({*this, value, count, nullptr, weights, ahead});
   }
 
   /// The sums as [rows, dim].
   void read_sums(float* out) const {
     for (int m = 0; m < rows_; ++m) {
-      for (int t = 0; t < dim_; ++t) out[m * dim_ + unpacked_element(t)] = s_.out[m * dim_ + t];
+      for (int t = 0; t < dim_; ++t) {
+        out[m * dim_ + pair_element(value_type_, t)] = s_.out[m * dim_ + t];
+      }
     }
   }
 
@@ -92,28 +93,48 @@ class FewPairs {
     const FewPairs& few;
     const std::byte* const* row;  // keys or values
     int count;
-    float* scores;  // [rows, kKeys], where keys are scored
-    const std::byte* const* next;
-    int64_t offset;  // from a row of `next` to what is to be fetched
+    float* scores;         // [rows, kKeys], where keys are scored
+    const float* weights;  // [rows, kKeys], where values are added
+    RowsAhead ahead;
   };
 
-  template <DType /*as pick_rows() wants it*/, int M>
+  template <template <DType, int> class Kernel>
+  static auto pick_bf16(DType type, int rows) -> void (*)(const Group&) {
+    switch (type) {
+      case DType::Q4_0:
+        return pick_rows<Kernel, DType::Q4_0>(rows);
+      default:
+        return pick_rows<Kernel, DType::BF16>(rows);
+    }
+  }
+
+  template <DType T, int M>
   struct ScoreKeys {
     static void run(const Group& g) {
       const int dim = g.few.dim_;
       const uint16_t* queries = g.few.s_.queries;
+      float* const scales = g.few.s_.scales;
+      if constexpr (kInBlocks<T>) load_scales<T>(g.row, g.count, dim / 32, kKeys, scales);
       for (int begin = 0; begin < g.count; begin += kLanes) {
         Vec partial[M][kLanes];
         for (int i = 0; i < kLanes; ++i) {
           const int at = begin + i < g.count ? begin + i : begin;
-          prefetch_bytes(g.next[at], 2 * dim);
+          prefetch_bytes(g.ahead.rows[at], g.ahead.bytes);
           __m512 sum[M] = {};
-          for (int t = 0; t < dim; t += 32) {
-            const __m512bh key = load_pairs(g.row[at] + 2 * t);
+          const std::byte* from = g.row[at];
+          const float* scale = scales + at;
+#pragma GCC unroll 2
+          for (int t = 0; t < dim; t += 32, from += kBytesOf32<T>, scale += kKeys) {
+            const auto key = (__m512bh)load_numbers<T>(from);
             for (int m = 0; m < M; ++m) {
               const uint16_t* terms = queries + 2 * m * dim + t;
-              sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms));
-              sum[m] = _mm512_dpbf16_ps(sum[m], key, load_pairs(terms + dim));
+              __m512 part = kInBlocks<T> ? _mm512_setzero_ps() : sum[m];
+              part = _mm512_dpbf16_ps(part, key, load_pairs(terms));
+              part = _mm512_dpbf16_ps(part, key, load_pairs(terms + dim));
+              if constexpr (kInBlocks<T>) {
+                part = _mm512_fmadd_ps(part, _mm512_set1_ps(*scale), sum[m]);
+              }
+              sum[m] = part;
             }
           }
           for (int m = 0; m < M; ++m) partial[m][i] = (Vec)sum[m];
@@ -125,9 +146,10 @@ class FewPairs {
     }
   };
 
-  template <DType, int M>
+  template <DType T, int M>
   struct AddValues {
     static void run(const Group& g) {
+      split_weights<T>(g);
       constexpr int kAtOnce = M <= 3 ? 2 : 1;  // stretches of 32 elements: 4 or 2 sums a row
       int t = 0;
       for (; t + 32 * kAtOnce <= g.few.dim_; t += 32 * kAtOnce) at<kAtOnce>(g, t);
@@ -146,22 +168,19 @@ class FewPairs {
       for (int i = 0; i < g.count; i += 2) {
         const int second = i + 1 < g.count ? i + 1 : i;  // its weight is zero beyond the count
         if (t == 0) {
-          prefetch_bytes(g.next[i] + g.offset, 2 * dim);
-          prefetch_bytes(g.next[second] + g.offset, 2 * dim);
+          prefetch_bytes(g.ahead.rows[i], g.ahead.bytes);
+          prefetch_bytes(g.ahead.rows[second], g.ahead.bytes);
         }
         __m512bh pairs[2 * N];
         for (int n = 0; n < N; ++n) {
-          const __m512i a = _mm512_loadu_si512(g.row[i] + 2 * (t + 32 * n));
-          const __m512i b = _mm512_loadu_si512(g.row[second] + 2 * (t + 32 * n));
-          pairs[2 * n] = (__m512bh)_mm512_unpacklo_epi16(a, b);
-          pairs[2 * n + 1] = (__m512bh)_mm512_unpackhi_epi16(a, b);
+          const int from = (t / 32 + n) * kBytesOf32<T>;
+          load_number_pairs<T>(g.row[i] + from, g.row[second] + from, pairs + 2 * n);
         }
         for (int m = 0; m < M; ++m) {
-          const uint16_t* terms = g.few.s_.weights + 2 * m * kKeys + i;
-          const __m512bh high = broadcast_pair(terms), low = broadcast_pair(terms + kKeys);
           for (int n = 0; n < 2 * N; ++n) {
-            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], high, pairs[n]);
-            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], low, pairs[n]);
+            const uint16_t* terms = g.few.terms_of<T>(m, t / 32 + n / 2) + i;
+            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], broadcast_pair(terms), pairs[n]);
+            sum[m][n] = _mm512_dpbf16_ps(sum[m][n], broadcast_pair(terms + kKeys), pairs[n]);
           }
         }
       }
@@ -170,6 +189,30 @@ class FewPairs {
       }
     }
   };
+
+  /// The weights of row m for a value's block: high terms, then low ones.
+  template <DType T>
+  uint16_t* terms_of(int m, int block) const {
+    return s_.weights + 2 * kKeys * (kInBlocks<T> ? m * (dim_ / 32) + block : m);
+  }
+
+  /// Terms of the weights, times the scales of every block.
+  template <DType T>
+  static void split_weights(const Group& g) {
+    const FewPairs& few = g.few;
+    const int blocks = few.dim_ / 32;
+    if constexpr (kInBlocks<T>) load_scales<T>(g.row, g.count, blocks, kKeys, few.s_.scales);
+    for (int m = 0; m < few.rows_; ++m) {
+      for (int block = 0; block < (kInBlocks<T> ? blocks : 1); ++block) {
+        uint16_t* terms = few.terms_of<T>(m, block);
+        for (int i = 0; i < kKeys; i += kLanes) {
+          Vec weight = load(g.weights + m * kKeys + i);
+          if (kInBlocks<T> && i < g.count) weight *= load(few.s_.scales + block * kKeys + i);
+          split_to_bf16(weight, terms + i, terms + kKeys + i);
+        }
+      }
+    }
+  }
 
   static __m512bh load_pairs(const void* p) { return (__m512bh)_mm512_loadu_si512(p); }
 
@@ -180,6 +223,7 @@ class FewPairs {
   }
 
   int dim_, rows_;
+  DType value_type_ = DType::BF16;
   const Scratch s_;
   void (*score_)(const Group&);
   void (*add_)(const Group&);

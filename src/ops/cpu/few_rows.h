@@ -40,8 +40,10 @@ static inline auto pick(DType type, int rows) -> decltype(&Kernel<DType::F32, 1>
       return pick_rows<Kernel, DType::F16>(rows);
     case DType::BF16:
       return pick_rows<Kernel, DType::BF16>(rows);
-    default:
+    case DType::Q8_0:
       return pick_rows<Kernel, DType::Q8_0>(rows);
+    default:
+      return pick_rows<Kernel, DType::Q4_0>(rows);
   }
 }
 

@@ -55,6 +55,9 @@ class FewTiles {
   }
   static void end() { _tile_release(); }
 
+  /// The types of the rows that are read from now on; in_bf16().
+  void read_as(DType keys, DType values) { key_type_ = keys, value_type_ = values; }
+
   /// queries [rows, dim] f32 -> pairs along dim, one row a column.
   void load_queries(const float* queries) {
     for (int m = 0; m < rows_; ++m) {
@@ -73,12 +76,13 @@ class FewTiles {
   }
 
   /// weights[m * kKeys + i] = query m times key i, for `count` keys; what follows up to the next
-  /// multiple of 32 is unspecified.
-  /// Meanwhile the rows `next` are fetched.
+  /// multiple of 32 is unspecified. Meanwhile the rows ahead are fetched.
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
-             const std::byte* const* next) {
+             const RowsAhead& ahead) {
     for (int g = 0; g < count; g += 32) {
-      for (int i = g; i < g + 32 && i < count; ++i) prefetch_bytes(next[i], 2 * dim_);
+      for (int i = g; i < g + 32 && i < count; ++i) {
+        prefetch_bytes(ahead.rows[i], ahead.bytes);
+      }
       const std::byte* block[2];
       int64_t stride[2];
       for (int b = 0; b < 2; ++b)
@@ -114,9 +118,9 @@ class FewTiles {
   }
 
   /// Adds weights[m * kKeys + i] * value[i] for `count` keys; weights beyond are zero up to kKeys.
-  /// Meanwhile the rows `offset` bytes from `next` are fetched.
+  /// Meanwhile the rows ahead are fetched.
   void add_values(const std::byte* const* value, int count, const float* weights,
-                  const std::byte* const* next, int64_t offset) {
+                  const RowsAhead& ahead) {
     for (int m = 0; m < rows_; ++m) {
       for (int i = 0; i < kKeys; i += 16) {
         split_to_bf16(load(weights + m * kKeys + i), s_.weights + m * kKeys + i,
@@ -124,7 +128,14 @@ class FewTiles {
       }
     }
     for (int g = 0; g < count; g += 32) {
-      pack_values(value, g, count, next, offset);
+      switch (value_type_) {
+        case DType::Q4_0:
+          pack_values<DType::Q4_0>(value, g, count, ahead);
+          break;
+        default:
+          pack_values<DType::BF16>(value, g, count, ahead);
+          break;
+      }
       _tile_loadd(6, s_.weights + g, 2 * kKeys);
       _tile_loadd(7, s_.weights + kRows * kKeys + g, 2 * kKeys);
       for (int t = 0; t < dim_; t += 16) {
@@ -147,12 +158,13 @@ class FewTiles {
   }
 
  private:
-  /// 16 keys from `at` on at one distance from each other, copied together where they are not.
+  /// 16 keys from `at` on in bf16 at one distance from each other, copied together where they are
+  /// not.
   const std::byte* even_rows(const std::byte* const* key, int at, int row_bytes, int count,
                              int64_t* stride) {
     *stride = row_bytes;
     if (at >= count) return nullptr;
-    if (at + 16 <= count) {
+    if (at + 16 <= count && key_type_ == DType::BF16) {
       const __m512i eight = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
       const __m512i step = _mm512_mullo_epi64(eight, _mm512_set1_epi64(row_bytes));
       const __m512i first = _mm512_add_epi64(_mm512_set1_epi64((long long)key[at]), step);
@@ -164,11 +176,15 @@ class FewTiles {
     }
     uint16_t* to = s_.keys + at / 16 % 2 * 16 * dim_;  // two blocks are in use at a time
     for (int i = 0; i < 16; ++i) {
-      const std::byte* from = key[at + i < count ? at + i : at];
-      std::memcpy(to + i * dim_, from, 2 * static_cast<size_t>(dim_));
+      copy_key(key[at + i < count ? at + i : at], to + i * dim_);
     }
     *stride = 2 * dim_;
     return reinterpret_cast<const std::byte*>(to);
+  }
+
+  void copy_key(const std::byte* from, uint16_t* to) const {
+    if (key_type_ != DType::BF16) return expand_to_bf16(key_type_, from, dim_, to);
+    std::memcpy(to, from, 2 * static_cast<size_t>(dim_));
   }
 
   /// s_.scores [16 keys, 16] -> weights[m * kKeys + key].
@@ -194,16 +210,16 @@ class FewTiles {
   }
 
   /// 32 values as pairs of keys: [dim / 16][16 pairs][16 elements][2].
-  void pack_values(const std::byte* const* value, int at, int count, const std::byte* const* next,
-                   int64_t offset) {
+  template <DType T>
+  void pack_values(const std::byte* const* value, int at, int count, const RowsAhead& ahead) {
     for (int pair = 0; pair < 16; ++pair) {
       const int i = at + 2 * pair;
       const std::byte* first = value[i < count ? i : count - 1];
       const std::byte* second = value[i + 1 < count ? i + 1 : count - 1];
-      prefetch_bytes(next[i < count ? i : count - 1] + offset, 2 * dim_);
-      prefetch_bytes(next[i + 1 < count ? i + 1 : count - 1] + offset, 2 * dim_);
+      prefetch_bytes(ahead.rows[i < count ? i : count - 1], ahead.bytes);
+      prefetch_bytes(ahead.rows[i + 1 < count ? i + 1 : count - 1], ahead.bytes);
       for (int t = 0; t < dim_; t += 32) {
-        const __m512i a = _mm512_loadu_si512(first + 2 * t), b = _mm512_loadu_si512(second + 2 * t);
+        const __m512i a = load_32_bf16<T>(first, t), b = load_32_bf16<T>(second, t);
         uint16_t* to = s_.values + 32 * t + 32 * pair;
         _mm512_store_si512(to, _mm512_unpacklo_epi16(a, b));
         _mm512_store_si512(to + 16 * 32, _mm512_unpackhi_epi16(a, b));
@@ -212,6 +228,7 @@ class FewTiles {
   }
 
   int dim_, rows_;
+  DType key_type_ = DType::BF16, value_type_ = DType::BF16;
   const Scratch s_;
 };
 

@@ -51,7 +51,7 @@ void check_segment(const AttendCall& call, const KeySegment& segment) {
   const PagedRows& rows = segment.rows;
   LH_ASSERT(rows.head_dim == call.head_dim);
   LH_ASSERT(rows.page_rows > 0 && (rows.page_rows & (rows.page_rows - 1)) == 0);
-  LH_ASSERT(rows.type != DType::Q8_0 || call.head_dim % 32 == 0);
+  LH_ASSERT(rows.type.holds(call.head_dim));
   LH_ASSERT(segment.query >= 0 && static_cast<size_t>(segment.query) < call.queries.size());
   LH_ASSERT(!segment.rotate || call.rotations != nullptr);
   const int64_t listed = segment.index.size() * (segment.whole_pages ? rows.page_rows : 1);

@@ -8,10 +8,11 @@ namespace {
 
 void add_directions(const PagedRows& rows, int64_t begin, int64_t count, double* sum,
                     float* lengths) {
-  const int stride = row_stride(rows), dim = rows.head_dim;
+  const StoredRows keys = keys_of(rows);
+  const int dim = rows.head_dim;
   float row[kMostHeadDim];
   for (int64_t i = 0; i < count; ++i) {
-    load_row(rows, key_row(rows, stride, begin + i), row);
+    load_row(keys, keys.at(begin + i), row);
     lengths[i] = __builtin_sqrtf(dot(row, row, dim));
     const double inverse = lengths[i] > 1e-12f ? 1.0 / double{lengths[i]} : 1e12;
     for (int t = 0; t < dim; ++t) sum[t] += double{row[t]} * inverse;
@@ -20,10 +21,10 @@ void add_directions(const PagedRows& rows, int64_t begin, int64_t count, double*
 
 void products(const PagedRows& rows, int64_t begin, int64_t count, const float* vector,
               float* products) {
-  const int stride = row_stride(rows);
+  const StoredRows keys = keys_of(rows);
   float row[kMostHeadDim];
   for (int64_t i = 0; i < count; ++i) {
-    load_row(rows, key_row(rows, stride, begin + i), row);
+    load_row(keys, keys.at(begin + i), row);
     products[i] = dot(row, vector, rows.head_dim);
   }
 }

@@ -13,7 +13,7 @@ namespace longhaul::LH_ISA {
 class KeyScores {
  public:
   static bool serves(const HostCall& call, const PagedRows& keys) {
-    return call.compute == AttendCompute::kBest && keys.type == DType::BF16 &&
+    return call.compute == AttendCompute::kBest && keys.type.k == DType::BF16 &&
            call.head_dim % 32 == 0 && call.head_dim <= 32 * kQueryTiles;
   }
 
@@ -83,9 +83,10 @@ class KeyScores {
   /// 16 keys one behind the other: where they lie, or copied where a page or the list ends.
   const std::byte* together(const KeySegment& s, int stride, int64_t at, int keys) {
     const int64_t row = row_of(s, at), page = s.rows.page_rows;
-    if (keys == 16 && (row & (page - 1)) + 16 <= page) return key_row(s.rows, stride, row);
+    const StoredRows stored = keys_of(s.rows);
+    if (keys == 16 && (row & (page - 1)) + 16 <= page) return stored.at(row);
     for (int i = 0; i < 16; ++i) {
-      const std::byte* from = key_row(s.rows, stride, row_of(s, at + (i < keys ? i : 0)));
+      const std::byte* from = stored.at(row_of(s, at + (i < keys ? i : 0)));
       std::memcpy(copied_ + i * dim_, from, static_cast<size_t>(stride));
     }
     return reinterpret_cast<const std::byte*>(copied_);

@@ -6,11 +6,12 @@ namespace longhaul::LH_ISA {
 namespace {
 
 void keys(const PagedRows& rows, int64_t begin, int64_t end, float* out) {
-  const int stride = row_stride(rows), dim = rows.head_dim;
+  const StoredRows stored = keys_of(rows);
+  const int dim = rows.head_dim;
   float row[kMostHeadDim];
   for (int t = 0; t < dim; ++t) out[t] = 0.0f;
   for (int64_t i = begin; i < end; ++i) {
-    load_row(rows, key_row(rows, stride, i), row);
+    load_row(stored, stored.at(i), row);
     for (int t = 0; t < dim; ++t) out[t] += row[t];
   }
   const float inverse = 1.0f / static_cast<float>(end - begin);

@@ -25,26 +25,26 @@ static inline KeyBlock block_from(const KeySegment& s, const Rotations* rotation
   return {&s, s.rotate ? rotations : nullptr, begin, count, round_up(count, 32), padded_dim};
 }
 
-static inline void load_key(const KeyBlock& b, int stride, int i, float* out) {
+static inline void load_key(const KeyBlock& b, const StoredRows& keys, int i, float* out) {
   const KeySegment& s = *b.segment;
-  load_row(s.rows, key_row(s.rows, stride, row_of(s, b.begin + i)), out);
+  load_row(keys, keys.at(row_of(s, b.begin + i)), out);
   if (b.rotations != nullptr) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
 }
 
 /// f32: keys transposed to [padded_dim, kTileKeys], values to [kTileKeys, padded_dim] unless null.
 static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*unpacked_rows*/) {
-  const PagedRows& rows = b.segment->rows;
-  const int stride = row_stride(rows);
+  const StoredRows stored_keys = keys_of(b.segment->rows);
+  const StoredRows stored_values = values_of(b.segment->rows);
   float row[kMostHeadDim];
   for (int i = 0; i < b.padded_keys; ++i) {
-    if (i < b.count) load_key(b, stride, i, row);
-    const int live = i < b.count ? rows.head_dim : 0;
+    if (i < b.count) load_key(b, stored_keys, i, row);
+    const int live = i < b.count ? stored_keys.head_dim : 0;
     for (int t = 0; t < live; ++t) keys[t * kTileKeys + i] = row[t];
     for (int t = live; t < b.padded_dim; ++t) keys[t * kTileKeys + i] = 0.0f;
     if (values == nullptr) continue;
     float* value = values + static_cast<int64_t>(i) * b.padded_dim;
     if (i < b.count)
-      load_row(rows, value_row(rows, stride, row_of(*b.segment, b.begin + i)), value);
+      load_row(stored_values, stored_values.at(row_of(*b.segment, b.begin + i)), value);
     for (int t = live; t < b.padded_dim; ++t) value[t] = 0.0f;
   }
 }
@@ -62,11 +62,16 @@ static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
 }
 
 /// One stored row as bf16 [padded_dim]: the row itself when it already is that, else `scratch`.
-static inline const uint16_t* bf16_row(const PagedRows& rows, const std::byte* row, int padded_dim,
+static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* row, int padded_dim,
                                        const Rotations* rotations, int64_t position,
                                        uint16_t* scratch) {
   if (rows.type == DType::BF16 && rotations == nullptr && rows.head_dim == padded_dim) {
     return reinterpret_cast<const uint16_t*>(row);
+  }
+  if (rotations == nullptr && !rows.mixed &&
+      (rows.type == DType::Q8_0 || rows.type == DType::Q4_0)) {
+    expand_to_bf16(rows.type, row, padded_dim, scratch);  // whole blocks: padded_dim is head_dim
+    return scratch;
   }
   float wide[kMostHeadDim];
   load_row(rows, row, wide);
@@ -82,7 +87,8 @@ static inline const uint16_t* bf16_row(const PagedRows& rows, const std::byte* r
 static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
                         uint16_t* unpacked_rows) {
   const KeySegment& s = *b.segment;
-  const int stride = row_stride(s.rows), dim = b.padded_dim;
+  const StoredRows stored_keys = keys_of(s.rows), stored_values = values_of(s.rows);
+  const int dim = b.padded_dim;
   uint16_t* zeros = unpacked_rows + 16 * dim;
   std::memset(zeros, 0, static_cast<size_t>(2 * dim));
   for (int g = 0; g < b.padded_keys; g += 16) {
@@ -94,7 +100,7 @@ static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
         continue;
       }
       const int64_t at = b.begin + g + i;
-      key[i] = bf16_row(s.rows, key_row(s.rows, stride, row_of(s, at)), dim, b.rotations,
+      key[i] = bf16_row(stored_keys, stored_keys.at(row_of(s, at)), dim, b.rotations,
                         b.rotations != nullptr ? position_of(s, at) : 0, unpacked_rows + i * dim);
     }
     for (int t = 0; t < dim; t += 32) {
@@ -106,7 +112,7 @@ static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
     for (int i = 0; i < 16; ++i) {
       value[i] = g + i >= b.count
                      ? zeros
-                     : bf16_row(s.rows, value_row(s.rows, stride, row_of(s, b.begin + g + i)), dim,
+                     : bf16_row(stored_values, stored_values.at(row_of(s, b.begin + g + i)), dim,
                                 nullptr, 0, unpacked_rows + i * dim);
     }
     for (int i = 0; i < 16; i += 2) {

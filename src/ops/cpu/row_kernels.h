@@ -30,7 +30,8 @@ struct ConvertTable {
   void (*f32_to_f16)(const float* x, int64_t count, f16_t* y);
   void (*f16_to_f32)(const f16_t* x, int64_t count, float* y);
   void (*quantize_q8_0)(const float* x, int64_t count, std::byte* y);
-  void (*dequantize_q8_0)(const std::byte* x, int64_t count, float* y);
+  void (*quantize_q4_0)(const float* x, int64_t count, std::byte* y);
+  void (*mix_blocks)(float* x, int64_t count);
 };
 
 LH_PER_ISA(RmsNormTable, kRmsNorm)

@@ -284,6 +284,28 @@ static inline Vec load_i8(const void* p) {
 #endif
 }
 
+/// kLanes numbers from -8 to 7: the low halves of as many bytes, or the high ones, less 8.
+static inline Vec load_i4(const void* p, bool low) {
+#if defined(__AVX512F__)
+  const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+  const __m512i half =
+      _mm512_and_si512(_mm512_srl_epi32(q, _mm_cvtsi32_si128(low ? 0 : 4)), _mm512_set1_epi32(15));
+  return (Vec)_mm512_cvtepi32_ps(_mm512_sub_epi32(half, _mm512_set1_epi32(8)));
+#elif defined(__AVX2__)
+  const __m256i q = _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+  const __m256i half =
+      _mm256_and_si256(_mm256_srl_epi32(q, _mm_cvtsi32_si128(low ? 0 : 4)), _mm256_set1_epi32(15));
+  return (Vec)_mm256_cvtepi32_ps(_mm256_sub_epi32(half, _mm256_set1_epi32(8)));
+#else
+  float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    const int q = static_cast<const uint8_t*>(p)[i];
+    lanes[i] = static_cast<float>((low ? q & 15 : q >> 4) - 8);
+  }
+  return load(lanes);
+#endif
+}
+
 /// Round to nearest even; NaN is not expected here.
 static inline void store_bf16(uint16_t* p, Vec v) {
 #if defined(__AVX512BF16__)

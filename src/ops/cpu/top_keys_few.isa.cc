@@ -39,9 +39,12 @@ struct ScoreKeys {
         const int at = g + i < count ? g + i : g;
         prefetch_bytes(f.ahead[at], f.row_bytes);
         Vec acc[M] = {};
-        for (int t = 0; t < f.dim; t += kLanes) {
-          const Vec k = load_stored<T>(f.key[at], t);
-          for (int m = 0; m < M; ++m) acc[m] = fma(k, load(f.queries + m * f.dim + t), acc[m]);
+        for (int t = 0; t < f.dim; t += kStretch<T>) {
+          for (int j = 0; j < kStretch<T> / kLanes; ++j) {
+            const Vec k = load_of_stretch<T>(f.key[at], t, j);
+            const float* q = f.queries + t + j * kLanes;
+            for (int m = 0; m < M; ++m) acc[m] = fma(k, load(q + m * f.dim), acc[m]);
+          }
         }
         for (int m = 0; m < M; ++m) partial[m][i] = acc[m];
       }
@@ -55,12 +58,13 @@ struct ScoreKeys {
 /// Where a tile's keys lie, and those of the next tile.
 void find_keys(Few& f, const KeySegment& s, int64_t begin, int count, int64_t end, bool convert) {
   const int64_t left = end - begin - kTopTile, later = left < 0 ? 0 : left < count ? left : count;
-  locate_keys(s, f.row_bytes, begin, count, f.key);
-  locate_keys(s, f.row_bytes, begin + kTopTile, later, f.ahead);
+  const StoredRows keys = keys_of(s.rows);
+  locate_rows(s, keys, begin, count, f.key);
+  locate_rows(s, keys, begin + kTopTile, later, f.ahead);
   for (int64_t i = later; i < count; ++i) f.ahead[i] = f.key[i];
   for (int i = 0; i < count && convert; ++i) {
     float* to = f.fetched + i * f.dim;
-    load_row(s.rows, f.key[i], to);
+    load_row(keys, f.key[i], to);
     f.key[i] = reinterpret_cast<const std::byte*>(to);
   }
 }
@@ -101,15 +105,16 @@ size_t top_keys_few_scratch_bytes(const HostCall& call) { return bytes_of<Few>(c
   const BestKeys best{unit};
   ScratchLayout layout(scratch);
   Few f(layout, call.head_dim);
-  f.row_bytes = row_stride(s.rows);
+  f.row_bytes = keys_of(s.rows).stride;
   rows.load_queries(call.queries[0], 0, rows.count, f.dim, call.scale, f.queries);
   best.clear(rows.count);
 #if defined(__AMX_BF16__)
   if (KeyScores::serves(call, s.rows)) return on_matrix_unit(unit, rows, best, f);
 #endif
   const bool convert = call.head_dim % 16 != 0;  // not whole vectors
+  if (keys_of(s.rows).mixed) mix_blocks(f.queries, int64_t{rows.count} * f.dim);
   if (convert) std::memset(f.fetched, 0, sizeof(float) * static_cast<size_t>(kTopTile * f.dim));
-  const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type, rows.count);
+  const auto score = pick<ScoreKeys>(convert ? DType::F32 : s.rows.type.k, rows.count);
   const int64_t end = unit.rows.key_begin + unit.rows.key_count;
   for (int64_t begin = unit.rows.key_begin; begin < end; begin += kTopTile) {
     const int count = end - begin < kTopTile ? static_cast<int>(end - begin) : kTopTile;

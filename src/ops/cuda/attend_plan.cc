@@ -57,8 +57,9 @@ void write_records(const std::vector<T>& records, std::byte* to) {
 
 }  // namespace
 
-bool can_attend(int head_dim, int page_rows, DType type) {
-  if (page_rows != kPageRows) return false;
+bool can_attend(int head_dim, int page_rows, const KvType& both) {
+  if (page_rows != kPageRows || both.k != both.v) return false;
+  const DType type = both.k;
   const bool plain = type == DType::F32 || type == DType::F16 || type == DType::BF16;
   switch (head_dim) {
     case 64:
@@ -89,7 +90,7 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   record.position = s.position;
   record.shift = list ? 0 : static_cast<int32_t>(s.begin % kPageRows);
   record.count = static_cast<int32_t>(s.count);
-  record.type = page_type(s.rows.type);
+  record.type = page_type(s.rows.type.k);
   record.rotate = s.rotate;
   record.indexed_positions = s.indexed_positions && list;
   if (s.indexed_positions && !list) record.position += s.begin;

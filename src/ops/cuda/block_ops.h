@@ -17,7 +17,9 @@ inline PageTable table_of(const PagedRows& rows) {
   return const_cast<PageTable>(rows.listed);
 }
 
-inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
+inline KvForm form_of(const PagedRows& rows) {
+  return {rows.type.k, rows.head_dim, rows.page_rows};
+}
 
 class BlockOps : public DeviceOps {
  public:

@@ -34,8 +34,8 @@ bool page_type(DType type, PageType& to) {
 
 bool can_read(const PagedRows& rows) {
   PageType type;
-  return rows.listed != nullptr && page_type(rows.type, type) && rows.head_dim > 0 &&
-         rows.head_dim % (rows.type == DType::Q8_0 ? 32 : 16) == 0;
+  return rows.listed != nullptr && page_type(rows.type.k, type) && rows.head_dim > 0 &&
+         rows.head_dim % (rows.type.k == DType::Q8_0 ? 32 : 16) == 0;
 }
 
 bool write_segment(const KeySegment& s, SegmentRecord& record) {
@@ -45,7 +45,7 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   if (!s.live.empty() || !s.behind.empty() || s.whole_pages) return false;
   if (s.count < 0 || s.count >= kFar || s.begin < 0 || s.begin >= kFar) return false;
   if (s.position <= -kMostPosition || s.position >= kMostPosition) return false;
-  if (!page_type(s.rows.type, record.type)) return false;
+  if (!page_type(s.rows.type.k, record.type)) return false;
   const int page_rows = std::max(1, s.rows.page_rows);
   record.pages =
       s.rows.listed == nullptr ? nullptr : s.rows.listed + (list ? 0 : s.begin / page_rows);

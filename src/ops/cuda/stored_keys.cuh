@@ -40,8 +40,8 @@ struct StoredKeys {
 };
 
 inline StoredKeys keys_of(const PagedRows& rows) {
-  return {rows.listed, rows.type, rows.head_dim, rows.page_rows,
-          static_cast<int>(bytes_of(rows.type, rows.head_dim))};
+  return {rows.listed, rows.type.k, rows.head_dim, rows.page_rows,
+          static_cast<int>(rows.key_bytes())};
 }
 /// Of a list of the form, whose pages are named later.
 inline StoredKeys keys_of(const KvForm& form) {
