@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/documents.h"
+#include "cli/habit_table.h"
 #include "cli/message.h"
 #include "cli/session_files.h"
 #include "cli/session_flags.h"
@@ -27,9 +29,15 @@ constexpr const char* kHelp =
     "Ctrl-C stops a reply and takes back a half-typed line; where nothing is typed it ends the "
     "chat.\n";
 
-/// "/word"; a question, or a path, has more.
+const ChatHabit* habit_of(std::string_view said) {
+  const std::string_view word = said.substr(0, said.find(' '));
+  const auto found = std::ranges::find(chat_habits(), word, &ChatHabit::name);
+  return found == chat_habits().end() ? nullptr : &*found;
+}
+
+/// "/word", or one of other chats' with words behind it; a question, or a path, has more.
 bool is_command(std::string_view said) {
-  return said == "/?" ||
+  return said == "/?" || habit_of(said) != nullptr ||
          (said.size() > 1 && said[0] == '/' &&
           said.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 1) == std::string_view::npos);
 }
@@ -75,6 +83,8 @@ class Chat {
       std::fputs(kHelp, stderr);
     } else if (command == "/clear") {
       context_.clear();
+    } else if (const ChatHabit* habit = habit_of(command); habit != nullptr) {
+      std::fputs(fmt::format("{}: {}\n", habit->name, habit->text).c_str(), stderr);
     } else {
       std::fputs(fmt::format("unknown command {}; /help lists them\n", command).c_str(), stderr);
     }

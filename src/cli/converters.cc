@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/units.h"
-#include "cli/child_process.h"
 #include "cli/filter_program.h"
 #include "text/printable.h"
 

@@ -20,7 +20,7 @@ extern char** environ;
 namespace longhaul {
 namespace {
 
-constexpr size_t kKeptErrors = 4096;
+constexpr size_t kKeptErrors = 64 * 1024;
 
 class Descriptor {
  public:
@@ -125,6 +125,14 @@ Filtered filter_through(const std::vector<std::string>& arguments, std::string_v
   }
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of(" \r\n");
+  if (end == std::string::npos) return "";
+  const size_t begin = text.find_last_of('\n', end);
+  const size_t from = begin == std::string::npos ? 0 : begin + 1;
+  return text.substr(from, end + 1 - from);
 }
 
 }  // namespace longhaul

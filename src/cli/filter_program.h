@@ -1,6 +1,6 @@
 #pragma once
-// Text through another program: bytes into its standard input, what it prints out of it. No shell
-// and no file names come into it.
+// Another program: bytes into its standard input, what it prints out of it. No shell comes into
+// it.
 
 #include <string>
 #include <string_view>
@@ -21,8 +21,11 @@ struct Filtered {
   std::string errors;  ///< the end of what it wrote to standard error
 };
 
-/// Searches PATH. Beyond a limit the program is killed.
+/// Searches PATH. Beyond a limit the program is killed. Ctrl-C reaches it too.
 Filtered filter_through(const std::vector<std::string>& arguments, std::string_view input,
                         const FilterLimits& limits);
+
+/// The last line of a program's complaints: usually the one that says what was wrong.
+std::string last_line(const std::string& text);
 
 }  // namespace longhaul

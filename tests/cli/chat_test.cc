@@ -59,6 +59,13 @@ TEST(Chat, AWordWithASlashIsACommand) {
   EXPECT_EQ(o.err.find(" tokens read", first + 1), last) << o.err;
 }
 
+TEST(Chat, CommandsOfOtherChatsAreNoQuestions) {
+  const Outcome o = Program().run({"run", "-i", "-n", "0"},
+                                  "/set parameter num_ctx 4096\n/show info\n/read my file.txt\n");
+  EXPECT_TRUE(has(o.err, {"/set: flags", "/show: 'longhaul inspect", "/read: -f FILE"}));
+  EXPECT_EQ(o.err.find(" tokens read"), std::string::npos) << o.err;
+}
+
 TEST(Chat, TellsWhatReadingTheTextsCostAndThenEachTurn) {
   Program program;
   const auto file = program.folder().write("text.txt", long_text().substr(0, 2000));

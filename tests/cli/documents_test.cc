@@ -53,6 +53,8 @@ TEST_F(Documents, AMissingToolIsNamedWithItsPackage) {
   refuses("{\\rtf1 x}", "RTF", "pandoc");
   EXPECT_TRUE(refused(ask("-", "%PDF-1.4"), {"standard input: this is PDF", "poppler-utils"}));
   EXPECT_TRUE(refused(ask(file("a.zip", std::string("PK\3\4", 4) + "else")), {"ZIP archive"}));
+  EXPECT_TRUE(refused(ask(file("a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1...")), {"--convert-to"}));
+  EXPECT_TRUE(refused(ask(file("a.png", "\x89PNG\r\n\x1a\n")), {"a picture", "OCR"}));
 }
 
 TEST_F(Documents, WhatBecomesOfThemIsBoundedAsTextsAre) {
@@ -83,6 +85,40 @@ TEST_F(Documents, ToolsGetTheBytesAndNoName) {
   EXPECT_EQ(tokens(html), tokens(same));
   const std::string text = file("text.txt", "A text with <html> in it.");
   EXPECT_EQ(program_.run({"tokenize", "-f", text, "--count"}).err, "") << "no page";
+}
+
+/// Pages of a PDF, each with a line of text. Its table of contents is left to the reader to
+/// rebuild.
+std::string pdf_of(const std::vector<std::string>& lines) {
+  std::string pages, objects;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string page = std::to_string(4 + 2 * i), body = std::to_string(5 + 2 * i);
+    const std::string text = "BT /F1 12 Tf 50 700 Td (" + lines[i] + ") Tj ET";
+    pages += page + " 0 R ";
+    objects += page + " 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents " +
+               body + " 0 R /Resources << /Font << /F1 3 0 R >> >> >> endobj\n" + body +
+               " 0 obj << /Length " + std::to_string(text.size()) + " >> stream\n" + text +
+               "\nendstream endobj\n";
+  }
+  return "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n"
+         "2 0 obj << /Type /Pages /Kids [" +
+         pages + "] /Count " + std::to_string(lines.size()) +
+         " >> endobj\n3 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> endobj\n" +
+         objects + "trailer << /Root 1 0 R >>\n%%EOF\n";
+}
+
+TEST_F(Documents, RealToolsReadRealFiles) {
+  program_.set_environment("PATH", "/usr/bin:/bin");
+  if (std::filesystem::exists("/usr/bin/pdftotext")) {
+    const std::string pdf = file("a.pdf", pdf_of({"First page.", "The pass key is 58213."}));
+    const std::string same =
+        file("same.txt", "[page 1]\nFirst page.\n\n[page 2]\nThe pass key is 58213.\n");
+    EXPECT_EQ(tokens(pdf), tokens(same));
+  }
+  if (std::filesystem::exists("/usr/bin/pandoc")) {
+    const std::string html = file("a.html", "<html><h1>Keys</h1><p>The <b>pass key</b></p></html>");
+    EXPECT_EQ(tokens(html), tokens(file("same.txt", "Keys\n\nThe pass key\n")));
+  }
 }
 
 TEST_F(Documents, HtmlIsReadWithItsTagsWherePandocIsMissing) {

@@ -57,6 +57,10 @@ TEST(Habits, WhatMeansNothingHereIsTakenWithANote) {
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(o.out, kReply);
   EXPECT_TRUE(has(o.err, {"note: -ngl: layers", "note: -fa: ", "note: -b: ", "note: --mlock: "}));
+  const Outcome ollama = Program().run(
+      {"run", "nano", kPassKeyQuestion, "-q", "--verbose", "--keepalive", "5m", "--nowordwrap"});
+  EXPECT_EQ(ollama.out, kReply);
+  EXPECT_TRUE(has(ollama.err, {"note: --verbose: ", "note: --keepalive: "}));
   const Outcome bare = Program().run({"run", "-q", "-fa", "-p", kPassKeyQuestion});
   EXPECT_EQ(bare.out, kReply) << "the switch's value may be left out: " << bare.err;
 }
@@ -82,6 +86,7 @@ TEST(Habits, NoHelpInsteadOfAnError) {
   }
   EXPECT_TRUE(refused(Program().run({"pull", "-hf", "x"}), {"unknown flag"}));
   EXPECT_TRUE(refused(Program().run({"-m", "nano"}), {"unknown flag '-m'", "longhaul run -m"}));
+  EXPECT_TRUE(refused(Program().run({"-hf", "a/b"}), {"-hf", "longhaul run"}));
   EXPECT_EQ(Program().run({"run", "-h"}).status, 0);
 }
 
