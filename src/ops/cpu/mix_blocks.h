@@ -6,16 +6,26 @@
 
 namespace longhaul::LH_ISA {
 
+/// Lane i gets lane i ^ s.
+template <int s, class V>
+static inline V swap_lanes(V x) {
+  constexpr int kCount = sizeof(V) / sizeof(float);
+  if constexpr (kCount == 4) {
+    return __builtin_shufflevector(x, x, 0 ^ s, 1 ^ s, 2 ^ s, 3 ^ s);
+  } else if constexpr (kCount == 8) {
+    return __builtin_shufflevector(x, x, 0 ^ s, 1 ^ s, 2 ^ s, 3 ^ s, 4 ^ s, 5 ^ s, 6 ^ s, 7 ^ s);
+  } else {
+    return __builtin_shufflevector(x, x, 0 ^ s, 1 ^ s, 2 ^ s, 3 ^ s, 4 ^ s, 5 ^ s, 6 ^ s, 7 ^ s,
+                                   8 ^ s, 9 ^ s, 10 ^ s, 11 ^ s, 12 ^ s, 13 ^ s, 14 ^ s, 15 ^ s);
+  }
+}
+
 /// Sums and differences of lanes that are `kStep` apart.
 template <int kStep>
 static inline Vec mix_lanes(Vec x) {
-  IntVec partner;
   Vec sign;
-  for (int i = 0; i < kLanes; ++i) {
-    partner[i] = i ^ kStep;
-    sign[i] = (i & kStep) != 0 ? -1.0f : 1.0f;
-  }
-  return x * sign + __builtin_shuffle(x, partner);
+  for (int i = 0; i < kLanes; ++i) sign[i] = (i & kStep) != 0 ? -1.0f : 1.0f;
+  return x * sign + swap_lanes<kStep>(x);
 }
 
 static inline void mix_block(float* x) {
