@@ -11,8 +11,8 @@
 
 namespace longhaul {
 
-/// Whether keys of the type are stored mixed.
-inline bool mixes_keys(DType type) { return type == DType::Q4_0; }
+/// The type whose keys are stored mixed. A constant and no function: kernels compare with it too.
+constexpr DType kMixedKeys = DType::Q4_0;
 
 /// `count` numbers as a stored key or value.
 void write_row(DType type, bool key, const float* x, int64_t count, std::byte* row);

@@ -45,16 +45,21 @@ void from_f16(const f16_t* x, int64_t count, float* y) {
   for (int64_t k = i; k < count; ++k) y[k] = f16_value(x[k]);
 }
 
-/// Divides by the scale as stored, so that its rounding to f16 does not add to the error; the
-/// quotient may then pass 127 by a little, and by much where the scale is an f16 subnormal.
-void quantize_block(const float* x, uint8_t* y) {
+/// The largest magnitude of a block.
+float largest(const float* x) {
   float amax = 0;
 #pragma omp simd reduction(max : amax)
   for (int i = 0; i < 32; ++i) {
     const float a = __builtin_fabsf(x[i]);
     amax = a > amax ? a : amax;
   }
-  const uint16_t scale = f16_of(amax / 127.0f);
+  return amax;
+}
+
+/// Divides by the scale as stored, so that its rounding to f16 does not add to the error; the
+/// quotient may then pass 127 by a little, and by much where the scale is an f16 subnormal.
+void quantize_block(const float* x, uint8_t* y) {
+  const uint16_t scale = f16_of(largest(x) / 127.0f);
   const float stored = f16_value(scale);
   const float inverse = stored > 0 ? 1.0f / stored : 0.0f;
   std::memcpy(y, &scale, sizeof(scale));
@@ -76,12 +81,7 @@ void to_q8_0(const float* x, int64_t count, std::byte* y) {
 
 /// Divides by the scale before it is rounded to f16, as ggml does.
 void quantize_block_q4_0(const float* x, uint8_t* y) {
-  float amax = 0;
-#pragma omp simd reduction(max : amax)
-  for (int i = 0; i < 32; ++i) {
-    const float a = __builtin_fabsf(x[i]);
-    amax = a > amax ? a : amax;
-  }
+  const float amax = largest(x);
   int at = 0;
   while (at < 31 && __builtin_fabsf(x[at]) != amax) ++at;
   const float scale = x[at] / -8.0f;

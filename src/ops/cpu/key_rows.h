@@ -4,6 +4,7 @@
 
 #include "ops/attention.h"
 #include "ops/cpu/mix_blocks.h"
+#include "ops/stored_key.h"
 #include "ops/visible_keys.h"
 
 namespace longhaul::LH_ISA {
@@ -43,8 +44,8 @@ static inline int stored_bytes(DType type, int head_dim) {
 
 static inline StoredRows keys_of(const PagedRows& rows) {
   const DType type = rows.type.k;
-  return {rows.pages,     type, rows.head_dim,      stored_bytes(type, rows.head_dim),
-          rows.page_rows, 0,    type == DType::Q4_0};
+  return {rows.pages,     type, rows.head_dim,     stored_bytes(type, rows.head_dim),
+          rows.page_rows, 0,    type == kMixedKeys};
 }
 
 static inline StoredRows values_of(const PagedRows& rows) {
