@@ -8,12 +8,14 @@
 #include "attention/method_run.h"
 #include "attention/profile.h"
 #include "base/error_of.h"
+#include "engine/with_variable.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_of;
 using testing_support::small_shape;
+using testing_support::WithVariable;
 
 /// Layers, KV heads and query heads for each of a model by its name.
 ModelShape shape_of(const std::string& name) {
@@ -28,10 +30,8 @@ ModelShape shape_of(const std::string& name) {
 }
 
 std::vector<KnownProfiles> of_the_repository() {
-  setenv("LONGHAUL_MODELS", LONGHAUL_MODELS, 1);
-  std::vector<KnownProfiles> known = known_profiles();
-  unsetenv("LONGHAUL_MODELS");
-  return known;
+  const WithVariable models("LONGHAUL_MODELS", LONGHAUL_MODELS);
+  return known_profiles();
 }
 
 TEST(KnownProfiles, FitTheirModels) {
@@ -77,13 +77,12 @@ TEST(KnownProfiles, LtrisTablesAreThePapers) {
 }
 
 TEST(KnownProfiles, AreFoundByFolderOrName) {
-  setenv("LONGHAUL_MODELS", LONGHAUL_MODELS, 1);
+  const WithVariable models("LONGHAUL_MODELS", LONGHAUL_MODELS);
   EXPECT_EQ(find_profiles(LONGHAUL_MODELS), LONGHAUL_MODELS);
   EXPECT_EQ(find_profiles("yi-9b-200k").filename(), "yi-9b-200k");
   const std::string error = error_of([] { find_profiles("llama-3.1-8b-instuct"); });
   EXPECT_EQ(error.find("--profiles 'llama-3.1-8b-instuct': no such folder"), 0u) << error;
   EXPECT_NE(error.find("did you mean 'llama-3.1-8b-instruct'?"), std::string::npos) << error;
-  unsetenv("LONGHAUL_MODELS");
 }
 
 }  // namespace

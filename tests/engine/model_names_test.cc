@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <optional>
 
+#include "engine/with_variable.h"
 #include "format/temp_folder.h"
 
 namespace longhaul {
@@ -14,26 +13,7 @@ namespace {
 using testing_support::error_of;
 using testing_support::has;
 using testing_support::TempFolder;
-
-/// Sets an environment variable for one test.
-class WithVariable {
- public:
-  WithVariable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) before_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  ~WithVariable() {
-    if (before_) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
+using testing_support::WithVariable;
 
 TEST(ModelNames, FoldersAndFilesOfTheGivenFolderComeFirst) {
   const TempFolder folder;
