@@ -93,7 +93,8 @@ CUtensorMap page_map(const PageRange& pages, int head_dim) {
   const cuuint64_t dim = static_cast<cuuint64_t>(head_dim);
   const cuuint64_t size[3] = {dim, 2 * kPageRows, pages.bytes / pages.page_bytes};
   const cuuint64_t stride[2] = {2 * dim, pages.page_bytes};
-  const cuuint32_t box[3] = {64, kPageRows, 1}, step[3] = {1, 1, 1};
+  const cuuint32_t rows = static_cast<cuuint32_t>(page_box_rows(head_dim));
+  const cuuint32_t box[3] = {64, rows, 1}, step[3] = {1, 1, 1};
   CUtensorMap map;
   if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<std::byte*>(pages.base), size,
              stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
@@ -209,7 +210,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.rotations = rotation_table(call.rotations);
   args.heads = call.heads;
   args.head_dim = call.head_dim;
-  args.logits = logit_form(call);
+  args.logits = logit_form(call.scale, call.cap);
   const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
   if (!plan.counts().empty()) {
     launch_resolve_counts(stream, records(plan.counts(), layout.counts), count(plan.counts()),
