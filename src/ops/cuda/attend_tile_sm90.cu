@@ -6,43 +6,19 @@
 // take no turns, since products take twice as long beside the same softmax.
 
 #include "ops/cuda/device_error.h"
-#include "ops/cuda/hopper.cuh"
-#include "ops/cuda/row_block.cuh"
+#include "ops/cuda/sm90_rows.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
 constexpr int kThreads = 3 * 128;
-constexpr int kRows = 128;             ///< flat rows of a block
-constexpr int kRowHalf = kRows * 128;  ///< bytes of 64 columns of them: rows of 128, swizzled
-
-/// How heads of D elements are computed.
-template <int D>
-struct Form {
-  static constexpr int kKeys = D <= 128 ? 128 : 80;  ///< of a tile
-  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of its columns, as above
-  static constexpr int kTile = D / 64 * kHalf;
-  static constexpr int kStages = D == 64 ? 4 : 2;
-  static constexpr int kBoxRows = page_box_rows(D);
-  static constexpr bool kTurns = D <= 128;
-  static_assert(kKeys % kBoxRows == 0);
-};
-
-/// What the warpgroups that compute need to know of a tile.
-struct TileNote {
-  const float* queries;  ///< the form that multiplies its keys; null: there is no tile at all
-  int32_t begin, end;    ///< slots with keys
-  int32_t offset;        ///< key number n stands at offset + n behind the unit's first row
-  int32_t nearest, furthest;
-  int32_t last;  ///< no tile follows
-};
 
 template <int D>
 struct Sm90Shared {
-  static constexpr int kStages = Form<D>::kStages;
+  static constexpr int kStages = Sm90Form<D>::kStages;
   uint8_t queries[D / 64 * kRowHalf];
-  uint8_t keys[kStages][Form<D>::kTile];
-  uint8_t values[kStages][Form<D>::kTile];
+  uint8_t keys[kStages][Sm90Form<D>::kTile];
+  uint8_t values[kStages][Sm90Form<D>::kTile];
   uint64_t keys_full[kStages], keys_empty[kStages];
   uint64_t values_full[kStages], values_empty[kStages];
   TileNote notes[kStages];  ///< of the keys
@@ -87,7 +63,7 @@ __device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& 
 template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit, Sm90Shared<D>& shared) {
-  using F = Form<D>;
+  using F = Sm90Form<D>;
   const auto load = [&](uint8_t* to, uint64_t* full, int first, const NextTile& tile) {
     const uint32_t barrier = shared_address(full), at = shared_address(to);
     barrier_expect(barrier, F::kTile);
@@ -123,141 +99,10 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
   }
 }
 
-/// The 64 flat rows of a warpgroup as bf16, by the threads that will multiply them. Columns past
-/// head_dim are zeros. Each thread asks for `kAtOnce` times 8 numbers before it waits for any.
-template <int D, int kAtOnce>
-__device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
-                                              const UnitRecord& unit, int group, uint32_t to) {
-  constexpr int kChunks = D / 8;
-  const int flat_rows = unit.row_count * unit.head_count;
-#pragma unroll kAtOnce
-  for (int i = 0; i < 64 * kChunks / 128; ++i) {
-    const int c = threadIdx.x % 128 + 128 * i, n = 64 * group + c / kChunks, chunk = c % kChunks;
-    uint4 x = {0, 0, 0, 0};
-    if (n < flat_rows && 8 * chunk < a.head_dim) {
-      const int64_t row = unit.row_begin + n / unit.head_count;
-      const int64_t at = row * a.heads + unit.head_begin + n % unit.head_count;
-      const float4* from = reinterpret_cast<const float4*>(queries + at * a.head_dim) + 2 * chunk;
-      const float4 u = __ldg(from), v = __ldg(from + 1);
-      x = {bf16_pair(u.x, u.y), bf16_pair(u.z, u.w), bf16_pair(v.x, v.y), bf16_pair(v.z, v.w)};
-    }
-    store_16(to + chunk / 8 * kRowHalf + n * 128 + ((chunk % 8) ^ (n % 8)) * 16, x);
-  }
-  publish_to_engines();
-  named_sync<128>(3 + group);
-}
-
-/// 64 flat rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
-template <int D>
-struct Rows64 {
-  static constexpr int kKeys = Form<D>::kKeys;
-  float o[D / 2], s[kKeys / 2];
-  uint32_t p[kKeys / 4];
-  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0}, shrink[2];
-
-  __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
-    wgmma_fence();
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-      const uint32_t row = queries + k / 4 * kRowHalf + k % 4 * 32;
-      const uint32_t key = keys + k / 4 * Form<D>::kHalf + k % 4 * 32;
-      wgmma_shared(s, matrix_at(row, 16, 1024), matrix_at(key, 16, 1024), k > 0);
-    }
-    wgmma_commit();
-  }
-
-  __device__ __forceinline__ void multiply_values(uint32_t values) {
-    wgmma_fence();
-#pragma unroll
-    for (int k = 0; k < kKeys / 16; ++k) {
-      wgmma_registers(o, p + 4 * k, matrix_at(values + k * 2048, Form<D>::kHalf, 1024));
-    }
-    wgmma_commit();
-  }
-
-  /// As far as a cap bounds them.
-  __device__ __forceinline__ void bend(float factor) {
-    if (factor == 0) return;
-#pragma unroll
-    for (int i = 0; i < kKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
-  }
-
-  __device__ __forceinline__ void soften(float scale) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float best = top[h];
-#pragma unroll
-      for (int i = 0; i < kKeys / 8; ++i) {
-        best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
-      }
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
-      const float safe = best == -INFINITY ? 0.0f : best * scale;
-      shrink[h] = exp2_of(top[h] * scale - safe);
-      top[h] = best;
-      float added = 0;
-#pragma unroll
-      for (int i = 0; i < kKeys / 8; ++i) {
-        s[4 * i + 2 * h] = exp2_of(s[4 * i + 2 * h] * scale - safe);
-        s[4 * i + 2 * h + 1] = exp2_of(s[4 * i + 2 * h + 1] * scale - safe);
-        added += s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
-      }
-      sum[h] = sum[h] * shrink[h] + added;
-    }
-  }
-
-  __device__ __forceinline__ void pack() {
-#pragma unroll
-    for (int i = 0; i < kKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
-  }
-};
-
-/// Logits of keys that a row does not see become -infinity. `first_row` and `last_row` bound the
-/// warpgroup's rows behind the unit's first.
-template <int kKeys>
-__device__ __forceinline__ void mask_tile(float (&s)[kKeys / 2], const TileNote& note,
-                                          const UnitRecord& unit, int flat, int first_row,
-                                          int last_row) {
-  const int32_t begin = note.begin, end = note.end, near = note.nearest, far = note.furthest;
-  const int32_t offset = note.offset;
-  if (begin <= 0 && end >= kKeys && first_row - (offset + kKeys - 1) >= near &&
-      last_row - offset < far) {
-    return;
-  }
-  const int row[2] = {flat / unit.head_count, (flat + 8) / unit.head_count};
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    // near <= row - offset - n < far
-    const int32_t distance = row[h] - offset;
-    const int32_t first = max(begin, distance - far + 1), last = min(end - 1, distance - near);
-#pragma unroll
-    for (int i = 0; i < kKeys / 4; ++i) {
-      const int n = 8 * (i / 2) + 2 * (threadIdx.x % 4) + i % 2;
-      if (n < first || n > last) s[4 * (i / 2) + 2 * h + i % 2] = -INFINITY;
-    }
-  }
-}
-
-/// Values of slots without a key become zeros: what lies there may be no number, and 0 times that
-/// is none either.
-template <int D>
-__device__ __forceinline__ void clear_values(uint32_t values, int32_t begin, int32_t end,
-                                             int group) {
-  const int n = threadIdx.x % 128;
-  if (n < Form<D>::kKeys && (n < begin || n >= end)) {
-#pragma unroll
-    for (int i = 0; i < D / 8; ++i) {
-      store_16(values + i / 8 * Form<D>::kHalf + n * 128 + i % 8 * 16, {0, 0, 0, 0});
-    }
-  }
-  publish_to_engines();
-  named_sync<128>(3 + group);
-}
-
 template <int D>
 __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& unit,
                                         Sm90Shared<D>& shared, int group) {
-  using F = Form<D>;
+  using F = Sm90Form<D>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4,
             flat_rows = unit.row_count * unit.head_count;
   const int flat = 64 * group + 16 * warp + lane / 4;
@@ -280,7 +125,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     note = shared.notes[stage];
     if (note.queries == nullptr || note.queries == loaded) return;
     loaded = note.queries;
-    store_queries<D, 1>(a, loaded, unit, group, all_queries);
+    store_queries<D, 2>(a, loaded, unit, group, all_queries);
   };
   const auto weigh = [&] {
     rows.bend(a.logits.bend);
