@@ -93,8 +93,7 @@ CUtensorMap page_map(const PageRange& pages, int head_dim) {
   const cuuint64_t dim = static_cast<cuuint64_t>(head_dim);
   const cuuint64_t size[3] = {dim, 2 * kPageRows, pages.bytes / pages.page_bytes};
   const cuuint64_t stride[2] = {2 * dim, pages.page_bytes};
-  const cuuint32_t rows = static_cast<cuuint32_t>(page_box_rows(head_dim));
-  const cuuint32_t box[3] = {64, rows, 1}, step[3] = {1, 1, 1};
+  const cuuint32_t box[3] = {64, kPageRows, 1}, step[3] = {1, 1, 1};
   CUtensorMap map;
   if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<std::byte*>(pages.base), size,
              stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,

@@ -55,11 +55,8 @@ struct AttendArgs {
   LogitForm logits;
 };
 
-/// Rows of a page that the copy engine brings at a time: all, or what tiles of 80 keys consist of.
-constexpr int page_box_rows(int head_dim) { return head_dim <= 128 ? kPageRows : 16; }
-
-/// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, boxes of
-/// page_box_rows() rows and 64 columns. Columns past head_dim arrive as zeros.
+/// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, a box of 64
+/// rows and 64 columns at a time. Columns past head_dim arrive as zeros.
 struct PageMap {
   CUtensorMap map;
   const std::byte* base;

@@ -2,8 +2,8 @@
 // copy engine fills. Heads of 80, 96 and 112 elements run as 128 with columns of zeros. One
 // warpgroup loads; two compute 64 flat rows each and take turns, so that the softmax of one hides
 // behind the products of the other. The next tile's products with the keys are begun before this
-// tile's with the values. Heads of 256 elements leave room for tiles of 80 keys; their warpgroups
-// take no turns, since products take twice as long beside the same softmax.
+// tile's with the values. Heads of 256 elements leave room for tiles of one page of 64 keys;
+// their warpgroups take no turns, since products take twice as long beside the same softmax.
 
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/sm90_rows.cuh"
@@ -15,39 +15,38 @@ constexpr int kThreads = 3 * 128;
 
 template <int D>
 struct Sm90Shared {
-  static constexpr int kStages = Sm90Form<D>::kStages;
+  using F = Sm90Form<D>;
   uint8_t queries[D / 64 * kRowHalf];
-  uint8_t keys[kStages][Sm90Form<D>::kTile];
-  uint8_t values[kStages][Sm90Form<D>::kTile];
-  uint64_t keys_full[kStages], keys_empty[kStages];
-  uint64_t values_full[kStages], values_empty[kStages];
-  TileNote notes[kStages];  ///< of the keys
+  uint8_t keys[F::kKeyStages][F::kTile];
+  uint8_t values[F::kValueStages][F::kTile];
+  uint64_t keys_full[F::kKeyStages], keys_empty[F::kKeyStages];
+  uint64_t values_full[F::kValueStages], values_empty[F::kValueStages];
+  TileNote notes[F::kKeyStages];
 };
 
-/// A tile that is to be loaded: from `row` of the first page on.
+/// A tile that is to be loaded.
+template <int kPages>
 struct NextTile {
   bool there;
-  int page[2];  ///< of the map
-  int row;
+  int page[kPages];  ///< of the map
   TileNote note;
 };
 
-template <int kKeys>
-__device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& unit,
-                                              const PageMap& pages) {
-  NextTile next{};
+template <int kPages>
+__device__ __forceinline__ NextTile<kPages> next_tile(TileWalk& walk, const UnitRecord& unit,
+                                                      const PageMap& pages) {
+  NextTile<kPages> next{};
   if (!walk.next()) return next;
   const SegmentRecord& s = walk.segment();
-  const int first = walk.tile() * kKeys, last = (s.shift + s.count - 1) / kPageRows;
+  const int last = (s.shift + s.count - 1) / kPageRows;
 #pragma unroll
-  for (int p = 0; p < 2; ++p) {
-    const std::byte* at = page_of(s, min(first / kPageRows + p, last));
+  for (int p = 0; p < kPages; ++p) {
+    const std::byte* at = page_of(s, min(kPages * walk.tile() + p, last));
     next.page[p] =
         static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
   }
-  const int32_t begin = s.shift - first;
+  const int32_t begin = s.shift - walk.tile() * kPages * kPageRows;
   next.there = true;
-  next.row = kKeys % kPageRows == 0 ? 0 : first % kPageRows;
   next.note = {s.queries,
                begin,
                begin + s.count,
@@ -64,36 +63,35 @@ template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit, Sm90Shared<D>& shared) {
   using F = Sm90Form<D>;
-  const auto load = [&](uint8_t* to, uint64_t* full, int first, const NextTile& tile) {
+  using Tile = NextTile<F::kPages>;
+  const auto load = [&](uint8_t* to, uint64_t* full, int first, const Tile& tile) {
     const uint32_t barrier = shared_address(full), at = shared_address(to);
     barrier_expect(barrier, F::kTile);
 #pragma unroll
-    for (int n = 0; n < F::kKeys; n += F::kBoxRows) {
-      const int row = tile.row + n, page = row < kPageRows ? tile.page[0] : tile.page[1];
+    for (int p = 0; p < F::kPages; ++p) {
 #pragma unroll
       for (int h = 0; h < D / 64; ++h) {
-        copy_box(at + h * F::kHalf + n * 128, &pages.map, 64 * h, first + row % kPageRows, page,
+        copy_box(at + h * F::kHalf + p * kPageRows * 128, &pages.map, 64 * h, first, tile.page[p],
                  barrier);
       }
     }
   };
   TileWalk walk(a.segments, unit, F::kKeys);
-  NextTile tile = next_tile<F::kKeys>(walk, unit, pages);
-  NextTile next = next_tile<F::kKeys>(walk, unit, pages);
+  const auto following = [&] { return next_tile<F::kPages>(walk, unit, pages); };
+  Tile tile = following(), next = following();
   if (!tile.there) {
     shared.notes[0] = {};
     barrier_arrive(shared_address(&shared.keys_full[0]));
   }
   for (int i = 0; tile.there; ++i) {
-    const int stage = i % F::kStages;
-    const uint32_t parity = (i / F::kStages) & 1;
+    const int k = i % F::kKeyStages, v = i % F::kValueStages;
     tile.note.last = !next.there;
-    barrier_wait(shared_address(&shared.keys_empty[stage]), parity ^ 1);
-    shared.notes[stage] = tile.note;  // there when keys_full is
-    load(shared.keys[stage], &shared.keys_full[stage], 0, tile);
-    const NextTile after = next_tile<F::kKeys>(walk, unit, pages);
-    barrier_wait(shared_address(&shared.values_empty[stage]), parity ^ 1);
-    load(shared.values[stage], &shared.values_full[stage], kPageRows, tile);
+    barrier_wait(shared_address(&shared.keys_empty[k]), (i / F::kKeyStages & 1) ^ 1);
+    shared.notes[k] = tile.note;  // there when keys_full is
+    load(shared.keys[k], &shared.keys_full[k], 0, tile);
+    const Tile after = following();
+    barrier_wait(shared_address(&shared.values_empty[v]), (i / F::kValueStages & 1) ^ 1);
+    load(shared.values[v], &shared.values_full[v], kPageRows, tile);
     tile = next;
     next = after;
   }
@@ -120,8 +118,8 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   }
   TileNote note;  // of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
-    const int stage = n % F::kStages;
-    barrier_wait(shared_address(&shared.keys_full[stage]), (n / F::kStages) & 1);
+    const int stage = n % F::kKeyStages;
+    barrier_wait(shared_address(&shared.keys_full[stage]), n / F::kKeyStages & 1);
     note = shared.notes[stage];
     if (note.queries == nullptr || note.queries == loaded) return;
     loaded = note.queries;
@@ -133,9 +131,9 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.soften(a.logits.scale);
   };
   const auto multiply_values = [&](int n, int32_t from, int32_t to) {
-    const int stage = n % F::kStages;
+    const int stage = n % F::kValueStages;
     const uint32_t values = shared_address(shared.values[stage]);
-    barrier_wait(shared_address(&shared.values_full[stage]), (n / F::kStages) & 1);
+    barrier_wait(shared_address(&shared.values_full[stage]), n / F::kValueStages & 1);
     if (from > 0 || to < F::kKeys) clear_values<D>(values, from, to, group);
     rows.multiply_values(values);
   };
@@ -149,7 +147,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {
-      const int stage = n % F::kStages, before = (n - 1) % F::kStages;
+      const int stage = n % F::kKeyStages, before = (n - 1) % F::kValueStages;
       const int32_t from = note.begin, to = note.end;  // of the tile before
       begin_keys(n);
       if constexpr (F::kTurns) named_sync<256>(1 + group);
@@ -198,10 +196,12 @@ __global__ void __launch_bounds__(kThreads, 1)
       *reinterpret_cast<Shared*>((reinterpret_cast<uintptr_t>(memory) + 1023) / 1024 * 1024);
   const int group = threadIdx.x / 128;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < Shared::kStages; ++s) {
+    for (int s = 0; s < Sm90Form<D>::kKeyStages; ++s) {
       barrier_init(shared_address(&shared.keys_full[s]), 1);
-      barrier_init(shared_address(&shared.values_full[s]), 1);
       barrier_init(shared_address(&shared.keys_empty[s]), 8);  // warps that compute
+    }
+    for (int s = 0; s < Sm90Form<D>::kValueStages; ++s) {
+      barrier_init(shared_address(&shared.values_full[s]), 1);
       barrier_init(shared_address(&shared.values_empty[s]), 8);
     }
     barriers_are_made();

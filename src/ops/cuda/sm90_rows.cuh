@@ -14,13 +14,13 @@ inline constexpr int kRowHalf = kBlockRows * 128;
 /// How heads of D elements are computed.
 template <int D>
 struct Sm90Form {
-  static constexpr int kKeys = D <= 128 ? 128 : 80;  ///< of a tile
+  static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< of a tile: whole pages
   static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of its columns, as above
   static constexpr int kTile = D / 64 * kHalf;
-  static constexpr int kStages = D == 64 ? 4 : 2;
-  static constexpr int kBoxRows = page_box_rows(D);
+  /// Tiles of keys and of values in shared memory.
+  static constexpr int kKeyStages = D == 64 ? 4 : 3, kValueStages = D == 64 ? 4 : D <= 128 ? 3 : 2;
   static constexpr bool kTurns = D <= 128;
-  static_assert(kKeys % kBoxRows == 0);
+  static constexpr int kPages = kKeys / kPageRows;
 };
 
 /// What the warpgroups that compute need to know of a tile.
