@@ -137,7 +137,7 @@ void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
 }
 
 bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
-  if (!machine_.sm90 || call.head_dim > 128) return false;
+  if (!machine_.sm90) return false;
   const PageRange& range = machine_.pages;
   const auto from = reinterpret_cast<uintptr_t>(range.base);
   const size_t page_bytes = size_t{4} * kPageRows * static_cast<size_t>(call.head_dim);
