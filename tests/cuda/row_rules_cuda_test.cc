@@ -104,7 +104,7 @@ TEST_F(RowRules, JudgeAndListAsTheHostDoes) {
     for (uint8_t& each : classes) each = static_cast<uint8_t>(below(8) == 0 ? 1 + below(2) : 0);
     const View<const uint8_t> classes_there = there(classes);
     for (int l = 0; l < 12; ++l) {
-      const int64_t rows = 1 + below(l == 3 ? kEnd : 3000), gone = kEnd - rows;
+      const int64_t rows = 1 + below(l == 3 ? kEnd : 3000);
       attention.push_back(numbers(l % 2, rows));
       recent.push_back(attention.back());
       for (float& x : recent.back()) x *= static_cast<float>(below(3)) / 2;

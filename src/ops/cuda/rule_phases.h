@@ -65,7 +65,7 @@ struct RuleTask {
   double enough;          ///< what a rule must hold
   int32_t rule;           ///< 0 to 3; below 0: the cheapest that holds enough, 4 where none does
   int32_t* verdict;       ///< [2]: the rule and its rows; null: they are written
-  int32_t* out;           ///< the rows that stay of the rule that is given; null: they are counted
+  int32_t* out;           ///< the rows that stay of the rule that is given
 };
 
 struct RuleShared {
@@ -86,7 +86,7 @@ class RuleJudgement {
                          [this](int64_t i) { return average_key(i); });
     }
     if (rule_ < 0) try_heavy();
-    if (task_.out != nullptr) {
+    if (task_.verdict == nullptr) {
       write_staying(block_, s_.select, task_.rows, 0, task_.out,
                     [this](int64_t i) { return stays(i); });
       return;
