@@ -143,9 +143,7 @@ void AttentionDriver::retain(std::span<KvStore> streams, const Pass& pass) {
   KvStore& store = nth(streams, pass.stream);
   if (!pass.discard) {
     if (due(pass)) {
-      for (int layer = 0; layer < shape_.layers; ++layer) {
-        if (cuts(layer)) cut(store, layer);
-      }
+      cut(store);
       if (first().keep.whole_strides) held_ = target_;
     }
     for (int layer = 0; layer < shape_.layers; ++layer) drop_middles(store, layer);

@@ -95,11 +95,15 @@ class AttentionDriver {
   bool observes(const LayerStep& step) const;
   bool due(const Pass& pass) const;
   void drop_middles(KvStore& store, int layer) const;
-  void cut(KvStore& store, int layer);
-  void cut_by_own_rule(const Cut& cut);
+  void cut(KvStore& store);
+  void cut_to_budget(Cut& cut);
+  void cut_by_own_rule(std::span<const Cut> cuts);
   void judge(Cut& cut);
   void ask_watched_rows(const Cut& cut);
   void keep_best(const Cut& cut);
+  void keep(const Cut& cut, std::span<const RowList> kept);
+  void deal(const Cut& cut, const RowsToKeep& stay);
+  void keep_dealt(KvStore& store);
   int64_t most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
   void archive(Archive& archive);
   void check_layer(const KvStore& store, int layer, int64_t tokens) const;
@@ -127,6 +131,18 @@ class AttentionDriver {
   std::vector<View<const float>> paid_views_;
   std::vector<RowSelection> selections_;
   std::vector<RowList> kept_;
+  /// A layer whose lists share a budget, dealt on a device: the host asks once for all layers how
+  /// many rows of each list stay.
+  struct Dealt {
+    int layer = 0;
+    std::vector<RowSelection> selections;
+    std::vector<RowList> kept;
+  };
+  std::vector<Dealt> dealt_;
+  size_t waiting_ = 0;      ///< of `dealt_`
+  Array<int32_t> counts_;   ///< of all lists of the model ...
+  int64_t next_count_ = 0;  ///< ... of which so many are taken
+  std::vector<StayingRows> staying_;
 };
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 // A cut of a layer's lists: what is judged, by what, and what stays.
 
 #include <algorithm>
+#include <utility>
 
 #include "attention/driver.h"
 #include "base/nth.h"
@@ -8,30 +9,42 @@
 
 namespace longhaul {
 
-void AttentionDriver::cut(KvStore& store, int layer) {
-  const Plan& how = plan(layer, 0);
-  const int lists = store.lists(layer);
-  Cut cut{queue_, shape_, how, store, layer, lists, tokens_};
-  if (how.keep.budget == kNoBound) return cut_by_own_rule(cut);
+void AttentionDriver::cut(KvStore& store) {
+  std::vector<Cut> by_own_rule;
+  for (int layer = 0; layer < shape_.layers; ++layer) {
+    if (!cuts(layer)) continue;
+    const Plan& how = plan(layer, 0);
+    Cut cut{queue_, shape_, how, store, layer, store.lists(layer), tokens_};
+    if (how.keep.budget == kNoBound) {
+      by_own_rule.push_back(cut);
+    } else {
+      cut_to_budget(cut);
+    }
+  }
+  if (!by_own_rule.empty()) cut_by_own_rule(by_own_rule);
+  keep_dealt(store);
+}
+
+void AttentionDriver::cut_to_budget(Cut& cut) {
+  const Plan& how = cut.plan;
   cut.stay = how.keep.whole_strides ? target_ : how.keep.budget;
   cut.recent = how.keep.recent;
   if (how.keep.when == When::kPromptEnd && how.watches_last_rows()) {
     cut.recent =
-        std::min(cut.recent, nth(observed_, layer).count());  // of a shorter prompt its own rows
+        std::min(cut.recent, nth(observed_, cut.layer).count());  // of a shorter prompt its own
   }
   int64_t held = 0;
-  for (int list = 0; list < lists; ++list) held += cut.rows(list);
-  if (held <= cut.stay * lists) return;
+  for (int list = 0; list < cut.lists; ++list) held += cut.rows(list);
+  if (held <= cut.stay * cut.lists) return;
   judge(cut);
   keep_best(cut);
   changed_ = true;
 }
 
-void AttentionDriver::cut_by_own_rule(const Cut& cut) {
-  for (int list = 0; list < cut.lists; ++list) {
-    RowList kept;
-    if (method_->choose(cut, list, kept)) cut.store.keep(cut.layer, list, kept);
-  }
+void AttentionDriver::cut_by_own_rule(std::span<const Cut> cuts) {
+  std::vector<std::vector<StayingRows>> kept(cuts.size());
+  method_->choose(cuts, kept);
+  for (size_t i = 0; i < cuts.size(); ++i) cuts[i].store.keep(cuts[i].layer, kept[i]);
 }
 
 /// Has the rows of all lists scored.
@@ -53,7 +66,10 @@ void AttentionDriver::judge(Cut& cut) {
     at += cut.rows(list);
   }
   cut.keys = keys_;
-  if (watched) ask_watched_rows(cut);
+  if (watched) {
+    fill(queue_, paid, 0);
+    ask_watched_rows(cut);
+  }
   cut.paid = paid_views_;
   cut.scores = score_views_;
   method_->score(cut);
@@ -83,26 +99,61 @@ void AttentionDriver::ask_watched_rows(const Cut& cut) {
 void AttentionDriver::keep_best(const Cut& cut) {
   const Keep& keep = cut.plan.keep;
   const RowsToKeep stay{keep.sink, cut.recent, cut.stay};
+  if (keep.sure_share >= 0) return deal(cut, stay);
   selections_.resize(static_cast<size_t>(cut.lists));
   kept_.resize(static_cast<size_t>(cut.lists));
   if (keep.chooser == Chooser::kLayer) {
     const View<float> sums = layer_scores_.resize(queue_, cut.rows(0));
     sum_lists(queue_, scores_.view(), sums);
     kept_.assign(kept_.size(), select_rows(queue_, sums, stay, selections_.front()));
-  } else if (keep.sure_share >= 0) {
-    const auto floor = static_cast<int64_t>(keep.sure_share * static_cast<double>(cut.stay));
-    const int64_t sure = std::max<int64_t>(0, floor - keep.sink - cut.recent);
-    paid_views_.assign(score_views_.begin(), score_views_.end());
-    RowsToKeep all = stay;
-    all.count *= cut.lists;
-    select_rows_dealt(queue_, paid_views_, all, sure, selections_, kept_);
   } else {
-    for (size_t list = 0; list < kept_.size(); ++list) {
-      kept_[list] = select_rows(queue_, score_views_[list], stay, selections_[list]);
-    }
+    paid_views_.assign(score_views_.begin(), score_views_.end());
+    select_rows(queue_, paid_views_, stay, selections_, kept_);
   }
-  for (size_t list = 0; list < kept_.size(); ++list) {
-    cut.store.keep(cut.layer, static_cast<int>(list), kept_[list]);
+  this->keep(cut, kept_);
+}
+
+void AttentionDriver::keep(const Cut& cut, std::span<const RowList> kept) {
+  staying_.clear();
+  for (int list = 0; list < cut.lists; ++list) staying_.push_back({list, nth(kept, list)});
+  cut.store.keep(cut.layer, staying_);
+}
+
+void AttentionDriver::deal(const Cut& cut, const RowsToKeep& stay) {
+  const auto floor = static_cast<int64_t>(cut.plan.keep.sure_share * static_cast<double>(cut.stay));
+  const int64_t sure = std::max<int64_t>(0, floor - stay.first - stay.last);
+  RowsToKeep all = stay;
+  all.count *= cut.lists;
+  if (waiting_ == 0) {
+    int64_t lists = 0;
+    for (int layer = 0; layer < shape_.layers; ++layer) lists += cut.store.lists(layer);
+    counts_.resize(queue_, lists);
+    next_count_ = 0;
+  }
+  if (dealt_.size() == waiting_) dealt_.emplace_back();
+  Dealt& dealt = dealt_[waiting_];
+  dealt.layer = cut.layer;
+  dealt.selections.resize(static_cast<size_t>(cut.lists));
+  dealt.kept.resize(dealt.selections.size());
+  paid_views_.assign(score_views_.begin(), score_views_.end());
+  select_rows_dealt(queue_, paid_views_, all, sure, dealt.selections, dealt.kept,
+                    counts_.view().part(next_count_, cut.lists));
+  if (dealt.kept.front().count.empty()) return keep(cut, dealt.kept);
+  ++waiting_;
+  next_count_ += cut.lists;
+}
+
+/// Waits, where a device has dealt.
+void AttentionDriver::keep_dealt(KvStore& store) {
+  if (waiting_ == 0) return;
+  const std::vector<int32_t> counts = read_counts(queue_, counts_.view().part(0, next_count_));
+  int64_t next = 0;
+  for (const Dealt& dealt : std::span(dealt_).first(std::exchange(waiting_, 0))) {
+    staying_.clear();
+    for (int list = 0; list < std::ssize(dealt.kept); ++list) {
+      staying_.push_back({list, {nth(dealt.kept, list).rows.part(0, nth(counts, next++)), {}}});
+    }
+    store.keep(dealt.layer, staying_);
   }
 }
 

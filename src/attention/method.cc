@@ -1,7 +1,6 @@
 #include "attention/method.h"
 
 #include "attention/parts/planned_attention.h"
-#include "base/nth.h"
 #include "ops/fill.h"
 
 namespace longhaul {
@@ -20,10 +19,11 @@ void Method::observe(LayerStep& step) {
 }
 
 void Method::score(const Cut& cut) {
-  for (int list = 0; list < cut.lists; ++list) {
-    copy(cut.queue, cut.paid.empty() ? cut.column(list, 0) : nth(cut.paid, list),
-         nth(cut.scores, list));
+  std::vector<View<const float>> columns;
+  for (int list = 0; list < cut.lists && cut.paid.empty(); ++list) {
+    columns.push_back(cut.column(list, 0));
   }
+  copy_lists(cut.queue, cut.paid.empty() ? columns : cut.paid, cut.scores);
 }
 
 }  // namespace longhaul

@@ -64,9 +64,9 @@ class Method {
   /// Writes cut.scores. The default: what was paid, or the plan's first column.
   virtual void score(const Cut& cut);
 
-  /// The rows of a list that stay, by a rule of its own; without one the best scores do. The
-  /// default says so by returning false.
-  virtual bool choose(const Cut&, int /*list*/, RowList&) { return false; }
+  /// Where the plan has no budget: the rows that stay by a rule of its own, of all layers that are
+  /// cut. Those of the lists of cuts[i] of which some leave join kept[i].
+  virtual void choose(std::span<const Cut>, std::span<std::vector<StayingRows>> /*kept*/) {}
 
   /// After each pass and generated token, all layers done: what leaves the stores by a rule of the
   /// method's own (When::kOwn), and what else must wait for all layers.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/place.h"
@@ -12,6 +13,13 @@
 namespace longhaul {
 
 class DeviceOps;
+
+/// Bytes for an address of a device, from the host or from the device itself.
+struct DeviceBytes {
+  const void* from = nullptr;
+  void* to = nullptr;
+  size_t bytes = 0;
+};
 
 /// Used by one thread at a time. Errors of the device itself (out of memory, a kernel that failed,
 /// a lost device) are UserError and name the device.
@@ -36,10 +44,18 @@ class DeviceQueue {
 
   /// The source may change as soon as this returns.
   virtual void upload(const void* host, void* device, size_t bytes) = 0;
+  /// The same of several pieces, which cost about as much as one where they are short.
+  virtual void upload_all(std::span<const DeviceBytes> pieces) {
+    for (const DeviceBytes& piece : pieces) upload(piece.from, piece.to, piece.bytes);
+  }
   /// Waits until the copy is there.
   virtual void download(const void* device, void* host, size_t bytes) = 0;
   /// The ranges do not overlap.
   virtual void copy(const void* from, void* to, size_t bytes) = 0;
+  /// The same of several pieces, as upload_all(): no piece is written that another reads.
+  virtual void copy_all(std::span<const DeviceBytes> pieces) {
+    for (const DeviceBytes& piece : pieces) copy(piece.from, piece.to, piece.bytes);
+  }
   virtual void clear(void* memory, size_t bytes) = 0;  ///< to zeros
 
   virtual void wait() = 0;

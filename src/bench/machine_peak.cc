@@ -48,22 +48,6 @@ GemmPeak measure_gemm(const GemmShape& shape, Compute compute, bool of_model) {
           library_gemm_flops(shape, GemmType::kF32), engine_gemm_flops(shape, compute)};
 }
 
-/// The distinct matrix shapes of the model's first layer.
-std::vector<GemmShape> shapes_of(const Model& model) {
-  std::vector<GemmShape> shapes;
-  std::set<std::tuple<int64_t, int64_t>> seen;
-  const LayerWeights& layer = model.layers.front();
-  const bool mixture = !layer.experts.empty();
-  const TensorView& gate = mixture ? layer.experts.front().gate : layer.gate;
-  const TensorView& down = mixture ? layer.experts.front().down : layer.down;
-  for (const TensorView* w : {&layer.q, &gate, &down}) {
-    if (seen.emplace(w->rows(), w->cols()).second) {
-      shapes.push_back({kChunkRows, w->rows(), w->cols()});
-    }
-  }
-  return shapes;
-}
-
 double measure_reading(size_t bytes) {
   const int64_t words = static_cast<int64_t>(bytes / sizeof(uint64_t));
   constexpr int64_t kGrain = 1 << 12;  // words: stretches are whole pages
@@ -81,6 +65,21 @@ double measure_reading(size_t bytes) {
 }
 
 }  // namespace
+
+std::vector<GemmShape> shapes_of(const Model& model, int64_t rows) {
+  std::vector<GemmShape> shapes;
+  std::set<std::tuple<int64_t, int64_t>> seen;
+  const LayerWeights& layer = model.layers.front();
+  const bool mixture = !layer.experts.empty();
+  const TensorView& gate = mixture ? layer.experts.front().gate : layer.gate;
+  const TensorView& down = mixture ? layer.experts.front().down : layer.down;
+  for (const TensorView* w : {&layer.q, &gate, &down}) {
+    if (seen.emplace(w->rows(), w->cols()).second) {
+      shapes.push_back({rows, w->rows(), w->cols()});
+    }
+  }
+  return shapes;
+}
 
 double MachinePeak::best(bool rounded) const {
   double best = 0;
@@ -102,10 +101,10 @@ MachinePeak measure_machine(const Model& model, Compute compute, size_t read_byt
   for (const GemmShape& shape : {GemmShape{1024, 1024, 1024}, {1024, 4096, 4096}}) {
     peak.gemms.push_back(measure_gemm(shape, compute, false));
   }
-  for (const GemmShape& shape : shapes_of(model)) {
+  for (const GemmShape& shape : shapes_of(model, kChunkRows)) {
     peak.gemms.push_back(measure_gemm(shape, compute, true));
   }
-  peak.read_bytes_per_second = measure_reading(read_bytes);
+  peak.memory_bytes_per_second = measure_reading(read_bytes);
   return peak;
 }
 

@@ -20,7 +20,7 @@ struct GemmPeak {
 
 struct MachinePeak {
   std::vector<GemmPeak> gemms;
-  double read_bytes_per_second = 0;
+  double memory_bytes_per_second = 0;  ///< read; of a device what a copy reads and writes
 
   /// The fastest product of all, the engine's own included; of the library's those in f32 and,
   /// where `rounded` allows them, in bf16.
@@ -30,6 +30,9 @@ struct MachinePeak {
 /// Large square-like products and the model's own, then memory. Takes two to four seconds and as
 /// much memory as `read_bytes` (which the caches must not hold).
 MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes);
+
+/// The distinct matrix shapes of the model's first layer, for products of so many rows.
+std::vector<GemmShape> shapes_of(const Model& model, int64_t rows);
 
 /// A buffer size well beyond the last cache, but at most a quarter of the free memory.
 size_t read_test_bytes();

@@ -181,7 +181,14 @@ nlohmann::ordered_json advice_json(const Advice& a) {
   return json;
 }
 
-int run(const AdviseFlags& flags) {
+/// What sessions may take where they will run: a GPU's memory holds the weights already.
+size_t limit_of(const AdviseFlags& flags, const Engine& engine, const Queue& queue) {
+  if (flags.session.memory_limit > 0) return flags.session.memory_limit;
+  if (queue.on_host()) return available_memory_bytes();
+  return queue.device().free_bytes() + engine.on_device(queue)->bytes();
+}
+
+int run(AdviseFlags flags) {
   std::vector<Document> documents;
   const TextLimit limit = text_limit(0, flags.session.memory_limit);
   for (const std::string& file : flags.files) documents.push_back(read_document(file, limit));
@@ -192,8 +199,10 @@ int run(const AdviseFlags& flags) {
   Advice advice;
   advice.tokens = static_cast<int64_t>(tokens.size()) + flags.reply;
   advice.trained = engine->model().shape.trained_context;
-  advice.limit =
-      flags.session.memory_limit > 0 ? flags.session.memory_limit : available_memory_bytes();
+  SessionOptions place = flags.session.options();
+  flags.session.settle_place(engine, {&place, 1}, 0);
+  if (place.queue.on_host()) flags.session.device = "cpu";
+  advice.limit = limit_of(flags, *engine, place.queue);
   const ReadingTime time = measure(engine, flags.session.options(), tokens, advice);
   advice.methods = all_methods(flags, engine, advice, time);
   const auto fits = [&](const std::string& attention, const std::string& kv_type) {

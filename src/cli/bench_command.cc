@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
+#include "bench/device_peak.h"
 #include "cli/bench_report.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -82,12 +83,17 @@ void measure_only(BenchFlags& flags, const CLI::App& app) {
   }
 }
 
-/// Before the first is measured, which may take minutes: what the last would refuse.
-void check_methods(const BenchFlags& flags, const Engine& engine,
-                   const std::vector<SessionOptions>& methods) {
+int64_t longest_of(const BenchFlags& flags) {
   int64_t longest = 1;
   for (const int64_t length : flags.prompts) longest = std::max(longest, length);
   for (const int64_t depth : flags.depths) longest = std::max(longest, depth);
+  return longest;
+}
+
+/// Before the first is measured, which may take minutes: what the last would refuse.
+void check_methods(const BenchFlags& flags, const Engine& engine,
+                   const std::vector<SessionOptions>& methods) {
+  const int64_t longest = longest_of(flags);
   for (const SessionOptions& options : methods) {
     check_method(options.attention, engine.model().shape, options.kv_type,
                  {.tokens = longest,
@@ -118,6 +124,7 @@ int run(const BenchFlags& flags) {
     options.attention = options.attention.for_model(engine->model().shape);
   }
   check_methods(flags, *engine, methods);
+  flags.session.settle_place(engine, methods, longest_of(flags) + flags.steps);
   Interrupt interrupt;
   BenchResults results;
   results.engine = engine.get();
@@ -130,9 +137,12 @@ int run(const BenchFlags& flags) {
   }
   results.peak_bytes = most_resident(results, before_methods);
   results.cancelled = interrupt.requested();
-  if (!flags.no_machine && !results.cancelled && results.session.queue.on_host()) {
+  if (!flags.no_machine && !results.cancelled) {
     note(flags, "the machine itself ...");
-    results.machine = measure_machine(engine->model(), results.session.compute, read_test_bytes());
+    const Queue& queue = results.session.queue;
+    results.machine = queue.on_host() ? measure_machine(engine->model(), results.session.compute,
+                                                        read_test_bytes())
+                                      : measure_device(queue, engine->model());
   }
   if (flags.json) {
     print_json(bench_json(results));

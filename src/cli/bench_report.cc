@@ -17,13 +17,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
+bool on_host(const BenchResults& r) { return r.session.queue.on_host(); }
+
 /// What the machine could do with the products in force; 0 when it was not measured.
 double gemm_peak(const BenchResults& r) {
   if (!r.machine) return 0;
-  return r.machine->best(panel_kernels(r.session.compute) != nullptr);
+  return r.machine->best(!on_host(r) || panel_kernels(r.session.compute) != nullptr);
 }
 
-double read_peak(const BenchResults& r) { return r.machine ? r.machine->read_bytes_per_second : 0; }
+double memory_peak(const BenchResults& r) {
+  return r.machine ? r.machine->memory_bytes_per_second : 0;
+}
 
 /// Operations (or bytes) a second as a share of the peak.
 double share(double each, double per_second, double peak) {
@@ -36,7 +40,7 @@ double prefill_share(const BenchResults& r, const PrefillSpeed& p) {
 }
 
 double decode_share(const BenchResults& r, const DecodeSpeed& d) {
-  return share(static_cast<double>(d.bytes_per_token), d.tokens_per_second.median, read_peak(r));
+  return share(static_cast<double>(d.bytes_per_token), d.tokens_per_second.median, memory_peak(r));
 }
 
 std::string percent(double value) { return value > 0 ? fmt::format("{:.0f} %", 100 * value) : "-"; }
@@ -49,6 +53,11 @@ std::string rate(const Spread& s) {
 std::string range(const Spread& s) {
   const int digits = s.median < 100 ? 1 : 0;
   return fmt::format("{:.{}f}-{:.{}f}", s.min, digits, s.max, digits);
+}
+
+std::string shape_text(const GemmPeak& g) {
+  return fmt::format("  {} x {} x {}{}", g.shape.m, g.shape.n, g.shape.k,
+                     g.of_model ? " (a matrix of the model)" : "");
 }
 
 std::string gflops(double value) { return fmt::format("{:.0f}", value / 1e9); }
@@ -102,17 +111,26 @@ std::string memory_lines(const BenchResults& r) {
       format_bytes(r.peak_bytes));
 }
 
+std::string device_table(const MachinePeak& machine) {
+  using enum Table::Align;
+  Table table({kLeft, kRight});
+  table.add({"TFLOP/s of products", "bf16"});
+  for (const GemmPeak& g : machine.gemms) {
+    table.add({shape_text(g), fmt::format("{:.1f}", g.engine / 1e12)});
+  }
+  return table.text() + fmt::format("memory copied: {:.1f} GB/s read and written\n",
+                                    machine.memory_bytes_per_second / 1e9);
+}
+
 std::string machine_table(const MachinePeak& machine) {
   using enum Table::Align;
   Table table({kLeft, kRight, kRight, kRight});
   table.add({"GFLOP/s of products", "oneDNN bf16", "oneDNN f32", "Longhaul"});
   for (const GemmPeak& g : machine.gemms) {
-    table.add({fmt::format("  {} x {} x {}{}", g.shape.m, g.shape.n, g.shape.k,
-                           g.of_model ? " (a matrix of the model)" : ""),
-               gflops(g.bf16), gflops(g.f32), gflops(g.engine)});
+    table.add({shape_text(g), gflops(g.bf16), gflops(g.f32), gflops(g.engine)});
   }
   return table.text() +
-         fmt::format("memory read: {:.1f} GB/s\n", machine.read_bytes_per_second / 1e9);
+         fmt::format("memory read: {:.1f} GB/s\n", machine.memory_bytes_per_second / 1e9);
 }
 
 ordered_json spread_json(const Spread& s) {
@@ -145,7 +163,8 @@ ordered_json decode_json(const BenchResults& r, const std::string& attention,
                        {"kv_bytes", d.kv_bytes},
                        {"bytes_per_token", d.bytes_per_token}};
   if (d.peak_bytes) json["peak_rss_bytes"] = *d.peak_bytes;
-  if (r.machine) json["share_of_read_peak"] = decode_share(r, d);
+  if (r.machine)
+    json[on_host(r) ? "share_of_read_peak" : "share_of_copy_peak"] = decode_share(r, d);
   return json;
 }
 
@@ -154,19 +173,20 @@ ordered_json machine_json(const BenchResults& r) {
                        {"device", place_name(r.session)},
                        {"threads", thread_count()},
                        {"isa", name_of(current_isa())},
-                       {"products", product_name(r.session.compute)}};
+                       {"products", on_host(r) ? product_name(r.session.compute) : "bf16"}};
   if (!r.machine) return json;
   json["gemm"] = ordered_json::array();
   for (const GemmPeak& g : r.machine->gemms) {
-    json["gemm"].push_back({{"m", g.shape.m},
-                            {"n", g.shape.n},
-                            {"k", g.shape.k},
-                            {"of_model", g.of_model},
-                            {"bf16_flops", g.bf16},
-                            {"f32_flops", g.f32},
-                            {"engine_flops", g.engine}});
+    json["gemm"].push_back(
+        {{"m", g.shape.m}, {"n", g.shape.n}, {"k", g.shape.k}, {"of_model", g.of_model}});
+    if (on_host(r)) {
+      json["gemm"].back()["bf16_flops"] = g.bf16;
+      json["gemm"].back()["f32_flops"] = g.f32;
+    }
+    json["gemm"].back()["engine_flops"] = g.engine;
   }
-  json["read_bytes_per_second"] = r.machine->read_bytes_per_second;
+  json[on_host(r) ? "read_bytes_per_second" : "copy_bytes_per_second"] =
+      r.machine->memory_bytes_per_second;
   return json;
 }
 
@@ -183,7 +203,7 @@ std::string bench_text(const BenchResults& r) {
   text += memory_lines(r);
   if (r.machine) {
     text +=
-        machine_table(*r.machine) +
+        (on_host(r) ? machine_table(*r.machine) : device_table(*r.machine)) +
         "\nof peak: prefill, operations of dense attention and all weights against the fastest\n"
         "product above; decode, bytes of weights and live keys and values against memory\n"
         "(beyond 100 % the caches hold them).\n";

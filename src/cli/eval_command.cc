@@ -199,11 +199,28 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
   std::fputs(time_line(flags, outcome).c_str(), stderr);
 }
 
+/// Where --device auto has found a GPU: whether it takes the longest prompts of all methods.
+void settle_place(const EvalFlags& flags, const std::shared_ptr<const Engine>& engine,
+                  EvalSettings& settings) {
+  if (settings.session.queue.on_host()) return;
+  const bool turns = settings.parallel > 1 && flags.session.device == "auto";  // not on a GPU
+  std::vector<SessionOptions> all(settings.methods.size(), settings.session);
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].attention = settings.methods[i];
+    if (turns) all[i].queue = {};
+  }
+  const int64_t longest = settings.lengths.empty() ? engine->model().shape.trained_context
+                                                   : *std::ranges::max_element(settings.lengths);
+  flags.session.settle_place(engine, all, longest);
+  settings.session.queue = all.front().queue;
+}
+
 int run(const EvalFlags& flags) {
   if (flags.list) return list_tasks(flags.json);
   EvalSettings settings = flags.settings();
   const std::vector<PlannedTask> tasks = plan_tasks(task_names(flags.tasks), flags.data);
   const auto engine = flags.model.open();
+  settle_place(flags, engine, settings);
   if (settings.parallel > thread_count()) {
     user_error("--parallel {}: there are {} threads", settings.parallel, thread_count());
   }

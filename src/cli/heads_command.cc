@@ -55,6 +55,7 @@ void HeadsFlags::add_to(CLI::App& app) {
   app.add_flag("--save", save,
                "Write what was found beside the model, where --attention ltri and duo find it");
   form.add_to(app);
+  session.device = "cpu";  // attention is looked at there, row by row
   session.add_to(app, SessionFlags::Set::kWithoutAttentionAndContext);
   app.add_flag("--json", json, "One JSON object on standard output");
   app.add_flag("-q,--quiet", quiet, "No progress bar");

@@ -132,11 +132,14 @@ int run(const PerplexityFlags& flags) {
   plan.window = flags.window;
   plan.prefill = flags.prefill;
   plan.stride = flags.stride > 0 ? flags.stride : flags.window - flags.prefill;
-  const SessionOptions session = flags.session.options();
+  SessionOptions session = flags.session.options();
   const std::string text = read_document(flags.file).text;
   const auto engine = flags.model.open([&] { flags.sandbox.enter_for(session, {}, true); });
   warn_of_late_instruction(flags, session, *engine);
   const auto tokens = engine->tokenizer().encode(text);
+  const int64_t longest =
+      std::min<int64_t>(plan.window, std::ssize(tokens)) + std::ssize(flags.instruction);
+  flags.session.settle_place(engine, {&session, 1}, longest);
   // It stands in the middle of a text: no BOS.
   plan.instruction = engine->tokenizer().encode(flags.instruction, {.add_special = false});
   Interrupt interrupt;

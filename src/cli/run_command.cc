@@ -82,13 +82,28 @@ void enter_sandbox_for(const RunFlags& flags, const SessionOptions& session) {
   flags.sandbox.enter_for(session, written, flags.quiet || flags.json);
 }
 
+/// Where --device auto has found a GPU: whether it takes the texts and the reply. A chat's are not
+/// known before they are there.
+void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
+                  const std::vector<Document>& documents, SessionOptions& session) {
+  if (session.queue.on_host()) return;
+  int64_t tokens = std::ssize(engine->tokenizer().encode(flags.prompt.question));
+  for (const Document& document : documents) {
+    tokens += std::ssize(engine->tokenizer().encode(document.text));
+  }
+  const int64_t reply = flags.interactive ? 0 : std::max<int64_t>(0, flags.sampling.max_tokens);
+  flags.session.settle_place(engine, {&session, 1}, tokens, reply);
+  if (session.queue.on_host()) enter_sandbox_for(flags, session);
+}
+
 int run(RunFlags& flags) {
   flags.settle();
-  const SessionOptions session_options = flags.session.options();
+  SessionOptions session_options = flags.session.options();
   std::vector<Document> documents =
       flags.read_texts(text_limit(session_options.context, session_options.memory_limit));
 
   const auto engine = flags.model.open([&] { enter_sandbox_for(flags, session_options); });
+  settle_place(flags, engine, documents, session_options);
   Session session(engine, session_options);
   const Stopwatch load_watch;
   if (!flags.load.empty()) session.load(flags.load);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/flags.h"
 #include "cli/recommend.h"
+#include "engine/device_choice.h"
 #include "ops/devices.h"
 #include "text/printable.h"
 
@@ -16,6 +17,7 @@ namespace longhaul {
 namespace {
 
 constexpr int kLargestChunk = 1 << 20;
+constexpr std::string_view kAuto = "auto";
 
 /// What goes further, whatever the memory: `longhaul advise` looks at that too.
 std::string advice_beyond(const ModelShape& shape, int64_t tokens, int chunk,
@@ -77,9 +79,9 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
              "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; f32: for reference")
       ->group("Machine");
   add_text(
-      app, "--device", device, "cpu|cuda[:N]|auto",
-      "Where the model runs ('longhaul devices' lists the GPUs); auto: on a GPU where one can be "
-      "used")
+      app, "--device", device, "auto|cpu|cuda[:N]",
+      "Where the model runs ('longhaul devices' lists the GPUs); auto: on a GPU that runs it and "
+      "has room, else on the CPU")
       ->group("Machine");
   add_size(app, "--memory-limit", memory_limit,
            "Refuse what needs more, such as 2G; default: what is free")
@@ -93,10 +95,18 @@ SessionOptions SessionFlags::options() const {
   options.kv_type = *kv_type_from_name(kv_type);
   options.compute = *compute_from_name(compute);
   options.chunk = chunk;
-  options.queue = open_device(device);
+  // Products of other kinds are the CPU's alone.
+  const bool only_here = device == kAuto && options.compute != Compute::kBest;
+  options.queue = open_device(only_here ? "cpu" : device);
   options.context = context;
   options.memory_limit = memory_limit;
   return options;
+}
+
+void SessionFlags::settle_place(const std::shared_ptr<const Engine>& engine,
+                                std::span<SessionOptions> options, int64_t tokens,
+                                int64_t reply) const {
+  if (device == kAuto) settle_device(engine, options, tokens, reply);
 }
 
 std::vector<std::string> split_methods(const std::string& list) {
@@ -129,7 +139,7 @@ bool warn_beyond_training(const Engine& engine, const SessionOptions& options, i
   const MethodSpec& method = options.attention;
   const int64_t trained = shape.trained_context;
   const auto made = method.make(shape);
-  const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made));
+  const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made, options.queue));
   if (trained == 0 || reach <= trained) return false;
   const std::string advice = advice_beyond(shape, tokens, options.chunk, flag_of(options.kv_type));
   if (reach < tokens) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/system_info.h"
+#include "base/units.h"
 #include "text/printable.h"
 #include "tokenizer/fingerprint.h"
 #include "tokenizer/load_tokenizer.h"
@@ -181,9 +182,19 @@ void Engine::check_known(std::span<const int32_t> tokens) const {
 std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
   const std::lock_guard lock(device_mutex_);
   if (on_device_ == nullptr || on_device_->queue().shared_device() != queue.shared_device()) {
+    // Copies are as large, and better refused than begun in vain.
+    if (const size_t room = queue.device().free_bytes(); weight_bytes() > room) {
+      user_error("{}: {} of weights do not fit into the GPU's memory, of which {} are free",
+                 checkpoint_.path().string(), format_bytes(weight_bytes()), format_bytes(room));
+    }
     on_device_ = std::make_shared<const DeviceModel>(model_, queue);
   }
   return on_device_;
+}
+
+void Engine::leave_device() const {
+  const std::lock_guard lock(device_mutex_);
+  on_device_.reset();
 }
 
 }  // namespace longhaul

@@ -38,6 +38,8 @@ class Engine {
 
   /// The weights in the device's memory, copied when they are first asked for. Throws UserError.
   std::shared_ptr<const DeviceModel> on_device(const Queue& queue) const;
+  /// Gives the device's memory back once no session is there.
+  void leave_device() const;
 
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_.total_bytes() + adapter_bytes(); }

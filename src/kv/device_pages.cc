@@ -66,8 +66,10 @@ void DevicePages::release(std::byte* page) {
   free_.push_back(page);
   const uint32_t number = found.slab;
   Slab& slab = slabs_[number];
-  // One slab of free pages stays, lest a list that grows and shrinks asks for memory each time.
-  if (--slab.used > 0 || free_.size() < 2 * per_slab_) return;
+  // Some free pages stay (128 MiB), lest lists that grow and shrink ask for memory each time: to
+  // give a slab back takes a wait for all work under way.
+  constexpr size_t kSpareSlabs = 8;
+  if (--slab.used > 0 || free_.size() < (kSpareSlabs + 1) * per_slab_) return;
   std::erase_if(free_, [&](const std::byte* of) { return pages_.at(of).slab == number; });
   std::erase_if(pages_, [&](const auto& of) { return of.second.slab == number; });
   queue_.device().release_slab(std::exchange(slab.memory, nullptr));

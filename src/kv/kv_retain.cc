@@ -35,68 +35,26 @@ int64_t run_length(std::span<const int32_t> rows, size_t i) {
 
 }  // namespace
 
+void KvStore::keep(int layer, std::span<const StayingRows> lists) {
+  std::vector<Chosen> chosen;
+  for (const StayingRows& stay : lists) {
+    const View<const int32_t> rows = stay.rows.rows;
+    if (queue_.on_host() || rows.place().host() || !stay.rows.count.empty()) {
+      HostStage on(queue_);
+      keep(layer, stay.list, host_rows(on_host(on, stay.rows)));
+    } else if (rows.size() < length(layer, stay.list)) {  // else all: they are ascending
+      chosen.push_back({stay.list, rows});
+    }
+  }
+  if (chosen.empty() || keep_there(layer, chosen)) return;
+  for (const Chosen& each : chosen) {
+    HostStage on(queue_);
+    keep(layer, each.head, host(on(each.rows)));
+  }
+}
+
 void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
-  keep(at(layer, head), rows, {});
-}
-
-void KvStore::keep(int layer, int head, const RowList& rows) {
-  if (rows.count.empty() && keep_there(at(layer, head), rows.rows)) return;
-  HostStage on(queue_);
-  const std::span<const int32_t> here = host_rows(on_host(on, rows));
-  const bool there = !rows.rows.place().host();
-  keep(at(layer, head), here, there ? rows.rows.part(0, std::ssize(here)) : View<const int32_t>());
-}
-
-/// Rows that were chosen where the queue works stay without the host knowing which they are; false
-/// where the device cannot do that.
-bool KvStore::keep_there(Head& h, View<const int32_t> rows) {
-  if (queue_.on_host() || rows.place().host()) return false;
-  LH_ASSERT(rows.size() <= h.length);
-  if (rows.size() == h.length) return true;  // ascending, each once: all
-  take_to_change(h, 0);
-  Head to;
-  if (!gather_on_device(h, rows, to)) return false;
-  keep_tokens_there(h, rows);
-  for (Column& column : h.columns) {
-    const bool kept = column.values.keep_there(rows);
-    LH_ASSERT(kept);
-  }
-  release_from(h, 0);
-  h.pages = std::move(to.pages);
-  shorten(h, rows.size());
-  return true;
-}
-
-void KvStore::keep_tokens_there(Head& h, View<const int32_t> rows) {
-  if (!h.tokens.empty()) {
-    h.chosen.memory.resize(queue_.shared_device(), h.tokens.size() * sizeof(int32_t));
-    h.chosen.count = std::ssize(h.tokens);
-    queue_.device().upload(h.tokens.data(), h.chosen.memory.data(),
-                           h.tokens.size() * sizeof(int32_t));
-    h.tokens = {};
-  }
-  ChosenTokens kept;
-  kept.memory.resize(queue_.shared_device(), static_cast<size_t>(rows.size()) * sizeof(int32_t));
-  kept.count = rows.size();
-  const bool told = queue_.device().ops().kept_tokens(rows, h.chosen.view(queue_),
-                                                      h.appended - h.length, kept.view(queue_));
-  LH_ASSERT(told);
-  h.chosen = std::move(kept);
-}
-
-/// Waits, where tokens were chosen on the device since it was asked last.
-void KvStore::ask_tokens(const Head& h) const {
-  if (h.chosen.count == 0) return;
-  h.tokens.resize(static_cast<size_t>(h.length));
-  const auto chosen = static_cast<size_t>(std::min(h.chosen.count, h.length));
-  queue_.device().download(h.chosen.memory.data(), h.tokens.data(), chosen * sizeof(int32_t));
-  std::iota(h.tokens.begin() + static_cast<std::ptrdiff_t>(chosen), h.tokens.end(),
-            static_cast<int32_t>(h.appended - h.length + static_cast<int64_t>(chosen)));
-  h.chosen = {};
-}
-
-/// `on_device`: the same rows where the queue works; empty: they are not there.
-void KvStore::keep(Head& h, std::span<const int32_t> rows, View<const int32_t> on_device) {
+  Head& h = at(layer, head);
   int64_t previous = -1;
   for (const int32_t row : rows) {
     LH_ASSERT(row > previous && row < h.length);
@@ -106,16 +64,23 @@ void KvStore::keep(Head& h, std::span<const int32_t> rows, View<const int32_t> o
   while (first < rows.size() && rows[first] == static_cast<int64_t>(first)) ++first;
   if (static_cast<int64_t>(first) == h.length) return;
 
+  if (!queue_.on_host()) {
+    Array<int32_t> there;
+    there.resize(queue_, std::ssize(rows));
+    queue_.device().upload(rows.data(), there.view().address(), rows.size_bytes());
+    const Chosen chosen{head, there.view()};
+    if (keep_there(layer, {&chosen, 1})) return;
+  }
   ask_tokens(h);
   take_to_change(h, static_cast<int64_t>(first));
-  if (!queue_.on_host()) keep_on_device(h, rows, first);
+  if (!queue_.on_host()) gather_by_host(h, rows);
   for (size_t i = first; i < rows.size() && queue_.on_host();) {
     const int64_t run = run_length(rows, i);
     move_rows(h, static_cast<int64_t>(i), rows[i], run);
     i += static_cast<size_t>(run);
   }
   const int64_t room = layout_.room_for(std::ssize(rows));
-  for (Column& column : h.columns) column.values.keep(rows, first, room, on_device);
+  for (Column& column : h.columns) column.values.keep(rows, first, room);
   if (!h.tokens.empty()) {
     keep_values(h.tokens, rows, first, room);
   } else if (first < rows.size()) {
@@ -148,47 +113,6 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
     std::iota(h.tokens.begin() + begin, h.tokens.end(), static_cast<int32_t>(end));
   }
   shorten(h, length);
-}
-
-/// Takes pages for the rows and has the device write them: one kernel, whatever the stretches.
-bool KvStore::gather_on_device(const Head& h, View<const int32_t> rows, Head& to) {
-  to.length = rows.size();
-  while (std::ssize(to.pages) < layout_.pages_for(to.length)) {
-    to.pages.push_back(memory_->acquire());
-  }
-  if (queue_.device().ops().gather_rows(rows_of(h), rows, rows_of(to))) return true;
-  for (std::byte* page : to.pages) memory_->release(page);
-  to.pages.clear();
-  return false;
-}
-
-/// Rows from the page of rows[first] on go to pages of their own, in which they lie one behind the
-/// other.
-void KvStore::keep_on_device(Head& h, std::span<const int32_t> rows, size_t first) {
-  const size_t page = first / static_cast<size_t>(layout_.page_rows);
-  const auto moved = rows.subspan(page * static_cast<size_t>(layout_.page_rows));
-  Head to;
-  if (!gather_on_device(h, moved, to)) gather_by_host(h, moved, to);
-  release_from(h, page);
-  h.pages.insert(h.pages.end(), to.pages.begin(), to.pages.end());
-}
-
-void KvStore::gather_by_host(const Head& h, std::span<const int32_t> rows, Head& to) {
-  const size_t key = layout_.key_bytes(), value = layout_.value_bytes();
-  const size_t values = layout_.values_at();
-  const auto per_page = static_cast<size_t>(layout_.page_rows);
-  HostStage on(queue_);
-  std::vector<std::byte> gathered(layout_.page_bytes());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<size_t>(rows[i]);
-    const std::byte* const page = on.bytes(h.pages[row / per_page], layout_.page_bytes());
-    const size_t old = row % per_page, now = i % per_page;
-    std::memcpy(gathered.data() + now * key, page + old * key, key);
-    std::memcpy(gathered.data() + values + now * value, page + values + old * value, value);
-    if (i + 1 < rows.size() && (i + 1) % per_page != 0) continue;
-    to.pages.push_back(memory_->acquire());
-    queue_.device().upload(gathered.data(), to.pages.back(), layout_.page_bytes());
-  }
 }
 
 /// Brings the pages from row `first` on into memory, to be changed: what the slower tier holds of

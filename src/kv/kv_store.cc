@@ -53,6 +53,7 @@ KvStore::KvStore(KvLayout layout, std::shared_ptr<PageMemory> memory,
     first += static_cast<size_t>(heads);
   }
   heads_.resize(first);
+  tables_.resize(layout_.heads.size());
 }
 
 KvStore::~KvStore() { release_all(); }
@@ -66,14 +67,16 @@ KvStore& KvStore::operator=(KvStore&& other) noexcept {
   std::swap(queue_, other.queue_);
   std::swap(first_head_, other.first_head_);
   std::swap(heads_, other.heads_);
+  std::swap(tables_, other.tables_);
+  std::swap(other_table_, other.other_table_);
   return *this;
 }
 
 KvStore KvStore::fork_as(const KvLayout& layout) const {
   LH_ASSERT(layout.same_rows(layout_));
   KvStore copy(layout, memory_, file_, queue_);
-  for (const Head& h : heads_) ask_tokens(h);
   copy.heads_ = heads_;
+  for (Head& h : copy.heads_) h.changed(0);  // its tables hold nothing yet
   for (const Head& h : heads_) {
     for (std::byte* page : h.pages) {
       if (page != nullptr) memory_->share(page);
@@ -113,7 +116,7 @@ void KvStore::append(int layer, int64_t rows, View<const float> k, View<const fl
   const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
   LH_ASSERT(k.size() == rows * kv_heads * layout_.head_dim && v.size() == k.size());
   LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
-  for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
+  reserve_layer(layer, rows);
   if (!queue_.on_host()) {
     if (!append_on_device(layer, rows, k, v)) upload_rows(layer, rows, k, v);
     for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
@@ -153,7 +156,7 @@ bool KvStore::append_rotated(int layer, int64_t rows, View<const float> k, View<
                              const Rotations& rotations, int64_t position) {
   const int heads = layout_.heads[static_cast<size_t>(layer)];
   if (queue_.on_host() || rows == 0 || heads == 0) return false;
-  for (int h = 0; h < heads; ++h) reserve_rows(at(layer, h), rows);
+  reserve_layer(layer, rows);
   if (!append_on_device(layer, rows, k, v, &rotations, position)) return false;
   for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
   return true;
@@ -205,12 +208,28 @@ void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const floa
   }
 }
 
-/// Pages for `rows` more rows; after this nothing stands in the way of writing them.
-void KvStore::reserve_rows(Head& h, int64_t rows) {
+/// reserve_rows() of all heads, whose shared pages a device copies at once.
+void KvStore::reserve_layer(int layer, int64_t rows) {
+  std::vector<DeviceBytes> copies;
+  const auto send = [&] {
+    if (!copies.empty()) queue_.device().copy_all(copies);
+  };
+  try {
+    for (int h = 0; h < lists(layer); ++h) reserve_rows(at(layer, h), rows, &copies);
+  } catch (...) {
+    send();  // the pages have changed places
+    throw;
+  }
+  send();
+}
+
+/// Pages for `rows` more rows; after this nothing stands in the way of writing them. A device's
+/// copies of pages are made now, or noted in `copies`.
+void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies) {
   LH_ASSERT(rows >= 0 && h.appended + rows <= std::numeric_limits<int32_t>::max());
   const int64_t per_page = layout_.page_rows;
   for (size_t page = static_cast<size_t>(h.length / per_page); page < h.pages.size(); ++page) {
-    make_writable(h, page);
+    make_writable(h, page, copies);
   }
   const size_t pages = static_cast<size_t>(layout_.pages_for(h.length + rows));
   if (pages > h.pages.capacity()) h.pages.reserve(std::max(pages, 2 * h.pages.size()));
@@ -247,15 +266,17 @@ void KvStore::add_rows(Head& h, int64_t rows) {
   }
 }
 
-void KvStore::make_writable(Head& h, size_t page) {
+void KvStore::make_writable(Head& h, size_t page, std::vector<DeviceBytes>* copies) {
   load(h, page);
   drop_slot(h, page);
   if (!memory_->shared(h.pages[page])) return;
   std::byte* copy = memory_->acquire();
   if (queue_.on_host()) {
     std::memcpy(copy, h.pages[page], layout_.page_bytes());
-  } else {
+  } else if (copies == nullptr) {
     queue_.device().copy(h.pages[page], copy, layout_.page_bytes());
+  } else {
+    copies->push_back({h.pages[page], copy, layout_.page_bytes()});
   }
   h.changed(page);
   memory_->release(std::exchange(h.pages[page], copy));
@@ -278,28 +299,6 @@ void KvStore::release_all() {
 void KvStore::clear() {
   release_all();
   for (Head& h : heads_) h = Head{};
-}
-
-PagedRows KvStore::rows(int layer, int head) const { return rows_of(at(layer, head)); }
-
-PagedRows KvStore::rows_of(const Head& h) const {
-  PagedRows rows{h.pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
-  if (queue_.on_host()) return rows;
-  rows.place = queue_.place();
-  const size_t count = h.pages.size();
-  PageList& list = h.list;
-  if (count * sizeof(std::byte*) > list.memory.capacity()) {
-    list.memory.resize(queue_.shared_device(), 2 * count * sizeof(std::byte*));
-    list.valid = 0;
-  }
-  auto* const listed = static_cast<const std::byte**>(list.memory.data());
-  if (list.valid < count) {
-    queue_.device().upload(h.pages.data() + list.valid, listed + list.valid,
-                           (count - list.valid) * sizeof(std::byte*));
-    list.valid = count;
-  }
-  rows.listed = listed;
-  return rows;
 }
 
 void KvStore::read(int layer, int head, int64_t row, float* k, float* v) const {
@@ -327,11 +326,6 @@ int64_t KvStore::token_of(int layer, int head, int64_t row) const {
   return h.tokens.empty() ? row : h.tokens[static_cast<size_t>(row)];
 }
 
-View<const int32_t> KvStore::tokens(int layer, int head) const {
-  ask_tokens(at(layer, head));
-  return std::span<const int32_t>(at(layer, head).tokens);
-}
-
 View<float> KvStore::column(int layer, int head, std::string_view name) {
   Head& h = at(layer, head);
   const auto same = [&](const Column& column) { return column.name == name; };
@@ -349,7 +343,7 @@ size_t KvStore::bytes() const {
   for (const Head& h : heads_) {
     const auto spilled = std::count(h.pages.begin(), h.pages.end(), nullptr);
     bytes += (h.pages.size() - static_cast<size_t>(spilled)) * layout_.page_bytes() +
-             h.tokens.capacity() * sizeof(int32_t) + h.chosen.memory.capacity();
+             h.tokens.capacity() * sizeof(int32_t) + h.chosen.bytes();
     for (const Column& column : h.columns) bytes += column.values.bytes();
   }
   return bytes;

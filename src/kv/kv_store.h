@@ -18,11 +18,18 @@
 #include "kv/row_numbers.h"
 #include "ops/attention.h"
 #include "ops/row_list.h"
+#include "ops/row_tokens.h"
 
 namespace longhaul {
 
 class ByteReader;
 class ByteWriter;
+
+/// Rows of a list of a layer that stay.
+struct StayingRows {
+  int list = 0;
+  RowList rows;
+};
 
 /// One store is used by one thread at a time; stores that share pages may be on several threads.
 class KvStore {
@@ -59,11 +66,13 @@ class KvStore {
   void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
               int64_t stride);
 
-  /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good. Where
-  /// the rows that are dropped in a row are a multiple of page_rows, later pages move without a
-  /// copy.
+  /// Keeps the listed rows (ascending, unique), in order, and forgets the others for good. On the
+  /// host later pages move without a copy where the rows that are dropped in a row are a multiple
+  /// of page_rows.
   void keep(int layer, int head, std::span<const int32_t> rows);
-  void keep(int layer, int head, const RowList& rows);
+  /// The same for several lists of a layer, each named once. Where a device chose the rows, and the
+  /// host knows how many, it is told once for all lists and not waited for.
+  void keep(int layer, std::span<const StayingRows> lists);
   /// Forgets rows [begin, end) for good, just as keep() of all other rows would.
   void drop(int layer, int head, int64_t begin, int64_t end);
   /// Undoes the appending of the rows from `length` on: the next row appended gets the token number
@@ -81,15 +90,15 @@ class KvStore {
   /// Whether all of rows [begin, end) are in memory.
   bool in_memory(int layer, int head, int64_t begin, int64_t end) const;
 
-  /// The rows as attention reads them. Valid until the head changes.
+  /// The rows as attention reads them. Valid until a head of the layer changes.
   PagedRows rows(int layer, int head) const;
   /// One row as f32, [head_dim] each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
   /// Which token a row came from: its number among all tokens appended to this head.
   int64_t token_of(int layer, int head, int64_t row) const;
-  /// The same of all rows; empty while they are tokens 0, 1, ... Valid until the head changes.
-  View<const int32_t> tokens(int layer, int head) const;
+  /// The same of all rows, where the store is. Valid until the head changes.
+  RowTokens tokens(int layer, int head) const;
 
   /// A named number per row that moves, leaves, forks and is saved with the rows (accumulated
   /// attention, counters). Created with zeros at first use; new rows start at zero. Valid until
@@ -111,29 +120,20 @@ class KvStore {
     std::string name;
     RowNumbers values;
   };
-  /// Where a device's kernels find the pages: the first `valid` addresses are there. Copies begin
-  /// anew.
-  struct PageList {
-    PageList() = default;
-    PageList(const PageList&) {}
-    PageList(PageList&&) = default;
-    PageList& operator=(PageList&&) = default;
-    PageList& operator=(const PageList&) { return *this = PageList(); }
+  /// Where a device's kernels find the pages of a layer's heads: room for `room` addresses each.
+  struct PageTable {
     DeviceBuffer memory;
-    size_t valid = 0;
+    size_t room = 0;
   };
   /// Tokens of a head's first rows that were chosen on a device, until the host asks for them. The
-  /// rows behind came from the last tokens, one after the other. Never copied: forks ask before.
+  /// rows behind came from the last tokens, one after the other. Forks share the memory.
   struct ChosenTokens {
-    ChosenTokens() = default;
-    ChosenTokens(const ChosenTokens& other) { LH_ASSERT(other.count == 0); }
-    ChosenTokens(ChosenTokens&&) = default;
-    ChosenTokens& operator=(ChosenTokens&&) = default;
-    ChosenTokens& operator=(const ChosenTokens& other) { return *this = ChosenTokens(other); }
     View<int32_t> view(const Queue& queue) const {
-      return {static_cast<int32_t*>(memory.data()), count, queue.place()};
+      if (count == 0) return {nullptr, 0, queue.place()};
+      return {static_cast<int32_t*>(memory->data()), count, queue.place()};
     }
-    DeviceBuffer memory;
+    size_t bytes() const { return memory == nullptr ? 0 : memory->capacity(); }
+    std::shared_ptr<DeviceBuffer> memory;
     int64_t count = 0;
   };
   struct Head {
@@ -145,8 +145,14 @@ class KvStore {
     mutable std::vector<int32_t> tokens;
     mutable ChosenTokens chosen;
     std::vector<Column> columns;
-    mutable PageList list;  ///< on a device
-    void changed(size_t page) { list.valid = std::min(list.valid, page); }
+    /// On a device: how many of the pages' addresses are in the layer's table.
+    mutable size_t listed = 0;
+    void changed(size_t page) { listed = std::min(listed, page); }
+  };
+  /// A list of which rows stay that a device chose.
+  struct Chosen {
+    int head = 0;
+    View<const int32_t> rows;
   };
 
   static constexpr uint32_t kNoSlot = ~0u;
@@ -159,7 +165,8 @@ class KvStore {
   std::byte* key_at(const Head& h, int64_t row) const;
   std::byte* value_at(const Head& h, int64_t row) const;
 
-  void reserve_rows(Head& h, int64_t rows);
+  void reserve_layer(int layer, int64_t rows);
+  void reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies = nullptr);
   void add_rows(Head& h, int64_t rows);
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
@@ -168,15 +175,12 @@ class KvStore {
   void upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v);
   void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                    int64_t stride) const;
-  PagedRows rows_of(const Head& h) const;
-  void keep(Head& h, std::span<const int32_t> rows, View<const int32_t> on_device);
-  bool keep_there(Head& h, View<const int32_t> rows);
-  void keep_tokens_there(Head& h, View<const int32_t> rows);
+  void list_pages(int layer) const;
+  bool keep_there(int layer, std::span<const Chosen> lists);
+  void tell_tokens(const Head& h) const;
   void ask_tokens(const Head& h) const;
-  void keep_on_device(Head& h, std::span<const int32_t> rows, size_t first);
-  bool gather_on_device(const Head& h, View<const int32_t> rows, Head& to);
-  void gather_by_host(const Head& h, std::span<const int32_t> rows, Head& to);
-  void make_writable(Head& h, size_t page);
+  void gather_by_host(Head& h, std::span<const int32_t> rows);
+  void make_writable(Head& h, size_t page, std::vector<DeviceBytes>* copies = nullptr);
   void load(Head& h, size_t page);
   void drop_slot(Head& h, size_t page);
   void release_from(Head& h, size_t page);
@@ -196,6 +200,8 @@ class KvStore {
   Queue queue_;
   std::vector<size_t> first_head_;  ///< per layer, into heads_
   std::vector<Head> heads_;
+  mutable std::vector<PageTable> tables_;  ///< per layer, on a device
+  PageTable other_table_;                  ///< of the pages that rows of a layer move to
 };
 
 }  // namespace longhaul

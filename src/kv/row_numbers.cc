@@ -1,7 +1,5 @@
 #include "kv/row_numbers.h"
 
-#include "ops/device_ops.h"
-
 namespace longhaul {
 namespace {
 
@@ -68,9 +66,7 @@ void RowNumbers::resize(int64_t size, int64_t room) {
   if (size > before) device.clear(numbers_at(device_, before), float_bytes(size - before));
 }
 
-void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room,
-                      View<const int32_t> on_device) {
-  if (!on_device.empty() && keep_there(on_device)) return;
+void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room) {
   std::vector<float> read_back;
   if (!queue_.on_host()) read_back = read();
   std::vector<float>& values = queue_.on_host() ? values_ : read_back;
@@ -79,13 +75,6 @@ void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room,
   size_ = std::ssize(rows);
   if (queue_.on_host()) return set_room(values_, room);
   write(values, room);
-}
-
-bool RowNumbers::keep_there(View<const int32_t> rows) {
-  DeviceOps* const device = device_ops(queue_);
-  if (device == nullptr || !device->keep_numbers(rows, view())) return false;
-  size_ = rows.size();
-  return true;
 }
 
 void RowNumbers::drop(int64_t begin, int64_t end, int64_t room) {

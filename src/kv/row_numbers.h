@@ -39,12 +39,8 @@ class RowNumbers {
 
   /// To `size` numbers, new ones zero, in memory for `room`.
   void resize(int64_t size, int64_t room);
-  /// Number i becomes number rows[i]; those before `first` are where they were. `on_device`: the
-  /// same rows at the queue's place, where they are there.
-  void keep(std::span<const int32_t> rows, size_t first, int64_t room,
-            View<const int32_t> on_device = {});
-  /// The same where the queue works; false where the device cannot.
-  bool keep_there(View<const int32_t> rows);
+  /// Number i becomes number rows[i]; those before `first` are where they were.
+  void keep(std::span<const int32_t> rows, size_t first, int64_t room);
   /// Numbers [begin, end) leave.
   void drop(int64_t begin, int64_t end, int64_t room);
 

@@ -17,11 +17,13 @@
 #include "ops/column_sums.h"
 #include "ops/expected_attention.h"
 #include "ops/flex_blocks.h"
+#include "ops/hybrid_rules.h"
 #include "ops/line_sums.h"
 #include "ops/mean_blocks.h"
 #include "ops/pool_scores.h"
 #include "ops/select_rows.h"
 #include "ops/span_slots.h"
+#include "ops/steady_scores.h"
 #include "ops/tile_lists.h"
 #include "ops/tile_map.h"
 #include "ops/top_keys.h"
@@ -62,6 +64,33 @@ struct DeviceAppend {
   std::span<const int64_t> first;        ///< per list: the first new row
   const Rotations* rotations = nullptr;  ///< null: keys stay as they are
   int64_t position = 0;                  ///< at which row 0 is rotated, each row one further
+};
+
+/// Row i of `to`, whose pages are others, becomes row rows[i] of `from`; rows are ascending.
+struct KeptRows {
+  PagedRows from;
+  View<const int32_t> rows;
+  PagedRows to;
+};
+
+/// Number i of 4 bytes at `to` becomes number rows[i] of the `listed` ones at `from`, which may be
+/// the same address, or rows[i] + behind past their end; rows are ascending.
+struct KeptNumbers {
+  View<const int32_t> rows;
+  const void* from = nullptr;
+  void* to = nullptr;
+  int64_t listed = 0, behind = 0;
+};
+
+/// Lists that share a budget (ops/select_rows.h).
+struct DealtRows {
+  std::span<const View<const float>> scores;
+  RowsToKeep ends;  ///< of every list
+  int64_t sure = 0;
+  int64_t left = 0;     ///< rows that stay beside what is sure and the ends, of all lists
+  View<float> scratch;  ///< a number for every row between the ends
+  std::span<const View<int32_t>> rows;  ///< with room for all that may stay
+  View<int32_t> counts;                 ///< [lists]
 };
 
 /// A vote (ops/votes.h). What is counted with is zeros, and so again afterwards.
@@ -136,12 +165,23 @@ class DeviceOps {
   virtual bool add_lists(View<const float>, View<float>) { return false; }
   virtual bool mean_rows(View<const float>, View<float>) { return false; }
   virtual bool pool_scores(View<const float>, int /*width*/, Pooling, View<float>) { return false; }
-  virtual bool add_seen(int64_t /*rows*/, View<float>) { return false; }
-  /// The rows that stay, ascending, to `rows` [keep.count]; scores has more rows than stay.
-  virtual bool select_rows(View<const float> /*scores*/, const RowsToKeep&,
-                           View<int32_t> /*rows*/) {
+  virtual bool add_seen(int64_t /*rows*/, std::span<const View<float>>) { return false; }
+  /// The rows of every list that stay, ascending, to rows[l] [keep.count]; lists have more rows
+  /// than stay.
+  virtual bool select_rows(std::span<const View<const float>> /*scores*/, const RowsToKeep&,
+                           std::span<const View<int32_t>> /*rows*/) {
     return false;
   }
+  virtual bool deal_rows(const DealtRows&) { return false; }
+  virtual bool steady_scores(std::span<const SteadyList>) { return false; }
+  /// Whether it has the next two.
+  virtual bool judges_rules() const { return false; }
+  /// The verdict of each list to `verdicts` [lists, 2]: rule and rows.
+  virtual void judge_rules(const HybridRules&, std::span<const JudgedList>,
+                           View<int32_t> /*verdicts*/) {}
+  /// The rows that stay of lists whose rules are known, to rows[l], which has room for just them.
+  virtual void list_rules(const HybridRules&, std::span<const JudgedList>,
+                          std::span<const View<int32_t>> /*rows*/) {}
 
   virtual bool most_voted(const DeviceVote&) { return false; }
   /// Rows [first, first + end) of the spans around `chosen`; how many to `count` [1].
@@ -223,19 +263,7 @@ class DeviceOps {
 
   // Rows of the KV store: kv/kv_store.h.
   virtual bool append(const DeviceAppend&) { return false; }
-  /// numbers[i] becomes numbers[rows[i]]; rows are ascending.
-  virtual bool keep_numbers(View<const int32_t> /*rows*/, View<float> /*numbers*/) { return false; }
-  /// Row i of `to`, whose pages are others, becomes row rows[i] of `from`; `rows` may lie on the
-  /// host. A device that has this has keep_numbers() and kept_tokens(), too.
-  virtual bool gather_rows(const PagedRows& /*from*/, View<const int32_t> /*rows*/,
-                           const PagedRows& /*to*/) {
-    return false;
-  }
-  /// The tokens of the rows that stay: tokens[row], or row + `behind` past the end of `tokens`.
-  virtual bool kept_tokens(View<const int32_t> /*rows*/, View<const int32_t> /*tokens*/,
-                           int64_t /*behind*/, View<int32_t> /*kept*/) {
-    return false;
-  }
+  virtual bool keep_rows(std::span<const KeptRows>, std::span<const KeptNumbers>) { return false; }
 
   // The model.
   virtual std::shared_ptr<const DeviceMatrix> matrix(const TensorView&) { return nullptr; }

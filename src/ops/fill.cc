@@ -30,6 +30,23 @@ void copy(Queue& queue, View<const float> from, View<float> to) {
   std::copy(numbers.begin(), numbers.end(), host(to).begin());
 }
 
+void copy_lists(Queue& queue, std::span<const View<const float>> from,
+                std::span<const View<float>> to) {
+  LH_ASSERT(from.size() == to.size());
+  std::vector<DeviceBytes> pieces;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const bool there = !from[i].place().host() && !to[i].place().host();
+    if (!there) {
+      copy(queue, from[i], to[i]);
+      continue;
+    }
+    LH_ASSERT(from[i].size() == to[i].size());
+    pieces.push_back(
+        {from[i].address(), to[i].address(), static_cast<size_t>(from[i].size()) * sizeof(float)});
+  }
+  if (!pieces.empty()) queue.device().copy_all(pieces);
+}
+
 void sum_lists(Queue& queue, View<const float> x, View<float> out) {
   fill(queue, out, 0.0f);
   add_lists(queue, x, out);

@@ -3,7 +3,10 @@
 // of them keeps, and the cheapest one that still holds enough of the attention of a prompt's rows.
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "ops/row_tokens.h"
 #include "ops/select_rows.h"
 
 namespace longhaul {
@@ -12,20 +15,21 @@ namespace longhaul {
 /// of the text pays 1 with every query head.
 struct JudgedList {
   int64_t rows = 0;
-  View<const int32_t> tokens;   ///< of every row of the list: its token; empty: its own number
+  RowTokens tokens;
   View<const uint8_t> classes;  ///< of every token: kOrdinary and so on; beyond its end kOrdinary
   View<const float> attention;  ///< of every row: what it got
   View<const float> recent;     ///< of every row: what it got from rows in whose window it was
   int64_t begin = 0;            ///< first token of the last prompt
   int64_t end = 0;              ///< tokens of the context
   int heads = 0;                ///< query heads that pay
+  int rule = -1;                ///< HybridRules::Rule; below 0: to be found
 
   enum Class : uint8_t { kOrdinary, kSpecial, kPunctuation };
 };
 
-/// Memory of a judgement, reused from call to call.
+/// Memory of judgements, reused from call to call.
 struct JudgedRows {
-  Array<int32_t> rows;
+  Array<int32_t> rows, verdicts;
   Array<uint8_t> flags;
   Array<float> average;
   RowSelection heavy;
@@ -42,14 +46,26 @@ struct HybridRules {
   /// Rows that kWindow keeps of a context of so many tokens, the last ones.
   int64_t window_rows(int64_t tokens) const;
 
-  /// The first rule whose rows hold `threshold` of what the prompt's rows paid; kFull, if none
-  /// does. Waits for the queue.
-  Rule cheapest(Queue& queue, const JudgedList& list, JudgedRows& memory) const;
+  /// Rows that kHeavy adds in a context of so many tokens.
+  int64_t heavy_rows(int64_t tokens) const;
+  /// What the rows of the rule that is looked for must have been paid.
+  double enough(const JudgedList& list) const;
 
-  /// Rows that a rule other than kFull keeps, ascending: those of the first tokens and of the
-  /// classes it names; from kHeavy on also the share `heavy` of all tokens with most attention per
-  /// row that could see them; with kWindow also the last ones.
-  RowList kept(Queue& queue, const JudgedList& list, Rule rule, JudgedRows& memory) const;
+  struct Verdict {
+    Rule rule = kFull;
+    int64_t rows = 0;  ///< that stay
+  };
+  /// Of every list: its rule, or where that is to be found the first whose rows hold `threshold` of
+  /// what the prompt's rows paid; kFull, if none does. Waits for the queue, once for all lists.
+  std::vector<Verdict> judge(Queue& queue, std::span<const JudgedList> lists,
+                             JudgedRows& memory) const;
+
+  /// Rows of lists with rules other than kFull that stay, as many of each as `counts` says,
+  /// ascending: those of the first tokens and of the classes that the rule names; from kHeavy on
+  /// also the share `heavy` of all tokens with most attention per row that could see them; with
+  /// kWindow also the last ones. In `memory` until the next call.
+  std::vector<RowList> kept(Queue& queue, std::span<const JudgedList> lists,
+                            std::span<const int64_t> counts, JudgedRows& memory) const;
 };
 
 }  // namespace longhaul

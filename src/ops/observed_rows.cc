@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/fill.h"
-
 namespace longhaul {
 
 void ObservedRows::add(const AttendCall& call, int64_t begin, int64_t rows, int64_t most) {
@@ -23,7 +21,6 @@ void ObservedRows::attention_paid(AttendCall call, std::span<const KeySegment> l
   targets_.clear();
   for (size_t list = 0; list < lists.size(); ++list) {
     const KeySegment& keys = lists[list];
-    fill(*call.queue, paid[list], 0);
     tasks_.push_back(
         {static_cast<int>(list) * heads, heads, 0, rows, keys.count - rows, {&keys, 1}});
     targets_.push_back({paid[list], {}});

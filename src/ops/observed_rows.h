@@ -24,7 +24,7 @@ class ObservedRows {
 
   int64_t count() const { return queries_.rows(); }
 
-  /// Writes to paid[i] [lists[i].count]: the probability that the keys of a list got from the
+  /// Adds to paid[i] [lists[i].count] the probability that the keys of a list got from the
   /// observed rows of its query heads, summed. The observed rows must be the list's last ones, and
   /// nothing that they saw may have left it. Of `call` the queries are not used.
   void attention_paid(AttendCall call, std::span<const KeySegment> lists,

@@ -49,7 +49,7 @@ RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& ke
   if (DeviceOps* device = device_ops(queue)) {
     if (!scores.place().host()) {
       const View<int32_t> chosen = selection.rows.resize(queue, keep.count);
-      if (device->select_rows(scores, keep, chosen)) return {chosen, {}};
+      if (device->select_rows({&scores, 1}, keep, {&chosen, 1})) return {chosen, {}};
     }
     HostStage on(queue);
     return select_rows(host_queue(), on(scores), keep, selection);
@@ -59,6 +59,25 @@ RowList select_rows(Queue& queue, View<const float> scores, const RowsToKeep& ke
   const ScoreCut<float> cut = cut_after(middle, chosen, selection.ranked);
   return with_ends(queue, rows, chosen, keep, selection,
                    [&](int32_t* out) { return write_best(middle, cut, keep.first, out); });
+}
+
+void select_rows(Queue& queue, std::span<const View<const float>> scores, const RowsToKeep& keep,
+                 std::span<RowSelection> selections, std::span<RowList> kept) {
+  LH_ASSERT(selections.size() == scores.size() && kept.size() == scores.size());
+  check(keep);
+  std::vector<View<const float>> longer;
+  std::vector<View<int32_t>> chosen;
+  for (size_t l = 0; l < scores.size() && !queue.on_host(); ++l) {
+    if (scores[l].size() <= keep.count || scores[l].place().host()) continue;
+    longer.push_back(scores[l]);
+    chosen.push_back(selections[l].rows.resize(queue, keep.count));
+    kept[l] = {chosen.back(), {}};
+  }
+  const bool there = !longer.empty() && device_ops(queue)->select_rows(longer, keep, chosen);
+  for (size_t l = 0; l < scores.size(); ++l) {
+    if (there && scores[l].size() > keep.count && !scores[l].place().host()) continue;
+    kept[l] = select_rows(queue, scores[l], keep, selections[l]);
+  }
 }
 
 namespace {
@@ -94,17 +113,28 @@ int64_t write_dealt(std::span<const float> middle, ScoreCut<float> sure, ScoreCu
   return count;
 }
 
+/// Where the device deals; false: it does not.
+bool deal_there(Queue& queue, DealtRows& dealt, std::span<RowSelection> selections, int64_t between,
+                std::span<RowList> kept) {
+  if (queue.on_host() || dealt.scores.front().place().host()) return false;
+  const RowsToKeep& ends = dealt.ends;
+  dealt.scratch = selections[0].ranked.resize(queue, between);
+  std::vector<View<int32_t>> rows;
+  for (size_t l = 0; l < kept.size(); ++l) {
+    const int64_t most =
+        std::min(dealt.scores[l].size(), ends.first + ends.last + dealt.sure + dealt.left);
+    rows.push_back(selections[l].rows.resize(queue, most));
+    kept[l] = {rows.back(), dealt.counts.part(static_cast<int64_t>(l), 1)};
+  }
+  dealt.rows = rows;
+  return queue.device().ops().deal_rows(dealt);
+}
+
 }  // namespace
 
 void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
                        const RowsToKeep& keep, int64_t sure, std::span<RowSelection> selections,
-                       std::span<RowList> kept) {
-  if (!queue.on_host()) {
-    HostStage on(queue);
-    std::vector<View<const float>> here;
-    for (const View<const float>& list : scores) here.push_back(on(list));
-    return select_rows_dealt(host_queue(), here, keep, sure, selections, kept);
-  }
+                       std::span<RowList> kept, View<int32_t> counts) {
   LH_ASSERT(selections.size() == scores.size() && kept.size() == scores.size());
   check(keep);
   LH_ASSERT(sure >= 0);
@@ -112,16 +142,25 @@ void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
   for (const View<const float>& list : scores) {
     LH_ASSERT(list.size() <= kMostRows);
     rows += list.size();
-    between += std::ssize(middle_of(list, keep));
+    between += std::max<int64_t>(0, list.size() - keep.first - keep.last);
     settled += std::min(list.size(), keep.first + keep.last + sure);
   }
   if (rows <= keep.count) {
     for (size_t l = 0; l < scores.size(); ++l) {
-      kept[l] = all_rows(queue, scores[l].size(), selections[l]);
+      kept[l] = all_rows(host_queue(), scores[l].size(), selections[l]);
     }
     return;
   }
   LH_ASSERT(settled <= keep.count);
+  DealtRows dealt{.scores = scores, .ends = keep, .sure = sure, .left = keep.count - settled};
+  dealt.counts = counts;
+  if (deal_there(queue, dealt, selections, between, kept)) return;
+  if (!queue.on_host()) {
+    HostStage on(queue);
+    std::vector<View<const float>> here;
+    for (const View<const float>& list : scores) here.push_back(on(list));
+    return select_rows_dealt(host_queue(), here, keep, sure, selections, kept, {});
+  }
   const std::span<float> pool = host(selections[0].ranked.resize(queue, between));
   const int64_t rivals = collect_rivals(scores, keep, sure, selections, pool);
   ScoreCut<float> shared =
@@ -137,6 +176,12 @@ void select_rows_dealt(Queue& queue, std::span<const View<const float>> scores,
       return write_dealt(middle, selections[l].sure, shared, keep.first, out);
     });
   }
+}
+
+std::vector<int32_t> read_counts(Queue& queue, View<const int32_t> counts) {
+  HostStage on(queue);
+  const std::span<const int32_t> here = host(on(counts));
+  return {here.begin(), here.end()};
 }
 
 }  // namespace longhaul

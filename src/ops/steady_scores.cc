@@ -24,36 +24,22 @@ float steadiness_of(float sum, float square, float seen) {
   return steady ? 0.0f : static_cast<float>(-std::sqrt(variance));
 }
 
-}  // namespace
-
-void add_seen(Queue& queue, int64_t rows, View<float> column) {
-  if (DeviceOps* device = device_ops(queue)) {
-    if (device->add_seen(rows, column)) return;
-    HostStage on(queue);
-    return add_seen(host_queue(), rows, on(column));
-  }
-  LH_ASSERT(rows >= 0 && rows <= column.size());
-  const std::span<float> seen = host(column);
+void add_seen(int64_t rows, std::span<float> seen) {
+  LH_ASSERT(rows >= 0 && rows <= std::ssize(seen));
   const size_t before = seen.size() - static_cast<size_t>(rows);
   for (size_t i = 0; i < before; ++i) seen[i] += static_cast<float>(rows);
   for (size_t i = before; i < seen.size(); ++i) seen[i] += static_cast<float>(seen.size() - i);
 }
 
-void steady_scores(Queue& queue, const AttentionSoFar& got, const SteadyRule& rule,
-                   View<float> scores) {
+void steady_scores(const SteadyList& list, Array<float>& scratch) {
+  const auto& [got, rule, scores] = list;
   const int64_t rows = scores.size(), judged = rows - rule.sink - rule.settling;
-  if (!queue.on_host()) {
-    HostStage on(queue);
-    const AttentionSoFar here{on(got.sums), on(got.squares), on(got.seen)};
-    return steady_scores(host_queue(), here, rule, on(scores));
-  }
-  LH_ASSERT(rule.steadiness != nullptr && rule.feasible >= 0);
-  LH_ASSERT(rule.sink >= 0 && rule.settling >= 0 && judged >= 0);
+  LH_ASSERT(rule.feasible >= 0 && rule.sink >= 0 && rule.settling >= 0 && judged >= 0);
   LH_ASSERT(got.sums.size() == rows && got.squares.size() == rows && got.seen.size() == rows);
   const std::span<const float> sums = host(got.sums.part(rule.sink, judged));
   const std::span<const float> squares = host(got.squares.part(rule.sink, judged));
   const std::span<const float> seen = host(got.seen.part(rule.sink, judged));
-  const std::span<float> steadiness = host(rule.steadiness->resize(queue, judged));
+  const std::span<float> steadiness = host(scratch.resize(host_queue(), judged));
   const std::span<float> means = host(scores.part(rule.sink, judged));
   for (size_t i = 0; i < sums.size(); ++i) {
     steadiness[i] = ordered_score(steadiness_of(sums[i], squares[i], seen[i]));
@@ -64,6 +50,25 @@ void steady_scores(Queue& queue, const AttentionSoFar& got, const SteadyRule& ru
   for (size_t i = 0; i < sums.size(); ++i) {
     const float x = steadiness[i];
     if (x > cut.score || (x == cut.score && cut.equal-- > 0)) means[i] = sums[i] / seen[i];
+  }
+}
+
+}  // namespace
+
+void add_seen(Queue& queue, int64_t rows, std::span<const View<float>> columns) {
+  DeviceOps* const device = device_ops(queue);
+  if (device != nullptr && device->add_seen(rows, columns)) return;
+  HostStage on(queue);
+  for (const View<float>& column : columns) add_seen(rows, host(on(column)));
+}
+
+void steady_scores(Queue& queue, std::span<const SteadyList> lists, Array<float>& scratch) {
+  DeviceOps* const device = device_ops(queue);
+  if (device != nullptr && device->steady_scores(lists)) return;
+  HostStage on(queue);
+  for (const auto& [got, rule, scores] : lists) {
+    const AttentionSoFar here{on(got.sums), on(got.squares), on(got.seen)};
+    steady_scores({here, rule, on(scores)}, scratch);
   }
 }
 

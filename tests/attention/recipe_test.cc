@@ -65,7 +65,7 @@ TEST(Recipe, TheMethodKeepsWhatItSays) {
   for (int32_t token = 44; token < 60; ++token) stay.push_back(token);
   for (const int layer : {0, 1}) {
     for (const int head : {0, 1}) {
-      EXPECT_TRUE(std::ranges::equal(host(run.store.tokens(layer, head)), stay))
+      EXPECT_TRUE(std::ranges::equal(host(run.store.tokens(layer, head).listed), stay))
           << layer << " " << head;
     }
   }

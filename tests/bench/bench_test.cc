@@ -1,12 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "base/system_info.h"
+#include "bench/device_peak.h"
 #include "bench/library_gemm.h"
 #include "bench/machine_peak.h"
 #include "bench/model_work.h"
 #include "bench/speed_bench.h"
 #include "bench/spread.h"
 #include "ops/causal_pairs.h"
+#include "ops/fake_device.h"
 
 namespace longhaul {
 namespace {
@@ -108,7 +110,23 @@ TEST(MachinePeak, IsMeasured) {
     EXPECT_GE(peak.best(false), g.f32);
     EXPECT_GE(peak.best(true), std::max({g.f32, g.bf16, g.engine}));
   }
-  EXPECT_GT(peak.read_bytes_per_second, 1e8);
+  EXPECT_GT(peak.memory_bytes_per_second, 1e8);
+}
+
+TEST(MachinePeak, OfADeviceIsWhatItsOwnOperationsReach) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  const MachinePeak peak =
+      measure_device(testing_support::fake_queue(), engine->model(),
+                     {.rows = 16, .large = 64, .copied_bytes = 1 << 20, .seconds = 0});
+  ASSERT_EQ(peak.gemms.size(), 4);  // a large one, q, gate and down
+  EXPECT_EQ(peak.gemms[0].shape.n, 64);
+  EXPECT_EQ(peak.gemms[2].shape.n, 1024);
+  for (const GemmPeak& g : peak.gemms) {
+    EXPECT_EQ(g.shape.m, 16);
+    EXPECT_GT(g.engine, 1e6);
+    EXPECT_GE(peak.best(true), g.engine);
+  }
+  EXPECT_GT(peak.memory_bytes_per_second, 1e8);
 }
 
 }  // namespace

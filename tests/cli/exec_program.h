@@ -15,6 +15,7 @@ namespace longhaul::testing_support {
     const std::vector<std::string>& arguments,
     const std::vector<std::pair<std::string, std::string>>& variables) {
   setenv("XDG_CACHE_HOME", "/nowhere", 1);  // models that the developer has are none of a test's
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);    // nor is a GPU, which --device auto would take
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> argv{const_cast<char*>(LONGHAUL_BINARY)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));

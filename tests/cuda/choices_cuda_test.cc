@@ -184,8 +184,10 @@ TEST(CudaScoreVectors, EqualTheHosts) {
       }
       std::vector<float> seen = x;
       const OnDevice<float> seen_there(seen);
-      longhaul::add_seen(queue, rows, view_of(seen));
-      add_seen(nullptr, rows, seen_there.data(), std::ssize(seen));
+      const View<float> column = view_of(seen);
+      longhaul::add_seen(queue, rows, {&column, 1});
+      const SeenColumn column_there{seen_there.data(), std::ssize(seen)};
+      add_seen(nullptr, rows, {&column_there, 1});
       EXPECT_EQ(seen_there.get(), seen);
 
       std::vector<float> query = random_floats(static_cast<size_t>(width), 8);

@@ -185,10 +185,10 @@ TEST_P(CudaKv, KeepsListedRowsInPlace) {
   const auto most = static_cast<int64_t>(rows.size());
   const OnDevice<int32_t> rows_there(rows);
   const OnDevice<int32_t> chosen(std::vector<int32_t>{static_cast<int32_t>(most - 100)});
-  const OnDevice<RowMove> moves(std::vector<RowMove>{
+  const RowMove moves[] = {
       {pages.list(0), 0, pages.list(0), 0, rows_there.data(), nullptr, most},
-      {pages.list(1), 0, pages.list(1), 0, rows_there.data(), chosen.data(), most}});
-  move_rows(nullptr, pages.form(), moves.data(), 2, false);
+      {pages.list(1), 0, pages.list(1), 0, rows_there.data(), chosen.data(), most}};
+  move_rows(nullptr, pages.form(), moves, false);
   for (int64_t i = 0; i < most; ++i) {
     const int64_t row = rows[static_cast<size_t>(i)];
     move_on_host(pages, bytes, 0, i, 0, row);
@@ -203,14 +203,12 @@ TEST_P(CudaKv, ShiftsAndCopiesBetweenLists) {
   Pages pages(f, 3, static_cast<int>(length / f.page_rows) + 2);
   std::vector<std::byte> bytes = some_rows(pages, f, length, 3);
   pages.set(bytes);
-  const OnDevice<RowMove> shift(
-      std::vector<RowMove>{{pages.list(0), 11, pages.list(0), 12, nullptr, nullptr, length - 12}});
-  move_rows(nullptr, pages.form(), shift.data(), 1, false);
+  const RowMove shift{pages.list(0), 11, pages.list(0), 12, nullptr, nullptr, length - 12};
+  move_rows(nullptr, pages.form(), {&shift, 1}, false);
   for (int64_t i = 0; i < length - 12; ++i) move_on_host(pages, bytes, 0, 11 + i, 0, 12 + i);
-  const OnDevice<RowMove> copies(
-      std::vector<RowMove>{{pages.list(1), 0, pages.list(0), 40, nullptr, nullptr, 650},
-                           {pages.list(2), 650, pages.list(0), 1, nullptr, nullptr, 33}});
-  move_rows(nullptr, pages.form(), copies.data(), 2, true);
+  const RowMove copies[] = {{pages.list(1), 0, pages.list(0), 40, nullptr, nullptr, 650},
+                            {pages.list(2), 650, pages.list(0), 1, nullptr, nullptr, 33}};
+  move_rows(nullptr, pages.form(), copies, true);
   for (int64_t i = 0; i < 650; ++i) move_on_host(pages, bytes, 1, i, 0, 40 + i);
   for (int64_t i = 0; i < 33; ++i) move_on_host(pages, bytes, 2, 650 + i, 0, 1 + i);
   EXPECT_EQ(pages.get(), bytes);
@@ -262,21 +260,26 @@ TEST(CudaKvColumns, KeepListedNumbers) {
   for (int32_t r = 100; r < length; ++r) {
     if (r % 5 != 2) rows.push_back(r);
   }
-  const OnDevice<uint32_t> a(values), b(values);
+  const OnDevice<uint32_t> a(values), b(values), from(values), told(values);
   const OnDevice<int32_t> rows_there(rows);
   const OnDevice<int32_t> chosen(std::vector<int32_t>{12345});
   const auto most = static_cast<int64_t>(rows.size());
-  const OnDevice<ColumnMove> moves(
-      std::vector<ColumnMove>{{a.data(), 100, rows_there.data(), nullptr, most},
-                              {b.data(), 0, rows_there.data(), chosen.data(), most}});
-  move_columns(nullptr, moves.data(), 2);
-  std::vector<uint32_t> expected_a = values, expected_b = values;
+  std::vector<ColumnMove> moves = {
+      {a.data(), length, 0, a.data(), 100, rows_there.data(), nullptr, most},
+      {b.data(), length, 0, b.data(), 0, rows_there.data(), chosen.data(), most},
+      {from.data(), 20000, 77, told.data(), 0, rows_there.data(), nullptr, most}};
+  moves.resize(70, {nullptr, 0, 0, nullptr, 0, nullptr, nullptr, 0});  // more than go with a launch
+  move_columns(nullptr, moves);
+  std::vector<uint32_t> expected_a = values, expected_b = values, expected_told = values;
   for (size_t i = 0; i < rows.size(); ++i) {
     expected_a[100 + i] = values[static_cast<size_t>(rows[i])];
     if (i < 12345) expected_b[i] = values[static_cast<size_t>(rows[i])];
+    expected_told[i] = rows[i] < 20000 ? values[static_cast<size_t>(rows[i])]
+                                       : static_cast<uint32_t>(rows[i] + 77);
   }
   EXPECT_EQ(a.get(), expected_a);
   EXPECT_EQ(b.get(), expected_b);
+  EXPECT_EQ(told.get(), expected_told);
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "attention/settings.h"
 #include "attention/test_name.h"
 #include "base/error_of.h"
 #include "engine/two_places.h"
-#include "ops/fake_device.h"
+#include "ops/choosing_device.h"
 
 namespace longhaul {
 namespace {
@@ -21,6 +23,36 @@ class OnADevice : public ::testing::TestWithParam<Small> {
     return {engine, GetParam().spec, testing_support::fake_queue()};
   }
 };
+
+/// The same where the device also chooses rows and keeps them.
+class OnAChoosingDevice : public ::testing::TestWithParam<Small> {
+ protected:
+  static testing_support::TwoPlaces places() {
+    static const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+    auto ops = std::make_unique<testing_support::ChoosingOps>();
+    return {engine, GetParam().spec,
+            Queue(std::make_shared<testing_support::FakeDevice>(std::move(ops)))};
+  }
+};
+
+TEST_P(OnAChoosingDevice, AnswersAsOnTheHost) { places().expect_same_answers(); }
+TEST_P(OnAChoosingDevice, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }
+
+std::vector<Small> cutting_settings() {
+  std::vector<Small> cutting;
+  for (const Small& each : testing_support::small_settings()) {
+    const std::string method = each.spec.substr(0, each.spec.find(':'));
+    constexpr std::string_view kCutting[] = {"adakv", "citrus", "fastgen", "h2o",
+                                             "roco",  "snapkv", "tova"};
+    if (std::ranges::find(kCutting, method) != std::end(kCutting)) cutting.push_back(each);
+  }
+  return cutting;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cutting, OnAChoosingDevice, ::testing::ValuesIn(cutting_settings()),
+                         [](const auto& test) {
+                           return testing_support::test_name(test.param.spec);
+                         });
 
 TEST_P(OnADevice, AnswersAsOnTheHost) { places().expect_same_answers(); }
 TEST_P(OnADevice, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }

@@ -46,8 +46,8 @@ class Observed final : public Method {
   std::vector<Pass> passes(const PromptFacts& prompt) override { return method_->passes(prompt); }
   void observe(LayerStep& step) override { method_->observe(step); }
   void score(const Cut& cut) override { method_->score(cut); }
-  bool choose(const Cut& cut, int list, RowList& kept) override {
-    return method_->choose(cut, list, kept);
+  void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
+    method_->choose(cuts, kept);
   }
   void after_pass(std::span<KvStore> streams, const Pass& pass) override {
     method_->after_pass(streams, pass);

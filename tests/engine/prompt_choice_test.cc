@@ -68,7 +68,7 @@ class PromptChoices : public ::testing::Test {
       std::vector<int32_t>& rows = kept.emplace_back();
       for (int layer = 0; layer < nano_->model().shape.layers; ++layer) {
         for (int list = 0; list < session.store().lists(layer); ++list) {
-          for (const int32_t token : host(session.store().tokens(layer, list))) {
+          for (const int32_t token : host(session.store().tokens(layer, list).listed)) {
             if (token < kText) rows.push_back((100 * layer + list) * kText + token);
           }
         }

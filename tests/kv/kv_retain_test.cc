@@ -52,10 +52,12 @@ TEST(KvRetain, KeepsWhatAnOperationChose) {
   Pair pair(KvLayout{{1}, 64, DType::BF16, 16});
   pair.append_layer(0, 100, random);
   const std::vector<int32_t> rows = {3, 40, 41, 99, -7, -7}, count = {4};
-  pair.store.keep(0, 0, RowList{view_of(rows), view_of(count)});
+  const StayingRows some{0, {view_of(rows), view_of(count)}};
+  pair.store.keep(0, {&some, 1});
   pair.at(0, 0).keep(std::span(rows).first(4));
   pair.check();
-  pair.store.keep(0, 0, RowList{view_of(rows).part(0, 0), {}});
+  const StayingRows none{0, {view_of(rows).part(0, 0), {}}};
+  pair.store.keep(0, {&none, 1});
   EXPECT_EQ(pair.store.length(0, 0), 0);
 }
 
@@ -63,12 +65,12 @@ TEST(KvRetain, TokensAreListedOnceTheyDifferFromTheRows) {
   std::mt19937 random(5);
   Pair pair(KvLayout{{1}, 32, DType::F32, 16});
   pair.append_layer(0, 10, random);
-  EXPECT_TRUE(pair.store.tokens(0, 0).empty());
+  EXPECT_TRUE(pair.store.tokens(0, 0).listed.empty());
   pair.drop(0, 0, 2, 5);
-  const std::span<const int32_t> tokens = host(pair.store.tokens(0, 0));
+  const std::span<const int32_t> tokens = host(pair.store.tokens(0, 0).listed);
   EXPECT_EQ((std::vector<int32_t>(tokens.begin(), tokens.end())),
             (std::vector<int32_t>{0, 1, 5, 6, 7, 8, 9}));
-  EXPECT_EQ(pair.store.tokens(0, 0).address(), tokens.data());
+  EXPECT_EQ(pair.store.tokens(0, 0).listed.address(), tokens.data());
 }
 
 }  // namespace

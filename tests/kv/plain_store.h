@@ -72,21 +72,25 @@ inline std::vector<float> random_row(int head_dim, std::mt19937& random) {
   return x;
 }
 
-inline void expect_same(KvStore& store, int layer, int head, const PlainHead& want) {
+/// `queue`: the store's.
+inline void expect_same(KvStore& store, int layer, int head, const PlainHead& want,
+                        Queue queue = {}) {
   ASSERT_EQ(store.length(layer, head), static_cast<int64_t>(want.rows.size()));
   const size_t dim = static_cast<size_t>(store.layout().head_dim);
   std::vector<float> k(dim), v(dim);
-  const std::span<float> marks = host(store.column(layer, head, "mark"));
-  const std::span<const int32_t> tokens = host(store.tokens(layer, head));
+  HostStage on(queue);
+  const View<const float> column = store.column(layer, head, "mark");
+  const std::span<const float> marks = host(on(column));
+  const RowTokens tokens = on_host(on, store.tokens(layer, head));
   ASSERT_EQ(marks.size(), want.rows.size());
   for (size_t i = 0; i < want.rows.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i);
     store.read(layer, head, row, k.data(), v.data());
     ASSERT_EQ(k, want.rows[i].k) << "key of row " << row << " of head " << head;
     ASSERT_EQ(v, want.rows[i].v) << "value of row " << row << " of head " << head;
-    ASSERT_EQ(store.token_of(layer, head, row), want.rows[i].token) << "row " << row;
+    ASSERT_EQ(token_of(tokens, row), want.rows[i].token) << "row " << row;
     ASSERT_EQ(marks[i], want.rows[i].mark) << "row " << row;
-    ASSERT_EQ(tokens.empty() ? row : tokens[i], want.rows[i].token) << "row " << row;
+    ASSERT_EQ(store.token_of(layer, head, row), want.rows[i].token) << "row " << row;
   }
 }
 

@@ -51,10 +51,10 @@ struct Pair {
       marks[i] = at(layer, head).rows[i].mark = static_cast<float>(random() % 1000);
     }
   }
-  void check() {
+  void check(const Queue& queue = {}) {
     for (int layer = 0; layer < store.layout().layers(); ++layer) {
       for (int head = 0; head < heads(layer); ++head) {
-        expect_same(store, layer, head, at(layer, head));
+        expect_same(store, layer, head, at(layer, head), queue);
         if (testing::Test::HasFatalFailure()) return;
       }
     }

@@ -105,15 +105,16 @@ TEST(Allocations, OfSelectionsThereAreNone) {
   std::vector<RowList> kept(2);
   const View<const float> lists[] = {view_of(scores), view_of(pooled)};
   expect_no_allocation("select_rows_dealt", [&] {
-    select_rows_dealt(queue, lists, {4, 32, 900}, 100, selections, kept);
+    select_rows_dealt(queue, lists, {4, 32, 900}, 100, selections, kept, {});
   });
   expect_no_allocation("pool_scores", [&] {
     pool_scores(queue, view_of(scores), 5, Pooling::kMax, view_of(pooled));
   });
   Array<float> steadiness;
   expect_no_allocation("steady_scores", [&] {
-    steady_scores(queue, {view_of(scores), view_of(scores), view_of(seen)},
-                  {4, 10, 500, &steadiness}, view_of(pooled));
+    const SteadyList list{
+        {view_of(scores), view_of(scores), view_of(seen)}, {4, 10, 500}, view_of(pooled)};
+    steady_scores(queue, {&list, 1}, steadiness);
   });
   const std::vector<int32_t> votes = {5, 9, 5, 1500, -1, 70, 9};
   VoteCount memory;

@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "ops/convert.h"
@@ -99,10 +101,12 @@ class FakeOps : public DeviceOps {
 /// Asserts what DeviceQueue asks of those who use it: only the thread that made it may talk to it.
 class FakeDevice : public DeviceQueue {
  public:
+  FakeDevice() : FakeDevice(std::make_unique<FakeOps>()) {}
+  explicit FakeDevice(std::unique_ptr<DeviceOps> ops) : ops_(std::move(ops)) {}
   ~FakeDevice() override { LH_ASSERT(held_.empty()); }
   Place place() const override { return {0}; }
   std::string name() const override { return "a fake device"; }
-  size_t free_bytes() const override { return size_t{1} << 34; }
+  size_t free_bytes() const override { return free; }
   void* allocate(size_t bytes) override {
     LH_ASSERT(std::this_thread::get_id() == owner_);
     void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -134,11 +138,13 @@ class FakeDevice : public DeviceQueue {
   void clear(void* memory, size_t bytes) override { std::memset(memory, 0, bytes); }
   void wait() override { ++waits_; }
   int64_t waits() const override { return waits_; }
-  DeviceOps& ops() override { return ops_; }
+  DeviceOps& ops() override { return *ops_; }
+
+  size_t free = size_t{1} << 34;  ///< as it says; it takes what is asked for all the same
 
  private:
   const std::thread::id owner_ = std::this_thread::get_id();
-  FakeOps ops_;
+  std::unique_ptr<DeviceOps> ops_;
   std::set<void*> held_;
   int64_t waits_ = 0;
 };

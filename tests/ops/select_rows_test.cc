@@ -119,7 +119,7 @@ struct Dealt {
     for (const Scores& list : lists) views.push_back(view_of(list));
     std::vector<RowList> kept(lists.size());
     selections.resize(lists.size());
-    select_rows_dealt(host_queue(), views, keep, sure, selections, kept);
+    select_rows_dealt(host_queue(), views, keep, sure, selections, kept, {});
     for (const RowList& list : kept) rows.push_back(rows_of(list));
   }
   std::vector<Rows> rows;

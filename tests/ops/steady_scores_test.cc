@@ -21,7 +21,8 @@ TEST(AddSeen, RowsSeeWhatIsBeforeThemAndThemselves) {
     for (const size_t rows : {size_t{0}, size_t{1}, length / 2, length}) {
       if (rows > length) continue;
       Numbers seen(length, 0.5f);
-      add_seen(host_queue(), static_cast<int64_t>(rows), view_of(seen));
+      const View<float> column = view_of(seen);
+      add_seen(host_queue(), static_cast<int64_t>(rows), {&column, 1});
       for (size_t i = 0; i < length; ++i) {
         float want = 0.5f;
         for (size_t row = length - rows; row < length; ++row) want += i <= row ? 1.0f : 0.0f;
@@ -35,10 +36,8 @@ Numbers judge(const Numbers& sums, const Numbers& squares, const Numbers& seen,
               const SteadyRule& rule) {
   Numbers scores(sums.size(), NAN);
   Array<float> scratch;
-  SteadyRule with_scratch = rule;
-  with_scratch.steadiness = &scratch;
-  steady_scores(host_queue(), {view_of(sums), view_of(squares), view_of(seen)}, with_scratch,
-                view_of(scores));
+  const SteadyList list{{view_of(sums), view_of(squares), view_of(seen)}, rule, view_of(scores)};
+  steady_scores(host_queue(), {&list, 1}, scratch);
   return scores;
 }
 

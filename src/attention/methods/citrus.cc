@@ -179,7 +179,9 @@ class Citrus final : public Method {
             add_up ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
         (add_up ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
         const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
-        for (int head = 0; head < shape_.lists(layer); ++head) list.keep(layer, head, kept);
+        std::vector<StayingRows> staying;
+        for (int head = 0; head < shape_.lists(layer); ++head) staying.push_back({head, kept});
+        list.keep(layer, staying);
       }
       scores.resize(queue_, 0);
       if (window == 0) held_ = list.length(layer, 0);

@@ -9,6 +9,7 @@
 #include "attention/parts/planned_attention.h"
 #include "base/error.h"
 #include "base/nth.h"
+#include "base/rolling_array.h"
 #include "ops/fill.h"
 #include "ops/hybrid_rules.h"
 
@@ -79,21 +80,34 @@ class FastGen final : public Method {
     if (!decoding_) add_attention(step, {.window = how_.window_rows(tokens_)}, recent_);
   }
 
-  bool choose(const Cut& cut, int list, RowList& kept) override {
-    Rule& now = rule(cut.layer, list);
-    if (decoding_ && now == Rule::kFull) return false;
-    const JudgedList judged{.rows = cut.rows(list),
-                            .tokens = cut.store.tokens(cut.layer, list),
-                            .classes = std::span<const uint8_t>(classes_),
-                            .attention = cut.column(list, 0),
-                            .recent = cut.column(list, 1),
-                            .begin = begin_,
-                            .end = tokens_,
-                            .heads = shape_.heads / shape_.lists(cut.layer)};
-    if (!decoding_) now = how_.cheapest(cut.queue, judged, memory_);
-    if (now == Rule::kFull) return false;
-    kept = how_.kept(cut.queue, judged, now, memory_);
-    return kept.most() < judged.rows;
+  void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
+    std::vector<JudgedList> lists;
+    std::vector<Place> places;
+    for (size_t i = 0; i < cuts.size(); ++i) {
+      for (int list = 0; list < cuts[i].lists; ++list) {
+        const Rule now = rule(cuts[i].layer, list);
+        if (decoding_ && now == Rule::kFull) continue;
+        lists.push_back(judged(cuts[i], list, decoding_ ? now : -1));
+        places.push_back({i, list});
+      }
+    }
+    if (lists.empty()) return;
+    Queue& queue = cuts.front().queue;
+    const std::vector<HybridRules::Verdict> verdicts = how_.judge(queue, lists, memory_);
+    std::vector<int64_t> counts;
+    size_t leaving = 0;  // lists that some rows leave move to the front
+    for (size_t i = 0; i < lists.size(); ++i) {
+      const auto& [now, rows] = verdicts[i];
+      rule(cuts[places[i].cut].layer, places[i].list) = now;
+      if (rows == lists[i].rows) continue;
+      counts.push_back(rows);
+      lists[leaving] = lists[i];
+      lists[leaving].rule = now;
+      places[leaving++] = places[i];
+    }
+    lists.resize(leaving);
+    const std::vector<RowList> rows = how_.kept(queue, lists, counts, memory_);
+    for (size_t i = 0; i < leaving; ++i) kept[places[i].cut].push_back({places[i].list, rows[i]});
   }
 
   void archive(Archive& archive) override {
@@ -102,6 +116,7 @@ class FastGen final : public Method {
     archive.array(rules);
     archive.array(classes_);
     if (!archive.loading()) return;
+    sent_.clear();
     const bool known =
         std::all_of(rules.begin(), rules.end(), [](uint8_t r) { return r <= Rule::kFull; });
     archive.expect(begin_ >= 0 && rules.size() == rules_.size() && known,
@@ -118,10 +133,39 @@ class FastGen final : public Method {
   }
 
  private:
+  struct Place {
+    size_t cut = 0;
+    int list = 0;
+  };
+
+  JudgedList judged(const Cut& cut, int list, int rule) {
+    return {.rows = cut.rows(list),
+            .tokens = cut.store.tokens(cut.layer, list),
+            .classes = classes_there(cut.queue),
+            .attention = cut.column(list, 0),
+            .recent = cut.column(list, 1),
+            .begin = begin_,
+            .end = tokens_,
+            .heads = shape_.heads / shape_.lists(cut.layer),
+            .rule = rule};
+  }
+
+  /// The classes of all tokens where the queue works: those that it lacks are sent.
+  View<const uint8_t> classes_there(Queue& queue) {
+    if (queue.on_host()) return std::span<const uint8_t>(classes_);
+    const auto lacking = std::span(classes_).subspan(static_cast<size_t>(sent_.size()));
+    if (!lacking.empty()) {
+      const View<uint8_t> to = sent_.append_zeros(queue, std::ssize(lacking));
+      queue.device().upload(lacking.data(), to.address(), lacking.size());
+    }
+    return sent_.view();
+  }
+
   Rule& rule(int layer, int head) { return nth(rules_, nth(first_rule_, layer) + head); }
 
   void note_classes(const LayerStep& step) {
     classes_.resize(static_cast<size_t>(step.begin + step.rows));
+    if (sent_.size() > step.begin) sent_.clear();  // tokens were taken back since
     for (int r = 0; r < step.rows; ++r) {
       const int64_t id = step.tokens.empty() ? -1 : nth(step.tokens, r);
       const bool known = id >= 0 && id < std::ssize(shape_.token_classes);
@@ -135,6 +179,7 @@ class FastGen final : public Method {
   std::vector<int64_t> first_rule_;  ///< per layer, into rules_
   std::vector<Rule> rules_;          ///< of every KV head
   std::vector<uint8_t> classes_;     ///< TokenClass of every token so far
+  RollingArray<uint8_t> sent_;       ///< the first of them, on a device
   int64_t begin_ = 0;                ///< first token of the last prompt
   int64_t tokens_ = 0;               ///< read by the end of the prompt, or so far
   bool decoding_ = false;

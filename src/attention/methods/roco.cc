@@ -39,32 +39,38 @@ struct Roco final : Method, StrideBudget {
   /// code judges, is a constant factor below: it changes no order.
   void observe(LayerStep& step) override {
     targets_.clear();
+    seen_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       const auto column = [&](size_t c) {
         return step.store->column(step.layer, head, kColumns[c]);
       };
-      add_seen(*step.queue, step.rows, column(2));
+      seen_.push_back(column(2));
       targets_.push_back({column(0), column(1)});
     }
+    add_seen(*step.queue, step.rows, seen_);
     add_attention(step, {}, targets_);
   }
 
   void score(const Cut& cut) override {
+    lists_.clear();
     for (int head = 0; head < cut.lists; ++head) {
       const int64_t leaving = cut.rows(head) - cut.stay;
       // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
       const int64_t feasible = budget + stride - recent_rows() - sink;
       const SteadyRule rule{.sink = sink,
                             .settling = std::min(cut.rows(head) - sink - leaving, kSettling),
-                            .feasible = std::max(feasible, leaving),
-                            .steadiness = &steadiness_};
-      steady_scores(cut.queue, {cut.column(head, 0), cut.column(head, 1), cut.column(head, 2)},
-                    rule, nth(cut.scores, head));
+                            .feasible = std::max(feasible, leaving)};
+      lists_.push_back({{cut.column(head, 0), cut.column(head, 1), cut.column(head, 2)},
+                        rule,
+                        nth(cut.scores, head)});
     }
+    steady_scores(cut.queue, lists_, steadiness_);
   }
 
  private:
   std::vector<ColumnTarget> targets_;
+  std::vector<View<float>> seen_;
+  std::vector<SteadyList> lists_;
   Array<float> steadiness_;
 };
 

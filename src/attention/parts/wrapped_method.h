@@ -17,8 +17,8 @@ class WrappedMethod : public Method {
   void attend(LayerStep& step) override { inner_->attend(step); }
   void observe(LayerStep& step) override { inner_->observe(step); }
   void score(const Cut& cut) override { inner_->score(cut); }
-  bool choose(const Cut& cut, int list, RowList& kept) override {
-    return inner_->choose(cut, list, kept);
+  void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
+    inner_->choose(cuts, kept);
   }
   void after_pass(std::span<KvStore> streams, const Pass& pass) override {
     inner_->after_pass(streams, pass);

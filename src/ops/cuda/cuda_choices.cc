@@ -8,6 +8,7 @@
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expected_attention.h"
 #include "ops/cuda/line_sums.h"
+#include "ops/cuda/row_rules.h"
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
 #include "ops/cuda/stored_keys.h"
@@ -86,18 +87,97 @@ bool CudaChoices::pool_scores(View<const float> scores, int width, Pooling pooli
   return true;
 }
 
-bool CudaChoices::add_seen(int64_t rows, View<float> column) {
-  if (column.place().host()) return false;
-  cuda::add_seen(stream(), rows, column.address(), column.size());
+bool CudaChoices::add_seen(int64_t rows, std::span<const View<float>> columns) {
+  std::vector<SeenColumn> lists;
+  for (const View<float>& column : columns) {
+    if (column.place().host()) return false;
+    lists.push_back({column.address(), column.size()});
+  }
+  cuda::add_seen(stream(), rows, lists);
   return true;
 }
 
-bool CudaChoices::select_rows(View<const float> scores, const RowsToKeep& keep,
-                              View<int32_t> rows) {
-  if (scores.place().host() || rows.place().host()) return false;
-  const SelectTask task{scores.address(), scores.size(), keep.first,
-                        keep.last,        keep.count,    rows.address()};
-  return cuda::select_rows(stream(), {&task, 1}, scores_);
+bool CudaChoices::select_rows(std::span<const View<const float>> scores, const RowsToKeep& keep,
+                              std::span<const View<int32_t>> rows) {
+  selected_.clear();
+  for (size_t l = 0; l < scores.size(); ++l) {
+    if (scores[l].place().host() || rows[l].place().host()) return false;
+    selected_.push_back({scores[l].address(), scores[l].size(), keep.first, keep.last, keep.count,
+                         rows[l].address()});
+  }
+  return cuda::select_rows(stream(), selected_, scores_);
+}
+
+bool CudaChoices::deal_rows(const DealtRows& dealt) {
+  std::vector<DealtList> lists;
+  for (size_t l = 0; l < dealt.scores.size(); ++l) {
+    if (dealt.scores[l].place().host()) return false;
+    lists.push_back({dealt.scores[l].address(), dealt.scores[l].size(), dealt.rows[l].address(),
+                     dealt.counts.address() + l});
+  }
+  DealTask task{};
+  task.first = dealt.ends.first;
+  task.last = dealt.ends.last;
+  task.sure = dealt.sure;
+  task.left = dealt.left;
+  task.ranks = reinterpret_cast<uint32_t*>(dealt.scratch.address());
+  cuda::deal_rows(stream(), task, lists, scores_);
+  return true;
+}
+
+bool CudaChoices::steady_scores(std::span<const SteadyList> lists) {
+  std::vector<SteadyTask> tasks;
+  for (const auto& [got, rule, scores] : lists) {
+    if (scores.place().host()) return false;
+    tasks.push_back({got.sums.address(), got.squares.address(), got.seen.address(),
+                     scores.address(), scores.size(), rule.sink, rule.settling, rule.feasible});
+  }
+  cuda::steady_scores(stream(), tasks, scores_);
+  return true;
+}
+
+namespace {
+
+RuleTask rule_task(const HybridRules& rules, const JudgedList& list) {
+  RuleTask task{};
+  task.attention = list.attention.address();
+  task.recent = list.recent.address();
+  task.tokens = list.tokens.listed.address();
+  task.listed = list.tokens.listed.size();
+  task.behind = list.tokens.behind;
+  task.classes = list.classes.address();
+  task.known = list.classes.size();
+  task.rows = list.rows;
+  task.begin = list.begin;
+  task.end = list.end;
+  task.global = rules.global;
+  task.heavy = rules.heavy_rows(list.end);
+  task.window = rules.window_rows(list.end);
+  task.enough = rules.enough(list);
+  task.rule = list.rule;
+  return task;
+}
+
+}  // namespace
+
+void CudaChoices::judge_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                              View<int32_t> verdicts) {
+  std::vector<RuleTask> tasks;
+  for (size_t l = 0; l < lists.size(); ++l) {
+    tasks.push_back(rule_task(rules, lists[l]));
+    tasks.back().verdict = verdicts.address() + 2 * l;
+  }
+  cuda::judge_rules(stream(), tasks, scores_);
+}
+
+void CudaChoices::list_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                             std::span<const View<int32_t>> rows) {
+  std::vector<RuleTask> tasks;
+  for (size_t l = 0; l < lists.size(); ++l) {
+    tasks.push_back(rule_task(rules, lists[l]));
+    tasks.back().out = rows[l].address();
+  }
+  cuda::judge_rules(stream(), tasks, scores_);
 }
 
 bool CudaChoices::most_voted(const DeviceVote& vote) {

@@ -30,8 +30,16 @@ class CudaChoices : public BlockOps {
   bool add_lists(View<const float> x, View<float> out) override;
   bool mean_rows(View<const float> x, View<float> out) override;
   bool pool_scores(View<const float> scores, int width, Pooling pooling, View<float> out) override;
-  bool add_seen(int64_t rows, View<float> column) override;
-  bool select_rows(View<const float> scores, const RowsToKeep& keep, View<int32_t> rows) override;
+  bool add_seen(int64_t rows, std::span<const View<float>> columns) override;
+  bool select_rows(std::span<const View<const float>> scores, const RowsToKeep& keep,
+                   std::span<const View<int32_t>> rows) override;
+  bool deal_rows(const DealtRows& dealt) override;
+  bool steady_scores(std::span<const SteadyList> lists) override;
+  bool judges_rules() const override { return true; }
+  void judge_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                   View<int32_t> verdicts) override;
+  void list_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                  std::span<const View<int32_t>> rows) override;
   bool most_voted(const DeviceVote& vote) override;
   bool expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
                     View<int32_t> rows, View<int32_t> count) override;
@@ -50,6 +58,7 @@ class CudaChoices : public BlockOps {
 
  private:
   ScoreScratch scores_;
+  std::vector<SelectTask> selected_;
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
   std::vector<FlexHeadTask> flex_;

@@ -130,22 +130,20 @@ class CudaOps : public CudaChoices {
     append_rows(stream(), form_of(added.lists.front()), rows, append_lists_);
     return true;
   }
-  bool keep_numbers(View<const int32_t> rows, View<float> numbers) override {
-    const ColumnMove move{reinterpret_cast<uint32_t*>(numbers.address()), 0, rows.address(),
-                          nullptr, rows.size()};
-    move_columns(stream(), moves_.upload(std::span<const ColumnMove>(&move, 1)), 1);
-    return true;
-  }
-  bool gather_rows(const PagedRows& from, View<const int32_t> rows, const PagedRows& to) override {
-    const int32_t* const chosen = rows.place().host() ? rows_.upload(host(rows)) : rows.address();
-    const RowMove move{table_of(to), 0, table_of(from), 0, chosen, nullptr, rows.size()};
-    move_rows(stream(), form_of(from), moves_.upload(std::span<const RowMove>(&move, 1)), 1, true);
-    return true;
-  }
-  bool kept_tokens(View<const int32_t> rows, View<const int32_t> tokens, int64_t behind,
-                   View<int32_t> kept) override {
-    cuda::kept_tokens(stream(), rows.address(), rows.size(), tokens.address(), tokens.size(),
-                      static_cast<int32_t>(behind), kept.address());
+  bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) override {
+    row_moves_.clear();
+    for (const KeptRows& each : rows) {
+      row_moves_.push_back({table_of(each.to), 0, table_of(each.from), 0, each.rows.address(),
+                            nullptr, each.rows.size()});
+    }
+    if (!rows.empty()) move_rows(stream(), form_of(rows.front().from), row_moves_, true);
+    column_moves_.clear();
+    for (const KeptNumbers& each : numbers) {
+      column_moves_.push_back({static_cast<const uint32_t*>(each.from), each.listed, each.behind,
+                               static_cast<uint32_t*>(each.to), 0, each.rows.address(), nullptr,
+                               each.rows.size()});
+    }
+    move_columns(stream(), column_moves_);
     return true;
   }
 
@@ -242,8 +240,9 @@ class CudaOps : public CudaChoices {
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Gemm> gemm_;
   std::vector<AppendList> append_lists_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_}, int8_{queue_}, rows_{queue_},
-      moves_{queue_};
+  std::vector<RowMove> row_moves_;
+  std::vector<ColumnMove> column_moves_;
+  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_};
 };
 
 }  // namespace

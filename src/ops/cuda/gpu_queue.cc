@@ -3,13 +3,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "ops/cuda/cuda_ops.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/piece_copies.h"
 
 namespace longhaul::cuda {
+namespace {
+
+bool whole_words(const DeviceBytes& piece) {
+  const auto bits =
+      reinterpret_cast<uintptr_t>(piece.from) | reinterpret_cast<uintptr_t>(piece.to) | piece.bytes;
+  return bits % sizeof(uint32_t) == 0;
+}
+
+}  // namespace
 
 GpuQueue::GpuQueue(int device) : device_(device) {
   make_current();
@@ -112,6 +123,20 @@ void GpuQueue::upload(const void* host, void* device, size_t bytes) {
   }
 }
 
+void GpuQueue::upload_all(std::span<const DeviceBytes> pieces) {
+  constexpr size_t kShort = 8192;  // bytes that take a few launches; a copy takes longer than one
+  std::vector<DeviceBytes> together;
+  for (const DeviceBytes& piece : pieces) {
+    if (piece.bytes <= kShort && whole_words(piece)) {
+      together.push_back(piece);
+    } else {
+      upload(piece.from, piece.to, piece.bytes);
+    }
+  }
+  make_current();
+  send_pieces(stream_, together);
+}
+
 void GpuQueue::download(const void* device, void* host, size_t bytes) {
   make_current();
   ++waits_;
@@ -121,6 +146,18 @@ void GpuQueue::download(const void* device, void* host, size_t bytes) {
 
 void GpuQueue::copy(const void* from, void* to, size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
+}
+
+void GpuQueue::copy_all(std::span<const DeviceBytes> pieces) {
+  std::vector<DeviceBytes> together;
+  for (const DeviceBytes& piece : pieces) {
+    if (whole_words(piece)) {
+      together.push_back(piece);
+    } else {
+      copy(piece.from, piece.to, piece.bytes);
+    }
+  }
+  copy_pieces(stream_, together);
 }
 
 void GpuQueue::clear(void* memory, size_t bytes) {

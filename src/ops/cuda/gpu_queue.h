@@ -28,8 +28,10 @@ class GpuQueue : public DeviceQueue {
   void* allocate_slab() override { return slabs_->acquire(); }
   void release_slab(void* slab) noexcept override;
   void upload(const void* host, void* device, size_t bytes) override;
+  void upload_all(std::span<const DeviceBytes> pieces) override;
   void download(const void* device, void* host, size_t bytes) override;
   void copy(const void* from, void* to, size_t bytes) override;
+  void copy_all(std::span<const DeviceBytes> pieces) override;
   void clear(void* memory, size_t bytes) override;
   void wait() override;
   int64_t waits() const override { return waits_; }

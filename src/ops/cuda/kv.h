@@ -55,23 +55,24 @@ struct RowMove {
 
 /// Moves keys and values. A move within one list is right where each row moves towards the front
 /// (rows ascending, rows[i] >= first + i) and `apart` is false; true says that no move writes what
-/// any of them reads, which lets rows move in any order and so faster.
-void move_rows(Stream stream, const KvForm& form, const RowMove* moves, int count, bool apart);
+/// any of them reads, which lets rows move in any order and so faster. The moves lie in host
+/// memory: they travel with the launches.
+void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart);
 
-/// values[first + i] = values[rows[i]], ascending, rows[i] >= first + i: numbers of 4 bytes that
-/// stand beside the rows.
+/// to[first + i] = from[rows[i]], ascending: numbers of 4 bytes that stand beside the rows. `from`
+/// and `to` may be the same where rows[i] >= first + i. Past the `listed` numbers of `from`
+/// stands the row's own, plus `behind`.
 struct ColumnMove {
-  uint32_t* values;
+  const uint32_t* from;
+  int64_t listed, behind;
+  uint32_t* to;
   int64_t first;
   const int32_t* rows;
   const int32_t* chosen;  ///< null: most
   int64_t most;
 };
-void move_columns(Stream stream, const ColumnMove* moves, int count);
-
-/// kept[i] = tokens[rows[i]], or rows[i] + behind for rows past the `listed` tokens.
-void kept_tokens(Stream stream, const int32_t* rows, int64_t count, const int32_t* tokens,
-                 int64_t listed, int32_t behind, int32_t* kept);
+/// The moves lie in host memory.
+void move_columns(Stream stream, std::span<const ColumnMove> moves);
 
 /// Rows of a list to k and v [rows, head_dim] in f32: rows[i], or first + i where `rows` is null.
 struct ReadList {

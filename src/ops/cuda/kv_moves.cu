@@ -4,6 +4,7 @@
 // only where it or an earlier one has read; slices never meet.
 
 #include "base/assert.h"
+#include "ops/cuda/in_launches.cuh"
 #include "ops/cuda/kv_pages.cuh"
 
 namespace longhaul::cuda {
@@ -16,8 +17,8 @@ constexpr int kWave = 8;  // rows of a thread
 
 template <class Word>
 __global__ void __launch_bounds__(kThreads)
-    move_rows_kernel(PageShape shape, const RowMove* moves, int slices) {
-  const RowMove move = moves[blockIdx.y];
+    move_rows_kernel(PageShape shape, const __grid_constant__ Records<RowMove> moves, int slices) {
+  const RowMove& move = moves.each[blockIdx.y];
   const bool value = blockIdx.x >= slices;
   const int slice = static_cast<int>(blockIdx.x) - (value ? slices : 0);
   const int word = slice * kSliceWords + threadIdx.x % kSliceWords;
@@ -46,73 +47,59 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr int kColumnThreads = 1024;
 
-__global__ void __launch_bounds__(kColumnThreads) move_columns_kernel(const ColumnMove* moves) {
-  const ColumnMove move = moves[blockIdx.x];
+__global__ void __launch_bounds__(kColumnThreads)
+    move_columns_kernel(const __grid_constant__ Records<ColumnMove> moves) {
+  const ColumnMove& move = moves.each[blockIdx.x];
   const int64_t count = move.chosen != nullptr ? *move.chosen : move.most;
   for (int64_t first = 0; first < count; first += kColumnThreads * kWave) {
     uint32_t values[kWave];
 #pragma unroll
     for (int w = 0; w < kWave; ++w) {
       const int64_t i = first + w * kColumnThreads + threadIdx.x;
-      if (i < count) values[w] = move.values[move.rows[i]];
+      if (i >= count) continue;
+      const int32_t row = move.rows[i];
+      values[w] = row < move.listed ? move.from[row] : static_cast<uint32_t>(row + move.behind);
     }
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < kWave; ++w) {
       const int64_t i = first + w * kColumnThreads + threadIdx.x;
-      if (i < count) move.values[move.first + i] = values[w];
+      if (i < count) move.to[move.first + i] = values[w];
     }
   }
 }
 
 template <class Word>
-void move_as(Stream stream, const PageShape& shape, const RowMove* moves, int count, bool apart) {
+void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& moves, unsigned count,
+             bool apart) {
   constexpr int kSliceBytes = kSliceWords * static_cast<int>(sizeof(Word));
   const int slices = (shape.row_bytes + kSliceBytes - 1) / kSliceBytes;
-  const dim3 grid(static_cast<unsigned>(2 * slices), static_cast<unsigned>(count),
-                  apart ? 16u : 1u);
+  const dim3 grid(static_cast<unsigned>(2 * slices), count, apart ? 16u : 1u);
   move_rows_kernel<Word><<<grid, kThreads, 0, stream>>>(shape, moves, slices);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    kept_tokens_kernel(const int32_t* rows, int64_t count, const int32_t* tokens, int64_t listed,
-                       int32_t behind, int32_t* kept) {
-  const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
-  if (i >= count) return;
-  const int32_t row = rows[i];
-  kept[i] = row < listed ? tokens[row] : row + behind;
 }
 
 }  // namespace
 
-void move_rows(Stream stream, const KvForm& form, const RowMove* moves, int count, bool apart) {
-  if (count == 0) return;
-  LH_ASSERT(count <= 65535 && form.head_dim > 0 && form.page_rows > 0);
+void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart) {
+  LH_ASSERT(form.head_dim > 0 && form.page_rows > 0);
   const PageShape shape = shape_of(form);
-  if (shape.row_bytes % 16 == 0) {
-    move_as<uint4>(stream, shape, moves, count, apart);
-  } else if (shape.row_bytes % 8 == 0) {
-    move_as<uint2>(stream, shape, moves, count, apart);
-  } else if (shape.row_bytes % 4 == 0) {
-    move_as<uint32_t>(stream, shape, moves, count, apart);
-  } else {
-    move_as<uint16_t>(stream, shape, moves, count, apart);
-  }
-  check_launch("move_rows");
+  in_launches(moves, "move_rows", [&](const Records<RowMove>& some, unsigned count) {
+    if (shape.row_bytes % 16 == 0) {
+      move_as<uint4>(stream, shape, some, count, apart);
+    } else if (shape.row_bytes % 8 == 0) {
+      move_as<uint2>(stream, shape, some, count, apart);
+    } else if (shape.row_bytes % 4 == 0) {
+      move_as<uint32_t>(stream, shape, some, count, apart);
+    } else {
+      move_as<uint16_t>(stream, shape, some, count, apart);
+    }
+  });
 }
 
-void move_columns(Stream stream, const ColumnMove* moves, int count) {
-  if (count == 0) return;
-  move_columns_kernel<<<static_cast<unsigned>(count), kColumnThreads, 0, stream>>>(moves);
-  check_launch("move_columns");
-}
-
-void kept_tokens(Stream stream, const int32_t* rows, int64_t count, const int32_t* tokens,
-                 int64_t listed, int32_t behind, int32_t* kept) {
-  if (count == 0) return;
-  kept_tokens_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0,
-                       stream>>>(rows, count, tokens, listed, behind, kept);
-  check_launch("kept_tokens");
+void move_columns(Stream stream, std::span<const ColumnMove> moves) {
+  in_launches(moves, "move_columns", [&](const Records<ColumnMove>& some, unsigned count) {
+    move_columns_kernel<<<count, kColumnThreads, 0, stream>>>(some);
+  });
 }
 
 }  // namespace longhaul::cuda

@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/in_launches.cuh"
 #include "ops/cuda/score_vectors.h"
 
 namespace longhaul::cuda {
@@ -56,11 +56,12 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    seen_kernel(int64_t rows, float* column, int64_t count) {
+    seen_kernel(int64_t rows, const __grid_constant__ Records<SeenColumn> columns) {
+  const SeenColumn& column = columns.each[blockIdx.y];
   const int64_t i = own_number();
-  if (i >= count) return;
-  const int64_t later = count - i;
-  column[i] += static_cast<float>(later < rows ? later : rows);
+  if (i >= column.count) return;
+  const int64_t later = column.count - i;
+  column.numbers[i] += static_cast<float>(later < rows ? later : rows);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -131,10 +132,12 @@ void pool_scores(Stream stream, const float* scores, int64_t count, int width, b
   check_launch("pool_scores");
 }
 
-void add_seen(Stream stream, int64_t rows, float* column, int64_t count) {
-  if (count <= 0) return;
-  seen_kernel<<<blocks_of(count), kThreads, 0, stream>>>(rows, column, count);
-  check_launch("add_seen");
+void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns) {
+  int64_t longest = 1;
+  for (const SeenColumn& column : columns) longest = std::max(longest, column.count);
+  in_launches(columns, "add_seen", [&](const Records<SeenColumn>& some, unsigned count) {
+    seen_kernel<<<dim3(blocks_of(longest), count), kThreads, 0, stream>>>(rows, some);
+  });
 }
 
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to) {

@@ -3,6 +3,7 @@
 // ops/steady_scores.h, ops/sliding_rows.h and ops/mean_keys.h define them. Sums have a fixed order.
 
 #include <cstdint>
+#include <span>
 
 #include "ops/cuda/stream.h"
 
@@ -16,8 +17,12 @@ void mean_query(Stream stream, const float* q, int heads, int head_dim, int head
 /// out[i]: the average (places past the ends are zeros) or the largest of `width` scores around i.
 void pool_scores(Stream stream, const float* scores, int64_t count, int width, bool largest,
                  float* out);
-/// column[i] += how many of the last `rows` rows see row i of `count`.
-void add_seen(Stream stream, int64_t rows, float* column, int64_t count);
+struct SeenColumn {
+  float* numbers;
+  int64_t count;
+};
+/// numbers[i] += how many of the last `rows` rows see row i of `count`, of every column.
+void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns);
 /// to [columns, rows] += x [rows, columns].
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to);
 /// scores[b] = scale * query . means[b]

@@ -23,7 +23,9 @@ struct SelectShared {
   ScanShared scan;
   uint64_t prefix;      ///< of the keys that are still searched
   uint32_t left;        ///< of them how many stay
+  uint32_t same;        ///< of them how many there are
   uint32_t more, ties;  ///< written, and equals met, so far
+  int64_t row;          ///< of an equal that was looked for
 };
 
 /// Larger floats have larger keys; -0 is 0, NaN is minus infinity.
@@ -41,7 +43,8 @@ LH_BOTH uint32_t order_key(float x) {
 }
 
 /// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it
-/// are among the k to s.left; 0 < k <= n. key_of(i) is key number i, an unsigned number.
+/// are among the k to s.left, and how many there are to s.same; 0 < k <= n. key_of(i) is key number
+/// i, an unsigned number.
 template <class Block, class KeyOf>
 LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
                         KeyOf&& key_of) {
@@ -77,7 +80,7 @@ LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t
       if (t >= SelectShared::kBins) return;
       const uint32_t before = s.scan.before[t], size = size_of(t);
       const bool here = before < k && k <= before + size;
-      if (here) s.left = k - before, s.more = static_cast<uint32_t>(255 - t);
+      if (here) s.left = k - before, s.same = size, s.more = static_cast<uint32_t>(255 - t);
     });
     block.each([&](int t) {
       if (t == 0) s.prefix |= uint64_t{s.more} << shift;

@@ -1,0 +1,74 @@
+#include "bench/device_peak.h"
+
+#include <algorithm>
+
+#include "base/array.h"
+#include "base/float_types.h"
+#include "bench/best_rate.h"
+#include "ops/device_ops.h"
+#include "ops/fill.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int kFewestRuns = 3;
+constexpr int kAtOnce = 8;  // pieces of work that the host hands over before it waits
+
+/// Weights of the shape, all of one value, as the device keeps them.
+std::shared_ptr<const DeviceMatrix> weights_of(DeviceOps& ops, int64_t outputs, int64_t columns) {
+  const std::vector<bf16_t> numbers(static_cast<size_t>(outputs * columns), f32_to_bf16(0.25f));
+  TensorView weight;
+  weight.data = reinterpret_cast<const std::byte*>(numbers.data());
+  weight.type = DType::BF16;
+  weight.rank = 2;
+  weight.shape = {outputs, columns, 1, 1};
+  return ops.matrix(weight);
+}
+
+double product_flops(Queue& queue, const GemmShape& s, double seconds) {
+  DeviceOps& ops = queue.device().ops();
+  const auto weight = weights_of(ops, s.n, s.k);
+  const auto input = ops.input();
+  Array<float> x, y;
+  const View<float> rows = x.resize(queue, s.m * s.k);
+  fill(queue, rows, 0.5f);
+  ops.take(rows, s.m, s.k, *input);
+  const DeviceLinear product{weight.get(), y.resize(queue, s.m * s.n), {}, false};
+  const double runs = best_rate(seconds, kFewestRuns, [&] {
+    for (int i = 0; i < kAtOnce; ++i) ops.linear(*input, {&product, 1});
+    queue.wait();
+  });
+  return kAtOnce * runs * 2 * static_cast<double>(s.m) * static_cast<double>(s.n) *
+         static_cast<double>(s.k);
+}
+
+double copied_bytes(Queue& queue, size_t bytes) {
+  DeviceQueue& device = queue.device();
+  const size_t some = std::min(bytes, device.free_bytes() / 4);
+  DeviceBuffer from, to;
+  device.clear(from.resize(queue.shared_device(), some), some);
+  to.resize(queue.shared_device(), some);
+  const double runs = best_rate(0, kFewestRuns, [&] {
+    for (int i = 0; i < kAtOnce; ++i) device.copy(from.data(), to.data(), some);
+    queue.wait();
+  });
+  return kAtOnce * runs * 2 * static_cast<double>(some);
+}
+
+}  // namespace
+
+MachinePeak measure_device(const Queue& on, const Model& model, const DeviceLoad& load) {
+  Queue queue = on;
+  MachinePeak peak;
+  const auto measure = [&](const GemmShape& shape, bool of_model) {
+    peak.gemms.push_back({.shape = shape,
+                          .of_model = of_model,
+                          .engine = product_flops(queue, shape, load.seconds)});
+  };
+  measure({load.rows, load.large, load.large}, false);
+  for (const GemmShape& shape : shapes_of(model, load.rows)) measure(shape, true);
+  peak.memory_bytes_per_second = copied_bytes(queue, load.copied_bytes);
+  return peak;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,207 @@
+// A store whose pages are in a device's memory: where its kernels find them, and rows that were
+// chosen there and stay without the host knowing which they are.
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/nth.h"
+#include "kv/kv_store.h"
+#include "ops/device_ops.h"
+
+namespace longhaul {
+namespace {
+
+/// Pages that no list has yet: given back unless they are taken.
+class FreshPages {
+ public:
+  explicit FreshPages(PageMemory& memory) : memory_(memory) {}
+  ~FreshPages() {
+    for (std::byte* page : pages_) memory_.release(page);
+  }
+  FreshPages(const FreshPages&) = delete;
+  FreshPages& operator=(const FreshPages&) = delete;
+
+  void acquire(int64_t count) {
+    pages_.reserve(pages_.size() + static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) pages_.push_back(memory_.acquire());
+  }
+  std::span<std::byte* const> all() const { return pages_; }
+  std::vector<std::byte*> take() { return std::exchange(pages_, {}); }
+
+ private:
+  PageMemory& memory_;
+  std::vector<std::byte*> pages_;
+};
+
+const std::byte** entry(const DeviceBuffer& table, size_t at) {
+  return static_cast<const std::byte**>(table.data()) + at;
+}
+
+size_t address_bytes(size_t count) { return count * sizeof(std::byte*); }
+
+}  // namespace
+
+/// Sends the device what its table of a layer's pages lacks, in one piece of work.
+void KvStore::list_pages(int layer) const {
+  const int lists = layout_.lists(layer);
+  size_t most = 0;
+  bool listed = true;
+  for (int list = 0; list < lists; ++list) {
+    const Head& h = at(layer, list);
+    most = std::max(most, h.pages.size());
+    listed = listed && h.listed >= h.pages.size();
+  }
+  if (listed) return;
+  PageTable& table = nth(tables_, layer);
+  if (most > table.room) {
+    table.room = 2 * most;
+    table.memory.resize(queue_.shared_device(),
+                        address_bytes(static_cast<size_t>(lists) * table.room));
+    for (int list = 0; list < lists; ++list) at(layer, list).listed = 0;
+  }
+  std::vector<DeviceBytes> pieces;
+  for (int list = 0; list < lists; ++list) {
+    const Head& h = at(layer, list);
+    if (h.listed >= h.pages.size()) continue;
+    pieces.push_back({h.pages.data() + h.listed,
+                      entry(table.memory, static_cast<size_t>(list) * table.room + h.listed),
+                      address_bytes(h.pages.size() - h.listed)});
+    h.listed = h.pages.size();
+  }
+  queue_.device().upload_all(pieces);
+}
+
+PagedRows KvStore::rows(int layer, int head) const {
+  PagedRows rows{at(layer, head).pages.data(), layout_.page_rows, layout_.head_dim, layout_.type};
+  if (queue_.on_host()) return rows;
+  list_pages(layer);
+  rows.place = queue_.place();
+  const PageTable& table = nth(tables_, layer);
+  rows.listed = entry(table.memory, static_cast<size_t>(head) * table.room);
+  return rows;
+}
+
+/// Moves what stays of the lists to pages of their own, the columns and tokens with it; false, and
+/// nothing has changed, where the device cannot.
+bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
+  FreshPages fresh(*memory_);
+  size_t most = 0;
+  for (const Chosen& each : lists) {
+    LH_ASSERT(each.rows.size() < at(layer, each.head).length);
+    const int64_t pages = layout_.pages_for(each.rows.size());
+    most = std::max(most, static_cast<size_t>(pages));
+    fresh.acquire(pages);
+    tell_tokens(at(layer, each.head));
+  }
+  PageTable& to = other_table_;
+  to.room = std::max(to.room, 2 * most);
+  to.memory.resize(queue_.shared_device(),
+                   address_bytes(static_cast<size_t>(layout_.lists(layer)) * to.room));
+  std::vector<DeviceBytes> pieces;
+  std::vector<KeptRows> moves;
+  std::vector<KeptNumbers> numbers;
+  std::vector<ChosenTokens> tokens;
+  size_t first = 0;
+  for (const Chosen& each : lists) {
+    Head& h = at(layer, each.head);
+    const auto pages = static_cast<size_t>(layout_.pages_for(each.rows.size()));
+    PagedRows there = rows(layer, each.head);
+    const PagedRows from = there;
+    there.pages = fresh.all().data() + first;
+    there.listed = entry(to.memory, static_cast<size_t>(each.head) * to.room);
+    pieces.push_back(
+        {there.pages, const_cast<std::byte const**>(there.listed), address_bytes(pages)});
+    first += pages;
+    moves.push_back({from, each.rows, there});
+    for (Column& column : h.columns) {
+      const View<float> values = column.values.view();
+      numbers.push_back({each.rows, values.address(), values.address(), values.size(), 0});
+    }
+    ChosenTokens& kept = tokens.emplace_back(h.chosen);
+    const View<int32_t> told = h.chosen.view(queue_);
+    const int64_t behind = told.empty() ? 0 : h.appended - h.length;
+    const size_t bytes = static_cast<size_t>(each.rows.size()) * sizeof(int32_t);
+    if (kept.memory == nullptr || h.chosen.memory.use_count() > 2 || kept.bytes() < bytes) {
+      kept.memory = std::make_shared<DeviceBuffer>();
+      kept.memory->resize(queue_.shared_device(), bytes);
+    }
+    kept.count = each.rows.size();
+    numbers.push_back({each.rows, told.address(), kept.memory->data(), told.size(), behind});
+  }
+  queue_.device().upload_all(pieces);
+  if (!queue_.device().ops().keep_rows(moves, numbers)) return false;
+  for (int list = 0; list < layout_.lists(layer); ++list) at(layer, list).listed = 0;
+  std::swap(nth(tables_, layer), to);
+  const std::vector<std::byte*> pages = fresh.take();
+  auto next = pages.begin();
+  for (size_t i = 0; i < lists.size(); ++i) {
+    Head& h = at(layer, lists[i].head);
+    const int64_t length = lists[i].rows.size();
+    release_from(h, 0);
+    const auto end = next + layout_.pages_for(length);
+    h.pages.assign(next, end);
+    next = end;
+    h.listed = h.pages.size();
+    h.chosen = std::move(tokens[i]);
+    h.length = length;
+    for (Column& column : h.columns) column.values.resize(length, layout_.room_for(length));
+  }
+  return true;
+}
+
+/// Tokens that the host has listed go to the device.
+void KvStore::tell_tokens(const Head& h) const {
+  if (h.tokens.empty()) return;
+  const size_t bytes = h.tokens.size() * sizeof(int32_t);
+  h.chosen.memory = std::make_shared<DeviceBuffer>();
+  h.chosen.memory->resize(queue_.shared_device(), bytes);
+  h.chosen.count = std::ssize(h.tokens);
+  queue_.device().upload(h.tokens.data(), h.chosen.memory->data(), bytes);
+  h.tokens = {};
+}
+
+/// Waits, where tokens were chosen on the device since it was asked last.
+void KvStore::ask_tokens(const Head& h) const {
+  if (h.chosen.count == 0) return;
+  h.tokens.resize(static_cast<size_t>(h.length));
+  const auto chosen = static_cast<size_t>(std::min(h.chosen.count, h.length));
+  queue_.device().download(h.chosen.memory->data(), h.tokens.data(), chosen * sizeof(int32_t));
+  std::iota(h.tokens.begin() + static_cast<std::ptrdiff_t>(chosen), h.tokens.end(),
+            static_cast<int32_t>(h.appended - h.length + static_cast<int64_t>(chosen)));
+  h.chosen = {};
+}
+
+RowTokens KvStore::tokens(int layer, int head) const {
+  const Head& h = at(layer, head);
+  if (queue_.on_host()) return {std::span<const int32_t>(h.tokens), 0};
+  tell_tokens(h);
+  const View<const int32_t> told = h.chosen.view(queue_);
+  return {told.part(0, std::min(told.size(), h.length)), told.empty() ? 0 : h.appended - h.length};
+}
+
+/// The rows go to pages of their own, one behind the other, by way of the host.
+void KvStore::gather_by_host(Head& h, std::span<const int32_t> rows) {
+  const size_t key = layout_.key_bytes(), value = layout_.value_bytes();
+  const size_t values = layout_.values_at();
+  const auto per_page = static_cast<size_t>(layout_.page_rows);
+  FreshPages fresh(*memory_);
+  HostStage on(queue_);
+  std::vector<std::byte> gathered(layout_.page_bytes());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<size_t>(rows[i]);
+    const std::byte* const page = on.bytes(h.pages[row / per_page], layout_.page_bytes());
+    const size_t old = row % per_page, now = i % per_page;
+    std::memcpy(gathered.data() + now * key, page + old * key, key);
+    std::memcpy(gathered.data() + values + now * value, page + values + old * value, value);
+    if (i + 1 < rows.size() && (i + 1) % per_page != 0) continue;
+    fresh.acquire(1);
+    queue_.device().upload(gathered.data(), fresh.all().back(), layout_.page_bytes());
+  }
+  release_from(h, 0);
+  h.pages = fresh.take();
+}
+
+}  // namespace longhaul

@@ -1,0 +1,135 @@
+#pragma once
+// A fake device that also chooses rows and keeps them, in the phases that a GPU runs (ops/cuda/
+// block.h), so that nothing of a cut goes over the host.
+
+#include <functional>
+
+#include "ops/cuda/rule_phases.h"
+#include "ops/fake_device.h"
+#include "ops/fill.h"
+
+namespace longhaul::testing_support {
+
+class ChoosingOps : public FakeOps {
+ public:
+  bool fill(View<float> x, float value) override {
+    longhaul::fill(host_queue(), here(x), value);
+    return true;
+  }
+  bool add_lists(View<const float> x, View<float> out) override {
+    longhaul::add_lists(host_queue(), here(x), here(out));
+    return true;
+  }
+  bool add_seen(int64_t rows, std::span<const View<float>> columns) override {
+    for (const View<float>& column : columns) {
+      const View<float> numbers = here(column);
+      longhaul::add_seen(host_queue(), rows, {&numbers, 1});
+    }
+    return true;
+  }
+  bool select_rows(std::span<const View<const float>> scores, const RowsToKeep& keep,
+                   std::span<const View<int32_t>> rows) override {
+    for (size_t l = 0; l < scores.size(); ++l) {
+      cuda::select_rows(cuda::HostBlock{}, shared_.select,
+                        {scores[l].address(), scores[l].size(), keep.first, keep.last, keep.count,
+                         rows[l].address()});
+    }
+    return true;
+  }
+  bool deal_rows(const DealtRows& dealt) override {
+    std::vector<cuda::DealtList> lists;
+    for (size_t l = 0; l < dealt.scores.size(); ++l) {
+      lists.push_back({dealt.scores[l].address(), dealt.scores[l].size(), dealt.rows[l].address(),
+                       dealt.counts.address() + l});
+    }
+    cuda::deal_rows(
+        cuda::HostBlock{}, shared_.select,
+        {lists.data(), static_cast<int32_t>(lists.size()), dealt.ends.first, dealt.ends.last,
+         dealt.sure, dealt.left, reinterpret_cast<uint32_t*>(dealt.scratch.address())});
+    return true;
+  }
+  bool steady_scores(std::span<const SteadyList> lists) override {
+    for (const auto& [got, rule, scores] : lists) {
+      cuda::steady_scores(
+          cuda::HostBlock{}, shared_.select,
+          {got.sums.address(), got.squares.address(), got.seen.address(), scores.address(),
+           scores.size(), rule.sink, rule.settling, rule.feasible});
+    }
+    return true;
+  }
+  bool judges_rules() const override { return true; }
+  void judge_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                   View<int32_t> verdicts) override {
+    for (size_t l = 0; l < lists.size(); ++l) {
+      run(rules, lists[l], verdicts.address() + 2 * l, nullptr);
+    }
+  }
+  void list_rules(const HybridRules& rules, std::span<const JudgedList> lists,
+                  std::span<const View<int32_t>> rows) override {
+    for (size_t l = 0; l < lists.size(); ++l) run(rules, lists[l], nullptr, rows[l].address());
+  }
+
+  /// What keep_rows() does instead of keeping: tests set it.
+  std::function<bool()> fails;
+  bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) override {
+    if (fails) return fails();
+    for (const KeptRows& move : rows) {
+      for (int64_t i = 0; i < move.rows.size(); ++i) {
+        for (const bool value : {false, true}) {
+          std::memcpy(row_of(move.to, i, value), row_of(move.from, move.rows.address()[i], value),
+                      row_bytes(move.from));
+        }
+      }
+    }
+    for (const KeptNumbers& each : numbers) {
+      const auto* const from = static_cast<const uint32_t*>(each.from);
+      auto* const to = static_cast<uint32_t*>(each.to);
+      for (int64_t i = 0; i < each.rows.size(); ++i) {
+        const int32_t row = each.rows.address()[i];
+        to[i] = row < each.listed ? from[row] : static_cast<uint32_t>(row + each.behind);
+      }
+    }
+    return true;
+  }
+
+ private:
+  template <class T>
+  static View<T> here(const View<T>& view) {
+    return {view.address(), view.size()};
+  }
+  static size_t row_bytes(const PagedRows& rows) {
+    LH_ASSERT(rows.type.k == rows.type.v);
+    return bytes_of(rows.type.k, rows.head_dim);
+  }
+  /// By the device's own list of pages.
+  static std::byte* row_of(const PagedRows& rows, int64_t row, bool value) {
+    const int64_t in_page = row % rows.page_rows + (value ? rows.page_rows : 0);
+    return const_cast<std::byte*>(rows.listed[row / rows.page_rows]) +
+           static_cast<size_t>(in_page) * row_bytes(rows);
+  }
+  void run(const HybridRules& rules, const JudgedList& list, int32_t* verdict, int32_t* out) {
+    const cuda::RuleTask task{.attention = list.attention.address(),
+                              .recent = list.recent.address(),
+                              .tokens = list.tokens.listed.address(),
+                              .listed = list.tokens.listed.size(),
+                              .behind = list.tokens.behind,
+                              .classes = list.classes.address(),
+                              .known = list.classes.size(),
+                              .rows = list.rows,
+                              .begin = list.begin,
+                              .end = list.end,
+                              .global = rules.global,
+                              .heavy = rules.heavy_rows(list.end),
+                              .window = rules.window_rows(list.end),
+                              .enough = rules.enough(list),
+                              .rule = list.rule,
+                              .verdict = verdict,
+                              .out = out};
+    const cuda::HostBlock block;
+    cuda::RuleJudgement<cuda::HostBlock>(block, shared_, task).run();
+  }
+
+  cuda::RuleShared shared_;
+};
+
+}  // namespace longhaul::testing_support
