@@ -26,7 +26,7 @@ __device__ Candidate best_of_warp(Candidate mine) {
   return mine;
 }
 
-__device__ double warp_sum(double x) {
+__device__ float warp_sum(float x) {
   for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
   return x;
 }
@@ -59,10 +59,10 @@ __global__ void __launch_bounds__(32 * kWarps)
     if (lane == 0) taken[best.expert / 32] |= 1u << best.expert % 32;
     __syncwarp();
   }
-  double sum = 0;
+  float sum = 0;
   for (int e = lane; e < experts; e += 32) {
     if (among_chosen && (taken[e / 32] >> lane & 1) == 0) continue;
-    sum += exp(static_cast<double>(logits[e]) - top);
+    sum += expf(logits[e] - top);
   }
   sum = warp_sum(sum);
   int before = 0;
@@ -70,8 +70,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     if ((taken[w] >> lane & 1) != 0) {
       const int at = before + __popc(taken[w] & ((1u << lane) - 1));
       const int expert = 32 * w + lane;
-      const double share = exp(static_cast<double>(logits[expert]) - top) / sum;
-      chosen[at] = {expert, static_cast<float>(share)};
+      chosen[at] = {expert, expf(logits[expert] - top) / sum};
     }
     before += __popc(taken[w]);
   }
@@ -124,11 +123,11 @@ struct GatherOp {
   const uint16_t* x;
   int64_t n;
   const int32_t* order;
-  int per_row;
+  uint32_t per_row;
   uint16_t* out;
   template <int kRun>
   __device__ void apply(int64_t row, int64_t col) const {
-    const int64_t from = order[row] / per_row;
+    const int64_t from = static_cast<uint32_t>(order[row]) / per_row;
     store_run(out + row * n + col, load_run<kRun>(x + from * n + col));
   }
 };
@@ -137,12 +136,12 @@ struct AddChosenOp {
   const float* results;
   int64_t n;
   const int32_t* order;
-  int per_row;
+  uint32_t per_row;
   const ExpertChoice* chosen;
   float* y;
   template <int kRun>
   __device__ void apply(int64_t row, int64_t col) const {
-    const int32_t choice = order[row];
+    const auto choice = static_cast<uint32_t>(order[row]);
     const float weight = chosen[choice].weight;
     float* const to = y + static_cast<int64_t>(choice / per_row) * n + col;
     Run<kRun> sum = load_run<kRun>(to);
@@ -197,13 +196,13 @@ void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int 
 void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* order, int64_t count,
                    int per_row, uint16_t* out) {
   over_rows(stream, "gather_chosen", count, n, aligned_to(8, at(x), at(out)),
-            GatherOp{x, n, order, per_row, out});
+            GatherOp{x, n, order, static_cast<uint32_t>(per_row), out});
 }
 
 void add_chosen(Stream stream, const float* results, int64_t n, const int32_t* order, int64_t count,
                 int per_row, const ExpertChoice* chosen, float* y) {
   over_rows(stream, "add_chosen", count, n, aligned_to(16, at(results), at(y)),
-            AddChosenOp{results, n, order, per_row, chosen, y});
+            AddChosenOp{results, n, order, static_cast<uint32_t>(per_row), chosen, y});
 }
 
 void add_choices_of_rows(Stream stream, const float* results, int64_t rows, int used, int64_t n,
