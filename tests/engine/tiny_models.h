@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct TinyModel {
 
   std::vector<int32_t> prompt() const { return read_json(golden)["ids"]; }
 };
+
+inline void PrintTo(const TinyModel& model, std::ostream* out) { *out << model.name; }
 
 /// All that `data`, the folder tests/data, holds, by name.
 inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {

@@ -31,7 +31,9 @@ void ExpertMix::few(const OwnInput& x, const DeviceExperts& experts, float* y, b
   const Stream stream = queue_.handle();
   const int64_t count = x.rows() * experts.used, ffn = ffn_of(experts), hidden = x.cols();
   const auto job = [](const DeviceExperts::Role& role, float* to) {
-    return MatvecJob{.weight = view_of(*role.weight), .y = to, .bias = role.bias.address()};
+    return MatvecJob{.weight = view_of(*role.weight),
+                     .y = to,
+                     .bias = role.bias.empty() ? nullptr : role.bias.address()};
   };
   float* const gate = floats(gate_, count * ffn);
   float* const up = floats(up_, count * ffn);

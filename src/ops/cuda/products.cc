@@ -24,7 +24,7 @@ void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products)
   for (const DeviceLinear& product : products) {
     jobs.push_back({.weight = view_of(*product.weight),
                     .y = product.y.address(),
-                    .bias = product.bias.address(),
+                    .bias = product.bias.empty() ? nullptr : product.bias.address(),
                     .add = product.add});
   }
   matvec(stream, x.for_matvec(), jobs);
