@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # gpu.sh pack FOLDER: builds the preset cuda and puts what a bare GPU machine needs into
 # FOLDER/gpu.tar.xz (under 60 MB): program, GPU tests, benchmarks, the libraries that they ask for,
-# models/nano and a text. cuBLASLt is not carried: it lies in a CUDA toolkit or in PyTorch's wheels.
+# models/nano, the tests' tiny models and a text. cuBLASLt is not carried: it lies in a CUDA toolkit
+# or in PyTorch's wheels.
 # gpu.sh run ARCHIVE OUT: there, unpacks it, runs tests and a table of speeds, each under a time
 # limit, and leaves logs and JSON in the folder OUT.
 set -euo pipefail
@@ -22,8 +23,9 @@ pack() {
     ldd "$program" | awk '$3 ~ /^\// {print $3}' |
       grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$stage/lib"
   done
-  mkdir "$stage/models"
+  mkdir "$stage/models" "$stage/data"
   cp -r models/nano "$stage/models"
+  cp -r tests/data/tiny_models "$stage/data"
   zcat data/books/villette.txt.gz >"$stage/book.txt"
   cp tools/gpu.sh tools/make_random_gguf.py "$stage"
   tar -C "$stage" -cf - . | xz -T0 -1 >"$to/gpu.tar.xz"
@@ -44,7 +46,7 @@ run() {
   mkdir -p "$out" gpu
   tar -C gpu -xJf "$archive"
   export LD_LIBRARY_PATH=$PWD/gpu/lib
-  export LONGHAUL_MODELS=$PWD/gpu/models
+  export LONGHAUL_MODELS=$PWD/gpu/models LONGHAUL_TEST_DATA=$PWD/gpu/data
   local longhaul=gpu/bin/longhaul
   limited 60 devices "$longhaul" devices --json
   limited 200 tests gpu/bin/longhaul_cuda_test --gtest_brief=1

@@ -10,6 +10,7 @@
 #include "attention/model_shape.h"
 #include "model/families.h"
 #include "model/rope_spec.h"
+#include "ops/query_growth.h"
 
 namespace longhaul {
 
@@ -56,8 +57,10 @@ struct ModelConfig {
   int experts_used = 0;        ///< of them by each row
   bool experts_add_up = true;  ///< their weights add up to 1
 
+  QueryGrowth query_growth() const { return {rope.original_context, temperature_scale}; }
+
   /// Names what goes beyond the arithmetic of llama, qwen and phi3; empty where nothing does.
-  /// Decoders that support no more than that refuse a model by it.
+  /// Gradients (training/) know no more than that, and refuse a model by it.
   std::string beyond_plain() const;
 
   /// With the angles of a context of `length` tokens.

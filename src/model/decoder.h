@@ -65,6 +65,7 @@ class Decoder {
 
  private:
   struct State;
+  struct HostState;
   struct DeviceState;
   std::unique_ptr<State> state_;
 };

@@ -1,44 +1,45 @@
 #pragma once
-// What a decoder works with. Its arithmetic is virtual: the host's is here (decoder.cc), a device's
-// in device_decoder.h.
+// What a decoder works with, and the order of its arithmetic (decoder.cc), which is the same
+// everywhere. Its steps are virtual: the host's are in host_decoder.h, a device's in
+// device_decoder.h.
 
 #include <span>
-#include <vector>
 
-#include "base/buffer.h"
+#include "base/array.h"
 #include "model/decoder.h"
-#include "ops/experts.h"
 
 namespace longhaul {
 
-/// Queries, keys and values of a pass before rotation, and where attention goes.
-struct Projected {
-  View<const float> q, k, v;  ///< [rows, heads, head_dim], [rows, kv_heads, head_dim] twice
-  View<float> out;            ///< [rows, heads, head_dim]
+/// Where the last matrix of a layer's part writes: y [rows, hidden], or to what is there.
+struct PartOutput {
+  View<float> y;
+  bool add = false;
 };
 
 struct Decoder::State {
-  State(const Model& m, Compute c) : model(m), compute(c), shape(m.shape) {}
+  State(const Model& m, Compute c, Queue on)
+      : model(m), compute(c), shape(m.shape), queue(std::move(on)) {}
   virtual ~State() = default;
 
-  virtual void embed(std::span<const int32_t> tokens);
-  /// Normalises the residual stream and projects it.
-  virtual Projected projected(int layer, int kv_heads);
-  /// Projects what attention wrote, and adds it to the residual stream.
-  virtual void add_attention(int layer);
-  virtual void feed_forward(int layer);
-  virtual const float* hidden() const { return x.data(); }
-  virtual void logits(const float* hidden, int64_t rows, float* out);
+  /// Null where the pass was given up.
+  const float* forward(const ForwardPass& pass, AttentionDriver& method);
+  virtual void logits(const float* hidden, int64_t count, float* out) = 0;
 
-  void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
-  void project(int layer, int kv_heads);
-  void experts(const LayerWeights& w);
-  void scale_queries();
-  void norm_heads(const LayerWeights& w, int kv_heads);
-  void add_to_stream(LinearInput& part, LinearJob job, const std::vector<float>& after_norm);
-  void add_sublayer(const std::vector<float>& after_norm);
-  const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
-  void normalise(const std::vector<float>& weight);
+  // The steps. Each part of a layer reads what normalise() has made ready to be multiplied.
+  virtual void embed(std::span<const int32_t> tokens) = 0;  ///< to the stream
+  /// Of the residual stream, which is read as it is where the model has no such norm.
+  virtual void normalise(int layer, RowNorm norm) = 0;
+  virtual void project(int layer, int kv_heads) = 0;          ///< to q, k and v
+  virtual void normalise_heads(int layer, int kv_heads) = 0;  ///< q and k, in place
+  /// The pairs that rotate together, neighbours in the file's rows of Q and K, to half a rotation's
+  /// width apart, in q and k.
+  virtual void split_pairs(int kv_heads) = 0;
+  virtual void grow_queries() = 0;                                ///< q, by its rows' positions
+  virtual void project_back(int layer, const PartOutput& y) = 0;  ///< what attention wrote
+  virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
+  virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< or several of many
+  /// Adds `sublayer` to the stream, normalised where the model has that norm, and scaled.
+  virtual void add_sublayer(int layer, RowNorm norm) = 0;
 
   const Model& model;
   Compute compute;
@@ -46,15 +47,17 @@ struct Decoder::State {
   Queue queue;
   LayerStep::Workspace workspace;
   int64_t rows = 0;
-  int64_t position = 0;          // of the first of them
-  Buffer<float> x;               // [rows, hidden] the residual stream
-  Buffer<float> q, k, v, mixed;  // [rows, heads * head_dim], ...
-  LinearInput input;             // of a sublayer
-  LinearInput inner;             // [rows, ffn]
-  Buffer<float> sublayer;        // [rows, hidden] what it writes, where that is not simply added
-  Buffer<float> normed, routes;  // [rows, hidden], [rows, experts]
-  std::vector<ExpertChoice> chosen;  // [rows, experts_used]
-  ExpertMix mix;
+  int64_t position = 0;         ///< of the first of them
+  Array<float> stream;          ///< [rows, hidden] the residual stream
+  Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
+  Array<float> sublayer;  ///< [rows, hidden] what a part writes, where that is not added as is
+
+ private:
+  void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
+  void attend(int layer, int kv_heads, const ForwardPass& pass, AttentionDriver& method);
+  void feed_forward(int layer);
+  template <class Part>
+  void add_part(int layer, RowNorm after, Part&& part);
 };
 
 }  // namespace longhaul

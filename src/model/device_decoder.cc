@@ -8,22 +8,27 @@
 namespace longhaul {
 
 Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute c)
-    : State(of->model(), c), weights(std::move(of)) {
-  queue = weights->queue();
+    : State(of->model(), c, of->queue()), weights(std::move(of)) {
   input = ops().input();
   inner = ops().input();
   low_input = ops().input();
+  for (int layer = 0; layer < static_cast<int>(shape.sinks.size()); ++layer) {
+    nth(shape.sinks, layer) = weights->layer(layer).sinks.view();
+  }
 }
 
 void Decoder::DeviceState::embed(std::span<const int32_t> tokens) {
-  for (const int32_t token : tokens) LH_ASSERT(token >= 0 && token < model.config.vocab);
-  ops().embed(weights->embedding(), tokens, stream.resize(queue, rows * model.config.hidden));
+  const ModelConfig& c = model.config;
+  for (const int32_t token : tokens) LH_ASSERT(token >= 0 && token < c.vocab);
+  ops().embed(weights->embedding(), tokens, c.embedding_scale,
+              stream.resize(queue, rows * c.hidden));
 }
 
-const DeviceInput& Decoder::DeviceState::normalised(const Array<float>& weight) {
-  ops().rms_norm(stream.view(), weight.view(), model.config.norm_eps, rows, model.config.hidden,
-                 *input);
-  return *input;
+void Decoder::DeviceState::normalise(int layer, RowNorm norm) {
+  const ModelConfig& c = model.config;
+  const View<const float> weight = weights->layer(layer).norm(norm).view();
+  if (weight.empty()) return ops().take(stream.view(), rows, c.hidden, *input);
+  ops().rms_norm(stream.view(), weight, c.norm_eps, rows, c.hidden, *input);
 }
 
 void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
@@ -45,33 +50,70 @@ void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
   }
 }
 
-Projected Decoder::DeviceState::projected(int layer, int kv_heads) {
+void Decoder::DeviceState::project(int layer, int kv_heads) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
   const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
-  const View<float> queries = q.resize(queue, rows * q_width);
-  const View<float> keys = k.resize(queue, rows * kv_width);
-  const View<float> values = v.resize(queue, rows * kv_width);
-  multiply(normalised(w.attention_norm), rows, {{w.q, queries}, {w.k, keys}, {w.v, values}});
-  if (w.q_norm.size() > 0) {
-    ops().rms_norm_heads(queries, w.q_norm.view(), c.norm_eps, rows, c.heads, c.head_dim);
-    ops().rms_norm_heads(keys, w.k_norm.view(), c.norm_eps, rows, kv_heads, c.head_dim);
-  }
-  return {queries, keys, values, mixed.resize(queue, rows * q_width)};
+  multiply(*input, rows,
+           {{w.q, q.resize(queue, rows * q_width)},
+            {w.k, k.resize(queue, rows * kv_width)},
+            {w.v, v.resize(queue, rows * kv_width)}});
 }
 
-void Decoder::DeviceState::add_attention(int layer) {
-  ops().take(mixed.view(), rows, int64_t{model.config.heads} * model.config.head_dim, *input);
-  multiply(*input, rows, {{weights->layer(layer).output, stream.view(), true}});
-}
-
-void Decoder::DeviceState::feed_forward(int layer) {
+void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
+  const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
-  const int64_t numbers = rows * model.config.ffn;
-  const View<float> gated = gate.resize(queue, numbers), raised = up.resize(queue, numbers);
-  multiply(normalised(w.ffn_norm), rows, {{w.gate, gated}, {w.up, raised}});
-  ops().swiglu(gated, raised, rows, model.config.ffn, *inner);
-  multiply(*inner, rows, {{w.down, stream.view(), true}});
+  const auto norm = [&](Array<float>& y, const Array<float>& weight, int heads) {
+    const bool whole = c.qk_norm == QkNorm::kWhole;
+    ops().rms_norm_heads(y.view(), weight.view(), c.norm_eps, rows, whole ? 1 : heads,
+                         whole ? heads * c.head_dim : c.head_dim);
+  };
+  norm(q, w.q_norm, c.heads);
+  norm(k, w.k_norm, kv_heads);
+}
+
+void Decoder::DeviceState::grow_queries() {
+  const ModelConfig& c = model.config;
+  ops().grow_queries(q.view(), rows, int64_t{c.heads} * c.head_dim, position, c.query_growth());
+}
+
+void Decoder::DeviceState::project_back(int layer, const PartOutput& y) {
+  ops().take(mixed.view(), rows, int64_t{model.config.heads} * model.config.head_dim, *input);
+  multiply(*input, rows, {{weights->layer(layer).output, y.y, y.add}});
+}
+
+void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
+  const ModelConfig& c = model.config;
+  const DeviceLayer& w = weights->layer(layer);
+  const View<float> gated = gate.resize(queue, rows * c.ffn);
+  const View<float> raised = up.resize(queue, rows * c.ffn);
+  multiply(*input, rows, {{w.gate, gated}, {w.up, raised}});
+  ops().swiglu(gated, raised, c.gating, rows, c.ffn, *inner);
+  multiply(*inner, rows, {{w.down, y.y, y.add}});
+}
+
+void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
+  const ModelConfig& c = model.config;
+  const DeviceLayer& w = weights->layer(layer);
+  multiply(*input, rows, {{w.router, routes.resize(queue, rows * c.experts)}});
+  const auto role = [](const DeviceWeight& of) {
+    return DeviceExperts::Role{of.matrix.get(), of.bias.view()};
+  };
+  ops().mix_experts(*input, routes.view(),
+                    {.count = c.experts,
+                     .used = c.experts_used,
+                     .among_chosen = c.experts_add_up,
+                     .gating = c.gating,
+                     .gate = role(w.gate),
+                     .up = role(w.up),
+                     .down = role(w.down)},
+                    y.y, y.add);
+}
+
+void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm) {
+  const ModelConfig& c = model.config;
+  ops().add_scaled(sublayer.view(), weights->layer(layer).norm(norm).view(), c.norm_eps,
+                   c.residual_scale, rows, c.hidden, stream.view());
 }
 
 void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out) {
@@ -80,8 +122,24 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
                  c.norm_eps, count, c.hidden, *input);
   const View<float> y = result.resize(queue, count * c.vocab);
   multiply(*input, count, {{weights->head(), y}});
+  if (c.logit_scale != 1 || c.logit_cap > 0) ops().scale_and_cap(y, c.logit_scale, c.logit_cap);
   queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
 }
+
+namespace {
+
+/// Bytes of the experts' part for rows of a pass, all of which may choose one expert.
+size_t expert_bytes(const ModelConfig& c, int64_t rows) {
+  if (c.experts == 0) return 0;
+  const auto n = [](int64_t count) { return static_cast<size_t>(count); };
+  // Logits, choices and their order; then of an expert what is gathered in bf16, gate, up and what
+  // they make, and results. Few rows have those of all their choices, 8 rows' side by side.
+  const int64_t choices = int64_t{c.experts_used} * rows, some = 64 + 8 * int64_t{c.experts_used};
+  const size_t each = n(2 * c.ffn + c.hidden) * sizeof(float) + n(c.ffn + c.hidden) * 4;
+  return n(rows * c.experts) * sizeof(float) + n(choices) * 12 + n(rows + some) * each;
+}
+
+}  // namespace
 
 size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   const ModelConfig& c = model.config;
@@ -90,8 +148,9 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   const int64_t kv_width =
       int64_t{*std::max_element(c.kv_heads.begin(), c.kv_heads.end())} * c.head_dim;
   const int64_t widest = std::max<int64_t>(c.hidden, q_width);
-  // f32: the stream, queries raw and rotated, what attention writes, keys and values, gate and up.
-  const int64_t f32 = c.hidden + 3 * q_width + 3 * kv_width + 2 * c.ffn;
+  // f32: the stream, what a part writes, queries raw and rotated, what attention writes, keys and
+  // values, gate and up.
+  const int64_t f32 = 2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * c.ffn;
   const size_t row = n(f32) * sizeof(float) + n(widest + c.ffn) * sizeof(bf16_t);
   // Few rows are kept in int8, too: 16 of them with two factors.
   const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
@@ -101,7 +160,8 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   constexpr size_t kWorkspace = (size_t{64} + 256) << 20;
   // Lists of keys, of methods that have them, with what arrays grow by.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
-  return n(rows) * row + int8 + expanded + kWorkspace + kLists + n(c.vocab) * sizeof(float);
+  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kWorkspace + kLists +
+         n(c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// A decoder's arithmetic on a device: the residual stream in f32, what is multiplied in the form
-// that the device reads best.
+// A decoder's steps on a device: the residual stream in f32, what is multiplied in the form that
+// the device reads best.
 
 #include <memory>
 
@@ -9,15 +9,20 @@
 
 namespace longhaul {
 
-struct Decoder::DeviceState : Decoder::State {
+struct Decoder::DeviceState final : Decoder::State {
   DeviceState(std::shared_ptr<const DeviceModel> weights, Compute compute);
 
   void embed(std::span<const int32_t> tokens) override;
-  Projected projected(int layer, int kv_heads) override;
-  void add_attention(int layer) override;
-  void feed_forward(int layer) override;
-  const float* hidden() const override { return stream.view().address(); }
-  void logits(const float* hidden, int64_t rows, float* out) override;
+  void normalise(int layer, RowNorm norm) override;
+  void project(int layer, int kv_heads) override;
+  void normalise_heads(int layer, int kv_heads) override;
+  void split_pairs(int) override {}  // the rows of the weights are (DeviceModel)
+  void grow_queries() override;
+  void project_back(int layer, const PartOutput& y) override;
+  void feed(int layer, const PartOutput& y) override;
+  void mix_experts(int layer, const PartOutput& y) override;
+  void add_sublayer(int layer, RowNorm norm) override;
+  void logits(const float* hidden, int64_t count, float* out) override;
 
  private:
   /// One of several matrices that read the same rows.
@@ -27,17 +32,14 @@ struct Decoder::DeviceState : Decoder::State {
     bool add = false;
   };
   DeviceOps& ops() const { return queue.device().ops(); }
-  /// The residual stream, normalised.
-  const DeviceInput& normalised(const Array<float>& weight);
-  void multiply(const DeviceInput& taken, int64_t rows, std::initializer_list<Job> jobs);
+  void multiply(const DeviceInput& taken, int64_t count, std::initializer_list<Job> jobs);
 
   std::shared_ptr<const DeviceModel> weights;
-  Array<float> stream;          ///< [rows, hidden]
-  Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...
-  Array<float> gate, up;        ///< [rows, ffn]
-  Array<float> low;             ///< [rows, rank]: of an adapter
-  Array<float> result;          ///< [rows, vocab]
-  /// What is multiplied: of a sublayer, of `down`, of an adapter's second matrix.
+  Array<float> gate, up;  ///< [rows, ffn]
+  Array<float> routes;    ///< [rows, experts]
+  Array<float> low;       ///< [rows, rank]: of an adapter
+  Array<float> result;    ///< [rows, vocab]
+  /// What is multiplied: of a part, of `down`, of an adapter's second matrix.
   std::unique_ptr<DeviceInput> input, inner, low_input;
 };
 

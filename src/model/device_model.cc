@@ -1,26 +1,35 @@
 #include "model/device_model.h"
 
 #include "base/error.h"
-#include "base/nth.h"
 #include "ops/dequantize.h"
 
 namespace longhaul {
 
-std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight,
-                                                        const RowOrder& order) {
-  if (!order.empty()) {
-    const std::vector<std::byte> rows = reordered(weight, order);
-    TensorView view = weight;
-    view.data = rows.data();
-    return matrix(view);
+std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(std::span<const TensorView> weights) {
+  const DType type = weights.front().type;
+  for (const TensorView& other : weights) {
+    if (other.type == type) continue;
+    user_error(
+        "experts of one layer have {} and {} weights, which the GPU cannot put together; "
+        "use --device cpu",
+        name_of(type), name_of(other.type));
   }
-  auto copy = device_ops(queue_)->matrix(weight);
+  auto copy = device_ops(queue_)->matrix(weights);
   if (copy == nullptr) {
-    user_error("{}: the GPU has no form for {} weights; use --device cpu", weight.name,
-               name_of(weight.type));
+    user_error("the model has {} weights, for which the GPU has no form; use --device cpu",
+               name_of(type));
   }
   bytes_ += copy->bytes();
   return copy;
+}
+
+std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight,
+                                                        const RowOrder& order) {
+  if (order.empty()) return matrix(std::span(&weight, 1));
+  const std::vector<std::byte> rows = reordered(weight, order);
+  TensorView view = weight;
+  view.data = rows.data();
+  return matrix(view);
 }
 
 Array<float> DeviceModel::numbers(const std::vector<float>& values, const RowOrder& order) {
@@ -37,67 +46,81 @@ Array<float> DeviceModel::numbers(const std::vector<float>& values, const RowOrd
   return copy;
 }
 
-DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank* adapter,
-                                 const std::vector<float>& bias, const RowOrder& order) {
-  DeviceWeight copy;
-  copy.matrix = matrix(weight, order);
-  copy.bias = numbers(bias, order);
-  if (adapter == nullptr || adapter->empty()) return copy;
-  const int64_t rank = adapter->rank(), cols = adapter->a.cols();
+DeviceAdapter DeviceModel::adapter(const LowRank& adapter, const RowOrder& order) {
+  if (adapter.empty()) return {};
+  const int64_t rank = adapter.rank(), cols = adapter.a.cols();
   std::vector<float> scaled(static_cast<size_t>(rank * cols));
-  dequantize_rows(adapter->a, 0, rank, scaled.data());
-  for (int64_t i = 0; i < rank * cols; ++i) {
-    scaled[static_cast<size_t>(i)] *= adapter->scale[static_cast<size_t>(i / cols)];
-  }
-  TensorView a = adapter->a;
+  dequantize_rows(adapter.a, 0, rank, scaled.data());
+  for (int64_t i = 0; i < rank * cols; ++i) nth(scaled, i) *= nth(adapter.scale, i / cols);
+  TensorView a = adapter.a;
   a.data = reinterpret_cast<const std::byte*>(scaled.data());
   a.type = DType::F32;
-  copy.adapter = {matrix(a), matrix(adapter->b, order)};
-  return copy;
+  return {matrix(a), matrix(adapter.b, order)};
+}
+
+DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank& beside,
+                                 const std::vector<float>& bias, const RowOrder& order) {
+  return {matrix(weight, order), numbers(bias, order), adapter(beside, order)};
+}
+
+DeviceWeight DeviceModel::experts(const std::vector<ExpertWeights>& all,
+                                  TensorView ExpertWeights::*role,
+                                  std::vector<float> ExpertWeights::*bias) {
+  std::vector<TensorView> matrices;
+  std::vector<float> biases;
+  for (const ExpertWeights& expert : all) {
+    matrices.push_back(expert.*role);
+    biases.insert(biases.end(), (expert.*bias).begin(), (expert.*bias).end());
+  }
+  return {matrix(matrices), numbers(biases), {}};
+}
+
+void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& adapters,
+                                 DeviceLayer& to) {
+  const ModelConfig& c = model_.config;
+  const auto in_halves = [&](int64_t rows) {
+    return c.interleaved_rope ? halves_from_pairs(rows, c.head_dim, c.rope.rotary_dim) : RowOrder();
+  };
+  to.q_norm = numbers(from.q_norm, in_halves(std::ssize(from.q_norm)));
+  to.k_norm = numbers(from.k_norm, in_halves(std::ssize(from.k_norm)));
+  to.sinks = numbers(from.sinks);
+  to.q = weight(from.q, adapters.q, from.q_bias, in_halves(from.q.rows()));
+  to.k = weight(from.k, adapters.k, from.k_bias, in_halves(from.k.rows()));
+  to.v = weight(from.v, adapters.v, from.v_bias);
+  to.output = weight(from.output, adapters.output, from.output_bias);
+}
+
+void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters,
+                                    DeviceLayer& to) {
+  if (from.experts.empty()) {
+    to.gate = weight(from.gate, adapters.gate);
+    to.up = weight(from.up, adapters.up);
+    to.down = weight(from.down, adapters.down);
+    return;
+  }
+  to.router = weight(from.router, {}, from.router_bias);
+  to.gate = experts(from.experts, &ExpertWeights::gate, &ExpertWeights::gate_bias);
+  to.up = experts(from.experts, &ExpertWeights::up, &ExpertWeights::up_bias);
+  to.down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias);
 }
 
 DeviceModel::DeviceModel(const Model& model, const Queue& queue) : model_(model), queue_(queue) {
-  if (const std::string more = model.config.beyond_plain(); !more.empty()) {
-    user_error("{} models need {}, which the GPU does not do yet; use --device cpu",
-               model.config.architecture, more);
-  }
+  static const LayerAdapters kNone;
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    const LayerWeights& w = model.layers[i];
-    const LayerAdapters* const adapters = model.adapters.empty() ? nullptr : &model.adapters[i];
-    const auto beside = [&](LowRank LayerAdapters::*of) {
-      return adapters == nullptr ? nullptr : &(adapters->*of);
-    };
-    const auto in_halves = [&](int64_t rows) {
-      const ModelConfig& c = model.config;
-      return c.interleaved_rope ? halves_from_pairs(rows, c.head_dim, c.rope.rotary_dim)
-                                : RowOrder();
-    };
+    const LayerWeights& from = model.layers[i];
+    const LayerAdapters& adapters = model.adapters.empty() ? kNone : model.adapters[i];
     DeviceLayer& layer = layers_.emplace_back();
-    layer.attention_norm = numbers(w.attention_norm);
-    layer.ffn_norm = numbers(w.ffn_norm);
-    layer.q_norm = numbers(w.q_norm, in_halves(std::ssize(w.q_norm)));
-    layer.k_norm = numbers(w.k_norm, in_halves(std::ssize(w.k_norm)));
-    layer.q = weight(w.q, beside(&LayerAdapters::q), w.q_bias, in_halves(w.q.rows()));
-    layer.k = weight(w.k, beside(&LayerAdapters::k), w.k_bias, in_halves(w.k.rows()));
-    layer.v = weight(w.v, beside(&LayerAdapters::v), w.v_bias);
-    layer.output = weight(w.output, beside(&LayerAdapters::output));
-    layer.gate = weight(w.gate, beside(&LayerAdapters::gate));
-    layer.up = weight(w.up, beside(&LayerAdapters::up));
-    layer.down = weight(w.down, beside(&LayerAdapters::down));
+    for (const RowNorm norm : kRowNorms) {
+      nth(layer.norms, static_cast<int>(norm)) = numbers(norm_of(from, norm));
+    }
+    copy_attention(from, adapters, layer);
+    copy_feed_forward(from, adapters, layer);
   }
   embedding_ = matrix(model.embedding);
   final_norm_ = numbers(model.final_norm);
-  if (model.head.data == model.embedding.data) {
-    head_.matrix = embedding_;
-    if (!model.head_adapter.empty()) {
-      user_error(
-          "{}: an adapter of the tied output matrix does not run on the GPU; use "
-          "--device cpu",
-          model.head.name);
-    }
-  } else {
-    head_ = weight(model.head, &model.head_adapter);
-  }
+  const bool tied = model.head.data == model.embedding.data;
+  head_.matrix = tied ? embedding_ : matrix(model.head);
+  head_.adapter = adapter(model.head_adapter);
 }
 
 }  // namespace longhaul

@@ -1,9 +1,12 @@
 #pragma once
 // A model's weights in a device's memory.
 
+#include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "base/nth.h"
 #include "model/model.h"
 #include "model/row_order.h"
 #include "ops/device_ops.h"
@@ -22,11 +25,17 @@ struct DeviceWeight {
   DeviceAdapter adapter;
 };
 
-/// Rows of Q and K lie in halves (model/row_order.h), whatever the file has.
+/// Rows of Q and K lie in halves (model/row_order.h), whatever the file has. Arrays are empty where
+/// the model has none.
 struct DeviceLayer {
-  Array<float> attention_norm, ffn_norm;  ///< [hidden]
-  Array<float> q_norm, k_norm;            ///< [head_dim]; empty: none
-  DeviceWeight q, k, v, output, gate, up, down;
+  std::array<Array<float>, std::size(kRowNorms)> norms;  ///< [hidden], by RowNorm
+  Array<float> q_norm, k_norm;                           ///< [head_dim], or of all heads
+  Array<float> sinks;                                    ///< [heads]
+  DeviceWeight q, k, v, output;
+  DeviceWeight gate, up, down;  ///< with experts those of all, one below the other
+  DeviceWeight router;          ///< of experts
+
+  const Array<float>& norm(RowNorm which) const { return nth(norms, static_cast<int>(which)); }
 };
 
 class DeviceModel {
@@ -42,14 +51,21 @@ class DeviceModel {
   const DeviceMatrix& embedding() const { return *embedding_; }
   const DeviceWeight& head() const { return head_; }
   const Array<float>& final_norm() const { return final_norm_; }
-  const DeviceLayer& layer(int number) const { return layers_[static_cast<size_t>(number)]; }
+  const DeviceLayer& layer(int number) const { return nth(layers_, number); }
 
  private:
+  void copy_attention(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  void copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
+  /// One below the other.
+  std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
   /// An empty order is the file's.
   std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight, const RowOrder& order = {});
   Array<float> numbers(const std::vector<float>& values, const RowOrder& order = {});
-  DeviceWeight weight(const TensorView& matrix, const LowRank* adapter,
+  DeviceWeight weight(const TensorView& matrix, const LowRank& adapter,
                       const std::vector<float>& bias = {}, const RowOrder& order = {});
+  DeviceAdapter adapter(const LowRank& adapter, const RowOrder& order = {});
+  DeviceWeight experts(const std::vector<ExpertWeights>& all, TensorView ExpertWeights::*matrix,
+                       std::vector<float> ExpertWeights::*bias);
 
   const Model& model_;
   Queue queue_;

@@ -32,6 +32,19 @@ struct LayerWeights {
   std::vector<ExpertWeights> experts;
 };
 
+/// Norms of a layer's rows: of what its parts read, and of what they write.
+enum class RowNorm : uint8_t { kAttention, kAttentionAfter, kFfn, kFfnAfter };
+inline constexpr RowNorm kRowNorms[] = {RowNorm::kAttention, RowNorm::kAttentionAfter,
+                                        RowNorm::kFfn, RowNorm::kFfnAfter};
+
+/// Its weight; empty: the model has none there.
+inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
+  const bool attention = norm <= RowNorm::kAttentionAfter;
+  return norm == RowNorm::kAttention || norm == RowNorm::kFfn
+             ? (attention ? w.attention_norm : w.ffn_norm)
+             : (attention ? w.attention_after_norm : w.ffn_after_norm);
+}
+
 /// What adapters add to a layer's matrices; those without one are empty.
 struct LayerAdapters {
   LowRank q, k, v, output, gate, up, down;

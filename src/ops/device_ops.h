@@ -21,9 +21,11 @@
 #include "ops/line_sums.h"
 #include "ops/mean_blocks.h"
 #include "ops/pool_scores.h"
+#include "ops/query_growth.h"
 #include "ops/select_rows.h"
 #include "ops/span_slots.h"
 #include "ops/steady_scores.h"
+#include "ops/swiglu.h"
 #include "ops/tile_lists.h"
 #include "ops/tile_map.h"
 #include "ops/top_keys.h"
@@ -52,6 +54,19 @@ struct DeviceLinear {
   View<float> y;
   View<const float> bias;  ///< [outputs]; empty: none
   bool add = false;
+};
+
+/// The experts of a layer (ops/experts.h): the matrices of a role lie one below the other.
+struct DeviceExperts {
+  struct Role {
+    const DeviceMatrix* weight = nullptr;
+    View<const float> bias;  ///< one number a row of `weight`; empty: none
+  };
+  int count = 0, used = 0;   ///< all, and of them by each row
+  bool among_chosen = true;  ///< weights are the softmax over the chosen ones
+  Gating gating;
+  Role gate, up;  ///< [count * ffn, hidden]
+  Role down;      ///< [count * hidden, ffn]
 };
 
 /// Rows that are appended to every list of a layer: KV head h feeds lists
@@ -266,21 +281,35 @@ class DeviceOps {
   virtual bool keep_rows(std::span<const KeptRows>, std::span<const KeptNumbers>) { return false; }
 
   // The model.
-  virtual std::shared_ptr<const DeviceMatrix> matrix(const TensorView&) { return nullptr; }
+  /// Matrices of one type and one width, one below the other. Null: it has no form for the type.
+  virtual std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView>) {
+    return nullptr;
+  }
   virtual std::unique_ptr<DeviceInput> input() { return nullptr; }
   /// The input's rows times several matrices.
   virtual void linear(const DeviceInput&, std::span<const DeviceLinear>) {}
-  /// x [tokens, cols] of the table's rows.
+  /// x [tokens, cols] of the table's rows, times `scale`.
   virtual void embed(const DeviceMatrix& /*table*/, std::span<const int32_t> /*tokens*/,
-                     View<float>) {}
+                     float /*scale*/, View<float>) {}
+  /// Of one head: of whole rows.
   virtual void rms_norm_heads(View<float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/) {}
+  virtual void grow_queries(View<float> /*q*/, int64_t /*rows*/, int64_t /*n*/, int64_t /*first*/,
+                            const QueryGrowth&) {}
+  /// x [rows, n] += scale * y, of which each row is normalised before, unless `weight` is empty.
+  virtual void add_scaled(View<const float> /*y*/, View<const float> /*weight*/, float /*eps*/,
+                          float /*scale*/, int64_t /*rows*/, int64_t /*n*/, View<float> /*x*/) {}
+  virtual void scale_and_cap(View<float> /*x*/, float /*scale*/, float /*cap*/) {}
+  /// y [rows, hidden] = what the experts make of the input's rows, or added to y. `logits` [rows,
+  /// count] choose among them.
+  virtual void mix_experts(const DeviceInput&, View<const float> /*logits*/, const DeviceExperts&,
+                           View<float> /*y*/, bool /*add*/) {}
 
   // What makes an input of rows [rows, n].
   virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                         int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
-  virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, int64_t /*rows*/,
-                      int64_t /*n*/, DeviceInput&) {}
+  virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, const Gating&,
+                      int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void take(View<const float> /*x*/, int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
 };
 

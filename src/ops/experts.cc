@@ -48,9 +48,10 @@ void choose_experts(const float* logits, int64_t rows, int experts, int used, bo
 
 void ExpertMix::run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
                     std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute,
-                    float* y) {
+                    float* y, bool add) {
   if (rows == 0) return;
   LH_ASSERT(!chosen.empty() && chosen.size() % static_cast<size_t>(rows) == 0);
+  if (!add) std::fill_n(y, rows * experts.front().down.rows(), 0.0f);
   if (rows > kMatvecMaxRows || compute == Compute::kF32) {
     return run_gathered(x, rows, experts, chosen, gating, compute, y);
   }
@@ -95,7 +96,6 @@ void ExpertMix::run_row(const float* x, std::span<const ExpertWeights> experts,
     }
     matvec(jobs_, inner_rows_);
   }
-  std::fill_n(y, hidden, 0.0f);
   for (int64_t i = 0; i < used; ++i) {
     add_scaled(y, results_.data() + i * hidden, hidden, chosen[static_cast<size_t>(i)].weight);
   }
@@ -115,7 +115,6 @@ void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const Exper
     order_[static_cast<size_t>(at[static_cast<size_t>(chosen[i].expert)]++)] =
         static_cast<int64_t>(i);
   }
-  std::fill_n(y, rows * hidden, 0.0f);
   for (size_t e = 0; e < experts.size(); ++e) {
     const int64_t first = begins_[e], count = begins_[e + 1] - first;
     if (count == 0) continue;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/expert_choice.h"
 #include "ops/linear.h"
 
 namespace longhaul {
@@ -19,30 +20,21 @@ struct ExpertWeights {
   std::vector<float> down_bias;           ///< [hidden]
 };
 
-struct ExpertChoice {
-  int32_t expert = 0;
-  float weight = 0;
-};
-
-/// Of each row of `logits` [rows, experts] the `used` largest, of equal ones the first: `chosen`
-/// [rows, used], by their number. Weights are the softmax over all experts, or over the chosen ones
-/// alone (`among_chosen`), which is the same as dividing by their sum.
-void choose_experts(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
-                    ExpertChoice* chosen);
-
 /// y[r] = sum over the chosen experts e of a row of weight * down_e gated(gate_e x[r], up_e x[r]).
 /// Few rows stream each chosen expert's weights once per row; of many rows those of an expert are
 /// gathered and multiplied together. Keeps its memory from call to call.
 class ExpertMix {
  public:
-  /// x, y: [rows, hidden]; chosen: [rows, used].
+  /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =.
   void run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
-           std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y);
+           std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y,
+           bool add = false);
 
   /// Bytes that it takes for `rows` rows, the panels of linear() not counted.
   static size_t bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn);
 
  private:
+  // Both add to y.
   void run_row(const float* x, std::span<const ExpertWeights> experts,
                std::span<const ExpertChoice> chosen, const Gating& gating, float* y);
   void run_gathered(const float* x, int64_t rows, std::span<const ExpertWeights> experts,

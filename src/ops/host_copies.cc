@@ -11,6 +11,7 @@ AttendCall HostCopies::operator()(const AttendCall& call) {
   for (const View<const float>& form : call.queries) queries_.push_back(stage_(form));
   here.queries = queries_;
   here.rotations = call.rotations == nullptr ? nullptr : &rotations_.copy(*call.rotations, stage_);
+  here.sinks = stage_(call.sinks);
   here.out = stage_(call.out);
   here.lse = stage_(call.lse);
   here.known_lse = stage_(call.known_lse);

@@ -11,8 +11,10 @@
 #include "ops/cuda/rope.h"
 #include "ops/fill.h"
 #include "ops/merge_attention.h"
+#include "ops/query_growth.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
+#include "ops/soft_cap.h"
 #include "ops/swiglu.h"
 
 namespace longhaul::cuda {
@@ -59,24 +61,31 @@ TEST(CudaElementwise, AddAndBias) {
   }
 }
 
-TEST(CudaElementwise, Swiglu) {
+class CudaGating : public ::testing::TestWithParam<Gating> {};
+
+TEST_P(CudaGating, EqualsTheHost) {
+  const Gating& gating = GetParam();
   for (const Shape& s : kShapes) {
     std::vector<float> gate = random_floats(size_of(s.rows * s.stride), 1, 4);
     gate[0] = -200;
     const std::vector<float> up = random_floats(gate.size(), 2);
     const OnDevice<float> gate_there(gate, s.shift), up_there(up, s.shift);
     std::vector<float> expected(size_of(s.rows * s.n));
-    longhaul::swiglu(gate.data(), up.data(), s.rows, s.n, s.stride, expected.data());
+    longhaul::swiglu(gate.data(), up.data(), s.rows, s.n, s.stride, expected.data(), gating);
     const OnDevice<float> y(expected.size(), s.shift);
-    swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y.data());
-    expect_close(y.get(), expected, 1e-6, 1e-30);
+    swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y.data(), gating);
+    // Where an exponent is large its last bit shows.
+    expect_close(y.get(), expected, gating == Gating{} ? 1e-6 : 3e-5, 1e-30);
     const OnDevice<uint16_t> y_bf16(expected.size(), s.shift);
-    swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y_bf16.data());
+    swiglu(nullptr, gate_there.data(), up_there.data(), s.rows, s.n, s.stride, y_bf16.data(),
+           gating);
     std::vector<float> got;
     for (const uint16_t v : y_bf16.get()) got.push_back(longhaul::bf16_to_f32(v));
     expect_close(got, expected, 1.0 / 250, 1e-30);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, CudaGating, ::testing::Values(Gating{}, kGeluGating, kClampedGating));
 
 /// What is written for products is what the same operation writes in f32, rounded by itself.
 TEST(CudaElementwise, RowsForProducts) {
@@ -149,6 +158,38 @@ TEST(CudaElementwise, FillCopyAndLists) {
   }
 }
 
+TEST(CudaElementwise, AddScaledAndSoftCap) {
+  for (const int64_t n : {1, 7, 64, 4099}) {
+    for (const size_t shift : {0u, 1u}) {
+      const std::vector<float> x = random_floats(size_of(n), 7, 40);
+      std::vector<float> sum = random_floats(size_of(n), 8), capped = x, scaled = x;
+      const OnDevice<float> x_there(x, shift), y(sum, shift);
+      add_scaled(nullptr, x_there.data(), 0.22f, n, y.data());
+      longhaul::add_scaled(sum.data(), x.data(), n, 0.22f);
+      expect_close(y.get(), sum, 1e-6, 1e-6);
+      scale_and_cap(nullptr, x_there.data(), n, 0.5f, 30);
+      longhaul::scale_and_cap(capped.data(), n, 0.5f, 30);
+      expect_close(x_there.get(), capped, 1e-5, 1e-5);
+      const OnDevice<float> again(x, shift);
+      scale_and_cap(nullptr, again.data(), n, 0.5f, 0);
+      longhaul::scale_and_cap(scaled.data(), n, 0.5f, 0);
+      EXPECT_EQ(again.get(), scaled);
+    }
+  }
+}
+
+TEST(CudaElementwise, QueriesThatGrow) {
+  for (const auto& [rows, n, first] :
+       {std::array<int, 3>{300, 64, 70}, {1, 5, 1000003}, {3, 33, 0}}) {
+    std::vector<float> x = random_floats(size_of(int64_t{rows} * n), 9);
+    const OnDevice<float> there(x);
+    const QueryGrowth growth{.length = 50, .rate = 0.1f};
+    grow_queries(nullptr, there.data(), rows, n, first, growth);
+    longhaul::grow_queries(x.data(), rows, n, first, growth);
+    expect_close(there.get(), x, 1e-6, 0);
+  }
+}
+
 TEST(CudaElementwise, MergeAttention) {
   const int64_t rows = 7;
   const int heads = 3, dim = 80;
@@ -193,6 +234,19 @@ TEST(CudaRmsNorm, EqualsTheHost) {
     const OnDevice<float> own(packed);
     rms_norm(nullptr, own.data(), s.n, w.data(), 1e-5f, s.rows, s.n, own.data());
     expect_close(own.get(), expected, 3e-6, 1e-30);
+  }
+}
+
+TEST(CudaRmsNorm, AddedToTheStream) {
+  for (const Shape& s : kShapes) {
+    const std::vector<float> y = random_floats(size_of(s.rows * s.n), 1, 3);
+    const std::vector<float> weight = random_floats(size_of(s.n), 2);
+    std::vector<float> x = random_floats(y.size(), 3), normed(y.size());
+    const OnDevice<float> y_there(y, s.shift), w(weight, s.shift), x_there(x, s.shift);
+    add_rms_norm(nullptr, y_there.data(), w.data(), 1e-5f, 0.5f, s.rows, s.n, x_there.data());
+    longhaul::rms_norm(y.data(), weight.data(), 1e-5f, s.rows, s.n, normed.data());
+    longhaul::add_scaled(x.data(), normed.data(), s.rows * s.n, 0.5f);
+    expect_close(x_there.get(), x, 1e-5, 1e-5);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "model/lora_file.h"
 #include "ops/convert.h"
 #include "ops/dequantize.h"
+#include "ops/fake_device.h"
 
 namespace longhaul {
 namespace {
@@ -71,12 +72,15 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 void expect_golden(const json& golden, const std::shared_ptr<const Engine>& engine) {
   const auto ids = golden["ids"].get<std::vector<int32_t>>();
   const auto positions = golden["positions"].get<std::vector<int64_t>>();
-  for (const int chunk : {1024, 5}) {
-    const auto rows = logits_at(engine, exact_options(chunk), ids, positions);
+  for (const auto& [chunk, on_device] : {std::pair{1024, false}, {5, false}, {1024, true}}) {
+    SessionOptions options = exact_options(chunk);
+    if (on_device) options.queue = testing_support::fake_queue();
+    const auto rows = logits_at(engine, options, ids, positions);
     for (size_t p = 0; p < positions.size(); ++p) {
       const auto want = golden["logits"][p].get<std::vector<float>>();
       ASSERT_EQ(want.size(), rows[p].size());
-      EXPECT_LT(largest_difference(rows[p], want), 2e-3) << "chunk " << chunk;
+      EXPECT_LT(largest_difference(rows[p], want), 2e-3)
+          << "chunk " << chunk << ", on a device " << on_device;
     }
   }
 }
@@ -214,6 +218,40 @@ TEST(Adapters, SeveralAddUp) {
   EXPECT_LT(largest_difference(logits_at(whole, exact_options(0), ids, {47})[0],
                                logits_at(halves, exact_options(0), ids, {47})[0]),
             1e-3);
+}
+
+/// An adapter of the output matrix of a model whose output matrix is the embedding.
+TEST(Adapters, OfATiedMatrixLeaveTheEmbeddingAsItIs) {
+  const fs::path model = kData / "tiny_models/qwen3";
+  const auto plain = Engine::open(model);
+  ASSERT_EQ(plain->model().head.data, plain->model().embedding.data);
+  const int64_t rank = 2, hidden = plain->model().config.hidden;
+  const auto vocab = plain->model().config.vocab;
+  std::string data;
+  for (int64_t i = 0; i < rank * (hidden + vocab); ++i) {
+    const float value = static_cast<float>(i % 7 - 3) / 20;
+    data.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  const auto middle = static_cast<size_t>(rank * hidden) * sizeof(float);
+  std::string header = "{" +
+                       entry("base_model.model.lm_head.lora_A.weight", "F32",
+                             fmt::format("[{},{}]", rank, hidden), 0, middle) +
+                       "," +
+                       entry("base_model.model.lm_head.lora_B.weight", "F32",
+                             fmt::format("[{},{}]", vocab, rank), middle, data.size()) +
+                       "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const TempFolder folder;
+  folder.write("adapter_model.safetensors", testing_support::safetensors(header, data));
+  folder.write("adapter_config.json",
+               R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["lm_head"]})");
+  const auto with = Engine::open({model, {{folder.path(), 1}}, {}, {}});
+  const std::vector<int32_t> ids = {5, 77, 130, 8, 41};
+  SessionOptions there = exact_options(0);
+  there.queue = testing_support::fake_queue();
+  const auto row = logits_at(with, exact_options(0), ids, {4})[0];
+  EXPECT_LT(largest_difference(logits_at(with, there, ids, {4})[0], row), 1e-4);
+  EXPECT_GT(largest_difference(logits_at(plain, exact_options(0), ids, {4})[0], row), 1e-2);
 }
 
 TEST(Adapters, AreOtherModelsToSessionFiles) {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
-#include "engine/session.h"
+#include "engine/tiny_models.h"
 #include "ops/cpu/isa.h"
 
 namespace longhaul {
@@ -19,63 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-json read(const fs::path& file) {
-  std::ifstream in(file);
-  return json::parse(in);
-}
-
-SessionOptions exact_options(int chunk) {
-  SessionOptions options;
-  options.compute = Compute::kF32;
-  options.kv_type = DType::F32;
-  options.chunk = chunk;
-  return options;
-}
-
-/// Logits of every row of a prompt, [rows, vocab].
-std::vector<float> all_logits(const std::shared_ptr<const Engine>& engine,
-                              const SessionOptions& options, const std::vector<int32_t>& ids) {
-  Session session(engine, options);
-  const size_t vocab = static_cast<size_t>(engine->model().config.vocab);
-  std::vector<float> logits(ids.size() * vocab);
-  PrefillHooks hooks;
-  hooks.all_logits = [&](int64_t first, int64_t rows, const float* values) {
-    std::copy_n(values, static_cast<size_t>(rows) * vocab,
-                logits.begin() + first * static_cast<int64_t>(vocab));
-  };
-  EXPECT_TRUE(session.prefill(ids, hooks));
-  return logits;
-}
-
-struct TinyModel {
-  std::string name;
-  fs::path model, golden;
-};
-
-std::vector<TinyModel> tiny_models() {
-  const fs::path root = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
-  std::vector<TinyModel> models;
-  for (const auto& entry : fs::directory_iterator(root)) {
-    if (fs::exists(entry.path() / "logits.json")) {
-      models.push_back(
-          {"hf_" + entry.path().filename().string(), entry.path(), entry.path() / "logits.json"});
-    }
-  }
-  for (const auto& entry : fs::directory_iterator(root / "gguf")) {
-    if (entry.path().extension() != ".gguf") continue;
-    fs::path golden = entry.path();
-    models.push_back(
-        {"gguf_" + entry.path().stem().string(), entry.path(), golden.replace_extension(".json")});
-  }
-  std::sort(models.begin(), models.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
-  return models;
-}
+using testing_support::all_logits;
+using testing_support::exact_options;
+using testing_support::read_json;
+using testing_support::TinyModel;
 
 class TinyModelTest : public testing::TestWithParam<TinyModel> {};
 
 TEST_P(TinyModelTest, LogitsEqualTransformers) {
-  const json golden = read(GetParam().golden);
+  const json golden = read_json(GetParam().golden);
   const auto engine = Engine::open(GetParam().model);
   const auto ids = golden["ids"].get<std::vector<int32_t>>();
   for (const int chunk : {1024, 7}) {
@@ -92,14 +44,15 @@ TEST_P(TinyModelTest, LogitsEqualTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TinyModelTest, testing::ValuesIn(tiny_models()),
+INSTANTIATE_TEST_SUITE_P(All, TinyModelTest,
+                         testing::ValuesIn(testing_support::tiny_models(LONGHAUL_TEST_DATA)),
                          [](const auto& test) { return test.param.name; });
 
 class NanoTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     engine_ = Engine::open(fs::path(LONGHAUL_MODELS) / "nano");
-    goldens_ = read(fs::path(LONGHAUL_TEST_DATA) / "goldens/nano/prompts.json")["prompts"];
+    goldens_ = read_json(fs::path(LONGHAUL_TEST_DATA) / "goldens/nano/prompts.json")["prompts"];
     std::ifstream in(fs::path(LONGHAUL_TEST_DATA) / "goldens/nano/logits.bin", std::ios::binary);
     in.seekg(0, std::ios::end);
     logits_.resize(static_cast<size_t>(in.tellg()) / sizeof(float));

@@ -79,18 +79,19 @@ void check(int64_t rows, int used, bool biases, const Gating& gating, Compute co
   const Mixture mixture(biases);
   std::mt19937 random(9);
   std::normal_distribution<float> normal;
-  std::vector<float> x(static_cast<size_t>(rows * kHidden)), y(x.size(), NAN);
+  const bool add = biases;
+  std::vector<float> x(static_cast<size_t>(rows * kHidden)), y(x.size(), add ? 0.5f : NAN);
   std::vector<float> logits(static_cast<size_t>(rows * kExperts));
   for (float& v : x) v = normal(random);
   for (float& v : logits) v = normal(random);
   std::vector<ExpertChoice> chosen(static_cast<size_t>(rows * used));
   choose_experts(logits.data(), rows, kExperts, used, true, chosen.data());
   ExpertMix mix;
-  mix.run(x.data(), rows, mixture.experts, chosen, gating, compute, y.data());
+  mix.run(x.data(), rows, mixture.experts, chosen, gating, compute, y.data(), add);
   const double tolerance = compute == Compute::kF32 || rows <= kMatvecMaxRows ? 1e-4 : 4e-2;
   for (int64_t r = 0; r < rows; ++r) {
     const std::vector<double> row(x.begin() + r * kHidden, x.begin() + (r + 1) * kHidden);
-    std::vector<double> want(kHidden);
+    std::vector<double> want(kHidden, add ? 0.5 : 0.0);
     for (int i = 0; i < used; ++i) {
       const ExpertChoice& c = chosen[static_cast<size_t>(r * used + i)];
       const auto part = mixture.apply(c.expert, row.data(), gating);

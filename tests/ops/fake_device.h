@@ -11,18 +11,27 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ops/convert.h"
+#include "ops/add.h"
 #include "ops/dequantize.h"
 #include "ops/device_ops.h"
+#include "ops/experts.h"
 #include "ops/linear.h"
 #include "ops/rms_norm.h"
-#include "ops/swiglu.h"
+#include "ops/soft_cap.h"
 
 namespace longhaul::testing_support {
 
 class FakeMatrix : public DeviceMatrix {
  public:
-  explicit FakeMatrix(const TensorView& of) : bytes_(of.data, of.data + of.bytes()), view_(of) {
+  explicit FakeMatrix(std::span<const TensorView> parts) : view_(parts.front()) {
+    int64_t rows = 0;
+    for (const TensorView& part : parts) {
+      LH_ASSERT(part.type == view_.type && part.cols() == view_.cols());
+      bytes_.insert(bytes_.end(), part.data, part.data + part.bytes());
+      rows += part.rows();
+    }
+    view_.shape = {rows, view_.cols(), 1, 1};
+    view_.rank = 2;
     view_.data = bytes_.data();
   }
   int64_t rows() const override { return view_.rows(); }
@@ -35,44 +44,46 @@ class FakeMatrix : public DeviceMatrix {
   TensorView view_;
 };
 
+/// In f32: what differs from the host's results is an error, and not its rounding.
 struct FakeInput : DeviceInput {
-  bf16_t* resize(int64_t count, int64_t width) {
+  float* resize(int64_t count, int64_t width) {
     rows = count;
     cols = width;
     numbers.resize(static_cast<size_t>(rows * cols));
     return numbers.data();
   }
   int64_t rows = 0, cols = 0;
-  std::vector<bf16_t> numbers;
+  std::vector<float> numbers;
 };
 
 class FakeOps : public DeviceOps {
  public:
   /// As a device that has kernels for some types may say.
   bool reads(const KvType& type) const override { return type.v != DType::F16 || type.k == type.v; }
-  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight) override {
-    return std::make_shared<FakeMatrix>(weight);
+  std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> parts) override {
+    return std::make_shared<FakeMatrix>(parts);
   }
   std::unique_ptr<DeviceInput> input() override { return std::make_unique<FakeInput>(); }
   void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {
     const auto& x = static_cast<const FakeInput&>(of);
-    std::vector<float> from(x.numbers.size());
-    bf16_to_f32(x.numbers.data(), std::ssize(from), from.data());
     for (const DeviceLinear& product : products) {
-      const TensorView& weight = static_cast<const FakeMatrix*>(product.weight)->view();
+      const TensorView& weight = view_of(product.weight);
       LH_ASSERT(weight.cols() == x.cols);
       LinearInput rows;
-      rows.assign(from.data(), x.rows, x.cols);
+      rows.assign(x.numbers.data(), x.rows, x.cols);
       LinearJob job{.weight = weight, .y = product.y.address(), .add = product.add};
       if (!product.bias.empty()) job.bias = product.bias.address();
       longhaul::linear(rows, job, Compute::kF32);
     }
   }
-  void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
-    const TensorView& view = static_cast<const FakeMatrix&>(table).view();
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      dequantize_row(view.type, view.row(tokens[i]), view.cols(),
-                     x.address() + static_cast<int64_t>(i) * view.cols());
+  void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, float scale,
+             View<float> x) override {
+    const TensorView& view = view_of(&table);
+    float* row = x.address();
+    for (const int32_t token : tokens) {
+      dequantize_row(view.type, view.row(token), view.cols(), row);
+      for (int64_t i = 0; i < view.cols(); ++i) row[i] *= scale;
+      row += view.cols();
     }
   }
   void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
@@ -84,16 +95,60 @@ class FakeOps : public DeviceOps {
     longhaul::rms_norm_heads(x.address(), weight.address(), eps, rows, heads, head_dim,
                              int64_t{heads} * head_dim);
   }
-  void swiglu(View<const float> gate, View<const float> up, int64_t rows, int64_t n,
-              DeviceInput& y) override {
-    longhaul::swiglu(gate.address(), up.address(), rows, n, n, begin(y, rows, n));
+  void grow_queries(View<float> q, int64_t rows, int64_t n, int64_t first,
+                    const QueryGrowth& growth) override {
+    longhaul::grow_queries(q.address(), rows, n, first, growth);
+  }
+  void add_scaled(View<const float> y, View<const float> weight, float eps, float scale,
+                  int64_t rows, int64_t n, View<float> x) override {
+    std::vector<float> normed(y.address(), y.address() + rows * n);
+    if (!weight.empty()) {
+      longhaul::rms_norm(y.address(), weight.address(), eps, rows, n, normed.data());
+    }
+    longhaul::add_scaled(x.address(), normed.data(), rows * n, scale);
+  }
+  void scale_and_cap(View<float> x, float scale, float cap) override {
+    longhaul::scale_and_cap(x.address(), x.size(), scale, cap);
+  }
+  void mix_experts(const DeviceInput& of, View<const float> logits, const DeviceExperts& experts,
+                   View<float> y, bool add) override {
+    const auto& x = static_cast<const FakeInput&>(of);
+    std::vector<ExpertWeights> weights(static_cast<size_t>(experts.count));
+    take_apart(experts.gate, &ExpertWeights::gate, &ExpertWeights::gate_bias, weights);
+    take_apart(experts.up, &ExpertWeights::up, &ExpertWeights::up_bias, weights);
+    take_apart(experts.down, &ExpertWeights::down, &ExpertWeights::down_bias, weights);
+    std::vector<ExpertChoice> chosen(static_cast<size_t>(x.rows * experts.used));
+    choose_experts(logits.address(), x.rows, experts.count, experts.used, experts.among_chosen,
+                   chosen.data());
+    ExpertMix().run(x.numbers.data(), x.rows, weights, chosen, experts.gating, Compute::kF32,
+                    y.address(), add);
+  }
+  void swiglu(View<const float> gate, View<const float> up, const Gating& gating, int64_t rows,
+              int64_t n, DeviceInput& y) override {
+    longhaul::swiglu(gate.address(), up.address(), rows, n, n, begin(y, rows, n), gating);
   }
   void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& y) override {
-    f32_to_bf16(x.address(), rows * n, begin(y, rows, n));
+    std::copy_n(x.address(), rows * n, begin(y, rows, n));
   }
 
  private:
-  static bf16_t* begin(DeviceInput& y, int64_t rows, int64_t n) {
+  static const TensorView& view_of(const DeviceMatrix* matrix) {
+    return static_cast<const FakeMatrix*>(matrix)->view();
+  }
+  static void take_apart(const DeviceExperts::Role& all, TensorView ExpertWeights::*matrix,
+                         std::vector<float> ExpertWeights::*bias,
+                         std::vector<ExpertWeights>& experts) {
+    const TensorView& view = view_of(all.weight);
+    const int64_t rows = view.rows() / std::ssize(experts);
+    for (int64_t e = 0; e < std::ssize(experts); ++e) {
+      ExpertWeights& expert = experts[static_cast<size_t>(e)];
+      expert.*matrix = view.slice_rows(e * rows, rows);
+      if (all.bias.empty()) continue;
+      const float* const first = all.bias.address() + e * rows;
+      (expert.*bias).assign(first, first + rows);
+    }
+  }
+  static float* begin(DeviceInput& y, int64_t rows, int64_t n) {
     return static_cast<FakeInput&>(y).resize(rows, n);
   }
 };

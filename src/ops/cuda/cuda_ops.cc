@@ -5,61 +5,17 @@
 
 #include "base/error.h"
 #include "ops/cuda/attend.h"
-#include "ops/cuda/cublas.h"
 #include "ops/cuda/cuda_choices.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
-#include "ops/cuda/gpu_queue.h"
+#include "ops/cuda/expert_mix.h"
 #include "ops/cuda/kv.h"
-#include "ops/cuda/matrix.h"
-#include "ops/cuda/matvec.h"
 #include "ops/cuda/rms_norm.h"
 #include "ops/cuda/rope.h"
 #include "ops/cuda/staged_keys.h"
 
 namespace longhaul::cuda {
 namespace {
-
-class OwnMatrix : public DeviceMatrix {
- public:
-  explicit OwnMatrix(Matrix&& matrix) : matrix_(std::move(matrix)) {}
-  int64_t rows() const override { return matrix_.rows(); }
-  int64_t cols() const override { return matrix_.cols(); }
-  size_t bytes() const override { return matrix_.bytes(); }
-  MatrixView view() const { return matrix_.view(); }
-
- private:
-  Matrix matrix_;
-};
-
-/// bf16; few rows in int8, too.
-class OwnInput : public DeviceInput {
- public:
-  explicit OwnInput(GpuQueue& queue) : bf16_(queue), int8_(queue) {}
-
-  void resize(int64_t rows, int64_t cols) {
-    rows_ = rows;
-    cols_ = cols;
-    bf16_.at_least(static_cast<size_t>(rows * cols) * sizeof(uint16_t));
-    if (both()) int8_.at_least(int8_bytes(rows, cols));
-  }
-  int64_t rows() const { return rows_; }
-  int64_t cols() const { return cols_; }
-  /// Else there is bf16 alone: many rows, or rows that no block type has.
-  bool both() const { return rows_ <= kMostMatvecRows && cols_ % 32 == 0; }
-  uint16_t* bf16() const { return static_cast<uint16_t*>(bf16_.data); }
-  ProductRows forms() const {
-    return {bf16(), both() ? int8_rows_in(int8_.data, rows_, cols_) : Int8Rows{}};
-  }
-
- private:
-  int64_t rows_ = 0, cols_ = 0;
-  Room bf16_, int8_;
-};
-
-MatrixView view_of(const DeviceMatrix& matrix) {
-  return static_cast<const OwnMatrix&>(matrix).view();
-}
 
 class CudaOps : public CudaChoices {
  public:
@@ -70,6 +26,7 @@ class CudaOps : public CudaChoices {
   }
 
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
+    if (call.cap > 0 || !call.sinks.empty()) return false;
     for (const AttendTask& task : tasks) {
       for (const KeySegment& s : task.segments) {
         if (!can_attend(call.head_dim, s.rows.page_rows, s.rows.type)) return false;
@@ -147,26 +104,57 @@ class CudaOps : public CudaChoices {
     return true;
   }
 
-  std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight) override {
+  std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> parts) override {
+    const TensorView& first = parts.front();
+    if (!on_device(first.type)) return nullptr;
     if (uploader_ == nullptr) uploader_ = std::make_unique<Uploader>(stream());
-    Matrix copy(weight.type, weight.rows(), weight.cols());
-    uploader_->put(weight, copy);
+    int64_t rows = 0;
+    for (const TensorView& part : parts) rows += part.rows();
+    Matrix copy(first.type, rows, first.cols());
+    rows = 0;
+    for (const TensorView& part : parts) {
+      uploader_->put(part, copy, rows);
+      rows += part.rows();
+    }
     return std::make_shared<OwnMatrix>(std::move(copy));
   }
   std::unique_ptr<DeviceInput> input() override { return std::make_unique<OwnInput>(queue_); }
   void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {
-    const auto& x = static_cast<const OwnInput&>(of);
-    if (x.rows() <= kMostMatvecRows) return few(x, products);
-    for (const DeviceLinear& product : products) many(x, product);
+    products_.linear(static_cast<const OwnInput&>(of), products);
   }
-  void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, View<float> x) override {
+  void embed(const DeviceMatrix& table, std::span<const int32_t> tokens, float scale,
+             View<float> x) override {
     const int32_t* const there = tokens_.upload(tokens);
     embed_rows(stream(), view_of(table), there, std::ssize(tokens), x.address());
+    if (scale != 1) cuda::scale_and_cap(stream(), x.address(), x.size(), scale, 0);
   }
   void rms_norm_heads(View<float> x, View<const float> weight, float eps, int64_t rows, int heads,
                       int head_dim) override {
+    if (heads == 1) {
+      return cuda::rms_norm(stream(), x.address(), head_dim, weight.address(), eps, rows, head_dim,
+                            x.address());
+    }
     cuda::rms_norm_heads(stream(), x.address(), weight.address(), eps, rows, heads, head_dim,
                          int64_t{heads} * head_dim);
+  }
+
+  void grow_queries(View<float> q, int64_t rows, int64_t n, int64_t first,
+                    const QueryGrowth& growth) override {
+    cuda::grow_queries(stream(), q.address(), rows, n, first, growth);
+  }
+  void add_scaled(View<const float> y, View<const float> weight, float eps, float scale,
+                  int64_t rows, int64_t n, View<float> x) override {
+    if (weight.empty()) {
+      return cuda::add_scaled(stream(), y.address(), scale, rows * n, x.address());
+    }
+    cuda::add_rms_norm(stream(), y.address(), weight.address(), eps, scale, rows, n, x.address());
+  }
+  void scale_and_cap(View<float> x, float scale, float cap) override {
+    cuda::scale_and_cap(stream(), x.address(), x.size(), scale, cap);
+  }
+  void mix_experts(const DeviceInput& x, View<const float> logits, const DeviceExperts& of,
+                   View<float> y, bool add) override {
+    experts_.run(static_cast<const OwnInput&>(x), logits.address(), of, y.address(), add);
   }
 
   void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
@@ -177,11 +165,13 @@ class CudaOps : public CudaChoices {
     const OwnInput& y = begin(to, rows, n);
     y.both() ? write(y.forms()) : write(y.bf16());
   }
-  void swiglu(View<const float> gate, View<const float> up, int64_t rows, int64_t n,
-              DeviceInput& to) override {
+  void swiglu(View<const float> gate, View<const float> up, const Gating& gating, int64_t rows,
+              int64_t n, DeviceInput& to) override {
     const OwnInput& y = begin(to, rows, n);
-    if (y.both()) return cuda::swiglu(stream(), gate.address(), up.address(), rows, n, y.forms());
-    cuda::swiglu(stream(), gate.address(), up.address(), rows, n, n, y.bf16());
+    if (y.both()) {
+      return cuda::swiglu(stream(), gate.address(), up.address(), rows, n, y.forms(), gating);
+    }
+    cuda::swiglu(stream(), gate.address(), up.address(), rows, n, n, y.bf16(), gating);
   }
   void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& to) override {
     const OwnInput& y = begin(to, rows, n);
@@ -196,53 +186,15 @@ class CudaOps : public CudaChoices {
     return input;
   }
 
-  void few(const OwnInput& x, std::span<const DeviceLinear> products) {
-    std::vector<MatvecJob> jobs;
-    for (const DeviceLinear& product : products) {
-      jobs.push_back({.weight = view_of(*product.weight),
-                      .y = product.y.address(),
-                      .bias = product.bias.address(),
-                      .add = product.add});
-    }
-    const ProductRows forms = x.forms();
-    matvec(stream(),
-           {.x = forms.bf16, .bf16 = true, .rows = x.rows(), .cols = x.cols(), .int8 = forms.int8},
-           jobs);
-  }
-
-  void many(const OwnInput& x, const DeviceLinear& product) {
-    if (gemm_ == nullptr) gemm_ = std::make_unique<Gemm>(open_cublas());
-    const MatrixView w = view_of(*product.weight);
-    GemmCall call{.rows = x.rows(), .outputs = w.rows, .cols = w.cols, .x = x.bf16()};
-    call.y = product.y.address();
-    call.add = product.add;
-    if (w.bf16 != nullptr) {
-      call.w = w.bf16;
-      call.w_stride = w.bf16_stride;
-    } else if (w.type == DType::BF16 && w.row_stride % 16 == 0) {
-      call.w = reinterpret_cast<const uint16_t*>(w.planes[0]);
-      call.w_stride = static_cast<int64_t>(w.row_stride / sizeof(uint16_t));
-    } else {
-      const int64_t stride = bf16_stride_of(w.cols);
-      expanded_.at_least(static_cast<size_t>(w.rows * stride) * sizeof(uint16_t));
-      expand_bf16(stream(), w, 0, w.rows, static_cast<uint16_t*>(expanded_.data));
-      call.w = static_cast<const uint16_t*>(expanded_.data);
-      call.w_stride = stride;
-    }
-    gemm_->run(stream(), call);
-    if (!product.bias.empty()) {
-      add_bias(stream(), product.y.address(), product.bias.address(), x.rows(), w.rows, w.rows);
-    }
-  }
-
   Scratch attention_;
   StagedKeys staged_{queue_};
   std::unique_ptr<Uploader> uploader_;
-  std::unique_ptr<Gemm> gemm_;
+  Products products_{queue_};
+  ExpertMix experts_{queue_, products_};
   std::vector<AppendList> append_lists_;
-  std::vector<RowMove> row_moves_;
+std::vector<RowMove> row_moves_;
   std::vector<ColumnMove> column_moves_;
-  Room frequencies_{queue_}, tokens_{queue_}, expanded_{queue_};
+  Room frequencies_{queue_}, tokens_{queue_};
 };
 
 }  // namespace

@@ -41,18 +41,31 @@ struct AddBiasOp {
   }
 };
 
-__device__ float silu(float x) { return x / (1.0f + expf(-x)); }
+/// Gating with bounds that are infinite where there is none.
+struct Gated {
+  float slope, cubic, limit, shift;
+
+  static Gated of(const Gating& g) {
+    return {g.slope, g.cubic, g.limit > 0 ? g.limit : INFINITY, g.shift};
+  }
+  __device__ float operator()(float gate, float up) const {
+    const float g = gate > limit ? limit : gate;
+    const float u = up > limit ? limit : up < -limit ? -limit : up;
+    return g / (1.0f + expf(-slope * (g + cubic * g * g * g))) * (u + shift);
+  }
+};
 
 template <class Out>
 struct SwigluOp {
   const float *gate, *up;
   int64_t n, stride;
+  Gated gated;
   Out* y;
   template <int kRun>
   __device__ void apply(int64_t row, int64_t col) const {
     const Run<kRun> g = load_run<kRun>(gate + row * stride + col);
     Run<kRun> out = load_run<kRun>(up + row * stride + col);
-    for (int i = 0; i < kRun; ++i) out.v[i] *= silu(g.v[i]);
+    for (int i = 0; i < kRun; ++i) out.v[i] = gated(g.v[i], out.v[i]);
     store_run(y + row * n + col, out);
   }
 };
@@ -80,6 +93,50 @@ struct FillOp {
   }
 };
 
+struct AddScaledOp {
+  const float* x;
+  float scale;
+  float* y;
+  AddScaledOp from(int64_t first) const { return {x + first, scale, y + first}; }
+  template <int kRun>
+  __device__ void apply(int64_t, int64_t i) const {
+    Run<kRun> sum = load_run<kRun>(y + i);
+    const Run<kRun> more = load_run<kRun>(x + i);
+    for (int k = 0; k < kRun; ++k) sum.v[k] += scale * more.v[k];
+    store_run(y + i, sum);
+  }
+};
+
+struct SoftCapOp {
+  float* x;
+  float scale, cap;
+  SoftCapOp from(int64_t first) const { return {x + first, scale, cap}; }
+  template <int kRun>
+  __device__ void apply(int64_t, int64_t i) const {
+    Run<kRun> run = load_run<kRun>(x + i);
+    for (float& v : run.v) {
+      v *= scale;
+      if (cap > 0) v = cap * tanhf(v / cap);
+    }
+    store_run(x + i, run);
+  }
+};
+
+struct GrowOp {
+  float* x;
+  int64_t n, first;
+  QueryGrowth growth;
+  template <int kRun>
+  __device__ void apply(int64_t row, int64_t col) const {
+    const int64_t lengths = (first + row) / growth.length;
+    if (lengths == 0) return;
+    const float scale = 1.0f + growth.rate * log1pf(static_cast<float>(lengths));
+    Run<kRun> run = load_run<kRun>(x + row * n + col);
+    for (float& v : run.v) v *= scale;
+    store_run(x + row * n + col, run);
+  }
+};
+
 struct ListsOp {
   const float* x;
   int64_t lists, n;
@@ -99,15 +156,16 @@ struct ListsOp {
 
 template <class Out>
 void swiglu_any(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-                int64_t stride, Out* y) {
+                int64_t stride, Out* y, const Gating& gating) {
   const bool four =
       aligned_to(16, at(gate), at(up)) && aligned_to(4 * sizeof(Out), at(y)) && stride % 4 == 0;
-  over_rows(stream, "swiglu", rows, n, four, SwigluOp<Out>{gate, up, n, stride, y});
+  over_rows(stream, "swiglu", rows, n, four,
+            SwigluOp<Out>{gate, up, n, stride, Gated::of(gating), y});
 }
 
-/// Rows in the forms that products read: of x, or of silu(x) up.
+/// Rows in the forms that products read: of x, or of gated(x, up).
 __global__ void __launch_bounds__(256)
-    product_rows_kernel(const float* x, const float* up, int n, ProductRows y) {
+    product_rows_kernel(const float* x, const float* up, int n, Gated gated, ProductRows y) {
   wait_for_earlier_kernels();
   let_next_kernel_begin();
   const int64_t row = blockIdx.y;
@@ -117,20 +175,20 @@ __global__ void __launch_bounds__(256)
     run = load_run<4>(x + row * n + col);
     if (up != nullptr) {
       const Run<4> raised = load_run<4>(up + row * n + col);
-      for (int i = 0; i < 4; ++i) run.v[i] = raised.v[i] * silu(run.v[i]);
+      for (int i = 0; i < 4; ++i) run.v[i] = gated(run.v[i], raised.v[i]);
     }
   }
   write_rows(y, row, col, {run.v[0], run.v[1], run.v[2], run.v[3]}, col < n);
 }
 
 void write_product_rows(Stream stream, const float* x, const float* up, int64_t rows, int64_t n,
-                        const ProductRows& y) {
+                        const ProductRows& y, const Gating& gating = {}) {
   LH_ASSERT(n == 16 * y.int8.groups && n % 32 == 0 && rows < 65536);
   LH_ASSERT(aligned_to(16, at(x), at(up), at(y.bf16)));
   if (rows == 0 || n == 0) return;
   const dim3 grid(static_cast<unsigned>((n / 4 + 255) / 256), static_cast<unsigned>(rows));
   launch_early(stream, "product_rows", product_rows_kernel, grid, 256, 0, x, up,
-               static_cast<int>(n), y);
+               static_cast<int>(n), Gated::of(gating), y);
 }
 
 /// A warp a vector.
@@ -167,18 +225,18 @@ void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t 
 }
 
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-            int64_t stride, float* y) {
-  swiglu_any(stream, gate, up, rows, n, stride, y);
+            int64_t stride, float* y, const Gating& gating) {
+  swiglu_any(stream, gate, up, rows, n, stride, y, gating);
 }
 
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-            int64_t stride, uint16_t* y) {
-  swiglu_any(stream, gate, up, rows, n, stride, y);
+            int64_t stride, uint16_t* y, const Gating& gating) {
+  swiglu_any(stream, gate, up, rows, n, stride, y, gating);
 }
 
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-            const ProductRows& y) {
-  write_product_rows(stream, gate, up, rows, n, y);
+            const ProductRows& y, const Gating& gating) {
+  write_product_rows(stream, gate, up, rows, n, y, gating);
 }
 
 void f32_to_product_rows(Stream stream, const float* x, int64_t rows, int64_t n,
@@ -203,6 +261,21 @@ void fill(Stream stream, float* x, int64_t count, float value) {
 void copy(Stream stream, const float* from, int64_t count, float* to) {
   over_all(stream, "copy", count, aligned_to(16, at(from), at(to)),
            ConvertOp<float, float>{from, to});
+}
+
+void add_scaled(Stream stream, const float* x, float scale, int64_t count, float* y) {
+  over_all(stream, "add_scaled", count, aligned_to(16, at(x), at(y)), AddScaledOp{x, scale, y});
+}
+
+void scale_and_cap(Stream stream, float* x, int64_t count, float scale, float cap) {
+  over_all(stream, "scale_and_cap", count, aligned_to(16, at(x)), SoftCapOp{x, scale, cap});
+}
+
+void grow_queries(Stream stream, float* x, int64_t rows, int64_t n, int64_t first,
+                  const QueryGrowth& growth) {
+  LH_ASSERT(growth.length > 0 && first >= 0);
+  if ((first + rows - 1) / growth.length == 0) return;
+  over_rows(stream, "grow_queries", rows, n, aligned_to(16, at(x)), GrowOp{x, n, first, growth});
 }
 
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out) {

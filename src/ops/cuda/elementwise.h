@@ -1,12 +1,14 @@
 #pragma once
 // Operations on every element of rows in device memory, as ops/add.h, ops/swiglu.h, ops/convert.h,
-// ops/fill.h and ops/merge_attention.h define them. Any sizes and addresses; 16 bytes at a time
-// where all of a call's addresses and strides allow it.
+// ops/fill.h, ops/merge_attention.h, ops/query_growth.h and ops/soft_cap.h define them. Any sizes
+// and addresses; 16 bytes at a time where all of a call's addresses and strides allow it.
 
 #include <cstdint>
 
 #include "ops/cuda/int8_rows.h"
 #include "ops/cuda/stream.h"
+#include "ops/query_growth.h"
+#include "ops/swiglu.h"
 
 namespace longhaul::cuda {
 
@@ -16,16 +18,16 @@ void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n,
 /// y[r, i] += bias[i], rows of y `stride` floats apart.
 void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
 
-/// y[r, i] = silu(gate[r, i]) * up[r, i], y [rows, n] packed, f32 or bf16; rows of gate and up
+/// y[r, i] = gated(gate[r, i], up[r, i]), y [rows, n] packed, f32 or bf16; rows of gate and up
 /// `stride` floats apart. With stride == n, an f32 y may be gate or up.
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-            int64_t stride, float* y);
+            int64_t stride, float* y, const Gating& gating = {});
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-            int64_t stride, uint16_t* y);
+            int64_t stride, uint16_t* y, const Gating& gating = {});
 
 /// Gate and up packed; n a multiple of 32; all at multiples of 16 bytes.
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
-            const ProductRows& y);
+            const ProductRows& y, const Gating& gating = {});
 /// Packed rows; n a multiple of 32; all at multiples of 16 bytes.
 void f32_to_product_rows(Stream stream, const float* x, int64_t rows, int64_t n,
                          const ProductRows& y);
@@ -40,6 +42,14 @@ void copy(Stream stream, const float* from, int64_t count, float* to);
 /// add_lists: added to what is there.
 void sum_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
 void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* out);
+
+/// y[i] += scale * x[i].
+void add_scaled(Stream stream, const float* x, float scale, int64_t count, float* y);
+/// x[i] *= scale, and then cap * tanh(x[i] / cap) where cap > 0.
+void scale_and_cap(Stream stream, float* x, int64_t count, float scale, float cap);
+/// x [rows, n] packed, row r at position first + r.
+void grow_queries(Stream stream, float* x, int64_t rows, int64_t n, int64_t first,
+                  const QueryGrowth& growth);
 
 /// out [vectors, head_dim] and lse [vectors], of one set of keys, become those of both; a vector
 /// that saw nothing of a set (lse = -infinity) gets the other's result.

@@ -42,29 +42,43 @@ void fill_x(const MatvecInput& x, MatvecArgs& a) {
   a.cols = static_cast<int>(x.cols);
 }
 
+/// Null: all rows of x with whole weights.
+using Choices = const MatvecChoices*;
+
+/// The jobs, of one type. Returns their batches of `batch` rows.
+int fill_jobs(std::span<const MatvecJob* const> jobs, Choices choices, int batch, MatvecArgs& a) {
+  int64_t batches = 0;
+  MatvecArgs::Job* to = a.jobs;
+  for (const MatvecJob* job : jobs) {
+    to->planes = planes_of(job->weight);
+    to->rows = job->weight.rows / (choices != nullptr ? choices->experts : 1);
+    to->row_stride = job->weight.row_stride;
+    to->y = job->y;
+    to->y_stride = job->y_stride != 0 ? job->y_stride : to->rows;
+    to->bias = job->bias;
+    to->add = job->add;
+    batches += (to->rows + batch - 1) / batch;
+    to++->end = static_cast<int>(batches);
+  }
+  return static_cast<int>(batches);
+}
+
 /// One launch for jobs of one type. `beside`: the launch before it was of other jobs of the call.
-void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* const> jobs,
-            bool beside) {
+void launch(Stream stream, const MatvecInput& x, Choices choices,
+            std::span<const MatvecJob* const> jobs, bool beside) {
   const MatrixView& first = jobs[0]->weight;
   LH_ASSERT(is_block_type(first.type) ? x.int8.q != nullptr : x.x != nullptr);
-  const MatvecLaunch form = launch_for(first.type, x.rows, lanes_for(first, x.rows));
+  const MatvecLaunch form = choices != nullptr
+                                ? launch_for(first.type, kChosenRow, 32)
+                                : launch_for(first.type, x.rows, lanes_for(first, x.rows));
   MatvecArgs a{};
   fill_x(x, a);
   a.beside = beside;
-  int64_t batches = 0;
-  int count = 0;
-  for (const MatvecJob* job : jobs) {
-    MatvecArgs::Job& to = a.jobs[count++];
-    to.planes = planes_of(job->weight);
-    to.rows = job->weight.rows;
-    to.row_stride = job->weight.row_stride;
-    to.y = job->y;
-    to.y_stride = job->y_stride != 0 ? job->y_stride : job->weight.rows;
-    to.bias = job->bias;
-    to.add = job->add;
-    batches += (job->weight.rows + form.batch - 1) / form.batch;
-    to.end = static_cast<int>(batches);
+  if (choices != nullptr) {
+    a.chosen = choices->chosen;
+    a.choices_per_row = static_cast<int>(choices->per_row);
   }
+  const int batches = fill_jobs(jobs, choices, form.batch, a);
   const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
   const size_t fitting = most_shared_memory() / form.bytes_per_256;
   const size_t chunk = std::max<size_t>(1, std::min(pieces, fitting));
@@ -72,9 +86,37 @@ void launch(Stream stream, const MatvecInput& x, std::span<const MatvecJob* cons
   const size_t shared = chunk * form.bytes_per_256;
   const int resident =
       resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, shared);
-  const auto grid = static_cast<unsigned>(std::min<int64_t>(batches, resident));
-  launch_early(stream, "matvec", form.kernel, grid, form.threads, shared, a,
-               static_cast<int>(batches));
+  const int64_t count = choices != nullptr ? choices->count : 1;
+  const int64_t across = std::clamp<int64_t>(resident / count, 1, batches);
+  launch_early(stream, "matvec", form.kernel,
+               dim3(static_cast<unsigned>(across), static_cast<unsigned>(count)), form.threads,
+               shared, a, batches);
+}
+
+/// A launch for each type among the jobs.
+void launch_all(Stream stream, const MatvecInput& x, Choices choices,
+                std::span<const MatvecJob> jobs) {
+  LH_ASSERT(jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
+  const MatvecJob* left[kMostMatvecJobs] = {};
+  size_t count = 0;
+  for (const MatvecJob& job : jobs) {
+    LH_ASSERT(job.weight.cols == x.cols && x.cols > 0);
+    if (job.weight.rows > 0) left[count++] = &job;
+  }
+  for (bool beside = false; count > 0; beside = true) {
+    const MatvecJob* same[kMostMatvecJobs];
+    const DType type = left[0]->weight.type;
+    size_t taken = 0, kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (left[i]->weight.type == type) {
+        same[taken++] = left[i];
+      } else {
+        left[kept++] = left[i];
+      }
+    }
+    launch(stream, x, choices, {same, taken}, beside);
+    count = kept;
+  }
 }
 
 }  // namespace
@@ -106,27 +148,14 @@ int resident_blocks(const void* kernel, int threads, size_t shared) {
 
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs) {
   LH_ASSERT(x.rows >= 1 && x.rows <= kMostMatvecRows);
-  LH_ASSERT(jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
-  const MatvecJob* left[kMostMatvecJobs] = {};
-  size_t count = 0;
-  for (const MatvecJob& job : jobs) {
-    LH_ASSERT(job.weight.cols == x.cols && x.cols > 0);
-    if (job.weight.rows > 0) left[count++] = &job;
-  }
-  for (bool beside = false; count > 0; beside = true) {
-    const MatvecJob* same[kMostMatvecJobs];
-    const DType type = left[0]->weight.type;
-    size_t taken = 0, kept = 0;
-    for (size_t i = 0; i < count; ++i) {
-      if (left[i]->weight.type == type) {
-        same[taken++] = left[i];
-      } else {
-        left[kept++] = left[i];
-      }
-    }
-    launch(stream, x, {same, taken}, beside);
-    count = kept;
-  }
+  launch_all(stream, x, nullptr, jobs);
+}
+
+void matvec_chosen(Stream stream, const MatvecInput& x, const MatvecChoices& choices,
+                   std::span<const MatvecJob> jobs) {
+  LH_ASSERT(choices.count >= 1 && choices.count <= 65535 && choices.experts > 0);
+  LH_ASSERT(choices.count <= choices.per_row * x.rows);
+  launch_all(stream, x, &choices, jobs);
 }
 
 }  // namespace longhaul::cuda

@@ -10,6 +10,7 @@
 #include "ops/cuda/int8_rows.h"
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/stream.h"
+#include "ops/expert_choice.h"
 
 namespace longhaul::cuda {
 
@@ -38,5 +39,19 @@ struct MatvecJob {
 /// Weights are read before the kernel that was queued last has ended: it must not be what wrote
 /// them.
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs);
+
+/// The same of matrices that lie one below the other, of which a choice in device memory names one:
+/// for each of `count` choices i the product of row i / per_row of x, of as many as there are, with
+/// rows [outputs * expert, ...) of a job's weight, whose own rows are all of them.
+struct MatvecChoices {
+  const ExpertChoice* chosen = nullptr;  ///< [count]
+  int64_t count = 0, per_row = 1;
+  int experts = 0;  ///< that a weight holds: outputs = its rows / experts
+};
+
+/// y and bias of a job are [count, outputs] packed and [experts, outputs]. Whatever was queued
+/// before has ended when the first choice is read.
+void matvec_chosen(Stream stream, const MatvecInput& x, const MatvecChoices& choices,
+                   std::span<const MatvecJob> jobs);
 
 }  // namespace longhaul::cuda

@@ -43,8 +43,9 @@ struct BlockMatvec {
     const int some = cols / 16;
 #pragma unroll
     for (int m = 0; m < Form::kRowsOfX; ++m) {
-      const bool present = m < a.x_rows;  // what is not becomes zeros
-      const int64_t from = (present ? m * a.int8.groups : 0) + first / 16;
+      const int row = first_row_of_x<Form>(a) + m;
+      const bool present = row < a.x_rows;  // what is not becomes zeros
+      const int64_t from = (present ? row * a.int8.groups : 0) + first / 16;
 #pragma unroll 4
       for (int g = threadIdx.x; g < some; g += Form::kThreads) {
         const int at = m * groups + slot(g);
@@ -102,14 +103,15 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, BlockMatvec<Units, Form>::in(shared, a.chunk_cols));
 }
 
-template <class Units, int kM, int kL>
+template <class Units, int kM, int kL, bool kChosen = false>
 MatvecLaunch block_launch() {
-  using Form = MatvecForm<kM, kL>;
+  using Form = MatvecForm<kM, kL, kChosen>;
   return {block_matvec_kernel<Units, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 16 * 24};
 }
 
 template <class Units>
 MatvecLaunch block_launch(int64_t rows, int lanes) {
+  if (rows == kChosenRow) return block_launch<Units, 1, 32, true>();
   if (lanes == 8) return block_launch<Units, 1, 8>();
   if (rows == 1) return block_launch<Units, 1, 32>();
   return rows <= 4 ? block_launch<Units, 4, 32>() : block_launch<Units, 8, 32>();

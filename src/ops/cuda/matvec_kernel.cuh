@@ -31,12 +31,18 @@ struct MatvecArgs {
   Int8Rows int8;                  // of the same rows
   int cols, chunk_cols;
   int beside;  // the kernel before this one makes nothing that this one reads
+  // Of a chosen form: a block works for choice blockIdx.y, whose y begins y_stride further each.
+  // Rows of a job are those of one of the matrices that lie one below the other.
+  const ExpertChoice* chosen;
+  int choices_per_row;  // of x
 };
 
-/// The form of a kernel: kRowsOfX rows of x (more than there are: zeros).
-template <int kM, int kL>
+/// The form of a kernel: kRowsOfX rows of x (more than there are: zeros), or the one of a choice.
+template <int kM, int kL, bool kC = false>
 struct MatvecForm {
   static constexpr int kRowsOfX = kM, kLanes = kL;
+  static constexpr bool kChosen = kC;
+  static_assert(!kChosen || kRowsOfX == 1);
   static constexpr int kThreads = 512;
   static constexpr int kRows = kM == 1 ? 1 : 2;
   static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
@@ -73,10 +79,16 @@ __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   return v;
 }
 
-/// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y.
 template <class Form>
-__device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_rows, bool more,
-                           float (&sums)[Form::kRows][Form::kRowsOfX]) {
+__device__ __forceinline__ int first_row_of_x(const MatvecArgs& a) {
+  return Form::kChosen ? static_cast<int>(blockIdx.y) / a.choices_per_row : 0;
+}
+
+/// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y. `above`:
+/// rows of the weight that stand above the job's.
+template <class Form>
+__device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int64_t above, int x_rows,
+                           bool more, float (&sums)[Form::kRows][Form::kRowsOfX]) {
 #pragma unroll
   for (int r = 0; r < Form::kRows; ++r) {
 #pragma unroll
@@ -88,8 +100,8 @@ __device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_
       }
       const int64_t row = first_row + r;
       if (threadIdx.x % Form::kLanes == m && m < x_rows && row < job.rows) {
-        float* y = job.y + m * job.y_stride + row;
-        if (job.bias != nullptr && !more) sum += job.bias[row];
+        float* y = job.y + (Form::kChosen ? blockIdx.y : m) * job.y_stride + row;
+        if (job.bias != nullptr && !more) sum += job.bias[above + row];
         *y = job.add || more ? __ldcg(y) + sum : sum;
       }
       sums[r][m] = 0;
@@ -103,7 +115,9 @@ __device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int x_
 template <class Form, class Product>
 class RowWalk {
  public:
-  __device__ RowWalk(const MatvecArgs& args, int batches) : a(args), batches_(batches) {}
+  __device__ RowWalk(const MatvecArgs& args, int batches) : a(args), batches_(batches) {
+    if constexpr (Form::kChosen) expert_ = __ldcg(&a.chosen[blockIdx.y].expert);
+  }
 
   /// Begins to load.
   __device__ void begin(int first, int cols) {
@@ -129,7 +143,8 @@ class RowWalk {
         load(loaded_[i]);
         done_.unit += Form::kLanes;
         if (done_.unit < units_) continue;
-        write_sums<Form>(a.jobs[done_.job], row_of(done_), a.x_rows, first_ > 0, sums);
+        const MatvecArgs::Job& job = a.jobs[done_.job];
+        write_sums<Form>(job, row_of(done_), above(job), a.x_rows, first_ > 0, sums);
         done_.unit = 0;
         done_.batch += gridDim.x;
         if (done_.batch >= batches_) return;
@@ -152,13 +167,16 @@ class RowWalk {
     const int group = threadIdx.x / Form::kLanes;
     return static_cast<int64_t>(at.batch - at.job_begin) * Form::kBatch + group * Form::kRows;
   }
+  __device__ int64_t above(const MatvecArgs::Job& job) const {
+    return Form::kChosen ? expert_ * job.rows : 0;
+  }
   __device__ void find_rows() {
     find_job(ahead_);
     const MatvecArgs::Job& job = a.jobs[ahead_.job];
     const int64_t row = row_of(ahead_);
 #pragma unroll
     for (int r = 0; r < Form::kRows; ++r) {
-      rows_[r] = Product::row_of(a, job, min(row + r, job.rows - 1), first_);
+      rows_[r] = Product::row_of(a, job, above(job) + min(row + r, job.rows - 1), first_);
     }
   }
   __device__ void load(typename Product::Unit (&to)[Form::kRows]) {
@@ -179,6 +197,7 @@ class RowWalk {
 
   const MatvecArgs& a;
   int batches_, first_, units_;
+  int expert_ = 0;
   Place ahead_, done_;
   typename Product::Row rows_[Form::kRows];  // that are loaded
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
@@ -188,13 +207,14 @@ class RowWalk {
 template <class Form, class Product>
 __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
                                           const Product& product) {
+  if (Form::kChosen && !a.beside) wait_for_earlier_kernels();  // they choose
   RowWalk<Form, Product> walk(a, batches);
   for (int first = 0; first < a.cols; first += a.chunk_cols) {
     const int cols = min(a.chunk_cols, a.cols - first);
     walk.begin(first, cols);
     if (first > 0) {
       __syncthreads();
-    } else if (!a.beside) {
+    } else if (!Form::kChosen && !a.beside) {
       wait_for_earlier_kernels();
     }
     if (first == 0) let_next_kernel_begin();
@@ -220,7 +240,10 @@ struct MatvecLaunch {
   size_t bytes_per_256;  // of shared memory for 256 columns
 };
 
-/// The kernel for a type, for `rows` of x; `lanes` 32, or 8 for one row.
+/// Instead of rows of x: the row of a choice.
+inline constexpr int64_t kChosenRow = 0;
+
+/// The kernel for a type, for `rows` of x or kChosenRow; `lanes` 32, or 8 for one row.
 MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
 MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);        ///< blocks of 32
 MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 256

@@ -27,10 +27,11 @@ struct PlainMatvec {
 
   __device__ void stage(const MatvecArgs& a, int first, int cols) const {
     const int used = (cols + Plain::kPer - 1) / Plain::kPer * kWords;
+    const int row = first_row_of_x<Form>(a);
 #pragma unroll 4
     for (int i = threadIdx.x; i < used * Form::kRowsOfX; i += Form::kThreads) {
       const int m = i / used, word = i - m * used;
-      x[m * words + word % kWords * per_word + word / kWords] = load_x4(a, m, first + 4 * word);
+      x[m * words + word % kWords * per_word + word / kWords] = load_x4(a, row + m, first + 4 * word);
     }
   }
 
@@ -69,14 +70,15 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, PlainMatvec<Plain, Form>::in(shared, a.chunk_cols));
 }
 
-template <class Plain, int kM, int kL>
+template <class Plain, int kM, int kL, bool kChosen = false>
 MatvecLaunch plain_launch() {
-  using Form = MatvecForm<kM, kL>;
+  using Form = MatvecForm<kM, kL, kChosen>;
   return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 256 * 4};
 }
 
 template <class Plain>
 MatvecLaunch plain_launch(int64_t rows, int lanes) {
+  if (rows == kChosenRow) return plain_launch<Plain, 1, 32, true>();
   if (lanes == 8) return plain_launch<Plain, 1, 8>();
   if (rows == 1) return plain_launch<Plain, 1, 32>();
   return rows <= 4 ? plain_launch<Plain, 4, 32>() : plain_launch<Plain, 8, 32>();

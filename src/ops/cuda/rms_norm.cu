@@ -76,6 +76,22 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
+template <int kRun>
+__global__ void __launch_bounds__(1024)
+    add_rms_norm_kernel(const float* y, const float* weight, float eps, float scale, int n,
+                        float* x) {
+  y += blockIdx.x * static_cast<int64_t>(n);
+  x += blockIdx.x * static_cast<int64_t>(n);
+  const float sum = block_sum(sum_of_squares<kRun>(y, n, threadIdx.x, blockDim.x));
+  const float inverse = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);
+  for (int i = threadIdx.x * kRun; i < n; i += blockDim.x * kRun) {
+    const Run<kRun> more = load_run<kRun>(y + i), w = load_run<kRun>(weight + i);
+    Run<kRun> all = load_run<kRun>(x + i);
+    for (int k = 0; k < kRun; ++k) all.v[k] += scale * (more.v[k] * inverse * w.v[k]);
+    store_run(x + i, all);
+  }
+}
+
 /// A warp a head.
 template <int kRun>
 __global__ void __launch_bounds__(256)
@@ -129,6 +145,16 @@ void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight
   if (rows == 0 || n == 0) return;
   launch_early(stream, "rms_norm", rms_norm_forms_kernel, static_cast<unsigned>(rows),
                threads_for(n, true), 0, x, stride, weight, eps, static_cast<int>(n), y);
+}
+
+void add_rms_norm(Stream stream, const float* y, const float* weight, float eps, float scale,
+                  int64_t rows, int64_t n, float* x) {
+  if (rows == 0 || n == 0) return;
+  const bool four = aligned_to(16, at(y), at(weight), at(x)) && n % 4 == 0;
+  const auto kernel = four ? add_rms_norm_kernel<4> : add_rms_norm_kernel<1>;
+  kernel<<<static_cast<unsigned>(rows), threads_for(n, four), 0, stream>>>(y, weight, eps, scale,
+                                                                           static_cast<int>(n), x);
+  check_launch("add_rms_norm");
 }
 
 void rms_norm_heads(Stream stream, float* x, const float* weight, float eps, int64_t tokens,

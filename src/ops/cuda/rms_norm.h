@@ -19,6 +19,10 @@ void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight
 void rms_norm(Stream stream, const float* x, int64_t stride, const float* weight, float eps,
               int64_t rows, int64_t n, const ProductRows& y);
 
+/// x [rows, n] += scale * (y, normalised), packed.
+void add_rms_norm(Stream stream, const float* y, const float* weight, float eps, float scale,
+                  int64_t rows, int64_t n, float* x);
+
 /// Each head by itself, in place: x[token, head, i], tokens `stride` floats apart; weight
 /// [head_dim].
 void rms_norm_heads(Stream stream, float* x, const float* weight, float eps, int64_t tokens,

@@ -1,0 +1,179 @@
+#include "model/host_decoder.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/add.h"
+#include "ops/dequantize.h"
+#include "ops/query_growth.h"
+#include "ops/rms_norm.h"
+#include "ops/soft_cap.h"
+
+namespace longhaul {
+namespace {
+
+void split_pairs_of(float* x, int64_t rows, int heads, int head_dim, int rotary_dim) {
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    thread_local Buffer<float> copy;
+    copy.resize(static_cast<size_t>(rotary_dim));
+    for (int64_t i = begin * heads; i < end * heads; ++i) {
+      float* head = x + i * head_dim;
+      std::copy_n(head, rotary_dim, copy.data());
+      for (int t = 0; t < rotary_dim / 2; ++t) {
+        head[t] = copy[static_cast<size_t>(2 * t)];
+        head[t + rotary_dim / 2] = copy[static_cast<size_t>(2 * t + 1)];
+      }
+    }
+  });
+}
+
+const float* or_null(const std::vector<float>& bias) {
+  return bias.empty() ? nullptr : bias.data();
+}
+
+float* numbers(Array<float>& array) { return array.view().address(); }
+
+}  // namespace
+
+void Decoder::HostState::embed(std::span<const int32_t> tokens) {
+  const int64_t hidden = model.config.hidden;
+  float* const x = stream.resize(queue, rows * hidden).address();
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int32_t token = nth(tokens, r);
+      LH_ASSERT(token >= 0 && token < model.config.vocab);
+      float* row = x + r * hidden;
+      dequantize_row(model.embedding.type, model.embedding.row(token), hidden, row);
+      if (model.config.embedding_scale == 1) continue;
+      for (int64_t i = 0; i < hidden; ++i) row[i] *= model.config.embedding_scale;
+    }
+  });
+}
+
+/// What adapters add to a matrix; null: nothing.
+const LowRank* Decoder::HostState::beside(int layer, LowRank LayerAdapters::*matrix) const {
+  if (model.adapters.empty()) return nullptr;
+  const LowRank& adapter = nth(model.adapters, layer).*matrix;
+  return adapter.empty() ? nullptr : &adapter;
+}
+
+void Decoder::HostState::normalise(int layer, RowNorm norm) {
+  const int64_t hidden = model.config.hidden;
+  const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
+  const float* const x = numbers(stream);
+  if (weight.empty()) return input.assign(x, rows, hidden);
+  if (model.config.experts > 0 && norm == RowNorm::kFfn) {  // which gather rows in f32
+    normed.resize(static_cast<size_t>(rows * hidden));
+    rms_norm(x, weight.data(), model.config.norm_eps, rows, hidden, normed.data());
+    return input.assign(normed.data(), rows, hidden);
+  }
+  input.fill(rows, hidden, compute, [&](int64_t begin, int64_t count, float* out) {
+    rms_norm(x + begin * hidden, weight.data(), model.config.norm_eps, count, hidden, out);
+  });
+}
+
+void Decoder::HostState::project(int layer, int kv_heads) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = nth(model.layers, layer);
+  const int64_t q_width = int64_t{c.heads} * c.head_dim, kv_width = int64_t{kv_heads} * c.head_dim;
+  float* const queries = q.resize(queue, rows * q_width).address();
+  float* const keys = k.resize(queue, rows * kv_width).address();
+  float* const values = v.resize(queue, rows * kv_width).address();
+  const LinearJob jobs[] = {
+      {w.q, queries, 0, or_null(w.q_bias), false, beside(layer, &LayerAdapters::q)},
+      {w.k, keys, 0, or_null(w.k_bias), false, beside(layer, &LayerAdapters::k)},
+      {w.v, values, 0, or_null(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
+  linear(input, jobs, compute);
+}
+
+void Decoder::HostState::normalise_heads(int layer, int kv_heads) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = nth(model.layers, layer);
+  const auto norm = [&](float* y, const std::vector<float>& weight, int64_t heads) {
+    const int64_t width = heads * c.head_dim;
+    if (c.qk_norm == QkNorm::kWhole) {
+      rms_norm(y, weight.data(), c.norm_eps, rows, width, y);
+    } else {
+      rms_norm_heads(y, weight.data(), c.norm_eps, rows, heads, c.head_dim, width);
+    }
+  };
+  norm(numbers(q), w.q_norm, c.heads);
+  norm(numbers(k), w.k_norm, kv_heads);
+}
+
+void Decoder::HostState::split_pairs(int kv_heads) {
+  const ModelConfig& c = model.config;
+  split_pairs_of(numbers(q), rows, c.heads, c.head_dim, c.rope.rotary_dim);
+  split_pairs_of(numbers(k), rows, kv_heads, c.head_dim, c.rope.rotary_dim);
+}
+
+void Decoder::HostState::grow_queries() {
+  const ModelConfig& c = model.config;
+  longhaul::grow_queries(numbers(q), rows, int64_t{c.heads} * c.head_dim, position,
+                         c.query_growth());
+}
+
+void Decoder::HostState::project_back(int layer, const PartOutput& y) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = nth(model.layers, layer);
+  input.assign(numbers(mixed), rows, int64_t{c.heads} * c.head_dim);
+  linear(input,
+         LinearJob{.weight = w.output,
+                   .y = y.y.address(),
+                   .bias = or_null(w.output_bias),
+                   .add = y.add,
+                   .low_rank = beside(layer, &LayerAdapters::output)},
+         compute);
+}
+
+void Decoder::HostState::feed(int layer, const PartOutput& y) {
+  const LayerWeights& w = nth(model.layers, layer);
+  linear_swiglu(input,
+                {.gate = w.gate,
+                 .up = w.up,
+                 .gate_low_rank = beside(layer, &LayerAdapters::gate),
+                 .up_low_rank = beside(layer, &LayerAdapters::up),
+                 .gating = model.config.gating},
+                inner, compute);
+  linear(inner,
+         LinearJob{.weight = w.down,
+                   .y = y.y.address(),
+                   .add = y.add,
+                   .low_rank = beside(layer, &LayerAdapters::down)},
+         compute);
+}
+
+void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
+  const ModelConfig& c = model.config;
+  const LayerWeights& w = nth(model.layers, layer);
+  routes.resize(static_cast<size_t>(rows * c.experts));
+  chosen.resize(static_cast<size_t>(rows * c.experts_used));
+  linear(input, LinearJob{.weight = w.router, .y = routes.data(), .bias = or_null(w.router_bias)},
+         compute);
+  choose_experts(routes.data(), rows, c.experts, c.experts_used, c.experts_add_up, chosen.data());
+  mix.run(normed.data(), rows, w.experts, chosen, c.gating, compute, y.y.address(), y.add);
+}
+
+void Decoder::HostState::add_sublayer(int layer, RowNorm norm) {
+  const ModelConfig& c = model.config;
+  const std::vector<float>& weight = norm_of(nth(model.layers, layer), norm);
+  float* const y = numbers(sublayer);
+  if (!weight.empty()) rms_norm(y, weight.data(), c.norm_eps, rows, c.hidden, y);
+  add_scaled(numbers(stream), y, rows * c.hidden, c.residual_scale);
+}
+
+void Decoder::HostState::logits(const float* hidden, int64_t count, float* out) {
+  const ModelConfig& c = model.config;
+  input.fill(count, c.hidden, compute, [&](int64_t begin, int64_t some, float* to) {
+    rms_norm(hidden + begin * c.hidden, model.final_norm.data(), c.norm_eps, some, c.hidden, to);
+  });
+  const LowRank& adapter = model.head_adapter;
+  linear(input, {.weight = model.head, .y = out, .low_rank = adapter.empty() ? nullptr : &adapter},
+         compute);
+  if (c.logit_scale != 1 || c.logit_cap > 0) {
+    scale_and_cap(out, count * c.vocab, c.logit_scale, c.logit_cap);
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,37 @@
+#pragma once
+// A decoder's steps on the host.
+
+#include <vector>
+
+#include "base/buffer.h"
+#include "model/decoder_state.h"
+#include "ops/experts.h"
+
+namespace longhaul {
+
+struct Decoder::HostState final : Decoder::State {
+  HostState(const Model& m, Compute c) : State(m, c, {}) {}
+
+  void embed(std::span<const int32_t> tokens) override;
+  void normalise(int layer, RowNorm norm) override;
+  void project(int layer, int kv_heads) override;
+  void normalise_heads(int layer, int kv_heads) override;
+  void split_pairs(int kv_heads) override;
+  void grow_queries() override;
+  void project_back(int layer, const PartOutput& y) override;
+  void feed(int layer, const PartOutput& y) override;
+  void mix_experts(int layer, const PartOutput& y) override;
+  void add_sublayer(int layer, RowNorm norm) override;
+  void logits(const float* hidden, int64_t count, float* out) override;
+
+ private:
+  const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
+
+  LinearInput input;                 // of a part
+  LinearInput inner;                 // [rows, ffn]
+  Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
+  std::vector<ExpertChoice> chosen;  // [rows, experts_used]
+  ExpertMix mix;
+};
+
+}  // namespace longhaul

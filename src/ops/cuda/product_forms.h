@@ -1,0 +1,61 @@
+#pragma once
+// What ops/device_ops.h calls a matrix and an input, on a GPU.
+
+#include <utility>
+
+#include "ops/cuda/int8_rows.h"
+#include "ops/cuda/matrix.h"
+#include "ops/cuda/matvec.h"
+#include "ops/cuda/room.h"
+#include "ops/device_ops.h"
+
+namespace longhaul::cuda {
+
+class OwnMatrix : public DeviceMatrix {
+ public:
+  explicit OwnMatrix(Matrix&& matrix) : matrix_(std::move(matrix)) {}
+  int64_t rows() const override { return matrix_.rows(); }
+  int64_t cols() const override { return matrix_.cols(); }
+  size_t bytes() const override { return matrix_.bytes(); }
+  MatrixView view() const { return matrix_.view(); }
+
+ private:
+  Matrix matrix_;
+};
+
+inline MatrixView view_of(const DeviceMatrix& matrix) {
+  return static_cast<const OwnMatrix&>(matrix).view();
+}
+
+/// bf16; rows that meet stored weights are kept in int8, too.
+class OwnInput : public DeviceInput {
+ public:
+  explicit OwnInput(GpuQueue& queue) : bf16_(queue), int8_(queue) {}
+
+  void resize(int64_t rows, int64_t cols) { resize(rows, cols, rows <= kMostMatvecRows); }
+  void resize(int64_t rows, int64_t cols, bool stored_weights) {
+    rows_ = rows;
+    cols_ = cols;
+    both_ = stored_weights && cols % 32 == 0;
+    bf16_.at_least(static_cast<size_t>(rows * cols) * sizeof(uint16_t));
+    if (both_) int8_.at_least(int8_bytes(rows, cols));
+  }
+  int64_t rows() const { return rows_; }
+  int64_t cols() const { return cols_; }
+  /// Else there is bf16 alone: rows that meet expanded weights, or that no block type has.
+  bool both() const { return both_; }
+  uint16_t* bf16() const { return static_cast<uint16_t*>(bf16_.data); }
+  ProductRows forms() const {
+    return {bf16(), both_ ? int8_rows_in(int8_.data, rows_, cols_) : Int8Rows{}};
+  }
+  MatvecInput for_matvec() const {
+    return {.x = bf16(), .bf16 = true, .rows = rows_, .cols = cols_, .int8 = forms().int8};
+  }
+
+ private:
+  int64_t rows_ = 0, cols_ = 0;
+  bool both_ = false;
+  Room bf16_, int8_;
+};
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,51 @@
+#include "ops/cuda/products.h"
+
+#include <vector>
+
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/expand.h"
+
+namespace longhaul::cuda {
+
+void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products) {
+  const Stream stream = queue_.handle();
+  if (x.rows() > kMostMatvecRows) {
+    for (const DeviceLinear& product : products) {
+      const MatrixView w = view_of(*product.weight);
+      float* const y = product.y.address();
+      many(x.bf16(), x.rows(), w, y, product.add);
+      if (!product.bias.empty()) {
+        add_bias(stream, y, product.bias.address(), x.rows(), w.rows, w.rows);
+      }
+    }
+    return;
+  }
+  std::vector<MatvecJob> jobs;
+  for (const DeviceLinear& product : products) {
+    jobs.push_back({.weight = view_of(*product.weight),
+                    .y = product.y.address(),
+                    .bias = product.bias.empty() ? nullptr : product.bias.address(),
+                    .add = product.add});
+  }
+  matvec(stream, x.for_matvec(), jobs);
+}
+
+void Products::many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add) {
+  if (gemm_ == nullptr) gemm_ = std::make_unique<Gemm>(open_cublas());
+  GemmCall call{.rows = rows, .outputs = w.rows, .cols = w.cols, .x = x};
+  call.y = y;
+  call.add = add;
+  if (w.bf16 != nullptr) {
+    call.w = w.bf16;
+    call.w_stride = w.bf16_stride;
+  } else {
+    const int64_t stride = bf16_stride_of(w.cols);
+    expanded_.at_least(static_cast<size_t>(w.rows * stride) * sizeof(uint16_t));
+    expand_bf16(queue_.handle(), w, 0, w.rows, static_cast<uint16_t*>(expanded_.data));
+    call.w = static_cast<const uint16_t*>(expanded_.data);
+    call.w_stride = stride;
+  }
+  gemm_->run(queue_.handle(), call);
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,27 @@
+#pragma once
+// Products with stored weights: few rows read them as they are, many meet them expanded to bf16, a
+// matrix at a time.
+
+#include <memory>
+#include <span>
+
+#include "ops/cuda/cublas.h"
+#include "ops/cuda/product_forms.h"
+
+namespace longhaul::cuda {
+
+class Products {
+ public:
+  explicit Products(GpuQueue& queue) : queue_(queue), expanded_(queue) {}
+
+  void linear(const OwnInput& x, std::span<const DeviceLinear> products);
+  /// y [rows, outputs] = x w^T of bf16 rows, or added to y; all packed.
+  void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
+
+ private:
+  GpuQueue& queue_;
+  std::unique_ptr<Gemm> gemm_;
+  Room expanded_;
+};
+
+}  // namespace longhaul::cuda

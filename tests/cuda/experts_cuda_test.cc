@@ -1,0 +1,211 @@
+// Choices of experts, what moves by them, and the whole mixture against the host's.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/experts.h"
+#include "ops/cuda/matvec.h"
+#include "ops/device_ops.h"
+#include "ops/experts.h"
+#include "queued.h"
+#include "weights_on_device.h"
+
+namespace longhaul::cuda {
+namespace {
+
+size_t size_of(int64_t count) { return static_cast<size_t>(count); }
+
+std::vector<ExpertChoice> host_choices(const std::vector<float>& logits, int64_t rows, int experts,
+                                       int used, bool among_chosen) {
+  std::vector<ExpertChoice> chosen(size_of(rows * used));
+  choose_experts(logits.data(), rows, experts, used, among_chosen, chosen.data());
+  return chosen;
+}
+
+/// Some of which are equal.
+std::vector<float> logits_of(int64_t rows, int experts, uint32_t seed) {
+  std::vector<float> logits = random_floats(size_of(rows * experts), seed, 2);
+  for (size_t i = 0; i + 3 < logits.size(); i += 5) logits[i + 3] = logits[i];
+  return logits;
+}
+
+TEST(CudaExperts, ChosenAsOnTheHost) {
+  for (const auto& [rows, experts, used] :
+       {std::array<int, 3>{1, 8, 2}, {3, 4, 4}, {37, 128, 8}, {9, 33, 5}, {2, 4096, 64}}) {
+    for (const bool among_chosen : {true, false}) {
+      const std::vector<float> logits = logits_of(rows, experts, 7);
+      const OnDevice<float> there(logits);
+      const OnDevice<ExpertChoice> chosen(size_of(rows * used));
+      choose_experts(nullptr, there.data(), rows, experts, used, among_chosen, chosen.data());
+      const auto want = host_choices(logits, rows, experts, used, among_chosen);
+      const auto got = chosen.get();
+      for (size_t i = 0; i < want.size(); ++i) {
+        ASSERT_EQ(got[i].expert, want[i].expert) << rows << 'x' << experts << " choice " << i;
+        ASSERT_NEAR(got[i].weight, want[i].weight, 1e-6f) << rows << 'x' << experts;
+      }
+    }
+  }
+}
+
+TEST(CudaExperts, SortedByExpertAndMoved) {
+  const int64_t n = 40;
+  for (const auto& [rows, experts, used] :
+       {std::array<int, 3>{300, 16, 3}, {9, 128, 8}, {1000, 5, 1}}) {
+    const std::vector<ExpertChoice> chosen =
+        host_choices(logits_of(rows, experts, 3), rows, experts, used, true);
+    std::vector<int32_t> order(chosen.size()), begins(size_of(experts + 1));
+    std::iota(order.begin(), order.end(), 0);
+    const auto expert_of = [&](int32_t i) { return chosen[size_of(i)].expert; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return expert_of(a) < expert_of(b); });
+    for (const ExpertChoice& c : chosen) ++begins[size_of(c.expert) + 1];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    const OnDevice<ExpertChoice> there(chosen);
+    const OnDevice<int32_t> order_there(chosen.size()), begins_there(begins.size());
+    const auto count = static_cast<int64_t>(chosen.size());
+    sort_choices(nullptr, there.data(), count, experts, order_there.data(), begins_there.data());
+    ASSERT_EQ(order_there.get(), order);
+    ASSERT_EQ(begins_there.get(), begins);
+
+    const std::vector<float> results = random_floats(chosen.size() * size_of(n), 5);
+    std::vector<float> sums = random_floats(size_of(rows * n), 6);
+    const OnDevice<float> results_there(results), y(sums);
+    for (int e = 0; e < experts; ++e) {  // each row once in every call
+      const int32_t first = begins[size_of(e)], some = begins[size_of(e) + 1] - first;
+      add_chosen(nullptr, results_there.data() + first * n, n, order_there.data() + first, some,
+                 used, there.data(), y.data());
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto choice = size_of(order[i]);
+      for (int64_t c = 0; c < n; ++c) {
+        sums[size_of(order[i] / used * n + c)] +=
+            chosen[choice].weight * results[i * size_of(n) + size_of(c)];
+      }
+    }
+    expect_close(y.get(), sums, 1e-5, 1e-5);
+  }
+}
+
+/// The same sums in the same order as with one expert's matrix alone.
+TEST(CudaExperts, ProductsWithAChosenMatrix) {
+  const int experts = 5;
+  const int64_t outputs = 70, rows = 3;
+  for (const DType type : device_types()) {
+    for (const int64_t cols : {256, 1536}) {
+      const HostMatrix weight(type, experts * outputs, cols);
+      const Matrix there = on_device(weight.view);
+      const OnDevice<float> x(random_floats(size_of(rows * cols), 1));
+      const OnDevice<float> bias(random_floats(size_of(experts * outputs), 2));
+      const OnDevice<uint8_t> int8(int8_bytes(rows, cols));
+      MatvecInput input{.x = x.data(), .rows = rows, .cols = cols};
+      input.int8 = int8_rows_in(int8.data(), rows, cols);
+      round_to_int8(nullptr, x.data(), rows, cols, cols, input.int8);
+      const std::vector<ExpertChoice> chosen = {{3, 1}, {0, 1}, {4, 1}, {1, 1}, {3, 1}, {2, 1}};
+      const OnDevice<ExpertChoice> choices(chosen);
+      const OnDevice<float> y(chosen.size() * size_of(outputs)), alone(size_of(outputs));
+      const MatvecJob job{.weight = there.view(), .y = y.data(), .bias = bias.data()};
+      matvec_chosen(nullptr, input, {choices.data(), 6, 2, experts}, {&job, 1});
+      const std::vector<float> got = y.get();
+      for (size_t i = 0; i < chosen.size(); ++i) {
+        const int64_t row = static_cast<int64_t>(i) / 2, first = chosen[i].expert * outputs;
+        MatvecInput one = input;
+        one.rows = 1;
+        one.x = x.data() + row * cols;
+        one.int8.q += row * one.int8.groups;
+        one.int8.factors += row * one.int8.groups;
+        const MatvecJob only{.weight = there.view().slice_rows(first, outputs),
+                             .y = alone.data(),
+                             .bias = bias.data() + first};
+        matvec(nullptr, one, {&only, 1});
+        const auto begin = got.begin() + static_cast<int64_t>(i) * outputs;
+        ASSERT_EQ(std::vector<float>(begin, begin + outputs), alone.get())
+            << name_of(type) << ' ' << cols << " choice " << i;
+      }
+    }
+  }
+}
+
+class CudaExpertMix : public OnQueue {
+ protected:
+  static constexpr int kExperts = 6, kUsed = 2;
+  static constexpr int64_t kHidden = 256, kFfn = 512;
+
+  struct Role {
+    Role(DType type, int64_t rows, int64_t cols, uint32_t seed, bool with_bias)
+        : weight(type, kExperts * rows, cols, seed) {
+      if (with_bias) bias = random_floats(size_of(kExperts * rows), seed + 1, 0.1f);
+    }
+    HostMatrix weight;
+    std::vector<float> bias;
+  };
+
+  static void give(const Role& all, TensorView ExpertWeights::*matrix,
+                   std::vector<float> ExpertWeights::*bias, std::vector<ExpertWeights>& experts) {
+    const int64_t rows = all.weight.view.rows() / kExperts;
+    for (int64_t e = 0; e < kExperts; ++e) {
+      ExpertWeights& expert = experts[size_of(e)];
+      expert.*matrix = all.weight.view.slice_rows(e * rows, rows);
+      if (all.bias.empty()) continue;
+      const auto begin = all.bias.begin() + e * rows;
+      (expert.*bias).assign(begin, begin + rows);
+    }
+  }
+
+  /// The distance of what the device adds to what the host does, as a share of that.
+  double difference(DType type, int64_t rows, bool biases, const Gating& gating, bool add) {
+    const Role gate(type, kFfn, kHidden, 1, biases), up(type, kFfn, kHidden, 3, biases),
+        down(type, kHidden, kFfn, 5, biases);
+    std::vector<ExpertWeights> experts(kExperts);
+    give(gate, &ExpertWeights::gate, &ExpertWeights::gate_bias, experts);
+    give(up, &ExpertWeights::up, &ExpertWeights::up_bias, experts);
+    give(down, &ExpertWeights::down, &ExpertWeights::down_bias, experts);
+    const std::vector<float> x = random_floats(size_of(rows * kHidden), 11, 0.3f);
+    const std::vector<float> logits = logits_of(rows, kExperts, 12);
+    std::vector<float> y = random_floats(size_of(rows * kHidden), 13);
+
+    DeviceOps& ops = queue().device().ops();
+    const auto input = ops.input();
+    ops.take(there(x), rows, kHidden, *input);
+    std::vector<std::shared_ptr<const DeviceMatrix>> held;
+    const auto role = [&](const Role& of) {
+      held.push_back(ops.matrix({&of.weight.view, 1}));
+      return DeviceExperts::Role{held.back().get(), there(of.bias)};
+    };
+    DeviceExperts of{.count = kExperts, .used = kUsed, .gating = gating};
+    of.gate = role(gate);
+    of.up = role(up);
+    of.down = role(down);
+    const View<float> result = there(y);
+    const View<float> routes = there(logits);
+    const int64_t waits = waits_in([&] { ops.mix_experts(*input, routes, of, result, add); });
+    EXPECT_EQ(waits, rows <= kMostMatvecRows ? 0 : 1);
+
+    const std::vector<ExpertChoice> chosen = host_choices(logits, rows, kExperts, kUsed, true);
+    longhaul::ExpertMix().run(x.data(), rows, experts, chosen, gating, Compute::kF32, y.data(),
+                              add);
+    const std::vector<float> got = here(result);
+    double apart = 0, size = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+      apart += std::pow(double{got[i]} - y[i], 2);
+      size += std::pow(double{y[i]}, 2);
+    }
+    return std::sqrt(apart / size);
+  }
+};
+
+TEST_F(CudaExpertMix, EqualsTheHost) {
+  for (const DType type : {DType::F32, DType::BF16, DType::Q8_0, DType::Q4_K}) {
+    for (const int64_t rows : {1, 3, 8, 9, 200}) {
+      for (const bool biases : {false, true}) {
+        const Gating gating = biases ? kClampedGating : Gating{};
+        const double apart = difference(type, rows, biases, gating, rows % 2 == 1);
+        EXPECT_LT(apart, 0.02) << name_of(type) << ' ' << rows << " rows, biases " << biases;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda

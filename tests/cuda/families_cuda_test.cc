@@ -1,0 +1,130 @@
+// The forward pass of the tiny model of every family on a GPU against the host's logits.
+// LONGHAUL_TEST_DATA in the environment says where tests/data is on a machine that did not build
+// this.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "attention/settings.h"
+#include "engine/tiny_models.h"
+#include "ops/devices.h"
+
+namespace longhaul {
+namespace {
+
+using testing_support::all_logits;
+using testing_support::exact_options;
+using testing_support::TinyModel;
+
+std::filesystem::path test_data() {
+  const char* const elsewhere = std::getenv("LONGHAUL_TEST_DATA");
+  return elsewhere == nullptr ? LONGHAUL_TEST_DATA : elsewhere;
+}
+
+/// Without them there is one test, which says so and fails.
+std::vector<TinyModel> models() {
+  if (!std::filesystem::exists(test_data() / "tiny_models")) return {};
+  return testing_support::tiny_models(test_data());
+}
+
+class FamilyOnTheGpu : public testing::TestWithParam<TinyModel> {
+ protected:
+  static Queue& gpu() {
+    static Queue queue = open_device("cuda");
+    return queue;
+  }
+};
+
+/// The distance of each row of `got` from `want`, as a share of that, ascending.
+std::vector<double> differences(const std::vector<float>& got, const std::vector<float>& want,
+                                size_t vocab) {
+  std::vector<double> shares;
+  for (size_t first = 0; first < want.size(); first += vocab) {
+    double apart = 0, size = 0;
+    for (size_t i = first; i < first + vocab; ++i) {
+      apart += std::pow(double{got[i]} - want[i], 2);
+      size += std::pow(double{want[i]}, 2);
+    }
+    shares.push_back(std::sqrt(apart / size));
+  }
+  std::sort(shares.begin(), shares.end());
+  return shares;
+}
+
+/// What is multiplied is rounded to bf16, and to int8 where few rows meet block types. With experts
+/// that decides for some rows which of two nearly equal ones they are sent to.
+TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
+  const auto engine = Engine::open(GetParam().model);
+  const auto vocab = static_cast<size_t>(engine->model().config.vocab);
+  const std::vector<int32_t> ids = GetParam().prompt();
+  const std::vector<float> want = all_logits(engine, exact_options(1024), ids);
+  for (const int chunk : {1024, 7}) {
+    SessionOptions there = exact_options(chunk);
+    there.queue = gpu();
+    std::vector<float> got;
+    try {
+      got = all_logits(engine, there, ids);
+    } catch (const UserError& error) {
+      if (std::string(error.what()).find("the GPU has no form") == std::string::npos) throw;
+      GTEST_SKIP() << error.what();
+    }
+    const std::vector<double> shares = differences(got, want, vocab);
+    const double middle = shares[shares.size() / 2], worst = shares.back();
+    const double much = chunk > 8 ? 0.06 : 0.12;
+    const auto far = static_cast<size_t>(
+        std::count_if(shares.begin(), shares.end(), [&](double share) { return share > much; }));
+    RecordProperty(
+        "chunk_" + std::to_string(chunk),
+        fmt::format("median {:.4f} worst {:.4f} far {} of {}", middle, worst, far, shares.size()));
+    EXPECT_LT(middle, chunk > 8 ? 0.02 : 0.05) << "chunk " << chunk;
+    const bool experts = engine->model().config.experts > 0;
+    EXPECT_LE(far, experts ? shares.size() / 8 : 0) << "chunk " << chunk << " worst " << worst;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FamilyOnTheGpu, testing::ValuesIn(models()),
+                         [](const auto& test) { return test.param.name; });
+
+/// Every method that covers the prompt reads it as dense attention does, there: capped logits,
+/// layers with angles of their own.
+class CoveringOnTheGpu : public testing::TestWithParam<const char*> {};
+
+TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
+  const auto engine = Engine::open(test_data() / "tiny_models" / GetParam());
+  const Queue queue = open_device("cuda");
+  std::vector<int32_t> prompt;
+  for (int32_t i = 0; i < 120; ++i) prompt.push_back((41 * i * i + 7 * i + 3) % 256);
+  const auto last_logits = [&](const std::string& method) {
+    SessionOptions options = exact_options(50);
+    options.queue = queue;
+    options.attention = MethodSpec::parse(method);
+    Session session(engine, options);
+    PrefillHooks hooks;
+    hooks.instruction = 16;
+    EXPECT_TRUE(session.prefill(prompt, hooks)) << method;
+    return std::vector<float>(session.logits().begin(), session.logits().end());
+  };
+  const std::vector<float> dense = last_logits("dense");
+  int read_by = 0;
+  for (const std::string& method :
+       testing_support::first_of_each_kind(testing_support::covering_settings())) {
+    if (method.starts_with("ntk:mode=fixed")) continue;  // of nano's trained length, not of these
+    std::vector<float> got;
+    try {
+      got = last_logits(method);
+    } catch (const UserError&) {
+      continue;
+    }
+    ++read_by;
+    EXPECT_LT(differences(got, dense, dense.size())[0], 0.03) << method;
+  }
+  EXPECT_GT(read_by, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, CoveringOnTheGpu,
+                         testing::Values("gemma2", "gemma3", "smollm3", "qwen3"));
+
+}  // namespace
+}  // namespace longhaul
