@@ -76,6 +76,14 @@ struct DeviceVote {
   View<int32_t> count;     ///< [1]: of it
 };
 
+/// Spans around rows (ops/votes.h).
+struct DeviceSpans {
+  RowList chosen;
+  int64_t end = 0;
+  View<int32_t> rows;   ///< [min(end, chosen * span)]: the result
+  View<int32_t> count;  ///< [1]: of it
+};
+
 class DeviceOps {
  public:
   virtual ~DeviceOps() = default;
@@ -143,10 +151,8 @@ class DeviceOps {
     return false;
   }
 
-  virtual bool most_voted(const DeviceVote&) { return false; }
-  /// Rows [first, first + end) of the spans around `chosen`; how many to `count` [1].
-  virtual bool expand_spans(const RowList& /*chosen*/, int64_t /*span*/, int64_t /*end*/,
-                            int64_t /*first*/, View<int32_t> /*rows*/, View<int32_t> /*count*/) {
+  virtual bool most_voted(std::span<const DeviceVote>) { return false; }
+  virtual bool expand_spans(std::span<const DeviceSpans>, int64_t /*span*/, int64_t /*first*/) {
     return false;
   }
 

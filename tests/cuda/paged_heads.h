@@ -4,12 +4,14 @@
 // that products of bf16 and of f32 are the same.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 
 #include "base/float_types.h"
 #include "cuda/on_device.h"
 #include "ops/attention.h"
+#include "ops/cuda/attend.h"
 
 namespace longhaul::cuda {
 
@@ -30,11 +32,12 @@ class PagedHeads {
  public:
   static constexpr int kRows = 64;  // of a page
 
-  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed)
-      : type_(type), dim_(dim) {
+  /// `alike`: all rows are the same.
+  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false)
+      : type_(type), dim_(dim), page_(std::bit_ceil(2 * kRows * bytes_of(type, dim))) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
-    const size_t row = bytes_of(type, dim), page = 2 * kRows * row;
+    const size_t row = bytes_of(type, dim), page = page_;
     const auto per_head = static_cast<size_t>((count + kRows - 1) / kRows);
     std::vector<size_t> order(per_head * static_cast<size_t>(heads));
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -43,6 +46,7 @@ class PagedHeads {
     for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
       for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
         std::byte* at = bytes_.data() + order[h * per_head + r / kRows] * page + r % kRows * row;
+        if (alike) random.seed(seed), normal.reset();
         for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at);
         for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at + kRows * row);
       }
@@ -73,10 +77,13 @@ class PagedHeads {
     rows.listed = listed_[head]->data();
     return rows;
   }
+  /// What Hopper's copy engine may read.
+  PageRange range() const { return {device_->data(), bytes_.size(), page_}; }
 
  private:
   DType type_;
   int dim_;
+  size_t page_;
   std::vector<std::byte> bytes_;
   std::unique_ptr<OnDevice<std::byte>> device_;
   std::vector<std::vector<const std::byte*>> pages_;

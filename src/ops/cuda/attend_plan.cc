@@ -1,7 +1,6 @@
 #include "ops/cuda/attend_plan.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace longhaul::cuda {
@@ -138,16 +137,8 @@ void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
 
 bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
   if (!machine_.sm90 || call.head_dim > 128) return false;
-  const PageRange& range = machine_.pages;
-  const auto from = reinterpret_cast<uintptr_t>(range.base);
-  const size_t page_bytes = size_t{4} * kPageRows * static_cast<size_t>(call.head_dim);
-  if (range.page_bytes < page_bytes) return false;
-  // Most strides of pages are powers of two, by which nothing need be divided.
-  const bool power = std::has_single_bit(range.page_bytes);
   const auto inside = [&](const std::byte* page) {
-    const size_t at = reinterpret_cast<uintptr_t>(page) - from;
-    return at < range.bytes && range.bytes - at >= range.page_bytes &&
-           (power ? at & (range.page_bytes - 1) : at % range.page_bytes) == 0;
+    return machine_.pages.holds(page, call.head_dim);
   };
   return std::ranges::all_of(task.segments, [&](const KeySegment& s) {
     if (s.rows.type != DType::BF16 || s.rotate) return false;

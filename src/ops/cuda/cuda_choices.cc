@@ -13,7 +13,6 @@
 #include "ops/cuda/stored_keys.h"
 #include "ops/cuda/tile_maps.h"
 #include "ops/cuda/top_keys.h"
-#include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
 
@@ -37,7 +36,7 @@ bool CudaChoices::tile_maps(const AttendCall& call, std::span<const MapTile> til
 }
 
 bool CudaChoices::top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
-  return cuda::top_keys(stream(), call, tasks, scores_);
+  return cuda::top_keys(stream(), call, tasks, engine_pages(call.head_dim), scores_);
 }
 
 bool CudaChoices::mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) {
@@ -100,20 +99,27 @@ bool CudaChoices::select_rows(View<const float> scores, const RowsToKeep& keep,
   return cuda::select_rows(stream(), {&task, 1}, scores_);
 }
 
-bool CudaChoices::most_voted(const DeviceVote& vote) {
-  if (vote.votes.place().host()) return false;
+bool CudaChoices::most_voted(std::span<const DeviceVote> votes) {
   const auto words = [](View<int32_t> x) { return reinterpret_cast<uint32_t*>(x.address()); };
-  cuda::most_voted(stream(), {vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
-                              words(vote.counters), words(vote.marks), words(vote.voted),
-                              vote.found.address(), vote.rows.address(), vote.count.address()});
+  votes_.clear();
+  for (const DeviceVote& vote : votes) {
+    if (vote.votes.place().host()) return false;
+    votes_.push_back({vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
+                      words(vote.counters), words(vote.marks), words(vote.voted),
+                      vote.found.address(), vote.rows.address(), vote.count.address()});
+  }
+  cuda::most_voted(stream(), votes_, scores_);
   return true;
 }
 
-bool CudaChoices::expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
-                               View<int32_t> rows, View<int32_t> count) {
-  if (chosen.rows.place().host()) return false;
-  cuda::expand_spans(stream(), {chosen.rows.address(), chosen.count.address(), chosen.most(), span,
-                                end, first, rows.address(), count.address()});
+bool CudaChoices::expand_spans(std::span<const DeviceSpans> spans, int64_t span, int64_t first) {
+  spans_.clear();
+  for (const DeviceSpans& of : spans) {
+    if (of.chosen.rows.place().host()) return false;
+    spans_.push_back({of.chosen.rows.address(), of.chosen.count.address(), of.chosen.most(), span,
+                      of.end, first, of.rows.address(), of.count.address()});
+  }
+  cuda::expand_spans(stream(), spans_, scores_);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "ops/cuda/flex_blocks.h"
 #include "ops/cuda/score_scratch.h"
 #include "ops/cuda/tile_keys.h"
+#include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
 
@@ -32,9 +33,8 @@ class CudaChoices : public BlockOps {
   bool pool_scores(View<const float> scores, int width, Pooling pooling, View<float> out) override;
   bool add_seen(int64_t rows, View<float> column) override;
   bool select_rows(View<const float> scores, const RowsToKeep& keep, View<int32_t> rows) override;
-  bool most_voted(const DeviceVote& vote) override;
-  bool expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
-                    View<int32_t> rows, View<int32_t> count) override;
+  bool most_voted(std::span<const DeviceVote> votes) override;
+  bool expand_spans(std::span<const DeviceSpans> spans, int64_t span, int64_t first) override;
   bool choose_lines(std::span<const LineTask> tasks, int tile) override;
   bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override;
   bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
@@ -50,6 +50,8 @@ class CudaChoices : public BlockOps {
 
  private:
   ScoreScratch scores_;
+  std::vector<VoteTask> votes_;
+  std::vector<ExpandTask> spans_;
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
   std::vector<FlexHeadTask> flex_;
