@@ -25,7 +25,18 @@ struct Shape {
   int rows;
   int64_t keys;
   bool plain;  ///< stretches without rotation only
+  float cap = 0;
+  bool sinks = false;
 };
+
+/// From one that is lost among the keys to one that outweighs them all.
+std::vector<float> sink_logits(const Shape& shape) {
+  std::vector<float> sinks;
+  for (int h = 0; shape.sinks && h < shape.heads; ++h) {
+    sinks.push_back(-3.0f + 3.5f * static_cast<float>(h % 5));
+  }
+  return sinks;
+}
 
 struct Tables {
   Tables(int rotary_dim, int64_t first_position, int64_t n)
@@ -114,14 +125,17 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
       }
       double dot = 0;
       for (size_t t = 0; t < dim; ++t) dot += static_cast<double>(rounded(q[t])) * key[t];
-      logits.push_back(dot * scale);
+      const double logit = dot * scale;
+      logits.push_back(shape.cap > 0 ? shape.cap * std::tanh(logit / shape.cap) : logit);
       values.push_back(&pages.v[kv_head][static_cast<size_t>(stored)]);
     }
   }
-  Wanted want{std::vector<double>(dim), -std::numeric_limits<double>::infinity()};
+  const double sink = shape.sinks ? sink_logits(shape)[static_cast<size_t>(head)]
+                                  : -std::numeric_limits<double>::infinity();
+  Wanted want{std::vector<double>(dim), sink};
   if (logits.empty()) return want;
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
+  const double top = std::max(sink, *std::max_element(logits.begin(), logits.end()));
+  double sum = std::exp(sink - top);
   for (size_t j = 0; j < logits.size(); ++j) {
     const double weight = std::exp(logits[j] - top);
     sum += weight;
@@ -191,6 +205,9 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   call.heads = shape.heads;
   call.head_dim = shape.head_dim;
   call.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
+  call.cap = shape.cap;
+  const OnDevice<float> sinks(sink_logits(shape));
+  if (shape.sinks) call.sinks = sinks.view();
   call.rotations = &rotations;
   call.out = out.view();
   call.lse = lse.view();
@@ -232,14 +249,16 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
     }
   }
   if (::testing::Test::HasFailure()) {
-    std::printf("type %d dim %d rows %d keys %ld sm90 %d seed %u\n", static_cast<int>(shape.type),
-                shape.head_dim, shape.rows, static_cast<long>(shape.keys), sm90, seed);
+    std::printf("type %d dim %d rows %d keys %ld cap %g sinks %d sm90 %d seed %u\n",
+                static_cast<int>(shape.type), shape.head_dim, shape.rows,
+                static_cast<long>(shape.keys), shape.cap, shape.sinks, sm90, seed);
   }
 }
 
 class OfShape : public ::testing::TestWithParam<std::tuple<DType, int>> {
  protected:
-  /// Tasks of several forms: heads in groups, rows from one to some tiles.
+  /// Tasks of several forms: heads in groups, rows from one to some tiles; a third of them with
+  /// caps, and as many with sinks.
   void run(bool plain, bool sm90) {
     const auto [type, dim] = GetParam();
     if (!can_attend(dim, 64, type)) return;
@@ -249,7 +268,9 @@ class OfShape : public ::testing::TestWithParam<std::tuple<DType, int>> {
       for (const int rows : {1, 4, 5, 40, 130, 300}) {
         for (const int64_t keys : {7, 200, 1500}) {
           if (keys < rows && keys != 7) continue;
-          const Shape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
+          Shape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
+          if (seed % 4 == 1) shape.cap = 1.5f;  // of logits up to 4
+          if (seed % 5 < 2) shape.sinks = true;
           compare(shape, sm90, seed);
           if (HasFatalFailure()) return;
         }
@@ -274,6 +295,19 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
         compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, 5);
       }
       compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
+    }
+  }
+}
+
+/// By the last part of a unit that arrives (few rows of some keys), or by a kernel of its own.
+TEST(Attend, ASinkIsCountedOnceHoweverTheKeysAreSplit) {
+  for (const int dim : {64, 256}) {
+    for (const int rows : {1, 3, 128}) {
+      for (const int64_t keys : {900, 9000}) {
+        for (const bool sm90 : {false, true}) {
+          compare({DType::BF16, dim, dim, 8, 4, rows, keys, true, 2.0f, true}, sm90, 7);
+        }
+      }
     }
   }
 }

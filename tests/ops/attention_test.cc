@@ -348,6 +348,34 @@ TEST(AttentionFaults, ArraysThatAreTooSmallOrElsewhereStopTheProgram) {
   EXPECT_DEATH(attend(call, {&task, 1}), "internal error");
 }
 
+TEST(AttentionOnCopies, SinksOfADeviceComeToTheHost) {
+  std::mt19937 random(1);
+  const Head head(DType::F32, 32, 8, random);
+  KeySegment s;
+  s.rows = head.view();
+  s.count = 8;
+  const AttendTask task{0, 2, 0, 1, 7, {&s, 1}};
+  std::vector<float> q(64, 0.1f), sinks = {2.0f, -1.0f}, out(64), wanted(64);
+  const View<const float> form = view_of(q), form_there(q.data(), 64, Place{0});
+  AttendCall call;
+  call.queries = {&form, 1};
+  call.heads = 2;
+  call.head_dim = 32;
+  call.scale = 1;
+  call.sinks = view_of(sinks);
+  call.out = view_of(wanted);
+  attend(call, {&task, 1});
+
+  Queue device = testing_support::fake_queue();  // which has no attention of its own
+  call.queue = &device;
+  call.queries = {&form_there, 1};
+  call.sinks = View<const float>(sinks.data(), 2, Place{0});
+  call.out = View<float>(out.data(), 64, Place{0});
+  s.rows.place = Place{0};
+  attend(call, {&task, 1});
+  EXPECT_EQ(out, wanted);
+}
+
 TEST(VisiblePairs, CountsTriangleBandAndComplement) {
   KeySegment s;
   s.count = 8;

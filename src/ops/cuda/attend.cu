@@ -177,13 +177,15 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.segments = reinterpret_cast<const SegmentRecord*>(at + layout.segments);
   args.out = call.out.address();
   args.lse = call.lse.empty() ? nullptr : call.lse.address();
+  LH_ASSERT(call.sinks.empty() || (!call.sinks.place().host() && call.sinks.size() == call.heads));
+  args.sinks = call.sinks.empty() ? nullptr : call.sinks.address();
   args.partial = reinterpret_cast<float*>(
       s.partials.reserve(stream, static_cast<size_t>(plan.partial_floats()) * sizeof(float)));
   args.counters = s.counters_of(stream, plan.counters());
   args.rotations = rotation_table(call.rotations);
   args.heads = call.heads;
   args.head_dim = call.head_dim;
-  args.scale = call.scale * 1.44269504089f;
+  args.logits = logit_form(call);
   const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
   if (!plan.counts().empty()) {
     launch_resolve_counts(stream, records(plan.counts(), layout.counts), count(plan.counts()),

@@ -60,7 +60,7 @@ class Scratch {
 bool can_attend(int head_dim, int page_rows, const KvType& type);
 
 /// Queues the tasks on `stream` and returns; nothing waits. What each part of the call is:
-///   - queries, out, lse, the rotations' numbers: in device memory;
+///   - queries, out, lse, sinks, the rotations' numbers: in device memory;
 ///   - KeySegment::index: in device or in host memory (its place() says which);
 ///   - PagedRows::pages: a host array of device addresses, 16-byte aligned pages. Where PagedRows
 ///     has a field `listed` that is not null, it is the same array in device memory and nothing is

@@ -85,7 +85,7 @@ __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord&
   const bool all = near != kNoKey && far != kNoKey && -near >= info.nearest &&
                    unit.row_count - 1 - far < info.furthest;
   rows.add_tile(keys, shared_address(stage.values), stage.offsets, info, 0, unit.head_count, !all,
-                a.scale);
+                a.logits);
 }
 
 /// Adds the warps' sums and writes the unit's rows.
@@ -109,7 +109,7 @@ __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord
       o.x += weight * x.x, o.y += weight * x.y, o.z += weight * x.z, o.w += weight * x.w;
     }
     const RowPlace to = place_of(a, unit, f, D);
-    const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
+    const float factor = end_row(to, top, sum);
     *reinterpret_cast<float4*>(to.sums + t) = {o.x * factor, o.y * factor, o.z * factor,
                                                o.w * factor};
     if (t == 0) write_denominator(to, top, sum);
@@ -163,9 +163,10 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-    const float factor = sum > 0 ? 1 / sum : 0.0f;
+    const RowPlace to = place_of(a, whole, f, D);
+    const float factor = end_row(to, top, sum);
     for (int p = lane; p < parts; p += 32) of[p] *= factor;
-    if (lane == 0) write_denominator(place_of(a, whole, f, D), top, sum);
+    if (lane == 0) write_denominator(to, top, sum);
   }
   __syncthreads();
   for (int i = threadIdx.x; i < flat * (D / 4); i += kThreads) {
@@ -225,7 +226,7 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
       *reinterpret_cast<float2*>(o + 8 * d) = make_float2(rows.o[d][2 * h], rows.o[d][2 * h + 1]);
     }
     if (lane % 4 == 0) {
-      sums[warp].top[f] = rows.top[h] * a.scale;
+      sums[warp].top[f] = rows.top[h] * a.logits.scale;
       sums[warp].sum[f] = rows.sum[h];
     }
   }

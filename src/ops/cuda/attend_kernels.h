@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
+#include "ops/attention.h"
 #include "ops/cuda/attend_records.h"
-#include "ops/rope.h"
 
 struct CUstream_st;
 
@@ -30,15 +30,29 @@ inline RotationTable rotation_table(const longhaul::Rotations* r) {
           half % 8 == 0 && aligned(r->cosine) && aligned(r->sine)};
 }
 
+inline constexpr float kLog2OfE = 1.44269504089f;
+
+/// The logit in base 2 of a product x of a query and a key is scale * x, or scale * tanh(bend * x)
+/// where the model caps logits.
+struct LogitForm {
+  float scale, bend;  ///< bend 0: no cap
+};
+
+inline LogitForm logit_form(const AttendCall& call) {
+  if (call.cap > 0) return {call.cap * kLog2OfE, call.scale / call.cap};
+  return {call.scale * kLog2OfE, 0};
+}
+
 struct AttendArgs {
   const SegmentRecord* segments;
-  float* out;         ///< [rows, heads, head_dim]
-  float* lse;         ///< [rows, heads], or null
-  float* partial;     ///< of the units that are parts
-  int32_t* counters;  ///< of units that their last part merges: parts that have arrived; zeros
+  float* out;          ///< [rows, heads, head_dim]
+  float* lse;          ///< [rows, heads], or null
+  const float* sinks;  ///< [heads] natural logits, or null
+  float* partial;      ///< of the units that are parts
+  int32_t* counters;   ///< of units that their last part merges: parts that have arrived; zeros
   RotationTable rotations;
   int32_t heads, head_dim;
-  float scale;  ///< of logits, times log2(e)
+  LogitForm logits;
 };
 
 /// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, a box of 64

@@ -49,7 +49,13 @@ __global__ void __launch_bounds__(kThreads)
     weights[p] = weights[p] == -INFINITY ? 0.0f : exp2_of(weights[p] - top);
     sum += weights[p] * tops[p * stride + flat];
   }
-  sum = reduce<true>(sum, of_warps);  // all weights are written, too
+  sum = reduce<true>(sum, of_warps);
+  const int head = merge.head_begin + f % merge.head_count;
+  const int64_t row = merge.row_begin + f / merge.head_count, at = row * a.heads + head;
+  const float factor = end_row(sink_of(a, head), top, sum);
+  for (int p = threadIdx.x; p < merge.parts; p += kThreads) weights[p] *= factor;
+  if (threadIdx.x == 0 && a.lse != nullptr) a.lse[at] = natural_lse(top, sum);
+  __syncthreads();
   const int columns = head_dim / 4, groups = kThreads / columns;
   const int group = threadIdx.x / columns, column = threadIdx.x % columns;
   float4 o = {0, 0, 0, 0};
@@ -70,14 +76,7 @@ __global__ void __launch_bounds__(kThreads)
     const float4 x = sums[g * columns + column];
     o.x += x.x, o.y += x.y, o.z += x.z, o.w += x.w;
   }
-  const float factor = sum > 0 ? 1 / sum : 0.0f;
-  const int64_t row = merge.row_begin + f / merge.head_count;
-  const int64_t at = row * a.heads + merge.head_begin + f % merge.head_count;
-  reinterpret_cast<float4*>(a.out + at * head_dim)[column] = {o.x * factor, o.y * factor,
-                                                              o.z * factor, o.w * factor};
-  if (column == 0 && a.lse != nullptr) {
-    a.lse[at] = sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
-  }
+  reinterpret_cast<float4*>(a.out + at * head_dim)[column] = o;
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, D <= 64 ? 2 : 1)
     if (!sight.some) continue;
     if (info.queries != rows.queries) rows.load_queries(info.queries, unit, a.heads, flat);
     rows.add_tile(keys, shared_address(shared.values[stage]), offsets, info, flat, unit.head_count,
-                  !sight.all, a.scale);
+                  !sight.all, a.logits);
   }
   if (idle) return;
   rows.finish();
@@ -102,14 +102,14 @@ __global__ void __launch_bounds__(kThreads, D <= 64 ? 2 : 1)
     const int f = flat + lane / 4 + 8 * h;
     if (f >= flat_rows) continue;
     const RowPlace to = place_of(a, unit, f, D);
-    const float sum = rows.sum[h];
-    const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
+    float top = rows.top[h] * a.logits.scale, sum = rows.sum[h];
+    const float factor = end_row(to, top, sum);
     float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;
 #pragma unroll
     for (int d = 0; d < D / 8; ++d) {
       x[4 * d] = make_float2(rows.o[d][2 * h] * factor, rows.o[d][2 * h + 1] * factor);
     }
-    if (lane % 4 == 0) write_denominator(to, rows.top[h] * a.scale, sum);
+    if (lane % 4 == 0) write_denominator(to, top, sum);
   }
 }
 

@@ -156,6 +156,13 @@ struct Rows64 {
     wgmma_commit();
   }
 
+  /// As far as a cap bounds them.
+  __device__ __forceinline__ void bend(float factor) {
+    if (factor == 0) return;
+#pragma unroll
+    for (int i = 0; i < kKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
+  }
+
   __device__ __forceinline__ void soften(float scale) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -254,8 +261,9 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     named_sync<128>(3 + group);
   };
   const auto weigh = [&] {
+    rows.bend(a.logits.bend);
     mask_tile(rows.s, note, unit, flat, first_row, last_row);
-    rows.soften(a.scale);
+    rows.soften(a.logits.scale);
   };
   const auto multiply_values = [&](int n, int32_t from, int32_t to) {
     const int stage = n % Shared::kStages;
@@ -300,15 +308,15 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     const int f = flat + 8 * h;
     if (f >= flat_rows) continue;
     const RowPlace to = place_of(a, unit, f, a.head_dim);
-    const float sum = rows.sum[h];
-    const float factor = to.top != nullptr ? 1.0f : sum > 0 ? 1 / sum : 0.0f;
+    float top = rows.top[h] * a.logits.scale, sum = rows.sum[h];
+    const float factor = end_row(to, top, sum);
     float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;
 #pragma unroll
     for (int i = 0; i < D / 8; ++i) {
       if (8 * i >= a.head_dim) break;
       x[4 * i] = make_float2(rows.o[4 * i + 2 * h] * factor, rows.o[4 * i + 2 * h + 1] * factor);
     }
-    if (lane % 4 == 0) write_denominator(to, rows.top[h] * a.scale, sum);
+    if (lane % 4 == 0) write_denominator(to, top, sum);
   }
 }
 

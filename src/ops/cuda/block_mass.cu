@@ -103,6 +103,7 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const MassShared& 
   const ScoreJob& job = shared.job;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int blocks = (job.keys.count + a.block - 1) / a.block;
+  bend_logits(c, a.score.logits.bend);
   const int groups = a.block / 8, first_block = shared.tile * (kScoreKeys / a.block);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -127,8 +128,8 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const MassShared& 
     float sum = 0;
 #pragma unroll
     for (int g = 0; g < kScoreKeys / 8; ++g) {
-      sum += exp2_of((c[g][2 * h] - base) * a.score.scale) +
-             exp2_of((c[g][2 * h + 1] - base) * a.score.scale);
+      sum += exp2_of((c[g][2 * h] - base) * a.score.logits.scale) +
+             exp2_of((c[g][2 * h + 1] - base) * a.score.logits.scale);
       if ((g + 1) % groups != 0) continue;
       sum += __shfl_xor_sync(~0u, sum, 1);
       sum += __shfl_xor_sync(~0u, sum, 2);
@@ -138,7 +139,7 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const MassShared& 
     }
     if (present && lane % 4 == 0) {
       float* const tops = a.score.room + job.partial + static_cast<int64_t>(f) * job.tiles;
-      tops[shared.tile] = blind ? kNothingSeen : top * a.score.scale;
+      tops[shared.tile] = blind ? kNothingSeen : top * a.score.logits.scale;
     }
   }
 }

@@ -14,7 +14,7 @@ struct RowBlock {
   uint32_t q[kQueriesShared ? 1 : D / 16][4];
   uint32_t shared_q;                      ///< address of this lane's fragments
   float o[D / 8][4];                      ///< sums of weights times values
-  float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before the scale
+  float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before its scale
   float sum[2] = {0, 0};                  ///< this lane's part of the denominators
   const float* queries = nullptr;         ///< what q was loaded from
 
@@ -65,7 +65,7 @@ struct RowBlock {
   /// of `heads`. `edge`: some row does not see all of the keys.
   __device__ __forceinline__ void add_tile(uint32_t keys, uint32_t values, const int32_t* offsets,
                                            const TileInfo& info, int flat, int heads, bool edge,
-                                           float scale) {
+                                           LogitForm logits) {
     const int lane = threadIdx.x % 32;
     float c[N / 8][4];
 #pragma unroll
@@ -92,6 +92,7 @@ struct RowBlock {
         multiply(c[2 * g + 1], a, b[2], b[3]);
       }
     }
+    bend_logits(c, logits.bend);
     if (edge) {
       const int row[2] = {(flat + lane / 4) / heads, (flat + lane / 4 + 8) / heads};
 #pragma unroll
@@ -103,7 +104,7 @@ struct RowBlock {
         }
       }
     }
-    const float2 shrink = soften(c, scale);
+    const float2 shrink = soften(c, logits.scale);
 #pragma unroll
     for (int d = 0; d < D / 8; ++d) {
       o[d][0] *= shrink.x, o[d][1] *= shrink.x;
@@ -169,7 +170,13 @@ struct RowPlace {
   float* top;   ///< null for a whole row
   float* sum;
   float* lse;  ///< may be null
+  float sink;  ///< logit in base 2 that the denominator counts beside the keys'; -infinity: none
 };
+
+/// A part counts no sink: whoever merges the parts of a row does.
+__device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
+  return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
+}
 
 __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitRecord& unit, int f,
                                              int head_dim) {
@@ -177,14 +184,35 @@ __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitReco
     const int64_t flat = unit.row_count * unit.head_count;
     float* part = a.partial + unit.partial;
     return {part + static_cast<int64_t>(f) * head_dim, part + flat * head_dim + f,
-            part + flat * (head_dim + 1) + f, nullptr};
+            part + flat * (head_dim + 1) + f, nullptr, -INFINITY};
   }
   const int64_t row = unit.row_begin + f / unit.head_count;
-  const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
-  return {a.out + at * head_dim, nullptr, nullptr, a.lse == nullptr ? nullptr : a.lse + at};
+  const int head = unit.head_begin + f % unit.head_count;
+  const int64_t at = row * a.heads + head;
+  return {a.out + at * head_dim, nullptr, nullptr, a.lse == nullptr ? nullptr : a.lse + at,
+          sink_of(a, head)};
 }
 
-inline constexpr float kNaturalOfBase2 = 0.69314718056f;
+/// Counts the sink in a row's largest logit and its denominator relative to that. Returns what the
+/// row's sums of weights times values are multiplied by.
+__device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
+  float shrink = 1;
+  if (sink > -INFINITY) {
+    const float best = fmaxf(top, sink);
+    shrink = exp2_of(top - best);
+    sum = sum * shrink + exp2_of(sink - best);
+    top = best;
+  }
+  return sum > 0 ? shrink / sum : 0.0f;
+}
+__device__ __forceinline__ float end_row(const RowPlace& to, float& top, float& sum) {
+  return to.top != nullptr ? 1.0f : end_row(to.sink, top, sum);
+}
+
+__device__ __forceinline__ float natural_lse(float top, float sum) {
+  constexpr float kNaturalOfBase2 = 0.69314718056f;
+  return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
+}
 
 /// The largest logit in base 2 and the denominator of a row, by one thread.
 __device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
@@ -192,7 +220,7 @@ __device__ __forceinline__ void write_denominator(const RowPlace& to, float top,
     *to.top = top;
     *to.sum = sum;
   } else if (to.lse != nullptr) {
-    *to.lse = sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
+    *to.lse = natural_lse(top, sum);
   }
 }
 

@@ -22,7 +22,7 @@ inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs,
   args.lse = call.known_lse.address();
   args.room = sent.room;
   args.heads = call.heads;
-  args.scale = call.scale * kLog2OfE;
+  args.logits = logit_form(call);
   args.rotations = rotation_table(call.rotations);
   return args;
 }

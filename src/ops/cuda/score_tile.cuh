@@ -12,7 +12,6 @@ inline constexpr int kScoreKeys = 128;     ///< of a block
 inline constexpr int kScoreThreads = 256;  ///< a warp for every 16 keys
 inline constexpr int kStepRows = 32;       ///< rows of a step, all of one head
 inline constexpr int kSteps = 3;           ///< in shared memory at a time
-inline constexpr float kLog2OfE = 1.44269504089f;
 
 template <int D>
 struct ScoreShared {
@@ -41,7 +40,7 @@ struct ScoreArgs {
   float* room;       ///< the call's scratch
   RotationTable rotations;
   int32_t job_count, heads;
-  float scale;  ///< of logits, times log2(e)
+  LogitForm logits;
 };
 
 /// Which job, and what of it, this block does.
@@ -196,6 +195,7 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
       multiply(p[2 * g + 1], keys.a[k], b[2], b[3]);
     }
   }
+  bend_logits(p, a.logits.bend);
   const int32_t far = shared.offsets[16 * warp], near = shared.offsets[16 * warp + 15];
   const int32_t nearest = job.keys.nearest, furthest = job.keys.furthest;
   const bool all = near != kNoKey && first + kStepRows <= end && first - near >= nearest &&
@@ -213,7 +213,7 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float& x = p[g][2 * h + j];
-        x = exp2_of(x * a.scale - denominator);
+        x = exp2_of(x * a.logits.scale - denominator);
         if (!all && (first + n >= end || !sees(nearest, furthest, first + n, key[h]))) x = 0;
       }
     }
