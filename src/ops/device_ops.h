@@ -161,6 +161,10 @@ class DeviceOps {
   virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
     return false;
   }
+  /// Whether attend() takes masks of these rows' pages (KeySegment::masks).
+  virtual bool reads_masks(const PagedRows&) const { return false; }
+  /// Where it does.
+  virtual void list_tile_pages(std::span<const TilePages>) {}
 
   virtual bool choose_flex_blocks(const TiledRows&, const FlexRule&, std::span<const FlexHead>) {
     return false;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/device_queue.h"
 #include "base/float_types.h"
 #include "cuda/on_device.h"
 #include "ops/attention.h"
@@ -32,8 +33,10 @@ class PagedHeads {
  public:
   static constexpr int kRows = 64;  // of a page
 
-  /// `alike`: all rows are the same.
-  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false)
+  /// `alike`: all rows are the same. `queue`: the pages are in a slab of its memory, as those of
+  /// the KV store are, and stay there.
+  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false,
+             DeviceQueue* queue = nullptr)
       : type_(type), dim_(dim), page_(std::bit_ceil(2 * kRows * bytes_of(type, dim))) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
@@ -51,13 +54,20 @@ class PagedHeads {
         for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at + kRows * row);
       }
     }
-    device_ = std::make_unique<OnDevice<std::byte>>(bytes_);
+    if (queue == nullptr) {
+      device_ = std::make_unique<OnDevice<std::byte>>(bytes_);
+      base_ = device_->data();
+    } else {
+      EXPECT_LE(bytes_.size(), DeviceQueue::kSlabBytes);
+      base_ = static_cast<std::byte*>(queue->allocate_slab());
+      queue->upload(bytes_.data(), base_, bytes_.size());
+    }
     for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
       auto& here = pages_.emplace_back();
       std::vector<const std::byte*> there;
       for (size_t p = 0; p < per_head; ++p) {
         here.push_back(bytes_.data() + order[h * per_head + p] * page);
-        there.push_back(device_->data() + order[h * per_head + p] * page);
+        there.push_back(base_ + order[h * per_head + p] * page);
       }
       listed_.push_back(std::make_unique<OnDevice<const std::byte*>>(there));
     }
@@ -78,14 +88,15 @@ class PagedHeads {
     return rows;
   }
   /// What Hopper's copy engine may read.
-  PageRange range() const { return {device_->data(), bytes_.size(), page_}; }
+  PageRange range() const { return {base_, bytes_.size(), page_}; }
 
  private:
   DType type_;
   int dim_;
   size_t page_;
   std::vector<std::byte> bytes_;
-  std::unique_ptr<OnDevice<std::byte>> device_;
+  std::unique_ptr<OnDevice<std::byte>> device_;  ///< null: `base_` is a slab
+  std::byte* base_ = nullptr;
   std::vector<std::vector<const std::byte*>> pages_;
   std::vector<std::unique_ptr<OnDevice<const std::byte*>>> listed_;
 };

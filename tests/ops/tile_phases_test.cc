@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 
+#include "ops/cuda/page_phases.h"
 #include "ops/tile_lists.h"
 #include "ops/view_of.h"
 
@@ -151,6 +152,89 @@ TEST(TilePhases, ListTheHostsBlocks) {
         EXPECT_EQ(listed.counts[1], own ? there.own_keys : 0);
         listed.index.pop_back();
         EXPECT_EQ(listed.index, expected) << "at " << task.row_position;
+      }
+    }
+  }
+}
+
+/// The keys that each row of a task of the host sees, ascending.
+std::vector<Rows> rows_of_host(const AttendTask& task) {
+  std::vector<Rows> seen(static_cast<size_t>(task.row_count));
+  for (int r = 0; r < task.row_count; ++r) {
+    Rows& keys = seen[static_cast<size_t>(r)];
+    for (const KeySegment& s : task.segments) {
+      for (int64_t i = 0; i < s.count; ++i) {
+        const int64_t key = s.index.empty() ? s.begin + i : host(s.index)[static_cast<size_t>(i)];
+        if (s.visible == Visibility::kAll || key <= task.row_position + r) {
+          keys.push_back(static_cast<int32_t>(key));
+        }
+      }
+    }
+  }
+  return seen;
+}
+
+TEST(PagePhases, ListWhatTheHostsTilesSee) {
+  std::mt19937 random(6);
+  const auto shared = std::make_unique<cuda::PageShared>();
+  for (const int64_t begin : {0, 5, 64, 5000, 150016}) {
+    for (const int64_t slash : {0, 200, 3000}) {
+      const TileGrid grid{64, begin, 330};
+      const std::vector<float> columns = some_scores(grid.keys(), 50, random);
+      const std::vector<float> diagonals = some_scores(grid.keys(), 90, random);
+      LineChoice chosen;
+      const LineTask task{view_of(columns), view_of(diagonals), slash == 200 ? 0 : 500, slash,
+                          &chosen};
+      choose_lines(host_queue(), {&task, 1}, grid.tile);
+      const Rows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
+      const int32_t run_count = host(chosen.run_count.view())[0];
+      TileRule rule{.kind = TileRule::Kind::kLines};
+      rule.lines = &chosen;
+      TileLists memory;
+      const auto tiles = tasks_of(grid, rule, memory);
+      for (size_t i = 0; i < tiles.size(); ++i) {
+        const bool two = tiles[i].row_count == 64 && i + 1 < tiles.size();
+        const int64_t end =
+            tiles[i].row_position + tiles[i].row_count + (two ? tiles[i + 1].row_count : 0);
+        const auto room = static_cast<size_t>((end + 63) / 64);
+        Rows pages(room + 1, -7);
+        std::vector<uint64_t> masks(2 * room + 1, 7);
+        int32_t keys = -7;
+        int64_t pairs = -7, expected_pairs = 0;
+        cuda::list_tile_pages(cuda::HostBlock{}, *shared,
+                              {.columns = lines.data(),
+                               .runs = runs.data(),
+                               .run_count = &run_count,
+                               .position = tiles[i].row_position,
+                               .column_count = static_cast<int32_t>(lines.size()),
+                               .rows = {tiles[i].row_count, two ? tiles[i + 1].row_count : 0},
+                               .pages = pages.data(),
+                               .masks = masks.data(),
+                               .keys = &keys,
+                               .pairs = &pairs});
+        EXPECT_EQ(pages.back(), -7);
+        EXPECT_EQ(masks.back(), 7u);
+        ASSERT_EQ(keys % 64, 0);
+        for (size_t t = 0; t < (two ? 2 : 1); ++t) {
+          const AttendTask& tile = tiles[i + t];
+          const std::vector<Rows> expected = rows_of_host(tile);
+          for (int r = 0; r < tile.row_count; ++r) {
+            Rows seen;
+            for (size_t p = 0; p < static_cast<size_t>(keys / 64); ++p) {
+              for (int n = 0; n < 64; ++n) {
+                const int64_t key = 64 * int64_t{pages[p]} + n;
+                if ((masks[2 * p + t] >> n & 1) != 0 && key <= tile.row_position + r) {
+                  seen.push_back(static_cast<int32_t>(key));
+                }
+              }
+            }
+            ASSERT_EQ(seen, expected[static_cast<size_t>(r)])
+                << "row " << r << " of the tile at " << tile.row_position << ", slash " << slash;
+            expected_pairs += std::ssize(seen);
+          }
+        }
+        EXPECT_EQ(pairs, expected_pairs);
+        i += two ? 1 : 0;
       }
     }
   }

@@ -165,7 +165,8 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   s.machine.pages = scratch.pages;
   AttendPlan& plan = s.plan;
   plan.make(call, tasks, s.machine);
-  if (plan.sm90().empty() && plan.tiles().empty() && plan.few().empty()) return;
+  if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.few().empty())
+    return;
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
   std::byte* const at = here ? nullptr : s.upload(stream);
@@ -195,6 +196,11 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   if (!plan.sm90().empty()) {
     launch_attend_tile_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
                             records(plan.sm90(), layout.sm90), count(plan.sm90()), call.head_dim);
+  }
+  if (!plan.masked().empty()) {
+    launch_attend_masked_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
+                              records(plan.masked(), layout.masked), count(plan.masked()),
+                              call.head_dim);
   }
   if (!plan.tiles().empty()) {
     launch_attend_tile(stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()),

@@ -170,6 +170,30 @@ bool CudaChoices::list_tile_keys(int tile, int page_rows, std::span<const Device
   return true;
 }
 
+bool CudaChoices::reads_masks(const PagedRows& rows) const {
+  return rows.type == DType::BF16 && rows.page_rows == kPageRows && rows.head_dim <= 128 &&
+         rows.pages != nullptr && rows.listed != nullptr &&
+         engine_pages(rows.head_dim).holds(rows.pages[0], rows.head_dim);
+}
+
+void CudaChoices::list_tile_pages(std::span<const TilePages> tiles) {
+  pages_.clear();
+  for (const TilePages& tile : tiles) {
+    const LineChoice& lines = *tile.lines;
+    pages_.push_back({.columns = lines.columns.rows.address(),
+                      .runs = lines.runs.view().address(),
+                      .run_count = lines.run_count.view().address(),
+                      .position = tile.position,
+                      .column_count = static_cast<int32_t>(lines.columns.rows.size()),
+                      .rows = {tile.rows[0], tile.rows[1]},
+                      .pages = tile.pages.address(),
+                      .masks = tile.masks.address(),
+                      .keys = tile.keys.address(),
+                      .pairs = tile.pairs.address()});
+  }
+  cuda::list_tile_pages(stream(), pages_, scores_);
+}
+
 bool CudaChoices::choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
                                      std::span<const FlexHead> heads) {
   if (rows.queries.place().host() || rows.head_dim > kMostFlexDim) return false;

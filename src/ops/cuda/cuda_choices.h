@@ -37,6 +37,8 @@ class CudaChoices : public BlockOps {
   bool expand_spans(std::span<const DeviceSpans> spans, int64_t span, int64_t first) override;
   bool choose_lines(std::span<const LineTask> tasks, int tile) override;
   bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override;
+  bool reads_masks(const PagedRows& rows) const override;
+  void list_tile_pages(std::span<const TilePages> tiles) override;
   bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
                           std::span<const FlexHead> heads) override;
   bool lay_out_groups(View<const float> q, int64_t groups, int stride, int heads, int head_dim,
@@ -54,6 +56,7 @@ class CudaChoices : public BlockOps {
   std::vector<ExpandTask> spans_;
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
+  std::vector<PageTask> pages_;
   std::vector<FlexHeadTask> flex_;
   std::vector<AntidiagonalTask> antidiagonals_;
 };
