@@ -163,7 +163,8 @@ class DeviceOps {
   }
   /// Whether attend() takes masks of these rows' pages (KeySegment::masks).
   virtual bool reads_masks(const PagedRows&) const { return false; }
-  /// Where it does.
+  /// Where it does: copies columns until the next call (false: there is no room), lists pages.
+  virtual bool copy_columns(std::span<CopiedColumns>) { return false; }
   virtual void list_tile_pages(std::span<const TilePages>) {}
 
   virtual bool choose_flex_blocks(const TiledRows&, const FlexRule&, std::span<const FlexHead>) {

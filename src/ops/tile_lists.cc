@@ -77,6 +77,7 @@ class DeviceLists {
     const int page_rows = lists_.front().page_rows;
     if (grid_.tile % page_rows != 0) return false;
     by_pages_ = lists_pages(queue_, grid_, lists_.front());
+    copy_columns();
     reserve(page_rows);
     for (size_t i = 0; i < m_.tiles.size(); i += together(i)) {
       const RowTile& tile = m_.tiles[i];
@@ -125,11 +126,28 @@ class DeviceLists {
     return tiles * (grid_.tile / page_rows);
   }
 
+  /// Of the heads that have tiles by pages.
+  void copy_columns() {
+    m_.columns.assign(rules_.size(), {});
+    for (const RowTile& tile : m_.tiles) {
+      if (!masked(tile)) continue;
+      CopiedColumns& of = m_.columns[static_cast<size_t>(tile.head)];
+      of.from = of.to = rows_of(tile);
+      of.columns = rule_of(tile).lines->columns.rows;
+    }
+    copied_ = by_pages_ && queue_.device().ops().copy_columns(m_.columns);
+  }
+  int64_t copied_pages(const RowTile& tile) const {
+    const int64_t columns = m_.columns[static_cast<size_t>(tile.head)].columns.size();
+    return copied_ ? (columns + kMaskedRows - 1) / kMaskedRows : 0;
+  }
+
   void reserve(int page_rows) {
     int64_t room = 0, pages = 0;
     for (size_t i = 0; i < m_.tiles.size(); i += together(i)) {
-      room += room_for(i, page_rows);
-      if (masked(m_.tiles[i])) pages += room_for(i, page_rows);
+      const int64_t own = room_for(i, page_rows) + copied_pages(m_.tiles[i]);
+      room += own;
+      if (masked(m_.tiles[i])) pages += own;
     }
     const int64_t tiles = std::ssize(m_.tiles);
     listed_ = m_.listed.resize(queue_, room);
@@ -150,26 +168,36 @@ class DeviceLists {
     return taken;
   }
 
+  MaskedPages take_pages(int64_t room) {
+    return {take(listed_, room), take(masks_, 2 * room), take(counts_, 1)};
+  }
+  /// The first list of a task says how many pairs all of them have.
+  void add_segment(const PagedRows& rows, const MaskedPages& list, View<int64_t> pairs) {
+    KeySegment keys;
+    keys.rows = rows;
+    keys.index = list.pages;
+    keys.whole_pages = true;
+    keys.masks = {list.masks, pairs};
+    keys.count = list.pages.size() * kMaskedRows;
+    keys.live = list.keys;
+    m_.segments.push_back(keys);
+  }
+
   /// Tile number i, or two.
   void add_pages(size_t i) {
     const RowTile& tile = m_.tiles[i];
-    const int64_t room = room_for(i, kMaskedRows);
     TilePages there{.lines = rule_of(tile).lines, .position = tile.position};
     for (size_t t = 0; t < together(i); ++t) there.rows[t] = m_.tiles[i + t].row_count;
-    there.pages = take(listed_, room);
-    there.masks = take(masks_, 2 * room);
-    there.keys = take(counts_, 1);
+    there.text = take_pages(room_for(i, kMaskedRows));
     there.pairs = take(pairs_, 1);
+    add_segment(rows_of(tile), there.text, there.pairs);
+    m_.segments.back().indexed_positions = true;
+    if (copied_pages(tile) > 0) {
+      there.copies = take_pages(copied_pages(tile));
+      add_segment(m_.columns[static_cast<size_t>(tile.head)].to, there.copies, {});
+      m_.segments.back().visible = Visibility::kAll;
+    }
     m_.device_pages.push_back(there);
-
-    KeySegment keys;
-    keys.rows = rows_of(tile);
-    keys.index = there.pages;
-    keys.whole_pages = keys.indexed_positions = true;
-    keys.masks = {there.masks, there.pairs};
-    keys.count = room * kMaskedRows;
-    keys.live = there.keys;
-    m_.segments.push_back(keys);
   }
 
   void add(const RowTile& tile, int page_rows) {
@@ -209,7 +237,7 @@ class DeviceLists {
   std::span<const TileRule> rules_;
   std::span<const PagedRows> lists_;
   TileLists& m_;
-  bool by_pages_ = false;
+  bool by_pages_ = false, copied_ = false;
   View<int32_t> listed_, counts_;  ///< what is left of them
   View<uint64_t> masks_;
   View<int64_t> pairs_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -174,6 +175,76 @@ std::vector<Rows> rows_of_host(const AttendTask& task) {
   return seen;
 }
 
+/// A list of pages with room for so many.
+struct PageRoom {
+  explicit PageRoom(size_t room) : pages(room + 1, -7), masks(2 * room + 1, 7) {}
+  cuda::SeenPages list() { return {pages.data(), masks.data(), &keys}; }
+  void check() const {
+    EXPECT_EQ(pages.back(), -7);
+    EXPECT_EQ(masks.back(), 7u);
+    ASSERT_GE(keys, 0);
+    ASSERT_LT(static_cast<size_t>(keys / 64), pages.size());
+    ASSERT_EQ(keys % 64, 0);
+  }
+  /// Rows of pages that tile t sees.
+  Rows seen_by(size_t t) const {
+    Rows rows;
+    for (size_t p = 0; p < static_cast<size_t>(keys / 64); ++p) {
+      for (int n = 0; n < 64; ++n) {
+        if ((masks[2 * p + t] >> n & 1) != 0) rows.push_back(64 * pages[p] + n);
+      }
+    }
+    return rows;
+  }
+
+  Rows pages;
+  std::vector<uint64_t> masks;
+  int32_t keys = -7;
+};
+
+/// One or two tiles of the host, listed together.
+void check_pages(std::span<const AttendTask> tiles, const Rows& columns, const Rows& runs,
+                 int32_t run_count, bool copies, cuda::PageShared& shared) {
+  const int64_t position = tiles[0].row_position;
+  const int rows[2] = {tiles[0].row_count, tiles.size() > 1 ? tiles[1].row_count : 0};
+  PageRoom text(static_cast<size_t>(position + rows[0] + rows[1] + 63) / 64);
+  PageRoom copied((columns.size() + 63) / 64);
+  int64_t pairs = -7, expected_pairs = 0;
+  cuda::list_tile_pages(cuda::HostBlock{}, shared,
+                        {.columns = columns.data(),
+                         .runs = runs.data(),
+                         .run_count = &run_count,
+                         .position = position,
+                         .column_count = static_cast<int32_t>(columns.size()),
+                         .rows = {rows[0], rows[1]},
+                         .text = text.list(),
+                         .copies = copies ? copied.list() : cuda::SeenPages{},
+                         .pairs = &pairs});
+  ASSERT_NO_FATAL_FAILURE(text.check());
+  if (copies) {
+    ASSERT_NO_FATAL_FAILURE(copied.check());
+  }
+  for (size_t t = 0; t < tiles.size(); ++t) {
+    Rows of_tile = text.seen_by(t);
+    if (copies) {
+      for (const int32_t column : copied.seen_by(t)) {
+        ASSERT_LT(static_cast<size_t>(column), columns.size());
+        of_tile.push_back(columns[static_cast<size_t>(column)]);
+      }
+    }
+    std::sort(of_tile.begin(), of_tile.end());
+    const std::vector<Rows> expected = rows_of_host(tiles[t]);
+    for (int r = 0; r < tiles[t].row_count; ++r) {
+      Rows seen = of_tile;
+      std::erase_if(seen, [&](int32_t key) { return key > tiles[t].row_position + r; });
+      ASSERT_EQ(seen, expected[static_cast<size_t>(r)])
+          << "row " << r << " of the tile at " << tiles[t].row_position << ", copies " << copies;
+      expected_pairs += std::ssize(seen);
+    }
+  }
+  EXPECT_EQ(pairs, expected_pairs);
+}
+
 TEST(PagePhases, ListWhatTheHostsTilesSee) {
   std::mt19937 random(6);
   const auto shared = std::make_unique<cuda::PageShared>();
@@ -192,49 +263,11 @@ TEST(PagePhases, ListWhatTheHostsTilesSee) {
       rule.lines = &chosen;
       TileLists memory;
       const auto tiles = tasks_of(grid, rule, memory);
-      for (size_t i = 0; i < tiles.size(); ++i) {
-        const bool two = tiles[i].row_count == 64 && i + 1 < tiles.size();
-        const int64_t end =
-            tiles[i].row_position + tiles[i].row_count + (two ? tiles[i + 1].row_count : 0);
-        const auto room = static_cast<size_t>((end + 63) / 64);
-        Rows pages(room + 1, -7);
-        std::vector<uint64_t> masks(2 * room + 1, 7);
-        int32_t keys = -7;
-        int64_t pairs = -7, expected_pairs = 0;
-        cuda::list_tile_pages(cuda::HostBlock{}, *shared,
-                              {.columns = lines.data(),
-                               .runs = runs.data(),
-                               .run_count = &run_count,
-                               .position = tiles[i].row_position,
-                               .column_count = static_cast<int32_t>(lines.size()),
-                               .rows = {tiles[i].row_count, two ? tiles[i + 1].row_count : 0},
-                               .pages = pages.data(),
-                               .masks = masks.data(),
-                               .keys = &keys,
-                               .pairs = &pairs});
-        EXPECT_EQ(pages.back(), -7);
-        EXPECT_EQ(masks.back(), 7u);
-        ASSERT_EQ(keys % 64, 0);
-        for (size_t t = 0; t < (two ? 2 : 1); ++t) {
-          const AttendTask& tile = tiles[i + t];
-          const std::vector<Rows> expected = rows_of_host(tile);
-          for (int r = 0; r < tile.row_count; ++r) {
-            Rows seen;
-            for (size_t p = 0; p < static_cast<size_t>(keys / 64); ++p) {
-              for (int n = 0; n < 64; ++n) {
-                const int64_t key = 64 * int64_t{pages[p]} + n;
-                if ((masks[2 * p + t] >> n & 1) != 0 && key <= tile.row_position + r) {
-                  seen.push_back(static_cast<int32_t>(key));
-                }
-              }
-            }
-            ASSERT_EQ(seen, expected[static_cast<size_t>(r)])
-                << "row " << r << " of the tile at " << tile.row_position << ", slash " << slash;
-            expected_pairs += std::ssize(seen);
-          }
+      for (size_t i = 0; i < tiles.size(); i += tiles[i].row_count == 64 ? 2 : 1) {
+        const size_t two = tiles[i].row_count == 64 && i + 1 < tiles.size() ? 2 : 1;
+        for (const bool copies : {false, true}) {
+          check_pages(tiles.subspan(i, two), lines, runs, run_count, copies, *shared);
         }
-        EXPECT_EQ(pairs, expected_pairs);
-        i += two ? 1 : 0;
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expected_attention.h"
 #include "ops/cuda/line_sums.h"
+#include "ops/cuda/score_plan.h"
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
 #include "ops/cuda/stored_keys.h"
@@ -176,7 +177,41 @@ bool CudaChoices::reads_masks(const PagedRows& rows) const {
          engine_pages(rows.head_dim).holds(rows.pages[0], rows.head_dim);
 }
 
+bool CudaChoices::copy_columns(std::span<CopiedColumns> heads) {
+  int head_dim = 0;  // of heads with columns
+  for (const CopiedColumns& head : heads) head_dim = std::max(head_dim, head.from.head_dim);
+  if (head_dim == 0) return false;
+  copies_.set_head_dim(head_dim);
+  gathered_.clear();
+  int64_t used = 0;
+  for (CopiedColumns& head : heads) {
+    const int64_t pages = (head.columns.size() + kPageRows - 1) / kPageRows;
+    if (!copies_.reserve(used + pages)) return false;
+    head.to = copies_.rows_from(used);
+    if (pages == 0) continue;
+    KeySegment columns;
+    columns.rows = head.from;
+    columns.index = head.columns;
+    columns.count = head.columns.size();
+    columns.visible = Visibility::kAll;
+    GatherRecord record{};
+    const bool written = write_segment(columns, record.keys);
+    LH_ASSERT(written);
+    record.to = copies_.listed_from(used);
+    record.first_block = static_cast<int32_t>(used);
+    gathered_.push_back(record);
+    used += pages;
+  }
+  if (gathered_.empty()) return true;
+  gather_keys(stream(), records_.upload(std::span<const GatherRecord>(gathered_)),
+              static_cast<int>(gathered_.size()), static_cast<int>(used), head_dim, {});
+  return true;
+}
+
 void CudaChoices::list_tile_pages(std::span<const TilePages> tiles) {
+  const auto there = [](const MaskedPages& list) {
+    return SeenPages{list.pages.address(), list.masks.address(), list.keys.address()};
+  };
   pages_.clear();
   for (const TilePages& tile : tiles) {
     const LineChoice& lines = *tile.lines;
@@ -186,9 +221,8 @@ void CudaChoices::list_tile_pages(std::span<const TilePages> tiles) {
                       .position = tile.position,
                       .column_count = static_cast<int32_t>(lines.columns.rows.size()),
                       .rows = {tile.rows[0], tile.rows[1]},
-                      .pages = tile.pages.address(),
-                      .masks = tile.masks.address(),
-                      .keys = tile.keys.address(),
+                      .text = there(tile.text),
+                      .copies = there(tile.copies),
                       .pairs = tile.pairs.address()});
   }
   cuda::list_tile_pages(stream(), pages_, scores_);

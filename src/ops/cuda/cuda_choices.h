@@ -5,7 +5,9 @@
 #include "ops/cuda/antidiagonals.h"
 #include "ops/cuda/block_ops.h"
 #include "ops/cuda/flex_blocks.h"
+#include "ops/cuda/gather_keys.h"
 #include "ops/cuda/score_scratch.h"
+#include "ops/cuda/scratch_pages.h"
 #include "ops/cuda/tile_keys.h"
 #include "ops/cuda/votes.h"
 
@@ -38,6 +40,7 @@ class CudaChoices : public BlockOps {
   bool choose_lines(std::span<const LineTask> tasks, int tile) override;
   bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override;
   bool reads_masks(const PagedRows& rows) const override;
+  bool copy_columns(std::span<CopiedColumns> heads) override;
   void list_tile_pages(std::span<const TilePages> tiles) override;
   bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
                           std::span<const FlexHead> heads) override;
@@ -57,6 +60,10 @@ class CudaChoices : public BlockOps {
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
   std::vector<PageTask> pages_;
+  /// 256 heads with a thousand columns each, of 128 numbers.
+  ScratchPages copies_{queue_, size_t{128} << 20};
+  std::vector<GatherRecord> gathered_;
+  Room records_{queue_};
   std::vector<FlexHeadTask> flex_;
   std::vector<AntidiagonalTask> antidiagonals_;
 };
