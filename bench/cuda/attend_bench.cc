@@ -1,4 +1,5 @@
-// Speed of attention on a GPU by the shapes of real models: products and bytes a second.
+// Speed of attention on a GPU by the shapes of real models: products and bytes a second. With an
+// argument only shapes whose line begins with a text that contains it ("d256", "decode").
 
 #include <cuda_runtime.h>
 
@@ -8,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/cuda/attend.h"
@@ -29,6 +32,7 @@ struct Bench {
   bool sm90 = true;
   bool rotate = false;
   DType type = DType::BF16;
+  float cap = 0;
 };
 
 /// bf16 or f16 pages of small random numbers; Q8_0 bytes below 0x3c are finite scales, too.
@@ -64,7 +68,17 @@ double visible_pairs_of(const std::vector<AttendTask>& tasks) {
   return pairs;
 }
 
-void measure(const Bench& b) {
+std::string name_of(const Bench& b) {
+  char text[80];
+  std::snprintf(text, sizeof text, "%-34s %2d/%d d%-3d rows %6ld keys %7ld %s", b.name, b.heads,
+                b.kv_heads, b.head_dim, static_cast<long>(b.rows), static_cast<long>(b.keys),
+                b.sm90 ? "sm90" : "mma ");
+  return text;
+}
+
+void measure(const Bench& b, std::string_view only) {
+  const std::string name = name_of(b);
+  if (name.find(only) == std::string::npos) return;
   const size_t row = row_bytes(b.type, b.head_dim), page = 128 * row;
   const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
   const size_t pages = per_head * static_cast<size_t>(b.kv_heads);
@@ -135,6 +149,7 @@ void measure(const Bench& b) {
   call.heads = b.heads;
   call.head_dim = b.head_dim;
   call.scale = 1.0f / std::sqrt(static_cast<float>(b.head_dim));
+  call.cap = b.cap;
   call.rotations = &rotations;
   call.out = View<float>(out, static_cast<int64_t>(q_size), Place{0});
   call.lse = View<float>(lse, b.rows * b.heads, Place{0});
@@ -167,12 +182,10 @@ void measure(const Bench& b) {
   std::sort(host_times.begin(), host_times.end());
   std::sort(times.begin(), times.end());
   const double seconds = times[times.size() / 2] * 1e-3;
-  std::printf(
-      "%-34s %2d/%d d%-3d rows %6ld keys %7ld %s: %9.1f us %6.1f TFLOP/s %5.2f TB/s of keys, "
-      "host %.1f us\n",
-      b.name, b.heads, b.kv_heads, b.head_dim, static_cast<long>(b.rows), static_cast<long>(b.keys),
-      b.sm90 ? "sm90" : "mma ", seconds * 1e6, 4.0 * pairs * b.head_dim / seconds / 1e12,
-      static_cast<double>(pages * page) / seconds / 1e12, host_times[host_times.size() / 2] * 1e6);
+  std::printf("%s: %9.1f us %6.1f TFLOP/s %5.2f TB/s of keys, host %.1f us\n", name.c_str(),
+              seconds * 1e6, 4.0 * pairs * b.head_dim / seconds / 1e12,
+              static_cast<double>(pages * page) / seconds / 1e12,
+              host_times[host_times.size() / 2] * 1e6);
   std::fflush(stdout);
   ok(cudaEventDestroy(begin));
   ok(cudaEventDestroy(end));
@@ -183,7 +196,8 @@ void measure(const Bench& b) {
   }
 }
 
-void run() {
+void run(std::string_view only) {
+  const auto measure = [&](const Bench& b) { cuda::measure(b, only); };
   constexpr int64_t k = 1024;
   for (const bool sm90 : {true, false}) {
     measure({"causal", 32, 8, 128, 8 * k, 8 * k, false, sm90});
@@ -192,6 +206,9 @@ void run() {
     measure({"causal", 9, 3, 64, 8 * k, 8 * k, false, sm90});
     measure({"causal", 32, 32, 96, 8 * k, 8 * k, false, sm90});
     measure({"causal", 16, 8, 256, 8 * k, 8 * k, false, sm90});
+    measure({"causal", 16, 8, 256, 32 * k, 32 * k, false, sm90});
+    measure({"causal, capped", 16, 8, 256, 8 * k, 8 * k, false, sm90, false, DType::BF16, 50});
+    measure({"causal, capped", 32, 16, 128, 8 * k, 8 * k, false, sm90, false, DType::BF16, 50});
     measure({"triangle, 8,192 rows, 128 last", 32, 8, 128, 8 * k, 128 * k, true, sm90});
     measure({"triangle 8 + 512, 128 last", 32, 8, 128, 128 * k, 128 * k, true, sm90});
     measure({"128 last rows", 32, 8, 128, 128, 128 * k, false, sm90});
@@ -202,6 +219,7 @@ void run() {
     measure({"decode", 32, 8, 128, 1, keys});
   }
   measure({"decode", 9, 3, 64, 1, 8 * k});
+  measure({"decode", 16, 8, 256, 1, 8 * k});
   measure({"decode, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true});
   measure({"decode, Q8_0", 32, 8, 128, 1, 128 * k, false, true, false, DType::Q8_0});
 }
@@ -209,11 +227,11 @@ void run() {
 }  // namespace
 }  // namespace longhaul::cuda
 
-int main() {
+int main(int argc, char** argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::printf("no GPU here: nothing was measured\n");
     return 0;
   }
-  longhaul::cuda::run();
+  longhaul::cuda::run(argc > 1 ? argv[1] : "");
 }

@@ -147,7 +147,7 @@ struct Scratch::Impl {
   const PageMap& map_of(const PageRange& pages, int head_dim) {
     if (mapped.base != pages.base || mapped.bytes != pages.bytes ||
         mapped.page_bytes != pages.page_bytes || mapped_dim != head_dim) {
-      map = page_map(pages, head_dim, kPageRows);
+      map = page_map(pages, head_dim, page_box_rows(head_dim));
       mapped = pages;
       mapped_dim = head_dim;
     }
@@ -186,7 +186,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.rotations = rotation_table(call.rotations);
   args.heads = call.heads;
   args.head_dim = call.head_dim;
-  args.logits = logit_form(call);
+  args.logits = logit_form(call.scale, call.cap);
   const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
   if (!plan.counts().empty()) {
     launch_resolve_counts(stream, records(plan.counts(), layout.counts), count(plan.counts()),

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-#include "ops/attention.h"
 #include "ops/cuda/attend_records.h"
+#include "ops/rope.h"
 
 struct CUstream_st;
 
@@ -38,9 +38,9 @@ struct LogitForm {
   float scale, bend;  ///< bend 0: no cap
 };
 
-inline LogitForm logit_form(const AttendCall& call) {
-  if (call.cap > 0) return {call.cap * kLog2OfE, call.scale / call.cap};
-  return {call.scale * kLog2OfE, 0};
+/// As an AttendCall says.
+inline LogitForm logit_form(float scale, float cap) {
+  return cap > 0 ? LogitForm{cap * kLog2OfE, scale / cap} : LogitForm{scale * kLog2OfE, 0};
 }
 
 struct AttendArgs {
@@ -55,8 +55,11 @@ struct AttendArgs {
   LogitForm logits;
 };
 
-/// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, a box of 64
-/// rows and 64 columns at a time. Columns past head_dim arrive as zeros.
+/// Rows of a page that the copy engine brings at a time: all, or what tiles of 80 keys consist of.
+constexpr int page_box_rows(int head_dim) { return head_dim <= 128 ? kPageRows : 16; }
+
+/// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, boxes of
+/// page_box_rows() rows and 64 columns. Columns past head_dim arrive as zeros.
 struct PageMap {
   CUtensorMap map;
   const std::byte* base;

@@ -137,7 +137,7 @@ void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
 }
 
 bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
-  if (!machine_.sm90 || call.head_dim > 128) return false;
+  if (!machine_.sm90) return false;
   const auto inside = [&](const std::byte* page) {
     return machine_.pages.holds(page, call.head_dim);
   };

@@ -2,63 +2,52 @@
 // copy engine fills. Heads of 80, 96 and 112 elements run as 128 with columns of zeros. One
 // warpgroup loads; two compute 64 flat rows each and take turns, so that the softmax of one hides
 // behind the products of the other. The next tile's products with the keys are begun before this
-// tile's with the values.
-
-#include <new>
+// tile's with the values. Heads of 256 elements leave room for tiles of 80 keys; their warpgroups
+// take no turns, since products take twice as long beside the same softmax.
 
 #include "ops/cuda/device_error.h"
-#include "ops/cuda/hopper.cuh"
-#include "ops/cuda/row_block.cuh"
+#include "ops/cuda/sm90_rows.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
 constexpr int kThreads = 3 * 128;
-constexpr int kKeys = 128;          ///< two pages
-constexpr int kHalf = kKeys * 128;  ///< bytes of 64 columns of a tile: rows of 128 bytes, swizzled
-
-/// What the warpgroups that compute need to know of a tile.
-struct TileNote {
-  const float* queries;  ///< the form that multiplies its keys; null: there is no tile at all
-  int32_t begin, end;    ///< slots with keys
-  int32_t offset;        ///< key number n stands at offset + n behind the unit's first row
-  int32_t nearest, furthest;
-  int32_t last;  ///< no tile follows
-};
 
 template <int D>
 struct Sm90Shared {
-  static constexpr int kStages = D == 64 ? 4 : 2;
-  static constexpr int kTile = D / 64 * kHalf;  ///< bytes
-  uint8_t queries[kTile];
-  uint8_t keys[kStages][kTile];
-  uint8_t values[kStages][kTile];
+  static constexpr int kStages = Sm90Form<D>::kStages;
+  uint8_t queries[D / 64 * kRowHalf];
+  uint8_t keys[kStages][Sm90Form<D>::kTile];
+  uint8_t values[kStages][Sm90Form<D>::kTile];
   uint64_t keys_full[kStages], keys_empty[kStages];
   uint64_t values_full[kStages], values_empty[kStages];
   TileNote notes[kStages];  ///< of the keys
 };
 
-/// A tile that is to be loaded.
+/// A tile that is to be loaded: from `row` of the first page on.
 struct NextTile {
   bool there;
   int page[2];  ///< of the map
+  int row;
   TileNote note;
 };
 
+template <int kKeys>
 __device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& unit,
                                               const PageMap& pages) {
   NextTile next{};
   if (!walk.next()) return next;
   const SegmentRecord& s = walk.segment();
-  const int last = (s.shift + s.count - 1) / kPageRows;
+  const int first = walk.tile() * kKeys, last = (s.shift + s.count - 1) / kPageRows;
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
-    const std::byte* at = page_of(s, min(2 * walk.tile() + p, last));
+    const std::byte* at = page_of(s, min(first / kPageRows + p, last));
     next.page[p] =
         static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
   }
-  const int32_t begin = s.shift - walk.tile() * kKeys;
+  const int32_t begin = s.shift - first;
   next.there = true;
+  next.row = kKeys % kPageRows == 0 ? 0 : first % kPageRows;
   next.note = {s.queries,
                begin,
                begin + s.count,
@@ -74,170 +63,46 @@ __device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& 
 template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit, Sm90Shared<D>& shared) {
-  using Shared = Sm90Shared<D>;
-  const auto load = [&](uint8_t* to, uint64_t* full, int first, const int(&page)[2]) {
+  using F = Sm90Form<D>;
+  const auto load = [&](uint8_t* to, uint64_t* full, int first, const NextTile& tile) {
     const uint32_t barrier = shared_address(full), at = shared_address(to);
-    barrier_expect(barrier, Shared::kTile);
+    barrier_expect(barrier, F::kTile);
 #pragma unroll
-    for (int h = 0; h < D / 64; ++h) {
-      copy_box(at + h * kHalf, &pages.map, 64 * h, first, page[0], barrier);
-      copy_box(at + h * kHalf + kHalf / 2, &pages.map, 64 * h, first, page[1], barrier);
+    for (int n = 0; n < F::kKeys; n += F::kBoxRows) {
+      const int row = tile.row + n, page = row < kPageRows ? tile.page[0] : tile.page[1];
+#pragma unroll
+      for (int h = 0; h < D / 64; ++h) {
+        copy_box(at + h * F::kHalf + n * 128, &pages.map, 64 * h, first + row % kPageRows, page,
+                 barrier);
+      }
     }
   };
-  TileWalk walk(a.segments, unit, kKeys);
-  NextTile tile = next_tile(walk, unit, pages), next = next_tile(walk, unit, pages);
+  TileWalk walk(a.segments, unit, F::kKeys);
+  NextTile tile = next_tile<F::kKeys>(walk, unit, pages);
+  NextTile next = next_tile<F::kKeys>(walk, unit, pages);
   if (!tile.there) {
     shared.notes[0] = {};
     barrier_arrive(shared_address(&shared.keys_full[0]));
   }
   for (int i = 0; tile.there; ++i) {
-    const int stage = i % Shared::kStages;
-    const uint32_t parity = (i / Shared::kStages) & 1;
+    const int stage = i % F::kStages;
+    const uint32_t parity = (i / F::kStages) & 1;
     tile.note.last = !next.there;
     barrier_wait(shared_address(&shared.keys_empty[stage]), parity ^ 1);
     shared.notes[stage] = tile.note;  // there when keys_full is
-    load(shared.keys[stage], &shared.keys_full[stage], 0, tile.page);
-    const NextTile after = next_tile(walk, unit, pages);
+    load(shared.keys[stage], &shared.keys_full[stage], 0, tile);
+    const NextTile after = next_tile<F::kKeys>(walk, unit, pages);
     barrier_wait(shared_address(&shared.values_empty[stage]), parity ^ 1);
-    load(shared.values[stage], &shared.values_full[stage], kPageRows, tile.page);
+    load(shared.values[stage], &shared.values_full[stage], kPageRows, tile);
     tile = next;
     next = after;
   }
 }
 
-/// The 64 flat rows from `flat` on of the unit, as bf16, by the 128 threads that will multiply
-/// them. Columns past head_dim are zeros.
-template <int D>
-__device__ __forceinline__ void store_queries(const float* queries, const UnitRecord& unit,
-                                              int heads, int head_dim, int flat, uint32_t to) {
-  constexpr int kChunks = D / 8;
-  const int flat_rows = unit.row_count * unit.head_count;
-#pragma unroll 4
-  for (int i = 0; i < 64 * kChunks / 128; ++i) {
-    const int c = threadIdx.x % 128 + 128 * i, n = flat + c / kChunks, chunk = c % kChunks;
-    uint4 x = {0, 0, 0, 0};
-    if (n < flat_rows && 8 * chunk < head_dim) {
-      const int64_t row = unit.row_begin + n / unit.head_count;
-      const float4* from =
-          reinterpret_cast<const float4*>(
-              queries + (row * heads + unit.head_begin + n % unit.head_count) * head_dim) +
-          2 * chunk;
-      const float4 u = __ldg(from), v = __ldg(from + 1);
-      x = {bf16_pair(u.x, u.y), bf16_pair(u.z, u.w), bf16_pair(v.x, v.y), bf16_pair(v.z, v.w)};
-    }
-    store_16(to + chunk / 8 * kHalf + n * 128 + ((chunk % 8) ^ (n % 8)) * 16, x);
-  }
-}
-
-/// 64 flat rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
-template <int D>
-struct Rows64 {
-  using Shared = Sm90Shared<D>;
-  float o[D / 2], s[kKeys / 2];
-  uint32_t p[kKeys / 4];
-  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0}, shrink[2];
-
-  __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
-    wgmma_fence();
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-      const uint32_t at = k / 4 * kHalf + k % 4 * 32;
-      wgmma_shared(s, matrix_at(queries + at, 16, 1024), matrix_at(keys + at, 16, 1024), k > 0);
-    }
-    wgmma_commit();
-  }
-
-  __device__ __forceinline__ void multiply_values(uint32_t values) {
-    wgmma_fence();
-#pragma unroll
-    for (int k = 0; k < kKeys / 16; ++k) {
-      wgmma_registers(o, p + 4 * k, matrix_at(values + k * 2048, kHalf, 1024));
-    }
-    wgmma_commit();
-  }
-
-  /// As far as a cap bounds them.
-  __device__ __forceinline__ void bend(float factor) {
-    if (factor == 0) return;
-#pragma unroll
-    for (int i = 0; i < kKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
-  }
-
-  __device__ __forceinline__ void soften(float scale) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float best = top[h];
-#pragma unroll
-      for (int i = 0; i < kKeys / 8; ++i) {
-        best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
-      }
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
-      const float safe = best == -INFINITY ? 0.0f : best * scale;
-      shrink[h] = exp2_of(top[h] * scale - safe);
-      top[h] = best;
-      float added = 0;
-#pragma unroll
-      for (int i = 0; i < kKeys / 8; ++i) {
-        s[4 * i + 2 * h] = exp2_of(s[4 * i + 2 * h] * scale - safe);
-        s[4 * i + 2 * h + 1] = exp2_of(s[4 * i + 2 * h + 1] * scale - safe);
-        added += s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
-      }
-      sum[h] = sum[h] * shrink[h] + added;
-    }
-  }
-
-  __device__ __forceinline__ void pack() {
-#pragma unroll
-    for (int i = 0; i < kKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
-  }
-};
-
-/// Logits of keys that a row does not see become -infinity. `first_row` and `last_row` bound the
-/// warpgroup's rows behind the unit's first.
-__device__ __forceinline__ void mask_tile(float (&s)[kKeys / 2], const TileNote& note,
-                                          const UnitRecord& unit, int flat, int first_row,
-                                          int last_row) {
-  const int32_t begin = note.begin, end = note.end, near = note.nearest, far = note.furthest;
-  const int32_t offset = note.offset;
-  if (begin <= 0 && end >= kKeys && first_row - (offset + kKeys - 1) >= near &&
-      last_row - offset < far) {
-    return;
-  }
-  const int row[2] = {flat / unit.head_count, (flat + 8) / unit.head_count};
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    // near <= row - offset - n < far
-    const int32_t distance = row[h] - offset;
-    const int32_t first = max(begin, distance - far + 1), last = min(end - 1, distance - near);
-#pragma unroll
-    for (int i = 0; i < kKeys / 4; ++i) {
-      const int n = 8 * (i / 2) + 2 * (threadIdx.x % 4) + i % 2;
-      if (n < first || n > last) s[4 * (i / 2) + 2 * h + i % 2] = -INFINITY;
-    }
-  }
-}
-
-/// Values of slots without a key become zeros: what lies there may be no number, and 0 times that
-/// is none either.
-template <int D>
-__device__ __forceinline__ void clear_values(uint32_t values, int32_t begin, int32_t end,
-                                             int group) {
-  const int n = threadIdx.x % 128;
-  if (n < begin || n >= end) {
-#pragma unroll
-    for (int i = 0; i < D / 8; ++i) {
-      store_16(values + i / 8 * kHalf + n * 128 + i % 8 * 16, {0, 0, 0, 0});
-    }
-  }
-  publish_to_engines();
-  named_sync<128>(3 + group);
-}
-
 template <int D>
 __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& unit,
                                         Sm90Shared<D>& shared, int group) {
-  using Shared = Sm90Shared<D>;
+  using F = Sm90Form<D>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4,
             flat_rows = unit.row_count * unit.head_count;
   const int flat = 64 * group + 16 * warp + lane / 4;
@@ -249,30 +114,32 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
+  if (unit.segment_count > 0) {  // while the first keys are on their way: often the only form
+    loaded = a.segments[unit.first_segment].queries;
+    store_queries<D, 8>(a, loaded, unit, group, all_queries);
+  }
   TileNote note;  // of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
-    const int stage = n % Shared::kStages;
-    barrier_wait(shared_address(&shared.keys_full[stage]), (n / Shared::kStages) & 1);
+    const int stage = n % F::kStages;
+    barrier_wait(shared_address(&shared.keys_full[stage]), (n / F::kStages) & 1);
     note = shared.notes[stage];
-    if (note.queries == loaded) return;
+    if (note.queries == nullptr || note.queries == loaded) return;
     loaded = note.queries;
-    store_queries<D>(loaded, unit, a.heads, a.head_dim, 64 * group, all_queries);
-    publish_to_engines();
-    named_sync<128>(3 + group);
+    store_queries<D, 2>(a, loaded, unit, group, all_queries);
   };
   const auto weigh = [&] {
     rows.bend(a.logits.bend);
-    mask_tile(rows.s, note, unit, flat, first_row, last_row);
+    mask_tile<F::kKeys>(rows.s, note, unit, flat, first_row, last_row);
     rows.soften(a.logits.scale);
   };
   const auto multiply_values = [&](int n, int32_t from, int32_t to) {
-    const int stage = n % Shared::kStages;
+    const int stage = n % F::kStages;
     const uint32_t values = shared_address(shared.values[stage]);
-    barrier_wait(shared_address(&shared.values_full[stage]), (n / Shared::kStages) & 1);
-    if (from > 0 || to < kKeys) clear_values<D>(values, from, to, group);
+    barrier_wait(shared_address(&shared.values_full[stage]), (n / F::kStages) & 1);
+    if (from > 0 || to < F::kKeys) clear_values<D>(values, from, to, group);
     rows.multiply_values(values);
   };
-  if (group == 0) named_arrive<256>(1);
+  if (F::kTurns && group == 0) named_arrive<256>(1);
   begin_keys(0);
   if (note.queries != nullptr) {
     rows.multiply_keys(queries, shared_address(shared.keys[0]));
@@ -282,13 +149,13 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {
-      const int stage = n % Shared::kStages, before = (n - 1) % Shared::kStages;
+      const int stage = n % F::kStages, before = (n - 1) % F::kStages;
       const int32_t from = note.begin, to = note.end;  // of the tile before
       begin_keys(n);
-      named_sync<256>(1 + group);
+      if constexpr (F::kTurns) named_sync<256>(1 + group);
       rows.multiply_keys(queries, shared_address(shared.keys[stage]));
       multiply_values(n - 1, from, to);
-      named_arrive<256>(2 - group);
+      if constexpr (F::kTurns) named_arrive<256>(2 - group);
       wgmma_wait<1>();
       if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[stage]));
       weigh();
@@ -366,11 +233,9 @@ void launch(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
 
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim) {
-  if (head_dim <= 64) {
-    launch<64>(stream, args, pages, units, count);
-  } else {
-    launch<128>(stream, args, pages, units, count);
-  }
+  if (head_dim <= 64) return launch<64>(stream, args, pages, units, count);
+  if (head_dim <= 128) return launch<128>(stream, args, pages, units, count);
+  launch<256>(stream, args, pages, units, count);
 }
 
 }  // namespace longhaul::cuda

@@ -15,7 +15,7 @@ struct GatherRecord {
   int32_t unused;
 };
 
-/// Whether there is a kernel: heads of 64, 80, 96, 112 and 128 numbers.
+/// Whether there is a kernel: heads of 64, 80, 96, 112, 128 and 256 numbers.
 bool can_gather(int head_dim);
 
 /// `blocks`: pages in all. Records lie in device memory.

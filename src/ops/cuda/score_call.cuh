@@ -22,7 +22,7 @@ inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs,
   args.lse = call.known_lse.address();
   args.room = sent.room;
   args.heads = call.heads;
-  args.logits = logit_form(call);
+  args.logits = logit_form(call.scale, call.cap);
   args.rotations = rotation_table(call.rotations);
   return args;
 }

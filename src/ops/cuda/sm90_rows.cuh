@@ -1,0 +1,179 @@
+#pragma once
+// What a warpgroup of the wgmma kernel does with its 64 flat rows: brings their queries, multiplies
+// tiles of keys and values in shared memory, and keeps the running softmax between.
+
+#include "ops/cuda/hopper.cuh"
+#include "ops/cuda/row_block.cuh"
+
+namespace longhaul::cuda {
+
+inline constexpr int kBlockRows = 128;  ///< flat rows of a block
+/// Bytes of 64 columns of them: rows of 128 bytes, swizzled.
+inline constexpr int kRowHalf = kBlockRows * 128;
+
+/// How heads of D elements are computed.
+template <int D>
+struct Sm90Form {
+  static constexpr int kKeys = D <= 128 ? 128 : 80;  ///< of a tile
+  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of its columns, as above
+  static constexpr int kTile = D / 64 * kHalf;
+  static constexpr int kStages = D == 64 ? 4 : 2;
+  static constexpr int kBoxRows = page_box_rows(D);
+  static constexpr bool kTurns = D <= 128;
+  static_assert(kKeys % kBoxRows == 0);
+};
+
+/// What the warpgroups that compute need to know of a tile.
+struct TileNote {
+  const float* queries;  ///< the form that multiplies its keys; null: there is no tile at all
+  int32_t begin, end;    ///< slots with keys
+  int32_t offset;        ///< key number n stands at offset + n behind the unit's first row
+  int32_t nearest, furthest;
+  int32_t last;  ///< no tile follows
+};
+
+/// The 64 flat rows of a warpgroup as bf16, by the threads that will multiply them. Columns past
+/// head_dim are zeros. Each thread asks for `kMost` times 8 numbers before it waits for any.
+template <int D, int kMost>
+__device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
+                                              const UnitRecord& unit, int group, uint32_t to) {
+  constexpr int kChunks = D / 8, kStep = 128 / kChunks;  ///< rows that the threads bring at a time
+  constexpr int kAll = 64 / kStep, kBatch = kAll < kMost ? kAll : kMost;
+  const int flat_rows = unit.row_count * unit.head_count;
+  const int chunk = threadIdx.x % kChunks, first = 64 * group + threadIdx.x % 128 / kChunks;
+  const bool inside = 8 * chunk < a.head_dim;
+  to += chunk / 8 * kRowHalf;
+#pragma unroll 1
+  for (int i = 0; i < kAll; i += kBatch) {
+    float4 x[kBatch][2];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int n = first + (i + k) * kStep, f = n < flat_rows ? n : 0;
+      const int64_t row = unit.row_begin + f / unit.head_count;
+      const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
+      const float4* from =
+          reinterpret_cast<const float4*>(queries + at * a.head_dim) + (inside ? 2 * chunk : 0);
+      x[k][0] = __ldg(from);
+      x[k][1] = __ldg(from + 1);
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int n = first + (i + k) * kStep;
+      uint4 packed = {bf16_pair(x[k][0].x, x[k][0].y), bf16_pair(x[k][0].z, x[k][0].w),
+                      bf16_pair(x[k][1].x, x[k][1].y), bf16_pair(x[k][1].z, x[k][1].w)};
+      if (n >= flat_rows || !inside) packed = {0, 0, 0, 0};
+      store_16(to + n * 128 + ((chunk % 8) ^ (n % 8)) * 16, packed);
+    }
+  }
+  publish_to_engines();
+  named_sync<128>(3 + group);
+}
+
+/// 64 flat rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
+template <int D>
+struct Rows64 {
+  static constexpr int kKeys = Sm90Form<D>::kKeys;
+  float o[D / 2], s[kKeys / 2];
+  uint32_t p[kKeys / 4];
+  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0}, shrink[2];
+
+  __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      const uint32_t row = queries + k / 4 * kRowHalf + k % 4 * 32;
+      const uint32_t key = keys + k / 4 * Sm90Form<D>::kHalf + k % 4 * 32;
+      wgmma_shared(s, matrix_at(row, 16, 1024), matrix_at(key, 16, 1024), k > 0);
+    }
+    wgmma_commit();
+  }
+
+  __device__ __forceinline__ void multiply_values(uint32_t values) {
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kKeys / 16; ++k) {
+      wgmma_registers(o, p + 4 * k, matrix_at(values + k * 2048, Sm90Form<D>::kHalf, 1024));
+    }
+    wgmma_commit();
+  }
+
+  /// As far as a cap bounds them.
+  __device__ __forceinline__ void bend(float factor) {
+    if (factor == 0) return;
+#pragma unroll
+    for (int i = 0; i < kKeys / 2; ++i) s[i] = tanh_of(s[i] * factor);
+  }
+
+  __device__ __forceinline__ void soften(float scale) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float best = top[h];
+#pragma unroll
+      for (int i = 0; i < kKeys / 8; ++i) {
+        best = fmaxf(best, fmaxf(s[4 * i + 2 * h], s[4 * i + 2 * h + 1]));
+      }
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      const float safe = best == -INFINITY ? 0.0f : best * scale;
+      shrink[h] = exp2_of(top[h] * scale - safe);
+      top[h] = best;
+      float added = 0;
+#pragma unroll
+      for (int i = 0; i < kKeys / 8; ++i) {
+        s[4 * i + 2 * h] = exp2_of(s[4 * i + 2 * h] * scale - safe);
+        s[4 * i + 2 * h + 1] = exp2_of(s[4 * i + 2 * h + 1] * scale - safe);
+        added += s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
+      }
+      sum[h] = sum[h] * shrink[h] + added;
+    }
+  }
+
+  __device__ __forceinline__ void pack() {
+#pragma unroll
+    for (int i = 0; i < kKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
+  }
+};
+
+/// Logits of keys that a row does not see become -infinity. `first_row` and `last_row` bound the
+/// warpgroup's rows behind the unit's first.
+template <int kKeys>
+__device__ __forceinline__ void mask_tile(float (&s)[kKeys / 2], const TileNote& note,
+                                          const UnitRecord& unit, int flat, int first_row,
+                                          int last_row) {
+  const int32_t begin = note.begin, end = note.end, near = note.nearest, far = note.furthest;
+  const int32_t offset = note.offset;
+  if (begin <= 0 && end >= kKeys && first_row - (offset + kKeys - 1) >= near &&
+      last_row - offset < far) {
+    return;
+  }
+  const int row[2] = {flat / unit.head_count, (flat + 8) / unit.head_count};
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    // near <= row - offset - n < far
+    const int32_t distance = row[h] - offset;
+    const int32_t first = max(begin, distance - far + 1), last = min(end - 1, distance - near);
+#pragma unroll
+    for (int i = 0; i < kKeys / 4; ++i) {
+      const int n = 8 * (i / 2) + 2 * (threadIdx.x % 4) + i % 2;
+      if (n < first || n > last) s[4 * (i / 2) + 2 * h + i % 2] = -INFINITY;
+    }
+  }
+}
+
+/// Values of slots without a key become zeros: what lies there may be no number, and 0 times that
+/// is none either.
+template <int D>
+__device__ __forceinline__ void clear_values(uint32_t values, int32_t begin, int32_t end,
+                                             int group) {
+  const int n = threadIdx.x % 128;
+  if (n < Sm90Form<D>::kKeys && (n < begin || n >= end)) {
+#pragma unroll
+    for (int i = 0; i < D / 8; ++i) {
+      store_16(values + i / 8 * Sm90Form<D>::kHalf + n * 128 + i % 8 * 16, {0, 0, 0, 0});
+    }
+  }
+  publish_to_engines();
+  named_sync<128>(3 + group);
+}
+
+}  // namespace longhaul::cuda
