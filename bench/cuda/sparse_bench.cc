@@ -56,8 +56,8 @@ double time_of(const std::function<void()>& run) {
 
 /// bf16 pages of normal numbers (one 16 MiB pattern again and again), in shuffled order.
 struct Heads {
-  explicit Heads(int64_t keys) : keys(keys) {
-    const auto per_head = static_cast<size_t>(keys / 64), all = per_head * kKvHeads;
+  explicit Heads(int64_t count) : keys(count) {
+    const auto all = static_cast<size_t>(keys / 64) * kKvHeads;
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
     std::vector<uint16_t> pattern(size_t{1} << 23);

@@ -123,10 +123,10 @@ struct LineKeys {
     return low;
   }
 
-  /// Whether a run has a key of [begin, end).
-  LH_BOTH bool reaches(int64_t begin, int64_t end) const {
+  /// Whether a run has a key of [begin, behind).
+  LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
     const int32_t run = run_behind(begin);
-    return begin < end && run < *task.run_count && begin_of(run) < end;
+    return begin < behind && run < *task.run_count && begin_of(run) < behind;
   }
 
   /// Sets the bits of keys before the tile in the words from `word` on, of runs ...
