@@ -45,6 +45,14 @@ enum class Visibility : uint8_t {
   kBeyond,  ///< row position - key position >= window (InfLLM's aged keys)
 };
 
+/// Which rows of listed pages tiles of 64 rows see, on a device. The first tile begins with the
+/// task's first row, which has two at most.
+struct PageMasks {
+  View<const uint64_t> rows;  ///< [pages][2 tiles]: bit r is set where row r of the page is seen
+  View<const int64_t> pairs;  ///< [1]: of (row, key) that all segments of the task make visible
+  bool empty() const { return rows.empty(); }
+};
+
 /// Keys that are seen under one rule: a stretch of stored rows, or a list of them.
 struct KeySegment {
   PagedRows rows;
@@ -52,8 +60,9 @@ struct KeySegment {
   int64_t count = 0;               ///< keys
   View<const int32_t> index;       ///< row numbers [count], ascending; empty: begin, begin + 1, ...
   bool whole_pages = false;        ///< `index` holds numbers of pages, all of whose rows are keys
+  PageMasks masks;                 ///< of these pages: what is seen if `visible` allows it, too
   int64_t position = 0;            ///< key i stands at position + i, ...
-  bool indexed_positions = false;  ///< ... or at position + index[i]
+  bool indexed_positions = false;  ///< ... or at position + its row number, index[i]
   bool rotate = false;             ///< keys are stored raw: rotate them at their positions
   Visibility visible = Visibility::kCausal;
   int64_t window = 0;

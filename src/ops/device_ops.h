@@ -120,6 +120,14 @@ struct DeviceVote {
   View<int32_t> count;     ///< [1]: of it
 };
 
+/// Spans around rows (ops/votes.h).
+struct DeviceSpans {
+  RowList chosen;
+  int64_t end = 0;
+  View<int32_t> rows;   ///< [min(end, chosen * span)]: the result
+  View<int32_t> count;  ///< [1]: of it
+};
+
 class DeviceOps {
  public:
   virtual ~DeviceOps() = default;
@@ -198,10 +206,8 @@ class DeviceOps {
   virtual void list_rules(const HybridRules&, std::span<const JudgedList>,
                           std::span<const View<int32_t>> /*rows*/) {}
 
-  virtual bool most_voted(const DeviceVote&) { return false; }
-  /// Rows [first, first + end) of the spans around `chosen`; how many to `count` [1].
-  virtual bool expand_spans(const RowList& /*chosen*/, int64_t /*span*/, int64_t /*end*/,
-                            int64_t /*first*/, View<int32_t> /*rows*/, View<int32_t> /*count*/) {
+  virtual bool most_voted(std::span<const DeviceVote>) { return false; }
+  virtual bool expand_spans(std::span<const DeviceSpans>, int64_t /*span*/, int64_t /*first*/) {
     return false;
   }
 
@@ -210,6 +216,11 @@ class DeviceOps {
   virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
     return false;
   }
+  /// Whether attend() takes masks of these rows' pages (KeySegment::masks).
+  virtual bool reads_masks(const PagedRows&) const { return false; }
+  /// Where it does: copies columns until the next call (false: there is no room), lists pages.
+  virtual bool copy_columns(std::span<CopiedColumns>) { return false; }
+  virtual void list_tile_pages(std::span<const TilePages>) {}
 
   virtual bool choose_flex_blocks(const TiledRows&, const FlexRule&, std::span<const FlexHead>) {
     return false;

@@ -32,6 +32,7 @@ std::span<const KeySegment> HostCopies::operator()(std::span<const KeySegment> s
 }
 
 KeySegment HostCopies::operator()(const KeySegment& segment) {
+  LH_ASSERT(segment.masks.empty());  // they are made for a device's attend() that takes them
   KeySegment here = segment;
   here.index = stage_(segment.index);
   here.live = stage_(segment.live);

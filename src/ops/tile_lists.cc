@@ -58,6 +58,13 @@ void cut_tiles(const TileGrid& grid, int64_t first, int64_t end, std::span<const
   }
 }
 
+/// Two tiles of 64 rows are listed together, by pages.
+constexpr int kMaskedRows = 64;
+
+bool lists_pages(Queue& queue, const TileGrid& grid, const PagedRows& rows) {
+  return grid.tile == kMaskedRows && queue.device().ops().reads_masks(rows);
+}
+
 /// The tasks of a device: segments have room for all keys that may be listed, and the device alone
 /// knows how many are.
 class DeviceLists {
@@ -69,53 +76,144 @@ class DeviceLists {
   bool run() {
     const int page_rows = lists_.front().page_rows;
     if (grid_.tile % page_rows != 0) return false;
+    by_pages_ = lists_pages(queue_, grid_, lists_.front());
+    copy_columns();
     reserve(page_rows);
-    m_.segments.clear();
-    m_.segments.reserve(2 * m_.tiles.size());  // tasks point into it
-    m_.tasks.clear();
-    for (const RowTile& tile : m_.tiles) {
+    for (size_t i = 0; i < m_.tiles.size(); i += together(i)) {
+      const RowTile& tile = m_.tiles[i];
       const size_t first = m_.segments.size();
-      add(tile, page_rows);
-      m_.tasks.push_back({tile.head, 1, tile.row_begin, tile.row_count, tile.position,
+      if (masked(tile)) {
+        add_pages(i);
+      } else {
+        add(tile, page_rows);
+      }
+      const int rows = tile.row_count + (together(i) == 2 ? m_.tiles[i + 1].row_count : 0);
+      m_.tasks.push_back({tile.head, 1, tile.row_begin, rows, tile.position,
                           std::span<const KeySegment>(m_.segments).subspan(first)});
     }
-    return queue_.device().ops().list_tile_keys(grid_.tile, page_rows, m_.device_tiles);
+    DeviceOps& ops = queue_.device().ops();
+    if (!ops.list_tile_keys(grid_.tile, page_rows, m_.device_tiles)) return false;
+    ops.list_tile_pages(m_.device_pages);
+    return true;
   }
 
  private:
   const TileRule& rule_of(const RowTile& tile) const {
     return rules_[static_cast<size_t>(tile.head)];
   }
-  bool listed(const RowTile& tile) const { return rule_of(tile).kind != TileRule::Kind::kAShape; }
-  int64_t room_for(const RowTile& tile, int page_rows) const {
+  const PagedRows& rows_of(const RowTile& tile) const {
+    return lists_[static_cast<size_t>(tile.head) / (rules_.size() / lists_.size())];
+  }
+  bool masked(const RowTile& tile) const {
+    const TileRule& rule = rule_of(tile);
+    return by_pages_ && rule.kind == TileRule::Kind::kLines &&
+           !rule.lines->runs.view().place().host();
+  }
+  /// How many tiles from number i on make a task.
+  size_t together(size_t i) const {
+    const RowTile& tile = m_.tiles[i];
+    return masked(tile) && tile.row_count == kMaskedRows && i + 1 < m_.tiles.size() &&
+                   m_.tiles[i + 1].head == tile.head
+               ? 2
+               : 1;
+  }
+  int64_t room_for(size_t i, int page_rows) const {
+    const RowTile& tile = m_.tiles[i];
+    if (rule_of(tile).kind == TileRule::Kind::kAShape) return 0;
+    const int64_t tiles = tile.position / grid_.tile;
+    if (masked(tile)) return tiles + static_cast<int64_t>(together(i));
     if (rule_of(tile).kind == TileRule::Kind::kLines) return tile.position;
-    return tile.position / grid_.tile * (grid_.tile / page_rows);
+    return tiles * (grid_.tile / page_rows);
+  }
+
+  /// Of the heads that have tiles by pages.
+  void copy_columns() {
+    m_.columns.assign(rules_.size(), {});
+    for (const RowTile& tile : m_.tiles) {
+      if (!masked(tile)) continue;
+      CopiedColumns& of = m_.columns[static_cast<size_t>(tile.head)];
+      of.from = of.to = rows_of(tile);
+      of.columns = rule_of(tile).lines->columns.rows;
+    }
+    copied_ = by_pages_ && queue_.device().ops().copy_columns(m_.columns);
+  }
+  int64_t copied_pages(const RowTile& tile) const {
+    const int64_t columns = m_.columns[static_cast<size_t>(tile.head)].columns.size();
+    return copied_ ? (columns + kMaskedRows - 1) / kMaskedRows : 0;
   }
 
   void reserve(int page_rows) {
-    int64_t room = 0, tiles = 0;
-    for (const RowTile& tile : m_.tiles) {
-      if (!listed(tile)) continue;
-      room += room_for(tile, page_rows);
-      tiles += 1;
+    int64_t room = 0, pages = 0;
+    for (size_t i = 0; i < m_.tiles.size(); i += together(i)) {
+      const int64_t own = room_for(i, page_rows) + copied_pages(m_.tiles[i]);
+      room += own;
+      if (masked(m_.tiles[i])) pages += own;
     }
+    const int64_t tiles = std::ssize(m_.tiles);
     listed_ = m_.listed.resize(queue_, room);
+    masks_ = m_.masks.resize(queue_, 2 * pages);
     counts_ = m_.counts.resize(queue_, 2 * tiles);
+    pairs_ = m_.pairs.resize(queue_, tiles);
     m_.device_tiles.clear();
+    m_.device_pages.clear();
+    m_.segments.clear();
+    m_.segments.reserve(static_cast<size_t>(2 * tiles));  // tasks point into it
+    m_.tasks.clear();
+  }
+
+  template <class T>
+  static View<T> take(View<T>& from, int64_t count) {
+    const View<T> taken = from.part(0, count);
+    from = from.from(count);
+    return taken;
+  }
+
+  MaskedPages take_pages(int64_t room) {
+    return {take(listed_, room), take(masks_, 2 * room), take(counts_, 1)};
+  }
+  /// The first list of a task says how many pairs all of them have.
+  void add_segment(const PagedRows& rows, const MaskedPages& list, View<int64_t> pairs) {
+    KeySegment keys;
+    keys.rows = rows;
+    keys.index = list.pages;
+    keys.whole_pages = true;
+    keys.masks = {list.masks, pairs};
+    keys.count = list.pages.size() * kMaskedRows;
+    keys.live = list.keys;
+    m_.segments.push_back(keys);
+  }
+
+  /// Tile number i, or two.
+  void add_pages(size_t i) {
+    const RowTile& tile = m_.tiles[i];
+    TilePages there{.lines = rule_of(tile).lines, .position = tile.position};
+    for (size_t t = 0; t < together(i); ++t) there.rows[t] = m_.tiles[i + t].row_count;
+    there.text = take_pages(room_for(i, kMaskedRows));
+    there.pairs = take(pairs_, 1);
+    add_segment(rows_of(tile), there.text, there.pairs);
+    m_.segments.back().indexed_positions = true;
+    if (copied_pages(tile) > 0) {
+      there.copies = take_pages(copied_pages(tile));
+      add_segment(m_.columns[static_cast<size_t>(tile.head)].to, there.copies, {});
+      m_.segments.back().visible = Visibility::kAll;
+    }
+    m_.device_pages.push_back(there);
   }
 
   void add(const RowTile& tile, int page_rows) {
     const TileRule& rule = rule_of(tile);
-    const size_t group = rules_.size() / lists_.size();
-    const PagedRows& rows = lists_[static_cast<size_t>(tile.head) / group];
-    if (!listed(tile)) return add_a_shape(tile, rule.sink, rule.window, rows, m_.segments);
+    const PagedRows& rows = rows_of(tile);
+    if (rule.kind == TileRule::Kind::kAShape) {
+      return add_a_shape(tile, rule.sink, rule.window, rows, m_.segments);
+    }
     const bool lines = rule.kind == TileRule::Kind::kLines;
-    const int64_t room = room_for(tile, page_rows), at = tile.position / grid_.tile;
-    const View<int32_t> counts = counts_.part(2 * std::ssize(m_.device_tiles), 2);
+    const int64_t at = tile.position / grid_.tile;
+    const int64_t room = lines ? tile.position : at * (grid_.tile / page_rows);
+    const View<int32_t> listed = take(listed_, room), counts = take(counts_, 2);
 
     KeySegment before, own;
     before.rows = own.rows = rows;
-    before.index = listed_.part(0, room);
+    before.index = listed;
     before.whole_pages = !lines;
     before.count = room * (lines ? 1 : page_rows);
     before.live = counts.part(0, 1);
@@ -129,9 +227,8 @@ class DeviceLists {
 
     DeviceTile there{&rule, {}, at, tile.position, static_cast<int>(own.count)};
     if (!lines) there.blocks = rule.blocks.part((at - grid_.first_tile()) * grid_.blocks(), at + 1);
-    there.listed = listed_.part(0, room);
+    there.listed = listed;
     there.counts = counts;
-    listed_ = listed_.from(room);
     m_.device_tiles.push_back(there);
   }
 
@@ -140,10 +237,22 @@ class DeviceLists {
   std::span<const TileRule> rules_;
   std::span<const PagedRows> lists_;
   TileLists& m_;
-  View<int32_t> listed_, counts_;  ///< what is left of the one, all of the other
+  bool by_pages_ = false, copied_ = false;
+  View<int32_t> listed_, counts_;  ///< what is left of them
+  View<uint64_t> masks_;
+  View<int64_t> pairs_;
 };
 
 }  // namespace
+
+int64_t tiles_of_device_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
+                             std::span<const PagedRows> lists) {
+  const auto lines = std::ranges::count(rules, TileRule::Kind::kLines, &TileRule::kind);
+  // Two tiles share a list of pages, each a number and two masks of as much as two numbers.
+  const int64_t numbers =
+      lists_pages(queue, grid, lists.front()) ? grid.blocks() * 5 / 2 + 5 : grid.keys();
+  return std::max<int64_t>(1, kListedOnDevice / std::max<int64_t>(1, lines * numbers));
+}
 
 std::span<const AttendTask> tile_lists(Queue& queue, const TileGrid& grid, int64_t first,
                                        int64_t end, std::span<const TileRule> rules,

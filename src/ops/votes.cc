@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "ops/device_ops.h"
 #include "ops/score_cut.h"
@@ -26,14 +27,21 @@ View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
   return counters.view();
 }
 
-bool vote_on_device(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
-                    VoteCount& memory) {
-  const int64_t most_numbers = std::min(numbers, votes.size());
-  return queue.device().ops().most_voted(
-      {votes, numbers, k, zeros(queue, numbers, memory.counters),
-       zeros(queue, (numbers + 31) / 32, memory.scratch), zeros(queue, 1, memory.votes),
-       memory.numbers.resize(queue, most_numbers),
-       memory.rows.resize(queue, std::min(k, most_numbers)), memory.count.resize(queue, 1)});
+/// Room for what is chosen and counted, zeros to count with.
+DeviceVote on_device(Queue& queue, const Vote& vote, int64_t k) {
+  VoteCount& memory = *vote.memory;
+  const int64_t numbers = vote.numbers, most_numbers = std::min(numbers, vote.votes.size());
+  const DeviceVote there{vote.votes,
+                         numbers,
+                         k,
+                         zeros(queue, numbers, memory.counters),
+                         zeros(queue, (numbers + 31) / 32, memory.scratch),
+                         zeros(queue, 1, memory.votes),
+                         memory.numbers.resize(queue, most_numbers),
+                         memory.rows.resize(queue, std::min(k, most_numbers)),
+                         memory.count.resize(queue, 1)};
+  memory.chosen = {there.rows, there.count};
+  return there;
 }
 
 /// Writes the numbers that got votes, ascending, and how many each got; the counters are zeros
@@ -51,18 +59,8 @@ int64_t count_votes(std::span<const int32_t> votes, std::span<int32_t> counters,
   return found;
 }
 
-}  // namespace
-
-RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
-                   VoteCount& memory) {
-  LH_ASSERT(numbers >= 0 && k >= 0);
-  if (!queue.on_host()) {
-    if (vote_on_device(queue, votes, numbers, k, memory)) {
-      return {memory.rows.view(), memory.count.view()};
-    }
-    HostStage on(queue);
-    return most_voted(host_queue(), on(votes), numbers, k, memory);
-  }
+RowList choose_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
+                     VoteCount& memory) {
   const std::span<const int32_t> cast = host(votes);
   LH_ASSERT(cast.empty() || *std::max_element(cast.begin(), cast.end()) < numbers);
   const std::span<int32_t> counters = host(zeros(queue, numbers, memory.counters));
@@ -81,17 +79,9 @@ RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int
   return {memory.rows.resize(queue, most), count};
 }
 
-RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
-                     SpanRows& memory) {
-  LH_ASSERT(span > 0 && end >= 0);
-  LH_ASSERT(first >= 0 && first + end <= std::numeric_limits<int32_t>::max());
+RowList expand(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
+               SpanRows& memory) {
   const View<int32_t> room = memory.rows.resize(queue, std::min(end, chosen.most() * span));
-  if (DeviceOps* device = device_ops(queue)) {
-    const View<int32_t> counted = memory.count.resize(queue, 1);
-    if (device->expand_spans(chosen, span, end, first, room, counted)) return {room, counted};
-    HostStage on(queue);
-    return expand_spans(host_queue(), on_host(on, chosen), span, end, first, memory);
-  }
   int32_t* const rows = host(room).data();
   int64_t next = 0, written = 0;
   for (const int32_t row : host_rows(chosen)) {
@@ -103,6 +93,59 @@ RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t 
   const View<int32_t> count = memory.count.resize(queue, 1);
   host(count)[0] = static_cast<int32_t>(written);
   return {room, count};
+}
+
+}  // namespace
+
+void most_voted(Queue& queue, std::span<const Vote> votes, int64_t k) {
+  LH_ASSERT(k >= 0);
+  for (const Vote& vote : votes) LH_ASSERT(vote.numbers >= 0 && vote.memory != nullptr);
+  if (DeviceOps* device = device_ops(queue)) {
+    thread_local std::vector<DeviceVote> there;
+    there.clear();
+    for (const Vote& vote : votes) there.push_back(on_device(queue, vote, k));
+    if (device->most_voted(there)) return;
+  }
+  for (const Vote& vote : votes) {
+    HostStage on(queue);
+    vote.memory->chosen = choose_voted(host_queue(), on(vote.votes), vote.numbers, k, *vote.memory);
+  }
+}
+
+RowList most_voted(Queue& queue, View<const int32_t> votes, int64_t numbers, int64_t k,
+                   VoteCount& memory) {
+  const Vote vote{votes, numbers, &memory};
+  most_voted(queue, {&vote, 1}, k);
+  return memory.chosen;
+}
+
+void expand_spans(Queue& queue, std::span<const Spans> spans, int64_t span, int64_t first) {
+  LH_ASSERT(span > 0 && first >= 0);
+  for (const Spans& of : spans) {
+    LH_ASSERT(of.end >= 0 && first + of.end <= std::numeric_limits<int32_t>::max());
+  }
+  if (DeviceOps* device = device_ops(queue)) {
+    thread_local std::vector<DeviceSpans> there;
+    there.clear();
+    for (const Spans& of : spans) {
+      SpanRows& memory = *of.memory;
+      const int64_t most = std::min(of.end, of.chosen.most() * span);
+      memory.list = {memory.rows.resize(queue, most), memory.count.resize(queue, 1)};
+      there.push_back({of.chosen, of.end, memory.rows.view(), memory.count.view()});
+    }
+    if (device->expand_spans(there, span, first)) return;
+  }
+  for (const Spans& of : spans) {
+    HostStage on(queue);
+    of.memory->list = expand(host_queue(), on_host(on, of.chosen), span, of.end, first, *of.memory);
+  }
+}
+
+RowList expand_spans(Queue& queue, const RowList& chosen, int64_t span, int64_t end, int64_t first,
+                     SpanRows& memory) {
+  const Spans of{chosen, end, &memory};
+  expand_spans(queue, {&of, 1}, span, first);
+  return memory.list;
 }
 
 }  // namespace longhaul

@@ -74,7 +74,7 @@ TEST(ReattentionSpans, AreClampedToTheMiddleAndMerged) {
   EXPECT_TRUE(spans({}).empty());
 }
 
-TEST(Reattention, ReadsTheDenseTokensThenChunksThenTheLastToken) {
+TEST(Reattention, ReadsTheDenseTokensThenWholeChunksThenTheLastToken) {
   const auto counts = [](const PromptFacts& prompt, const char* spec = "reattention") {
     const auto method = MethodSpec::parse(spec).make(small_shape(1, 1, 1, 32));
     std::vector<int64_t> all;
@@ -93,10 +93,11 @@ TEST(Reattention, ReadsTheDenseTokensThenChunksThenTheLastToken) {
   EXPECT_EQ(counts({0, 2000, 0, 8192}), (Counts{1999, 1}));
   EXPECT_EQ(counts({0, 2000, 0, 1024}), (Counts{1024, 975, 1}));
   // mod' = (1999 - 32 + 1024) mod 128 = 47: 1056 - 81 = 975 tokens first, 1024 = 8 tiles follow.
-  EXPECT_EQ(counts({0, 2000, 0, 8192}, small), (Counts{975, 512, 512, 1}));
+  EXPECT_EQ(counts({0, 2000, 0, 8192}, small), (Counts{975, 1024, 1}));  // two chunks a pass
+  EXPECT_EQ(counts({0, 2000, 0, 1000}, small), (Counts{975, 512, 512, 1}));
   EXPECT_EQ(counts({0, 2000, 0, 300}, small), (Counts{300, 300, 300, 75, 300, 300, 300, 124, 1}));
   EXPECT_EQ(counts({1900, 100, 0, 1024}, small), (Counts{99, 1}));
-  EXPECT_EQ(counts({100, 1900, 0, 8192}, small), (Counts{875, 512, 512, 1}));
+  EXPECT_EQ(counts({100, 1900, 0, 8192}, small), (Counts{875, 1024, 1}));
 }
 
 struct Rules {
@@ -160,7 +161,7 @@ std::vector<int64_t> visible_by_definition(const ModelShape& shape, int layer,
   return {seen.begin(), seen.end()};
 }
 
-/// Everything that `run` computed in passes of `counts` rows and one by one after them.
+/// Everything that `run` computed in chunks of `counts` rows and one by one after them.
 void expect_definition(const MethodRun& run, const std::vector<int64_t>& counts,
                        const Rules& rules) {
   struct Seen {
@@ -190,59 +191,71 @@ void expect_definition(const MethodRun& run, const std::vector<int64_t>& counts,
   });
 }
 
-std::vector<int64_t> counts_of(AttentionDriver& method, int64_t begin, int64_t tokens, int chunk) {
+/// Rows of a prompt that vote together, at most `chunk`, in passes of at most `cap` rows.
+std::vector<int64_t> counts_of(AttentionDriver& method, int64_t begin, int64_t tokens, int cap,
+                               int64_t chunk) {
   std::vector<int64_t> counts;
-  for (const Pass& pass : method.prepare({begin, tokens, 0, chunk})) counts.push_back(pass.count);
+  for (const Pass& pass : method.prepare({begin, tokens, 0, cap})) {
+    for (int64_t row = 0; row < pass.count; row += chunk) {
+      counts.push_back(std::min(chunk, pass.count - row));
+    }
+  }
   return counts;
 }
 
-void check(const std::string& options, const Rules& rules, int group, int64_t tokens,
-           int chunk = 1024, int head_dim = 16) {
+void check(const std::string& options, const Rules& rules, int group, int64_t tokens, int64_t chunk,
+           int cap = 1024, int head_dim = 16) {
   SCOPED_TRACE(options + " group " + std::to_string(group));
   const ModelShape shape = small_shape(2, 2, group, head_dim);
-  const auto method = MethodSpec::parse("reattention:" + options).make(shape);
+  const auto method =
+      MethodSpec::parse("reattention:" + options + ",chunk=" + std::to_string(chunk)).make(shape);
   MethodRun run(shape, *method, DType::F32, tokens + 7);
-  const auto counts = counts_of(*method, 0, tokens, chunk);
-  run.prompt(tokens, chunk);
+  const auto counts = counts_of(*method, 0, tokens, cap, chunk);
+  run.prompt(tokens, cap);
   run.decode(7);
   expect_definition(run, counts, rules);
 }
 
 TEST(Reattention, IsTheDefinitionInPaperModeForEveryGroupSize) {
   for (const int group : {1, 2, 3, 8}) {
-    check("fidelity=paper,global=4,local=30,k=4,span=3,clip=6,chunk=17", {4, 30, 3, 6, 4, false},
-          group, 201);
+    check("fidelity=paper,global=4,local=30,k=4,span=3,clip=6", {4, 30, 3, 6, 4, false}, group, 201,
+          17);
   }
 }
 
 TEST(Reattention, IsTheDefinitionInRepoMode) {
-  check("global=5,local=256,k=4,span=8,clip=9,chunk=100", {5, 256, 8, 9, 4}, 3, 700);
-  check("global=5,local=256,k=2,span=8,clip=9,chunk=128,prefill_topk=exact",
-        {5, 256, 8, 9, 2, true, false}, 2, 640);
+  check("global=5,local=256,k=4,span=8,clip=9", {5, 256, 8, 9, 4}, 3, 700, 100);
+  check("global=5,local=256,k=2,span=8,clip=9,prefill_topk=exact", {5, 256, 8, 9, 2, true, false},
+        2, 640, 128);
 }
 
-TEST(Reattention, TheChunkFlagOnlyCaps) {
-  check("fidelity=paper,global=4,local=40,k=1,span=4,clip=3,chunk=32", {4, 40, 4, 3, 1, false}, 2,
-        150, 9);
-  check("fidelity=paper,global=0,local=1,k=3,span=1,clip=5,chunk=1", {0, 1, 1, 5, 3, false}, 2, 40,
-        1);
+TEST(Reattention, TheChunkFlagCapsChunksAndSaysHowManyAPassHas) {
+  const Rules rules{4, 40, 4, 3, 1, false};
+  for (const int cap : {9, 32, 63, 64, 100, 1000}) {
+    check("fidelity=paper,global=4,local=40,k=1,span=4,clip=3", rules, 2, 150, 32, cap);
+  }
+  // The last chunk of a pass may be a row, which votes by its exact best.
+  check("fidelity=paper,global=4,local=40,k=3,span=4,clip=3", {4, 40, 4, 3, 3, false}, 2,
+        44 + 2 * 32 + 1 + 1, 32);
+  check("fidelity=paper,global=0,local=1,k=3,span=1,clip=5", {0, 1, 1, 5, 3, false}, 2, 40, 1, 1);
+  check("fidelity=paper,global=0,local=1,k=3,span=1,clip=5", {0, 1, 1, 5, 3, false}, 2, 40, 1, 7);
 }
 
 TEST(Reattention, VariantsAreTheDefinitionToo) {
-  const std::string base = "fidelity=paper,global=4,local=30,k=3,span=5,clip=6,chunk=16";
+  const std::string base = "fidelity=paper,global=4,local=30,k=3,span=5,clip=6";
   Rules rules{4, 30, 5, 6, 3, false};
   rules.original = true;
-  check(base + ",positions=original", rules, 2, 140);
+  check(base + ",positions=original", rules, 2, 140, 16);
   rules.original = false;
   rules.mispaired = true;
-  check(base + ",bug_compat=true", rules, 3, 140);
-  check("fidelity=paper,global=4,local=30,k=4,span=5,clip=6,chunk=16,bug_compat=true",
-        {4, 30, 5, 6, 4, false, true, false, true}, 3, 140);
+  check(base + ",bug_compat=true", rules, 3, 140, 16);
+  check("fidelity=paper,global=4,local=30,k=4,span=5,clip=6,bug_compat=true",
+        {4, 30, 5, 6, 4, false, true, false, true}, 3, 140, 16);
   rules.mispaired = false;
   rules.recall = Rules::kPrefill;
-  check(base + ",recall=prefill", rules, 2, 140);
+  check(base + ",recall=prefill", rules, 2, 140, 16);
   rules.recall = Rules::kDecode;
-  check(base + ",recall=decode", rules, 2, 140);
+  check(base + ",recall=decode", rules, 2, 140, 16);
 }
 
 TEST(Reattention, ASecondPromptGoesOnWhereTheFirstEnded) {
@@ -253,7 +266,7 @@ TEST(Reattention, ASecondPromptGoesOnWhereTheFirstEnded) {
   MethodRun run(shape, *method, DType::F32, 200);
   std::vector<int64_t> counts;
   for (const int64_t tokens : {20, 50, 1, 77}) {
-    const auto more = counts_of(*method, run.done, tokens, 12);
+    const auto more = counts_of(*method, run.done, tokens, 12, 16);
     counts.insert(counts.end(), more.begin(), more.end());
     run.prompt(tokens, 12);
     run.decode(3);
@@ -291,7 +304,7 @@ TEST(Reattention, AKeyThatStandsOutIsSeen) {
   for (const int64_t j : {55, 56, 57, 58}) {
     EXPECT_TRUE(std::binary_search(seen.begin(), seen.end(), j)) << j;
   }
-  expect_definition(run, counts_of(*method, 0, 119, 64), {2, 20, 4, 1, 1, false});
+  expect_definition(run, counts_of(*method, 0, 119, 64, 10), {2, 20, 4, 1, 1, false});
 }
 
 TEST(Reattention, RefusesOptionsThatDoNotFit) {

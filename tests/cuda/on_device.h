@@ -69,6 +69,14 @@ inline std::vector<float> random_floats(size_t count, uint32_t seed, float size 
   return values;
 }
 
+/// Whether kernels for compute capability 9.0 run here.
+inline bool is_hopper() {
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "attribute");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "attribute");
+  return major == 9 && minor == 0;
+}
+
 /// Every |got - expected| <= relative * |expected| + absolute.
 inline void expect_close(const std::vector<float>& got, const std::vector<float>& expected,
                          double relative, double absolute) {

@@ -4,12 +4,15 @@
 // that products of bf16 and of f32 are the same.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 
+#include "base/device_queue.h"
 #include "base/float_types.h"
 #include "cuda/on_device.h"
 #include "ops/attention.h"
+#include "ops/cuda/attend.h"
 
 namespace longhaul::cuda {
 
@@ -30,11 +33,14 @@ class PagedHeads {
  public:
   static constexpr int kRows = 64;  // of a page
 
-  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed)
-      : type_(type), dim_(dim) {
+  /// `alike`: all rows are the same. `queue`: the pages are in a slab of its memory, as those of
+  /// the KV store are, and stay there.
+  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false,
+             DeviceQueue* queue = nullptr)
+      : type_(type), dim_(dim), page_(std::bit_ceil(2 * kRows * bytes_of(type, dim))) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
-    const size_t row = bytes_of(type, dim), page = 2 * kRows * row;
+    const size_t row = bytes_of(type, dim), page = page_;
     const auto per_head = static_cast<size_t>((count + kRows - 1) / kRows);
     std::vector<size_t> order(per_head * static_cast<size_t>(heads));
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -43,17 +49,25 @@ class PagedHeads {
     for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
       for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
         std::byte* at = bytes_.data() + order[h * per_head + r / kRows] * page + r % kRows * row;
+        if (alike) random.seed(seed), normal.reset();
         for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at);
         for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at + kRows * row);
       }
     }
-    device_ = std::make_unique<OnDevice<std::byte>>(bytes_);
+    if (queue == nullptr) {
+      device_ = std::make_unique<OnDevice<std::byte>>(bytes_);
+      base_ = device_->data();
+    } else {
+      EXPECT_LE(bytes_.size(), DeviceQueue::kSlabBytes);
+      base_ = static_cast<std::byte*>(queue->allocate_slab());
+      queue->upload(bytes_.data(), base_, bytes_.size());
+    }
     for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
       auto& here = pages_.emplace_back();
       std::vector<const std::byte*> there;
       for (size_t p = 0; p < per_head; ++p) {
         here.push_back(bytes_.data() + order[h * per_head + p] * page);
-        there.push_back(device_->data() + order[h * per_head + p] * page);
+        there.push_back(base_ + order[h * per_head + p] * page);
       }
       listed_.push_back(std::make_unique<OnDevice<const std::byte*>>(there));
     }
@@ -73,12 +87,16 @@ class PagedHeads {
     rows.listed = listed_[head]->data();
     return rows;
   }
+  /// What Hopper's copy engine may read.
+  PageRange range() const { return {base_, bytes_.size(), page_}; }
 
  private:
   DType type_;
   int dim_;
+  size_t page_;
   std::vector<std::byte> bytes_;
-  std::unique_ptr<OnDevice<std::byte>> device_;
+  std::unique_ptr<OnDevice<std::byte>> device_;  ///< null: `base_` is a slab
+  std::byte* base_ = nullptr;
   std::vector<std::vector<const std::byte*>> pages_;
   std::vector<std::unique_ptr<OnDevice<const std::byte*>>> listed_;
 };

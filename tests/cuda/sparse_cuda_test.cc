@@ -85,10 +85,12 @@ std::vector<float> peaks(int64_t count, uint32_t seed) {
 }
 
 /// Heads that see an A-shape, lines and blocks, in one call of attention.
-void test_tiles(const TileGrid& grid, int head_dim) {
-  SCOPED_TRACE(testing::Message() << grid.begin << " + " << grid.rows << ", tile " << grid.tile);
+void test_tiles(const TileGrid& grid, int head_dim, bool slab) {
+  SCOPED_TRACE(testing::Message() << grid.begin << " + " << grid.rows << ", tile " << grid.tile
+                                  << ", dim " << head_dim << (slab ? ", slab" : ""));
   constexpr int kHeads = 4;  // the last is not attended
-  const PagedHeads pages(DType::BF16, head_dim, 2, grid.keys(), 2);
+  const PagedHeads pages(DType::BF16, head_dim, 2, grid.keys(), 2, false,
+                         slab ? &gpu().device() : nullptr);
   const auto numbers = static_cast<size_t>(grid.rows * kHeads * head_dim);
   Both<float> q(exact_floats(numbers, 3)), columns(peaks(grid.keys(), 4));
   Both<float> diagonals(peaks(grid.keys(), 5));
@@ -136,11 +138,16 @@ void test_tiles(const TileGrid& grid, int head_dim) {
 
 TEST(CudaTileLists, RowsSeeWhatTheySeeOnTheHost) {
   for (const int dim : {64, 128}) {
-    test_tiles({64, 0, 200}, dim);
-    test_tiles({64, 1000, 200}, dim);
-    test_tiles({128, 0, 300}, dim);
-    test_tiles({128, 3001, 515}, dim);
+    for (const bool slab : {false, true}) {
+      test_tiles({64, 0, 200}, dim, slab);
+      test_tiles({64, 1000, 200}, dim, slab);
+      test_tiles({128, 0, 300}, dim, slab);
+    }
+    test_tiles({128, 3001, 515}, dim, false);
   }
+  test_tiles({64, 0, 129}, 80, true);
+  test_tiles({64, 64, 1}, 96, true);
+  test_tiles({64, 700, 460}, 112, true);
 }
 
 /// Few marks may differ, where rounding decides.

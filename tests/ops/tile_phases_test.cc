@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
 
+#include "ops/cuda/page_phases.h"
 #include "ops/tile_lists.h"
 #include "ops/view_of.h"
 
@@ -151,6 +153,121 @@ TEST(TilePhases, ListTheHostsBlocks) {
         EXPECT_EQ(listed.counts[1], own ? there.own_keys : 0);
         listed.index.pop_back();
         EXPECT_EQ(listed.index, expected) << "at " << task.row_position;
+      }
+    }
+  }
+}
+
+/// The keys that each row of a task of the host sees, ascending.
+std::vector<Rows> rows_of_host(const AttendTask& task) {
+  std::vector<Rows> seen(static_cast<size_t>(task.row_count));
+  for (int r = 0; r < task.row_count; ++r) {
+    Rows& keys = seen[static_cast<size_t>(r)];
+    for (const KeySegment& s : task.segments) {
+      for (int64_t i = 0; i < s.count; ++i) {
+        const int64_t key = s.index.empty() ? s.begin + i : host(s.index)[static_cast<size_t>(i)];
+        if (s.visible == Visibility::kAll || key <= task.row_position + r) {
+          keys.push_back(static_cast<int32_t>(key));
+        }
+      }
+    }
+  }
+  return seen;
+}
+
+/// A list of pages with room for so many.
+struct PageRoom {
+  explicit PageRoom(size_t room) : pages(room + 1, -7), masks(2 * room + 1, 7) {}
+  cuda::SeenPages list() { return {pages.data(), masks.data(), &keys}; }
+  void check() const {
+    EXPECT_EQ(pages.back(), -7);
+    EXPECT_EQ(masks.back(), 7u);
+    ASSERT_GE(keys, 0);
+    ASSERT_LT(static_cast<size_t>(keys / 64), pages.size());
+    ASSERT_EQ(keys % 64, 0);
+  }
+  /// Rows of pages that tile t sees.
+  Rows seen_by(size_t t) const {
+    Rows rows;
+    for (size_t p = 0; p < static_cast<size_t>(keys / 64); ++p) {
+      for (int n = 0; n < 64; ++n) {
+        if ((masks[2 * p + t] >> n & 1) != 0) rows.push_back(64 * pages[p] + n);
+      }
+    }
+    return rows;
+  }
+
+  Rows pages;
+  std::vector<uint64_t> masks;
+  int32_t keys = -7;
+};
+
+/// One or two tiles of the host, listed together.
+void check_pages(std::span<const AttendTask> tiles, const Rows& columns, const Rows& runs,
+                 int32_t run_count, bool copies, cuda::PageShared& shared) {
+  const int64_t position = tiles[0].row_position;
+  const int rows[2] = {tiles[0].row_count, tiles.size() > 1 ? tiles[1].row_count : 0};
+  PageRoom text(static_cast<size_t>(position + rows[0] + rows[1] + 63) / 64);
+  PageRoom copied((columns.size() + 63) / 64);
+  int64_t pairs = -7, expected_pairs = 0;
+  cuda::list_tile_pages(cuda::HostBlock{}, shared,
+                        {.columns = columns.data(),
+                         .runs = runs.data(),
+                         .run_count = &run_count,
+                         .position = position,
+                         .column_count = static_cast<int32_t>(columns.size()),
+                         .rows = {rows[0], rows[1]},
+                         .text = text.list(),
+                         .copies = copies ? copied.list() : cuda::SeenPages{},
+                         .pairs = &pairs});
+  ASSERT_NO_FATAL_FAILURE(text.check());
+  if (copies) {
+    ASSERT_NO_FATAL_FAILURE(copied.check());
+  }
+  for (size_t t = 0; t < tiles.size(); ++t) {
+    Rows of_tile = text.seen_by(t);
+    if (copies) {
+      for (const int32_t column : copied.seen_by(t)) {
+        ASSERT_LT(static_cast<size_t>(column), columns.size());
+        of_tile.push_back(columns[static_cast<size_t>(column)]);
+      }
+    }
+    std::sort(of_tile.begin(), of_tile.end());
+    const std::vector<Rows> expected = rows_of_host(tiles[t]);
+    for (int r = 0; r < tiles[t].row_count; ++r) {
+      Rows seen = of_tile;
+      std::erase_if(seen, [&](int32_t key) { return key > tiles[t].row_position + r; });
+      ASSERT_EQ(seen, expected[static_cast<size_t>(r)])
+          << "row " << r << " of the tile at " << tiles[t].row_position << ", copies " << copies;
+      expected_pairs += std::ssize(seen);
+    }
+  }
+  EXPECT_EQ(pairs, expected_pairs);
+}
+
+TEST(PagePhases, ListWhatTheHostsTilesSee) {
+  std::mt19937 random(6);
+  const auto shared = std::make_unique<cuda::PageShared>();
+  for (const int64_t begin : {0, 5, 64, 5000, 150016}) {
+    for (const int64_t slash : {0, 200, 3000}) {
+      const TileGrid grid{64, begin, 330};
+      const std::vector<float> columns = some_scores(grid.keys(), 50, random);
+      const std::vector<float> diagonals = some_scores(grid.keys(), 90, random);
+      LineChoice chosen;
+      const LineTask task{view_of(columns), view_of(diagonals), slash == 200 ? 0 : 500, slash,
+                          &chosen};
+      choose_lines(host_queue(), {&task, 1}, grid.tile);
+      const Rows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
+      const int32_t run_count = host(chosen.run_count.view())[0];
+      TileRule rule{.kind = TileRule::Kind::kLines};
+      rule.lines = &chosen;
+      TileLists memory;
+      const auto tiles = tasks_of(grid, rule, memory);
+      for (size_t i = 0; i < tiles.size(); i += tiles[i].row_count == 64 ? 2 : 1) {
+        const size_t two = tiles[i].row_count == 64 && i + 1 < tiles.size() ? 2 : 1;
+        for (const bool copies : {false, true}) {
+          check_pages(tiles.subspan(i, two), lines, runs, run_count, copies, *shared);
+        }
       }
     }
   }

@@ -1,12 +1,14 @@
 // ReAttention: the first tokens, the most recent ones, and those in between to which the rows of
-// this pass point: every query head's best keys by raw dot product, without positions, put to a
+// a chunk point: every query head's best keys by raw dot product, without positions, put to a
 // vote over heads and rows, each with its neighbours. All of it at positions within the visible
 // list, so that no distance grows beyond what the model was trained for
 // (docs/methods/reattention.md).
 //
 // Nothing is forgotten: the store holds the raw keys of every token, one list per layer is chosen
-// anew in every pass. Positions count back from the newest row, whose position depends on how much
-// may be chosen and not on how much was, so that nobody needs to know that number beforehand.
+// anew for every chunk of rows. A pass has as many whole chunks as --chunk has room for: products
+// with weights want many rows. Positions count back from the newest row, whose position depends on
+// how much may be chosen and not on how much was, so that nobody needs to know that number
+// beforehand.
 
 #include <algorithm>
 
@@ -89,117 +91,184 @@ class Reattention final : public Method {
           "local",
           global, clip, span, local, most_visible(), trained_);
     }
-    return passes_with_last(prompt, regions_.dense_tokens(total) - prompt.begin, chunk, 1);
+    const int64_t lead = regions_.dense_tokens(total) - prompt.begin;
+    return passes_with_last(prompt, lead, std::max(chunk, prompt.chunk / chunk * chunk), 1);
   }
 
   void attend(LayerStep& step) override {
-    const int64_t tokens = step.begin + step.rows, window = step.own_window();
-    Visible visible{.tokens = tokens};
-    if (window > 0) {
-      visible.local_from = std::max<int64_t>(0, step.begin - window + 1);
-    } else if (const int64_t middle = regions_.middle_at(tokens); middle > 0) {
-      visible.global = global;
-      visible.local_from = global + middle;
-      if (recalls(step)) visible.selected = select(step, middle);
-      step.chose = true;
-    }
-    see(step, visible);
+    cut(step);
+    select(step);
+    see(step);
   }
 
  private:
-  /// What the rows of a pass see: tokens [0, global), the selected ones, [local_from, tokens).
-  struct Visible {
-    int64_t global = 0;
+  /// Rows of a pass that vote together and what they see: tokens [0, global), the selected ones,
+  /// [local_from, tokens).
+  struct Chunk {
+    int row = 0, rows = 0;
+    int64_t tokens = 0;  ///< up to its last row
+    int64_t middle = 0;  ///< that are chosen from, [global, local_from)
+    int64_t global = 0, local_from = 0;
     RowList selected;
-    int64_t local_from = 0, tokens = 0;
+
+    int64_t recent() const { return tokens - local_from; }
+  };
+  struct ChunkMemory {
+    VoteCount count;
+    SpanRows spans;
   };
 
   bool moved() const { return positions == Positions::kCache; }
   int64_t most_visible() const { return global + clip * span + local; }
   /// A row that is read alone is a decode step, the last of a prompt too.
-  bool recalls(const LayerStep& step) const {
-    return recall != (step.rows == 1 ? Recall::kPrefill : Recall::kDecode);
+  bool chooses(const Chunk& of) const {
+    return of.middle > 0 && recall != (of.rows == 1 ? Recall::kPrefill : Recall::kDecode);
+  }
+  TopRule rule_of(const Chunk& of) const {
+    return of.rows > 1 && prefill_topk == Prefill::kTile ? TopRule::kTile : TopRule::kExact;
   }
 
-  /// Tokens of the middle.
-  RowList select(const LayerStep& step, int64_t middle) {
-    const Stopwatch watch;
-    const bool decode = step.rows == 1;
-    const int heads = step.shape->heads, group = step.group();
-    // The published code pairs query head h with KV head h mod kv_heads here.
-    const bool mispaired = bug_compat && (decode || (k != 1 && k != 4));
-    tasks_.clear();
-    for (int h = 0; h < heads; h += mispaired ? 1 : group) {
-      const int kv_head = mispaired ? h % step.kv_heads : h / group;
-      tasks_.push_back({h, mispaired ? 1 : group, 0, step.rows,
-                        step.store->rows(step.layer, kv_head), global, middle});
+  /// The pass's rows, `chunk` at a time.
+  void cut(LayerStep& step) {
+    const int64_t window = step.own_window();
+    chunks_.clear();
+    for (int row = 0; row < step.rows;) {
+      Chunk c{.row = row};
+      c.rows = static_cast<int>(std::min<int64_t>(chunk, step.rows - row));
+      c.tokens = step.begin + row + c.rows;
+      c.middle = window > 0 ? 0 : regions_.middle_at(c.tokens);
+      if (window > 0) c.local_from = std::max<int64_t>(0, step.begin + row - window + 1);
+      if (c.middle > 0) {
+        c.global = global;
+        c.local_from = global + c.middle;
+        step.chose = true;
+      }
+      chunks_.push_back(c);
+      row += c.rows;
     }
+    if (memory_.size() < chunks_.size()) memory_.resize(chunks_.size());
+  }
+
+  /// Tokens of the middle, for all chunks at once.
+  void select(LayerStep& step) {
+    const Stopwatch watch;
+    const int64_t votes_of_row = step.shape->heads * k;
+    const View<int32_t> votes = votes_.resize(*step.queue, step.rows * votes_of_row);
+    elections_.clear();
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      const Chunk& c = chunks_[i];
+      if (!chooses(c)) continue;
+      elections_.push_back(
+          {votes.part(c.row * votes_of_row, c.rows * votes_of_row), c.middle, &memory_[i].count});
+    }
+    if (elections_.empty()) return;
+    for (const TopRule rule : {TopRule::kTile, TopRule::kExact}) vote(step, rule, votes);
+    most_voted(*step.queue, elections_, clip);
+    spans_.clear();
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      if (!chooses(chunks_[i])) continue;
+      spans_.push_back({memory_[i].count.chosen, chunks_[i].middle, &memory_[i].spans});
+    }
+    expand_spans(*step.queue, spans_, span, global);
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      if (chooses(chunks_[i])) chunks_[i].selected = memory_[i].spans.list;
+    }
+    step.workspace->seconds += watch.seconds();
+  }
+
+  /// The chunks that vote by this rule.
+  void vote(const LayerStep& step, TopRule rule, View<int32_t> votes) {
+    const int heads = step.shape->heads, group = step.group();
+    tasks_.clear();
+    for (const Chunk& c : chunks_) {
+      if (!chooses(c) || rule_of(c) != rule) continue;
+      // The published code pairs query head h with KV head h mod kv_heads here.
+      const bool mispaired = bug_compat && (c.rows == 1 || (k != 1 && k != 4));
+      for (int h = 0; h < heads; h += mispaired ? 1 : group) {
+        const int kv_head = mispaired ? h % step.kv_heads : h / group;
+        tasks_.push_back({h, mispaired ? 1 : group, c.row, c.rows,
+                          step.store->rows(step.layer, kv_head), global, c.middle});
+      }
+    }
+    if (tasks_.empty()) return;
     TopKeysCall call;
     call.queue = step.queue;
     call.queries = step.q;
     call.heads = heads;
     call.head_dim = step.shape->head_dim;
     call.k = static_cast<int>(k);
-    const bool tiles = !decode && prefill_topk == Prefill::kTile;
-    call.rule = tiles ? TopRule::kTile : TopRule::kExact;
+    call.rule = rule;
     call.compute = step.compute;
-    call.keys = votes_.resize(*step.queue, int64_t{step.rows} * heads * k);
+    call.keys = votes;
     top_keys(call, tasks_);
-    const RowList chosen = most_voted(*step.queue, votes_.view(), middle, clip, count_);
-    const RowList selected = expand_spans(*step.queue, chosen, span, middle, global, spans_);
-    step.workspace->seconds += watch.seconds();
-    return selected;
   }
 
-  void see(LayerStep& step, const Visible& visible) {
-    const int64_t recent = visible.tokens - visible.local_from;
-    const int64_t room = visible.selected.most() > 0 ? clip * span : 0;
-    const int64_t local_at = moved() ? visible.global + room : visible.local_from;
-    const int64_t end = local_at + recent;  // position behind the newest row
+  /// Where a chunk's local part begins in what its rows see, which has room for the selected ones.
+  int64_t local_at(const Chunk& c) const {
+    return moved() ? c.global + (c.selected.most() > 0 ? clip * span : 0) : c.local_from;
+  }
+
+  void see(LayerStep& step) {
+    int64_t end = 0;
+    for (const Chunk& c : chunks_) end = std::max(end, local_at(c) + c.recent());
     const Rotations& rotations = step.list_rotations(end);
+    const int64_t row = int64_t{step.shape->heads} * step.shape->head_dim;
+    const View<float> rotated = rotated_q_.resize(*step.queue, step.q.size());
     segments_.clear();
-    for (int head = 0; head < step.kv_heads; ++head) {
-      KeySegment keys{.rows = step.store->rows(step.layer, head), .rotate = true};
-      add_far_keys(keys, visible, local_at);
-      keys.begin = visible.local_from;
-      keys.count = recent;
-      keys.position = local_at;
-      keys.see_within(step.own_window());
-      segments_.push_back(keys);
+    segments_.reserve(3 * chunks_.size() * static_cast<size_t>(step.kv_heads));
+    attend_tasks_.clear();
+    for (const Chunk& c : chunks_) {
+      const int64_t position = local_at(c) + c.recent() - c.rows;
+      apply_rope(*step.queue, rotations, position, step.q.part(c.row * row, c.rows * row), c.rows,
+                 step.shape->heads, step.shape->head_dim, rotated.part(c.row * row, c.rows * row));
+      for (int head = 0; head < step.kv_heads; ++head) {
+        if (!step.attends(head)) continue;
+        const std::span<const KeySegment> keys = add_keys(step, c, head);
+        attend_tasks_.push_back({head * step.group(), step.group(), c.row, c.rows, position, keys});
+      }
     }
-    const int64_t position = end - step.rows;  // of row 0
-    const View<const float> queries[] = {step.queries_from(rotations, position, rotated_q_)};
-    step.attend(queries, segments_, 3, &rotations, position);
+    const View<const float> queries[] = {rotated};
+    step.attend(queries, attend_tasks_, &rotations);
   }
 
-  /// Those before the local part: the selected ones end where it begins, the global ones end where
-  /// the selected begin.
-  void add_far_keys(KeySegment keys, const Visible& visible, int64_t local_at) {
+  /// The selected ones end where the local part begins, the global ones end where the selected
+  /// begin.
+  std::span<const KeySegment> add_keys(const LayerStep& step, const Chunk& c, int head) {
+    KeySegment keys{.rows = step.store->rows(step.layer, head), .rotate = true};
     keys.visible = Visibility::kAll;
-    KeySegment first = keys, selected = keys;
-    first.count = visible.global;
-    selected.count = visible.selected.most();
-    selected.index = visible.selected.rows;
-    selected.live = visible.selected.count;
+    KeySegment first = keys, selected = keys, recent = keys;
+    first.count = c.global;
+    selected.count = c.selected.most();
+    selected.index = c.selected.rows;
+    selected.live = c.selected.count;
     if (moved()) {
-      first.position = local_at - visible.global;
-      first.behind = selected.behind = visible.selected.count;
-      selected.position = local_at;
+      first.position = local_at(c) - c.global;
+      first.behind = selected.behind = c.selected.count;
+      selected.position = local_at(c);
     } else {
       selected.indexed_positions = true;
     }
-    segments_.push_back(first);
-    segments_.push_back(selected);
+    recent.begin = c.local_from;
+    recent.count = c.recent();
+    recent.position = local_at(c);
+    recent.see_within(step.own_window());
+    segments_.insert(segments_.end(), {first, selected, recent});
+    const std::span<KeySegment> added = std::span(segments_).last(3);
+    resolve_counts(added);
+    return added;
   }
 
   ReattentionRegions regions_;
   int64_t trained_ = 0;
+  std::vector<Chunk> chunks_;
+  std::vector<ChunkMemory> memory_;  // of each chunk
   std::vector<TopKeysTask> tasks_;
-  Array<int32_t> votes_;  // [rows, heads, k] numbers within the middle
-  VoteCount count_;
-  SpanRows spans_;
+  Array<int32_t> votes_;  // [rows, heads, k] numbers within the chunk's middle
+  std::vector<Vote> elections_;
+  std::vector<Spans> spans_;
   Array<float> rotated_q_;
   std::vector<KeySegment> segments_;
+  std::vector<AttendTask> attend_tasks_;
 };
 
 }  // namespace

@@ -17,12 +17,6 @@ int64_t tiles_at_once(int heads, int64_t keys) {
   return std::max<int64_t>(1, std::min<int64_t>(kTilesAtOnce, all) / heads);
 }
 
-/// On a device, where lists of blocks take next to nothing and few tiles do not fill the chip.
-int64_t tiles_at_once_on_device(std::span<const TileRule> rules, int64_t keys) {
-  const auto lines = std::ranges::count(rules, TileRule::Kind::kLines, &TileRule::kind);
-  return std::max<int64_t>(1, kListedOnDevice / std::max<int64_t>(1, lines * keys));
-}
-
 }  // namespace
 
 size_t SparsePrefill::tile_bytes(int heads, int64_t tokens, int rows) const {
@@ -77,8 +71,9 @@ void SparsePrefill::attend_tiles(LayerStep& step, int first) {
   const View<const float> queries[] = {step.rotated_q()};
   const TileGrid on = grid(step);
   const std::span<const PagedRows> lists = step.lists();
-  const int64_t tiles_per_head = step.queue->on_host() ? tiles_at_once(step.shape->heads, on.keys())
-                                                       : tiles_at_once_on_device(rules_, on.keys());
+  const int64_t tiles_per_head = step.queue->on_host()
+                                     ? tiles_at_once(step.shape->heads, on.keys())
+                                     : tiles_of_device_call(*step.queue, on, rules_, lists);
   for (int64_t row = first; row < step.rows;) {
     const int64_t end = on.row_end(on.tile_of(row) + tiles_per_head - 1);
     const Stopwatch watch;

@@ -1,5 +1,3 @@
-#include <cuda.h>
-#include <cudaTypedefs.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "ops/cuda/attend_kernels.h"
 #include "ops/cuda/attend_plan.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/page_map.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -81,29 +80,6 @@ struct Growing {
   }
 };
 
-CUtensorMap page_map(const PageRange& pages, int head_dim) {
-  static const auto encode = [] {
-    void* f = nullptr;
-    cudaDriverEntryPointQueryResult found;
-    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault,
-                                           &found),
-          "cuTensorMapEncodeTiled");
-    return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(f);
-  }();
-  const cuuint64_t dim = static_cast<cuuint64_t>(head_dim);
-  const cuuint64_t size[3] = {dim, 2 * kPageRows, pages.bytes / pages.page_bytes};
-  const cuuint64_t stride[2] = {2 * dim, pages.page_bytes};
-  const cuuint32_t box[3] = {64, kPageRows, 1}, step[3] = {1, 1, 1};
-  CUtensorMap map;
-  if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<std::byte*>(pages.base), size,
-             stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
-    throw DeviceError("CUDA: cuTensorMapEncodeTiled refuses the range of pages");
-  }
-  return map;
-}
-
 }  // namespace
 
 struct Scratch::Impl {
@@ -171,7 +147,7 @@ struct Scratch::Impl {
   const PageMap& map_of(const PageRange& pages, int head_dim) {
     if (mapped.base != pages.base || mapped.bytes != pages.bytes ||
         mapped.page_bytes != pages.page_bytes || mapped_dim != head_dim) {
-      map = {page_map(pages, head_dim), pages.base, static_cast<uint32_t>(pages.page_bytes / 256)};
+      map = page_map(pages, head_dim, kPageRows);
       mapped = pages;
       mapped_dim = head_dim;
     }
@@ -189,7 +165,8 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   s.machine.pages = scratch.pages;
   AttendPlan& plan = s.plan;
   plan.make(call, tasks, s.machine);
-  if (plan.sm90().empty() && plan.tiles().empty() && plan.few().empty()) return;
+  if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.few().empty())
+    return;
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
   std::byte* const at = here ? nullptr : s.upload(stream);
@@ -219,6 +196,11 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   if (!plan.sm90().empty()) {
     launch_attend_tile_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
                             records(plan.sm90(), layout.sm90), count(plan.sm90()), call.head_dim);
+  }
+  if (!plan.masked().empty()) {
+    launch_attend_masked_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
+                              records(plan.masked(), layout.masked), count(plan.masked()),
+                              call.head_dim);
   }
   if (!plan.tiles().empty()) {
     launch_attend_tile(stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()),

@@ -2,7 +2,9 @@
 // Softmax attention on a CUDA device: attend() of ops/attention.h, with the same meaning. All
 // addresses in the call are device addresses, except where it says otherwise below.
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -19,6 +21,15 @@ struct PageRange {
   const std::byte* base = nullptr;
   size_t bytes = 0;
   size_t page_bytes = 0;
+
+  /// Whether the copy engine can read this page, of rows of `head_dim` bf16 numbers.
+  bool holds(const std::byte* page, int head_dim) const {
+    const size_t at = reinterpret_cast<uintptr_t>(page) - reinterpret_cast<uintptr_t>(base);
+    // Most strides of pages are powers of two, by which nothing need be divided.
+    const bool power = std::has_single_bit(page_bytes);
+    return page_bytes >= size_t{256} * static_cast<size_t>(head_dim) && at < bytes &&
+           bytes - at >= page_bytes && (power ? at & (page_bytes - 1) : at % page_bytes) == 0;
+  }
 };
 
 /// What attend() keeps from call to call: pinned host memory for plans, device memory for plans and

@@ -84,6 +84,9 @@ void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitR
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                              const UnitRecord* units, int count, int head_dim);
+/// Of masked segments.
+void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
+                               const UnitRecord* units, int count, int head_dim);
 /// A block for every part of every unit.
 void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
                        const DeviceLimits& limits);

@@ -1,8 +1,6 @@
 #include "ops/cuda/attend_plan.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 namespace longhaul::cuda {
 namespace {
@@ -48,13 +46,6 @@ void set_visibility(const KeySegment& s, SegmentRecord& record) {
   record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
 }
 
-size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
-
-template <class T>
-void write_records(const std::vector<T>& records, std::byte* to) {
-  if (!records.empty()) std::memcpy(to, records.data(), records.size() * sizeof(T));
-}
-
 }  // namespace
 
 bool can_attend(int head_dim, int page_rows, const KvType& both) {
@@ -96,11 +87,19 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   if (s.indexed_positions && !list) record.position += s.begin;
   record.index = list ? s.index.address() : nullptr;
   record.whole_pages = s.whole_pages;
+  record.masks = s.masks.rows.address();
   set_visibility(s, record);
+  if (!s.masks.empty()) {
+    // All listed pages are walked over, and the kernel knows that rows see nothing behind them.
+    LH_ASSERT(s.whole_pages && !s.masks.rows.place().host() && s.count % kPageRows == 0);
+    LH_ASSERT(s.visible == (s.indexed_positions ? Visibility::kCausal : Visibility::kAll));
+    record.nearest = -kFar;
+  }
 
   Source source{};
   source.counted = !(on_device && record.indexed_positions);
-  LH_ASSERT(!s.whole_pages || (on_device && !s.indexed_positions && !s.rotate));
+  LH_ASSERT(!s.whole_pages || (on_device && !s.rotate));
+  LH_ASSERT(!s.whole_pages || !s.indexed_positions || !s.masks.empty());
   if (list && !on_device && s.count > 0) {
     source.index = s.index.address();
     index_.need(source.index, 0, s.count);
@@ -131,23 +130,16 @@ void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
     if (s.live.empty() && s.behind.empty()) continue;
     LH_ASSERT(s.live.empty() || !s.live.place().host());
     LH_ASSERT(s.behind.empty() || !s.behind.place().host());
-    counts_.push_back({s.live.address(), s.behind.address(), task.row_position,
-                       first_segment + static_cast<int>(i), task.row_count, task.head_count, 0});
+    counts_.push_back({s.live.address(), s.behind.address(), s.masks.pairs.address(),
+                       task.row_position, first_segment + static_cast<int>(i), task.row_count,
+                       task.head_count, 0});
   }
 }
 
 bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
   if (!machine_.sm90) return false;
-  const PageRange& range = machine_.pages;
-  const auto from = reinterpret_cast<uintptr_t>(range.base);
-  const size_t page_bytes = size_t{4} * kPageRows * static_cast<size_t>(call.head_dim);
-  if (range.page_bytes < page_bytes) return false;
-  // Most strides of pages are powers of two, by which nothing need be divided.
-  const bool power = std::has_single_bit(range.page_bytes);
   const auto inside = [&](const std::byte* page) {
-    const size_t at = reinterpret_cast<uintptr_t>(page) - from;
-    return at < range.bytes && range.bytes - at >= range.page_bytes &&
-           (power ? at & (range.page_bytes - 1) : at % range.page_bytes) == 0;
+    return machine_.pages.holds(page, call.head_dim);
   };
   return std::ranges::all_of(task.segments, [&](const KeySegment& s) {
     if (s.rows.type != DType::BF16 || s.rotate) return false;
@@ -162,6 +154,12 @@ bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const
 }
 
 AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTask& task) const {
+  const auto masked = [](const KeySegment& s) { return !s.masks.empty(); };
+  if (std::ranges::any_of(task.segments, masked)) {
+    LH_ASSERT(std::ranges::all_of(task.segments, masked) && fits_sm90(call, task));
+    LH_ASSERT(task.head_count == 1 && task.row_count <= kTileUnitRows);
+    return kMasked;
+  }
   const int64_t flat = static_cast<int64_t>(task.row_count) * task.head_count;
   if (flat <= kMostFewRows || task.row_count == 1) return kFew;
   return fits_sm90(call, task) ? kSm90 : kTiles;
@@ -302,6 +300,7 @@ void AttendPlan::clear() {
   pages_.clear();
   index_.clear();
   sm90_.clear();
+  masked_.clear();
   tiles_.clear();
   few_.clear();
   groups_.clear();
@@ -349,48 +348,9 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
   const int64_t processors = machine.processors;
   const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};
   cut(kSm90, tiles, call.head_dim, sm90_);
+  cut(kMasked, tiles, call.head_dim, masked_);
   cut(kTiles, tiles, call.head_dim, tiles_);
   cut(kFew, {kFewKeys, kFewUnitRows, 2 * processors, 8}, call.head_dim, few_);
-}
-
-bool AttendPlan::few_alone() const {
-  return sm90_.empty() && tiles_.empty() && merges_.empty() && counts_.empty() &&
-         pages_.size() == 0 && index_.size() == 0;
-}
-
-AttendPlan::Layout AttendPlan::layout() const {
-  Layout at{};
-  at.counts = aligned(segments_.size() * sizeof(SegmentRecord));
-  at.sm90 = at.counts + aligned(counts_.size() * sizeof(CountRecord));
-  at.tiles = at.sm90 + aligned(sm90_.size() * sizeof(UnitRecord));
-  at.few = at.tiles + aligned(tiles_.size() * sizeof(UnitRecord));
-  at.merges = at.few + aligned(few_.size() * sizeof(UnitRecord));
-  at.pages = at.merges + aligned(merges_.size() * sizeof(MergeRecord));
-  at.index = at.pages + aligned(static_cast<size_t>(pages_.size()) * sizeof(const std::byte*));
-  at.bytes = at.index + aligned(static_cast<size_t>(index_.size()) * sizeof(int32_t));
-  return at;
-}
-
-void AttendPlan::pack(std::byte* to, const std::byte* device) const {
-  const Layout at = layout();
-  const auto pages = reinterpret_cast<const std::byte* const*>(device + at.pages);
-  const auto index = reinterpret_cast<const int32_t*>(device + at.index);
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    SegmentRecord record = segments_[i];
-    const Source& source = sources_[i];
-    if (source.pages != nullptr) {
-      record.pages = pages + pages_.place_of(source.pages, source.first_page);
-    }
-    if (source.index != nullptr) record.index = index + index_.place_of(source.index, 0);
-    std::memcpy(to + i * sizeof record, &record, sizeof record);
-  }
-  write_records(counts_, to + at.counts);
-  write_records(sm90_, to + at.sm90);
-  write_records(tiles_, to + at.tiles);
-  write_records(few_, to + at.few);
-  write_records(merges_, to + at.merges);
-  pages_.write(reinterpret_cast<const std::byte**>(to + at.pages));
-  index_.write(reinterpret_cast<int32_t*>(to + at.index));
 }
 
 }  // namespace longhaul::cuda

@@ -27,8 +27,9 @@ class AttendPlan {
   void make(const AttendCall& call, std::span<const AttendTask> tasks,
             const AttendMachine& machine);
 
-  const std::vector<UnitRecord>& sm90() const { return sm90_; }    ///< wgmma tiles, longest first
-  const std::vector<UnitRecord>& tiles() const { return tiles_; }  ///< mma.sync tiles, the same
+  const std::vector<UnitRecord>& sm90() const { return sm90_; }      ///< wgmma tiles, longest first
+  const std::vector<UnitRecord>& masked() const { return masked_; }  ///< ... of masked segments
+  const std::vector<UnitRecord>& tiles() const { return tiles_; }    ///< mma.sync tiles, the same
   /// Whole units, each with all its parts: part_of_block() says which block does which.
   const std::vector<UnitRecord>& few() const { return few_; }
   int few_blocks() const { return few_blocks_; }
@@ -43,7 +44,7 @@ class AttendPlan {
   bool few_alone() const;
   /// Where the parts of a packed plan begin, in bytes.
   struct Layout {
-    size_t segments, counts, sm90, tiles, few, merges, pages, index, bytes;
+    size_t segments, counts, sm90, masked, tiles, few, merges, pages, index, bytes;
   };
   Layout layout() const;
   /// Writes layout().bytes to `to`, with addresses as they are once it lies at `device`.
@@ -56,7 +57,7 @@ class AttendPlan {
     const int32_t* index;  ///< host list; null: nothing
     bool counted;          ///< its key ranges can be computed on the host
   };
-  enum Kernel : uint8_t { kSm90, kTiles, kFew };
+  enum Kernel : uint8_t { kSm90, kMasked, kTiles, kFew };
   /// Tasks of one kernel that differ in their heads and in where their keys lie, but neither in
   /// rows nor in what these see: they are cut once for all.
   struct Group {
@@ -103,7 +104,7 @@ class AttendPlan {
   std::vector<Source> sources_;
   Uploads<const std::byte*> pages_;
   Uploads<int32_t> index_;
-  std::vector<UnitRecord> sm90_, tiles_, few_;
+  std::vector<UnitRecord> sm90_, masked_, tiles_, few_;
   std::vector<Group> groups_;
   std::vector<Member> members_;
   std::vector<Strip> strips_;

@@ -42,19 +42,21 @@ struct SegmentRecord {
   uint8_t rotate;
   uint8_t whole_pages;  ///< `index` holds numbers of pages
   uint8_t unused[4];
+  const uint64_t* masks;  ///< [listed pages][2 tiles] rows that are seen; null: all of them
 };
-static_assert(sizeof(SegmentRecord) == 56);
+static_assert(sizeof(SegmentRecord) == 64);
 
 /// A segment whose keys, or those behind it, an operation has counted, and who sees it.
 struct CountRecord {
   const int32_t* live;    ///< how many keys there are; null: as many as the record says
   const int32_t* behind;  ///< how many keys follow it: it moves back by as many; null: none
+  const int64_t* pairs;   ///< visible pairs, where they are counted, too (PageMasks::pairs)
   int64_t row_position;
   int32_t segment;
   int32_t row_count, head_count;
   int32_t unused;
 };
-static_assert(sizeof(CountRecord) == 40);
+static_assert(sizeof(CountRecord) == 48);
 
 /// Rows and heads that one block of threads computes over a part of the task's key tiles. Flat row
 /// f is row row_begin + f / head_count, query head head_begin + f % head_count.
@@ -120,6 +122,19 @@ LH_BOTH const std::byte* page_of(const SegmentRecord& s, int32_t page) {
   return s.pages[s.whole_pages ? s.index[page] : page];
 }
 
+/// Rows of the masked segment's page number `page` that tile `tile` of a unit sees, if they stand
+/// at or before its rows.
+LH_BOTH uint64_t mask_of(const SegmentRecord& s, int32_t page, int tile) {
+  return s.masks[2 * page + tile];
+}
+
+/// How far that page's first row stands behind the unit's first; where pages have no positions, so
+/// far before it that all rows see all of it.
+LH_BOTH int32_t masked_offset(const SegmentRecord& s, int32_t page, int64_t row_position) {
+  if (!s.indexed_positions) return -kPageRows;
+  return static_cast<int32_t>(s.position + int64_t{kPageRows} * s.index[page] - row_position);
+}
+
 LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {
   return s.position + (s.indexed_positions ? s.index[key] : key);
 }
@@ -170,6 +185,7 @@ LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
   if (count.behind != nullptr) s.position -= *count.behind;
   if (count.live == nullptr) return 0;
   s.count = *count.live;
+  if (s.masks != nullptr) return count.pairs == nullptr ? 0 : *count.pairs;
   if (s.nearest <= -kFar && s.furthest >= kFar) {
     return static_cast<int64_t>(s.count) * count.row_count * count.head_count;
   }

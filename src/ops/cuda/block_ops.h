@@ -2,8 +2,10 @@
 // The operations on blocks of tokens that GPUs have (ops/device_ops.h): what InfLLM and Ltri-LLM
 // look up by, and blocks chosen by means.
 
+#include <bit>
 #include <vector>
 
+#include "ops/cuda/attend.h"
 #include "ops/cuda/kv.h"
 #include "ops/cuda/mean_blocks.h"
 #include "ops/cuda/room.h"
@@ -49,6 +51,13 @@ class BlockOps : public DeviceOps {
  protected:
   explicit BlockOps(GpuQueue& queue) : queue_(queue) {}
   cudaStream_t stream() const { return queue_.handle(); }
+  /// The pages that Hopper's copy engine reads, of 64 bf16 keys and values as DevicePages lays
+  /// them; none on other cards.
+  PageRange engine_pages(int head_dim) const {
+    if (queue_.capability() != 90) return {};
+    const SlabRange& slabs = queue_.slabs();
+    return {slabs.base(), slabs.bytes(), std::bit_ceil(256 * static_cast<size_t>(head_dim))};
+  }
 
   GpuQueue& queue_;
 

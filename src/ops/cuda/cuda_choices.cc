@@ -9,12 +9,12 @@
 #include "ops/cuda/expected_attention.h"
 #include "ops/cuda/line_sums.h"
 #include "ops/cuda/row_rules.h"
+#include "ops/cuda/score_plan.h"
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
 #include "ops/cuda/stored_keys.h"
 #include "ops/cuda/tile_maps.h"
 #include "ops/cuda/top_keys.h"
-#include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
 
@@ -38,7 +38,7 @@ bool CudaChoices::tile_maps(const AttendCall& call, std::span<const MapTile> til
 }
 
 bool CudaChoices::top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
-  return cuda::top_keys(stream(), call, tasks, scores_);
+  return cuda::top_keys(stream(), call, tasks, engine_pages(call.head_dim), scores_);
 }
 
 bool CudaChoices::mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) {
@@ -180,20 +180,27 @@ void CudaChoices::list_rules(const HybridRules& rules, std::span<const JudgedLis
   cuda::judge_rules(stream(), tasks, scores_);
 }
 
-bool CudaChoices::most_voted(const DeviceVote& vote) {
-  if (vote.votes.place().host()) return false;
+bool CudaChoices::most_voted(std::span<const DeviceVote> votes) {
   const auto words = [](View<int32_t> x) { return reinterpret_cast<uint32_t*>(x.address()); };
-  cuda::most_voted(stream(), {vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
-                              words(vote.counters), words(vote.marks), words(vote.voted),
-                              vote.found.address(), vote.rows.address(), vote.count.address()});
+  votes_.clear();
+  for (const DeviceVote& vote : votes) {
+    if (vote.votes.place().host()) return false;
+    votes_.push_back({vote.votes.address(), vote.votes.size(), vote.numbers, vote.k,
+                      words(vote.counters), words(vote.marks), words(vote.voted),
+                      vote.found.address(), vote.rows.address(), vote.count.address()});
+  }
+  cuda::most_voted(stream(), votes_, scores_);
   return true;
 }
 
-bool CudaChoices::expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
-                               View<int32_t> rows, View<int32_t> count) {
-  if (chosen.rows.place().host()) return false;
-  cuda::expand_spans(stream(), {chosen.rows.address(), chosen.count.address(), chosen.most(), span,
-                                end, first, rows.address(), count.address()});
+bool CudaChoices::expand_spans(std::span<const DeviceSpans> spans, int64_t span, int64_t first) {
+  spans_.clear();
+  for (const DeviceSpans& of : spans) {
+    if (of.chosen.rows.place().host()) return false;
+    spans_.push_back({of.chosen.rows.address(), of.chosen.count.address(), of.chosen.most(), span,
+                      of.end, first, of.rows.address(), of.count.address()});
+  }
+  cuda::expand_spans(stream(), spans_, scores_);
   return true;
 }
 
@@ -242,6 +249,63 @@ bool CudaChoices::list_tile_keys(int tile, int page_rows, std::span<const Device
   }
   cuda::list_tile_keys(stream(), tiles_, scores_);
   return true;
+}
+
+bool CudaChoices::reads_masks(const PagedRows& rows) const {
+  return rows.type == DType::BF16 && rows.page_rows == kPageRows && rows.head_dim <= 128 &&
+         rows.pages != nullptr && rows.listed != nullptr &&
+         engine_pages(rows.head_dim).holds(rows.pages[0], rows.head_dim);
+}
+
+bool CudaChoices::copy_columns(std::span<CopiedColumns> heads) {
+  int head_dim = 0;  // of heads with columns
+  for (const CopiedColumns& head : heads) head_dim = std::max(head_dim, head.from.head_dim);
+  if (head_dim == 0) return false;
+  copies_.set_head_dim(head_dim);
+  gathered_.clear();
+  int64_t used = 0;
+  for (CopiedColumns& head : heads) {
+    const int64_t pages = (head.columns.size() + kPageRows - 1) / kPageRows;
+    if (!copies_.reserve(used + pages)) return false;
+    head.to = copies_.rows_from(used);
+    if (pages == 0) continue;
+    KeySegment columns;
+    columns.rows = head.from;
+    columns.index = head.columns;
+    columns.count = head.columns.size();
+    columns.visible = Visibility::kAll;
+    GatherRecord record{};
+    const bool written = write_segment(columns, record.keys);
+    LH_ASSERT(written);
+    record.to = copies_.listed_from(used);
+    record.first_block = static_cast<int32_t>(used);
+    gathered_.push_back(record);
+    used += pages;
+  }
+  if (gathered_.empty()) return true;
+  gather_keys(stream(), records_.upload(std::span<const GatherRecord>(gathered_)),
+              static_cast<int>(gathered_.size()), static_cast<int>(used), head_dim, {});
+  return true;
+}
+
+void CudaChoices::list_tile_pages(std::span<const TilePages> tiles) {
+  const auto there = [](const MaskedPages& list) {
+    return SeenPages{list.pages.address(), list.masks.address(), list.keys.address()};
+  };
+  pages_.clear();
+  for (const TilePages& tile : tiles) {
+    const LineChoice& lines = *tile.lines;
+    pages_.push_back({.columns = lines.columns.rows.address(),
+                      .runs = lines.runs.view().address(),
+                      .run_count = lines.run_count.view().address(),
+                      .position = tile.position,
+                      .column_count = static_cast<int32_t>(lines.columns.rows.size()),
+                      .rows = {tile.rows[0], tile.rows[1]},
+                      .text = there(tile.text),
+                      .copies = there(tile.copies),
+                      .pairs = tile.pairs.address()});
+  }
+  cuda::list_tile_pages(stream(), pages_, scores_);
 }
 
 bool CudaChoices::choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,

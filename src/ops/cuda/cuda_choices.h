@@ -5,8 +5,11 @@
 #include "ops/cuda/antidiagonals.h"
 #include "ops/cuda/block_ops.h"
 #include "ops/cuda/flex_blocks.h"
+#include "ops/cuda/gather_keys.h"
 #include "ops/cuda/score_scratch.h"
+#include "ops/cuda/scratch_pages.h"
 #include "ops/cuda/tile_keys.h"
+#include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
 
@@ -40,11 +43,13 @@ class CudaChoices : public BlockOps {
                    View<int32_t> verdicts) override;
   void list_rules(const HybridRules& rules, std::span<const JudgedList> lists,
                   std::span<const View<int32_t>> rows) override;
-  bool most_voted(const DeviceVote& vote) override;
-  bool expand_spans(const RowList& chosen, int64_t span, int64_t end, int64_t first,
-                    View<int32_t> rows, View<int32_t> count) override;
+  bool most_voted(std::span<const DeviceVote> votes) override;
+  bool expand_spans(std::span<const DeviceSpans> spans, int64_t span, int64_t first) override;
   bool choose_lines(std::span<const LineTask> tasks, int tile) override;
   bool list_tile_keys(int tile, int page_rows, std::span<const DeviceTile> tiles) override;
+  bool reads_masks(const PagedRows& rows) const override;
+  bool copy_columns(std::span<CopiedColumns> heads) override;
+  void list_tile_pages(std::span<const TilePages> tiles) override;
   bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
                           std::span<const FlexHead> heads) override;
   bool lay_out_groups(View<const float> q, int64_t groups, int stride, int heads, int head_dim,
@@ -59,8 +64,15 @@ class CudaChoices : public BlockOps {
  private:
   ScoreScratch scores_;
   std::vector<SelectTask> selected_;
+  std::vector<VoteTask> votes_;
+  std::vector<ExpandTask> spans_;
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
+  std::vector<PageTask> pages_;
+  /// 256 heads with a thousand columns each, of 128 numbers.
+  ScratchPages copies_{queue_, size_t{128} << 20};
+  std::vector<GatherRecord> gathered_;
+  Room records_{queue_};
   std::vector<FlexHeadTask> flex_;
   std::vector<AntidiagonalTask> antidiagonals_;
 };

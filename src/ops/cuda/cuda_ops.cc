@@ -1,7 +1,6 @@
 #include "ops/cuda/cuda_ops.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
 #include "ops/cuda/attend.h"
@@ -32,10 +31,7 @@ class CudaOps : public CudaChoices {
         if (!can_attend(call.head_dim, s.rows.page_rows, s.rows.type)) return false;
       }
     }
-    const SlabRange& slabs = queue_.slabs();
-    // Pages of 64 bf16 keys and values, as DevicePages lays them.
-    const size_t stride = std::bit_ceil(256 * static_cast<size_t>(call.head_dim));
-    attention_.pages = {slabs.base(), slabs.bytes(), stride};
+    attention_.pages = engine_pages(call.head_dim);
     staged_.run(call, tasks, [&](std::span<const AttendTask> some) {
       cuda::attend(stream(), call, some, attention_);
     });
@@ -192,7 +188,7 @@ class CudaOps : public CudaChoices {
   Products products_{queue_};
   ExpertMix experts_{queue_, products_};
   std::vector<AppendList> append_lists_;
-std::vector<RowMove> row_moves_;
+  std::vector<RowMove> row_moves_;
   std::vector<ColumnMove> column_moves_;
   Room frequencies_{queue_}, tokens_{queue_};
 };

@@ -35,7 +35,7 @@ struct ScoreJob {
 
   LH_BOTH int blocks() const { return lists * parts * tiles; }
 };
-static_assert(sizeof(ScoreJob) == 144);
+static_assert(sizeof(ScoreJob) == 152);
 
 /// Query forms that a call uses, of rows [first, end), as bf16 one behind the other.
 struct QueryRows {

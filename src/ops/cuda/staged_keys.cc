@@ -1,7 +1,6 @@
 #include "ops/cuda/staged_keys.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
 #include "base/nth.h"
@@ -39,48 +38,12 @@ int64_t pages_of(const AttendTask& task) {
 
 }  // namespace
 
-StagedKeys::~StagedKeys() {
-  for (void* slab : slabs_) queue_.release_slab(slab);
-}
-
 bool StagedKeys::gains(const AttendCall& call, const AttendTask& task) const {
   return queue_.capability() == 90 && can_gather(call.head_dim) && task.row_count > 1 &&
          int64_t{task.row_count} * task.head_count >= kLeastRows && pages_of(task) > 0 &&
          std::ranges::all_of(task.segments, [](const KeySegment& s) {
            return s.count == 0 || lies_well(s) || can_lie_well(s);
          });
-}
-
-void StagedKeys::set_head_dim(int head_dim) {
-  if (head_dim == head_dim_) return;
-  head_dim_ = head_dim;
-  page_bytes_ = std::bit_ceil(size_t{4} * kPageRows * static_cast<size_t>(head_dim));
-  pages_.clear();
-  for (void* slab : slabs_) queue_.release_slab(slab);
-  slabs_.clear();
-  // Neither list moves while keys are gathered.
-  pages_.reserve(kMostBytes / page_bytes_);
-  table_.at_least(kMostBytes / page_bytes_ * sizeof(std::byte*));
-}
-
-/// Room for so many pages more; false where the device or the bound has none.
-bool StagedKeys::reserve(int64_t pages) {
-  const auto wanted = static_cast<size_t>(used_ + pages);
-  if (wanted * page_bytes_ > kMostBytes) return false;
-  while (pages_.size() < wanted) {
-    try {
-      slabs_.push_back(queue_.allocate_slab());
-    } catch (const UserError&) {
-      return false;  // keys are read as they lie
-    }
-    const auto* const slab = static_cast<const std::byte*>(slabs_.back());
-    const size_t first = pages_.size();
-    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += page_bytes_)
-      pages_.push_back(slab + at);
-    queue_.upload(pages_.data() + first, static_cast<const std::byte**>(table_.data) + first,
-                  (pages_.size() - first) * sizeof(std::byte*));
-  }
-  return true;
 }
 
 /// Notes what is to be gathered, and says how it will lie.
@@ -93,14 +56,12 @@ KeySegment StagedKeys::gather(const KeySegment& keys) {
   LH_ASSERT(written);
   record.live = keys.live.empty() ? nullptr : keys.live.address();
   record.behind = keys.behind.empty() ? nullptr : keys.behind.address();
-  record.to = static_cast<std::byte* const*>(table_.data) + used_;
+  record.to = pages_.listed_from(used_);
   record.first_block = static_cast<int32_t>(used_);
   records_.push_back(record);
 
   KeySegment to = keys;
-  to.rows.type = DType::BF16;
-  to.rows.pages = pages_.data() + used_;
-  to.rows.listed = static_cast<const std::byte* const*>(table_.data) + used_;
+  to.rows = pages_.rows_from(used_);
   to.begin = first_slot(keys);
   to.index = {};
   to.whole_pages = to.rotate = to.indexed_positions = false;
@@ -113,7 +74,7 @@ void StagedKeys::flush(const AttendCall& call,
                        const std::function<void(std::span<const AttendTask>)>& attend) {
   if (!records_.empty()) {
     gather_keys(queue_.handle(), sent_.upload(std::span<const GatherRecord>(records_)),
-                static_cast<int>(records_.size()), static_cast<int>(used_), head_dim_,
+                static_cast<int>(records_.size()), static_cast<int>(used_), call.head_dim,
                 rotation_table(call.rotations));
   }
   if (!tasks_.empty()) attend(tasks_);
@@ -128,7 +89,7 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
   if (std::ranges::none_of(tasks, [&](const AttendTask& t) { return gains(call, t); })) {
     return attend(tasks);
   }
-  set_head_dim(call.head_dim);
+  pages_.set_head_dim(call.head_dim);
   size_t segments = 0;
   for (const AttendTask& task : tasks) segments += task.segments.size();
   segments_.reserve(segments);           // the tasks' views stay
@@ -143,8 +104,8 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
     if (task.segments.data() == before && !records_.empty()) {
       own.segments = gathered;
     } else {
-      if (used_ > 0 && !reserve(pages_of(task))) flush(call, attend);
-      if (reserve(pages_of(task))) {
+      if (used_ > 0 && !pages_.reserve(used_ + pages_of(task))) flush(call, attend);
+      if (pages_.reserve(used_ + pages_of(task))) {
         const size_t first = segments_.size();
         for (const KeySegment& s : task.segments) segments_.push_back(gather(s));
         own.segments = gathered = std::span(segments_).subspan(first);

@@ -9,8 +9,7 @@
 
 #include "ops/attention.h"
 #include "ops/cuda/gather_keys.h"
-#include "ops/cuda/gpu_queue.h"
-#include "ops/cuda/room.h"
+#include "ops/cuda/scratch_pages.h"
 
 namespace longhaul::cuda {
 
@@ -21,9 +20,6 @@ class StagedKeys {
   static constexpr size_t kMostBytes = size_t{256} << 20;
 
   explicit StagedKeys(GpuQueue& queue) : queue_(queue) {}
-  ~StagedKeys();
-  StagedKeys(const StagedKeys&) = delete;
-  StagedKeys& operator=(const StagedKeys&) = delete;
 
   /// Hands all tasks to `attend`, some at a time: those whose keys are gathered with segments over
   /// the gathered keys.
@@ -32,22 +28,17 @@ class StagedKeys {
 
  private:
   bool gains(const AttendCall& call, const AttendTask& task) const;
-  bool reserve(int64_t pages);
-  void set_head_dim(int head_dim);
   KeySegment gather(const KeySegment& keys);
   void flush(const AttendCall& call,
              const std::function<void(std::span<const AttendTask>)>& attend);
 
   GpuQueue& queue_;
-  int head_dim_ = 0;
-  size_t page_bytes_ = 0;
-  std::vector<void*> slabs_;
-  std::vector<const std::byte*> pages_;  ///< of all slabs; in `table_`, too
-  int64_t used_ = 0;                     ///< pages, by what is gathered next
+  ScratchPages pages_{queue_, kMostBytes};
+  int64_t used_ = 0;  ///< pages, by what is gathered next
   std::vector<GatherRecord> records_;
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
-  Room table_{queue_}, sent_{queue_};
+  Room sent_{queue_};
 };
 
 }  // namespace longhaul::cuda

@@ -27,6 +27,12 @@ __global__ void __launch_bounds__(kBlockThreads, 1) list_tile_keys_kernel(const 
   list_tile_keys(CudaBlock{}, shared, task);
 }
 
+__global__ void __launch_bounds__(kBlockThreads, 1) list_tile_pages_kernel(const PageTask* tasks) {
+  __shared__ PageShared shared;
+  const PageTask task = tasks[blockIdx.x];
+  list_tile_pages(CudaBlock{}, shared, task);
+}
+
 template <class Task>
 const Task* send(Stream stream, std::span<const Task> tasks, ScoreScratch& scratch) {
   const ScoreScratch::Plan plan = scratch.begin(tasks.size_bytes());
@@ -50,6 +56,13 @@ void list_tile_keys(Stream stream, std::span<const TileTask> tasks, ScoreScratch
   const TileTask* const there = send(stream, tasks, scratch);
   list_tile_keys_kernel<<<static_cast<unsigned>(tasks.size()), kBlockThreads, 0, stream>>>(there);
   check_launch("list_tile_keys");
+}
+
+void list_tile_pages(Stream stream, std::span<const PageTask> tasks, ScoreScratch& scratch) {
+  if (tasks.empty()) return;
+  const PageTask* const there = send(stream, tasks, scratch);
+  list_tile_pages_kernel<<<static_cast<unsigned>(tasks.size()), kBlockThreads, 0, stream>>>(there);
+  check_launch("list_tile_pages");
 }
 
 }  // namespace longhaul::cuda

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "ops/cuda/page_phases.h"
 #include "ops/cuda/score_scratch.h"
 #include "ops/cuda/tile_phases.h"
 
@@ -18,5 +19,6 @@ struct LinesTask {
 
 void choose_lines(Stream stream, std::span<const LinesTask> tasks, ScoreScratch& scratch);
 void list_tile_keys(Stream stream, std::span<const TileTask> tasks, ScoreScratch& scratch);
+void list_tile_pages(Stream stream, std::span<const PageTask> tasks, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

@@ -123,20 +123,43 @@ struct LineKeys {
     return low;
   }
 
-  LH_BOTH void operator()(int64_t word, uint32_t* to) const {
-    constexpr int kEach = BitShared::kEach;
-    for (int w = 0; w < kEach; ++w) to[w] = 0;
-    const int64_t low = word * 32;
-    const int64_t high = low + 32 * kEach < task.position ? low + 32 * kEach : task.position;
+  /// Whether a run has a key of [begin, behind).
+  LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
+    const int32_t run = run_behind(begin);
+    return begin < behind && run < *task.run_count && begin_of(run) < behind;
+  }
+
+  /// Sets the bits of keys before the tile in the words from `word` on, of runs ...
+  LH_BOTH void add_runs(int64_t word, uint32_t* to) const {
+    const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
     for (int32_t run = run_behind(low); run < *task.run_count && begin_of(run) < high; ++run) {
       const int64_t stop = end_of(run) < high ? end_of(run) : high;
-      for (int w = 0; w < kEach; ++w) to[w] |= bits_between(low + 32 * w, begin_of(run), stop);
+      for (int w = 0; w < BitShared::kEach; ++w) {
+        to[w] |= bits_between(low + 32 * w, begin_of(run), stop);
+      }
     }
+  }
+  /// ... and of columns.
+  LH_BOTH void add_columns(int64_t word, uint32_t* to) const {
+    const int64_t low = word * 32, high = end_of_words(word);
+    if (low >= high) return;
     for (int32_t c = column_from(low); c < task.column_count && task.columns[c] < high; ++c) {
       const int64_t at = task.columns[c] - low;
       to[at / 32] |= 1u << (at % 32);
     }
+  }
+
+  LH_BOTH void operator()(int64_t word, uint32_t* to) const {
+    for (int w = 0; w < BitShared::kEach; ++w) to[w] = 0;
+    add_runs(word, to);
+    add_columns(word, to);
+  }
+
+ private:
+  LH_BOTH int64_t end_of_words(int64_t word) const {
+    const int64_t high = (word + BitShared::kEach) * 32;
+    return high < task.position ? high : task.position;
   }
 };
 

@@ -1,7 +1,8 @@
 #include <algorithm>
+#include <vector>
 
-#include "ops/cuda/best_keys.cuh"
-#include "ops/cuda/score_call.cuh"
+#include "ops/cuda/page_map.h"
+#include "ops/cuda/top_keys.cuh"
 #include "ops/cuda/top_keys.h"
 
 namespace longhaul::cuda {
@@ -11,21 +12,6 @@ constexpr int kFewFlatRows = 16;  ///< of a block whose warps read different key
 constexpr int kManyFlatRows = 128;
 constexpr int kFewWarps = 4, kFewStep = 16, kFewSteps = 4;
 constexpr int kManyStep = 64;  ///< keys that are in shared memory, twice
-
-struct TopArgs {
-  ScoreArgs score;
-  int32_t k;
-  bool of_tiles;  ///< TopRule::kTile
-  int32_t* keys;
-  float* scores;  ///< may be null
-};
-
-/// Where part `list` of flat row f's best keys is: [flat rows][lists][k].
-__device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
-                                                  int list, int lists) {
-  return reinterpret_cast<ScoredKey*>(a.score.room + job.partial) +
-         (static_cast<int64_t>(f) * lists + list) * a.k;
-}
 
 /// Sixteen flat rows of a warp and their best keys so far.
 template <int D, int K>
@@ -128,16 +114,6 @@ __device__ __forceinline__ void bring_keys(const ScoreJob& job, int32_t first, u
   }
 }
 
-/// Tiles of keys of a part.
-struct Tiles {
-  int32_t begin, end;
-};
-__device__ __forceinline__ Tiles tiles_of(const ScoreJob& job, int part) {
-  const int64_t tiles = (job.keys.count + kTopTile - 1) / kTopTile;
-  return {static_cast<int32_t>(tiles * part / job.parts),
-          static_cast<int32_t>(tiles * (part + 1) / job.parts)};
-}
-
 template <int D>
 struct ManyShared {
   uint4 keys[2][kManyStep * kPitch<D> / 16];
@@ -158,7 +134,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   const int flat = shared.tile * kManyFlatRows + thread / 32 * 16;
   RowsAndBest<D, K> rows;
   rows.load(a, job, flat);
-  const Tiles tiles = tiles_of(job, shared.part);
+  const TileStretch tiles = tiles_of(job, shared.part);
   const int begin = tiles.begin * kPerTile, end = tiles.end * kPerTile;
   if (begin < end) {
     bring_keys<D, kManyStep, kScoreThreads>(job, begin * kManyStep, shared_address(shared.keys[0]),
@@ -204,7 +180,7 @@ __global__ void __launch_bounds__(32 * kFewWarps, 2)
   const int flat = shared.tile * kFewFlatRows;
   RowsAndBest<D, K> rows;
   rows.load(a, job, flat);
-  Tiles tiles = tiles_of(job, shared.part);
+  TileStretch tiles = tiles_of(job, shared.part);
   tiles.begin += warp;
   const int steps = tiles.begin < tiles.end
                         ? (tiles.end - tiles.begin + kFewWarps - 1) / kFewWarps * kPerTile
@@ -269,31 +245,60 @@ void launch(Stream stream, Kernel kernel, const TopArgs& args, int blocks, int t
   check_launch("top_keys");
 }
 
+/// Flat rows that share what a block reads.
+enum class TopKernel : uint8_t { kFew, kMany, kSm90 };
+int rows_of_block(TopKernel kernel) {
+  return kernel == TopKernel::kFew    ? kFewFlatRows
+         : kernel == TopKernel::kMany ? kManyFlatRows
+                                      : kTopSm90Rows;
+}
+
 template <int K>
-void launch_all(Stream stream, const TopArgs& args, const ScoreJobs& jobs, int head_dim, bool few,
-                int64_t most_rows, int64_t job_count) {
+void launch_mma(Stream stream, const TopArgs& args, int blocks, int head_dim, bool few) {
   with_head_dim(head_dim, [&](auto dim) {
     constexpr int D = dim();
     static_assert(sizeof(ManyShared<D>) <= 99 * 1024 && sizeof(FewShared<D>) <= 163 * 1024);
-    if (jobs.blocks() == 0) return;
     if (few) {
-      launch(stream, top_keys_few<D, K>, args, jobs.blocks(), 32 * kFewWarps, sizeof(FewShared<D>));
+      launch(stream, top_keys_few<D, K>, args, blocks, 32 * kFewWarps, sizeof(FewShared<D>));
     } else {
-      launch(stream, top_keys_many<D, K>, args, jobs.blocks(), kScoreThreads,
-             sizeof(ManyShared<D>));
+      launch(stream, top_keys_many<D, K>, args, blocks, kScoreThreads, sizeof(ManyShared<D>));
     }
   });
-  const dim3 grid(static_cast<unsigned>((most_rows + 3) / 4), static_cast<unsigned>(job_count));
+}
+
+template <int K>
+void merge(Stream stream, const TopArgs& args, int64_t most_rows, int64_t jobs) {
+  const dim3 grid(static_cast<unsigned>((most_rows + 3) / 4), static_cast<unsigned>(jobs));
   merge_lists<K><<<grid, 128, 0, stream>>>(args);
   check_launch("merge_lists");
 }
 
+/// In how many parts keys are cut for `blocks` blocks of rows: so many that rounds of blocks, as
+/// many as the device runs at once, leave little of it idle.
+int64_t parts_for(int64_t blocks, int64_t processors) {
+  int64_t best = 1;
+  double best_share = 0;
+  for (int64_t parts = 1; parts <= 16; ++parts) {
+    const int64_t rounds = (blocks * parts + processors - 1) / processors;
+    // Every part fills lists of its own: a hundredth of the time for each more.
+    const double share =
+        static_cast<double>(blocks * parts) / static_cast<double>(rounds * processors) -
+        0.01 * static_cast<double>(parts);
+    if (share > best_share) best = parts, best_share = share;
+  }
+  return best;
+}
+
 /// Parts of the keys for all jobs, which have their row blocks; the numbers of scratch for them.
-int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, bool few, int processors) {
+int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, TopKernel kernel,
+                 int64_t processors) {
   constexpr int64_t kLeastTiles = 4;
   int64_t blocks = 0, numbers = 0;
   for (const ScoreJob& job : jobs) blocks += job.tiles;
-  const int64_t wanted = std::max<int64_t>(1, (few ? 3 : 2) * int64_t{processors} / blocks);
+  const bool few = kernel == TopKernel::kFew;
+  const int64_t wanted = kernel == TopKernel::kSm90
+                             ? parts_for(blocks, processors)
+                             : std::max<int64_t>(1, (few ? 3 : 2) * processors / blocks);
   for (ScoreJob& job : jobs) {
     const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
     job.parts =
@@ -305,48 +310,90 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, bool few,
   return numbers;
 }
 
+int64_t flat_rows_of(const TopKeysTask& task) { return int64_t{task.row_count} * task.head_count; }
+
+/// The rows of the boxes by which the copy engine reads these keys; 0 where it does not. Tiles are
+/// counted from the first key on, and swizzled rows come in eights.
+int box_rows_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
+                const PageRange& pages) {
+  if (call.rule != TopRule::kTile || call.head_dim > 128) return 0;
+  int64_t rows = kPageRows;
+  for (const TopKeysTask& task : tasks) {
+    if (flat_rows_of(task) == 0) continue;
+    const PagedRows& keys = task.keys;
+    if (keys.type != DType::BF16 || keys.page_rows != kPageRows || keys.pages == nullptr) return 0;
+    while (task.begin % rows != 0) rows /= 2;
+    if (task.count > 0 &&
+        !std::all_of(keys.pages + task.begin / kPageRows,
+                     keys.pages + (task.begin + task.count - 1) / kPageRows + 1,
+                     [&](auto* page) { return pages.holds(page, call.head_dim); }))
+      return 0;
+  }
+  return rows < 8 ? 0 : static_cast<int>(rows);
+}
+
+/// Tasks with rows, those with most keys first.
+std::vector<const TopKeysTask*> longest_first(std::span<const TopKeysTask> tasks) {
+  std::vector<const TopKeysTask*> order;
+  for (const TopKeysTask& task : tasks) {
+    if (flat_rows_of(task) > 0) order.push_back(&task);
+  }
+  std::ranges::stable_sort(order, [](auto* a, auto* b) { return a->count > b->count; });
+  return order;
+}
+
+/// False for what the kernels do not take.
+bool add_job(const AttendCall& rows, const TopKeysTask& task, int block_rows, ScoreJobs& jobs) {
+  if (flat_rows_of(task) > (1 << 30) || task.keys.head_dim != rows.head_dim) return false;
+  KeySegment s;
+  s.rows = task.keys;
+  s.begin = task.begin;
+  s.count = task.count;
+  s.visible = Visibility::kAll;
+  AttendTask of;
+  of.head_begin = task.head_begin;
+  of.head_count = task.head_count;
+  of.row_begin = task.row_begin;
+  of.row_count = task.row_count;
+  ScoreJob* const job = jobs.add(rows, of, s);
+  if (job == nullptr) return false;
+  job->tiles = static_cast<int32_t>((flat_rows_of(task) + block_rows - 1) / block_rows);
+  return true;
+}
+
 }  // namespace
 
 bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
-              ScoreScratch& scratch) {
+              const PageRange& pages, ScoreScratch& scratch) {
   if (!has_score_tile(call.head_dim) || call.k < 1 || call.k > kMostTopKeys) return false;
   if (call.keys.place().host()) return false;
   AttendCall rows;
   rows.queries = {&call.queries, 1};
   rows.heads = call.heads;
   rows.head_dim = call.head_dim;
+  int64_t most_rows = 0;
+  for (const TopKeysTask& task : tasks) most_rows = std::max(most_rows, flat_rows_of(task));
+  TopKernel kernel = most_rows <= 2 * kFewFlatRows ? TopKernel::kFew : TopKernel::kMany;
+  const int box_rows = box_rows_of(call, tasks, pages);
+  if (kernel == TopKernel::kMany && box_rows > 0) kernel = TopKernel::kSm90;
   thread_local ScoreJobs jobs;
   jobs.clear();
-  int64_t most_rows = 0;
-  for (const TopKeysTask& task : tasks) {
-    most_rows = std::max(most_rows, int64_t{task.row_count} * task.head_count);
-  }
-  const bool few = most_rows <= 2 * kFewFlatRows;
-  const int flat_rows = few ? kFewFlatRows : kManyFlatRows;
-  for (const TopKeysTask& task : tasks) {
-    const int64_t flat = int64_t{task.row_count} * task.head_count;
-    if (flat <= 0) continue;
-    if (flat > (1 << 30)) return false;
-    KeySegment s;
-    s.rows = task.keys;
-    s.begin = task.begin;
-    s.count = task.count;
-    s.visible = Visibility::kAll;
-    AttendTask of;
-    of.head_begin = task.head_begin;
-    of.head_count = task.head_count;
-    of.row_begin = task.row_begin;
-    of.row_count = task.row_count;
-    ScoreJob* const job = jobs.add(rows, of, s);
-    if (job == nullptr || task.keys.head_dim != call.head_dim) return false;
-    job->tiles = static_cast<int32_t>((flat + flat_rows - 1) / flat_rows);
+  for (const TopKeysTask* task : longest_first(tasks)) {
+    if (!add_job(rows, *task, rows_of_block(kernel), jobs)) return false;
   }
   if (jobs.all().empty()) return true;
-  const int64_t numbers = cut_keys(jobs.all(), call, few, scratch.processors());
+  const int64_t numbers = cut_keys(jobs.all(), call, kernel, scratch.processors());
   const TopArgs args{prepare(stream, rows, jobs, numbers, scratch), call.k,
                      call.rule == TopRule::kTile, call.keys.address(), call.scores.address()};
-  const auto launch_it = call.k <= 4 ? launch_all<4> : launch_all<kMostTopKeys>;
-  launch_it(stream, args, jobs, call.head_dim, few, most_rows, std::ssize(jobs.all()));
+  const bool small = call.k <= 4;
+  if (kernel == TopKernel::kSm90) {
+    launch_top_keys_sm90(stream, args, page_map(pages, call.head_dim, box_rows), box_rows,
+                         jobs.blocks(), call.head_dim);
+  } else {
+    const auto launch_it = small ? launch_mma<4> : launch_mma<kMostTopKeys>;
+    launch_it(stream, args, jobs.blocks(), call.head_dim, kernel == TopKernel::kFew);
+  }
+  (small ? merge<4> : merge<kMostTopKeys>)(stream, args, most_rows, std::ssize(jobs.all()));
   return true;
 }
 

@@ -3,14 +3,15 @@
 
 #include <span>
 
+#include "ops/cuda/attend.h"
 #include "ops/cuda/score_scratch.h"
 #include "ops/top_keys.h"
 
 namespace longhaul::cuda {
 
 /// As column_sums() of this folder, for top_keys(): queries and keys are rounded to bf16, whatever
-/// `compute` says.
+/// `compute` says. `pages`: what Hopper's copy engine may read; empty on other cards.
 bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
-              ScoreScratch& scratch);
+              const PageRange& pages, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/votes.h"
@@ -10,38 +11,67 @@ namespace {
 
 constexpr int64_t kVotesOfBlock = 8 * kBlockThreads;
 
+/// One task that travels with the launch, or many in device memory, one for each row of blocks.
+template <class Task>
+struct Tasks {
+  const Task* list;  ///< null: `one`
+  Task one;
+
+  __device__ Task of_block() const { return list == nullptr ? one : list[blockIdx.y]; }
+};
+
+template <class Task>
+Tasks<Task> send(Stream stream, std::span<const Task> tasks, ScoreScratch& scratch) {
+  if (tasks.size() == 1) return {nullptr, tasks.front()};
+  const ScoreScratch::Plan plan = scratch.begin(tasks.size_bytes());
+  std::memcpy(plan.host, tasks.data(), tasks.size_bytes());
+  scratch.send(stream, plan);
+  return {reinterpret_cast<const Task*>(plan.device), {}};
+}
+
 __global__ void __launch_bounds__(kBlockThreads, 1)
-    tally_votes_kernel(const __grid_constant__ VoteTask task) {
+    tally_votes_kernel(const __grid_constant__ Tasks<VoteTask> tasks) {
+  const VoteTask task = tasks.of_block();
   const int64_t first = blockIdx.x * kVotesOfBlock, end = first + kVotesOfBlock;
   tally_votes(CudaBlock{}, task, first, end < task.cast ? end : task.cast);
 }
 
 __global__ void __launch_bounds__(kBlockThreads, 1)
-    choose_voted_kernel(const __grid_constant__ VoteTask task) {
+    choose_voted_kernel(const __grid_constant__ Tasks<VoteTask> tasks) {
   __shared__ ChoiceShared shared;
+  const VoteTask task = tasks.of_block();
   choose_voted(CudaBlock{}, shared, task);
 }
 
 __global__ void __launch_bounds__(kBlockThreads, 1)
-    expand_spans_kernel(const __grid_constant__ ExpandTask task) {
+    expand_spans_kernel(const __grid_constant__ Tasks<ExpandTask> tasks) {
   __shared__ ExpandShared shared;
+  const ExpandTask task = tasks.of_block();
   expand_spans(CudaBlock{}, shared, task);
 }
 
 }  // namespace
 
-void most_voted(Stream stream, const VoteTask& task) {
-  if (task.cast > 0) {
-    const auto blocks = static_cast<unsigned>((task.cast + kVotesOfBlock - 1) / kVotesOfBlock);
-    tally_votes_kernel<<<blocks, kBlockThreads, 0, stream>>>(task);
+void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& scratch) {
+  if (votes.empty()) return;
+  const Tasks<VoteTask> tasks = send(stream, votes, scratch);
+  int64_t cast = 0;
+  for (const VoteTask& vote : votes) cast = std::max(cast, vote.cast);
+  const auto count = static_cast<unsigned>(votes.size());
+  if (cast > 0) {
+    const auto blocks = static_cast<unsigned>((cast + kVotesOfBlock - 1) / kVotesOfBlock);
+    tally_votes_kernel<<<{blocks, count}, kBlockThreads, 0, stream>>>(tasks);
     check_launch("tally_votes");
   }
-  choose_voted_kernel<<<1, kBlockThreads, 0, stream>>>(task);
+  choose_voted_kernel<<<{1, count}, kBlockThreads, 0, stream>>>(tasks);
   check_launch("choose_voted");
 }
 
-void expand_spans(Stream stream, const ExpandTask& task) {
-  expand_spans_kernel<<<1, kBlockThreads, 0, stream>>>(task);
+void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch) {
+  if (spans.empty()) return;
+  const Tasks<ExpandTask> tasks = send(stream, spans, scratch);
+  const auto count = static_cast<unsigned>(spans.size());
+  expand_spans_kernel<<<{1, count}, kBlockThreads, 0, stream>>>(tasks);
   check_launch("expand_spans");
 }
 

@@ -1,13 +1,15 @@
 #pragma once
 // Votes and spans: most_voted() and expand_spans() of ops/votes.h on a CUDA device.
 
-#include "ops/cuda/stream.h"
+#include <span>
+
+#include "ops/cuda/score_scratch.h"
 #include "ops/cuda/vote_phases.h"
 
 namespace longhaul::cuda {
 
-/// Addresses are the device's.
-void most_voted(Stream stream, const VoteTask& task);
-void expand_spans(Stream stream, const ExpandTask& task);
+/// Addresses are the device's. All votes at once, and so all spans: one block of threads chooses.
+void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& scratch);
+void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

@@ -1,0 +1,50 @@
+#include "ops/cuda/scratch_pages.h"
+
+#include <bit>
+
+#include "base/error.h"
+#include "ops/cuda/attend_records.h"
+
+namespace longhaul::cuda {
+
+ScratchPages::~ScratchPages() {
+  for (void* slab : slabs_) queue_.release_slab(slab);
+}
+
+void ScratchPages::set_head_dim(int head_dim) {
+  if (head_dim == head_dim_) return;
+  head_dim_ = head_dim;
+  page_bytes_ = std::bit_ceil(size_t{4} * kPageRows * static_cast<size_t>(head_dim));
+  pages_.clear();
+  for (void* slab : slabs_) queue_.release_slab(slab);
+  slabs_.clear();
+  // Neither list moves while rows are gathered.
+  pages_.reserve(most_bytes_ / page_bytes_);
+  table_.at_least(most_bytes_ / page_bytes_ * sizeof(std::byte*));
+}
+
+bool ScratchPages::reserve(int64_t pages) {
+  const auto wanted = static_cast<size_t>(pages);
+  if (wanted * page_bytes_ > most_bytes_) return false;
+  while (pages_.size() < wanted) {
+    try {
+      slabs_.push_back(queue_.allocate_slab());
+    } catch (const UserError&) {
+      return false;
+    }
+    const auto* const slab = static_cast<const std::byte*>(slabs_.back());
+    const size_t first = pages_.size();
+    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += page_bytes_)
+      pages_.push_back(slab + at);
+    queue_.upload(pages_.data() + first, static_cast<const std::byte**>(table_.data) + first,
+                  (pages_.size() - first) * sizeof(std::byte*));
+  }
+  return true;
+}
+
+PagedRows ScratchPages::rows_from(int64_t first) const {
+  return {pages_.data() + first, kPageRows,      head_dim_,
+          DType::BF16,           queue_.place(), listed_from(first)};
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,43 @@
+#pragma once
+// Pages of bf16 keys and values that operations gather rows into, for kernels to read them by whole
+// pages. They lie among the KV store's, where the copy engine of Hopper finds them.
+
+#include <cstddef>
+#include <vector>
+
+#include "ops/attention.h"
+#include "ops/cuda/gpu_queue.h"
+#include "ops/cuda/room.h"
+
+namespace longhaul::cuda {
+
+class ScratchPages {
+ public:
+  /// At most `most_bytes` of them.
+  ScratchPages(GpuQueue& queue, size_t most_bytes) : queue_(queue), most_bytes_(most_bytes) {}
+  ~ScratchPages();
+  ScratchPages(const ScratchPages&) = delete;
+  ScratchPages& operator=(const ScratchPages&) = delete;
+
+  /// Pages of rows of `head_dim` numbers from now on.
+  void set_head_dim(int head_dim);
+  /// Room for so many pages; false where the device or the bound has none.
+  bool reserve(int64_t pages);
+  /// Rows that begin with page number `first`.
+  PagedRows rows_from(int64_t first) const;
+  /// The same pages, to be written.
+  std::byte* const* listed_from(int64_t first) const {
+    return static_cast<std::byte* const*>(table_.data) + first;
+  }
+
+ private:
+  GpuQueue& queue_;
+  size_t most_bytes_;
+  int head_dim_ = 0;
+  size_t page_bytes_ = 0;
+  std::vector<void*> slabs_;
+  std::vector<const std::byte*> pages_;  ///< of all slabs; in `table_`, too
+  Room table_{queue_};
+};
+
+}  // namespace longhaul::cuda
