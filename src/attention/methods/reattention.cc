@@ -10,13 +10,12 @@
 
 #include <algorithm>
 
-#include "attention/parts/own_options.h"
 #include "attention/parts/passes.h"
+#include "attention/registry.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ops/reattention_regions.h"
-#include "ops/top_keys.h"
-#include "ops/votes.h"
+#include "ops/voted_spans.h"
 
 namespace longhaul {
 namespace {
@@ -122,31 +121,18 @@ class Reattention final : public Method {
   }
 
   /// Tokens of the middle.
-  RowList select(const LayerStep& step, int64_t middle) {
+  RowList select(LayerStep& step, int64_t middle) {
     const Stopwatch watch;
     const bool decode = step.rows == 1;
-    const int heads = step.shape->heads, group = step.group();
-    // The published code pairs query head h with KV head h mod kv_heads here.
-    const bool mispaired = bug_compat && (decode || (k != 1 && k != 4));
-    tasks_.clear();
-    for (int h = 0; h < heads; h += mispaired ? 1 : group) {
-      const int kv_head = mispaired ? h % step.kv_heads : h / group;
-      tasks_.push_back({h, mispaired ? 1 : group, 0, step.rows,
-                        step.store->rows(step.layer, kv_head), global, middle});
-    }
-    TopKeysCall call;
-    call.queue = step.queue;
-    call.queries = step.q;
-    call.heads = heads;
-    call.head_dim = step.shape->head_dim;
-    call.k = static_cast<int>(k);
     const bool tiles = !decode && prefill_topk == Prefill::kTile;
-    call.rule = tiles ? TopRule::kTile : TopRule::kExact;
-    call.compute = step.compute;
-    call.keys = votes_.resize(*step.queue, int64_t{step.rows} * heads * k);
-    top_keys(call, tasks_);
-    const RowList chosen = most_voted(*step.queue, votes_.view(), middle, clip, count_);
-    const RowList selected = expand_spans(*step.queue, chosen, span, middle, global, spans_);
+    const SpanVote vote{.k = static_cast<int>(k),
+                        .rule = tiles ? TopRule::kTile : TopRule::kExact,
+                        .clip = clip,
+                        .span = span,
+                        // The published code pairs query head h with KV head h mod kv_heads here.
+                        .mispaired = bug_compat && (decode || (k != 1 && k != 4))};
+    const RowList selected =
+        spans_.choose(step.call({&step.q, 1}), step.lists(), global, middle, vote);
     step.workspace->seconds += watch.seconds();
     return selected;
   }
@@ -194,10 +180,7 @@ class Reattention final : public Method {
 
   ReattentionRegions regions_;
   int64_t trained_ = 0;
-  std::vector<TopKeysTask> tasks_;
-  Array<int32_t> votes_;  // [rows, heads, k] numbers within the middle
-  VoteCount count_;
-  SpanRows spans_;
+  VotedSpans spans_;
   Array<float> rotated_q_;
   std::vector<KeySegment> segments_;
 };
@@ -205,7 +188,7 @@ class Reattention final : public Method {
 }  // namespace
 
 MethodInfo reattention_method() {
-  MethodInfo info = own_options<Reattention>({.name = "reattention"});
+  MethodInfo info = method_info<Reattention>({.name = "reattention"});
   info.summary =
       "sees the first and last tokens and spans chosen anew at every step; keeps all keys";
   info.when = "contexts far beyond the trained length, with bounded attention";
