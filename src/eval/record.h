@@ -57,8 +57,8 @@ struct Record {
   /// (eval/answer_recall.h); empty where that is not known.
   std::vector<double> recall;
   /// Place of the answer's passage among those that the reply drew on, 1 the first; 0: not among
-  /// them (eval/source_rank.h). None where it was not asked, the answer is not in the text or the
-  /// method moves its keys.
+  /// them (source_rank() in eval/ask.cc). None where it was not asked, the answer is not in the
+  /// text or the method moves its keys.
   std::optional<int64_t> source_rank;
   std::string error;  ///< why there is no reply; empty when there is one (score 0 then)
 
