@@ -72,7 +72,7 @@ struct Record {
   std::string prompt_key() const;
 };
 
-/// Answers among records: a text's further stretches are none of their own.
+/// How many answers the records are: all stretches of one predicted text count as one answer.
 int64_t count_answers(std::span<const Record> records);
 
 /// One line of JSON without the newline, and back. from_json throws UserError (names the key).
