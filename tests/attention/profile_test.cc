@@ -17,7 +17,7 @@ struct ProbeOptions {
   bool deep = false;
   int64_t depth = 1;
 };
-ProbeOptions made;  ///< those of the last method that was made
+ProbeOptions probed;  ///< those of the last method that was made
 
 class Probe final : public Method {
  public:
@@ -29,7 +29,7 @@ class Probe final : public Method {
     o.integer(own.depth, "depth", 0, 9, "", "a number")
         .only([this] { return own.deep; }, "deep=true", "deep");
   }
-  void fit(const ModelShape&) { made = own; }
+  void fit(const ModelShape&) { probed = own; }
   Plan plan(int, int, int64_t) const override { return {}; }
 };
 
@@ -48,13 +48,13 @@ TEST(Profile, ReplacesDefaultsAndIsReplacedByTheCommandLine) {
   const Folder folder(
       R"({"made_with": "x", "options": {"share": 0.25, "gates": {"file": "g.tsv"}, "deep": true}})");
   folder.make("probe");
-  EXPECT_EQ(made.share, 0.25);
-  EXPECT_EQ(made.gates, (folder.path() / "g.tsv").string());
-  EXPECT_TRUE(made.deep);
+  EXPECT_EQ(probed.share, 0.25);
+  EXPECT_EQ(probed.gates, (folder.path() / "g.tsv").string());
+  EXPECT_TRUE(probed.deep);
   folder.make("probe:share=0.5,gates=other");
-  EXPECT_EQ(made.share, 0.5);
-  EXPECT_EQ(made.gates, "other");
-  EXPECT_TRUE(made.deep);
+  EXPECT_EQ(probed.share, 0.5);
+  EXPECT_EQ(probed.gates, "other");
+  EXPECT_TRUE(probed.deep);
 }
 
 TEST(Profile, ReadsFilesBesideItOnly) {
@@ -84,7 +84,7 @@ TEST(Profile, MakesNoMethodWriteFiles) {
 TEST(Profile, ATextThatSpeaksOfSavingWritesNothing) {
   const Folder folder(R"({"options": {"gates": "save=1"}})");
   folder.make("probe");
-  EXPECT_EQ(made.gates, "save=1");
+  EXPECT_EQ(probed.gates, "save=1");
 }
 
 TEST(Profile, APartWritesWhereTheUserSaysSoHimself) {
@@ -116,9 +116,9 @@ TEST(Profile, AFileOfAPartIsPartOfTheFingerprint) {
 TEST(Profile, SaysWhatAnOptionDependsOn) {
   const Folder folder(R"({"options": {"deep": true, "depth": 3}})");
   folder.make("probe:depth=4");
-  EXPECT_EQ(made.depth, 4);
+  EXPECT_EQ(probed.depth, 4);
   folder.make("probe:deep=false");  // the profile's depth is not used
-  EXPECT_EQ(made.depth, 1);
+  EXPECT_EQ(probed.depth, 1);
   EXPECT_EQ(error_of([&] { folder.make("probe:deep=false,depth=4"); }),
             "--attention probe: depth has no effect with deep=false");
   const Folder without(R"({"options": {}})");
@@ -145,7 +145,7 @@ TEST(Profile, ReplacesAnotherDefaultToo) {
     MethodSpec spec = MethodSpec::parse(text, kMethod);
     spec.set_default("share", "0.75");
     spec.make(shape);
-    return made.share;
+    return probed.share;
   };
   EXPECT_EQ(make("probe", without.shape), 0.75);
   EXPECT_EQ(make("probe", with.shape), 0.25);
