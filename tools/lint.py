@@ -22,7 +22,6 @@ HELD_ON_THE_HOST = {
     re.compile(r"\bhost(_rows)?\("): "a method reads no numbers: pass the view on to an operation of ops/",
     re.compile(r"\bparallel_(for|ranges|runs)\b"): "a method runs no loops of its own: put the loop into an operation of ops/",
     re.compile(r"\bstd::vector<float>"): "a method's numbers lie in an Array<float>, which may be on a device",
-    re.compile(r"\btop_indices\b"): "a method selects by an operation: select_rows, most_voted (ops/)",
     re.compile(r"(store|streams?(\[[^]]*\])?|KvStore)(\.|->|::)read\("):
         "a method reads no keys or values: KvStore::rows() describes them to an operation",
 }

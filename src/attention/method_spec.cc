@@ -199,6 +199,12 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
     user_error("--attention {}: needs {}; 'longhaul methods {}' explains", info_->name,
                set.list.needed(), info_->name);
   }
+  if (info_->uncapped && shape.cap != 0) {
+    user_error(
+        "--attention {}: this model caps its attention logits at {}; the method reckons "
+        "with logits without a cap",
+        info_->name, shape.cap);
+  }
   OptionValues used = spec.values_;  // what has no effect stays at its default
   for (const Option& option : set.list.options()) {
     if (option.idle(spec.values_)) used[std::string(option.key)] = option.fallback;

@@ -25,7 +25,7 @@ struct SmallSetting {
   bool saves_nothing = false;  ///< keeps and computes no less than dense attention
 };
 
-/// A struct of options on the heap, and the list that describes it.
+/// A method at its defaults, and the list that describes its options.
 struct OptionSet {
   std::shared_ptr<void> options;
   OptionList list;
@@ -38,6 +38,7 @@ struct MethodInfo {
   std::string_view keeps;    ///< one sentence: what stays or is seen, what is gone for good
   std::string_view harms;    ///< one sentence: what is answered worse with it
   std::string_view paper;
+  bool uncapped = false;  ///< it is for models only that do not cap their attention's logits
   /// Options under which it sees and keeps everything of 700 tokens, so that it equals dense.
   std::vector<std::string_view> covers;
   std::vector<SmallSetting> small;
@@ -46,18 +47,21 @@ struct MethodInfo {
   std::unique_ptr<Method> (*make)(const OptionSet& set, const ModelShape& shape) = nullptr;
 };
 
-/// A method whose class M has a struct M::Options and is made from one and the model's shape.
+/// The entry of a method whose options are members of its own: the set of options is a method
+/// itself, from whose filled members the one that runs is made. Where M has fit(shape), that is
+/// called with the model's shape, and may throw UserError. methods/keydiff.cc is the one to copy.
 template <class M>
 MethodInfo method_info(MethodInfo info) {
-  using Options = typename M::Options;
   info.describe = [] {
-    const auto options = std::make_shared<Options>();
-    OptionSet set{options, {}};
-    options->declare(set.list);
+    const auto method = std::make_shared<M>();
+    OptionSet set{method, {}};
+    method->declare(set.list);
     return set;
   };
   info.make = [](const OptionSet& set, const ModelShape& shape) -> std::unique_ptr<Method> {
-    return std::make_unique<M>(*static_cast<const Options*>(set.options.get()), shape);
+    auto method = std::make_unique<M>(std::move(*static_cast<M*>(set.options.get())));
+    if constexpr (requires { method->fit(shape); }) method->fit(shape);
+    return method;
   };
   return info;
 }

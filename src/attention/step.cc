@@ -9,6 +9,11 @@
 
 namespace longhaul {
 
+View<const float> LayerStep::q_from(int64_t position) const {
+  const int64_t before = std::clamp<int64_t>(position - begin, 0, rows);
+  return q.from(before * shape->heads * shape->head_dim);
+}
+
 const RopeTable& LayerStep::rope() const {
   return workspace->stretched.of(*shape, layer)
       .of(shape->rope_of(layer), plans.empty() ? 1 : plans.front().see.stretch);

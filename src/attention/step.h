@@ -80,6 +80,8 @@ class LayerStep {
   int64_t own_window() const { return shape->own_window(layer); }
   bool attends(int kv_head) const { return only.empty() || nth(only, kv_head) != 0; }
 
+  /// q of the rows that stand at `position` or behind it.
+  View<const float> q_from(int64_t position) const;
   /// The model's frequencies in the layer, stretched as its plan says.
   const RopeTable& rope() const;
   /// Its rotations at positions [first, first + count), and at those of a list of `end` rows. Until

@@ -26,9 +26,10 @@ std::optional<size_t> control_group_room(const std::filesystem::path& proc = "/p
 /// Most processes and threads that the tightest of the groups allows; nothing where none does.
 std::optional<int64_t> control_group_most_threads(const std::filesystem::path& proc = "/proc/self");
 
-/// What a control group holds and cannot give back: `current` counts the page cache too, of which
-/// the kernel drops the files that nobody has read lately before it refuses memory (`key` in
-/// `stat`, the text of memory.stat: inactive_file, in version 1 total_inactive_file).
+/// Bytes of a control group that the kernel cannot take back. `current`, what the group uses,
+/// counts the page cache too; of that the kernel drops files that nobody has read lately before it
+/// refuses memory. Their size stands at `key` in `stat`, the text of memory.stat (inactive_file, in
+/// version 1 total_inactive_file).
 size_t held_by_control_group(size_t current, const std::string& stat,
                              const std::string& key = "inactive_file");
 

@@ -1,6 +1,7 @@
 #pragma once
-// Hashes that nobody can choose collisions for: keyed with numbers that this process drew when it
-// began. Tables whose keys come from files or texts use them; their order says nothing.
+// Hashes for which a file cannot be made to collide: they are keyed with random numbers that the
+// process draws when it starts. For tables whose keys come from files or texts. Iteration order
+// differs from run to run.
 
 #include <array>
 #include <cstddef>

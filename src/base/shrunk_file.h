@@ -9,7 +9,8 @@ namespace longhaul {
 
 struct WatchedMapping;
 
-/// From now on a fault in [address, address + bytes) is told as of `file`.
+/// From now on a fault in [address, address + bytes) ends the program with a line that names
+/// `file`.
 WatchedMapping* watch_mapping(const void* address, size_t bytes, const std::string& file);
 /// Before the mapping is taken away. Null is nothing.
 void forget_mapping(WatchedMapping* mapping);

@@ -19,7 +19,8 @@ size_t peak_resident_bytes();
 size_t anonymous_resident_bytes();
 
 /// The present resident set of this process without the mapped files in which one of `addresses`
-/// lies; the program's own file counts as a whole, since what it does next is in there.
+/// lies. The program's own file counts with its whole size: pages of it that have not been touched
+/// yet will be.
 size_t resident_bytes_beside(std::span<const void* const> addresses);
 
 /// Freed memory goes back to the system, so that it is not counted as what follows.

@@ -21,8 +21,8 @@ std::string with_commas(int64_t number);
 /// "1 answer", "12,345 answers".
 std::string counted(int64_t number, std::string_view noun);
 
-/// "8192" or "8,192"-free forms with a suffix: "512M", "2.5GiB", "100KB" (powers of 1024 all).
-/// Empty when it is no size.
+/// "8192", or a number with a suffix, all of which are powers of 1024: "512M", "2.5GiB", "100KB".
+/// Thousands are not separated. Empty when it is no size.
 std::optional<size_t> parse_bytes(std::string_view text);
 
 }  // namespace longhaul

@@ -1,7 +1,7 @@
 #pragma once
-// What llama.cpp and ollama have taught people to type: each of their flags and commands is put
-// into the words of this program, taken with a note where it means nothing here, or refused with
-// the flag that does it.
+// Command lines that people are used to from llama.cpp and ollama: each of their flags and commands
+// is translated into this program's own, ignored with a note where it means nothing here, or
+// refused with a message that names the flag to use.
 
 #include <span>
 #include <string>
@@ -16,8 +16,8 @@ struct OwnArguments {
   std::vector<std::string> notes;      ///< what was taken and does nothing, a line each
 };
 
-/// `given`: all behind the program's name. Throws UserError for what is done by another flag, or
-/// not at all.
+/// `given`: all arguments behind the program's name. Throws UserError for flags that have another
+/// form here, or none.
 OwnArguments in_own_words(const CLI::App& program, std::span<const char* const> given);
 
 }  // namespace longhaul

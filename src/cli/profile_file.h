@@ -9,8 +9,8 @@
 
 namespace longhaul {
 
-/// A model's own files, found with care, are not written over: UserError for the first that is
-/// there. Before the work that finds settings.
+/// Throws UserError for the first of the files that exists: a profile that a model already has is
+/// not overwritten. Call it before the long work that finds settings.
 void refuse_to_replace(std::span<const std::filesystem::path> files);
 
 /// `found_by`: the command, for whoever reads the file.

@@ -18,8 +18,9 @@ void check_save_target(const std::filesystem::path& file);
 bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
                      const std::filesystem::path& file);
 
-/// Warns where a text that is saved without a question would not be what stays of it with one: the
-/// method chooses by how a prompt ends. (One that needs an instruction says so itself.)
+/// Warns where a text is saved without its question although the method chooses by the end of the
+/// prompt what stays of it: with the question other rows would have stayed. (A method that needs an
+/// instruction says so itself.)
 void warn_chosen_without_question(const Session& session, const std::filesystem::path& file);
 
 /// Warns that nothing of the session loaded from `file` could be used, and says what to save.

@@ -6,7 +6,7 @@ namespace longhaul {
 /// A pipe, or a file with something left to read: a text that was handed over without '-f -'.
 bool input_is_piped();
 
-/// Says that a text is waited for, where nothing comes through a pipe for two seconds.
+/// Tells the user that the program waits for text, when a pipe has sent nothing for two seconds.
 void wait_for_piped_text(bool quiet);
 
 /// Warns where a pipe holds text that this command does not read.

@@ -12,8 +12,9 @@ struct TextLimit {
   std::string reason;  ///< "what --ctx 100 could hold", for a message
 };
 
-/// No more than could be of use: what the longest tokens of a context of `context` tokens (0: any)
-/// would make, and what can be tokenized in `memory` bytes (0: what is free).
+/// The most text that could be of use: as much as a context of `context` tokens could hold if all
+/// were the longest there are (0: any length), and no more than can be tokenized in `memory` bytes
+/// (0: what is free).
 TextLimit text_limit(int64_t context = 0, size_t memory = 0);
 
 /// "NAME: more than 5.0 MiB of text, REASON".

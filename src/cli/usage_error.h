@@ -11,8 +11,8 @@ namespace longhaul {
 /// Names the flag or argument, and the flag or command that was probably meant.
 std::string usage_error_line(const CLI::App& program, const CLI::ParseError& error);
 
-/// "-n=3" among `arguments`, which begin with the command: the parser would take "=3" for the
-/// value. Empty where there is none.
+/// A message about an argument such as "-n=3", of which the parser would take "=3" for the value;
+/// empty where there is none. `arguments` begin with the command.
 std::string equals_problem(const CLI::App& program, std::span<const std::string> arguments);
 
 /// Null where there is none of this name.

@@ -1,5 +1,6 @@
 #pragma once
-// The stretches of the texts that a reply drew on: sentences, by how much was looked at in them.
+// The sentences of the given texts that a reply drew on, ranked by how much attention the reply's
+// tokens paid to them.
 
 #include <cstdint>
 #include <string>

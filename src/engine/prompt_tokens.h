@@ -49,8 +49,9 @@ std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatT
                                          const std::optional<std::string>& system, bool closed,
                                          size_t* replaced = nullptr);
 
-/// The tokens with which every prompt that `asking` makes begins, whatever the question is: a
-/// session that has read them goes on with any question, also where its method cannot go back.
+/// The tokens with which all prompts that `asking` makes from a question begin, whatever the
+/// question. A session that has read only these can go on with any question, even if its method
+/// cannot go back.
 std::vector<int32_t> tokens_before_question(
     const Tokenizer& tokenizer,
     const std::function<PromptText(const std::string& question)>& asking,

@@ -1,7 +1,8 @@
 #pragma once
-// How long the rest of a prompt will take. A token costs a + b x depth: what stands before it is
-// looked at again. Both are measured while the prompt is read, the second by the time that
-// attention takes, so that the first pass tells already how much slower the last will be.
+// How long the rest of a prompt will take. A token at depth d (with d tokens before it) costs
+// a + b * d seconds, since attention goes over all tokens before it. Both are measured while the
+// prompt is read, b by the time that attention takes, so that even the first pass tells how much
+// slower the last one will be.
 
 #include <cstdint>
 #include <vector>
@@ -17,7 +18,7 @@ class ReadingTime {
   /// in all, `attention` of them in attention. Passes come in order.
   void add(int64_t begin, int64_t count, double share, double seconds, double attention);
 
-  /// Seconds that the rest of `total` new tokens will take; none known: 0.
+  /// Seconds that the rest of `total` new tokens will take; 0 while nothing is known.
   double left(int64_t total) const;
 
   /// Seconds that a text of `total` tokens would take from its beginning, where each sees `reach`

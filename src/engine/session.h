@@ -95,10 +95,10 @@ class Session {
   /// elsewhere.
   bool has_room(int64_t tokens, int64_t reply, size_t others) const;
 
-  /// Reads tokens. Returns false when it was cancelled: the passes that are done stay, and the one
-  /// it was in is taken back, where the method cannot do that ended first.
-  /// Throws UserError when they pass `context`, or the forecast passes the memory limit; nothing
-  /// has changed then. Where a pass throws (a full disk), the session forgets everything.
+  /// Reads tokens. Returns false when it was cancelled: finished passes stay; the pass in which it
+  /// was cancelled is taken back, or finished where the method cannot take it back. Throws
+  /// UserError when the tokens go beyond `context`, or the forecast beyond the memory limit;
+  /// nothing has changed then. Where a pass throws (a full disk), the session forgets everything.
   bool prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks = {});
 
   /// Reads one generated token. Where that throws, the session forgets everything.
@@ -127,10 +127,11 @@ class Session {
 
   /// What a dense session has read; pages of keys and values are shared until one side writes.
   ContextCopy copy_context() const;
-  /// In a session that has read nothing: takes from a copy what this session's
-  /// method would read of `prompt` in the same way (AttentionDriver::dense_prefix), as far as the
-  /// copy goes. Returns the tokens taken, at most prompt.size() - 1; the caller prefills the rest.
-  /// The copy must come from the same engine with the same KV type, compute and chunk.
+  /// In a session that has read nothing: takes over from `copy` the first tokens of `prompt` that
+  /// this session's method would read exactly as dense attention does
+  /// (AttentionDriver::dense_prefix), as far as the copy goes. Returns the tokens taken, at most
+  /// prompt.size() - 1; the caller prefills the rest. The copy must come from the same engine with
+  /// the same KV type, compute and chunk.
   int64_t begin_with(const ContextCopy& copy, std::span<const int32_t> prompt,
                      int64_t instruction = 0);
 

@@ -35,8 +35,9 @@ struct Session::State {
   /// Whether a pass that has not reached all layers can be undone.
   bool can_undo(const Pass& pass) const;
   void undo_pass();
-  /// Runs `passes`. What an exception leaves, some layers with a pass's rows and some without, is
-  /// no context: everything is forgotten then. Should even that fail, a later call tries again.
+  /// Runs `passes`. An exception leaves some layers with a pass's rows and some without, which is
+  /// no valid context, so everything is forgotten then. Should even that fail, a later call tries
+  /// again.
   template <class Passes>
   bool whole_or_nothing(Passes&& passes) {
     try {
@@ -65,7 +66,7 @@ struct Session::State {
   std::unique_ptr<AttentionDriver> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read
   std::vector<int32_t> tokens;
-  bool to_be_reset = false;   ///< method and streams are those of a context that is no more
+  bool to_be_reset = false;   ///< a reset failed: method and streams hold an abandoned context
   int64_t angles_length = 0;  ///< the context length whose angles are in force
   std::vector<float> logits;  ///< [vocab], empty before the first token
   Buffer<float> rows_of_logits;

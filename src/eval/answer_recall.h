@@ -22,8 +22,8 @@ std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPro
 
 class AnswerRecall {
  public:
-  /// `prompt_tokens`: of the session when the prompt has been read. Rows before the last one of
-  /// the prompt choose nothing and are not looked at.
+  /// `prompt_tokens`: how many tokens the session holds when the prompt has been read. No token of
+  /// the reply is chosen from rows before the prompt's last one, so they are not looked at.
   AnswerRecall(std::vector<int64_t> answer, int layers, int64_t prompt_tokens);
 
   /// For Session::observe.

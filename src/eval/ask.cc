@@ -9,10 +9,11 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "engine/generate.h"
+#include "engine/passages.h"
 #include "engine/perplexity.h"
+#include "engine/sources.h"
 #include "eval/answer_recall.h"
 #include "eval/scorers.h"
-#include "eval/source_rank.h"
 
 namespace longhaul {
 namespace {
@@ -29,6 +30,24 @@ void note_errors(Record& record, Work&& work) {
   } catch (const std::bad_alloc&) {
     record.error = "out of memory";
   }
+}
+
+/// The place of the first passage that holds one of `prompt.answer` among those that `reply`, the
+/// tokens behind the prompt, looked at (engine/passages.h): 1 the first; 0: not among the first 10.
+int64_t source_rank(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
+                    const SourceWatch& watch, std::span<const int32_t> reply) {
+  constexpr size_t kMost = 10;
+  std::string context;
+  for (int64_t i = prompt.context_begin; i < prompt.context_end; ++i) {
+    context += tokenizer.piece(prompt.tokens[static_cast<size_t>(i)]);
+  }
+  const PassageFinder finder(tokenizer, prompt.tokens, {context});
+  const auto passages = finder.passages(watch, reply, 0, reply.size(), kMost);
+  const auto found = std::ranges::find_if(passages, [&](const Passage& passage) {
+    return std::ranges::any_of(prompt.answer,
+                               [&](int64_t token) { return finder.holds(passage, token); });
+  });
+  return found == passages.end() ? 0 : 1 + (found - passages.begin());
 }
 
 struct Reading {

@@ -21,8 +21,9 @@ struct Asked {
 /// A dense reading of a prompt, for the methods that begin like it.
 struct SharedReading {
   std::optional<ContextCopy> copy;
-  bool no_room = false;  ///< for it beside the sessions that go on from it: not to be made again
-  double seconds = 0;    ///< that it took; counts in full for every method that goes on from it
+  bool no_room =
+      false;           ///< it did not fit beside the sessions that go on from it: do not try again
+  double seconds = 0;  ///< that it took; counts in full for every method that goes on from it
 };
 
 /// Reads a prompt densely, going on from what `shared` holds, and leaves the reading there.

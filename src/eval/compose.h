@@ -58,9 +58,9 @@ ComposedPrompt cut_middle(const ComposedPrompt& prompt, int64_t tokens);
 /// The same question without any context.
 Sample without_context(const Sample& sample);
 
-/// Hex xxh3 of all texts of a sample that compose() reads: without tokenizing, whether it is the
-/// same prompt. Not of what stands before a bare opening: that is the task's, and prompt_hash()
-/// tells it.
+/// Hex xxh3 of all texts of a sample that compose() reads: tells without tokenizing whether a
+/// prompt is the same. The text before an opening in a bare prompt is left out; prompt_hash()
+/// covers it.
 std::string sample_hash(const Sample& sample, bool opening);
 
 /// Hex xxh3 of the ids.

@@ -1,6 +1,6 @@
 #pragma once
-// Question sets whose questions are answered by paragraphs of a common pool: what multi-document
-// tasks are made of.
+// Questions and a common pool of paragraphs that answer them: what multi-document tasks are made
+// of.
 
 #include <cstdint>
 #include <string>

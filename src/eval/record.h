@@ -57,8 +57,8 @@ struct Record {
   /// (eval/answer_recall.h); empty where that is not known.
   std::vector<double> recall;
   /// Place of the answer's passage among those that the reply drew on, 1 the first; 0: not among
-  /// them (eval/source_rank.h). None where it was not asked, the answer is not in the text or the
-  /// method moves its keys.
+  /// them (source_rank() in eval/ask.cc). None where it was not asked, the answer is not in the
+  /// text or the method moves its keys.
   std::optional<int64_t> source_rank;
   std::string error;  ///< why there is no reply; empty when there is one (score 0 then)
 
@@ -72,7 +72,7 @@ struct Record {
   std::string prompt_key() const;
 };
 
-/// Answers among records: a text's further stretches are none of their own.
+/// How many answers the records are: all stretches of one predicted text count as one answer.
 int64_t count_answers(std::span<const Record> records);
 
 /// One line of JSON without the newline, and back. from_json throws UserError (names the key).

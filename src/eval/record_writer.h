@@ -14,7 +14,7 @@
 
 namespace longhaul {
 
-/// What the records of a sample, asked in one way, say of its prompt.
+/// What the records of a sample say of its prompt (with opening words, or without).
 struct FoundPrompt {
   std::string sample_hash;    ///< empty: from a program that did not write it
   std::string prompt_hash;    ///< of the whole prompt, as methods read it; empty: controls only

@@ -17,10 +17,10 @@ Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {
  public:
-  /// Begins the folder with run_json()'s `run`, or goes on in it. What it holds changes only after
-  /// everything that can be refused at once has been looked at: the run's conditions, the samples
-  /// that `queue` has planned, and the first one of every length that the folder has answers of,
-  /// which `queue` plans for that. Warns where the answers are of another build of the program.
+  /// Begins the folder with run_json()'s `run`, or goes on in it. Before it changes anything there,
+  /// it checks all that can be checked at once: the run's conditions, the samples that `queue` has
+  /// planned, and, of every length that the folder has answers of, the first sample (which `queue`
+  /// makes for this). Warns where the answers are of another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 

@@ -11,15 +11,16 @@ namespace longhaul {
 
 class RunProgress {
  public:
-  /// Of so many answers, which are so much work in all. `hooks` must outlive it.
+  /// `answers`: how many the run asks for; `work`: their cost together, in tokens read
+  /// (SampleQueue::work_of). `hooks` must outlive it.
   RunProgress(const std::vector<Contender>& contenders, int64_t answers, double work,
               const EvalHooks& hooks);
 
-  /// The running score begins with what earlier runs answered, and the work that is left without
-  /// it (`work`; 0: none of what this run asks for). Before the first count().
+  /// An answer of an earlier run: it counts in the running score, and its `work` is not left to do
+  /// (0: this run does not ask for it). Before the first count().
   void add_found(const Record& record, double work);
-  /// One answer more: with the records that are new (none: it was there), and the engine's seconds
-  /// for it. For any thread.
+  /// One more answer is there, with its new records (none where an earlier run had it) and the
+  /// engine's seconds for it. For any thread.
   void count(double work, const std::vector<Record>& records, double engine_seconds);
 
   /// The engine's seconds for an answer that was cancelled. For any thread.

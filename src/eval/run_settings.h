@@ -74,9 +74,9 @@ void make_run_folder(const std::filesystem::path& folder);
 /// Whether the folder holds a run. UserError when it holds records without run.json.
 bool has_begun(const std::filesystem::path& folder);
 
-/// What the run.json that is there becomes with what this run asks for beyond it. UserError names
-/// what makes the two incomparable. Changes nothing. Its "unfinished" is what this run
-/// asks for and what earlier ones have left open.
+/// The run.json of the folder with what this run asks for added to it; nothing is written.
+/// UserError names the setting by which the two runs cannot be compared. "unfinished" becomes what
+/// this run asks for and what earlier ones have left open.
 nlohmann::ordered_json continued_run(const std::filesystem::path& folder,
                                      const nlohmann::ordered_json& run);
 

@@ -42,11 +42,12 @@ class SampleQueue {
   /// Before next().
   bool asks(const Record& record) const;
 
-  /// The next one, for any thread; none after the last. Where several threads take them, one of
-  /// them makes the samples of the next length or task while the others still have some; what they
-  /// cannot be made for is thrown when their turn comes.
+  /// The next one, for any thread; none after the last. Where several threads take samples, one of
+  /// them makes those of the next length or task while the others still have some. If samples
+  /// cannot be made, the error is thrown when their turn comes.
   std::optional<QueuedSample> next();
-  /// Of all threads, in next(), for samples that another one made. Not while threads take some.
+  /// Seconds that all threads have waited in next() for samples that another thread made. Not to be
+  /// called while threads take samples.
   double waited_seconds() const { return waited_seconds_; }
 
   /// Work of the answer that the record is of; 0 where this run does not ask for it. Before next().
@@ -89,8 +90,8 @@ class SampleQueue {
   double work_ = 0;
 };
 
-/// The ways in which a sample is asked: without its opening words, with them, or both; one way
-/// where the prompts would be the same.
+/// The ways in which a sample is asked: without its opening words, with them, or both; only one
+/// where both would give the same prompt.
 std::vector<bool> openings_of(const Sample& sample, Openings openings,
                               const PromptComposer& composer);
 

@@ -37,8 +37,8 @@ class Checkpoint {
   /// Tensors of a larger model's other parts, which are not among these (hf_text_part.h).
   size_t left_out() const { return left_out_; }
 
-  /// Null when absent. Throws UserError when it is there but unreadable, so that an optional tensor
-  /// is never taken for an absent one.
+  /// Null when absent. Throws UserError when it is there but unreadable: an optional tensor that
+  /// cannot be read must not look as if the model had none.
   const TensorView* find(std::string_view name) const;
   /// Throws UserError naming file and tensor when it is absent or unreadable.
   const TensorView& get(std::string_view name) const;

@@ -10,13 +10,13 @@
 
 namespace longhaul {
 
-/// Puts the text model's settings in place of those of the whole, which keep the keys that the text
-/// model does not name (tokens that end a text, quantization_config). False: `config` is no larger
-/// model's, and stays as it is.
+/// Replaces the settings of the whole model by those of its text model; keys that the text model
+/// does not have (tokens that end a text, quantization_config) stay. Returns false, and changes
+/// nothing, where `config` is that of a text model alone.
 bool take_text_config(nlohmann::json& config);
 
-/// The name that a tensor has in the text model alone; nothing: it belongs to another part. The
-/// prefixes are those of transformers, before and since 4.52, and of SmolVLM.
+/// The name that a tensor would have in the text model alone; empty where it belongs to another
+/// part. The prefixes are those of transformers, before and since 4.52, and of SmolVLM.
 std::optional<std::string> text_part_name(std::string_view tensor);
 
 }  // namespace longhaul

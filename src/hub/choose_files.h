@@ -15,9 +15,10 @@ struct ChosenFiles {
   int64_t bytes() const;
 };
 
-/// `choice`: a file's path or name, or a type such as q4_k_m; empty: Q4_K_M or the type next to it
-/// in use, of a repository without GGUF files the folder. Of a split set all shards. Throws
-/// UserError that lists what there is: nothing of that choice, several, a type that cannot be read.
+/// `choice`: a file's path or name, or a type such as q4_k_m. Empty: Q4_K_M, or the most usual type
+/// that the repository has instead; the whole folder where it has no GGUF files. A split set is
+/// chosen as a whole. Throws UserError that lists the files where none or several fit, or where the
+/// type cannot be read.
 ChosenFiles choose_files(const HubRepository& repository, const std::string& choice);
 
 /// Whether a file's name says that it holds this type: a word of its own, whatever the case.

@@ -23,11 +23,11 @@ struct Download {
 
 enum class DownloadEnd { kDone, kCancelled };
 
-/// The file is put in place whole and checked, or not at all; what has arrived of it lies beside it
-/// as .NAME.part and is gone on with the next time, where the server can (and, without a sha256,
-/// says that the file is still the same). A connection that breaks is taken up again some times.
-/// Throws UserError: a refusal, a length or sha256 that does not fit (the part is removed then), a
-/// disk that is full.
+/// The file appears at its place once it is complete and checked. Until then its bytes lie beside
+/// it as .NAME.part; the next call resumes from them where the server can send the rest (without a
+/// sha256 only if the server's entity tag is still the same). A connection that breaks is tried
+/// again a few times. Throws UserError: the server refuses, length or sha256 are wrong (the part is
+/// removed then), the disk is full.
 DownloadEnd download(const Download& what);
 
 /// Bytes that have arrived of a file of that name.

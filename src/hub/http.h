@@ -17,7 +17,7 @@ struct HttpRequest {
   std::string url;
   std::string token;     ///< sent as a bearer to the url's own host only, not where it redirects to
   int64_t begin = 0;     ///< first byte that is wanted
-  std::string if_match;  ///< the entity tag that what begins there must have
+  std::string if_match;  ///< the entity tag (ETag) of the file whose rest is wanted
   const CancelFlag* cancel = nullptr;
 };
 
@@ -30,11 +30,11 @@ struct HttpResponse {
   bool cancelled = false;
 };
 
-/// What has arrived, to be put away; false gives the transfer up.
+/// Receives the bytes as they arrive. Returns false to end the transfer.
 using HttpSink = std::function<bool(long status, std::span<const std::byte> bytes)>;
 
 /// Follows up to 10 redirects; http and https only, and not from https to http. Throws UserError
-/// when there is no libcurl; what goes wrong on the way is told in the response.
+/// when there is no libcurl. Failures of the transfer are in HttpResponse::problem.
 HttpResponse http_get(const HttpRequest& request, const HttpSink& sink);
 
 /// A whole answer of at most `most` bytes.

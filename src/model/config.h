@@ -75,7 +75,7 @@ ModelConfig read_config(const Checkpoint& checkpoint);
 
 /// What the family says.
 ModelConfig config_of(const Family& family, CheckpointFormat format);
-/// Per layer: `width`, but 0 in the last of every so many (0: in none).
+/// Per layer: `width`, but 0 in every `every`-th layer (0: in none).
 std::vector<int64_t> windows_but_every(int every, int64_t width, int layers);
 /// other_rope and other_angles, once rope and windows are there. `window_base`: the file's own RoPE
 /// base of layers with a window.

@@ -7,7 +7,7 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// A setting that follows from others where the file does not have it bears their names.
+/// Where a setting follows from others because the file does not have it, their names are given.
 struct ConfigKeys {
   std::string file;  ///< that holds the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;

@@ -31,11 +31,11 @@ struct Family {
   LayerNorms hf_norms = {"model.layers.{}.input_layernorm", nullptr,
                          "model.layers.{}.post_attention_layernorm", nullptr};
   const char* hf_refusal = nullptr;  ///< why Hugging Face folders of it cannot be read
-  const char* hf_usual = "{}";       ///< what its config.json may leave out
+  const char* hf_usual = "{}";       ///< JSON: values of keys that its config.json may leave out
   QkNorm qk_norm = QkNorm::kNone;
   bool gguf_pairs = false, hf_pairs = false;  ///< Q and K rows pair (2t, 2t + 1)
-  bool qkv_bias = false;                      ///< there, whatever the file says
-  bool biases = false;          ///< everywhere: output matrix, router and experts as well
+  bool qkv_bias = false;                      ///< q, k and v have biases, whatever the file says
+  bool biases = false;                        ///< of output matrix, router and experts as well
   bool fused_gate_up = false;   ///< may be one matrix, which GGUF names as others name up
   bool hf_norm_offset = false;  ///< Hugging Face files hold norms' weights less 1
   Gating gating = {};
@@ -46,8 +46,9 @@ struct Family {
   bool multipliers = false;        ///< of embeddings, sublayers, attention and logits
   bool temperature = false;        ///< queries grow with their position
   bool query_scale = false;        ///< attention's, from query_pre_attn_scalar
-  int gguf_wide_layers = 0;        ///< GGUF: of so many layers that is hidden / heads
-  bool caps = false;               ///< of logits: these where the file does not say
+  /// GGUF files of models with this many layers: query_pre_attn_scalar is hidden / heads.
+  int gguf_wide_layers = 0;
+  bool caps = false;  ///< of logits: these where the file does not say
   float attention_cap = 0, logit_cap = 0;
   bool experts = false;
   bool hf_experts_add_up = true;  ///< weights of chosen experts, where the file does not say
@@ -55,12 +56,12 @@ struct Family {
   bool windows = true;       ///< config.json's sliding_window has a meaning
   bool window_flag = false;  ///< ... and only with use_sliding_window, from max_window_layers on
 
-  // Layers that differ. Of `full_every` layers the last sees everything, the others a window; 0:
-  // where there is a window, all layers have it.
+  // Layers that differ. Every full_every-th layer sees everything and the others see a window; 0:
+  // if there is a window, all layers have it.
   int full_every = 0;
   bool whole_yarn_pairs = true;  ///< in GGUF files: yarn's ramp begins and ends at whole pairs
   double window_rope_base = 0;   ///< of layers with a window, unscaled; 0: that of the others
-  int still_every = 0;           ///< of so many layers the last does not rotate; 0: all do
+  int still_every = 0;           ///< every still_every-th layer does not rotate; 0: all rotate
 };
 
 /// Null: not known. Of several the first.

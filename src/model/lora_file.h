@@ -32,7 +32,8 @@ class LoraFile {
   const std::string& architecture() const { return architecture_; }
   /// What x A^T is multiplied with at this rank.
   double scale(int64_t rank) const;
-  /// What it wants in the place of the model's own: trained at other angles, for longer contexts.
+  /// RoPE base and trained context of the adapter, where they replace the model's: it was trained
+  /// with other angles, or for longer contexts.
   std::optional<double> rope_base() const { return rope_base_; }
   std::optional<int64_t> context() const { return context_; }
   /// By the name of the matrix, without .weight.

@@ -63,9 +63,9 @@ struct Model {
       adapter_memory;  ///< of factors that no file holds as they are used
 };
 
-/// Views into `checkpoint`, which must outlive the model. Throws UserError naming file and tensor:
-/// missing, wrong shape (found and expected), unsupported type, or there without a use: what is
-/// done would not be that model's arithmetic.
+/// Views into `checkpoint`, which must outlive the model. Throws UserError naming file and tensor
+/// where one is missing, has a wrong shape (found and expected) or an unsupported type, and where
+/// the file has one that the decoder would not use: its arithmetic would not be that model's.
 Model load_model(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// Settings of other models' arithmetic: where a file has them, they must say what is done anyway.
+// Settings of arithmetic that the decoder does not have. A file may contain them only with the
+// value that changes nothing (a scale of 1, say).
 
 namespace longhaul {
 

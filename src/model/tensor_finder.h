@@ -31,7 +31,7 @@ class TensorFinder {
   /// [rows, cols], as f32.
   std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
-  /// A tensor that was used by others.
+  /// Says that a tensor has been used without matrix() or vector().
   void mark_used(std::string_view tensor);
   /// Refuses tensors, readable or not, that were not used. `expected`: which model has none such.
   void refuse_unused(const std::string& expected) const;

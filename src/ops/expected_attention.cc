@@ -180,10 +180,10 @@ void expected_attention(Queue& queue, const ExpectedQueries& queries, const Page
   expect_on_host(queue, queries, rows, first_row, head_begin, head_count, scores);
 }
 
-void expected_attention(Queue& queue, const ExpectedQueries& queries, int heads,
+void expected_attention(Queue& queue, const ExpectedQueries& queries,
                         std::span<const PagedRows> lists, int64_t first_row,
                         std::span<const View<float>> scores) {
-  const int each = heads / static_cast<int>(lists.size());
+  const int each = queries.moments->heads / static_cast<int>(lists.size());
   for (size_t list = 0; list < lists.size(); ++list) {
     expected_attention(queue, queries, lists[list], first_row, static_cast<int>(list) * each, each,
                        scores[list].from(first_row));

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "base/nth.h"
 #include "ops/attention.h"
 #include "ops/rope.h"
 
@@ -18,21 +19,43 @@ namespace longhaul {
 /// them. What the first rows have in common is taken off before rows are multiplied: a covariance
 /// that is small beside the mean would get lost otherwise.
 struct QueryMoments {
-  int64_t rows = 0;        ///< none: what the sums hold is nothing
+  int heads = 0;
+  int head_dim = 0;
+  bool covariance = true;  ///< products are summed up as well
+  int64_t rows = 0;        ///< none: what the arrays hold is nothing
   Array<float> origin;     ///< [heads, head_dim] what is taken off
   Array<double> sums;      ///< [heads, head_dim]
-  Array<double> products;  ///< [heads, head_dim, head_dim]; empty: no covariance
+  Array<double> products;  ///< [heads, head_dim, head_dim]; empty without `covariance`
 
-  /// What the sums of so many heads take.
-  static size_t bytes_for(int heads, int head_dim, bool covariance) {
-    const int64_t numbers = int64_t{head_dim} * (covariance ? head_dim + 1 : 1);
-    return static_cast<size_t>(heads * numbers) * sizeof(double);
+  int64_t width() const { return int64_t{heads} * head_dim; }
+  /// What the sums take once rows have been added.
+  size_t most_bytes() const {
+    return static_cast<size_t>(width() * (covariance ? head_dim + 1 : 1)) * sizeof(double);
   }
 };
 
-/// Adds rows of q [rows, heads, head_dim], not rotated. `covariance` is the same in all calls.
-void add_query_moments(Queue& queue, View<const float> q, int64_t rows, int heads, int head_dim,
-                       bool covariance, QueryMoments& moments);
+/// Adds the rows of q [rows, heads, head_dim], not rotated.
+void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments);
+
+/// The queries of a prompt, of every layer.
+class SeenQueries {
+ public:
+  SeenQueries() = default;
+  SeenQueries(int layers, int heads, int head_dim, bool covariance) {
+    for (int l = 0; l < layers; ++l) layers_.push_back({heads, head_dim, covariance});
+  }
+
+  const QueryMoments& of(int layer) const { return nth(layers_, layer); }
+  void forget(int layer) { nth(layers_, layer).rows = 0; }
+  void add(Queue& queue, int layer, View<const float> q) {
+    add_query_moments(queue, q, nth(layers_, layer));
+  }
+  /// Once rows of every layer have been added.
+  size_t most_bytes() const { return layers_.size() * layers_.front().most_bytes(); }
+
+ private:
+  std::vector<QueryMoments> layers_;
+};
 
 /// The average of the rotations at consecutive positions: it turns and shrinks each pair (t, t +
 /// rotary_dim / 2), and leaves elements past rotary_dim alone.
@@ -49,8 +72,8 @@ struct ExpectedQueries {
   int64_t first = 0;      ///< position of the first query to come
   int64_t positions = 0;  ///< how many are averaged over, at least 1
   float scale = 0;        ///< of the logits
-  double epsilon = 0;     ///< added to the probability, where `values` is set
   bool values = true;     ///< weighs keys by the length of their value
+  double epsilon = 0;     ///< added to the probability, where `values` is set
 };
 
 /// Scores of stored rows [first_row, first_row + scores.size()) of the list of one KV head, rotated
@@ -59,9 +82,9 @@ struct ExpectedQueries {
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
 
-/// The same for all lists of a layer, to which its `heads` query heads are dealt in contiguous
-/// groups: rows from `first_row` on of scores[i] [rows of lists[i]].
-void expected_attention(Queue& queue, const ExpectedQueries& queries, int heads,
+/// The same for all lists of a layer, to which the query heads are dealt in contiguous groups: rows
+/// from `first_row` on of scores[i] [rows of lists[i]].
+void expected_attention(Queue& queue, const ExpectedQueries& queries,
                         std::span<const PagedRows> lists, int64_t first_row,
                         std::span<const View<float>> scores);
 

@@ -19,39 +19,38 @@ void set_origin(const float* q, int64_t rows, int64_t width, std::span<float> or
   for (float& x : origin) x /= static_cast<float>(first);
 }
 
-void resize(Queue& queue, int64_t width, int64_t products, QueryMoments& moments) {
-  moments.origin.resize(queue, width);
-  moments.sums.resize(queue, width);
-  moments.products.resize(queue, products);
+void resize(Queue& queue, QueryMoments& moments) {
+  moments.origin.resize(queue, moments.width());
+  moments.sums.resize(queue, moments.width());
+  moments.products.resize(queue, moments.covariance ? moments.width() * moments.head_dim : 0);
 }
 
 }  // namespace
 
-void add_query_moments(Queue& queue, View<const float> q, int64_t rows, int heads, int head_dim,
-                       bool covariance, QueryMoments& moments) {
-  const int64_t width = int64_t{heads} * head_dim;
-  LH_ASSERT(rows >= 0 && q.size() >= rows * width);
-  LH_ASSERT(head_dim > 0 && head_dim <= kMostHeadDim);
+void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments) {
+  const int heads = moments.heads, head_dim = moments.head_dim;
+  LH_ASSERT(heads > 0 && head_dim > 0 && head_dim <= kMostHeadDim);
+  const int64_t width = moments.width(), rows = q.size() / width;
+  LH_ASSERT(q.size() == rows * width);
   if (rows == 0) return;
-  const int64_t products = covariance ? width * head_dim : 0;
   if (DeviceOps* device = device_ops(queue)) {
-    if (moments.rows == 0) resize(queue, width, products, moments);
+    if (moments.rows == 0) resize(queue, moments);
     if (moments.sums.view().place() == queue.place() &&
         device->add_query_moments(q, rows, heads, head_dim, moments)) {
       moments.rows += rows;
       return;
     }
     HostStage on(queue);
-    return add_query_moments(host_queue(), on(q), rows, heads, head_dim, covariance, moments);
+    return add_query_moments(host_queue(), on(q), moments);
   }
   const float* const from = host(q).data();
   if (moments.rows == 0) {
-    resize(queue, width, products, moments);
+    resize(queue, moments);
     set_origin(from, rows, width, host(moments.origin.view()));
     std::ranges::fill(host(moments.sums.view()), 0.0);
     std::ranges::fill(host(moments.products.view()), 0.0);
   }
-  LH_ASSERT(moments.sums.size() == width && moments.products.size() == products);
+  LH_ASSERT(moments.sums.size() == width);
   const float* const origin = host(moments.origin.view()).data();
   double* const sums = host(moments.sums.view()).data();
   double* const all_products = host(moments.products.view()).data();
@@ -65,7 +64,7 @@ void add_query_moments(Queue& queue, View<const float> q, int64_t rows, int head
     unit.head_dim = head_dim;
     unit.origin = origin + at;
     unit.sums = sums + at;
-    unit.products = covariance ? all_products + at * head_dim : nullptr;
+    unit.products = moments.covariance ? all_products + at * head_dim : nullptr;
     kernels.add_moments(unit, thread_scratch(kernels.moments_scratch_bytes(head_dim)));
   });
   moments.rows += rows;

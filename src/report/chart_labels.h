@@ -9,9 +9,9 @@
 
 namespace longhaul {
 
-/// A name for each of the series, of at most `most` characters, no two of them alike: where labels
-/// would be when they are cut, what is left are the options by which these differ, and in the end a
-/// number.
+/// A name for each of the series, of at most `most` characters, no two of them alike. Labels that
+/// would be alike once they are cut to that length are shortened to the options in which they
+/// differ; if that is not enough, they are numbered.
 std::vector<std::string> chart_labels(const Results& results, size_t most);
 
 }  // namespace longhaul

@@ -24,8 +24,8 @@ std::vector<int64_t> scored_lengths(const Results& results);
 /// compared. None where nothing was scored.
 std::optional<int64_t> main_length(const Results& results);
 
-/// What the other methods of a run are held against at a length: dense attention, or where it did
-/// not answer the best method. None where no method answered all tasks.
+/// The series that the other methods of a run are compared with at a length: dense attention, or
+/// the best method where dense did not answer. None where no method answered all tasks.
 std::optional<size_t> measure_at(const Results& results, size_t run, int64_t length);
 
 /// Style of a series in charts: 0 for the first dense one, then counted.

@@ -19,7 +19,7 @@ struct Metric {
   std::string difference_text(double value) const;  ///< points: "+4"; "+0.012"
   /// "+1 to +7"; empty where there is none.
   std::string interval_text(const std::optional<Interval>& of_difference) const;
-  /// "the word is there.": as run.json has it, else what the metric itself tells.
+  /// How it is scored, as a sentence: as run.json has it, else a general one of the metric.
   std::string rule_text(const std::string& recorded) const;
 };
 

@@ -16,7 +16,7 @@ struct Verdict {
     std::string text;
   };
   std::string run;         ///< "" where there is one run
-  std::string measure;     ///< what the others are held against, in a sentence
+  std::string measure;     ///< what the others are compared with, in a sentence
   std::vector<Pick> picks; /**< fastest to the first token, fastest reply, smallest: among the
                                 methods within the measure's interval; then these methods */
 };

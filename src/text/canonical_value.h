@@ -1,6 +1,7 @@
 #pragma once
-// The one form of a value that people may write in several. Each throws UserError that says what
-// the value must be: "from 1 to 16,777,216 tokens", "true or false", "avg or max".
+// Values that may be written in several ways, brought into one form ("yes" is "true", "007" is
+// "7"). Each function throws UserError that says what the value must be: "from 1 to 16,777,216
+// tokens", "true or false", "avg or max".
 
 #include <cstdint>
 #include <span>
@@ -14,7 +15,7 @@ struct NumberRange {
   std::string_view unit;       ///< empty for none
 };
 
-/// Without needless digits.
+/// Without leading zeros and the like.
 std::string canonical_integer(std::string_view value, const NumberRange& range);
 std::string canonical_real(std::string_view value, const NumberRange& range);
 /// "true" for true, on, yes, 1; "false" for their opposites.

@@ -12,7 +12,8 @@ namespace longhaul {
 /// ESC [ does) and every broken sequence of UTF-8 becomes U+FFFD.
 class TerminalText {
  public:
-  /// What is decided by now; the beginning of a character waits for its end.
+  /// The text that is complete so far; the first bytes of a character are kept until the rest
+  /// comes.
   std::string push(std::string_view text);
 
  private:

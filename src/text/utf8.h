@@ -26,8 +26,8 @@ Utf8Sequence read_utf8(std::string_view text);
 /// number of sequences replaced to `*replaced`.
 std::string_view repair_utf8(std::string_view text, std::string& storage, size_t* replaced);
 
-/// Moves all that is decided from the front of `held` to the returned text: characters as they
-/// are, broken sequences as U+FFFD. A character whose end is missing stays.
+/// Takes from the front of `held`, and returns, everything but a character at the end whose last
+/// bytes are missing. Broken sequences become U+FFFD.
 std::string take_complete_utf8(std::string& held);
 
 /// Unicode's White_Space property.

@@ -50,9 +50,10 @@ class ChatTemplate {
   /// Whether a system message can be given at all.
   bool holds_system() const { return holds_system_; }
 
-  /// The date that the template is told: today. Without it strftime_now is not "defined", so that
-  /// templates take the date that they have for that, and tells 26 July 2024 to those that ask all
-  /// the same: a text that was read today is the same tomorrow.
+  /// Gives the template today's date. Without this call a prompt does not depend on the day, so
+  /// that a session saved today serves tomorrow: strftime_now is not "defined", and templates use
+  /// the date that they have for this case; to those that call it without asking it gives 26 July
+  /// 2024.
   void use_clock(const std::tm& now) { clock_ = now; }
 
   /// The whole conversation. BOS is part of it where the template writes it: encode it with

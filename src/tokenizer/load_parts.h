@@ -34,7 +34,7 @@ Token byte_level_token(std::string_view text);
 Token sentencepiece_token(std::string_view text, bool is_byte);
 
 /// Text and flags of an added token as tokenizer.json and tokenizer_config.json write it, without
-/// its id. Marks of turns are special whatever the file says.
+/// its id. Tokens that begin or end a turn (is_known_turn_mark) are special whatever the file says.
 AddedToken read_added_token(const JsonField& entry);
 
 /// Token texts as the file has them -> ids. Keys are views: the texts must stay.
@@ -50,8 +50,8 @@ void add_merge_by_text(MergeTable& table, const TextIds& ids, const Vocabulary& 
 void add_merge_line(MergeTable& table, const TextIds& ids, const Vocabulary& vocabulary,
                     std::string_view line, int32_t rank, const std::string& where);
 
-/// Every division of every normal token into two symbols merges into it, with the token's rank:
-/// what a vocabulary means that has an order but no list of merges (tiktoken, SentencePiece).
+/// For vocabularies that have an order but no list of merges (tiktoken, SentencePiece): wherever a
+/// normal token can be divided into two symbols, these merge into it, with the token's rank.
 /// With Start::characters, parts may also be single characters without a token of their own.
 void add_merges_by_rank(MergeModel& model, const Vocabulary& vocabulary,
                         const std::vector<int32_t>& ranks, const std::string& where);

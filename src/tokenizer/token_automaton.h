@@ -1,8 +1,8 @@
 #pragma once
-// Where texts of a list begin in another text, found in one walk from its end to its beginning: an
-// Aho-Corasick automaton (Aho and Corasick 1975) over the texts written backwards. Walking
-// backwards gives the longest that begins at a place, which is what is asked for; forwards would
-// give the longest that ends there.
+// Finds where the texts of a list begin in another text: an Aho-Corasick automaton (Aho and
+// Corasick 1975) over the texts written backwards, which walks the other text from its end to its
+// beginning. Walking backwards tells the longest text that begins at a place, which is wanted here;
+// walking forwards would tell the longest that ends there.
 
 #include <array>
 #include <cstddef>

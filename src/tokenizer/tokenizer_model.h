@@ -33,8 +33,9 @@ struct TokenizerModel {
 /// Texts that end a turn wherever they are control tokens: `<|im_end|>`, `<|eot_id|>`, ...
 bool is_known_turn_end(std::string_view text);
 
-/// These, and texts that begin a turn: `<|im_start|>`, `[INST]`, ... Some files have them as tokens
-/// that any text can name, and then any text could end a turn and begin another.
+/// These, and texts that begin a turn: `<|im_start|>`, `[INST]`, ... Some files list them as
+/// ordinary added tokens, which plain text may contain: a user's text could then end its turn and
+/// begin another.
 bool is_known_turn_mark(std::string_view text);
 
 /// Fills `end_of_generation` from `ids` (ids outside the vocabulary are left out), eos, and control

@@ -24,8 +24,8 @@ struct MergeModel {
   bool byte_fallback = false;  ///< characters without a token become their bytes' tokens
   bool fuse_unknown = false;   ///< a run of unknown characters is one unknown token
   int32_t unknown = -1;        ///< token for what cannot be written; -1: it is left out
-  /// Characters that are in tokens but are none themselves: symbols beyond the vocabulary, so that
-  /// they can merge.
+  /// Characters that occur in tokens but have no token of their own. They get symbols beyond the
+  /// vocabulary, so that they can take part in merges.
   std::unordered_map<std::string, int32_t, SeededHash> extra_characters;
 };
 

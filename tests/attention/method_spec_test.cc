@@ -41,18 +41,16 @@ struct SamplerOptions {
 /// Takes every kind of option; remembers those it was last made with.
 class Sampler final : public Method {
  public:
-  using Options = SamplerOptions;
-  Sampler(const Options& o, const ModelShape&) { last = o; }
+  SamplerOptions own;
+  void declare(OptionList& o) { own.declare(o); }
+  void fit(const ModelShape&) { last = own; }
   Plan plan(int, int, int64_t) const override { return {}; }
-  static inline Options last;
+  static inline SamplerOptions last;
 };
 
 class Plain final : public Method {
  public:
-  struct Options {
-    void declare(OptionList&) {}
-  };
-  Plain(const Options&, const ModelShape&) {}
+  void declare(OptionList&) {}
   Plan plan(int, int, int64_t) const override { return {}; }
 };
 

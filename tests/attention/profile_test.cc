@@ -11,33 +11,25 @@ using testing_support::error_of;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
-/// What the last method that was made had for options.
-std::string gates;
-double share = 0;
-bool deep = false;
-int64_t depth = 0;
+struct ProbeOptions {
+  double share = 0.5;
+  std::string gates;
+  bool deep = false;
+  int64_t depth = 1;
+};
+ProbeOptions probed;  ///< those of the last method that was made
 
 class Probe final : public Method {
  public:
-  struct Options {
-    double share = 0.5;
-    std::string gates;
-    bool deep = false;
-    int64_t depth = 1;
-    void declare(OptionList& o) {
-      o.real(share, "share", 0, 1, "", "a number");
-      o.text(gates, "gates", "", "a file");
-      o.flag(deep, "deep", "a flag");
-      o.integer(depth, "depth", 0, 9, "", "a number")
-          .only([this] { return deep; }, "deep=true", "deep");
-    }
-  };
-  Probe(const Options& o, const ModelShape&) {
-    share = o.share;
-    gates = o.gates;
-    deep = o.deep;
-    depth = o.depth;
+  ProbeOptions own;
+  void declare(OptionList& o) {
+    o.real(own.share, "share", 0, 1, "", "a number");
+    o.text(own.gates, "gates", "", "a file");
+    o.flag(own.deep, "deep", "a flag");
+    o.integer(own.depth, "depth", 0, 9, "", "a number")
+        .only([this] { return own.deep; }, "deep=true", "deep");
   }
+  void fit(const ModelShape&) { probed = own; }
   Plan plan(int, int, int64_t) const override { return {}; }
 };
 
@@ -56,13 +48,13 @@ TEST(Profile, ReplacesDefaultsAndIsReplacedByTheCommandLine) {
   const Folder folder(
       R"({"made_with": "x", "options": {"share": 0.25, "gates": {"file": "g.tsv"}, "deep": true}})");
   folder.make("probe");
-  EXPECT_EQ(share, 0.25);
-  EXPECT_EQ(gates, (folder.path() / "g.tsv").string());
-  EXPECT_TRUE(deep);
+  EXPECT_EQ(probed.share, 0.25);
+  EXPECT_EQ(probed.gates, (folder.path() / "g.tsv").string());
+  EXPECT_TRUE(probed.deep);
   folder.make("probe:share=0.5,gates=other");
-  EXPECT_EQ(share, 0.5);
-  EXPECT_EQ(gates, "other");
-  EXPECT_TRUE(deep);
+  EXPECT_EQ(probed.share, 0.5);
+  EXPECT_EQ(probed.gates, "other");
+  EXPECT_TRUE(probed.deep);
 }
 
 TEST(Profile, ReadsFilesBesideItOnly) {
@@ -92,7 +84,7 @@ TEST(Profile, MakesNoMethodWriteFiles) {
 TEST(Profile, ATextThatSpeaksOfSavingWritesNothing) {
   const Folder folder(R"({"options": {"gates": "save=1"}})");
   folder.make("probe");
-  EXPECT_EQ(gates, "save=1");
+  EXPECT_EQ(probed.gates, "save=1");
 }
 
 TEST(Profile, APartWritesWhereTheUserSaysSoHimself) {
@@ -124,9 +116,9 @@ TEST(Profile, AFileOfAPartIsPartOfTheFingerprint) {
 TEST(Profile, SaysWhatAnOptionDependsOn) {
   const Folder folder(R"({"options": {"deep": true, "depth": 3}})");
   folder.make("probe:depth=4");
-  EXPECT_EQ(depth, 4);
+  EXPECT_EQ(probed.depth, 4);
   folder.make("probe:deep=false");  // the profile's depth is not used
-  EXPECT_EQ(depth, 1);
+  EXPECT_EQ(probed.depth, 1);
   EXPECT_EQ(error_of([&] { folder.make("probe:deep=false,depth=4"); }),
             "--attention probe: depth has no effect with deep=false");
   const Folder without(R"({"options": {}})");
@@ -153,7 +145,7 @@ TEST(Profile, ReplacesAnotherDefaultToo) {
     MethodSpec spec = MethodSpec::parse(text, kMethod);
     spec.set_default("share", "0.75");
     spec.make(shape);
-    return share;
+    return probed.share;
   };
   EXPECT_EQ(make("probe", without.shape), 0.75);
   EXPECT_EQ(make("probe", with.shape), 0.25);

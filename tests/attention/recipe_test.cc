@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "attention/method_run.h"
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 #include "attention/tested_methods.h"
 #include "base/error_of.h"
 #include "ops/fill.h"
@@ -42,7 +42,7 @@ MethodInfo newest_method() {
   info.summary = "keeps the first tokens of a prompt and its last";
   info.covers = {"", "sink=0,recent=700"};
   info.small = {{"recent=56"}, {"sink=2,recent=16"}};
-  return own_options<Newest>(std::move(info));
+  return method_info<Newest>(std::move(info));
 }
 
 namespace {

@@ -249,19 +249,18 @@ TEST(CudaExpectedAttention, EqualsTheHosts) {
         for (const bool values : {false, true}) {
           const auto score = [&](Queue& queue, bool there) {
             const auto at = [&](auto& both) { return there ? both.there() : both.here(); };
-            QueryMoments moments;
-            const int64_t width = int64_t{kHeads} * dim;
-            add_query_moments(queue, at(q), 130, kHeads, dim, covariance, moments);
-            add_query_moments(queue, at(q).from(130 * width), kRows - 130, kHeads, dim, covariance,
-                              moments);
+            QueryMoments moments{kHeads, dim, covariance};
+            const int64_t first = 130 * moments.width();
+            add_query_moments(queue, at(q).part(0, first), moments);
+            add_query_moments(queue, at(q).from(first), moments);
             EXPECT_EQ(moments.rows, kRows);
             const ExpectedQueries queries{.moments = &moments,
                                           .rope = &rope,
                                           .first = kKeys,
                                           .positions = 64,
                                           .scale = 0.05f,
-                                          .epsilon = 0.01,
-                                          .values = values};
+                                          .values = values,
+                                          .epsilon = 0.01};
             expected_attention(queue, queries, there ? pages.on_device(1) : pages.on_host(1),
                                kFirst, kGroup, kGroup, at(scores));
           };

@@ -34,11 +34,7 @@ int failing_layer = 0;
 /// goes to stream 0 as well.
 class Planned final : public Method {
  public:
-  struct Options {
-    void declare(OptionList&) {}
-  };
-  Planned(const Options&, const ModelShape&) {}
-
+  void declare(OptionList&) {}
   Plan plan(int, int, int64_t) const override { return {.streams = 2}; }
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     asked = prompt;

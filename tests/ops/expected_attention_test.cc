@@ -159,12 +159,12 @@ struct Setting {
 
   std::vector<float> scores() {
     const int heads = c.heads_before + c.heads;
-    QueryMoments moments;
-    int from = 0;
+    QueryMoments moments{heads, c.dim, c.covariance};
+    int64_t from = 0;
     for (const int rows : {1, 0, 63, 64, 22}) {  // in passes
-      add_query_moments(host_queue(), view_of(q).from(int64_t{from} * heads * c.dim), rows, heads,
-                        c.dim, c.covariance, moments);
-      from += rows;
+      const int64_t numbers = rows * moments.width();
+      add_query_moments(host_queue(), view_of(q).part(from, numbers), moments);
+      from += numbers;
     }
     EXPECT_EQ(moments.rows, kRows);
     coming.moments = &moments;
@@ -211,10 +211,9 @@ TEST(QueryMoments, ACovarianceSmallBesideTheMeanIsKept) {
     constexpr int kRows = 500, kHeads = 2, kDim = 24;
     std::mt19937 random(9);
     const auto q = queries_of(kRows, kHeads, kDim, 300, random);
-    QueryMoments moments;
-    add_query_moments(host_queue(), view_of(q), 100, kHeads, kDim, true, moments);
-    add_query_moments(host_queue(), view_of(q).from(100 * kHeads * kDim), kRows - 100, kHeads, kDim,
-                      true, moments);
+    QueryMoments moments{kHeads, kDim};
+    add_query_moments(host_queue(), view_of(q).part(0, 100 * kHeads * kDim), moments);
+    add_query_moments(host_queue(), view_of(q).from(100 * kHeads * kDim), moments);
     const auto origin = host(moments.origin.view());
     const auto sums = host(moments.sums.view()), products = host(moments.products.view());
     for (int head = 0; head < kHeads; ++head) {
@@ -241,8 +240,8 @@ TEST(ExpectedAttention, DoesNotDependOnThreads) {
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
-    QueryMoments moments;
-    add_query_moments(host_queue(), view_of(q), 300, 4, 64, true, moments);
+    QueryMoments moments{4, 64};
+    add_query_moments(host_queue(), view_of(q), moments);
     ExpectedQueries coming{&moments, &rope, 3000, 512, 0.125f};
     results.emplace_back(3000);
     expected_attention(host_queue(), coming, list.view(), 0, 0, 4, view_of(results.back()));

@@ -33,7 +33,7 @@ struct AdaKv final : WrappedMethod {
 }  // namespace
 
 MethodInfo adakv_method() {
-  MethodInfo info = own_options<AdaKv>({.name = "adakv"});
+  MethodInfo info = method_info<AdaKv>({.name = "adakv"});
   info.summary = "deals a layer's budget over its heads by the scores of another method";
   info.when = "as the method whose scores it deals, at small budgets";
   info.keeps =

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "attention/parts/own_options.h"
 #include "attention/parts/planned_attention.h"
+#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
@@ -210,7 +210,7 @@ class Citrus final : public Method {
 }  // namespace
 
 MethodInfo citrus_method() {
-  MethodInfo info = own_options<Citrus>({.name = "citrus"});
+  MethodInfo info = method_info<Citrus>({.name = "citrus"});
   info.summary = "reads a document by its question: keeps what the instruction attends to";
   info.when = "a question about a text of any length, in constant memory";
   info.keeps =

@@ -1,7 +1,7 @@
 // Full causal attention: every row sees every earlier token, within the model's own sliding window
 // where a layer has one. The oracle of all other methods.
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 
 namespace longhaul {
 namespace {
@@ -14,7 +14,7 @@ struct Dense final : Method {
 }  // namespace
 
 MethodInfo dense_method() {
-  MethodInfo info = own_options<Dense>({.name = "dense"});
+  MethodInfo info = method_info<Dense>({.name = "dense"});
   info.summary = "keeps every key; every row sees all earlier tokens";
   info.when = "the reference; contexts that fit the trained length and the memory";
   info.keeps = "every key and value; nothing is forgotten";

@@ -93,7 +93,7 @@ struct Duo final : WrappedMethod, PromptReader {
 }  // namespace
 
 MethodInfo duo_method() {
-  MethodInfo info = own_options<Duo>({.name = "duo"});
+  MethodInfo info = method_info<Duo>({.name = "duo"});
   info.summary = "retrieval heads keep every key, streaming heads the first and the recent ones";
   info.when =
       "half the memory and time of dense at its accuracy, where trained gates exist ('longhaul "

@@ -1,9 +1,7 @@
-// Expected Attention (Devoto et al. 2025): once a prompt has been read, every head keeps the keys
-// to which the queries to come are expected to attend, taken for normally distributed around those
-// seen so far (docs/methods/expectedattention.md).
+// Expected Attention (Devoto et al. 2025): a head keeps the keys to which queries distributed like
+// those of the prompt are expected to attend most (docs/methods/expectedattention.md).
 
-#include "attention/parts/own_options.h"
-#include "base/nth.h"
+#include "attention/registry.h"
 #include "ops/expected_attention.h"
 
 namespace longhaul {
@@ -12,6 +10,7 @@ namespace {
 struct ExpectedAttention final : Method {
   int64_t capacity = 2048, sink = 4, future = 512;
   bool covariance = true, values = true;
+  SeenQueries seen;  ///< of the prompt's rows behind the sinks
   void declare(OptionList& o) {
     o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
     o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
@@ -20,63 +19,39 @@ struct ExpectedAttention final : Method {
     o.flag(values, "values", "a key counts by the length of its value too");
   }
   void fit(const ModelShape& shape) {
-    shape_ = shape;
-    seen_.resize(shape.kv_heads.size());
-    if (shape.cap == 0) return;
-    user_error(
-        "--attention expectedattention: this model caps its attention logits at {}; what is "
-        "expected of a logit is known only without a cap",
-        shape.cap);
+    seen = {shape.layers, shape.heads, shape.head_dim, covariance};
   }
 
   Plan plan(int, int, int64_t) const override {
     return {.keep = {.when = When::kPromptEnd, .budget = capacity, .sink = sink},
             .watch = kNoBound};
   }
-
   void observe(LayerStep& step) override {
-    QueryMoments& seen = nth(seen_, step.layer);
-    if (step.pass.begin == 0) seen.rows = 0;  // each prompt is judged by its own queries
-    const int64_t first = std::clamp<int64_t>(sink - step.begin, 0, step.rows);
-    const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
-    add_query_moments(*step.queue, step.q.from(first * width), step.rows - first, shape_.heads,
-                      shape_.head_dim, covariance, seen);
+    if (step.pass.begin == 0) seen.forget(step.layer);  // each prompt is judged by its own queries
+    seen.add(*step.queue, step.layer, step.q_from(sink));
   }
-
   void score(const Cut& cut) override {
-    const ExpectedQueries queries{.moments = &nth(seen_, cut.layer),
-                                  .rope = &shape_.rope_of(cut.layer),
-                                  .first = cut.tokens,
-                                  .positions = future,
-                                  .scale = shape_.scale,
-                                  .values = values};
-    expected_attention(cut.queue, queries, shape_.heads, cut.keys, sink, cut.scores);
+    const ExpectedQueries queries{&seen.of(cut.layer), &cut.shape.rope_of(cut.layer),
+                                  cut.tokens,          future,
+                                  cut.shape.scale,     values};
+    expected_attention(cut.queue, queries, cut.keys, sink, cut.scores);
   }
-
   Beside beside(const KvLayout&, int64_t, int) const override {
-    const int heads = shape_.layers * shape_.heads;
-    return {.working = QueryMoments::bytes_for(heads, shape_.head_dim, covariance)};
+    return {.working = seen.most_bytes()};
   }
-
- private:
-  ModelShape shape_;
-  std::vector<QueryMoments> seen_;  ///< per layer, of the prompt's rows behind the sinks
 };
 
 }  // namespace
 
 MethodInfo expectedattention_method() {
-  MethodInfo info = own_options<ExpectedAttention>({.name = "expectedattention"});
+  MethodInfo info = method_info<ExpectedAttention>({.name = "expectedattention"});
   info.summary = "keeps the keys that queries to come are expected to attend to";
   info.when = "compressing a text before its question is known";
   info.keeps =
-      "of each prompt `capacity` rows a head, chosen by the mean and the spread of its queries; "
-      "the rest is gone for good";
-  info.harms =
-      "a question unlike the text: its queries are far from the mean of those that were seen";
-  info.paper =
-      "Expected Attention: KV Cache Compression by Estimating Attention from Future Queries "
-      "Distribution, arXiv 2510.00636";
+      "of each prompt `capacity` rows a head, by mean and spread of its queries; the rest is gone";
+  info.harms = "a question unlike the text: its queries are far from the mean of those seen";
+  info.paper = "Devoto et al. 2025, Expected Attention, arXiv 2510.00636";
+  info.uncapped = true;
   info.covers = {"", "covariance=false,values=false"};
   info.small = {{"capacity=60"}, {"capacity=24,sink=2"}};
   return info;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "attention/parts/own_options.h"
 #include "attention/parts/planned_attention.h"
+#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "base/rolling_array.h"
@@ -190,7 +190,7 @@ class FastGen final : public Method {
 }  // namespace
 
 MethodInfo fastgen_method() {
-  MethodInfo info = own_options<FastGen>({.name = "fastgen"});
+  MethodInfo info = method_info<FastGen>({.name = "fastgen"});
   info.summary = "every head keeps what the cheapest rule names that holds most of its attention";
   info.when = "generation after a prompt that fits: less memory, by head and by prompt";
   info.keeps =

@@ -9,6 +9,7 @@
 
 #include "attention/parts/sparse_prefill.h"
 #include "ops/flex_blocks.h"
+#include "ops/last_rows.h"
 #include "ops/mean_keys.h"
 
 namespace longhaul {
@@ -42,7 +43,8 @@ class FlexPrefill final : public SparsePrefill {
   bool choose_tiles(LayerStep& step, int, std::span<TileRule> rules) override {
     const TileGrid on = grid(step);
     if (on.keys() <= std::max<int64_t>(2 * kBlock, min_budget)) return false;
-    look_at_last(step, kLastRows, last_);
+    const View<const float> queries[] = {step.rotated_q()};
+    last_.look(step.call(queries), last_rows(step, kLastRows), on.keys());
     means_.average(*step.queue, step.lists(), step.only, on);
     heads_.clear();
     for (int head = 0; head < shape_.heads; ++head) {
@@ -56,8 +58,8 @@ class FlexPrefill final : public SparsePrefill {
                         .least = (min_budget + kBlock - 1) / kBlock,
                         .scale = shape_.scale,
                         .last_rows = last_.rows()};
-    choose_flex_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, on}, rule,
-                       heads_, memory_);
+    choose_flex_blocks(*step.queue, {queries[0], shape_.heads, shape_.head_dim, on}, rule, heads_,
+                       memory_);
     return true;
   }
 
@@ -72,7 +74,7 @@ class FlexPrefill final : public SparsePrefill {
 }  // namespace
 
 MethodInfo flexprefill_method() {
-  MethodInfo info = own_options<FlexPrefill>({.name = "flexprefill"});
+  MethodInfo info = method_info<FlexPrefill>({.name = "flexprefill"});
   info.summary =
       "keeps every key; heads read a prompt by blocks that hold a share of the attention";
   info.when = "faster prefill of long prompts within the trained length, no calibration";

@@ -43,7 +43,7 @@ struct H2o final : Method, StrideBudget {
 }  // namespace
 
 MethodInfo h2o_method() {
-  MethodInfo info = own_options<H2o>({.name = "h2o"});
+  MethodInfo info = method_info<H2o>({.name = "h2o"});
   info.summary =
       "keeps the keys to which all queries together paid most attention, and recent ones";
   info.when = "long prompts in constant memory, where what matters is looked at all along";

@@ -17,39 +17,36 @@ namespace {
 class InfLlm final : public Method {
  public:
   enum class Repr : uint8_t { kMean, kMax };
-  struct Options {
-    BlockOptions blocks;
-    int64_t repr = 4;  ///< tokens that represent a block, of each query head's own choice
-    Repr mode = Repr::kMean;
-    void declare(OptionList& o) {
-      blocks.declare_sizes(o, 1 << 16);
-      o.integer(repr, "repr_topk", 1, 1 << 10, "tokens",
-                "tokens that represent a block, those that got most attention");
-      o.choice(mode, "repr_mode", {"mean", "max"},
-               "a block counts by the mean of its representatives (code) or by the best (paper)");
-      blocks.declare_fidelity(o);
-      blocks.declare_chunk(o);
-      blocks.declare_cached(o);
-    }
-  };
+  BlockOptions sizes;
+  int64_t repr = 4;  ///< tokens that represent a block, of each query head's own choice
+  Repr mode = Repr::kMean;
+  void declare(OptionList& o) {
+    sizes.declare_sizes(o, 1 << 16);
+    o.integer(repr, "repr_topk", 1, 1 << 10, "tokens",
+              "tokens that represent a block, those that got most attention");
+    o.choice(mode, "repr_mode", {"mean", "max"},
+             "a block counts by the mean of its representatives (code) or by the best (paper)");
+    sizes.declare_fidelity(o);
+    sizes.declare_chunk(o);
+    sizes.declare_cached(o);
+  }
 
-  InfLlm(const Options& options, const ModelShape& shape)
-      : o_(options),
-        shape_(shape),
-        blocks_(options.blocks, shape),
-        vectors_(options.mode == Repr::kMax ? std::min(options.repr, options.blocks.block) : 1) {
+  void fit(const ModelShape& shape) {
+    shape_ = shape;
+    blocks_ = {sizes, shape};
+    vectors_ = mode == Repr::kMax ? std::min(repr, sizes.block) : 1;
     for (int l = 0; l < shape.layers; ++l) {
       index_.emplace_back(shape.heads, vectors_, shape.head_dim);
     }
-    o_.blocks.check("infllm");
-    if (o_.repr <= o_.blocks.block) return;
-    user_error("--attention infllm: repr_topk={}: a block has {} tokens", o_.repr, o_.blocks.block);
+    sizes.check("infllm");
+    if (repr <= sizes.block) return;
+    user_error("--attention infllm: repr_topk={}: a block has {} tokens", repr, sizes.block);
   }
 
   Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
-    return passes_with_last(prompt, 0, o_.blocks.chunk, 1);
+    return passes_with_last(prompt, 0, sizes.chunk, 1);
   }
 
   void attend(LayerStep& step) override {
@@ -82,7 +79,7 @@ class InfLlm final : public Method {
     for (const BlockIndex& layer : index_) {
       beside.index += layer.bytes();
       beside.most_index +=
-          layer.bytes_for(tokens / o_.blocks.block, KeyVectors::type_for(layout.type.k));
+          layer.bytes_for(tokens / sizes.block, KeyVectors::type_for(layout.type.k));
     }
     return beside;
   }
@@ -97,7 +94,7 @@ class InfLlm final : public Method {
     const View<float> query = query_.resize(queue, int64_t{shape_.heads} * shape_.head_dim);
     mean_rows(queue, step.q, query);
     blocks_.rotate_far(queue, query);
-    return index(step).top(queue, query, o_.blocks.topk, search_);
+    return index(step).top(queue, query, sizes.topk, search_);
   }
 
   /// Appends the block to the layer's index: per query head its tokens with most votes.
@@ -107,15 +104,14 @@ class InfLlm final : public Method {
         block_.resize(queue, shape_.heads * vectors_ * int64_t{shape_.head_dim});
     // A single representative counts by itself, whatever the mode.
     block_representatives(
-        queue, {step.lists(), block.first, block.votes, shape_.heads, o_.repr, vectors_ == 1},
+        queue, {step.lists(), block.first, block.votes, shape_.heads, repr, vectors_ == 1},
         representatives_, vectors);
     index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type.k));
   }
 
-  Options o_;
   ModelShape shape_;
   ContextBlocks blocks_;
-  int64_t vectors_;                ///< of a block and query head
+  int64_t vectors_ = 1;            ///< of a block and query head
   std::vector<BlockIndex> index_;  ///< per layer, of raw keys
   Array<float> query_, block_;
   BlockSearch search_;

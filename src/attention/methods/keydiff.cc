@@ -2,7 +2,7 @@
 // least like the mean direction of all its keys. No attention is looked at
 // (docs/methods/keydiff.md).
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 #include "base/nth.h"
 #include "ops/key_difference.h"
 
@@ -32,7 +32,7 @@ struct KeyDiff final : Method {
 }  // namespace
 
 MethodInfo keydiff_method() {
-  MethodInfo info = own_options<KeyDiff>({.name = "keydiff"});
+  MethodInfo info = method_info<KeyDiff>({.name = "keydiff"});
   info.summary = "keeps the keys that differ most from all others";
   info.when = "compressing a text before its question is known, at next to no cost";
   info.keeps =

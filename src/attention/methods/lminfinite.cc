@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 
 namespace longhaul {
 namespace {
@@ -75,7 +75,7 @@ struct LmInfinite final : Method {
 }  // namespace
 
 MethodInfo lminfinite_method() {
-  MethodInfo info = own_options<LmInfinite>({.name = "lminfinite"});
+  MethodInfo info = method_info<LmInfinite>({.name = "lminfinite"});
   info.summary = "keeps the first tokens, at a capped distance, and the most recent ones";
   info.when = "endless text at constant memory, when only the recent part matters";
   info.keeps =

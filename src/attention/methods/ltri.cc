@@ -18,15 +18,13 @@ namespace {
 
 class Ltri final : public Method {
  public:
-  using Options = LtriOptions;
-
-  Ltri(const Options& options, const ModelShape& shape)
-      : o_(options),
-        rules_(ltri_layers(options, shape)),
-        shape_(shape),
-        blocks_(options.blocks, shape) {
+  void declare(OptionList& o) { o_.declare(o); }
+  void fit(const ModelShape& shape) {
+    rules_ = ltri_layers(o_, shape);
+    shape_ = shape;
+    blocks_ = {o_.blocks, shape};
     for (const LtriLayer& layer : rules_) {
-      maps_.emplace_back(options.blocks);
+      maps_.emplace_back(o_.blocks);
       layers_.push_back({SpanIndex(layer.rule.spans, layer.rule.most)});
     }
   }
@@ -192,7 +190,7 @@ class Ltri final : public Method {
     set_span_queries(*step.queue, queries, block, tokens_, queries_);
   }
 
-  Options o_;
+  LtriOptions o_;
   std::vector<LtriLayer> rules_;
   ModelShape shape_;
   ContextBlocks blocks_;

@@ -13,8 +13,7 @@
 #include "attention/parts/sparse_prefill.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/mean_blocks.h"
-#include "ops/mean_keys.h"
+#include "ops/pattern_rules.h"
 
 namespace longhaul {
 namespace {
@@ -125,37 +124,15 @@ class MInference final : public SparsePrefill {
   /// Fills the heads' patterns in with what is found in the step.
   void choose_by(std::span<const HeadPattern> heads, LayerStep& step, int first,
                  std::span<TileRule> rules) {
-    const auto has = [&](PatternKind kind) {
-      return std::any_of(heads.begin(), heads.end(),
-                         [kind](const HeadPattern& p) { return p.kind == kind; });
-    };
-    if (has(PatternKind::kVerticalSlash)) look_at_last(step, last, last_);
-    if (has(PatternKind::kBlocks)) means_.average(*step.queue, step.lists(), step.only, grid(step));
-    lines_.resize(heads.size());
-    line_tasks_.clear();
-    block_tasks_.clear();
-    for (int head = 0; head < shape_.heads; ++head) {
-      if (!step.attends(head / step.group())) continue;
-      const HeadPattern& p = nth(heads, head);
-      if (p.kind == PatternKind::kBlocks) {
-        block_tasks_.push_back(
-            {head, p.vertical, means_.of(head / step.group()), mark_blocks(step, head, 1, rules)});
-        continue;
-      }
-      TileRule& rule = nth(rules, head);
-      if (p.kind == PatternKind::kAShape) {
-        rule = {.kind = TileRule::Kind::kAShape, .sink = p.vertical, .window = p.slash};
-        continue;
-      }
-      LineChoice& lines = nth(lines_, head);
-      rule = {.kind = TileRule::Kind::kLines, .lines = &lines};
-      line_tasks_.push_back(
-          {last_.columns(head), last_.diagonals(head), p.vertical, p.slash, &lines});
-    }
-    choose_lines(*step.queue, line_tasks_, kTile);
-    if (block_tasks_.empty()) return;
-    choose_mean_blocks(*step.queue, {step.rotated_q(), shape_.heads, shape_.head_dim, grid(step)},
-                       first, block_tasks_, blocks_);
+    const View<const float> queries[] = {step.rotated_q()};
+    rules_.choose({.call = step.call(queries),
+                   .grid = grid(step),
+                   .first = first,
+                   .lists = step.lists(),
+                   .only = step.only,
+                   .last = last_rows(step, last),
+                   .marks = marks()},
+                  heads, rules);
   }
 
   /// The layer's patterns for all passes to come. The step's result is that of dense attention.
@@ -196,20 +173,14 @@ class MInference final : public SparsePrefill {
   bool searching_ = false;
   bool found_ = false;  // in the pass that is being read
   HeadPatterns patterns_;
-  // Memory of a step.
-  LastRows last_;
-  KeyMeans means_;
-  std::vector<LineChoice> lines_;  // [heads], of vertical_slash heads
-  std::vector<LineTask> line_tasks_;
-  std::vector<MeanBlocks> block_tasks_;
-  MeanBlockMemory blocks_;
-  Array<float> unused_, caught_;  // of a search
+  PatternRules rules_;
+  Array<float> unused_, caught_;  // memory of a search
 };
 
 }  // namespace
 
 MethodInfo minference_method() {
-  MethodInfo info = own_options<MInference>({.name = "minference"});
+  MethodInfo info = method_info<MInference>({.name = "minference"});
   info.summary = "keeps every key; heads read a prompt by fixed patterns, filled in as they look";
   info.when = "faster prefill of long prompts within the trained length";
   info.keeps =

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 #include "base/error.h"
 
 namespace longhaul {
@@ -85,7 +85,7 @@ class Ntk final : public Method {
 }  // namespace
 
 MethodInfo ntk_method() {
-  MethodInfo info = own_options<Ntk>({.name = "ntk"});
+  MethodInfo info = method_info<Ntk>({.name = "ntk"});
   info.summary = "keeps every key; the rotary base grows with the context";
   info.when = "contexts a few times the trained length, where memory holds all keys";
   info.keeps = "every key and value; nothing is forgotten";

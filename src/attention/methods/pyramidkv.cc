@@ -32,7 +32,7 @@ struct PyramidKv final : Method, ObservationWindow {
 }  // namespace
 
 MethodInfo pyramidkv_method() {
-  MethodInfo info = own_options<PyramidKv>({.name = "pyramidkv"});
+  MethodInfo info = method_info<PyramidKv>({.name = "pyramidkv"});
   info.summary = "keeps what the last queries of the prompt attend to, more in low layers";
   info.when = "as snapkv, at small budgets";
   info.keeps =

@@ -17,8 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "ops/reattention_regions.h"
-#include "ops/top_keys.h"
-#include "ops/votes.h"
+#include "ops/voted_spans.h"
 
 namespace longhaul {
 namespace {
@@ -113,10 +112,6 @@ class Reattention final : public Method {
 
     int64_t recent() const { return tokens - local_from; }
   };
-  struct ChunkMemory {
-    VoteCount count;
-    SpanRows spans;
-  };
 
   bool moved() const { return positions == Positions::kCache; }
   int64_t most_visible() const { return global + clip * span + local; }
@@ -146,61 +141,25 @@ class Reattention final : public Method {
       chunks_.push_back(c);
       row += c.rows;
     }
-    if (memory_.size() < chunks_.size()) memory_.resize(chunks_.size());
   }
 
   /// Tokens of the middle, for all chunks at once.
   void select(LayerStep& step) {
     const Stopwatch watch;
-    const int64_t votes_of_row = step.shape->heads * k;
-    const View<int32_t> votes = votes_.resize(*step.queue, step.rows * votes_of_row);
     elections_.clear();
-    for (size_t i = 0; i < chunks_.size(); ++i) {
-      const Chunk& c = chunks_[i];
-      if (!chooses(c)) continue;
-      elections_.push_back(
-          {votes.part(c.row * votes_of_row, c.rows * votes_of_row), c.middle, &memory_[i].count});
-    }
-    if (elections_.empty()) return;
-    for (const TopRule rule : {TopRule::kTile, TopRule::kExact}) vote(step, rule, votes);
-    most_voted(*step.queue, elections_, clip);
-    spans_.clear();
-    for (size_t i = 0; i < chunks_.size(); ++i) {
-      if (!chooses(chunks_[i])) continue;
-      spans_.push_back({memory_[i].count.chosen, chunks_[i].middle, &memory_[i].spans});
-    }
-    expand_spans(*step.queue, spans_, span, global);
-    for (size_t i = 0; i < chunks_.size(); ++i) {
-      if (chooses(chunks_[i])) chunks_[i].selected = memory_[i].spans.list;
-    }
-    step.workspace->seconds += watch.seconds();
-  }
-
-  /// The chunks that vote by this rule.
-  void vote(const LayerStep& step, TopRule rule, View<int32_t> votes) {
-    const int heads = step.shape->heads, group = step.group();
-    tasks_.clear();
     for (const Chunk& c : chunks_) {
-      if (!chooses(c) || rule_of(c) != rule) continue;
+      if (!chooses(c)) continue;
       // The published code pairs query head h with KV head h mod kv_heads here.
       const bool mispaired = bug_compat && (c.rows == 1 || (k != 1 && k != 4));
-      for (int h = 0; h < heads; h += mispaired ? 1 : group) {
-        const int kv_head = mispaired ? h % step.kv_heads : h / group;
-        tasks_.push_back({h, mispaired ? 1 : group, c.row, c.rows,
-                          step.store->rows(step.layer, kv_head), global, c.middle});
-      }
+      elections_.push_back({c.row, c.rows, c.middle, rule_of(c), mispaired, {}});
     }
-    if (tasks_.empty()) return;
-    TopKeysCall call;
-    call.queue = step.queue;
-    call.queries = step.q;
-    call.heads = heads;
-    call.head_dim = step.shape->head_dim;
-    call.k = static_cast<int>(k);
-    call.rule = rule;
-    call.compute = step.compute;
-    call.keys = votes;
-    top_keys(call, tasks_);
+    const SpanVote vote{.k = static_cast<int>(k), .clip = clip, .span = span};
+    spans_.choose(step.call({&step.q, 1}), step.lists(), global, vote, elections_);
+    auto election = elections_.begin();
+    for (Chunk& c : chunks_) {
+      if (chooses(c)) c.selected = (election++)->chosen;
+    }
+    step.workspace->seconds += watch.seconds();
   }
 
   /// Where a chunk's local part begins in what its rows see, which has room for the selected ones.
@@ -261,11 +220,8 @@ class Reattention final : public Method {
   ReattentionRegions regions_;
   int64_t trained_ = 0;
   std::vector<Chunk> chunks_;
-  std::vector<ChunkMemory> memory_;  // of each chunk
-  std::vector<TopKeysTask> tasks_;
-  Array<int32_t> votes_;  // [rows, heads, k] numbers within the chunk's middle
-  std::vector<Vote> elections_;
-  std::vector<Spans> spans_;
+  std::vector<Election> elections_;
+  VotedSpans spans_;
   Array<float> rotated_q_;
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> attend_tasks_;
@@ -274,7 +230,7 @@ class Reattention final : public Method {
 }  // namespace
 
 MethodInfo reattention_method() {
-  MethodInfo info = own_options<Reattention>({.name = "reattention"});
+  MethodInfo info = method_info<Reattention>({.name = "reattention"});
   info.summary =
       "sees the first and last tokens and spans chosen anew at every step; keeps all keys";
   info.when = "contexts far beyond the trained length, with bounded attention";

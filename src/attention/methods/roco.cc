@@ -77,7 +77,7 @@ struct Roco final : Method, StrideBudget {
 }  // namespace
 
 MethodInfo roco_method() {
-  MethodInfo info = own_options<Roco>({.name = "roco"});
+  MethodInfo info = method_info<Roco>({.name = "roco"});
   info.summary = "keeps keys that get much attention, and those whose attention varies";
   info.when = "as h2o, where what matters is needed by few queries";
   info.keeps =

@@ -23,7 +23,7 @@ struct SnapKv final : Method, ObservationWindow {
 }  // namespace
 
 MethodInfo snapkv_method() {
-  MethodInfo info = own_options<SnapKv>({.name = "snapkv"});
+  MethodInfo info = method_info<SnapKv>({.name = "snapkv"});
   info.summary =
       "keeps what the last queries of the prompt attend to, the same number in every head";
   info.when = "one question at the end of a long prompt, and short answers";

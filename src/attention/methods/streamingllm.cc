@@ -5,7 +5,7 @@
 // Rows of one pass see the list as it was kept before the pass and the pass's own rows up to
 // themselves; eviction follows the pass. Passes of one row are exact token-by-token streaming.
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 
 namespace longhaul {
 namespace {
@@ -26,7 +26,7 @@ struct StreamingLlm final : Method {
 }  // namespace
 
 MethodInfo streamingllm_method() {
-  MethodInfo info = own_options<StreamingLlm>({.name = "streamingllm"});
+  MethodInfo info = method_info<StreamingLlm>({.name = "streamingllm"});
   info.summary = "keeps the first tokens and the most recent ones; forgets what lies between";
   info.when = "endless text at constant memory and speed, when only the recent part matters";
   info.keeps = "the first `sink` and the last `recent` tokens; what lies between is gone for good";

@@ -46,7 +46,7 @@ struct Tova final : Method, StrideBudget {
 }  // namespace
 
 MethodInfo tova_method() {
-  MethodInfo info = own_options<Tova>({.name = "tova"});
+  MethodInfo info = method_info<Tova>({.name = "tova"});
   info.summary =
       "keeps the tokens that the newest query attends to, the same in all heads of a layer";
   info.when = "long generation in constant memory";

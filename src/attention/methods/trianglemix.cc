@@ -146,7 +146,7 @@ constexpr std::string_view kPaper =
 }  // namespace
 
 MethodInfo trianglemix_method() {
-  MethodInfo info = own_options<TriangleMix>({.name = "trianglemix", .paper = kPaper});
+  MethodInfo info = method_info<TriangleMix>({.name = "trianglemix", .paper = kPaper});
   info.summary = "keeps every key; in upper layers only a prompt's last rows see all of them";
   info.when = "faster prefill of long prompts within the trained length, answers nearly as dense";
   info.keeps =
@@ -165,7 +165,7 @@ MethodInfo trianglemix_method() {
 }
 
 MethodInfo triangle_method() {
-  MethodInfo info = own_options<Triangle>({.name = "triangle", .paper = kPaper});
+  MethodInfo info = method_info<Triangle>({.name = "triangle", .paper = kPaper});
   info.summary = "keeps every key; in all layers only a prompt's last rows see all of them";
   info.when = "fastest prefill; loses what must be combined from distant places";
   info.keeps =

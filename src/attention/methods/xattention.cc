@@ -76,7 +76,7 @@ class XAttention final : public SparsePrefill {
 }  // namespace
 
 MethodInfo xattention_method() {
-  MethodInfo info = own_options<XAttention>({.name = "xattention"});
+  MethodInfo info = method_info<XAttention>({.name = "xattention"});
   info.summary = "keeps every key; rows of a prompt see the blocks with the heaviest antidiagonals";
   info.when = "faster prefill of long prompts within the trained length, no calibration";
   info.keeps =

@@ -47,6 +47,7 @@ struct AgedBlocks {
 
 class ContextBlocks {
  public:
+  ContextBlocks() = default;
   ContextBlocks(const BlockOptions& options, const ModelShape& shape);
 
   /// For all layers and heads.

@@ -2,7 +2,7 @@
 // What SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069) share: once a prompt has been
 // read, the keys are scored by the attention of its last queries, pooled over neighbours.
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
 #include "ops/pool_scores.h"

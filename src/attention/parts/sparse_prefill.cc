@@ -43,10 +43,9 @@ int SparsePrefill::dense_rows(const LayerStep& step) const {
   return static_cast<int>(std::clamp<int64_t>(end - step.begin, 0, step.rows));
 }
 
-void SparsePrefill::look_at_last(LayerStep& step, int64_t most, LastRows& last) {
+std::span<const AttendTask> SparsePrefill::last_rows(LayerStep& step, int64_t most) {
   const int rows = static_cast<int>(std::min<int64_t>(step.rows, most));
-  const View<const float> queries[] = {step.rotated_q()};
-  last.look(step.call(queries), step.over_all_keys(step.rows - rows, rows), step.begin + step.rows);
+  return step.over_all_keys(step.rows - rows, rows);
 }
 
 std::span<TileRule> SparsePrefill::new_rules(LayerStep& step) {

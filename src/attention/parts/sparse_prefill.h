@@ -5,8 +5,7 @@
 
 #include <vector>
 
-#include "attention/parts/own_options.h"
-#include "ops/last_rows.h"
+#include "attention/registry.h"
 #include "ops/tile_lists.h"
 
 namespace longhaul {
@@ -29,13 +28,14 @@ class SparsePrefill : public Method {
   /// query head whose KV head attends. False: all rows see everything.
   virtual bool choose_tiles(LayerStep& step, int first, std::span<TileRule> rules) = 0;
 
-  /// What the step's last `most` rows look at, of the heads that attend.
-  static void look_at_last(LayerStep& step, int64_t most, LastRows& last);
+  /// The step's last `most` rows, of the heads that attend, over all keys: what LastRows looks at.
+  static std::span<const AttendTask> last_rows(LayerStep& step, int64_t most);
 
   TileGrid grid(const LayerStep& step) const { return {tile_, step.begin, step.rows}; }
   /// Room for the blocks that query heads [head, +count) see, [count, tiles, blocks], for an
   /// operation to fill in. Their rules name it.
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
+  View<uint8_t> marks() { return marks_.view(); }  ///< of all heads
 
   /// What key lists and marked blocks take at most, in passes of `rows` rows.
   size_t tile_bytes(int heads, int64_t tokens, int rows) const;

@@ -3,7 +3,7 @@
 // prompt's first tokens are read densely, then every `stride` tokens as many rows leave every list,
 // so that it returns to one length. Nothing leaves while generating.
 
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 
 namespace longhaul {
 

@@ -2,7 +2,7 @@
 // A method around another one: it asks that one wherever it says nothing itself.
 
 #include "attention/method_spec.h"
-#include "attention/parts/own_options.h"
+#include "attention/registry.h"
 
 namespace longhaul {
 

@@ -26,8 +26,8 @@ struct PairedDifference {
 /// a[i] and b[i] belong to the same sample; sizes equal and above 0.
 /// Only zeros and ones: McNemar's exact test and Newcombe's paired score interval (1998, method
 /// 10). Else: the sign-flip permutation test of the mean (sign_flip.h) and, of 10 pairs or more,
-/// the percentile bootstrap of the mean, with seeded resamples; of fewer, which it takes for all
-/// there are, Student's t interval.
+/// the percentile bootstrap of the mean, with seeded resamples; of fewer pairs, for which a
+/// bootstrap is too narrow, Student's t interval.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    uint64_t seed = 1);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The sign-flip permutation test of a mean, without drawing: p values stay true below any floor
-// that a number of drawn flips would set, as Holm's correction over many rows needs.
+// The sign-flip permutation test of a mean. All flips are counted instead of drawing some of them:
+// with N drawn flips no p value below about 1 / N could be told, and Holm's correction over many
+// rows needs such small ones.
 
 #include <span>
 
