@@ -14,11 +14,11 @@
 namespace longhaul {
 namespace {
 
-/// Answers that all rounds ask for where `left` settings begin one.
-int64_t answers_of(int64_t left, int64_t prompts) {
-  int64_t answers = 0;
-  for (; left > 1; left = (left + 1) / 2) answers += left * prompts;
-  return answers;
+/// Rounds until halving leaves one.
+int rounds_of(size_t settings) {
+  int rounds = 0;
+  for (; settings > 1; settings = (settings + 1) / 2) ++rounds;
+  return rounds;
 }
 
 }  // namespace
@@ -34,6 +34,7 @@ SettingsSweep::SettingsSweep(std::shared_ptr<const Engine> engine, const EvalDat
                  settings_.session.kv_type, {.tokens = longest, .instruction = 1});
     scored_.push_back({setting});
   }
+  rounds_left_ = rounds_of(scored_.size());
 }
 
 std::vector<size_t> SettingsSweep::left() const {
@@ -49,9 +50,14 @@ int64_t SettingsSweep::left_in_round() const {
 }
 
 int64_t SettingsSweep::total() const {
-  const int64_t settings = std::ssize(left());
-  if (settings == 1) return done();
-  return done() + left_in_round() + answers_of((settings + 1) / 2, settings_.prompts);
+  int64_t settings = std::ssize(left()), answers = done();
+  if (rounds_left_ == 0 || settings == 1) return answers;
+  answers += left_in_round();
+  for (int round = 1; round < rounds_left_ && settings > 1; ++round) {
+    settings = (settings + 1) / 2;
+    answers += settings > 1 ? settings * settings_.prompts : 0;
+  }
+  return answers;
 }
 
 /// Prompts in turn, each put to all settings that are left.
@@ -86,15 +92,20 @@ void SettingsSweep::add(double score) {
   if (left_in_round() == 0) halve();
 }
 
-/// The better half of those that are left goes on.
+/// The better half of those that are left goes on, and whatever is as good as the best.
 void SettingsSweep::halve() {
   std::vector<size_t> all = left();
   std::ranges::stable_sort(all, [&](size_t a, size_t b) {
     const Scored &x = scored_[a], &y = scored_[b];
     return x.sum > y.sum || (x.sum == y.sum && x.setting.cost < y.setting.cost);
   });
-  for (size_t i = (all.size() + 1) / 2; i < all.size(); ++i) scored_[all[i]].left = false;
+  const double best = scored_[all.front()].sum;
+  for (size_t i = (all.size() + 1) / 2; i < all.size(); ++i) {
+    Scored& other = scored_[all[i]];
+    other.left = best > 0 && other.sum == best;
+  }
   round_begin_ = done();
+  --rounds_left_;
 }
 
 size_t SettingsSweep::best() const {

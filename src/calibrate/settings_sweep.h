@@ -1,7 +1,7 @@
 #pragma once
 // Which of some settings of a method answers best: all are asked the same prompts, and after each
 // round the better half goes on (successive halving, Jamieson and Talwalkar 2016,
-// arXiv:1502.07943).
+// arXiv:1502.07943), with those that are as good as the best: easy prompts tell nothing apart.
 
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ class SettingsSweep final : public Calibration {
   SettingsSweep(std::shared_ptr<const Engine> engine, const EvalData& data,
                 const SweepSettings& settings);
 
-  int64_t total() const override;
+  int64_t total() const override;  ///< more where settings turn out to be equally good
   int64_t done() const override { return static_cast<int64_t>(scores_.size()); }
   /// Puts a prompt to one of the settings.
   bool advance(const CancelFlag* cancel) override;
@@ -74,6 +74,7 @@ class SettingsSweep final : public Calibration {
   SweepSettings settings_;
   std::vector<Scored> scored_;
   std::vector<double> scores_;  ///< of all answers, in their order: everything else follows
+  int rounds_left_ = 0;         ///< with the one at hand
   int64_t round_begin_ = 0;     ///< answers before the round at hand
 };
 

@@ -113,8 +113,9 @@ double ThresholdSearch::vectors(int layer, size_t trial, size_t lambda) const {
 }
 
 double ThresholdSearch::lambda(int layer, double compression) const {
-  const double most = of(layer)[kTokens] / compression;
   const size_t trial = best_number(layer);
+  const double fewest = vectors(layer, trial, std::size(kLambdas) - 1);
+  const double most = std::max(fewest, of(layer)[kTokens] / compression);
   for (size_t l = 0; l < std::size(kLambdas); ++l) {
     if (vectors(layer, trial, l) <= most) return kLambdas[l];
   }

@@ -46,7 +46,7 @@ class ThresholdSearch {
   /// evidence.
   Found best(int layer) const;
   /// With that trial the smallest lambda under which blocks have at most one index vector for
-  /// `compression` tokens, of those that are tried; the largest where none does.
+  /// `compression` tokens, of those that are tried; where none does, with as few as can be.
   double lambda(int layer, double compression) const;
   /// Tokens for each index vector under that trial and lambda; 0 without blocks.
   double compression(int layer, double lambda) const;

@@ -72,12 +72,9 @@ HeadGates head_gates(const Gates& gates) {
 HeatMap gate_map(const Gates& gates) {
   size_t most = 0;
   for (const auto& layer : gates) most = std::max(most, layer.size());
-  HeatMap map{"Gates of the KV heads, in per cent",
-              "KV head",
-              "layer",
-              numbers_to(most),
-              numbers_to(gates.size()),
-              {}};
+  HeatMap map{"Gates, in per cent",     "KV head", "layer", numbers_to(most),
+              numbers_to(gates.size()), {}};
+  map.one_sided = true;
   for (size_t layer = 0; layer < gates.size(); ++layer) {
     for (size_t head = 0; head < most; ++head) {
       if (head >= gates[layer].size()) {

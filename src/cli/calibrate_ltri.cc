@@ -42,12 +42,13 @@ LtriSearchSettings ltri_settings(const CalibrationInput& input) {
 }
 
 HeatMap score_map(const HeadScores& scores) {
-  HeatMap map{"Retrieval scores of the query heads, in per cent",
+  HeatMap map{"Retrieval scores, in per cent",
               "query head",
               "layer",
               numbers_to(scores.front().size()),
               numbers_to(scores.size()),
               {}};
+  map.one_sided = true;
   for (size_t layer = 0; layer < scores.size(); ++layer) {
     for (size_t head = 0; head < scores[layer].size(); ++head) {
       const double score = scores[layer][head];

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/html_style.h"
 #include "report/svg/chart_style.h"
 #include "report/text.h"
@@ -9,12 +11,16 @@
 namespace longhaul {
 namespace {
 
+constexpr double kNarrow = 400;  // pictures that would be drawn larger than their text
+
 std::string section_html(const CalibrationSection& section) {
   std::string html =
       fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n", escape_xml(section.id),
                   escape_xml(section.title), escape_xml(section.found));
   if (!section.charts.empty()) {
-    html += "<div class=\"charts\">\n";
+    const bool narrow = std::ranges::all_of(
+        section.charts, [](const Svg& chart) { return chart.width() < kNarrow; });
+    html += fmt::format("<div class=\"{}\">\n", narrow ? "maps" : "charts");
     for (const Svg& chart : section.charts) html += chart.element() + "\n";
     html += "</div>\n";
   }

@@ -16,6 +16,13 @@ using testing_support::error_of;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
+/// Without options: the name alone, but for a form, which is always told.
+std::string usual_text(const MethodInfo& method) {
+  const OptionSet set = method.describe();
+  const Option* form = set.list.find("form");
+  return std::string(method.name) + (form == nullptr ? "" : ":form=" + form->fallback);
+}
+
 TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
   std::set<std::string_view> names;
   for (const MethodInfo& method : attention_methods()) {
@@ -29,7 +36,7 @@ TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
       EXPECT_FALSE(option.help.empty()) << method.name << " " << option.key;
     }
     const MethodSpec spec = MethodSpec::parse(method.name);
-    EXPECT_EQ(spec.text(), method.name);
+    EXPECT_EQ(spec.text(), usual_text(method));
     const ModelShape shape = small_shape(2, 2, 2, 64);
     if (set.list.needed().empty()) {
       EXPECT_NE(spec.make(shape), nullptr) << method.name;
@@ -53,7 +60,7 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
         continue;
       }
       tried.insert(given);
-      EXPECT_EQ(MethodSpec::parse(given + "auto").text(), method.name);
+      EXPECT_EQ(MethodSpec::parse(given + "auto").text(), usual_text(method));
       EXPECT_NE(option.help.find("auto: "), std::string_view::npos) << given;
       EXPECT_GE(option.least, 0) << given << ": a number below stands for something else";
       EXPECT_NE(error_of([&] { MethodSpec::parse(given + "-1"); }).find("must be auto or from"),
@@ -62,6 +69,7 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
   }
   const std::set<std::string> want = {"duo:threshold=",
                                       "h2o:recent=",
+                                      "ltri:query_rows=",
                                       "minference:slash=",
                                       "minference:vertical=",
                                       "ntk:context=",

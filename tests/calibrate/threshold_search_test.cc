@@ -105,7 +105,7 @@ TEST(ThresholdSearch, LambdaIsTheSmallestThatCompressesEnough) {
     EXPECT_LE(search.lambda(1, 0.999 * compression), static_cast<double>(lambda)) << compression;
   }
   const double most = search.compression(1, 20);
-  EXPECT_EQ(search.lambda(1, 1e6), 20) << "no lambda compresses so much";
+  EXPECT_EQ(search.compression(1, search.lambda(1, 1e6)), most) << "none compresses so much";
   const double lambda = search.lambda(1, most / 2);
   EXPECT_GE(search.compression(1, lambda), 0.999 * most / 2);
   EXPECT_EQ(search.compression(0, 3), 0) << "no block";

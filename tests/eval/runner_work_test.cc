@@ -165,8 +165,8 @@ TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
   const TempFolder folder;
   EvalSettings settings = small_settings();
   settings.methods = {MethodSpec::parse("dense"),
-                      MethodSpec::parse("snapkv:capacity=48,window=16")};
-  settings.lengths = {500};
+                      MethodSpec::parse("snapkv:capacity=128,window=48")};
+  settings.lengths = {900};
   settings.openings = Openings::kOn;
   const auto score_of = [](const EvalOutcome& outcome, std::string_view method) {
     double sum = 0;
