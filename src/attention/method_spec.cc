@@ -14,6 +14,9 @@
 namespace longhaul {
 namespace {
 
+/// The option that stands in a method's text also at its usual value: whose form of the method it
+/// is, which results must tell.
+constexpr std::string_view kNamed = "form";
 constexpr std::string_view kNoWriting = "a profile makes no method write files";
 
 const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo> methods) {
@@ -128,7 +131,7 @@ std::string MethodSpec::text() const {
     const auto found = profile_.find(key);
     const std::string& usual = found != profile_.end() ? found->second : option(key).fallback;
     const bool counts = is_given(key) || !set.list.find(key)->idle(values_);
-    if (value == usual || !counts) continue;
+    if ((value == usual && key != kNamed) || !counts) continue;
     text += fmt::format("{}{}={}", before, key, value);
     before = ',';
   }

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/random.h"
+#include "calibrate/asked_sample.h"
 #include "engine/prompt_tokens.h"
 #include "eval/compose.h"
 #include "eval/haystack.h"
@@ -136,14 +136,8 @@ int64_t least_passkey_tokens(const PromptRequest& request, int words) {
 
 AnsweredPrompt answered_task(const PromptRequest& request, const TaskInfo& task) {
   const PromptComposer composer(*request.tokenizer, request.chat);
-  TaskRequest made;
-  made.length = request.length;
-  // A task's depths go round in ten samples.
-  made.samples = static_cast<int>(request.index % 10) + 1;
-  made.seed = SplitMix64::mixed(request.seed + static_cast<uint64_t>(request.index / 10)) >> 11;
-  made.data = request.data;
-  made.prompt_tokens = [&](const Sample& sample) { return composer.most_tokens(sample); };
-  Sample sample = task.make(made).back();
+  Sample sample =
+      numbered_sample(task, request.index, request.length, request.seed, composer, *request.data);
   const std::vector<int32_t> asked = composer.compose(sample, !sample.opening.empty()).tokens;
   sample.opening +=
       fmt::format("{}{}", sample.opening.empty() ? "" : " ", fmt::join(sample.answers, ", "));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/nth.h"
+#include "calibrate/asked_sample.h"
 #include "eval/random.h"
 
 namespace longhaul {
@@ -125,7 +126,25 @@ DuoStep DuoTrainer::step() {
   gated_.backward(gated, d.data());
   remember(report.loss);
   descend(gated.gradient());
+  last_ = report;
   return report;
+}
+
+bool DuoTrainer::advance(const CancelFlag* cancel) {
+  if (requested(cancel)) return false;
+  step();
+  return true;
+}
+
+std::string DuoTrainer::note() const {
+  if (!last_) return {};
+  return fmt::format("difference {:.4f}, mean gate {:.3f}", last_->difference, last_->gates);
+}
+
+double DuoTrainer::tokens_left() const {
+  constexpr double kMore = 5.5;  // two texts forward, one again, and backward
+  const double length = static_cast<double>(settings_.shortest + settings_.longest) / 2;
+  return kMore * length * static_cast<double>(total() - done());
 }
 
 void DuoTrainer::descend(const Gates& gradient) {
@@ -159,8 +178,7 @@ std::string DuoTrainer::settings_text() const {
       "lengths {} to {}, seed {}, chat {}",
       engine_->fingerprint(), s.steps, s.rate, s.penalty, s.sight.sink, s.sight.recent,
       s.full == GatedAttention::Full::kOfModel ? "model" : "stream", fmt::join(s.tasks, "+"),
-      s.words, s.shortest, s.longest, s.seed,
-      chat_ ? chat_->render({{{ChatRole::user, "?"}}}, true) : "none");
+      s.words, s.shortest, s.longest, s.seed, chat_text(chat_));
 }
 
 }  // namespace longhaul

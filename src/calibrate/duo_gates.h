@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/answered_prompt.h"
+#include "calibrate/calibration.h"
 #include "engine/engine.h"
 #include "training/adam.h"
 #include "training/gated_attention.h"
@@ -36,16 +37,20 @@ struct DuoStep {
   double loss = 0;        ///< difference + penalty * gates
 };
 
-class DuoTrainer {
+class DuoTrainer final : public Calibration {
  public:
   /// UserError for a task that is not known.
   DuoTrainer(std::shared_ptr<const Engine> engine, const EvalData& data,
              std::optional<ChatTemplate> chat, const DuoTraining& settings);
-  ~DuoTrainer();
+  ~DuoTrainer() override;
 
-  bool finished() const { return done_ >= settings_.steps; }
-  int64_t done() const { return done_; }
+  int64_t total() const override { return settings_.steps; }
+  int64_t done() const override { return done_; }
   DuoStep step();
+  /// The same; a step is not cancelled.
+  bool advance(const CancelFlag* cancel) override;
+  std::string note() const override;  ///< of the last step of this run
+  double tokens_left() const override;
 
   const Gates& gates() const { return gates_; }
   /// The gates to keep when training is given up early: those after the stretch of steps whose mean
@@ -53,10 +58,8 @@ class DuoTrainer {
   /// complete these are the present gates.
   const Gates& best() const { return best_.empty() ? gates_ : best_; }
 
-  /// All that a later run needs to go on with the same numbers, as JSON. UserError where the file
-  /// is of another model or other settings, or not of this kind.
-  void save(const std::filesystem::path& file) const;
-  void restore(const std::filesystem::path& file);
+  void save(const std::filesystem::path& file) const override;
+  void restore(const std::filesystem::path& file) override;
 
  private:
   AnsweredPrompt prompt(int64_t step) const;
@@ -74,6 +77,7 @@ class DuoTrainer {
   double least_ = 0;            // of best_
   Adam adam_;
   int64_t done_ = 0;
+  std::optional<DuoStep> last_;
 };
 
 }  // namespace longhaul

@@ -3,94 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/nth.h"
-#include "engine/prompt_tokens.h"
-#include "eval/random.h"
+#include "calibrate/asked_sample.h"
+#include "calibrate/state_file.h"
+#include "calibrate/triangle_prompt.h"
 #include "ops/dequantize.h"
 #include "ops/linear.h"
 #include "training/gated_attention.h"
 
 namespace longhaul {
 namespace {
-
-struct ProbePrompt {
-  std::vector<int32_t> tokens;
-  int32_t wanted = 0;  ///< the first token of the value that says something
-};
-
-struct Line {
-  std::string key, value;
-};
-
-std::string prompt_of(const std::vector<Line>& lines, const std::string& key) {
-  std::string text =
-      "Extract the value corresponding to the specified key in the data below.\n\nData:\n";
-  for (const Line& line : lines) text += fmt::format("{}: {}\n", line.key, line.value);
-  return text + fmt::format(
-                    "\nExtract the value corresponding to this key:\nkey: {}\n\nPlease directly "
-                    "output the corresponding value without outputting anything else.\nvalue:",
-                    key);
-}
-
-/// A key-value prompt (section 3 of the paper) of at most `tokens` tokens.
-class ProbePrompts {
- public:
-  ProbePrompts(const Tokenizer& tokenizer, const TriangleProbe& probe)
-      : tokenizer_(tokenizer), probe_(probe) {}
-
-  ProbePrompt make(int index) const {
-    Random random("triangle-probe", probe_.seed, probe_.tokens, index);
-    std::vector<Line> lines;
-    const auto add = [&](int64_t count) {
-      while (static_cast<int64_t>(lines.size()) < count) {
-        Line line{random.uuid(), random.uuid()};
-        lines.push_back(std::move(line));
-      }
-    };
-    add(4);
-    const auto count = [&](std::span<const Line> some) {
-      return tokens_of({some.begin(), some.end()}, lines[0].key, "").size();
-    };
-    const double fixed = static_cast<double>(count({})), four = static_cast<double>(count(lines));
-    const double each = (four - fixed) / 4;
-    const auto fit = static_cast<int64_t>((static_cast<double>(probe_.tokens) - fixed) / each);
-    if (fit < 2) {
-      user_error("--tokens {}: a prompt with two lines takes {} tokens", probe_.tokens,
-                 std::lround(fixed + 2 * each));
-    }
-    lines.resize(std::min<size_t>(lines.size(), static_cast<size_t>(fit)));
-    add(fit);
-    const Line asked = random.pick(lines);
-    ProbePrompt prompt;
-    prompt.tokens = tokens_of(lines, asked.key, "");
-    const std::vector<int32_t> whole = tokens_of(lines, asked.key, " " + asked.value);
-    size_t at =
-        static_cast<size_t>(std::ranges::mismatch(prompt.tokens, whole).in2 - whole.begin());
-    // A blank that is a token of its own asks nothing.
-    if (at + 1 < whole.size() && tokenizer_.piece(whole[at]) == " ") ++at;
-    LH_ASSERT(at < whole.size());
-    prompt.wanted = whole[at];
-    prompt.tokens.assign(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(at));
-    return prompt;
-  }
-
- private:
-  std::vector<int32_t> tokens_of(const std::vector<Line>& lines, const std::string& key,
-                                 const std::string& reply) const {
-    const std::string text = prompt_of(lines, key);
-    if (!probe_.chat) return prompt_tokens(tokenizer_, bare_prompt(text + reply, false), "").tokens;
-    const ChatMessage message{ChatRole::user, text};
-    return prompt_tokens(tokenizer_, chat_prompt(*probe_.chat, std::span(&message, 1), reply), "")
-        .tokens;
-  }
-
-  const Tokenizer& tokenizer_;
-  const TriangleProbe& probe_;
-};
 
 /// Full attention whose backward pass adds up the regions of every layer.
 class ProbedAttention final : public AttentionRule {
@@ -167,7 +91,7 @@ std::vector<float> head_row(const Model& model, int32_t token) {
 }
 
 /// Adds a prompt's means; whether its likeliest token was the wanted one.
-bool probe_prompt(const Model& model, FrozenDecoder& decoder, const ProbePrompt& prompt,
+bool probe_prompt(const Model& model, FrozenDecoder& decoder, const TrianglePrompt& prompt,
                   const TriangleProbe& probe, std::vector<LayerGradients>& sums) {
   const int64_t hidden = model.config.hidden;
   const auto last = (static_cast<int64_t>(prompt.tokens.size()) - 1) * hidden;
@@ -185,33 +109,73 @@ bool probe_prompt(const Model& model, FrozenDecoder& decoder, const ProbePrompt&
   return right;
 }
 
-void divide(PairSums& sums, double by) {
-  sums.sum /= by;
-  sums.magnitude /= by;
+/// Every layer's sums, in one order.
+template <class Layers, class Do>
+void for_each_sum(Layers& layers, Do&& act) {
+  for (auto& layer : layers) {
+    for (auto* sums : {&layer.streaming, &layer.last, &layer.middle}) {
+      act(sums->sum);
+      act(sums->magnitude);
+    }
+  }
 }
 
 }  // namespace
 
-ProbedLayers probe_layers(const std::shared_ptr<const Engine>& engine, const TriangleProbe& probe) {
-  const Model& model = engine->model();
-  FrozenDecoder decoder(model, probe.compute);
-  const ProbePrompts prompts(engine->tokenizer(), probe);
-  ProbedLayers found;
-  found.layers.resize(static_cast<size_t>(model.config.layers));
-  while (found.asked < probe.prompts && !requested(probe.cancel)) {
-    const ProbePrompt prompt = prompts.make(found.asked);
-    engine->check_known(prompt.tokens);
-    found.right += probe_prompt(model, decoder, prompt, probe, found.layers) ? 1 : 0;
-    found.tokens += static_cast<int64_t>(prompt.tokens.size());
-    ++found.asked;
-    if (probe.progress) probe.progress(found.asked, probe.prompts);
-  }
-  for (LayerGradients& layer : found.layers) {
-    for (PairSums* sums : {&layer.streaming, &layer.last, &layer.middle}) {
-      divide(*sums, std::max(1, found.asked));
-    }
-  }
-  return found;
+TriangleSearch::TriangleSearch(std::shared_ptr<const Engine> engine, const TriangleProbe& probe)
+    : engine_(std::move(engine)), probe_(probe), decoder_(engine_->model(), probe.compute) {
+  sums_.layers.resize(static_cast<size_t>(engine_->model().config.layers));
+}
+
+bool TriangleSearch::advance(const CancelFlag* cancel) {
+  if (requested(cancel)) return false;
+  const TrianglePrompt prompt = triangle_prompt(
+      {&engine_->tokenizer(), probe_.chat, probe_.seed, probe_.tokens}, sums_.asked);
+  engine_->check_known(prompt.tokens);
+  const bool right = probe_prompt(engine_->model(), decoder_, prompt, probe_, sums_.layers);
+  sums_.right += right ? 1 : 0;
+  sums_.tokens += static_cast<int64_t>(prompt.tokens.size());
+  ++sums_.asked;
+  return true;
+}
+
+ProbedLayers TriangleSearch::found() const {
+  ProbedLayers means = sums_;
+  for_each_sum(means.layers, [&](double& sum) { sum /= std::max(1, means.asked); });
+  return means;
+}
+
+double TriangleSearch::tokens_left() const {
+  constexpr double kMore = 4;  // forward twice, and backward
+  return kMore * static_cast<double>(probe_.tokens * (total() - done()));
+}
+
+std::string TriangleSearch::settings_text() const {
+  return fmt::format("model {:016x}, tokens {}, seed {}, compute {}, regions {} {} {}, chat {}",
+                     engine_->fingerprint(), probe_.tokens, probe_.seed, name_of(probe_.compute),
+                     probe_.regions.sink, probe_.regions.window, probe_.regions.last,
+                     chat_text(probe_.chat));
+}
+
+void TriangleSearch::save(const std::filesystem::path& file) const {
+  std::vector<double> sums;
+  for_each_sum(sums_.layers, [&](const double& sum) { sums.push_back(sum); });
+  write_state(
+      file, {"trianglemix", settings_text()},
+      {{"asked", sums_.asked}, {"right", sums_.right}, {"tokens", sums_.tokens}, {"sums", sums}});
+}
+
+void TriangleSearch::restore(const std::filesystem::path& file) {
+  const auto state = read_state(file, {"trianglemix", settings_text()});
+  ProbedLayers sums = sums_;
+  sums.asked = static_cast<int>(state_integer(state, "asked", total(), file));
+  sums.right = static_cast<int>(state_integer(state, "right", sums.asked, file));
+  sums.tokens = state_integer(state, "tokens", int64_t{1} << 50, file);
+  const auto count = static_cast<int64_t>(6 * sums.layers.size());
+  const std::vector<double> numbers = state_numbers(state, "sums", count, file);
+  size_t at = 0;
+  for_each_sum(sums.layers, [&](double& sum) { sum = numbers[at++]; });
+  sums_ = std::move(sums);
 }
 
 std::vector<int> rank_layers(const ProbedLayers& found, const ModelShape& shape, bool magnitudes) {

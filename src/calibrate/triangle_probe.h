@@ -2,16 +2,16 @@
 // Which layers may read the middle of a prompt by triangles: gradient probing (TriangleMix 2025,
 // section 3).
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/cancel.h"
+#include "calibrate/calibration.h"
 #include "engine/engine.h"
 #include "ops/attention_backward.h"
 #include "ops/linear.h"
 #include "tokenizer/chat_template.h"
+#include "training/frozen_decoder.h"
 
 namespace longhaul {
 
@@ -22,8 +22,6 @@ struct TriangleProbe {
   std::optional<ChatTemplate> chat;  ///< none: bare text, as published
   Compute compute = Compute::kF32;
   ProbedRegions regions;
-  const CancelFlag* cancel = nullptr;
-  std::function<void(int done, int total)> progress;
 };
 
 /// How much the logit of the wanted value's first token changes when a layer's softmax weights in a
@@ -38,9 +36,30 @@ struct ProbedLayers {
   int64_t tokens = 0;        ///< of all prompts
 };
 
-/// UserError when --tokens is too short for a prompt, or the model has no layer without a window of
-/// its own.
-ProbedLayers probe_layers(const std::shared_ptr<const Engine>& engine, const TriangleProbe& probe);
+class TriangleSearch final : public Calibration {
+ public:
+  /// UserError for a model that computes more than the backward pass knows (FrozenDecoder).
+  TriangleSearch(std::shared_ptr<const Engine> engine, const TriangleProbe& probe);
+
+  int64_t total() const override { return probe_.prompts; }
+  int64_t done() const override { return sums_.asked; }
+  /// Probes with a prompt, which is not cancelled. UserError when `tokens` is too short for one.
+  bool advance(const CancelFlag* cancel) override;
+  double tokens_left() const override;
+  void save(const std::filesystem::path& file) const override;
+  void restore(const std::filesystem::path& file) override;
+
+  /// Means over the prompts so far.
+  ProbedLayers found() const;
+
+ private:
+  std::string settings_text() const;
+
+  std::shared_ptr<const Engine> engine_;
+  TriangleProbe probe_;
+  FrozenDecoder decoder_;
+  ProbedLayers sums_;
+};
 
 /// Layers by the gradient of their middle, the least first: its signed mean, or that of magnitudes.
 /// Those with a window of the model's own are left out, and so is the last layer where magnitudes

@@ -2,29 +2,49 @@
 
 #include "cli/calibrate_command.h"
 
+#include <fmt/ranges.h>
+
 #include <memory>
 
 #include "base/error.h"
+#include "cli/calibration_part.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 
 namespace longhaul {
 namespace {
 
+constexpr int64_t kMostTokens = int64_t{1} << 20;
+
+// Groups of flags: the methods that take them.
 constexpr const char* kDuo = "duo";
 constexpr const char* kTriangle = "trianglemix";
-constexpr int64_t kMostTokens = int64_t{1} << 20;
+constexpr const char* kLtri = "ltri";
+constexpr const char* kAllMethods = "all";
+constexpr const char* kWithTasks = "duo, ltri, reattention, minference";
+constexpr const char* kWithPrompts = "trianglemix, ltri, reattention, minference";
+constexpr const char* kOneMethod = "duo, trianglemix, ltri, reattention, minference";
+
+void add_shared_flags(CLI::App& app, CalibrateFlags& f) {
+  add_number_list(app, "--lengths", f.lengths, 64, kMostTokens,
+                  "Tokens of a prompt; duo: of the shortest and the longest (1000 and 2000, or "
+                  "what the passkeys take); ltri: 1024,2048,4096; reattention: 8192,16384; "
+                  "minference: 8192; none of these beyond what the model was trained for, but "
+                  "reattention's second")
+      ->group(kWithTasks);
+  add_text(app, "--tasks", f.tasks, "NAME,...",
+           "Prompts, in turn: tasks of 'longhaul eval'; duo's passkeys (ten in a book)")
+      ->group(kWithTasks);
+  add_number(app, "--prompts", f.prompts, 0, 1 << 20,
+             "Prompts to read; trianglemix: 100; ltri: 3 of every task and length; reattention: 6 "
+             "a round; minference: 3")
+      ->group(kWithPrompts);
+  add_path(app, "--state", f.state, "FILE", "Goes on where it ended there, and writes where it is")
+      ->group(kOneMethod);
+}
 
 void add_duo_flags(CLI::App& app, CalibrateFlags& f) {
   add_number(app, "--steps", f.steps, 1, 1 << 20, "Prompts to learn from, one a step")->group(kDuo);
-  add_number_list(
-      app, "--lengths", f.lengths, 64, kMostTokens,
-      "Tokens of the shortest and the longest prompt (1000 and 2000, or what the passkeys "
-      "take)")
-      ->group(kDuo);
-  add_text(app, "--tasks", f.tasks, "NAME,...",
-           "Prompts, in turn: passkeys (ten in a book), tasks of 'longhaul eval'")
-      ->group(kDuo);
   add_number(app, "--words", f.words, 1, 1000, "Words of a passkey")->group(kDuo);
   add_choice(app, "--full", f.full, {"stream", "model"},
              "Whose keys full attention reads in training: those of the text as it is read with "
@@ -39,14 +59,11 @@ void add_duo_flags(CLI::App& app, CalibrateFlags& f) {
   add_number(app, "--sparsity", f.sparsity, 0.0, 1.0,
              "Share of KV heads that stream, for the profile")
       ->group(kDuo);
-  add_path(app, "--state", f.state, "FILE", "Goes on where it ended there, and writes where it is")
-      ->group(kDuo);
   add_path(app, "--gates", f.gates, "FILE", "Write the gates there")->group(kDuo);
 }
 
 void add_triangle_flags(CLI::App& app, CalibrateFlags& f) {
-  add_number(app, "--prompts", f.prompts, 1, 1 << 20, "Prompts to probe with")->group(kTriangle);
-  add_number<int64_t>(app, "--tokens", f.tokens, 300, kMostTokens, "Tokens of each, about")
+  add_number<int64_t>(app, "--tokens", f.tokens, 300, kMostTokens, "Tokens of a prompt, about")
       ->group(kTriangle);
   add_number(app, "--triangle-layers", f.triangle_layers, 0, 1 << 16,
              "Layers to choose; 0: half of them")
@@ -56,16 +73,64 @@ void add_triangle_flags(CLI::App& app, CalibrateFlags& f) {
       ->group(kTriangle);
 }
 
-/// A flag of the other method would have no effect.
+void add_ltri_flags(CLI::App& app, CalibrateFlags& f) {
+  add_number(app, "--trials", f.trials, 1, 1 << 16, "Pairs of theta and phi to try in a layer")
+      ->group(kLtri);
+  add_choice(app, "--form", f.form_of_ltri, {"paper", "longhaul"},
+             "Which form the profile names: the paper's, which goes by theta, phi and lambda, or "
+             "ours, which looks up by all keys")
+      ->group(kLtri);
+  add_number(app, "--least", f.least, 0.001, 1.0, "Score that makes a retrieval head")
+      ->group(kLtri);
+  add_number<int64_t>(app, "--block", f.block, 8, 512, "ltri's block, in tokens")->group(kLtri);
+  add_number<int64_t>(app, "--n-init", f.init, 0, kMostTokens, "ltri's n_init, in tokens")
+      ->group(kLtri);
+  add_number(app, "--spans", f.spans, 1, 512, "Spans of a block, at most")->group(kLtri);
+  add_number(app, "--vectors", f.vectors, 1, 512, "Index vectors of a block, at most")
+      ->group(kLtri);
+  add_number(app, "--compression", f.compression, 1.0, 1e6,
+             "Tokens of an index vector, at least: decides lambda")
+      ->group(kLtri);
+  add_choice(app, "--ratio", f.ratio, {"row", "col", "rowcol"}, "ltri's ratio")->group(kLtri);
+}
+
+void add_all_flags(CLI::App& app, CalibrateFlags& f) {
+  add_text(app, "--methods", f.methods, "NAME,...", "Which methods, in this order (every one)")
+      ->group(kAllMethods);
+  add_path(app, "-o,--out", f.out, "DIR",
+           "Folder for states, profiles and the page ('calibration' beside the model); the same "
+           "command goes on there")
+      ->group(kAllMethods);
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const CalibratedMethod& method : calibrated_methods()) names.emplace_back(method.name);
+  return names;
+}
+
+bool of_method(const std::string& group, const std::string& method) {
+  for (const std::string& name : split_commas(group)) {
+    if (name == method || name == " " + method) return true;
+  }
+  return false;
+}
+
+/// A flag of another method would have no effect. All methods together take what each of them does.
 void check(const CLI::App& app, const CalibrateFlags& flags) {
-  if (flags.method != kDuo && flags.method != kTriangle) {
-    user_error("METHOD: '{}' is neither {} nor {}", flags.method, kDuo, kTriangle);
+  const std::vector<std::string> names = method_names();
+  const bool all = flags.method == kAllMethods;
+  if (!all && std::ranges::find(names, flags.method) == names.end()) {
+    user_error("METHOD: '{}' is none of {}, all", flags.method, fmt::join(names, ", "));
   }
   for (const CLI::Option* option : app.get_options()) {
     const std::string& group = option->get_group();
-    if (option->count() > 0 && (group == kDuo || group == kTriangle) && group != flags.method) {
-      user_error("{}: is a flag of 'calibrate {}'", option->get_name(), group);
-    }
+    const bool of_some = of_method(group, kAllMethods) ||
+                         std::ranges::any_of(names, [&](auto& n) { return of_method(group, n); });
+    if (option->count() == 0 || !of_some || of_method(group, flags.method)) continue;
+    const bool file = group == kOneMethod || option->get_name() == "--gates";
+    if (all && !file) continue;
+    user_error("{}: is a flag of 'calibrate {}'", option->get_name(), group);
   }
   flags.form.check();
 }
@@ -74,9 +139,11 @@ void check(const CLI::App& app, const CalibrateFlags& flags) {
 
 Command add_calibrate_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
-      "calibrate", "Find what duo or trianglemix must know of a model, by gradients");
+      "calibrate", "Find what an attention method must know of a model, and keep it beside it");
   auto flags = std::make_shared<CalibrateFlags>();
-  app->add_option("METHOD", flags->method, "duo (gates) or trianglemix (layers)")
+  app->add_option("METHOD", flags->method,
+                  "duo (gates), trianglemix (layers), ltri (heads and thresholds), reattention "
+                  "(what is visible), minference (patterns), or all")
       ->type_name("")
       ->required();
   flags->model.add_to(*app);
@@ -87,17 +154,21 @@ Command add_calibrate_command(CLI::App& program) {
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No progress bar");
   flags->form.add_to(*app);
+  add_shared_flags(*app, *flags);
   add_duo_flags(*app, *flags);
   add_triangle_flags(*app, *flags);
+  add_ltri_flags(*app, *flags);
+  add_all_flags(*app, *flags);
   app->footer(
-      "Reads prompts whose replies are known, forward and backward, the weights as they are.\n"
-      "Ctrl-C ends a training with the best gates so far.\n"
+      "Reads prompts whose replies are known; the weights stay as they are. Ctrl-C ends it with "
+      "the\nbest so far.\n"
       "Examples:\n"
       "  longhaul calibrate duo -m model.gguf --state duo.state --save\n"
-      "  longhaul calibrate trianglemix -m model.gguf --save");
+      "  longhaul calibrate trianglemix -m model.gguf --save\n"
+      "  longhaul calibrate all -m model.gguf --save");
   return {app, [app, flags] {
             check(*app, *flags);
-            return flags->method == kDuo ? calibrate_duo(*flags) : calibrate_trianglemix(*flags);
+            return flags->method == kAllMethods ? calibrate_all(*flags) : calibrate_one(*flags);
           }};
 }
 

@@ -14,22 +14,34 @@ struct CalibrateFlags {
   std::string method;
   ModelFlags model;
   PromptFormFlags form;
-  std::string data, compute = "best";
+  std::string data, compute = "best", state;
   uint64_t seed = 1;
   bool save = false, json = false, quiet = false;
+
+  // of several methods; empty or 0: each has its own
+  std::vector<int64_t> lengths;
+  std::string tasks;
+  int prompts = 0;
 
   // duo
   int steps = 100, words = 6;
   double rate = 0.05, penalty = 0.05, sparsity = 0.5;
   int64_t sink = 64, recent = 256;
-  std::vector<int64_t> lengths;  ///< shortest and longest; empty: by the model
-  std::string full = "stream", tasks = "passkeys,variables,key-value,magic", state, gates;
+  std::string full = "stream", gates;
 
   // trianglemix
-  int prompts = 100;
   int64_t tokens = 2000;
   int triangle_layers = 0;  ///< 0: half of them
   std::string rank = "signed";
+
+  // ltri
+  int trials = 200, spans = 4, vectors = 12;
+  int64_t block = 128, init = 128;
+  double compression = 12, least = 0.1;
+  std::string ratio = "row", form_of_ltri = "longhaul";
+
+  // all
+  std::string methods, out;
 
   std::optional<ChatTemplate> chat(const Engine& engine) const {
     return form.raw ? std::nullopt : std::optional(engine.chat_template(form.chat_template));
@@ -38,7 +50,7 @@ struct CalibrateFlags {
 };
 
 // Exit statuses; they throw UserError.
-int calibrate_duo(const CalibrateFlags& flags);
-int calibrate_trianglemix(const CalibrateFlags& flags);
+int calibrate_one(const CalibrateFlags& flags);
+int calibrate_all(const CalibrateFlags& flags);
 
 }  // namespace longhaul

@@ -2,43 +2,37 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "attention/profile.h"
-#include "base/clock.h"
 #include "base/durable_file.h"
 #include "base/error.h"
-#include "base/paths.h"
-#include "base/units.h"
 #include "calibrate/duo_gates.h"
-#include "cli/calibrate_command.h"
-#include "cli/command.h"
-#include "cli/flags.h"
-#include "cli/interrupt.h"
-#include "cli/json_output.h"
+#include "cli/calibration_part.h"
 #include "cli/profile_file.h"
-#include "cli/progress_bar.h"
 #include "cli/table.h"
 #include "ops/gated_heads.h"
+#include "report/svg/heat_map.h"
 #include "text/number_lines.h"
 
 namespace longhaul {
 namespace {
 
+constexpr std::string_view kDuoTasks = "passkeys,variables,key-value,magic";
+
 /// Unless --lengths says it: from 1,000 tokens on, or what ten passkeys take, as far as the model
 /// was trained.
-void set_lengths(const CalibrateFlags& flags, const Engine& engine, const EvalData& data,
-                 DuoTraining& t) {
+void set_lengths(const CalibrationInput& input, DuoTraining& t) {
+  const CalibrateFlags& flags = input.flags;
   if (flags.lengths.empty()) {
     PromptRequest request;
-    request.tokenizer = &engine.tokenizer();
-    request.chat = flags.chat(engine);
-    request.data = &data;
+    request.tokenizer = &input.engine->tokenizer();
+    request.chat = flags.chat(*input.engine);
+    request.data = &input.data;
     t.shortest = std::max(t.shortest, least_passkey_tokens(request, flags.words));
     t.longest = std::max(t.longest, t.shortest + 500);
-    const int64_t trained = engine.model().config.trained_context;
+    const int64_t trained = input.engine->model().config.trained_context;
     t.longest = std::min(t.longest, trained);
     t.shortest = std::min(t.shortest, trained);
     return;
@@ -53,18 +47,19 @@ void set_lengths(const CalibrateFlags& flags, const Engine& engine, const EvalDa
   }
 }
 
-DuoTraining training_of(const CalibrateFlags& flags, const Engine& engine, const EvalData& data) {
+DuoTraining training_of(const CalibrationInput& input) {
+  const CalibrateFlags& flags = input.flags;
   DuoTraining t;
   t.steps = flags.steps;
   t.rate = flags.rate;
   t.penalty = flags.penalty;
   t.sight = {flags.sink, flags.recent};
   t.full = flags.full == "model" ? GatedAttention::Full::kOfModel : GatedAttention::Full::kOfStream;
-  t.tasks = split_commas(flags.tasks);
+  t.tasks = tasks_or(flags, kDuoTasks);
   t.words = flags.words;
   t.seed = flags.seed;
   t.compute = flags.compute_type();
-  set_lengths(flags, engine, data, t);
+  set_lengths(input, t);
   return t;
 }
 
@@ -74,85 +69,104 @@ HeadGates head_gates(const Gates& gates) {
   return found;
 }
 
-struct DuoFiles {
-  std::filesystem::path profile, gates;
-
-  DuoFiles(const ModelShape& shape, bool save)
-      : profile(profile_path(shape.profile_prefix, "duo")),
-        gates(shape.profile_prefix + "duo_gates.tsv") {
-    if (save) refuse_to_replace(std::array{profile, gates});
-  }
-  void write(const HeadGates& found, double sparsity) const {
-    replace_file(gates, number_lines_text(found));
-    write_profile(profile, "duo", "longhaul calibrate duo",
-                  {{"gates", {{"file", gates.filename().string()}}}, {"sparsity", sparsity}});
-  }
-};
-
-std::string note_of(const DuoStep& s) {
-  return fmt::format("difference {:.4f}, mean gate {:.3f}", s.difference, s.gates);
-}
-
-void print_gates(const Gates& gates) {
-  Table table({Table::Align::kLeft, Table::Align::kLeft});
-  table.add({"layer", "gates of its KV heads"});
+HeatMap gate_map(const Gates& gates) {
+  size_t most = 0;
+  for (const auto& layer : gates) most = std::max(most, layer.size());
+  HeatMap map{"Gates, in per cent",     "KV head", "layer", numbers_to(most),
+              numbers_to(gates.size()), {}};
+  map.one_sided = true;
   for (size_t layer = 0; layer < gates.size(); ++layer) {
-    std::string row;
-    for (const float gate : gates[layer])
-      row += fmt::format("{}{:.2f}", row.empty() ? "" : "  ", gate);
-    table.add({std::to_string(layer), row});
+    for (size_t head = 0; head < most; ++head) {
+      if (head >= gates[layer].size()) {
+        map.cells.emplace_back();
+        continue;
+      }
+      const double gate = static_cast<double>(gates[layer][head]);
+      map.cells.push_back(
+          HeatCell{gate, fmt::format("layer {}, KV head {}: gate {:.3f}", layer, head, gate)});
+    }
   }
-  std::fputs(table.text().c_str(), stdout);
+  return map;
 }
 
-/// False where it was interrupted.
-bool train(DuoTrainer& trainer, const CalibrateFlags& flags, DuoStep& last) {
-  Interrupt interrupt;
-  ProgressBar bar("training", !flags.quiet && !flags.json, "steps");
-  while (!trainer.finished() && !interrupt.requested()) {
-    last = trainer.step();
-    bar.update(trainer.done(), flags.steps, note_of(last));
-    if (!flags.state.empty()) trainer.save(flags.state);
+class DuoPart final : public CalibrationPart {
+ public:
+  explicit DuoPart(const CalibrationInput& input)
+      : flags_(input.flags),
+        trainer_(input.engine, input.data, input.flags.chat(*input.engine), training_of(input)) {
+    if (!flags_.gates.empty()) expect_writable(flags_.gates);
   }
-  return trainer.finished();
-}
+
+  std::string_view method() const override { return "duo"; }
+  std::string_view unit() const override { return "steps"; }
+  Calibration& search() override { return trainer_; }
+  bool has_result() const override { return true; }
+
+  void print() const override {
+    Table table({Table::Align::kLeft, Table::Align::kLeft});
+    table.add({"layer", "gates of its KV heads"});
+    for (size_t layer = 0; layer < gates().size(); ++layer) {
+      std::string row;
+      for (const float gate : gates()[layer]) {
+        row += fmt::format("{}{:.2f}", row.empty() ? "" : "  ", gate);
+      }
+      table.add({std::to_string(layer), row});
+    }
+    std::fputs(table.text().c_str(), stdout);
+  }
+
+  nlohmann::ordered_json json() const override {
+    return {{"steps", trainer_.done()}, {"gates", gates()}};
+  }
+
+  CalibrationSection section() const override {
+    const FullHeads full = full_by_sparsity(head_gates(gates()), flags_.sparsity);
+    std::string kept;
+    for (size_t layer = 0; layer < full.size(); ++layer) {
+      for (size_t head = 0; head < full[layer].size(); ++head) {
+        if (full[layer][head] == 0) continue;
+        kept += fmt::format("{}{}.{}", kept.empty() ? "" : " ", layer, head);
+      }
+    }
+    CalibrationSection section{"duo", "duo: which KV heads keep every key", "", {}, {}, ""};
+    section.found = fmt::format(
+        "At sparsity {} these stay full (LAYER.HEAD): {}. The others stream: {} first "
+        "tokens and the last {}.",
+        flags_.sparsity, kept.empty() ? "none" : kept, flags_.sink, flags_.recent);
+    section.charts.push_back(draw(gate_map(gates())));
+    section.note = fmt::format(
+        "{} of {} steps. A gate near 1 says that the answers' last hidden states change when the "
+        "head forgets the middle of the text; near 0, that nobody misses it.",
+        trainer_.done(), trainer_.total());
+    return section;
+  }
+
+  std::vector<std::filesystem::path> files(const std::string& prefix) const override {
+    return {profile_path(prefix, "duo"), prefix + "duo_gates.tsv"};
+  }
+  void write(const std::string& prefix) const override {
+    const auto to = files(prefix);
+    replace_file(to[1], number_lines_text(head_gates(gates())));
+    write_profile(
+        to[0], "duo", "longhaul calibrate duo",
+        {{"gates", {{"file", to[1].filename().string()}}}, {"sparsity", flags_.sparsity}});
+  }
+  void write_named() const override {
+    if (flags_.gates.empty()) return;
+    replace_file(flags_.gates, number_lines_text(head_gates(gates())));
+  }
+
+ private:
+  const Gates& gates() const { return trainer_.finished() ? trainer_.gates() : trainer_.best(); }
+
+  const CalibrateFlags& flags_;
+  DuoTrainer trainer_;
+};
 
 }  // namespace
 
-int calibrate_duo(const CalibrateFlags& flags) {
-  const auto engine = flags.model.open();
-  const EvalData data(flags.data);
-  const DuoFiles files(engine->model().shape, flags.save);
-  if (!flags.state.empty()) expect_writable(flags.state);
-  if (!flags.gates.empty()) expect_writable(flags.gates);
-  DuoTrainer trainer(engine, data, flags.chat(*engine), training_of(flags, *engine, data));
-  if (!flags.state.empty() && is_there(flags.state)) trainer.restore(flags.state);
-
-  const Stopwatch watch;
-  const int64_t before = trainer.done();
-  DuoStep last;
-  const bool finished = train(trainer, flags, last);
-  const double seconds = watch.seconds();
-  const Gates& gates = finished ? trainer.gates() : trainer.best();
-  if (flags.json) {
-    print_json({{"steps", trainer.done()},
-                {"finished", finished},
-                {"seconds", seconds},
-                {"difference", last.difference},
-                {"mean_gate", last.gates},
-                {"gates", gates}});
-  } else {
-    print_gates(gates);
-    fmt::print("\n{} of {} steps, {:.1f} s a step; {}\n", trainer.done(), flags.steps,
-               seconds / static_cast<double>(std::max<int64_t>(1, trainer.done() - before)),
-               note_of(last));
-  }
-  if (!flags.gates.empty()) replace_file(flags.gates, number_lines_text(head_gates(gates)));
-  if (flags.save) {
-    files.write(head_gates(gates), flags.sparsity);
-    std::fputs(fmt::format("written: {}\n", files.profile.string()).c_str(), stderr);
-  }
-  return finished ? kExitOk : kExitCancelled;
+std::unique_ptr<CalibrationPart> duo_part(const CalibrationInput& input) {
+  return std::make_unique<DuoPart>(input);
 }
 
 }  // namespace longhaul

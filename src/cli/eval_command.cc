@@ -46,6 +46,7 @@ struct EvalFlags {
   int parallel = 1;
   std::string out, data;
   PromptFormFlags form;
+  int simulated = 0;
   bool no_sharing = false, sources = false, list = false, json = false, quiet = false;
 
   void add_to(CLI::App& app);
@@ -78,6 +79,9 @@ void EvalFlags::add_to(CLI::App& app) {
              "Share of the prompt that the cut of --controls leaves");
   add_number(app, "--parallel", parallel, 1, 1024,
              "Answers at a time, one thread each; for models too small to fill the cores");
+  add_number(app, "--simulate", simulated, 0, 1 << 16,
+             "Tokens at the end of a prompt that are read one by one, as generated ones are "
+             "(DuoAttention: 50)");
   app.add_flag("--no-sharing", no_sharing,
                "Every method reads every prompt itself, also where a dense reading would do");
   app.add_flag("--sources", sources,
@@ -125,6 +129,7 @@ EvalSettings EvalFlags::settings() const {
   s.parallel = parallel;
   s.share_reading = !no_sharing;
   s.sources = sources;
+  s.simulated = simulated;
   s.data = data;
   s.model = model.model;
   s.version = LONGHAUL_VERSION;

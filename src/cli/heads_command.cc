@@ -102,16 +102,6 @@ class Profiles {
   std::filesystem::path ltri_, duo_, gates_;
 };
 
-/// As --attention takes them: "key=value,...".
-std::string option_text(const nlohmann::ordered_json& options) {
-  std::string text;
-  for (const auto& [key, value] : options.items()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key,
-                        value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return text;
-}
-
 void print_heads(const FoundHeads& found, std::span<const RetrievalHead> heads,
                  const HeadsFlags& flags) {
   Table table({Table::Align::kLeft, Table::Align::kRight});

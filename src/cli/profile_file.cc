@@ -25,4 +25,13 @@ void write_profile(const std::filesystem::path& file, std::string_view method,
   replace_file(file, profile.dump(2) + "\n");
 }
 
+std::string option_text(const nlohmann::ordered_json& options) {
+  std::string text;
+  for (const auto& [key, value] : options.items()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
 }  // namespace longhaul

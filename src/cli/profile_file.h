@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace longhaul {
@@ -16,5 +17,8 @@ void refuse_to_replace(std::span<const std::filesystem::path> files);
 /// `found_by`: the command, for whoever reads the file.
 void write_profile(const std::filesystem::path& file, std::string_view method,
                    std::string_view found_by, const nlohmann::ordered_json& options);
+
+/// As --attention takes them: "key=value,...".
+std::string option_text(const nlohmann::ordered_json& options);
 
 }  // namespace longhaul

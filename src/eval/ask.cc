@@ -66,15 +66,21 @@ Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
     shared->no_room = true;
   }
   const bool goes_on = shared != nullptr && shared->copy.has_value();
-  const int64_t taken =
-      goes_on ? session.begin_with(*shared->copy, prompt.tokens, prompt.instruction) : 0;
+  const auto whole = std::span<const int32_t>(prompt.tokens);
+  const auto tail = whole.last(static_cast<size_t>(prompt.generated));
+  const auto read = whole.first(whole.size() - tail.size());
+  const int64_t instruction = std::max<int64_t>(0, prompt.instruction - std::ssize(tail));
+  const int64_t taken = goes_on ? session.begin_with(*shared->copy, read, instruction) : 0;
   PrefillHooks hooks;
-  hooks.instruction = prompt.instruction;
+  hooks.instruction = instruction;
   hooks.reply = reply;
   hooks.cancel = cancel;
   Reading reading;
-  reading.finished = session.prefill(
-      std::span<const int32_t>(prompt.tokens).subspan(static_cast<size_t>(taken)), hooks);
+  reading.finished = session.prefill(read.subspan(static_cast<size_t>(taken)), hooks);
+  for (const int32_t token : tail) {
+    reading.finished = reading.finished && !requested(cancel);
+    if (reading.finished) session.decode(token);
+  }
   reading.spent = watch.seconds();
   reading.seconds = reading.spent + (taken > 0 ? shared->seconds : 0);
   return reading;

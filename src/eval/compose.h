@@ -14,6 +14,7 @@
 namespace longhaul {
 
 struct ComposedPrompt : PromptTokens {
+  int64_t generated = 0;  ///< tokens at its end that are read one by one, as generated ones are
   int64_t context_begin = 0, context_end = 0;  ///< tokens that hold nothing but context
   std::vector<int64_t> answer;  ///< of them, those that hold it, where that was looked for
 };

@@ -71,6 +71,11 @@ void check_same_conditions(const fs::path& folder, const ordered_json& before,
     user_error("{} holds a run with {} {}, this one has {}: give another --out", folder.string(),
                key, held == before.end() ? "unknown" : held->dump(), value.dump());
   }
+  for (const auto& [key, value] : before.items()) {
+    if (now.contains(key)) continue;
+    user_error("{} holds a run with {} {}, this one has none: give another --out", folder.string(),
+               key, value.dump());
+  }
 }
 
 /// Whether two tasks have the key with the same value, or both have none.

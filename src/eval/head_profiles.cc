@@ -35,16 +35,7 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first) {
 }
 
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first) {
-  return {{"heads", ltri_heads(best_first)},
-          {"queries", "rows"},
-          {"query_rows", 32},
-          {"similarity", "max"},
-          {"spans", 1},
-          {"theta", 0},
-          {"lambda", 0},
-          {"lambda_first", 0},
-          {"vectors", 512},
-          {"decode", "refresh"}};
+  return {{"heads", ltri_heads(best_first)}, {"form", "longhaul"}};
 }
 
 HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads) {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "engine/generate.h"
 #include "eval/answer_recall.h"
-#include "eval/compose.h"
 #include "eval/scorers.h"
 #include "eval/task.h"
 #include "ops/top_keys.h"
@@ -20,91 +19,12 @@ HeadScores zeros(int layers, int heads) {
                     std::vector<double>(static_cast<size_t>(heads), 0.0));
 }
 
-class HeadFinder {
- public:
-  HeadFinder(const std::shared_ptr<const Engine>& engine, const HeadSearch& search)
-      : engine_(engine),
-        search_(search),
-        composer_(engine->tokenizer(), search.chat),
-        opening_(!search.chat.has_value()) {
-    found_.scores = zeros(engine->model().config.layers, engine->model().config.heads);
-    found_.distant = found_.scores;
-  }
-
-  FoundHeads find(const EvalData& data) {
-    const int total = static_cast<int>(search_.lengths.size()) * search_.samples;
-    for (const int64_t length : search_.lengths) {
-      for (const Sample& sample : samples(length, data)) {
-        if (!ask(sample)) return found_;
-        if (search_.progress) search_.progress(++found_.asked, total);
-      }
-    }
-    if (found_.counted > 0) {
-      for (HeadScores* scores : {&found_.scores, &found_.distant}) {
-        for (std::vector<double>& layer : *scores) {
-          for (double& score : layer) score /= found_.counted;
-        }
-      }
-    }
-    found_.finished = true;
-    return found_;
-  }
-
- private:
-  std::vector<Sample> samples(int64_t length, const EvalData& data) const {
-    TaskRequest request;
-    request.length = length;
-    request.samples = search_.samples;
-    request.seed = search_.seed;
-    request.data = &data;
-    request.prompt_tokens = [this](const Sample& sample) { return composer_.most_tokens(sample); };
-    return eval_task("fact").make(request);
-  }
-
-  /// False when it was cancelled.
-  bool ask(const Sample& sample) {
-    const ComposedPrompt prompt = composer_.compose(sample, opening_);
-    const auto answer = answer_tokens(engine_->tokenizer(), prompt, sample.answers);
-    if (answer.empty()) return true;
-    StrongestKeys strongest(engine_->model().shape);
-    Session session(engine_, search_.session);
-    session.observe([&](const LayerStep& step, auto) { strongest.observe(step); });
-    // The prompt's last token is read as generated ones are: it is the first that looks.
-    const auto tokens = std::span<const int32_t>(prompt.tokens);
-    if (!session.prefill(tokens.first(tokens.size() - 1), {.cancel = search_.cancel})) return false;
-    session.decode(tokens.back());
-    const Reply reply = generate(session, {.sampler = {.temperature = 0},
-                                           .max_tokens = sample.max_tokens,
-                                           .stop = {"\n"},
-                                           .cancel = search_.cancel});
-    if (reply.stop == StopReason::kCancelled) return false;
-    if (needle_words_score(sample.answers.front(), reply.text) <= kRight) return true;
-    ++found_.counted;
-    CopyScore(prompt.tokens, answer).add(strongest, reply.tokens, found_.scores);
-    add_distant(strongest, static_cast<int64_t>(tokens.size()) - 1, reply.tokens.size());
-    return true;
-  }
-
-  /// Of a reply of `rows` tokens whose first was generated at `position`.
-  void add_distant(const StrongestKeys& strongest, int64_t position, size_t rows) {
-    const double share = 1.0 / static_cast<double>(rows);
-    for (size_t layer = 0; layer < found_.distant.size(); ++layer) {
-      for (size_t head = 0; head < found_.distant[layer].size(); ++head) {
-        for (size_t row = 0; row < rows; ++row) {
-          const bool far = beyond_streaming(strongest.at(row, layer, head),
-                                            position + static_cast<int64_t>(row));
-          if (far) found_.distant[layer][head] += share;
-        }
-      }
-    }
-  }
-
-  std::shared_ptr<const Engine> engine_;
-  const HeadSearch& search_;
-  PromptComposer composer_;
-  bool opening_;
-  FoundHeads found_;
-};
+/// Share of the answers' different words that the reply holds.
+double words_found(const Sample& sample, const std::string& reply) {
+  double sum = 0;
+  for (const std::string& answer : sample.answers) sum += needle_words_score(answer, reply);
+  return sum / static_cast<double>(sample.answers.size());
+}
 
 }  // namespace
 
@@ -170,9 +90,89 @@ void CopyScore::add(const StrongestKeys& strongest, std::span<const int32_t> rep
   }
 }
 
+HeadCount::HeadCount(std::shared_ptr<const Engine> engine, const HeadSearch& search)
+    : engine_(std::move(engine)), search_(search), composer_(engine_->tokenizer(), search.chat) {
+  sums_.scores = zeros(engine_->model().config.layers, engine_->model().config.heads);
+  sums_.distant = sums_.scores;
+}
+
+ComposedPrompt HeadCount::compose(const Sample& sample) const {
+  return composer_.compose(sample, !search_.chat.has_value());
+}
+
+bool HeadCount::ask(const Sample& sample, const ComposedPrompt& prompt,
+                    const std::function<void(const LayerStep&)>& watch) {
+  const auto answer = answer_tokens(engine_->tokenizer(), prompt, sample.answers);
+  if (answer.empty()) {
+    ++sums_.asked;
+    return true;
+  }
+  StrongestKeys strongest(engine_->model().shape);
+  Session session(engine_, search_.session);
+  session.observe([&](const LayerStep& step, auto) {
+    strongest.observe(step);
+    if (watch && !step.decoding()) watch(step);
+  });
+  // The prompt's last token is read as generated ones are: it is the first that looks.
+  const auto tokens = std::span<const int32_t>(prompt.tokens);
+  if (!session.prefill(tokens.first(tokens.size() - 1), {.cancel = search_.cancel})) return false;
+  session.decode(tokens.back());
+  const Reply reply = generate(session, {.sampler = {.temperature = 0},
+                                         .max_tokens = sample.max_tokens,
+                                         .stop = {"\n"},
+                                         .cancel = search_.cancel});
+  if (reply.stop == StopReason::kCancelled) return false;
+  ++sums_.asked;
+  if (words_found(sample, reply.text) <= kRight) return true;
+  ++sums_.counted;
+  CopyScore(prompt.tokens, answer).add(strongest, reply.tokens, sums_.scores);
+  add_distant(strongest, static_cast<int64_t>(tokens.size()) - 1, reply.tokens.size());
+  return true;
+}
+
+/// Of a reply of `rows` tokens whose first was generated at `position`.
+void HeadCount::add_distant(const StrongestKeys& strongest, int64_t position, size_t rows) {
+  const double share = 1.0 / static_cast<double>(rows);
+  for (size_t layer = 0; layer < sums_.distant.size(); ++layer) {
+    for (size_t head = 0; head < sums_.distant[layer].size(); ++head) {
+      for (size_t row = 0; row < rows; ++row) {
+        const bool far =
+            beyond_streaming(strongest.at(row, layer, head), position + static_cast<int64_t>(row));
+        if (far) sums_.distant[layer][head] += share;
+      }
+    }
+  }
+}
+
+FoundHeads HeadCount::means() const {
+  FoundHeads means = sums_;
+  for (HeadScores* scores : {&means.scores, &means.distant}) {
+    for (std::vector<double>& layer : *scores) {
+      for (double& score : layer) score /= std::max(1, sums_.counted);
+    }
+  }
+  return means;
+}
+
 FoundHeads find_retrieval_heads(const std::shared_ptr<const Engine>& engine, const EvalData& data,
                                 const HeadSearch& search) {
-  return HeadFinder(engine, search).find(data);
+  HeadCount count(engine, search);
+  const int total = static_cast<int>(search.lengths.size()) * search.samples;
+  for (const int64_t length : search.lengths) {
+    TaskRequest request;
+    request.length = length;
+    request.samples = search.samples;
+    request.seed = search.seed;
+    request.data = &data;
+    request.prompt_tokens = [&](const Sample& s) { return count.composer().most_tokens(s); };
+    for (const Sample& sample : eval_task("fact").make(request)) {
+      if (!count.ask(sample, count.compose(sample))) return count.sums();
+      if (search.progress) search.progress(count.sums().asked, total);
+    }
+  }
+  FoundHeads found = count.means();
+  found.finished = true;
+  return found;
 }
 
 }  // namespace longhaul

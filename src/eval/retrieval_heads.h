@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "engine/session.h"
+#include "eval/compose.h"
 #include "eval/data.h"
 #include "tokenizer/chat_template.h"
 
@@ -78,8 +79,36 @@ struct FoundHeads {
   /// duo's streaming heads would still see: tells heads apart that copy nothing.
   HeadScores distant;
   int asked = 0;
-  int counted = 0;  ///< of them, with more than half of the answer's words in the reply
+  int counted = 0;  ///< of them, with more than half of the answers' words in the reply
   bool finished = false;
+};
+
+/// The heads of one model, reply by reply.
+class HeadCount {
+ public:
+  /// `session`, `chat` and `cancel` of a search are looked at, and must outlive this.
+  HeadCount(std::shared_ptr<const Engine> engine, const HeadSearch& search);
+
+  /// A prompt of the sample as it is to be asked: with the reply's first words where there is no
+  /// chat template.
+  ComposedPrompt compose(const Sample& sample) const;
+  const PromptComposer& composer() const { return composer_; }
+  /// Asks it. `watch` sees every layer of the prompt before its last token. False when it was
+  /// cancelled: nothing has been counted then.
+  bool ask(const Sample& sample, const ComposedPrompt& prompt,
+           const std::function<void(const LayerStep&)>& watch = {});
+
+  const FoundHeads& sums() const { return sums_; }  ///< scores are sums over the replies
+  void set_sums(FoundHeads sums) { sums_ = std::move(sums); }
+  FoundHeads means() const;
+
+ private:
+  void add_distant(const StrongestKeys& strongest, int64_t position, size_t rows);
+
+  std::shared_ptr<const Engine> engine_;
+  const HeadSearch& search_;
+  PromptComposer composer_;
+  FoundHeads sums_;
 };
 
 /// Asks the task `fact` at every length. Throws UserError where a length is too short for it.

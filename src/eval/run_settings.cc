@@ -36,6 +36,7 @@ ordered_json conditions(const EvalSettings& s, const Engine& engine) {
       {"shared readings", s.share_reading},
       {"version", s.version},
   };
+  if (s.simulated > 0) conditions["tokens read as generated"] = s.simulated;
   return conditions;
 }
 

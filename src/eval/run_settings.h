@@ -49,7 +49,11 @@ struct EvalSettings {
   int parallel = 1;
   /// Methods that read a prompt densely and act at its end go on from one dense reading.
   bool share_reading = true;
-  bool sources = false;        ///< Record::source_rank
+  bool sources = false;  ///< Record::source_rank
+  /// Tokens at the end of every prompt that are read as generated ones (DuoAttention, A.3: 50), so
+  /// that methods which choose while they generate have chosen before the reply. Readings are not
+  /// shared then.
+  int simulated = 0;
   std::filesystem::path data;  ///< --data; may be empty
   // For run.json only.
   std::string model, version, command, isa;

@@ -125,7 +125,11 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
     progress_.count(queue_.work_of(queued), {refused}, 0);
     return;
   }
-  const ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, *whole);
+  ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, *whole);
+  if (settings_.simulated > 0) {
+    prompt.generated = std::min<int64_t>(settings_.simulated, std::ssize(prompt.tokens) - 1);
+    shared = nullptr;
+  }
   double seconds = 0;
   if (shared != nullptr && shared->no_room) shared = nullptr;
   const bool read_already =

@@ -11,6 +11,7 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kFirstLine = "first-line+";
+constexpr std::string_view kAfterSeven = "after-7+";
 
 using Pairwise = double (*)(std::string_view answer, std::string_view reply);
 
@@ -43,6 +44,16 @@ double regex_score(std::string_view pattern, std::string_view reply) {
 std::string_view first_line(std::string_view reply) {
   reply.remove_prefix(std::min(reply.find_first_not_of('\n'), reply.size()));
   return reply.substr(0, reply.find('\n'));
+}
+
+/// What a text says behind its first seven words.
+std::string_view after_seven_words(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  for (int word = 0; word < 7; ++word) {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    text.remove_prefix(std::min(text.find_first_of(kBlanks), text.size()));
+  }
+  return text;
 }
 
 double classes(const Sample& sample, std::string_view reply) {
@@ -142,7 +153,9 @@ constexpr ScoreRule kRules[] = {
 };
 
 const ScoreRule& find_rule(std::string_view name) {
-  if (name.starts_with(kFirstLine)) name.remove_prefix(kFirstLine.size());
+  for (const std::string_view before : {kFirstLine, kAfterSeven}) {
+    if (name.starts_with(before)) name.remove_prefix(before.size());
+  }
   for (const ScoreRule& rule : kRules) {
     if (rule.name == name) return rule;
   }
@@ -155,6 +168,11 @@ std::span<const ScoreRule> score_rules() { return kRules; }
 
 double score_reply(const Sample& sample, std::string_view reply) {
   const ScoreRule& rule = find_rule(sample.rule);
+  if (sample.rule.starts_with(kAfterSeven)) {
+    Sample cut = sample;
+    for (std::string& answer : cut.answers) answer = after_seven_words(answer);
+    return rule.score(cut, after_seven_words(reply));
+  }
   return rule.score(sample, sample.rule.starts_with(kFirstLine) ? first_line(reply) : reply);
 }
 

@@ -27,7 +27,9 @@ struct ScoreRule {
   /// UserError for an answer that no reply could match; null where every answer will do.
   void (*check)(const std::string& answer) = nullptr;
 };
-/// Also known as "first-line+NAME": only the reply's first line that is not empty is looked at.
+/// Also known as "first-line+NAME": only the reply's first line that is not empty is looked at; and
+/// as "after-7+NAME": neither the reply's nor the answers' first seven words (CItruS, appendix G:
+/// they repeat the question).
 std::span<const ScoreRule> score_rules();
 
 // --- single rules ---

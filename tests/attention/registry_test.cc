@@ -16,6 +16,13 @@ using testing_support::error_of;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
+/// Without options: the name alone, but for a form, which is always told.
+std::string usual_text(const MethodInfo& method) {
+  const OptionSet set = method.describe();
+  const Option* form = set.list.find("form");
+  return std::string(method.name) + (form == nullptr ? "" : ":form=" + form->fallback);
+}
+
 TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
   std::set<std::string_view> names;
   for (const MethodInfo& method : attention_methods()) {
@@ -29,7 +36,7 @@ TEST(Registry, EveryMethodIsDescribedAndItsDefaultsAreValid) {
       EXPECT_FALSE(option.help.empty()) << method.name << " " << option.key;
     }
     const MethodSpec spec = MethodSpec::parse(method.name);
-    EXPECT_EQ(spec.text(), method.name);
+    EXPECT_EQ(spec.text(), usual_text(method));
     const ModelShape shape = small_shape(2, 2, 2, 64);
     if (set.list.needed().empty()) {
       EXPECT_NE(spec.make(shape), nullptr) << method.name;
@@ -53,7 +60,7 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
         continue;
       }
       tried.insert(given);
-      EXPECT_EQ(MethodSpec::parse(given + "auto").text(), method.name);
+      EXPECT_EQ(MethodSpec::parse(given + "auto").text(), usual_text(method));
       EXPECT_NE(option.help.find("auto: "), std::string_view::npos) << given;
       EXPECT_GE(option.least, 0) << given << ": a number below stands for something else";
       EXPECT_NE(error_of([&] { MethodSpec::parse(given + "-1"); }).find("must be auto or from"),
@@ -62,6 +69,7 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
   }
   const std::set<std::string> want = {"duo:threshold=",
                                       "h2o:recent=",
+                                      "ltri:query_rows=",
                                       "minference:slash=",
                                       "minference:vertical=",
                                       "ntk:context=",
@@ -114,8 +122,17 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
       {"duo:sparsity=1,dense_options=vertical=9",
        "duo: dense_options has no effect with dense=full"},
       {"ltri:vote=false", "ltri: vote has no effect without heads"},
-      {"ltri:query_rows=2", "ltri: query_rows has no effect with queries=spans"},
-      {"ltri:lambda=1/2,lambda_first=3", "ltri: lambda_first has no effect with lambda=1/2"},
+      {"ltri:query_rows=2", "ltri: query_rows has no effect with form=paper and queries=spans"},
+      {"ltri:lambda=1/2,lambda_first=3",
+       "ltri: lambda_first has no effect with form=paper and lambda=1/2"},
+      {"ltri:form=longhaul,theta=0.9", "ltri: theta has no effect with form=longhaul"},
+      {"ltri:form=longhaul,phi=0.2", "ltri: phi has no effect with form=longhaul"},
+      {"ltri:form=longhaul,spans=2", "ltri: spans has no effect with form=longhaul"},
+      {"ltri:form=longhaul,vectors=2", "ltri: vectors has no effect with form=longhaul"},
+      {"ltri:form=longhaul,lambda=2", "ltri: lambda has no effect with form=longhaul"},
+      {"ltri:form=longhaul,ratio=col", "ltri: ratio has no effect with form=longhaul"},
+      {"ltri:form=longhaul,queries=rows", "ltri: queries has no effect with form=longhaul"},
+      {"ltri:form=longhaul,similarity=max", "ltri: similarity has no effect with form=longhaul"},
       {"reattention:recall=decode,prefill_topk=exact",
        "reattention: prefill_topk has no effect with recall=decode"},
       {"reattention:recall=prefill,bug_compat=true",
@@ -150,15 +167,17 @@ TEST(Registry, OnNanoItsProfilesDecideWhatHasAnEffect) {
     return error_of([&] { MethodSpec::parse(spec).make(nano); });
   };
   for (const char* taken :
-       {"ltri", "ltri:query_rows=16", "ltri:queries=spans", "ltri:lambda=1", "minference",
-        "minference:vertical=9", "minference:dense_below=0",
-        "minference:pattern=a_shape,patterns=", "duo", "duo:threshold=0.5", "reattention",
-        "trianglemix:start_layer=6", "trianglemix:dense=minference"}) {
+       {"ltri:form=longhaul", "ltri:form=longhaul,query_rows=16", "ltri:form=paper,queries=rows",
+        "ltri:form=paper,lambda=1", "minference", "minference:vertical=9",
+        "minference:dense_below=0", "minference:pattern=a_shape,patterns=", "duo",
+        "duo:threshold=0.5", "reattention", "trianglemix:start_layer=6",
+        "trianglemix:dense=minference"}) {
     EXPECT_NO_THROW(EXPECT_EQ(MethodSpec::parse(taken).for_model(nano).text(), taken));
     EXPECT_NO_THROW(MethodSpec::parse(taken).make(nano)) << taken;
   }
-  EXPECT_EQ(refused("ltri:queries=spans,query_rows=16"),
-            "--attention ltri: query_rows has no effect with queries=spans");
+  EXPECT_EQ(MethodSpec::parse("ltri").for_model(nano).text(), "ltri:form=longhaul");
+  EXPECT_EQ(refused("ltri:form=paper,queries=spans,query_rows=16"),
+            "--attention ltri: query_rows has no effect with form=paper and queries=spans");
   EXPECT_EQ(refused("minference:pattern=a_shape"),
             fmt::format("--attention minference: pattern has no effect with patterns={}",
                         nano.profile_prefix + "minference_patterns.json"));
@@ -177,6 +196,7 @@ TEST(Registry, OptionsAreTakenWhereTheyHaveAnEffect) {
            "minference:pattern=a_shape,vertical=3,slash=4", "duo:gates=" + gates + ",threshold=0.5",
            "duo:gates=" + gates + ",sparsity=0.5", "ltri:heads=0.0,vote=false",
            "ltri:queries=rows,query_rows=2,lambda=1,lambda_first=3",
+           "ltri:form=longhaul,query_rows=2",
            "reattention:recall=prefill,k=2,bug_compat=true,prefill_topk=exact"}) {
     EXPECT_NO_THROW(MethodSpec::parse(spec).make(shape)) << spec;
   }

@@ -6,18 +6,31 @@
 
 #include "base/error.h"
 #include "eval/nano.h"
+#include "format/temp_folder.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::nano;
+using testing_support::TempFolder;
 
 TEST(TriangleProbe, FindsTheLayersThatReadTheMiddle) {
   TriangleProbe probe;
   probe.prompts = 2;
   probe.tokens = 700;
   probe.compute = Compute::kBest;
-  const ProbedLayers found = probe_layers(nano(), probe);
+  TriangleSearch search(nano(), probe);
+  const TempFolder folder;
+  ASSERT_TRUE(search.advance(nullptr));
+  search.save(folder.path() / "state");
+  TriangleSearch rest(nano(), probe);
+  rest.restore(folder.path() / "state");
+  while (!search.finished()) ASSERT_TRUE(search.advance(nullptr));
+  while (!rest.finished()) ASSERT_TRUE(rest.advance(nullptr));
+  const ProbedLayers found = search.found();
+  for (size_t layer = 0; layer < 12; ++layer) {
+    EXPECT_EQ(rest.found().layers[layer].middle.magnitude, found.layers[layer].middle.magnitude);
+  }
   EXPECT_EQ(found.asked, 2);
   EXPECT_GT(found.tokens, 1200);
   EXPECT_LE(found.tokens, 1400);
@@ -30,7 +43,7 @@ TEST(TriangleProbe, FindsTheLayersThatReadTheMiddle) {
 TEST(TriangleProbe, APromptTooShortForTwoLinesIsRefused) {
   TriangleProbe probe;
   probe.tokens = 200;
-  EXPECT_THROW(probe_layers(nano(), probe), UserError);
+  EXPECT_THROW(TriangleSearch(nano(), probe).advance(nullptr), UserError);
 }
 
 TEST(TriangleProbe, RanksByTheSignedMeanOrByMagnitude) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "base/error.h"
 #include "base/parallel.h"
 #include "eval/nano_run.h"
 #include "eval/task_run.h"
@@ -156,6 +157,33 @@ TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
     EXPECT_EQ(r.kv_bytes, other.kv_bytes) << cell(r);
     EXPECT_NEAR(r.pairs_share, other.pairs_share, 0.02) << cell(r);
   }
+}
+
+/// The question is among the last 60 tokens: read as generated ones, it has no say in what snapkv
+/// keeps.
+TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
+  const TempFolder folder;
+  EvalSettings settings = small_settings();
+  settings.methods = {MethodSpec::parse("dense"),
+                      MethodSpec::parse("snapkv:capacity=128,window=48")};
+  settings.lengths = {900};
+  settings.openings = Openings::kOn;
+  const auto score_of = [](const EvalOutcome& outcome, std::string_view method) {
+    double sum = 0;
+    for (const Record& r : outcome.records) sum += r.method.starts_with(method) ? r.score : 0;
+    return sum;
+  };
+  const EvalOutcome usual = run(settings, folder.path() / "usual", {"magic"});
+  settings.simulated = 60;
+  const EvalOutcome simulated = run(settings, folder.path() / "simulated", {"magic"});
+  EXPECT_EQ(score_of(usual, "dense"), 2);
+  EXPECT_EQ(score_of(simulated, "dense"), 2);
+  EXPECT_GT(score_of(usual, "snapkv"), score_of(simulated, "snapkv"));
+  for (const Record& r : simulated.records) EXPECT_EQ(r.error, "");
+  // Neither goes on in the other's folder.
+  EXPECT_THROW(run(settings, folder.path() / "usual", {"magic"}), UserError);
+  settings.simulated = 0;
+  EXPECT_THROW(run(settings, folder.path() / "simulated", {"magic"}), UserError);
 }
 
 }  // namespace

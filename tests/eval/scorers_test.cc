@@ -100,6 +100,19 @@ TEST(Scorers, PatternsAreSearchedFor) {
   EXPECT_THROW(by_rule("regex", {"("}, "x"), UserError);
 }
 
+TEST(Scorers, WordsThatRepeatTheQuestionAreLeftOut) {
+  EXPECT_EQ(by_rule("after-7+rouge-1", {"The best thing to do in San Francisco is eat"},
+                    "The best thing to do in San  Francisco is eat"),
+            1);
+  EXPECT_DOUBLE_EQ(by_rule("after-7+rouge-1", {"one two three four five six seven apple pie"},
+                           "1 2 3 4 5 6 7 apple tart"),
+                   0.5);
+  EXPECT_EQ(by_rule("after-7+rouge-l", {"The best thing to do in San Francisco is eat"},
+                    "The best thing to do in San"),
+            0)
+      << "the words of the question alone";
+}
+
 TEST(Scorers, FirstLineRulesSeeOneLine) {
   EXPECT_EQ(by_rule("first-line+f1", {"paris"}, "\n\nParis\nLondon"), 1);
   EXPECT_LT(by_rule("f1", {"paris"}, "\n\nParis\nLondon"), 1);

@@ -79,7 +79,8 @@ TEST_P(EveryTask, AnswersAreInTheContextAndScored) {
       EXPECT_EQ(sample.question.find(answer), std::string::npos) << answer;
       EXPECT_EQ(sample.opening.find(answer), std::string::npos) << answer;
     }
-    std::string right = "It is";
+    // Words that are not scored come first there.
+    std::string right = sample.rule.starts_with("after-7+") ? "" : "It is";
     for (const std::string& answer : sample.answers) right += " " + answer;
     EXPECT_DOUBLE_EQ(score_reply(sample, right), 1) << right;
     EXPECT_LT(score_reply(sample, "I do not know"), 0.25);

@@ -39,7 +39,7 @@ class Settings:
         heads = "/".join(f"{layer}.{head}:{weight}" for layer, (head, weight) in self.heads.items())
         theta = "/".join(map(str, self.theta)) if len(set(self.theta)) > 1 else self.theta[0]
         rows = f"query_rows={self.query_rows}," if self.queries == "rows" else ""
-        return (f"ltri:n_init={self.n_init},n_local={self.n_local},block={self.block},topk={self.topk},"
+        return (f"ltri:form=paper,n_init={self.n_init},n_local={self.n_local},block={self.block},topk={self.topk},"
                 f"chunk={self.chunk},last={self.last},heads={heads},early={self.early},vote=true,"
                 f"queries={self.queries},{rows}similarity={self.similarity},"
                 f"spans={self.spans},vectors={self.vectors},theta={theta},phi={self.phi},"
@@ -280,5 +280,6 @@ def profile(folder, n_init=64, n_local=512, block=64, topk=16, chunk=256, last=3
         heads[layer] = (head, float(weight))
     return Settings(
         n_init=n_init, n_local=n_local, block=block, topk=topk, chunk=chunk, last=last, phi=phi, heads=heads,
-        theta=[options["theta"]] * 12, decay=options["lambda"], decay_first=options["lambda_first"],
-        **{key: options[key] for key in ("early", "queries", "query_rows", "similarity", "spans", "vectors")})
+        early=options["early"], query_rows=last,
+        # form=longhaul, in the words of form=paper
+        queries="rows", similarity="max", spans=1, vectors=512, theta=[0] * 12, decay=0, decay_first=0)

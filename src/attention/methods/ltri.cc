@@ -20,6 +20,7 @@ class Ltri final : public Method {
  public:
   void declare(OptionList& o) { o_.declare(o); }
   void fit(const ModelShape& shape) {
+    o_ = o_.in_form();
     rules_ = ltri_layers(o_, shape);
     shape_ = shape;
     blocks_ = {o_.blocks, shape};
@@ -181,7 +182,7 @@ class Ltri final : public Method {
                               .head = rule(step.layer).head,
                               .sum_of_span = o_.similarity == SpanSimilarity::kSum};
     if (o_.queries == LtriQueries::kRows || step.rows == 1) {
-      const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
+      const int64_t first = std::max<int64_t>(0, step.rows - *o_.query_rows);
       return set_row_queries(*step.queue, queries, first, step.rows, queries_);
     }
     const int block = static_cast<int>(o_.blocks.block);
@@ -226,8 +227,10 @@ MethodInfo ltri_method() {
       "Tang et al. 2024, Ltri-LLM: Streaming Long Context Inference for LLMs with Training-Free "
       "Dynamic Triangular Attention Pattern";
   info.covers = {"", "n_init=0,n_local=700,chunk=33,heads=0.0"};
-  info.small = {{"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
-                {"n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans", 12}};
+  info.small = {
+      {"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
+      {"form=paper,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans", 12},
+      {"form=longhaul,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8", 12}};
   return info;
 }
 

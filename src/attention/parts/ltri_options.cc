@@ -77,7 +77,7 @@ void check(const LtriOptions& o) {
                o.blocks.local);
   }
   expect_within("last", o.last, "chunk", o.blocks.chunk);
-  if (o.queries == LtriQueries::kRows) expect_within("query_rows", o.query_rows, "last", o.last);
+  if (o.queries == LtriQueries::kRows) expect_within("query_rows", *o.query_rows, "last", o.last);
 }
 
 }  // namespace
@@ -88,34 +88,64 @@ void LtriOptions::declare(OptionList& o) {
   o.integer(last, "last", 1, 1 << 16, "tokens",
             "rows of a prompt's last step: the question, and little more; --chunk caps it");
   blocks.declare_cached(o);
+  o.choice(form, "form", {"paper", "longhaul"},
+           "paper: spans, their vectors, sums over pairs; longhaul: all keys of a block, the last "
+           "query_rows rows, the best pair");
   o.text(heads, "heads", "",
          "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed");
   o.choice(early, "early", {"average", "window"},
            "layers before the first retrieval head: look up by all heads, or see the window only");
   o.flag(vote, "vote", "a layer takes what the retrieval heads up to it vote for")
       .only([this] { return !heads.empty(); }, "heads", "heads");
-  o.text(theta, "theta", "quantile",
-         "what a block's map must pass to count for a span; one number, or one per layer, with /");
-  o.text(phi, "phi", "IoU", "most overlap of two spans; one number, or one per layer, with /");
-  o.integer(spans, "spans", 1, 512, "spans", "most spans of a block");
-  o.integer(vectors, "vectors", 1, 512, "vectors", "most index vectors of a block");
-  o.text(lambda, "lambda", "",
-         "how fast a span that its neighbours know gets fewer vectors; one, or one per layer, "
-         "with /");
+  const auto of_paper = [this](Option& option) {
+    option.only([this] { return form == LtriForm::kPaper; }, "form=paper", "form");
+  };
+  of_paper(o.text(theta, "theta", "quantile",
+                  "what a block's map must pass to count for a span; one number, or one per layer, "
+                  "with /"));
+  of_paper(
+      o.text(phi, "phi", "IoU", "most overlap of two spans; one number, or one per layer, with /"));
+  of_paper(o.integer(spans, "spans", 1, 512, "spans", "most spans of a block"));
+  of_paper(o.integer(vectors, "vectors", 1, 512, "vectors", "most index vectors of a block"));
+  of_paper(o.text(lambda, "lambda", "",
+                  "how fast a span that its neighbours know gets fewer vectors; one, or one per "
+                  "layer, with /"));
   o.real(lambda_first, "lambda_first", 0, 1000, "", "the same in the first eighth of the layers")
-      .only([this] { return !is_list(lambda); }, "one lambda", "lambda");
-  o.choice(ratio, "ratio", {"row", "col", "rowcol"},
-           "neighbours of a span: tokens before it, after it, or both");
-  o.choice(queries, "queries", {"spans", "rows"},
-           "what looks up: index tokens of the step's spans, or its last query_rows rows (ours)");
-  o.integer(query_rows, "query_rows", 1, 1 << 16, "tokens",
-            "how many of the last rows look up, no more than last")
-      .only([this] { return queries == LtriQueries::kRows; }, "queries=rows", "queries");
-  o.choice(similarity, "similarity", {"sum", "max"},
-           "of two spans: the sum over pairs of vectors, or the best pair (ours)");
-  o.choice(decode, "decode", {"persistent", "refresh"},
-           "generated tokens keep the last step's blocks, or look up again (ours)");
+      .only([this] { return form == LtriForm::kPaper && !is_list(lambda); },
+            "form=paper and one lambda", "form|lambda");
+  of_paper(o.choice(ratio, "ratio", {"row", "col", "rowcol"},
+                    "neighbours of a span: tokens before it, after it, or both"));
+  of_paper(o.choice(queries, "queries", {"spans", "rows"},
+                    "what looks up: index tokens of the step's spans, or its last query_rows rows "
+                    "(ours)"));
+  o.integer(
+       query_rows, "query_rows", 1, 1 << 16, "tokens",
+       "how many of the last rows look up, no more than last; auto: 1, with form=longhaul last")
+      .only([this] { return in_form().queries == LtriQueries::kRows; },
+            "form=longhaul or queries=rows", "form|queries");
+  of_paper(o.choice(similarity, "similarity", {"sum", "max"},
+                    "of two spans: the sum over pairs of vectors, or the best pair (ours)"));
+  o.choice(decode, "decode", {"form", "persistent", "refresh"},
+           "generated tokens keep the last step's blocks, or look up again (ours); form: refresh "
+           "with form=longhaul");
   blocks.declare_fidelity(o);
+}
+
+LtriOptions LtriOptions::in_form() const {
+  LtriOptions o = *this;
+  const bool paper = form == LtriForm::kPaper;
+  if (!query_rows) o.query_rows = paper ? 1 : last;
+  if (decode == LtriDecode::kForm)
+    o.decode = paper ? LtriDecode::kPersistent : LtriDecode::kRefresh;
+  if (paper) return o;
+  o.theta = "0";
+  o.spans = 1;
+  o.vectors = blocks.block;
+  o.lambda = "0";
+  o.lambda_first = 0;
+  o.queries = LtriQueries::kRows;
+  o.similarity = SpanSimilarity::kMax;
+  return o;
 }
 
 std::vector<LtriLayer> ltri_layers(const LtriOptions& o, const ModelShape& shape) {

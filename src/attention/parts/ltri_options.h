@@ -1,6 +1,7 @@
 #pragma once
 // The options of Ltri-LLM (docs/methods/ltri.md), and what they say of each layer.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,17 @@
 
 namespace longhaul {
 
+/// What a block's index is and how it is looked up: spans, their vectors and sums over pairs, as
+/// published, or all keys of a block, each row for itself, and the best pair (ours).
+enum class LtriForm : uint8_t { kPaper, kLonghaul };
 enum class LtriQueries : uint8_t { kSpans, kRows };
 enum class LtriEarly : uint8_t { kAverage, kWindow };
-enum class LtriDecode : uint8_t { kPersistent, kRefresh };
+enum class LtriDecode : uint8_t { kForm, kPersistent, kRefresh };
 
 /// declare() says what they mean.
 struct LtriOptions {
   BlockOptions blocks;
+  LtriForm form = LtriForm::kPaper;
   int64_t last = 32;
   std::string heads;
   LtriEarly early = LtriEarly::kAverage;
@@ -27,11 +32,13 @@ struct LtriOptions {
   double lambda_first = 20;
   SpanNeighbours ratio = SpanNeighbours::kRow;
   LtriQueries queries = LtriQueries::kSpans;
-  int64_t query_rows = 1;
+  std::optional<int64_t> query_rows;
   SpanSimilarity similarity = SpanSimilarity::kSum;
-  LtriDecode decode = LtriDecode::kPersistent;
+  LtriDecode decode = LtriDecode::kForm;
 
   void declare(OptionList& o);
+  /// With what the form decides filled in.
+  LtriOptions in_form() const;
 };
 
 struct LtriLayer {

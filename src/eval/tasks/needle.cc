@@ -61,6 +61,49 @@ std::vector<Sample> make_duo(const TaskRequest& request) {
   });
 }
 
+/// The question stands before the needle and not at the end (DuoAttention, A.12): what a method
+/// keeps for the last rows says nothing of it.
+std::vector<Sample> make_middle(const TaskRequest& request) {
+  return make_samples(request, "needle-middle", [&](Sample& sample, Random& random, int i) {
+    const BookStretch stretch(*request.data, random);
+    sample.depth = grid_depth(i);
+    sample.separator = "";
+    sample.question = "\n\nAnswer:";
+    sample.opening = "The best";
+    sample.answers = {std::string(kSandwich)};
+    sample.rule = "needle-words";
+    sample.max_tokens = 51;
+    const std::string needle = "\n\nQ: What is the best thing to do in San Francisco?\nA: " +
+                               std::string(kSandwichOpening) + " " + std::string(kSandwich) +
+                               "\n\n";
+    fit_book_text(request, sample, stretch, [&](std::string_view text) {
+      return "This is a very long storybook with a question embedded. Please answer the embedded "
+             "question at the end of the book.\n\n" +
+             hide(text, {{needle, *sample.depth}}, "", "");
+    });
+  });
+}
+
+std::vector<Sample> make_citrus(const TaskRequest& request) {
+  const auto essays = graham_essays(*request.data);
+  return make_samples(request, "needle-citrus", [&](Sample& sample, Random& random, int i) {
+    const BookStretch stretch(*request.data, random, essays);
+    sample.depth = grid_depth(i);
+    sample.system =
+        "You are a helpful AI bot that answers questions for a user. Keep your response short and "
+        "direct.";
+    sample.question =
+        "What is the best thing to do in San Francisco? Don't give information outside the "
+        "document or repeat your findings.";
+    sample.answers = {std::string(kSandwichOpening) + " " + std::string(kSandwich)};
+    sample.rule = "after-7+rouge-1";
+    sample.max_tokens = 50;
+    fit_book_text(request, sample, stretch, [&](std::string_view text) {
+      return hide(text, {{sample.answers.front(), *sample.depth}});
+    });
+  });
+}
+
 constexpr struct {
   std::string_view where, thing;
 } kTreasures[] = {
@@ -109,6 +152,12 @@ constexpr TaskInfo kTasks[] = {
     {"needle-duo", "the San Francisco sentence, DuoAttention's prompt", kWords,
      "DuoAttention's prompt without another model's control token; public-domain books", true,
      make_duo},
+    {"needle-middle", "the San Francisco sentence, asked for in the middle of the book", kWords,
+     "DuoAttention's prompt of appendix A.12; public-domain books", true, make_middle},
+    {"needle-citrus", "the San Francisco sentence, scored behind the words of the question",
+     "ROUGE-1 F of reply and sentence without the first seven words of each (CItruS)",
+     "CItruS's prompt; public-domain books, or Graham's essays where --data has them", true,
+     make_citrus, true},
     {"needle-bench", "a hidden treasure, a different one in every sample",
      "1 with the keyword in the reply, else 0.2 x edit similarity (NeedleBench)",
      "NeedleBench's prompt and rule; needles of our own, public-domain books", true,

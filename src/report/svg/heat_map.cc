@@ -35,7 +35,8 @@ Svg draw(const HeatMap& map) {
         svg.rect({x, y}, cell, kRow, "empty", {{"stroke-dasharray", "2 2"}});
         continue;
       }
-      const ScoreFill fill = score_fill(value->score);
+      const ScoreFill fill =
+          map.one_sided ? ScoreFill{"good", value->score} : score_fill(value->score);
       svg.rect({x, y}, cell, kRow, std::string("cell ") + std::string(fill.classes),
                {{"fill-opacity", fmt::format("{:.2f}", fill.opacity)}}, value->tooltip);
       if (cell < 26) continue;

@@ -19,6 +19,7 @@ struct HeatMap {
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
   /// [row * x_labels.size() + column]; none: nothing was asked there.
   std::vector<std::optional<HeatCell>> cells;
+  bool one_sided = false;  ///< 0 is nothing to look at: no colour, and not that of a loss
 };
 
 Svg draw(const HeatMap& map);

@@ -1,0 +1,60 @@
+#pragma once
+// MInference's pattern of every query head, searched for on whole prompts (arXiv:2407.02490, 3.2):
+// each is read in one pass, so that the last rows that choose columns and diagonals are the
+// prompt's, and every row from token 2,500 on has a say. Of several prompts the pattern is taken
+// that caught most attention, summed over the prompts where it was the best.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/parts/head_tables.h"
+#include "calibrate/calibration.h"
+#include "engine/engine.h"
+#include "engine/session.h"
+#include "eval/data.h"
+#include "tokenizer/chat_template.h"
+
+namespace longhaul {
+
+struct PatternSearchSettings {
+  std::vector<std::string> tasks;  ///< of `longhaul eval`, in turn
+  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply, in turn
+  int prompts = 2;
+  uint64_t seed = 1;
+  SessionOptions session;  ///< its method and chunk are not looked at
+  std::optional<ChatTemplate> chat;
+};
+
+/// Shorter prompts have no row that the search is made for: only their last one counts then.
+inline constexpr int64_t kFirstSearchedToken = 2500;
+
+class PatternSearch final : public Calibration {
+ public:
+  PatternSearch(std::shared_ptr<const Engine> engine, const EvalData& data,
+                const PatternSearchSettings& settings);
+
+  int64_t total() const override { return settings_.prompts; }
+  int64_t done() const override { return static_cast<int64_t>(found_.size()); }
+  bool advance(const CancelFlag* cancel) override;
+  double tokens_left() const override;
+  void save(const std::filesystem::path& file) const override;
+  void restore(const std::filesystem::path& file) override;
+
+  /// [layer][query head]; the score is the mean share of attention where it was the best. Layers
+  /// with a window of the model's own have the published fallback. At least one step is done.
+  HeadPatterns patterns() const;
+
+ private:
+  std::string settings_text() const;
+
+  std::shared_ptr<const Engine> engine_;
+  const EvalData& data_;
+  PatternSearchSettings settings_;
+  std::vector<HeadPatterns> found_;  ///< of each prompt
+};
+
+/// The pattern of one head from those of several prompts: by the sum of their scores.
+HeadPattern most_caught(std::span<const HeadPattern> of_prompts);
+
+}  // namespace longhaul

@@ -1,0 +1,105 @@
+#include "cli/calibration_part.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/durable_file.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/json_output.h"
+#include "cli/profile_file.h"
+#include "cli/progress_bar.h"
+
+namespace longhaul {
+
+std::span<const CalibratedMethod> calibrated_methods() {
+  static constexpr CalibratedMethod kMethods[] = {
+      {"duo", "gates of its KV heads", duo_part},
+      {"trianglemix", "layers that read by triangles", trianglemix_part},
+      {"ltri", "retrieval heads and thresholds", ltri_part},
+      {"reattention", "what is visible", reattention_part},
+      {"minference", "a pattern for every head", minference_part},
+  };
+  return kMethods;
+}
+
+bool run_part(CalibrationPart& part, const CalibrateFlags& flags, const std::string& state) {
+  Calibration& search = part.search();
+  Interrupt interrupt;
+  ProgressBar bar(fmt::format("calibrating {}", part.method()), !flags.quiet && !flags.json,
+                  std::string(part.unit()));
+  while (!search.finished() && !interrupt.requested() && search.advance(&interrupt.flag())) {
+    bar.update(search.done(), search.total(), search.note());
+    if (!state.empty()) search.save(state);
+  }
+  return search.finished();
+}
+
+int calibrate_one(const CalibrateFlags& flags) {
+  const auto method =
+      std::ranges::find(calibrated_methods(), flags.method, &CalibratedMethod::name);
+  LH_ASSERT(method != calibrated_methods().end());
+  const auto engine = flags.model.open();
+  const EvalData data(flags.data);
+  const std::string& prefix = engine->model().shape.profile_prefix;
+  const auto part = method->make({flags, engine, data});
+  if (flags.save) refuse_to_replace(part->files(prefix));
+  if (!flags.state.empty()) expect_writable(flags.state);
+  if (!flags.state.empty() && is_there(flags.state)) part->search().restore(flags.state);
+
+  const Stopwatch watch;
+  const bool finished = run_part(*part, flags, flags.state);
+  const double seconds = watch.seconds();
+  if (!part->has_result()) return kExitCancelled;
+  if (flags.json) {
+    nlohmann::ordered_json found{{"finished", finished}, {"seconds", seconds}};
+    found.update(part->json());
+    print_json(found);
+  } else {
+    const Calibration& search = part->search();
+    part->print();
+    fmt::print("\n{} of {} {} in {}{}{}\n", search.done(), search.total(), part->unit(),
+               format_seconds(seconds), search.note().empty() ? "" : "; ", search.note());
+  }
+  part->write_named();
+  if (flags.save) {
+    part->write(prefix);
+    std::fputs(fmt::format("written: {}\n", part->files(prefix).front().string()).c_str(), stderr);
+  }
+  return finished ? kExitOk : kExitCancelled;
+}
+
+std::vector<int64_t> lengths_or(const CalibrateFlags& flags, const Engine& engine,
+                                std::vector<int64_t> usual) {
+  if (!flags.lengths.empty()) return flags.lengths;
+  const int64_t trained = engine.model().config.trained_context;
+  std::erase_if(usual, [&](int64_t length) { return length > trained; });
+  if (usual.empty()) usual.push_back(trained);
+  return usual;
+}
+
+std::vector<std::string> tasks_or(const CalibrateFlags& flags, std::string_view usual) {
+  return split_commas(flags.tasks.empty() ? std::string(usual) : flags.tasks);
+}
+
+SessionOptions session_of(const CalibrateFlags& flags) {
+  SessionOptions options;
+  options.compute = flags.compute_type();
+  return options;
+}
+
+std::vector<std::string> numbers_to(size_t count) {
+  std::vector<std::string> numbers;
+  for (size_t i = 0; i < count; ++i) numbers.push_back(std::to_string(i));
+  return numbers;
+}
+
+}  // namespace longhaul

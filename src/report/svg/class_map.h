@@ -1,0 +1,25 @@
+#pragma once
+// Which of a few kinds each cell of a grid is: the pattern of every head of every layer, say.
+
+#include <string>
+#include <vector>
+
+#include "report/svg/svg.h"
+
+namespace longhaul {
+
+struct ClassCell {
+  size_t kind = 0;
+  std::string tooltip;
+};
+
+struct ClassMap {
+  std::string title, x_title, y_title;
+  std::vector<std::string> kinds;               ///< named in the key, at most eight
+  std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
+  std::vector<ClassCell> cells;                 ///< [row * x_labels.size() + column]
+};
+
+Svg draw(const ClassMap& map);
+
+}  // namespace longhaul
