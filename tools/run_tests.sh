@@ -1,6 +1,17 @@
 #!/usr/bin/env bash
-# run_tests.sh PRESET: every test of a build, as many at a time as there are cores.
+# run_tests.sh PRESET: every test of a build, as many shards of test cases at a time as there are
+# cores. Of a shard that fails, what its failing cases say is shown, not that others began and ended.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-ctest --test-dir "build/$1" -j "$(nproc)" --output-on-failure --no-tests=error --progress |
-  { if [ -t 1 ]; then cat; else grep -vE '^(Test project|Internal ctest| *Start|[0-9 ]+/[0-9]+ Test .* Passed|.*Running test)' || true; fi; }
+hidden='^(Test project|Internal ctest| +Start )'
+[ -t 1 ] || hidden='^(Test project|Internal ctest| +Start |[0-9 ]+/[0-9]+ Test .* Passed)'
+# A case that began is named once something else follows than its end: a message, or a crash.
+ctest --test-dir "build/$1" -j "$(nproc)" --output-on-failure --no-tests=error |
+  awk -v hidden="$hidden" '
+    /^\[ RUN      \]/ { begun = $0; next }
+    /^\[       OK \]/ { begun = ""; next }
+    /^\[(----------|==========)\]/ || $0 ~ hidden { next }
+    { if (begun != "") print begun
+      begun = ""
+      print
+      fflush() }'

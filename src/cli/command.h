@@ -24,6 +24,7 @@ Command add_report_command(CLI::App& program);
 Command add_heads_command(CLI::App& program);
 Command add_calibrate_command(CLI::App& program);
 Command add_advise_command(CLI::App& program);
+Command add_merge_command(CLI::App& program);
 Command add_inspect_command(CLI::App& program);
 Command add_tokenize_command(CLI::App& program);
 Command add_methods_command(CLI::App& program);

@@ -5,7 +5,7 @@ namespace {
 
 using enum HabitKind;
 
-constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads";
+constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads merge";
 constexpr std::string_view kReads = "run perplexity bench eval advise heads";
 
 constexpr Habit kFlags[] = {

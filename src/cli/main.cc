@@ -65,9 +65,10 @@ int run_program(int argc, char** argv) {
   const std::array commands = {
       add_run_command(program),       add_perplexity_command(program), add_bench_command(program),
       add_eval_command(program),      add_report_command(program),     add_heads_command(program),
-      add_calibrate_command(program), add_advise_command(program),     add_inspect_command(program),
-      add_tokenize_command(program),  add_methods_command(program),    add_devices_command(program),
-      add_models_command(program),    add_pull_command(program),       add_help_command(program),
+      add_calibrate_command(program), add_advise_command(program),     add_merge_command(program),
+      add_inspect_command(program),   add_tokenize_command(program),   add_methods_command(program),
+      add_devices_command(program),   add_models_command(program),     add_pull_command(program),
+      add_help_command(program),
   };
   const std::span<const char* const> given(argv, static_cast<size_t>(argc));
   OwnArguments own = in_own_words(program, given.subspan(std::min<size_t>(1, given.size())));

@@ -40,7 +40,7 @@ AdapterSource parse_lora(const std::string& text) {
 
 }  // namespace
 
-void ModelFlags::add_to(CLI::App& app) {
+void ModelFlags::add_model_to(CLI::App& app) {
   add_text(app, "-m,--model", model, "MODEL",
            "A GGUF file, a Hugging Face folder, a name ('longhaul models' lists them), "
            "hf:OWNER/REPO[:TYPE] or a URL");
@@ -54,23 +54,32 @@ void ModelFlags::add_to(CLI::App& app) {
                  "(1: as trained). May be given several times")
       ->type_name("FILE[:SCALE]")
       ->allow_extra_args(false);
+  add_number(app, "-t,--threads", threads, 0, kMostThreads, "Threads; 0: one for every logical CPU")
+      ->group("Machine");
+}
+
+void ModelFlags::add_to(CLI::App& app) {
+  add_model_to(app);
   add_text(app, "--profiles", profiles, "FOLDER|NAME",
            "Settings of methods for this model, in place of those beside it: a folder of "
            "METHOD.json files, or a known model's name ('longhaul models --profiles')");
-  add_number(app, "-t,--threads", threads, 0, kMostThreads, "Threads; 0: one for every logical CPU")
-      ->group("Machine");
   add_choice(app, "--isa", isa, isa_names(), "Force lower kernels than the CPU's best")
       ->group("Machine");
 }
 
-std::shared_ptr<const Engine> ModelFlags::open(const std::function<void()>& at_hand) const {
+ModelSource ModelFlags::source() const {
   if (threads > 0) set_thread_count(threads);
-  if (!isa.empty()) set_isa(*isa_from_name(isa));
   ModelSource source = find_or_pull(model);
   for (const std::string& lora : loras) source.adapters.push_back(parse_lora(lora));
   if (!profiles.empty()) source.profiles = find_profiles(profiles);
+  return source;
+}
+
+std::shared_ptr<const Engine> ModelFlags::open(const std::function<void()>& at_hand) const {
+  if (!isa.empty()) set_isa(*isa_from_name(isa));
+  const ModelSource found = source();
   at_hand();
-  return Engine::open(source);
+  return Engine::open(found);
 }
 
 std::string place_name(const SessionOptions& session) {

@@ -9,6 +9,7 @@
 #include "cli/cli11_names.h"
 #include "engine/engine.h"
 #include "engine/model_names.h"
+#include "engine/model_source.h"
 #include "engine/session.h"
 #include "ops/linear.h"
 
@@ -22,8 +23,11 @@ struct ModelFlags {
   std::string isa;                 ///< empty: the best the CPU has
 
   void add_to(CLI::App& app);
-  /// Sets threads and kernels, fetches the model where it is not here yet, calls `at_hand`, then
-  /// opens it. Throws UserError.
+  /// Those that say which model, and how many threads.
+  void add_model_to(CLI::App& app);
+  /// Sets threads and fetches the model where it is not here yet. Throws UserError.
+  ModelSource source() const;
+  /// The same; sets kernels, calls `at_hand`, then opens it.
   std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 

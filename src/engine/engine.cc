@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
+#include "engine/open_adapters.h"
 #include "text/printable.h"
 #include "tokenizer/fingerprint.h"
 #include "tokenizer/load_tokenizer.h"
@@ -82,12 +83,6 @@ uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
     }
   }
   return hash;
-}
-
-std::vector<WeightedLora> open_adapters(const std::vector<AdapterSource>& sources) {
-  std::vector<WeightedLora> adapters;
-  for (const AdapterSource& s : sources) adapters.push_back({LoraFile::open(s.path), s.weight});
-  return adapters;
 }
 
 Model load_with(const Checkpoint& checkpoint, const std::vector<WeightedLora>& adapters,

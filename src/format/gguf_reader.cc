@@ -10,6 +10,7 @@
 #include "base/seeded_hash.h"
 #include "format/byte_cursor.h"
 #include "format/gguf_tensor_type.h"
+#include "format/gguf_writer.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -20,7 +21,6 @@ constexpr uint64_t kMostKeys = 1 << 16;
 constexpr uint64_t kMostTensors = 1 << 20;
 constexpr uint64_t kMostDims = 4;
 constexpr int kDeepestArray = 4;
-constexpr uint64_t kLargestAlignment = 1 << 20;
 
 /// A tensor's entry as it stands in the file.
 struct TensorInfo {
@@ -118,17 +118,6 @@ GgufEntry read_entry(ByteCursor& reader) {
     entry.bytes = reader.take(fixed_bytes(entry.type), "metadata value");
   }
   return entry;
-}
-
-uint64_t read_alignment(const GgufMetadata& metadata) {
-  constexpr uint64_t kDefault = 32;
-  const uint64_t alignment = metadata.find_u64("general.alignment").value_or(kDefault);
-  const bool power_of_two = alignment != 0 && (alignment & (alignment - 1)) == 0;
-  if (!power_of_two || alignment < 8 || alignment > kLargestAlignment) {
-    user_error("{}: general.alignment is {}: it must be a power of two from 8 to {}",
-               metadata.file(), alignment, kLargestAlignment);
-  }
-  return alignment;
 }
 
 TensorInfo read_tensor_info(ByteCursor& reader) {
@@ -259,7 +248,7 @@ GgufFile read_gguf(std::span<const std::byte> bytes, const std::string& file) {
   const uint64_t key_count = read_count(reader, "metadata key count", kMostKeys);
   GgufMetadata metadata(file);
   for (uint64_t i = 0; i < key_count; ++i) metadata.add(read_entry(reader));
-  const uint64_t alignment = read_alignment(metadata);
+  const uint64_t alignment = gguf_alignment(metadata);
   std::vector<TensorInfo> infos = read_tensor_infos(reader, tensor_count);
   const auto data = data_section(bytes, reader.position(), alignment, tensor_count > 0, file);
   return {std::move(metadata), place_tensors(std::move(infos), data, alignment, file)};

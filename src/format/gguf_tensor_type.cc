@@ -1,6 +1,9 @@
 #include "format/gguf_tensor_type.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/assert.h"
 
 namespace longhaul {
 namespace {
@@ -23,6 +26,12 @@ std::string_view ggml_type_name(uint32_t number) {
 
 std::optional<DType> dtype_from_ggml(uint32_t number) {
   return dtype_from_name(ggml_type_name(number));
+}
+
+uint32_t ggml_from_dtype(DType type) {
+  const auto at = std::find(kGgmlNames.begin(), kGgmlNames.end(), name_of(type));
+  LH_ASSERT(at != kGgmlNames.end());
+  return static_cast<uint32_t>(at - kGgmlNames.begin());
 }
 
 bool is_plain_number_type(uint32_t number) { return number >= 24 && number <= 28; }

@@ -11,6 +11,7 @@ namespace longhaul {
 
 /// Empty for the types that cannot be read.
 std::optional<DType> dtype_from_ggml(uint32_t number);
+uint32_t ggml_from_dtype(DType type);
 
 /// ggml's name, e.g. "IQ2_XXS"; "unknown" for a number that no version gave out.
 std::string_view ggml_type_name(uint32_t number);

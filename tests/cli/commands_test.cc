@@ -14,7 +14,7 @@ using testing_support::Program;
 
 TEST(Commands, HelpShowsAnExample) {
   for (const char* command : {"run", "perplexity", "bench", "inspect", "tokenize", "methods",
-                              "heads", "calibrate", "models", "pull"}) {
+                              "heads", "calibrate", "merge", "models", "pull"}) {
     const Outcome o = Program().run({command, "--help"});
     EXPECT_EQ(o.status, 0);
     EXPECT_TRUE(has(o.out, {"Example", std::string("longhaul ") + command})) << o.out;

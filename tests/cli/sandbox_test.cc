@@ -85,13 +85,15 @@ void answer_walls_with(uint32_t answer) {
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0) _exit(126);
 }
 
-/// One of every command that reads a model and writes nothing beside it.
+/// One of every command that reads a model.
 std::vector<Program::Arguments> walled_commands(const std::string& text) {
   return {{"run", "-p", "What is the sea?", "-n", "2"},
           {"perplexity", "-f", text, "-c", "256"},
           {"advise", text},
           {"tokenize", "-f", text, "--count"},
-          {"inspect", "nano", "--brief"}};
+          {"inspect", "nano", "--brief"},
+          {"merge", "-m", LONGHAUL_TEST_DATA "/tiny_models/gguf/qwen2.gguf", "--lora",
+           LONGHAUL_TEST_DATA "/adapters/gguf/qwen2.gguf", text + ".gguf"}};
 }
 
 Program::Arguments with(Program::Arguments arguments, const std::string& flag) {

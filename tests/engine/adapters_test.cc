@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "engine/exact_logits.h"
 #include "engine/session.h"
 #include "format/safetensors_builder.h"
 #include "format/temp_folder.h"
@@ -25,7 +23,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing_support::entry;
 using testing_support::error_of;
+using testing_support::exact_options;
+using testing_support::furthest;
 using testing_support::has;
+using testing_support::logits_at;
 using testing_support::TempFolder;
 
 const fs::path kData = LONGHAUL_TEST_DATA;
@@ -33,40 +34,6 @@ const fs::path kData = LONGHAUL_TEST_DATA;
 json read(const fs::path& file) {
   std::ifstream in(file);
   return json::parse(in);
-}
-
-SessionOptions exact_options(int chunk) {
-  SessionOptions options;
-  options.compute = Compute::kF32;
-  options.kv_type = DType::F32;
-  options.chunk = chunk;
-  return options;
-}
-
-/// Of the rows `positions` of a prompt.
-std::vector<std::vector<float>> logits_at(const std::shared_ptr<const Engine>& engine,
-                                          const SessionOptions& options,
-                                          const std::vector<int32_t>& ids,
-                                          const std::vector<int64_t>& positions) {
-  Session session(engine, options);
-  const size_t vocab = static_cast<size_t>(engine->model().config.vocab);
-  std::vector<std::vector<float>> rows(positions.size());
-  PrefillHooks hooks;
-  hooks.all_logits = [&](int64_t first, int64_t count, const float* values) {
-    for (size_t p = 0; p < positions.size(); ++p) {
-      if (positions[p] < first || positions[p] >= first + count) continue;
-      const float* row = values + static_cast<size_t>(positions[p] - first) * vocab;
-      rows[p].assign(row, row + vocab);
-    }
-  };
-  EXPECT_TRUE(session.prefill(ids, hooks));
-  return rows;
-}
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double most = 0;
-  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, double{std::abs(a[i] - b[i])});
-  return most;
 }
 
 void expect_golden(const json& golden, const std::shared_ptr<const Engine>& engine) {
@@ -79,7 +46,7 @@ void expect_golden(const json& golden, const std::shared_ptr<const Engine>& engi
     for (size_t p = 0; p < positions.size(); ++p) {
       const auto want = golden["logits"][p].get<std::vector<float>>();
       ASSERT_EQ(want.size(), rows[p].size());
-      EXPECT_LT(largest_difference(rows[p], want), 2e-3)
+      EXPECT_LT(furthest(rows[p], want), 2e-3)
           << "chunk " << chunk << ", on a device " << on_device;
     }
   }
@@ -126,8 +93,7 @@ TEST_P(GgufAdapter, RoundedProductsStayNear) {
     options.chunk = chunk;
     const auto row = logits_at(with, options, ids, {last})[0];
     const auto plain = logits_at(without, options, ids, {last})[0];
-    EXPECT_LT(largest_difference(row, want), 0.25 * largest_difference(plain, want))
-        << "chunk " << chunk;
+    EXPECT_LT(furthest(row, want), 0.25 * furthest(plain, want)) << "chunk " << chunk;
   }
 }
 
@@ -197,7 +163,7 @@ TEST(Adapters, EqualMergedWeightsAtEveryWeight) {
     const auto merged = logits_at(Engine::open(folder.path()), exact_options(0), ids, {47})[0];
     const auto beside = logits_at(Engine::open({model, {{adapter, weight}}, {}, {}}),
                                   exact_options(0), ids, {47})[0];
-    EXPECT_LT(largest_difference(merged, beside), 1e-3) << weight;
+    EXPECT_LT(furthest(merged, beside), 1e-3) << weight;
   }
 }
 
@@ -210,13 +176,13 @@ TEST(Adapters, SeveralAddUp) {
   write_merged(once.path(), second, 0.25, twice);
   const auto merged = logits_at(Engine::open(twice.path()), exact_options(0), ids, {47})[0];
   const auto both = Engine::open({model, {{first, 1}, {second, 0.25}}, {}, {}});
-  EXPECT_LT(largest_difference(logits_at(both, exact_options(0), ids, {47})[0], merged), 2e-3);
+  EXPECT_LT(furthest(logits_at(both, exact_options(0), ids, {47})[0], merged), 2e-3);
   // Half of it twice is all of it, whatever the types.
   const fs::path q8 = kData / "adapters/gguf/llama_q8_0.gguf";
   const auto whole = Engine::open({model, {{q8, 1}}, {}, {}});
   const auto halves = Engine::open({model, {{q8, 0.5}, {first, 0}, {q8, 0.5}}, {}, {}});
-  EXPECT_LT(largest_difference(logits_at(whole, exact_options(0), ids, {47})[0],
-                               logits_at(halves, exact_options(0), ids, {47})[0]),
+  EXPECT_LT(furthest(logits_at(whole, exact_options(0), ids, {47})[0],
+                     logits_at(halves, exact_options(0), ids, {47})[0]),
             1e-3);
 }
 

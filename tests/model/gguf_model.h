@@ -33,6 +33,8 @@ class GgufModel : public testing::Test {
     matrix("token_embd.weight", kHidden, kVocab);
   }
   void u32(const std::string& key, uint32_t value) { file_.u32(prefix_ + key, value); }
+  /// A key that is not the architecture's.
+  void number(const std::string& key, uint32_t value) { file_.u32(key, value); }
   void u64(const std::string& key, uint64_t value) {
     file_.number(prefix_ + key, GgufType::kU64, value);
   }
