@@ -1,4 +1,5 @@
-// Speed of attention on a GPU by the shapes of real models: products and bytes a second.
+// Speed of attention on a GPU by the shapes of real models: products and bytes a second. With a
+// word, of those whose names begin with it ("decode").
 
 #include <cuda_runtime.h>
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "ops/cuda/attend.h"
@@ -28,10 +30,10 @@ struct Bench {
   bool triangle = false;
   bool sm90 = true;
   bool rotate = false;
-  DType type = DType::BF16;
+  KvType type;
 };
 
-/// bf16 or f16 pages of small random numbers; Q8_0 bytes below 0x3c are finite scales, too.
+/// Pages of small random numbers, as bf16 or f16; in blocks all of these bytes are finite scales.
 std::vector<uint16_t> random_numbers(size_t count) {
   std::vector<uint16_t> numbers(count);
   uint32_t x = 1;
@@ -40,12 +42,6 @@ std::vector<uint16_t> random_numbers(size_t count) {
     n = static_cast<uint16_t>((x >> 16 & 0x80ffu) | 0x3f00u);  // +-0.5 to 1
   }
   return numbers;
-}
-
-size_t row_bytes(DType type, int dim) {
-  return static_cast<size_t>(type == DType::Q8_0  ? dim / 32 * 34
-                             : type == DType::F32 ? 4 * dim
-                                                  : 2 * dim);
 }
 
 double visible_pairs_of(const std::vector<AttendTask>& tasks) {
@@ -64,8 +60,12 @@ double visible_pairs_of(const std::vector<AttendTask>& tasks) {
   return pairs;
 }
 
+/// What is measured: rows whose names begin so.
+std::string_view wanted;
+
 void measure(const Bench& b) {
-  const size_t row = row_bytes(b.type, b.head_dim), page = 128 * row;
+  if (!std::string_view(b.name).starts_with(wanted)) return;
+  const size_t page = 64 * (bytes_of(b.type.k, b.head_dim) + bytes_of(b.type.v, b.head_dim));
   const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
   const size_t pages = per_head * static_cast<size_t>(b.kv_heads);
   const size_t width = static_cast<size_t>(b.heads * b.head_dim);
@@ -140,7 +140,7 @@ void measure(const Bench& b) {
   call.lse = View<float>(lse, b.rows * b.heads, Place{0});
   Scratch scratch;
   scratch.allow_sm90 = b.sm90;
-  if (b.type == DType::BF16) scratch.pages = {kv, pages * page, page};
+  if (b.type == KvType(DType::BF16)) scratch.pages = {kv, pages * page, page};
   cudaStream_t stream;
   ok(cudaStreamCreate(&stream));
   // Short calls are measured many at a time, so that the host's part hides where it is shorter.
@@ -196,24 +196,36 @@ void run() {
     measure({"triangle 8 + 512, 128 last", 32, 8, 128, 128 * k, 128 * k, true, sm90});
     measure({"128 last rows", 32, 8, 128, 128, 128 * k, false, sm90});
   }
+  const KvType mixed{DType::Q8_0, DType::Q4_0};
   measure({"causal, Q8_0", 32, 8, 128, 8 * k, 8 * k, false, true, false, DType::Q8_0});
+  measure({"causal, Q4_0", 32, 8, 128, 8 * k, 8 * k, false, true, false, DType::Q4_0});
   measure({"causal, rotated on read", 32, 8, 128, 8 * k, 8 * k, false, true, true});
   for (const int64_t keys : {2 * k, 8 * k, 32 * k, 128 * k, 1024 * k}) {
     measure({"decode", 32, 8, 128, 1, keys});
   }
   measure({"decode", 9, 3, 64, 1, 8 * k});
   measure({"decode, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true});
-  measure({"decode, Q8_0", 32, 8, 128, 1, 128 * k, false, true, false, DType::Q8_0});
+  for (const int64_t keys : {8 * k, 32 * k, 128 * k}) {
+    measure({"decode, Q8_0", 32, 8, 128, 1, keys, false, true, false, DType::Q8_0});
+    measure({"decode, Q4_0", 32, 8, 128, 1, keys, false, true, false, DType::Q4_0});
+    measure({"decode, k=Q8_0,v=Q4_0", 32, 8, 128, 1, keys, false, true, false, mixed});
+  }
+  measure(
+      {"decode, Q8_0, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true, DType::Q8_0});
+  measure(
+      {"decode, Q4_0, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true, DType::Q4_0});
+  measure({"decode, Q8_0", 9, 3, 64, 1, 8 * k, false, true, false, DType::Q8_0});
 }
 
 }  // namespace
 }  // namespace longhaul::cuda
 
-int main() {
+int main(int argc, char** argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::printf("no GPU here: nothing was measured\n");
     return 0;
   }
+  if (argc > 1) longhaul::cuda::wanted = argv[1];
   longhaul::cuda::run();
 }

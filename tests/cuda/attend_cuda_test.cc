@@ -20,7 +20,7 @@ namespace longhaul::cuda {
 namespace {
 
 struct Shape {
-  DType type;
+  KvType type;
   int head_dim, rotary_dim, heads, group;
   int rows;
   int64_t keys;
@@ -132,6 +132,10 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
   return want;
 }
 
+/// Where mixed keys meet mixed queries, other numbers are rounded to bf16 than those by which the
+/// definition goes.
+double more_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 2 : 1; }
+
 /// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
 void compare(const Shape& shape, bool sm90, uint32_t seed) {
   std::mt19937 random(seed);
@@ -216,7 +220,8 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
       } else {
         worst_lse = std::max(worst_lse,
                              std::abs(got_lse[at] - want.lse) / std::max(1.0, std::abs(want.lse)));
-        ASSERT_NEAR(got_lse[at], want.lse, 1e-3 * std::max(1.0, std::abs(want.lse)))
+        ASSERT_NEAR(got_lse[at], want.lse,
+                    more_error(shape) * 1e-3 * std::max(1.0, std::abs(want.lse)))
             << "row " << r << " head " << head;
       }
       double error = 0, norm = 0;
@@ -227,17 +232,17 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
         norm += w * w;
       }
       worst = std::max(worst, std::sqrt(error / std::max(norm, 1e-30)));
-      ASSERT_LE(std::sqrt(error), 1e-2 * std::sqrt(norm) + 1e-30)
+      ASSERT_LE(std::sqrt(error), more_error(shape) * 1e-2 * std::sqrt(norm) + 1e-30)
           << "row " << r << " head " << head;
     }
   }
   if (::testing::Test::HasFailure()) {
-    std::printf("type %d dim %d rows %d keys %ld sm90 %d seed %u\n", static_cast<int>(shape.type),
+    std::printf("type %s dim %d rows %d keys %ld sm90 %d seed %u\n", name_of(shape.type).c_str(),
                 shape.head_dim, shape.rows, static_cast<long>(shape.keys), sm90, seed);
   }
 }
 
-class OfShape : public ::testing::TestWithParam<std::tuple<DType, int>> {
+class OfShape : public ::testing::TestWithParam<std::tuple<KvType, int>> {
  protected:
   /// Tasks of several forms: heads in groups, rows from one to some tiles.
   void run(bool plain, bool sm90) {
@@ -262,9 +267,16 @@ TEST_P(OfShape, EveryKindOfSegmentEqualsTheDefinition) { run(false, true); }
 TEST_P(OfShape, StretchesByTheKernelOfAllCardsEqualTheDefinition) { run(true, false); }
 TEST_P(OfShape, StretchesEqualTheDefinition) { run(true, true); }
 
+constexpr KvType kTypes[] = {DType::BF16,
+                             DType::F16,
+                             DType::F32,
+                             DType::Q8_0,
+                             DType::Q4_0,
+                             {DType::Q8_0, DType::Q4_0},
+                             {DType::BF16, DType::Q8_0},
+                             {DType::Q4_0, DType::F16}};
 INSTANTIATE_TEST_SUITE_P(Attend, OfShape,
-                         ::testing::Combine(::testing::Values(DType::BF16, DType::F16, DType::F32,
-                                                              DType::Q8_0),
+                         ::testing::Combine(::testing::ValuesIn(kTypes),
                                             ::testing::Values(64, 80, 96, 112, 128, 256)));
 
 TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
@@ -273,7 +285,11 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
       for (const bool sm90 : {false, true}) {
         compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, 5);
       }
-      compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
+      for (const KvType& type : {KvType(DType::Q8_0), KvType(DType::Q4_0, DType::Q8_0)}) {
+        for (const uint32_t seed : {5, 6, 7, 8}) {
+          compare({type, dim, dim, 8, 4, rows, 20000, seed == 8}, true, seed);
+        }
+      }
     }
   }
 }

@@ -15,24 +15,33 @@ namespace longhaul::cuda {
 namespace {
 
 struct Shape {
-  DType type;
+  KvType type;
   int head_dim, kv_heads, group, rows;
   int64_t past;
 };
 
 const Shape kShapes[] = {
-    {DType::BF16, 128, 2, 4, 65, 1000}, {DType::BF16, 64, 3, 3, 1, 63},
-    {DType::F16, 96, 2, 2, 63, 64},     {DType::F32, 80, 1, 1, 200, 1},
-    {DType::Q8_0, 128, 2, 4, 130, 300}, {DType::BF16, 112, 1, 5, 64, 65},
-    {DType::BF16, 256, 2, 2, 33, 500},  {DType::Q8_0, 64, 2, 8, 1, 3000},
+    {DType::BF16, 128, 2, 4, 65, 1000},
+    {DType::BF16, 64, 3, 3, 1, 63},
+    {DType::F16, 96, 2, 2, 63, 64},
+    {DType::F32, 80, 1, 1, 200, 1},
+    {DType::Q8_0, 128, 2, 4, 130, 300},
+    {DType::BF16, 112, 1, 5, 64, 65},
+    {DType::BF16, 256, 2, 2, 33, 500},
+    {DType::Q8_0, 64, 2, 8, 1, 3000},
     {DType::BF16, 128, 1, 4, 1000, 0},
+    {DType::Q4_0, 128, 2, 4, 130, 300},
+    {{DType::Q8_0, DType::Q4_0}, 96, 2, 2, 40, 200},
 };
 
 std::string name_of(const Shape& s) {
-  return "type " + std::to_string(static_cast<int>(s.type)) + ", dim " +
-         std::to_string(s.head_dim) + ", rows " + std::to_string(s.rows) + ", past " +
-         std::to_string(s.past);
+  return "type " + longhaul::name_of(s.type) + ", dim " + std::to_string(s.head_dim) + ", rows " +
+         std::to_string(s.rows) + ", past " + std::to_string(s.past);
 }
+
+/// How far results may be off, as a multiple of rounding: keys in Q4_0 are 1.1e-4 of their size off
+/// what bf16 holds.
+double more_error(const Shape& s) { return s.type.k == DType::Q4_0 ? 10 : 1; }
 
 /// Queries and keys on both sides; the rows' denominators over what the tasks name, by the host.
 class Setting {
@@ -187,7 +196,7 @@ void test_columns(const Shape& shape, bool rotate, bool per_head, bool squares) 
   }
   longhaul::column_sums(s.here, s.tasks, targets);
   ASSERT_TRUE(column_sums(nullptr, s.there, s.tasks_there, targets_there, s.scratch));
-  const double off = rotate ? 0.03 : 3e-4;
+  const double off = rotate ? 0.03 : 3e-4 * more_error(shape);
   for (size_t i = 0; i < s.tasks.size(); ++i) {
     expect_close(sums_there[i].get(), sums[i], off, off);
     expect_close(more_there[i].get(), more[i], off, off);
@@ -245,10 +254,11 @@ TEST(CudaLineSums, EqualTheHosts) {
       sums_there.push_back({view_of(columns_there[i], each), view_of(diagonals_there[i], each)});
     }
     longhaul::line_sums(s.here, s.tasks, sums);
+    const double off = 3e-4 * more_error(shape);
     ASSERT_TRUE(line_sums(nullptr, s.there, s.tasks_there, sums_there, s.scratch));
     for (size_t i = 0; i < s.tasks.size(); ++i) {
-      expect_close(columns_there[i].get(), columns[i], 3e-4, 3e-5);
-      expect_close(diagonals_there[i].get(), diagonals[i], 3e-4, 3e-5);
+      expect_close(columns_there[i].get(), columns[i], off, 0.1 * off);
+      expect_close(diagonals_there[i].get(), diagonals[i], off, 0.1 * off);
     }
   }
 }
@@ -275,8 +285,9 @@ TEST(CudaTileMaps, EqualTheHosts) {
     const MapTile tile_there{
         0, shape.rows, shape.past, segments_there, view_of(map_there, map.size()), stride};
     longhaul::tile_maps(s.here, {&tile, 1});
+    const double off = 3e-4 * more_error(shape);
     ASSERT_TRUE(tile_maps(nullptr, s.there, {&tile_there, 1}, s.scratch));
-    expect_close(map_there.get(), map, 3e-4, 3e-5);
+    expect_close(map_there.get(), map, off, 0.1 * off);
   }
 }
 
@@ -297,16 +308,17 @@ void test_mass(Setting& s, int block) {
   s.here.lse = view_of(lse);
   s.there.lse = view_of(lse_there, denominators);
   longhaul::block_mass(s.here, s.tasks, block, to);
+  const double off = 3e-4 * more_error(s.shape);
   ASSERT_TRUE(block_mass(nullptr, s.there, s.tasks_there, block, to_there, s.scratch));
   for (size_t i = 0; i < s.tasks.size(); ++i) {
-    expect_close(masses_there[i].get(), masses[i], 3e-4, 3e-6);
+    expect_close(masses_there[i].get(), masses[i], off, 0.01 * off);
   }
   const std::vector<float> got = lse_there.get();
   for (size_t i = 0; i < lse.size(); ++i) {
     if (std::isinf(lse[i])) {
       EXPECT_EQ(got[i], lse[i]);
     } else {
-      EXPECT_NEAR(got[i], lse[i], 1e-4);
+      EXPECT_NEAR(got[i], lse[i], 0.3 * off);
     }
   }
 }

@@ -65,10 +65,6 @@ class CudaOps : public CudaChoices {
  public:
   explicit CudaOps(GpuQueue& queue) : CudaChoices(queue) {}
 
-  bool reads(const KvType& type) const override {
-    return type.k == type.v && type.k != DType::Q4_0;
-  }
-
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
     for (const AttendTask& task : tasks) {
       for (const KeySegment& s : task.segments) {
