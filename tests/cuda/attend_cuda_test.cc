@@ -133,8 +133,10 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
 }
 
 /// Where mixed keys meet mixed queries, other numbers are rounded to bf16 than those by which the
-/// definition goes.
-double more_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 2 : 1; }
+/// definition goes: logits differ by 0.2 % of their spread, four times as much where there are
+/// thousands of them, and the lse of a row that sees one key is its logit.
+double lse_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 1.5e-2 : 1e-3; }
+double out_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 3e-2 : 1e-2; }
 
 /// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
 void compare(const Shape& shape, bool sm90, uint32_t seed) {
@@ -220,8 +222,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
       } else {
         worst_lse = std::max(worst_lse,
                              std::abs(got_lse[at] - want.lse) / std::max(1.0, std::abs(want.lse)));
-        ASSERT_NEAR(got_lse[at], want.lse,
-                    more_error(shape) * 1e-3 * std::max(1.0, std::abs(want.lse)))
+        ASSERT_NEAR(got_lse[at], want.lse, lse_error(shape) * std::max(1.0, std::abs(want.lse)))
             << "row " << r << " head " << head;
       }
       double error = 0, norm = 0;
@@ -232,7 +233,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
         norm += w * w;
       }
       worst = std::max(worst, std::sqrt(error / std::max(norm, 1e-30)));
-      ASSERT_LE(std::sqrt(error), more_error(shape) * 1e-2 * std::sqrt(norm) + 1e-30)
+      ASSERT_LE(std::sqrt(error), out_error(shape) * std::sqrt(norm) + 1e-30)
           << "row " << r << " head " << head;
     }
   }
