@@ -286,11 +286,8 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
       for (const bool sm90 : {false, true}) {
         compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, 5);
       }
-      for (const KvType& type : {KvType(DType::Q8_0), KvType(DType::Q4_0, DType::Q8_0)}) {
-        for (const uint32_t seed : {5, 6, 7, 8}) {
-          compare({type, dim, dim, 8, 4, rows, 20000, seed == 8}, true, seed);
-        }
-      }
+      compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
+      compare({{DType::Q4_0, DType::Q8_0}, dim, dim, 8, 4, rows, 6000, true}, true, 7);
     }
   }
 }

@@ -79,17 +79,11 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   const PageType type = s.key_type;
   const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
-  const auto bring = [&](int c) {
+  for (int c = thread; c < kScoreKeys * kChunks; c += kScoreThreads) {
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = n < count;
     const std::byte* row = key_row(s, page_shift, bytes, first + (present ? n : 0));
     copy_eight(keys + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), row, type, chunk, present);
-  };
-  if (type == PageType::kBF16) {
-    for (int c = thread; c < kScoreKeys * kChunks; c += kScoreThreads) bring(c);
-  } else {  // some callers have no registers for several at a time
-#pragma unroll 1
-    for (int c = thread; c < kScoreKeys * kChunks; c += kScoreThreads) bring(c);
   }
   commit_copies();
   if (thread < kScoreKeys) {
