@@ -31,11 +31,11 @@ struct Bench {
   bool triangle = false;
   bool sm90 = true;
   bool rotate = false;
-  DType type = DType::BF16;
+  KvType type;
   float cap = 0;
 };
 
-/// bf16 or f16 pages of small random numbers; Q8_0 bytes below 0x3c are finite scales, too.
+/// Pages of small random numbers, as bf16 or f16; in blocks all of these bytes are finite scales.
 std::vector<uint16_t> random_numbers(size_t count) {
   std::vector<uint16_t> numbers(count);
   uint32_t x = 1;
@@ -44,12 +44,6 @@ std::vector<uint16_t> random_numbers(size_t count) {
     n = static_cast<uint16_t>((x >> 16 & 0x80ffu) | 0x3f00u);  // +-0.5 to 1
   }
   return numbers;
-}
-
-size_t row_bytes(DType type, int dim) {
-  return static_cast<size_t>(type == DType::Q8_0  ? dim / 32 * 34
-                             : type == DType::F32 ? 4 * dim
-                                                  : 2 * dim);
 }
 
 double visible_pairs_of(const std::vector<AttendTask>& tasks) {
@@ -79,7 +73,7 @@ std::string name_of(const Bench& b) {
 void measure(const Bench& b, std::string_view only) {
   const std::string name = name_of(b);
   if (name.find(only) == std::string::npos) return;
-  const size_t row = row_bytes(b.type, b.head_dim), page = 128 * row;
+  const size_t page = 64 * (bytes_of(b.type.k, b.head_dim) + bytes_of(b.type.v, b.head_dim));
   const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
   const size_t pages = per_head * static_cast<size_t>(b.kv_heads);
   const size_t width = static_cast<size_t>(b.heads * b.head_dim);
@@ -155,7 +149,7 @@ void measure(const Bench& b, std::string_view only) {
   call.lse = View<float>(lse, b.rows * b.heads, Place{0});
   Scratch scratch;
   scratch.allow_sm90 = b.sm90;
-  if (b.type == DType::BF16) scratch.pages = {kv, pages * page, page};
+  if (b.type == KvType(DType::BF16)) scratch.pages = {kv, pages * page, page};
   cudaStream_t stream;
   ok(cudaStreamCreate(&stream));
   // Short calls are measured many at a time, so that the host's part hides where it is shorter.
@@ -213,7 +207,9 @@ void run(std::string_view only) {
     measure({"triangle 8 + 512, 128 last", 32, 8, 128, 128 * k, 128 * k, true, sm90});
     measure({"128 last rows", 32, 8, 128, 128, 128 * k, false, sm90});
   }
+  const KvType mixed{DType::Q8_0, DType::Q4_0};
   measure({"causal, Q8_0", 32, 8, 128, 8 * k, 8 * k, false, true, false, DType::Q8_0});
+  measure({"causal, Q4_0", 32, 8, 128, 8 * k, 8 * k, false, true, false, DType::Q4_0});
   measure({"causal, rotated on read", 32, 8, 128, 8 * k, 8 * k, false, true, true});
   for (const int64_t keys : {2 * k, 8 * k, 32 * k, 128 * k, 1024 * k}) {
     measure({"decode", 32, 8, 128, 1, keys});
@@ -221,7 +217,16 @@ void run(std::string_view only) {
   measure({"decode", 9, 3, 64, 1, 8 * k});
   measure({"decode", 16, 8, 256, 1, 8 * k});
   measure({"decode, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true});
-  measure({"decode, Q8_0", 32, 8, 128, 1, 128 * k, false, true, false, DType::Q8_0});
+  for (const int64_t keys : {8 * k, 32 * k, 128 * k}) {
+    measure({"decode, Q8_0", 32, 8, 128, 1, keys, false, true, false, DType::Q8_0});
+    measure({"decode, Q4_0", 32, 8, 128, 1, keys, false, true, false, DType::Q4_0});
+    measure({"decode, k=Q8_0,v=Q4_0", 32, 8, 128, 1, keys, false, true, false, mixed});
+  }
+  measure(
+      {"decode, Q8_0, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true, DType::Q8_0});
+  measure(
+      {"decode, Q4_0, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true, DType::Q4_0});
+  measure({"decode, Q8_0", 9, 3, 64, 1, 8 * k, false, true, false, DType::Q8_0});
 }
 
 }  // namespace

@@ -52,10 +52,6 @@ void Session::State::set_angles(int64_t tokens_in_all) {
 }
 
 KvStore Session::State::make_store(const AttentionDriver& for_method) const {
-  if (!options.queue.on_host() && !options.queue.device().ops().reads(options.kv_type)) {
-    user_error("--kv-type {}: a GPU keeps keys and values both as f32, f16, bf16 or q8_0",
-               flag_of(options.kv_type));
-  }
   return {for_method.layout(decoder.shape(), options.kv_type), options.queue};
 }
 

@@ -12,10 +12,11 @@ constexpr size_t kSlabBytes = DeviceQueue::kSlabBytes;
 
 }  // namespace
 
-DevicePages::DevicePages(Queue queue, size_t page_bytes)
+DevicePages::DevicePages(Queue queue, size_t page_bytes, bool numbered)
     : queue_(std::move(queue)),
       page_bytes_(page_bytes),
-      stride_(std::max<size_t>(256, std::bit_ceil(page_bytes))),
+      stride_(numbered ? std::max<size_t>(256, std::bit_ceil(page_bytes))
+                       : (page_bytes + 255) / 256 * 256),
       per_slab_(kSlabBytes / stride_) {
   LH_ASSERT(!queue_.on_host() && page_bytes > 0 && stride_ <= kSlabBytes);
 }

@@ -11,11 +11,12 @@
 namespace longhaul {
 
 /// Takes memory from the device in slabs of 16 MiB and gives a slab back when all of its pages are
-/// free. Pages begin at multiples of their size, rounded up to a power of two, so that kernels can
-/// address them by number.
+/// free.
 class DevicePages : public PageMemory {
  public:
-  DevicePages(Queue queue, size_t page_bytes);
+  /// `numbered`: pages begin at multiples of their size, rounded up to a power of two, so that
+  /// kernels can address them by number. Else at multiples of 256 bytes, one behind the other.
+  DevicePages(Queue queue, size_t page_bytes, bool numbered);
   ~DevicePages() override;  ///< all pages must have been released
   DevicePages(const DevicePages&) = delete;
   DevicePages& operator=(const DevicePages&) = delete;

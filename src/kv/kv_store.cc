@@ -22,7 +22,7 @@ constexpr int64_t kValuesPerThread = 32 * 1024;
 
 std::shared_ptr<PageMemory> page_memory(const KvLayout& layout, const Queue& queue) {
   if (queue.on_host()) return std::make_shared<PagePool>(layout.page_bytes());
-  return std::make_shared<DevicePages>(queue, layout.page_bytes());
+  return std::make_shared<DevicePages>(queue, layout.page_bytes(), layout.type == DType::BF16);
 }
 
 }  // namespace

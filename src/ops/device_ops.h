@@ -132,9 +132,6 @@ class DeviceOps {
  public:
   virtual ~DeviceOps() = default;
 
-  /// Whether rows that are kept so can be read here.
-  virtual bool reads(const KvType&) const { return true; }
-
   // Attention: ops/attention.h and what goes over the same softmax maps.
   virtual bool attend(const AttendCall&, std::span<const AttendTask>) { return false; }
   virtual bool column_sums(const AttendCall&, std::span<const AttendTask>,

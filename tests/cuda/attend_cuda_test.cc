@@ -20,7 +20,7 @@ namespace longhaul::cuda {
 namespace {
 
 struct Shape {
-  DType type;
+  KvType type;
   int head_dim, rotary_dim, heads, group;
   int rows;
   int64_t keys;
@@ -146,6 +146,12 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
   return want;
 }
 
+/// Where mixed keys meet mixed queries, other numbers are rounded to bf16 than those by which the
+/// definition goes: logits differ by 0.2 % of their spread, four times as much where there are
+/// thousands of them, and the lse of a row that sees one key is its logit.
+double lse_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 1.5e-2 : 1e-3; }
+double out_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 3e-2 : 1e-2; }
+
 /// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
 void compare(const Shape& shape, bool sm90, uint32_t seed) {
   std::mt19937 random(seed);
@@ -233,7 +239,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
       } else {
         worst_lse = std::max(worst_lse,
                              std::abs(got_lse[at] - want.lse) / std::max(1.0, std::abs(want.lse)));
-        ASSERT_NEAR(got_lse[at], want.lse, 1e-3 * std::max(1.0, std::abs(want.lse)))
+        ASSERT_NEAR(got_lse[at], want.lse, lse_error(shape) * std::max(1.0, std::abs(want.lse)))
             << "row " << r << " head " << head;
       }
       double error = 0, norm = 0;
@@ -244,18 +250,18 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
         norm += w * w;
       }
       worst = std::max(worst, std::sqrt(error / std::max(norm, 1e-30)));
-      ASSERT_LE(std::sqrt(error), 1e-2 * std::sqrt(norm) + 1e-30)
+      ASSERT_LE(std::sqrt(error), out_error(shape) * std::sqrt(norm) + 1e-30)
           << "row " << r << " head " << head;
     }
   }
   if (::testing::Test::HasFailure()) {
-    std::printf("type %d dim %d rows %d keys %ld cap %g sinks %d sm90 %d seed %u\n",
-                static_cast<int>(shape.type), shape.head_dim, shape.rows,
+    std::printf("type %s dim %d rows %d keys %ld cap %g sinks %d sm90 %d seed %u\n",
+                name_of(shape.type).c_str(), shape.head_dim, shape.rows,
                 static_cast<long>(shape.keys), shape.cap, shape.sinks, sm90, seed);
   }
 }
 
-class OfShape : public ::testing::TestWithParam<std::tuple<DType, int>> {
+class OfShape : public ::testing::TestWithParam<std::tuple<KvType, int>> {
  protected:
   /// Tasks of several forms: heads in groups, rows from one to some tiles; a third of them with
   /// caps, and as many with sinks.
@@ -283,9 +289,16 @@ TEST_P(OfShape, EveryKindOfSegmentEqualsTheDefinition) { run(false, true); }
 TEST_P(OfShape, StretchesByTheKernelOfAllCardsEqualTheDefinition) { run(true, false); }
 TEST_P(OfShape, StretchesEqualTheDefinition) { run(true, true); }
 
+constexpr KvType kTypes[] = {DType::BF16,
+                             DType::F16,
+                             DType::F32,
+                             DType::Q8_0,
+                             DType::Q4_0,
+                             {DType::Q8_0, DType::Q4_0},
+                             {DType::BF16, DType::Q8_0},
+                             {DType::Q4_0, DType::F16}};
 INSTANTIATE_TEST_SUITE_P(Attend, OfShape,
-                         ::testing::Combine(::testing::Values(DType::BF16, DType::F16, DType::F32,
-                                                              DType::Q8_0),
+                         ::testing::Combine(::testing::ValuesIn(kTypes),
                                             ::testing::Values(64, 80, 96, 112, 128, 256)));
 
 TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
@@ -295,6 +308,7 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
         compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, 5);
       }
       compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
+      compare({{DType::Q4_0, DType::Q8_0}, dim, dim, 8, 4, rows, 6000, true}, true, 7);
     }
   }
 }

@@ -15,6 +15,7 @@
 
 #include "base/float_types.h"
 #include "ops/cuda/attend.h"
+#include "ops/stored_key.h"
 
 namespace longhaul::cuda {
 
@@ -51,35 +52,21 @@ class OnDevice {
 
 inline float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
 
-inline size_t row_bytes(DType type, int dim) {
-  const size_t d = static_cast<size_t>(dim);
-  return type == DType::F32 ? 4 * d : type == DType::Q8_0 ? d / 32 * 34 : 2 * d;
-}
-
-inline void encode(DType type, std::vector<float>& x, std::byte* at) {
-  for (size_t t = 0; t < x.size(); ++t) {
-    const uint16_t bf16 = f32_to_bf16(x[t]), f16 = f32_to_f16(x[t]);
-    if (type == DType::F32) std::memcpy(at + 4 * t, &x[t], 4);
-    if (type == DType::BF16) std::memcpy(at + 2 * t, &bf16, 2);
-    if (type == DType::F16) std::memcpy(at + 2 * t, &f16, 2), x[t] = f16_to_f32(f16);
-    if (type == DType::Q8_0) {
-      const uint16_t scale = f32_to_f16(0.03f);
-      const int8_t q = static_cast<int8_t>(std::lround(std::clamp(x[t] / 0.03f, -127.f, 127.f)));
-      std::memcpy(at + t / 32 * 34, &scale, 2);
-      std::memcpy(at + t / 32 * 34 + 2 + t % 32, &q, 1);
-      x[t] = static_cast<float>(q) * f16_to_f32(scale);
-    }
-    x[t] = rounded(x[t]);  // what the products read
-  }
+/// Writes a row, of which `x` then says what the products read.
+inline void encode(DType type, bool key, std::vector<float>& x, std::byte* at) {
+  write_row(type, key, x.data(), std::ssize(x), at);
+  read_row(type, key, at, std::ssize(x), x.data());
+  for (float& e : x) e = rounded(e);
 }
 
 /// Pages of several heads in one range of device memory, in shuffled order. What no row has been
 /// written to holds bytes that are no number in any type.
 struct Pages {
-  Pages(DType page_type, int dim, int heads, int64_t count, std::mt19937& random)
+  Pages(KvType page_type, int dim, int heads, int64_t count, std::mt19937& random)
       : type(page_type), head_dim(dim), rows(count) {
     // As the KV store lays pages: each at a multiple of a power of two.
-    const size_t row = row_bytes(type, dim), page = std::bit_ceil(128 * row);
+    const size_t key = bytes_of(type.k, dim), value = bytes_of(type.v, dim);
+    const size_t page = std::bit_ceil(64 * (key + value));
     const size_t per_head = static_cast<size_t>((count + 63) / 64);
     const size_t all = per_head * static_cast<size_t>(heads);
     bytes.assign(all * page, std::byte{0xff});
@@ -91,11 +78,13 @@ struct Pages {
     v.resize(k.size());
     for (size_t h = 0; h < k.size(); ++h) {
       for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
-        std::byte* at = bytes.data() + order[h * per_head + r / 64] * page + r % 64 * row;
+        std::byte* const in = bytes.data() + order[h * per_head + r / 64] * page;
         for (auto* to : {&k[h], &v[h]}) {
           std::vector<float> x(static_cast<size_t>(dim));
           for (float& e : x) e = normal(random);
-          encode(type, x, to == &k[h] ? at : at + 64 * row);
+          const bool is_key = to == &k[h];
+          encode(is_key ? type.k : type.v, is_key, x,
+                 is_key ? in + r % 64 * key : in + 64 * key + r % 64 * value);
           to->push_back(x);
         }
       }
@@ -117,7 +106,7 @@ struct Pages {
     return {lists[h].data(), 64, head_dim, type, Place{0}, nullptr};
   }
 
-  DType type;
+  KvType type;
   int head_dim;
   int64_t rows;
   void* memory = nullptr;

@@ -92,7 +92,7 @@ TEST_F(CudaBlocks, AnIndexFindsTheBest) {
 TEST_F(CudaBlocks, RepresentativesAreTheHosts) {
   constexpr int64_t kTokens = 128, kFirst = 77;
   constexpr int kHeads = 6, kLists = 2;
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0, DType::Q4_0}) {
     const PagedHeads lists(type, 64, kLists, kFirst + kTokens, 4);
     const PagedRows on_host[] = {lists.on_host(0), lists.on_host(1)};
     const PagedRows on_device[] = {lists.on_device(0), lists.on_device(1)};

@@ -183,7 +183,7 @@ TEST(CudaSelectRows, EqualTheHosts) {
 
 TEST(CudaStoredKeys, MeansAndDifferencesEqualTheHosts) {
   ScoreScratch scratch;
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0, DType::Q4_0}) {
     for (const int64_t count : {1, 63, 65, 1000, 3000}) {
       const int dim = count == 65 ? 96 : 128;
       const PagedHeads heads(type, dim, 1, count, 5);

@@ -5,35 +5,28 @@
 #include <string>
 
 #include "on_device.h"
-#include "ops/convert.h"
 #include "ops/cuda/kv.h"
 #include "ops/cuda/rope.h"
-#include "ops/dequantize.h"
+#include "ops/stored_key.h"
 
 namespace longhaul::cuda {
 namespace {
 
 struct Form {
-  DType type;
+  KvType type;
   int head_dim, page_rows;
 };
 
-std::vector<std::byte> stored(DType type, const float* x, int dim) {
-  std::vector<std::byte> row(bytes_of(type, dim));
-  if (type == DType::F32) std::memcpy(row.data(), x, row.size());
-  if (type == DType::F16) longhaul::f32_to_f16(x, dim, reinterpret_cast<f16_t*>(row.data()));
-  if (type == DType::BF16) longhaul::f32_to_bf16(x, dim, reinterpret_cast<bf16_t*>(row.data()));
-  if (type == DType::Q8_0) quantize_q8_0(x, dim, row.data());
+/// A row of the form, its keys or its values, as the host stores it, and what it reads.
+std::vector<std::byte> stored(const Form& f, bool value, const float* x) {
+  const DType type = value ? f.type.v : f.type.k;
+  std::vector<std::byte> row(bytes_of(type, f.head_dim));
+  write_row(type, !value, x, f.head_dim, row.data());
   return row;
 }
-
-std::vector<float> read_back(DType type, const std::byte* row, int dim) {
-  std::vector<float> x(static_cast<size_t>(dim));
-  if (type == DType::F32) std::memcpy(x.data(), row, bytes_of(type, dim));
-  if (type == DType::F16) longhaul::f16_to_f32(reinterpret_cast<const f16_t*>(row), dim, x.data());
-  if (type == DType::BF16)
-    longhaul::bf16_to_f32(reinterpret_cast<const bf16_t*>(row), dim, x.data());
-  if (type == DType::Q8_0) dequantize_row(type, row, dim, x.data());
+std::vector<float> read_back(const Form& f, bool value, const std::byte* row) {
+  std::vector<float> x(static_cast<size_t>(f.head_dim));
+  read_row(value ? f.type.v : f.type.k, !value, row, f.head_dim, x.data());
   return x;
 }
 
@@ -42,8 +35,9 @@ class Pages {
  public:
   Pages(const Form& form, int lists, int pages_per_list)
       : form_(form),
-        row_bytes_(bytes_of(form.type, form.head_dim)),
-        page_bytes_((2 * static_cast<size_t>(form.page_rows) * row_bytes_ + 63) / 64 * 64),
+        key_bytes_(bytes_of(form.type.k, form.head_dim)),
+        value_bytes_(bytes_of(form.type.v, form.head_dim)),
+        page_bytes_((rows_of_page() * (key_bytes_ + value_bytes_) + 63) / 64 * 64),
         per_list_(pages_per_list),
         memory_(page_bytes_ * static_cast<size_t>(lists * pages_per_list)),
         table_(table(lists)) {}
@@ -55,12 +49,13 @@ class Pages {
   /// Where a row begins in get().
   size_t at(int list, int64_t row, bool value) const {
     const int64_t page = row / form_.page_rows, in_page = row % form_.page_rows;
-    return page_at(list, page) +
-           static_cast<size_t>(in_page + (value ? form_.page_rows : 0)) * row_bytes_;
+    return page_at(list, page) + (value ? rows_of_page() * key_bytes_ : 0) +
+           static_cast<size_t>(in_page) * row_bytes(value);
   }
-  size_t row_bytes() const { return row_bytes_; }
+  size_t row_bytes(bool value) const { return value ? value_bytes_ : key_bytes_; }
 
  private:
+  size_t rows_of_page() const { return static_cast<size_t>(form_.page_rows); }
   size_t page_at(int list, int64_t page) const {
     const size_t count = memory_count();
     return (static_cast<size_t>(list * per_list_ + page) * (count % 7 == 0 ? 5 : 7) + 3) % count *
@@ -79,7 +74,7 @@ class Pages {
   }
 
   Form form_;
-  size_t row_bytes_, page_bytes_;
+  size_t key_bytes_, value_bytes_, page_bytes_;
   int per_list_, lists_ = 0;
   OnDevice<std::byte> memory_;
   OnDevice<std::byte*> table_;
@@ -110,7 +105,7 @@ TEST_P(CudaKv, AppendsRowsAsTheStoreConvertsThem) {
       const AppendList& list = lists[static_cast<size_t>(l)];
       const int64_t from = static_cast<int64_t>(r) * stride + list.kv_head * f.head_dim;
       for (const bool value : {false, true}) {
-        const auto row = stored(f.type, (value ? v : k).data() + from, f.head_dim);
+        const auto row = stored(f, value, (value ? v : k).data() + from);
         std::copy(row.begin(), row.end(),
                   expected.begin() + static_cast<int64_t>(pages.at(l, list.first + r, value)));
       }
@@ -154,7 +149,7 @@ std::vector<std::byte> some_rows(const Pages& pages, const Form& f, int64_t rows
   for (int l = 0; l < lists; ++l) {
     for (int64_t r = 0; r < rows; ++r) {
       for (const bool value : {false, true}) {
-        const auto row = stored(f.type, next, f.head_dim);
+        const auto row = stored(f, value, next);
         std::copy(row.begin(), row.end(),
                   bytes.begin() + static_cast<int64_t>(pages.at(l, r, value)));
         next += f.head_dim;
@@ -168,7 +163,7 @@ void move_on_host(const Pages& pages, std::vector<std::byte>& bytes, int to, int
                   int from, int64_t from_row) {
   for (const bool value : {false, true}) {
     std::memmove(bytes.data() + pages.at(to, to_row, value),
-                 bytes.data() + pages.at(from, from_row, value), pages.row_bytes());
+                 bytes.data() + pages.at(from, from_row, value), pages.row_bytes(value));
   }
 }
 
@@ -232,7 +227,7 @@ TEST_P(CudaKv, ReadsRows) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const int64_t row = l == 0 ? rows[i] : 61 + static_cast<int64_t>(i);
       for (const bool value : {false, true}) {
-        const auto x = read_back(f.type, bytes.data() + pages.at(l, row, value), f.head_dim);
+        const auto x = read_back(f, value, bytes.data() + pages.at(l, row, value));
         const auto begin = (value ? v : k).begin() + static_cast<int64_t>(i) * f.head_dim;
         EXPECT_TRUE(std::equal(x.begin(), x.end(), begin)) << l << ' ' << row;
       }
@@ -245,11 +240,15 @@ INSTANTIATE_TEST_SUITE_P(All, CudaKv,
                                          Form{DType::F16, 80, 64}, Form{DType::F32, 128, 64},
                                          Form{DType::Q8_0, 128, 64}, Form{DType::Q8_0, 32, 32},
                                          Form{DType::BF16, 5, 16}, Form{DType::F32, 7, 64},
-                                         Form{DType::Q8_0, 96, 64}),
+                                         Form{DType::Q8_0, 96, 64}, Form{DType::Q4_0, 128, 64},
+                                         Form{DType::Q4_0, 32, 16},
+                                         Form{{DType::Q8_0, DType::Q4_0}, 96, 64},
+                                         Form{{DType::Q4_0, DType::BF16}, 64, 64}),
                          [](const auto& test) {
-                           return std::string(name_of(test.param.type)) + "_" +
-                                  std::to_string(test.param.head_dim) + "_" +
-                                  std::to_string(test.param.page_rows);
+                           const Form& f = test.param;
+                           return std::string(name_of(f.type.k)) + "_" +
+                                  std::string(name_of(f.type.v)) + "_" +
+                                  std::to_string(f.head_dim) + "_" + std::to_string(f.page_rows);
                          });
 
 TEST(CudaKvColumns, KeepListedNumbers) {

@@ -35,15 +35,17 @@ struct Asking {
 };
 constexpr Asking kAsking[] = {{"adakv", false}, {"fastgen", true}};
 
+testing_support::TwoPlaces places_of(const std::string& spec, const KvType& kv_type = {}) {
+  const char* const models = std::getenv("LONGHAUL_MODELS");
+  static const auto engine =
+      Engine::open(std::string(models == nullptr ? LONGHAUL_MODELS : models) + "/nano");
+  static const Queue queue = open_device("cuda");
+  return {engine, spec, queue, kv_type};
+}
+
 class OnTheGpu : public ::testing::TestWithParam<Small> {
  protected:
-  static testing_support::TwoPlaces places() {
-    const char* const models = std::getenv("LONGHAUL_MODELS");
-    static const auto engine =
-        Engine::open(std::string(models == nullptr ? LONGHAUL_MODELS : models) + "/nano");
-    static const Queue queue = open_device("cuda");
-    return {engine, GetParam().spec, queue};
-  }
+  static testing_support::TwoPlaces places() { return places_of(GetParam().spec); }
   static const Waiting* waiting() {
     const auto* const found = std::ranges::find_if(kWaiting, [](const Waiting& each) {
       return GetParam().spec.find(each.settings) != std::string::npos;
@@ -79,6 +81,38 @@ INSTANTIATE_TEST_SUITE_P(
     Registry, OnTheGpu,
     ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
     [](const auto& test) { return testing_support::test_name(test.param.spec); });
+
+/// Methods whose operations read keys each in its own way: as attention does, by columns, by their
+/// likeness, with their values' lengths, raw and by votes, in blocks, in spans.
+class KvTypesOnTheGpu : public ::testing::TestWithParam<std::tuple<const char*, KvType>> {
+ protected:
+  static testing_support::TwoPlaces places() {
+    return places_of(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  }
+};
+
+TEST_P(KvTypesOnTheGpu, AnswerAsOnTheHost) { places().expect_same_answers(); }
+TEST_P(KvTypesOnTheGpu, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }
+TEST_P(KvTypesOnTheGpu, WaitForLogitsAlone) {
+  const testing_support::Waits waits = places().waits();
+  EXPECT_LE(waits.prompt, 1) << "in a prompt of " << waits.passes << " passes";
+  EXPECT_LE(waits.reply, waits.replied) << "in " << waits.replied << " tokens";
+}
+
+constexpr KvType kTypes[] = {DType::Q4_0, {DType::Q8_0, DType::Q4_0}, {DType::BF16, DType::Q8_0}};
+INSTANTIATE_TEST_SUITE_P(
+    Types, KvTypesOnTheGpu,
+    ::testing::Combine(
+        ::testing::Values("dense", "snapkv:capacity=64", "keydiff:capacity=60",
+                          "expectedattention:capacity=60",
+                          "reattention:global=8,local=256,chunk=100,span=8,clip=8",
+                          "infllm:block=32,n_init=32,n_local=128,topk=2",
+                          "ltri:n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4"),
+        ::testing::ValuesIn(kTypes)),
+    [](const auto& test) {
+      return testing_support::test_name(std::get<0>(test.param)) + "_" +
+             testing_support::test_name(name_of(std::get<1>(test.param)));
+    });
 
 }  // namespace
 }  // namespace longhaul

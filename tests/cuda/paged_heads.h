@@ -16,17 +16,29 @@
 
 namespace longhaul::cuda {
 
-inline void encode_exactly(DType type, float x, int t, std::byte* row) {
+/// Number t of a row of a type, as `x` says. Keys in Q4_0 are mixed: the row's own numbers are x's
+/// transform, whole numbers times the scale here, 1 / sqrt(32) in f16, and 1 / sqrt(32): multiples
+/// of 1 / 32 within 1.1e-4 of their size.
+inline void encode_exactly(DType type, bool key, float x, int t, std::byte* row) {
   const float plain = bf16_to_f32(f32_to_bf16(x));
   const uint16_t bf16 = f32_to_bf16(x), f16 = f32_to_f16(plain);
   if (type == DType::F32) std::memcpy(row + 4 * t, &plain, 4);
   if (type == DType::BF16) std::memcpy(row + 2 * t, &bf16, 2);
   if (type == DType::F16) std::memcpy(row + 2 * t, &f16, 2);
-  if (type != DType::Q8_0) return;
-  const uint16_t scale = f32_to_f16(1.0f / 32);
-  const auto q = static_cast<int8_t>(std::lround(std::clamp(x * 32, -127.0f, 127.0f)));
-  std::memcpy(row + t / 32 * 34, &scale, 2);
-  std::memcpy(row + t / 32 * 34 + 2 + t % 32, &q, 1);
+  if (type == DType::Q8_0) {
+    const uint16_t scale = f32_to_f16(1.0f / 32);
+    const auto q = static_cast<int8_t>(std::lround(std::clamp(x * 32, -127.0f, 127.0f)));
+    std::memcpy(row + t / 32 * 34, &scale, 2);
+    std::memcpy(row + t / 32 * 34 + 2 + t % 32, &q, 1);
+  }
+  if (type == DType::Q4_0) {
+    const uint16_t scale = f32_to_f16(key ? 0.176776695f : 0.25f);
+    const auto level = static_cast<uint8_t>(8 + std::lround(std::clamp(4 * x, -8.0f, 7.0f)));
+    std::byte* const block = row + t / 32 * 18;
+    std::memcpy(block, &scale, 2);
+    std::byte& both = block[2 + t % 16];
+    both = t % 32 < 16 ? std::byte{level} : both | std::byte(level << 4);
+  }
 }
 
 class PagedHeads {
@@ -35,12 +47,16 @@ class PagedHeads {
 
   /// `alike`: all rows are the same. `queue`: the pages are in a slab of its memory, as those of
   /// the KV store are, and stay there.
-  PagedHeads(DType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false,
+  PagedHeads(KvType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false,
              DeviceQueue* queue = nullptr)
-      : type_(type), dim_(dim), page_(std::bit_ceil(2 * kRows * bytes_of(type, dim))) {
+      : type_(type),
+        dim_(dim),
+        page_(queue == nullptr
+                  ? kRows * (bytes_of(type.k, dim) + bytes_of(type.v, dim))
+                  : std::bit_ceil(kRows * (bytes_of(type.k, dim) + bytes_of(type.v, dim)))) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
-    const size_t row = bytes_of(type, dim), page = page_;
+    const size_t key = bytes_of(type.k, dim), value = bytes_of(type.v, dim), page = page_;
     const auto per_head = static_cast<size_t>((count + kRows - 1) / kRows);
     std::vector<size_t> order(per_head * static_cast<size_t>(heads));
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -48,10 +64,12 @@ class PagedHeads {
     bytes_.assign(order.size() * page, std::byte{0xff});
     for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
       for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
-        std::byte* at = bytes_.data() + order[h * per_head + r / kRows] * page + r % kRows * row;
+        std::byte* const in = bytes_.data() + order[h * per_head + r / kRows] * page;
+        std::byte* const k = in + r % kRows * key;
+        std::byte* const v = in + kRows * key + r % kRows * value;
         if (alike) random.seed(seed), normal.reset();
-        for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at);
-        for (int t = 0; t < dim; ++t) encode_exactly(type, normal(random), t, at + kRows * row);
+        for (int t = 0; t < dim; ++t) encode_exactly(type.k, true, normal(random), t, k);
+        for (int t = 0; t < dim; ++t) encode_exactly(type.v, false, normal(random), t, v);
       }
     }
     if (queue == nullptr) {
@@ -91,7 +109,7 @@ class PagedHeads {
   PageRange range() const { return {base_, bytes_.size(), page_}; }
 
  private:
-  DType type_;
+  KvType type_;
   int dim_;
   size_t page_;
   std::vector<std::byte> bytes_;

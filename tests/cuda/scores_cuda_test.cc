@@ -15,27 +15,34 @@ namespace longhaul::cuda {
 namespace {
 
 struct Shape {
-  DType type;
+  KvType type;
   int head_dim, kv_heads, group, rows;
   int64_t past;
   float cap = 0;
 };
 
 const Shape kShapes[] = {
-    {DType::BF16, 128, 2, 4, 65, 1000}, {DType::BF16, 64, 3, 3, 1, 63},
-    {DType::F16, 96, 2, 2, 63, 64},     {DType::F32, 80, 1, 1, 200, 1},
-    {DType::Q8_0, 128, 2, 4, 130, 300}, {DType::BF16, 112, 1, 5, 64, 65},
-    {DType::BF16, 256, 2, 2, 33, 500},  {DType::Q8_0, 64, 2, 8, 1, 3000},
-    {DType::BF16, 128, 1, 4, 1000, 0},  {DType::BF16, 256, 2, 2, 140, 60, 2.0f},
+    {DType::BF16, 128, 2, 4, 65, 1000},
+    {DType::BF16, 64, 3, 3, 1, 63},
+    {DType::F16, 96, 2, 2, 63, 64},
+    {DType::F32, 80, 1, 1, 200, 1},
+    {DType::Q8_0, 128, 2, 4, 130, 300},
+    {DType::BF16, 112, 1, 5, 64, 65},
+    {DType::BF16, 256, 2, 2, 33, 500},
+    {DType::Q8_0, 64, 2, 8, 1, 3000},
+    {DType::BF16, 128, 1, 4, 1000, 0},
+    {DType::Q4_0, 128, 2, 4, 130, 300},
+    {{DType::Q8_0, DType::Q4_0}, 96, 2, 2, 40, 200},
+    {DType::BF16, 256, 2, 2, 140, 60, 2.0f},
 };
 
-/// Of a probability: capped logits of 2 and less are off by 2^-11 of that.
-double tolerance(const Shape& s) { return s.cap > 0 ? 3e-3 : 3e-4; }
+/// Of a probability: capped logits of 2 and less are off by 2^-11 of that, keys in Q4_0 by 1.1e-4
+/// of their size from what bf16 holds.
+double tolerance(const Shape& s) { return s.cap > 0 || s.type.k == DType::Q4_0 ? 3e-3 : 3e-4; }
 
 std::string name_of(const Shape& s) {
-  return "type " + std::to_string(static_cast<int>(s.type)) + ", dim " +
-         std::to_string(s.head_dim) + ", rows " + std::to_string(s.rows) + ", past " +
-         std::to_string(s.past);
+  return "type " + longhaul::name_of(s.type) + ", dim " + std::to_string(s.head_dim) + ", rows " +
+         std::to_string(s.rows) + ", past " + std::to_string(s.past);
 }
 
 /// Queries and keys on both sides; the rows' denominators over what the tasks name, by the host.

@@ -83,7 +83,7 @@ TEST_F(CudaSpans, TokensAreTheHosts) {
 TEST_F(CudaSpans, KeysAreTheHosts) {
   const SpanTokens tokens = tokens_of_maps(3 * 32, 32, rule_of(4, 3));
   const SpanTokens tokens_there = copied(tokens);
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0}) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0, DType::Q4_0}) {
     const PagedHeads lists(type, 96, 2, 50 + 3 * 32, 5);
     const PagedRows on_host[] = {lists.on_host(0), lists.on_host(1)};
     const PagedRows on_device[] = {lists.on_device(0), lists.on_device(1)};

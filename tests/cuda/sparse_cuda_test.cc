@@ -232,9 +232,10 @@ TEST(CudaAntidiagonalBlocks, EqualTheHosts) {
 TEST(CudaExpectedAttention, EqualsTheHosts) {
   constexpr int kHeads = 6, kGroup = 3, kRows = 300;
   for (const int dim : {64, 96, 128}) {
-    for (const DType type : {DType::BF16, DType::F32, DType::Q8_0}) {
+    for (const KvType& type : {KvType(DType::BF16), KvType(DType::F32), KvType(DType::Q8_0),
+                               KvType(DType::Q4_0), KvType(DType::Q8_0, DType::Q4_0)}) {
       for (const bool covariance : {false, true}) {
-        SCOPED_TRACE(testing::Message() << dim << ", " << static_cast<int>(type));
+        SCOPED_TRACE(testing::Message() << dim << ", " << name_of(type));
         constexpr int64_t kKeys = 1000, kFirst = 5;
         const PagedHeads pages(type, dim, 2, kKeys, 11);
         std::vector<float> numbers = random_floats(static_cast<size_t>(kRows * kHeads * dim), 12);

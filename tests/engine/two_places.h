@@ -21,13 +21,18 @@ struct Waits {
 
 class TwoPlaces {
  public:
-  TwoPlaces(std::shared_ptr<const Engine> engine, std::string spec, Queue device)
-      : engine_(std::move(engine)), spec_(std::move(spec)), device_(std::move(device)) {}
+  TwoPlaces(std::shared_ptr<const Engine> engine, std::string spec, Queue device,
+            const KvType& kv_type = {})
+      : engine_(std::move(engine)),
+        spec_(std::move(spec)),
+        device_(std::move(device)),
+        kv_type_(kv_type) {}
 
   Session session(const Queue& queue) const {
     SessionOptions options;
     options.attention = MethodSpec::parse(spec_);
     options.chunk = 64;
+    options.kv_type = kv_type_;
     options.compute = Compute::kF32;
     options.queue = queue;
     return Session(engine_, options);
@@ -102,6 +107,7 @@ class TwoPlaces {
   std::shared_ptr<const Engine> engine_;
   std::string spec_;
   Queue device_;
+  KvType kv_type_;
 };
 
 }  // namespace longhaul::testing_support

@@ -354,7 +354,32 @@ TEST(AttendPlan, HeadsAndTypesThatTheKernelsTake) {
   EXPECT_FALSE(can_attend(80, 64, DType::Q8_0));
   EXPECT_FALSE(can_attend(72, 64, DType::BF16));
   EXPECT_FALSE(can_attend(128, 32, DType::BF16));
-  EXPECT_FALSE(can_attend(128, 64, DType::Q4_0));
+  EXPECT_TRUE(can_attend(64, 64, {DType::Q8_0, DType::Q4_0}));
+  EXPECT_FALSE(can_attend(112, 64, {DType::BF16, DType::Q4_0}));
+}
+
+/// What the few-row kernel makes room for: rows of any segment of the call.
+TEST(AttendPlan, SaysHowLongStoredRowsAre) {
+  Case c(1);
+  make_tasks(c, 2, 4, 300, 1, false);
+  std::vector<KeySegment> segments(2);
+  for (KeySegment& s : segments) {
+    s.rows = {c.pages[0].data(), kPageRows, 128, DType::BF16, Place{0}, nullptr};
+    s.count = 300;
+  }
+  const AttendTask task{0, 2, 0, 1, 299, segments};
+  AttendPlan plan;
+  plan.make(c.call, {&task, 1}, {});
+  EXPECT_EQ(plan.stored().keys, 0);
+  EXPECT_EQ(plan.stored().values, 0);
+  segments[0].rows.type = {DType::Q8_0, DType::Q4_0};
+  plan.make(c.call, {&task, 1}, {});
+  EXPECT_EQ(plan.stored().keys, 256);
+  EXPECT_EQ(plan.stored().values, 256);
+  segments[1].rows.type = {DType::Q4_0, DType::Q4_0};
+  plan.make(c.call, {&task, 1}, {});
+  EXPECT_EQ(plan.stored().keys, 136);
+  EXPECT_EQ(plan.stored().values, 72);
 }
 
 }  // namespace

@@ -58,8 +58,6 @@ struct FakeInput : DeviceInput {
 
 class FakeOps : public DeviceOps {
  public:
-  /// As a device that has kernels for some types may say.
-  bool reads(const KvType& type) const override { return type.v != DType::F16 || type.k == type.v; }
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> parts) override {
     return std::make_shared<FakeMatrix>(parts);
   }

@@ -122,6 +122,8 @@ struct Scratch::Impl {
     few.packed = at;
     few.units = static_cast<uint32_t>(layout.few);
     few.count = static_cast<int32_t>(plan.few().size());
+    few.key_bytes = plan.stored().keys;
+    few.value_bytes = plan.stored().values;
     if (at == nullptr) plan.pack(few.here, nullptr);
     return few;
   }

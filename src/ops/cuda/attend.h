@@ -55,8 +55,8 @@ class Scratch {
 };
 
 /// Whether attend() takes heads of `head_dim` elements and pages of `page_rows` rows of `type`: 64,
-/// 80, 96, 112, 128 and 256 elements, 64 rows, and keys and values both F32, F16, BF16 or (whole
-/// blocks) Q8_0.
+/// 80, 96, 112, 128 and 256 elements, 64 rows, and every type of keys and of values (block types
+/// where they have whole blocks).
 bool can_attend(int head_dim, int page_rows, const KvType& type);
 
 /// Queues the tasks on `stream` and returns; nothing waits. What each part of the call is:

@@ -7,6 +7,7 @@
 
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/early_launch.cuh"
+#include "ops/cuda/few_tiles.cuh"
 #include "ops/cuda/row_block.cuh"
 
 namespace longhaul::cuda {
@@ -19,22 +20,16 @@ constexpr int kKeys = kFewKeys;
 template <int D>
 inline constexpr int kWarps = D <= 128 ? 4 : 2;
 
-template <int D>
-struct FewStage {
-  uint4 keys[kKeys * kPitch<D> / 16];
-  uint4 values[kKeys * kPitch<D> / 16];
-  int32_t offsets[kKeys];
-  TileInfo info;
-};
-
 /// Sums of one warp, when all its tiles are done.
 template <int D>
 struct FewSums {
   float o[kFewUnitRows][D];
   float top[kFewUnitRows], sum[kFewUnitRows];
 };
-static_assert(sizeof(FewSums<128>) <= 2 * sizeof(FewStage<128>));
-static_assert(2 * kMostMerged * sizeof(float) <= 2 * sizeof(FewStage<64>));
+// They lie where the tiles were: two stages of bf16, or a tile and more.
+static_assert(sizeof(FewSums<128>) <= sizeof(FewTile<128>));
+static_assert(sizeof(FewSums<256>) <= sizeof(FewTile<256>));
+static_assert(2 * kMostMerged * sizeof(float) <= kWarps<64> * sizeof(FewTile<64>));
 
 __device__ __forceinline__ void wait_for_stage(int stages) {
   switch (stages) {
@@ -52,16 +47,16 @@ __device__ __forceinline__ void wait_for_stage(int stages) {
 }
 
 /// Brings the walk's next tile; false when there is none.
-template <int D>
+template <int D, bool kStored>
 __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
-                                           FewStage<D>& stage) {
+                                           const FewTiles<D, kStored>& tiles, int to) {
   const int lane = threadIdx.x % 32;
   const bool more = walk.next();
   if (more) {
     const SegmentRecord& s = walk.segment();
     const int32_t slot = walk.tile() * kKeys;
-    load_tile<D, kKeys, 32>(s, slot, shared_address(stage.keys), shared_address(stage.values),
-                            lane);
+    FewHeader& stage = tiles.header(to);
+    tiles.load(s, slot, to);
     if (lane < kKeys) stage.offsets[lane] = key_offset(s, slot + lane, row_position);
     if (lane == 0) stage.info = {&s, s.queries, slot, s.nearest, s.furthest, s.rotate};
     walk.skip(kWarps<D> - 1);
@@ -70,21 +65,31 @@ __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
   return more;
 }
 
-template <int D>
+template <int D, bool kStored>
 __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord& unit,
-                                          const FewStage<D>& stage, RowBlock<D, kKeys>& rows) {
+                                          const FewTiles<D, kStored>& tiles, int at,
+                                          RowBlock<D, kKeys>& rows) {
   const int lane = threadIdx.x % 32;
-  const uint32_t keys = shared_address(stage.keys);
+  const FewHeader& stage = tiles.header(at);
   const TileInfo& info = stage.info;
+  const bool mixed = tiles.mixed(at);
+  if (info.queries != rows.queries || mixed != rows.mixed) {
+    if (mixed) {
+      rows.load_mixed_queries(info.queries, unit, a.heads, 0, tiles.spare());
+    } else {
+      rows.load_queries(info.queries, unit, a.heads, 0);
+    }
+  }
+  const FewTile<D>& tile = tiles.tile(at);
+  const uint32_t keys = shared_address(tile.keys);
   if (info.rotate) {
     rotate_tile<D, kKeys, 32>(a.rotations, keys, stage.offsets, unit.row_position, lane);
     __syncwarp();
   }
-  if (info.queries != rows.queries) rows.load_queries(info.queries, unit, a.heads, 0);
   const int32_t near = stage.offsets[kKeys - 1], far = stage.offsets[0];
   const bool all = near != kNoKey && far != kNoKey && -near >= info.nearest &&
                    unit.row_count - 1 - far < info.furthest;
-  rows.add_tile(keys, shared_address(stage.values), stage.offsets, info, 0, unit.head_count, !all,
+  rows.add_tile(keys, shared_address(tile.values), stage.offsets, info, 0, unit.head_count, !all,
                 a.logits);
 }
 
@@ -184,7 +189,7 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
   }
 }
 
-template <int D>
+template <int D, bool kStored>
 __global__ void __launch_bounds__(32 * kWarps<D>, 2)
     attend_few(const __grid_constant__ AttendArgs a, const __grid_constant__ FewPlan plan,
                int stages) {
@@ -194,22 +199,24 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
   const auto* const units = reinterpret_cast<const UnitRecord*>(begin + plan.units);
   const UnitRecord unit = part_of_block(units, plan.count, static_cast<int>(blockIdx.x), D);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  auto* ring = reinterpret_cast<FewStage<D>*>(memory) + warp * stages;
+  using Tiles = FewTiles<D, kStored>;
+  const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan);
+  auto* const of_block = reinterpret_cast<std::byte*>(memory);
+  const Tiles tiles(of_block + warp * ring_bytes, plan);
   wait_for_earlier_kernels();
   let_next_kernel_begin();
   TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, kKeys);
   walk.skip(warp);
   int loaded = 0;
-  for (int i = 0; i < stages - 1; ++i) loaded += load_stage<D>(walk, unit.row_position, ring[i]);
-  const uint32_t queries =
-      shared_address(reinterpret_cast<FewStage<D>*>(memory) + kWarps<D> * stages);
+  for (int i = 0; i < stages - 1; ++i) loaded += load_stage(walk, unit.row_position, tiles, i);
+  const uint32_t queries = shared_address(of_block + kWarps<D> * ring_bytes);
   RowBlock<D, kKeys> rows(queries + static_cast<uint32_t>(warp * RowBlock<D, kKeys>::kSharedBytes));
   int at = 0, free = stages - 1;
   for (int i = 0; i < loaded; ++i) {
     wait_for_stage(stages);
     __syncwarp();  // tile i is there, and no lane reads the one before it any more
-    loaded += load_stage<D>(walk, unit.row_position, ring[free]);
-    add_stage<D>(a, unit, ring[at], rows);
+    loaded += load_stage(walk, unit.row_position, tiles, free);
+    add_stage(a, unit, tiles, at, rows);
     free = at;
     at = at + 1 == stages ? 0 : at + 1;
   }
@@ -237,22 +244,33 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
   }
 }
 
-template <int D>
-void launch(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
-            const DeviceLimits& limits) {
-  constexpr int kStage = kWarps<D> * static_cast<int>(sizeof(FewStage<D>));
+/// False where the card has no room for two stages.
+template <int D, bool kStored>
+bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
+               const DeviceLimits& limits) {
+  using Tiles = FewTiles<D, kStored>;
+  const int stage = kWarps<D> * Tiles::stage_bytes(plan);
   // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
-  constexpr int kQueries = kWarps<D> * RowBlock<D, kKeys>::kSharedBytes;
-  const int share = limits.shared_per_processor / 2 - 1024 - kQueries;
-  int stages = share / kStage;
-  if (stages < 2) stages = (limits.shared_per_block - kQueries) / kStage;
+  constexpr int kFixed = kWarps<D> * (RowBlock<D, kKeys>::kSharedBytes + Tiles::kFixedBytes);
+  const int share = limits.shared_per_processor / 2 - 1024 - kFixed;
+  int stages = share / stage;
+  if (stages < 2) stages = (limits.shared_per_block - kFixed) / stage;
+  if (stages < 2) return false;
   stages = stages > kMostStages ? kMostStages : stages;
-  const int bytes = stages * kStage + kQueries;
-  const auto kernel = attend_few<D>;
+  const int bytes = stages * stage + kFixed;
+  const auto kernel = attend_few<D, kStored>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
         "shared memory of attend_few");
   launch_early(stream, "attend_few", kernel, static_cast<unsigned>(blocks), 32 * kWarps<D>,
                static_cast<size_t>(bytes), args, plan, stages);
+  return true;
+}
+
+template <int D>
+void launch(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
+            const DeviceLimits& limits) {
+  if (plan.key_bytes > 0 && launch_as<D, true>(stream, args, plan, blocks, limits)) return;
+  launch_as<D, false>(stream, args, plan, blocks, limits);
 }
 
 }  // namespace

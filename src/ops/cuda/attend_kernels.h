@@ -71,6 +71,8 @@ struct FewPlan {
   const std::byte* packed;  ///< in device memory; null: `here`
   uint32_t units;           ///< bytes from the plan's begin; segments lie there
   int32_t count;            ///< of units
+  /// Bytes of a row of keys and of values, at most, that are not both bf16; 0: all are bf16.
+  int32_t key_bytes, value_bytes;
   alignas(16) std::byte here[kMostHere];
 };
 static_assert(sizeof(AttendArgs) + sizeof(FewPlan) + 16 <= 4096);

@@ -11,20 +11,6 @@ constexpr int kMostFewRows = 2 * kFewUnitRows;
 constexpr int64_t kMostParts = 1024;
 constexpr int64_t kMostPosition = int64_t{1} << 29;
 
-PageType page_type(DType type) {
-  switch (type) {
-    case DType::F32:
-      return PageType::kF32;
-    case DType::F16:
-      return PageType::kF16;
-    case DType::Q8_0:
-      return PageType::kQ8_0;
-    default:
-      LH_ASSERT(type == DType::BF16);
-      return PageType::kBF16;
-  }
-}
-
 /// The page list in device memory, where PagedRows says so.
 template <class Pages>
 const std::byte* const* listed_pages(const Pages& rows) {
@@ -48,22 +34,10 @@ void set_visibility(const KeySegment& s, SegmentRecord& record) {
 
 }  // namespace
 
-bool can_attend(int head_dim, int page_rows, const KvType& both) {
-  if (page_rows != kPageRows || both.k != both.v) return false;
-  const DType type = both.k;
-  const bool plain = type == DType::F32 || type == DType::F16 || type == DType::BF16;
-  switch (head_dim) {
-    case 64:
-    case 96:
-    case 128:
-    case 256:
-      return plain || type == DType::Q8_0;
-    case 80:
-    case 112:
-      return plain;
-    default:
-      return false;
-  }
+bool can_attend(int head_dim, int page_rows, const KvType& type) {
+  constexpr int kHeadDims[] = {64, 80, 96, 112, 128, 256};
+  return page_rows == kPageRows && type.holds(head_dim) &&
+         std::ranges::find(kHeadDims, head_dim) != std::end(kHeadDims);
 }
 
 void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
@@ -81,7 +55,11 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   record.position = s.position;
   record.shift = list ? 0 : static_cast<int32_t>(s.begin % kPageRows);
   record.count = static_cast<int32_t>(s.count);
-  record.type = page_type(s.rows.type.k);
+  record.key_type = page_type(s.rows.type.k, true);
+  record.value_type = page_type(s.rows.type.v, false);
+  all_bf16_ = all_bf16_ && s.rows.type == DType::BF16;
+  row_sizes_.keys = std::max(row_sizes_.keys, static_cast<int>(s.rows.key_bytes()));
+  row_sizes_.values = std::max(row_sizes_.values, static_cast<int>(s.rows.value_bytes()));
   record.rotate = s.rotate;
   record.indexed_positions = s.indexed_positions && list;
   if (s.indexed_positions && !list) record.position += s.begin;
@@ -307,6 +285,8 @@ void AttendPlan::clear() {
   members_.clear();
   merges_.clear();
   few_blocks_ = 0;
+  row_sizes_ = {};
+  all_bf16_ = true;
   counts_.clear();
   most_merge_rows_ = 0;
   partial_floats_ = 0;

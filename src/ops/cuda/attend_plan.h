@@ -40,6 +40,12 @@ class AttendPlan {
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
 
+  /// Bytes of a row of keys and of values, at most; zeros where all are bf16.
+  struct RowSizes {
+    int keys = 0, values = 0;
+  };
+  RowSizes stored() const { return all_bf16_ ? RowSizes{} : row_sizes_; }
+
   /// Nothing but segments and few rows, and nothing that either names in host memory.
   bool few_alone() const;
   /// Where the parts of a packed plan begin, in bytes.
@@ -110,6 +116,8 @@ class AttendPlan {
   std::vector<Strip> strips_;
   std::vector<MergeRecord> merges_;
   int few_blocks_ = 0;
+  RowSizes row_sizes_;
+  bool all_bf16_ = true;
   std::vector<CountRecord> counts_;
   int most_merge_rows_ = 0;
   int64_t partial_floats_ = 0;

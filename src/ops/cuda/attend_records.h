@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/cuda/stored_row.h"
+
 #ifdef __CUDACC__
 #define LH_BOTH __host__ __device__ __forceinline__
 #else
@@ -23,9 +25,6 @@ inline constexpr int kFewKeys = 16;            ///< keys by which units of few r
 inline constexpr int32_t kFar = 1 << 30;       ///< further than any two positions are apart
 inline constexpr int32_t kNoKey = 0x7fffffff;  ///< stands where a tile has no key
 
-/// Number types of pages, as the kernels switch over them.
-enum class PageType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
-
 /// A KeySegment. Its keys have slots: key i is slot shift + i, so that in a stretch every 64 slots
 /// are a page; a list begins at slot 0.
 struct SegmentRecord {
@@ -37,11 +36,12 @@ struct SegmentRecord {
   int32_t count;                  ///< keys
   int32_t nearest;                ///< a row at r sees a key at k if nearest <= r - k < furthest
   int32_t furthest;
-  PageType type;
+  PageType key_type;
   uint8_t indexed_positions;
   uint8_t rotate;
   uint8_t whole_pages;  ///< `index` holds numbers of pages
-  uint8_t unused[4];
+  PageType value_type;
+  uint8_t unused[3];
   const uint64_t* masks;  ///< [listed pages][2 tiles] rows that are seen; null: all of them
 };
 static_assert(sizeof(SegmentRecord) == 64);

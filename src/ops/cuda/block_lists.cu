@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// A block of threads for every query head: its column of votes, the best of it, their keys.
 __global__ void __launch_bounds__(kBlockThreads)
-    representatives_kernel(StoredKeys keys, RepresentativesTask task) {
+    representatives_kernel(StoredRows keys, RepresentativesTask task) {
   __shared__ SelectShared shared;
   const int head = static_cast<int>(blockIdx.x), dim = keys.head_dim;
   float* const column = task.columns + head * task.tokens;

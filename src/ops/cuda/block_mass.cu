@@ -35,7 +35,7 @@ struct Source {
 
   __device__ __forceinline__ Source(const MassArgs& a, const MassShared& shared) {
     const ScoreJob& job = shared.job;
-    const int bytes = row_bytes_of(job.keys.type, a.width);
+    const int bytes = stored_bytes(job.keys.key_type, a.width);
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int n = static_cast<int>(threadIdx.x) / kPieces + i * (kScoreThreads / kPieces);
@@ -51,12 +51,6 @@ struct Source {
     }
   }
 
-  __device__ __forceinline__ static int row_bytes_of(PageType type, int width) {
-    return type == PageType::kF32    ? 4 * width
-           : type == PageType::kQ8_0 ? width / 32 * 34
-                                     : 2 * width;
-  }
-
   __device__ __forceinline__ void bring(const MassArgs& a, MassShared& shared, int chunk) const {
     const int piece = static_cast<int>(threadIdx.x) % kPieces, at = chunk * kPieces + piece;
     const bool inside = at * 8 < a.width;
@@ -68,7 +62,7 @@ struct Source {
       const auto to = static_cast<uint32_t>(n * kPitch<kChunk> + piece * 16);
       const bool row = inside && row_present[i];
       copy_16(to_rows + to, rows[i] + (row ? at * 8 : 0), row);
-      copy_eight(to_keys + to, keys[i], shared.job.keys.type, at, inside && key_present[i]);
+      copy_eight(to_keys + to, keys[i], shared.job.keys.key_type, at, inside && key_present[i]);
     }
   }
 };

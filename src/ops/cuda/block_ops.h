@@ -19,10 +19,6 @@ inline PageTable table_of(const PagedRows& rows) {
   return const_cast<PageTable>(rows.listed);
 }
 
-inline KvForm form_of(const PagedRows& rows) {
-  return {rows.type.k, rows.head_dim, rows.page_rows};
-}
-
 class BlockOps : public DeviceOps {
  public:
   bool choose_mean_blocks(const TiledRows& rows, int64_t first,

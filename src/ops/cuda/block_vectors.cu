@@ -3,6 +3,7 @@
 #include "ops/cuda/block_vectors.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/kv_pages.cuh"
 #include "ops/cuda/over_elements.cuh"
 
 namespace longhaul::cuda {
@@ -81,25 +82,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   if (block >= blocks) return;
   float own = x[block * 32 + lane];
   own = own != own ? 0.0f : own > kLargest ? kLargest : own < -kLargest ? -kLargest : own;
-  // The number of largest size, of equal ones the first.
-  float largest = own;
-  int at = lane;
-  for (int step = 16; step > 0; step /= 2) {
-    const float other = __shfl_xor_sync(~0u, largest, step);
-    const int other_at = __shfl_xor_sync(~0u, at, step);
-    const float a = fabsf(other), b = fabsf(largest);
-    if (a > b || (a == b && other_at < at)) largest = other, at = other_at;
-  }
-  const float scale = __fdiv_rn(largest, -8.0f);
-  const uint32_t stored = half_bits(scale);
-  const float inverse = half_value(stored) == 0 ? 0.0f : __fdiv_rn(1.0f, scale);
-  float level = rintf(__fmul_rn(own, inverse)) + 8.0f;
-  level = level < 0 ? 0.0f : level > 15 ? 15.0f : level;
-  const auto low = static_cast<uint32_t>(level);
-  const uint32_t high = __shfl_down_sync(~0u, low, 16);
-  uint8_t* const out = to + block * 18;
-  if (lane < 16) out[2 + lane] = static_cast<uint8_t>(low | high << 4);
-  if (lane == 0) *reinterpret_cast<uint16_t*>(out) = static_cast<uint16_t>(stored);
+  store_q4_0(reinterpret_cast<std::byte*>(to) + block * 18, own);
 }
 
 }  // namespace

@@ -20,10 +20,6 @@ class CudaOps : public CudaChoices {
  public:
   explicit CudaOps(GpuQueue& queue) : CudaChoices(queue) {}
 
-  bool reads(const KvType& type) const override {
-    return type.k == type.v && type.k != DType::Q4_0;
-  }
-
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
     if (call.cap > 0 || !call.sinks.empty()) return false;
     for (const AttendTask& task : tasks) {

@@ -30,7 +30,7 @@ __device__ void eight_weights(const Planes& planes, int64_t eight, float* values
 __device__ Word4 to_bf16(const float* values) {
   Word4 out;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) out.w[i] = bf16_pair(values[2 * i], values[2 * i + 1]);
+  for (int i = 0; i < 4; ++i) out.w[i] = two_bf16(values[2 * i], values[2 * i + 1]);
   return out;
 }
 

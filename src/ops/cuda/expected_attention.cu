@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) terms_kernel(const __grid_constant__
 }
 
 struct LogitArgs {
-  StoredKeys keys;
+  StoredRows keys;
   int64_t first_row, count;
   const float *linear, *quadratic;  ///< as above; the latter may be null
   float* logits;                    ///< [head_count, count]
@@ -167,13 +167,13 @@ __global__ void __launch_bounds__(1024) softmax_rows_kernel(float* logits, int64
 }
 
 struct ScoreKeysArgs {
-  StoredKeys keys;
+  StoredRows values;
   int64_t first_row, count;
   const float* paid;  ///< [heads, count]
   float* scores;
   float epsilon;
   int32_t heads;
-  bool values;
+  bool by_value;
 };
 
 /// The heads' mean, weighed by the length of the value: a warp for every key.
@@ -183,10 +183,10 @@ __global__ void __launch_bounds__(kThreads)
   const int lane = threadIdx.x % 32;
   if (j >= a.count) return;
   float square = 0;
-  if (a.values) {
-    const std::byte* const row = a.keys.value_row(a.first_row + j);
-    for (int t = lane; t < a.keys.head_dim; t += 32) {
-      const float x = a.keys.at(row, t);
+  if (a.by_value) {
+    const std::byte* const row = a.values.row(a.first_row + j);
+    for (int t = lane; t < a.values.head_dim; t += 32) {
+      const float x = a.values.at(row, t);
       square = fmaf(x, x, square);
     }
     for (int step = 16; step > 0; step /= 2) square += __shfl_xor_sync(~0u, square, step);
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(kThreads)
   float sum = 0;
   for (int h = 0; h < a.heads; ++h) sum += a.paid[h * a.count + j];
   const float mean = sum / static_cast<float>(a.heads);
-  a.scores[j] = a.values ? (mean + a.epsilon) * sqrtf(square) : mean;
+  a.scores[j] = a.by_value ? (mean + a.epsilon) * sqrtf(square) : mean;
 }
 
 }  // namespace
@@ -242,7 +242,7 @@ bool expected_attention(Stream stream, const ExpectedQueries& queries, const Pag
   terms_kernel<<<heads, kThreads, 0, stream>>>(terms);
   check_launch("expected_terms");
 
-  const StoredKeys keys = keys_of(rows);
+  const StoredRows keys = keys_of(rows);
   const LogitArgs args{keys, first_row, count, room, covariance ? room + linear : nullptr, logits};
   const int shared =
       (dim + kTerms - 1) / kTerms * kTerms * kKeyPitch * static_cast<int>(sizeof(float));
@@ -254,9 +254,9 @@ bool expected_attention(Stream stream, const ExpectedQueries& queries, const Pag
   softmax_rows_kernel<<<heads, 1024, 0, stream>>>(logits, count);
   check_launch("softmax_rows");
 
-  const ScoreKeysArgs last{keys,       first_row,        count,
-                           logits,     scores.address(), static_cast<float>(queries.epsilon),
-                           head_count, queries.values};
+  const ScoreKeysArgs last{values_of(rows), first_row,        count,
+                           logits,          scores.address(), static_cast<float>(queries.epsilon),
+                           head_count,      queries.values};
   constexpr int kWarps = kThreads / 32;
   score_keys_kernel<<<static_cast<unsigned>((count + kWarps - 1) / kWarps), kThreads, 0, stream>>>(
       last);

@@ -3,8 +3,6 @@
 // stretches or lists, and rotated in place. Rows are 16 bytes longer than they need be, so that the
 // eight rows that a matrix fragment reads lie in different banks.
 
-#include <cuda_fp16.h>
-
 #include "ops/cuda/attend_kernels.h"
 #include "ops/cuda/mma.cuh"
 
@@ -30,39 +28,20 @@ __device__ __forceinline__ TileInfo next_tile(TileWalk& walk) {
   return {&s, s.queries, walk.tile() * N, s.nearest, s.furthest, s.rotate};
 }
 
-template <int D>
-__device__ __forceinline__ int row_bytes(PageType type) {
-  return type == PageType::kF32 ? 4 * D : type == PageType::kQ8_0 ? D / 32 * 34 : 2 * D;
+__device__ __forceinline__ uint4 bf16_of(const Eight& e) {
+  return {bf16_pair(e.x[0], e.x[1]), bf16_pair(e.x[2], e.x[3]), bf16_pair(e.x[4], e.x[5]),
+          bf16_pair(e.x[6], e.x[7])};
 }
 
-/// Numbers [8 * chunk, 8 * chunk + 8) of a row.
-__device__ __forceinline__ uint4 load_eight(const std::byte* row, PageType type, int chunk) {
-  float x[8];
-  if (type == PageType::kF32) {
-    const float4* from = reinterpret_cast<const float4*>(row) + 2 * chunk;
-    const float4 a = __ldg(from), b = __ldg(from + 1);
-    x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
-    x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
-  } else if (type == PageType::kF16) {
-    const uint4 a = __ldg(reinterpret_cast<const uint4*>(row) + chunk);
-    const uint32_t pairs[4] = {a.x, a.y, a.z, a.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 two = __half22float2(*reinterpret_cast<const __half2*>(&pairs[i]));
-      x[2 * i] = two.x, x[2 * i + 1] = two.y;
-    }
-  } else {  // Q8_0: an f16 scale and 32 integers; blocks are 2-byte aligned
-    const uint16_t* block = reinterpret_cast<const uint16_t*>(row + chunk / 4 * 34);
-    const float scale = __half2float(__ushort_as_half(__ldg(block)));
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t two = __ldg(block + 1 + chunk % 4 * 4 + i);
-      x[2 * i] = static_cast<float>(static_cast<int8_t>(two & 0xff)) * scale;
-      x[2 * i + 1] = static_cast<float>(static_cast<int8_t>(two >> 8)) * scale;
-    }
+/// Brings numbers [8 chunk, 8 chunk + 8) of a row to shared memory as bf16, or zeros. What is bf16
+/// arrives with the thread's next group of copies.
+__device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, PageType type,
+                                           int chunk, bool present) {
+  if (type == PageType::kBF16) {
+    copy_16(to, row + (present ? chunk * 16 : 0), present);
+  } else {
+    store_16(to, present ? bf16_of(load_eight(RowBytes{row}, type, chunk)) : uint4{0, 0, 0, 0});
   }
-  return {bf16_pair(x[0], x[1]), bf16_pair(x[2], x[3]), bf16_pair(x[4], x[5]),
-          bf16_pair(x[6], x[7])};
 }
 
 /// Brings the keys and values of slots [slot, slot + N) by `threads` threads, of which this is
@@ -72,36 +51,46 @@ template <int D, int N, int threads>
 __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
                                           uint32_t values, int thread) {
   constexpr int kChunks = D / 8, kAll = N * kChunks;
-  const PageType type = s.type;
-  const int bytes = row_bytes<D>(type);
+  const PageType key_type = s.key_type;
+  const PageType value_type = s.value_type;
+  const int key_bytes = stored_bytes(key_type, D), value_bytes = stored_bytes(value_type, D);
   const int32_t* index = lists_rows(s) ? s.index : nullptr;
   const std::byte* const* pages = s.pages;
   // All slots of a tile are in one page, but for a list of rows.
   const std::byte* page = index == nullptr ? page_of(s, slot / kPageRows) : nullptr;
   const int32_t first = s.shift - slot, end = first + s.count;
-#pragma unroll
-  for (int i = 0; i < (kAll + threads - 1) / threads; ++i) {
-    const int c = thread + i * threads;
-    if (kAll % threads != 0 && c >= kAll) break;
+  // f(place in the tile, piece of the row, key row, value row, whether there is a key)
+  const auto piece = [&](int c, auto f) {
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = n >= first && n < end;
-    const std::byte* row;
-    if (index == nullptr) {
-      row = page + (slot + n) % kPageRows * bytes;
-    } else {
-      const int32_t at = present ? __ldg(index + slot + n) : 0;
-      row = pages[at / kPageRows] + at % kPageRows * bytes;
+    const std::byte* in = page;
+    int at = slot + n;
+    if (index != nullptr) {
+      at = present ? __ldg(index + at) : 0;
+      in = pages[at / kPageRows];
     }
-    const std::byte* value_row = row + kPageRows * bytes;
-    const uint32_t to = static_cast<uint32_t>(n * kPitch<D> + chunk * 16);
-    if (type == PageType::kBF16) {
-      copy_16(keys + to, row + chunk * 16, present);
-      copy_16(values + to, value_row + chunk * 16, present);
-    } else {
-      const uint4 none = {0, 0, 0, 0};
-      store_16(keys + to, present ? load_eight(row, type, chunk) : none);
-      store_16(values + to, present ? load_eight(value_row, type, chunk) : none);
+    at %= kPageRows;
+    f(static_cast<uint32_t>(n * kPitch<D> + chunk * 16), chunk, in + at * key_bytes,
+      in + kPageRows * key_bytes + at * value_bytes, present);
+  };
+  if (key_type == PageType::kBF16 && value_type == PageType::kBF16) {
+#pragma unroll
+    for (int i = 0; i < (kAll + threads - 1) / threads; ++i) {
+      const int c = thread + i * threads;
+      if (kAll % threads != 0 && c >= kAll) break;
+      piece(c, [&](uint32_t to, int chunk, auto* key, auto* value, bool present) {
+        copy_16(keys + to, key + chunk * 16, present);
+        copy_16(values + to, value + chunk * 16, present);
+      });
     }
+    return;
+  }
+#pragma unroll 2
+  for (int c = thread; c < kAll; c += threads) {
+    piece(c, [&](uint32_t to, int chunk, auto* key, auto* value, bool present) {
+      copy_eight(keys + to, key, key_type, chunk, present);
+      copy_eight(values + to, value, value_type, chunk, present);
+    });
   }
 }
 

@@ -1,23 +1,24 @@
 #pragma once
 // Rows of keys and values in pages of device memory: the pages of kv/kv_layout.h (page_rows keys,
-// then as many values), rounded as kv/kv_store.cc rounds them. A list of pages is an array of their
-// addresses, itself in device memory; so are the records of the lists that a call works on.
+// then as many values), rounded as ops/stored_key.h rounds them. A list of pages is an array of
+// their addresses, itself in device memory; so are the records of the lists that a call works on.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "base/dtype.h"
+#include "ops/attention.h"
 #include "ops/cuda/stream.h"
 
 namespace longhaul::cuda {
 
 /// The form of all pages of a call.
 struct KvForm {
-  DType type = DType::BF16;  ///< F32, F16, BF16 or Q8_0 (then head_dim is a multiple of 32)
+  KvType type;  ///< holds head_dim
   int head_dim = 0;
   int page_rows = 64;
 };
+inline KvForm form_of(const PagedRows& rows) { return {rows.type, rows.head_dim, rows.page_rows}; }
 
 using PageTable = std::byte* const*;
 

@@ -15,14 +15,21 @@ constexpr int kSliceWords = 4;
 constexpr int kRowsAtOnce = kThreads / kSliceWords;
 constexpr int kWave = 8;  // rows of a thread
 
+/// Slices of rows of keys, then of rows of values.
+struct Slices {
+  int keys, values;
+};
+
 template <class Word>
 __global__ void __launch_bounds__(kThreads)
-    move_rows_kernel(PageShape shape, const __grid_constant__ Records<RowMove> moves, int slices) {
+    move_rows_kernel(PageShape shape, const __grid_constant__ Records<RowMove> moves,
+                     Slices slices) {
   const RowMove& move = moves.each[blockIdx.y];
-  const bool value = blockIdx.x >= slices;
-  const int slice = static_cast<int>(blockIdx.x) - (value ? slices : 0);
+  const bool value = static_cast<int>(blockIdx.x) >= slices.keys;
+  const int slice = static_cast<int>(blockIdx.x) - (value ? slices.keys : 0);
   const int word = slice * kSliceWords + threadIdx.x % kSliceWords;
-  const bool mine = word * static_cast<int>(sizeof(Word)) < shape.row_bytes;
+  const int row_bytes = value ? shape.values.row_bytes : shape.keys.row_bytes;
+  const bool mine = word * static_cast<int>(sizeof(Word)) < row_bytes;
   const int64_t count = move.chosen != nullptr ? *move.chosen : move.most;
   const int64_t step = static_cast<int64_t>(gridDim.z) * kRowsAtOnce * kWave;
   for (int64_t first = blockIdx.z * static_cast<int64_t>(kRowsAtOnce) * kWave; first < count;
@@ -73,8 +80,9 @@ template <class Word>
 void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& moves, unsigned count,
              bool apart) {
   constexpr int kSliceBytes = kSliceWords * static_cast<int>(sizeof(Word));
-  const int slices = (shape.row_bytes + kSliceBytes - 1) / kSliceBytes;
-  const dim3 grid(static_cast<unsigned>(2 * slices), count, apart ? 16u : 1u);
+  const auto slices_of = [](int bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; };
+  const Slices slices{slices_of(shape.keys.row_bytes), slices_of(shape.values.row_bytes)};
+  const dim3 grid(static_cast<unsigned>(slices.keys + slices.values), count, apart ? 16u : 1u);
   move_rows_kernel<Word><<<grid, kThreads, 0, stream>>>(shape, moves, slices);
 }
 
@@ -83,12 +91,13 @@ void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& move
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart) {
   LH_ASSERT(form.head_dim > 0 && form.page_rows > 0);
   const PageShape shape = shape_of(form);
+  const int both = shape.keys.row_bytes | shape.values.row_bytes;  // its low bits: of either
   in_launches(moves, "move_rows", [&](const Records<RowMove>& some, unsigned count) {
-    if (shape.row_bytes % 16 == 0) {
+    if (both % 16 == 0) {
       move_as<uint4>(stream, shape, some, count, apart);
-    } else if (shape.row_bytes % 8 == 0) {
+    } else if (both % 8 == 0) {
       move_as<uint2>(stream, shape, some, count, apart);
-    } else if (shape.row_bytes % 4 == 0) {
+    } else if (both % 4 == 0) {
       move_as<uint32_t>(stream, shape, some, count, apart);
     } else {
       move_as<uint16_t>(stream, shape, some, count, apart);

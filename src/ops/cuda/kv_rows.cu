@@ -56,28 +56,39 @@ __device__ Source source_of(const NewRows& a, const AppendList& list, const Warp
   return {x + list.kv_head * head_dim, !at.value && a.cosine != nullptr};
 }
 
-/// Rounds a warp's row as plain numbers, kRun elements of a lane at a time.
-template <class Kv, int kRun>
-struct PlainRow {
-  __device__ static void store(const NewRows& a, const Source& from, int64_t row, int head_dim,
-                               std::byte* to) {
+/// Rounds a warp's row, plain numbers kRun elements of a lane at a time, blocks one.
+template <int kRun>
+__device__ __forceinline__ void store_row(const NewRows& a, const Source& from, int64_t row,
+                                          PageType type, int head_dim, std::byte* to) {
+  const auto plain = [&](auto store) {
     for (int t = threadIdx.x % 32 * kRun; t < head_dim; t += 32 * kRun) {
-      Kv::template store<kRun>(to, t, new_run<kRun>(a, from.x, row, from.rotate, t));
+      store(t, new_run<kRun>(a, from.x, row, from.rotate, t));
     }
-  }
-};
-
-struct Q8Row {
-  __device__ static void store(const NewRows& a, const Source& from, int64_t row, int head_dim,
-                               std::byte* to) {
-    for (int first = 0; first < head_dim; first += 32, to += 34) {
-      const int t = first + static_cast<int>(threadIdx.x % 32);
-      store_q8_0(to, new_run<1>(a, from.x, row, from.rotate, t).v[0]);
+  };
+  const auto blocks = [&](int bytes, auto store) {
+    for (int first = 0; first < head_dim; first += 32, to += bytes) {
+      store(
+          new_run<1>(a, from.x, row, from.rotate, first + static_cast<int>(threadIdx.x % 32)).v[0]);
     }
+  };
+  switch (type) {
+    case PageType::kF32:
+      return plain([&](int t, const auto& x) { store_run(reinterpret_cast<float*>(to) + t, x); });
+    case PageType::kF16:
+      return plain([&](int t, const auto& x) { store_f16(to, t, x); });
+    case PageType::kBF16:
+      return plain(
+          [&](int t, const auto& x) { store_run(reinterpret_cast<uint16_t*>(to) + t, x); });
+    case PageType::kQ8_0:
+      return blocks(34, [&](float x) { store_q8_0(to, x); });
+    case PageType::kQ4_0:
+      return blocks(18, [&](float x) { store_q4_0(to, x); });
+    default:
+      return blocks(18, [&](float x) { store_q4_0(to, mix_of_warp(x)); });
   }
-};
+}
 
-template <class Row>
+template <int kRun>
 __global__ void __launch_bounds__(32 * kWarps)
     append_kernel(PageShape shape, NewRows a, const __grid_constant__ LaunchLists lists) {
   const WarpRow at = warp_row();
@@ -85,61 +96,23 @@ __global__ void __launch_bounds__(32 * kWarps)
   wait_for_earlier_kernels();
   let_next_kernel_begin();
   if (at.row >= a.rows) return;
-  Row::store(a, source_of(a, list, at, shape.head_dim), at.row, shape.head_dim,
-             shape.row(list.pages, list.first + at.row, at.value));
-}
-
-template <class Kv, int kRun>
-__global__ void __launch_bounds__(32 * kWarps)
-    read_plain(PageShape shape, const ReadList* lists, int64_t rows) {
-  const WarpRow at = warp_row();
-  if (at.row >= rows) return;
-  const ReadList list = lists[blockIdx.y];
-  const int64_t row = list.rows != nullptr ? list.rows[at.row] : list.first + at.row;
-  const std::byte* from = shape.row(list.pages, row, at.value);
-  float* to = (at.value ? list.v : list.k) + at.row * shape.head_dim;
-  for (int t = threadIdx.x % 32 * kRun; t < shape.head_dim; t += 32 * kRun) {
-    const Run<kRun> run = Kv::template load<kRun>(from, t);
-    for (int i = 0; i < kRun; ++i) to[t + i] = run.v[i];
-  }
+  store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
+                  at.value ? shape.values.type : shape.keys.type, shape.head_dim,
+                  shape.row(list.pages, list.first + at.row, at.value));
 }
 
 __global__ void __launch_bounds__(32 * kWarps)
-    read_q8_0(PageShape shape, const ReadList* lists, int64_t rows) {
+    read_kernel(StoredRows keys, StoredRows values, const ReadList* lists, int64_t rows) {
   const WarpRow at = warp_row();
   if (at.row >= rows) return;
   const ReadList list = lists[blockIdx.y];
-  const int64_t row = list.rows != nullptr ? list.rows[at.row] : list.first + at.row;
-  const std::byte* from = shape.row(list.pages, row, at.value);
-  float* to = (at.value ? list.v : list.k) + at.row * shape.head_dim;
-  for (int t = static_cast<int>(threadIdx.x % 32); t < shape.head_dim; t += 32) {
-    to[t] = load_q8_0(from + t / 32 * 34, t % 32);
+  StoredRows side = at.value ? values : keys;
+  side.pages = list.pages;
+  const std::byte* from = side.row(list.rows != nullptr ? list.rows[at.row] : list.first + at.row);
+  float* to = (at.value ? list.v : list.k) + at.row * side.head_dim;
+  for (int t = static_cast<int>(threadIdx.x % 32); t < side.head_dim; t += 32) {
+    to[t] = side.at(from, t);
   }
-}
-
-template <class Kv>
-auto append_plain(bool four) {
-  return four ? append_kernel<PlainRow<Kv, 4>> : append_kernel<PlainRow<Kv, 1>>;
-}
-
-auto append_kernel_of(DType type, bool four) {
-  switch (type) {
-    case DType::F32:
-      return append_plain<KvF32>(four);
-    case DType::F16:
-      return append_plain<KvF16>(four);
-    case DType::BF16:
-      return append_plain<KvBF16>(four);
-    default:
-      return append_kernel<Q8Row>;
-  }
-}
-
-template <class Kv>
-void read_as(Stream stream, dim3 grid, const PageShape& shape, const ReadList* lists,
-             int64_t rows) {
-  const auto kernel = shape.head_dim % 4 == 0 ? read_plain<Kv, 4> : read_plain<Kv, 1>;
-  kernel<<<grid, 32 * kWarps, 0, stream>>>(shape, lists, rows);
 }
 
 dim3 grid_for(int64_t rows, int lists) {
@@ -150,9 +123,8 @@ dim3 grid_for(int64_t rows, int lists) {
 uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
 void check_form(const KvForm& form) {
-  LH_ASSERT(form.type == DType::F32 || form.type == DType::F16 || form.type == DType::BF16 ||
-            (form.type == DType::Q8_0 && form.head_dim % 32 == 0));
-  LH_ASSERT(form.head_dim > 0 && form.page_rows > 0);
+  LH_ASSERT(is_kv_type(form.type.k) && is_kv_type(form.type.v));
+  LH_ASSERT(form.head_dim > 0 && form.page_rows > 0 && form.type.holds(form.head_dim));
 }
 
 }  // namespace
@@ -165,7 +137,7 @@ void append_rows(Stream stream, const KvForm& form, const NewRows& added,
   const bool four = form.head_dim % 4 == 0 && added.k_stride % 4 == 0 && added.v_stride % 4 == 0 &&
                     added.rotary_dim % 8 == 0 &&
                     aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine));
-  const auto kernel = append_kernel_of(form.type, four);
+  const auto kernel = four ? append_kernel<4> : append_kernel<1>;
   for (size_t first = 0; first < lists.size(); first += LaunchLists::kMost) {
     const size_t count = std::min<size_t>(lists.size() - first, LaunchLists::kMost);
     LaunchLists some{};
@@ -178,22 +150,8 @@ void append_rows(Stream stream, const KvForm& form, const NewRows& added,
 void read_rows(Stream stream, const KvForm& form, const ReadList* lists, int count, int64_t rows) {
   check_form(form);
   if (rows == 0 || count == 0) return;
-  const PageShape shape = shape_of(form);
-  const dim3 grid = grid_for(rows, count);
-  switch (form.type) {
-    case DType::F32:
-      read_as<KvF32>(stream, grid, shape, lists, rows);
-      break;
-    case DType::F16:
-      read_as<KvF16>(stream, grid, shape, lists, rows);
-      break;
-    case DType::BF16:
-      read_as<KvBF16>(stream, grid, shape, lists, rows);
-      break;
-    default:
-      read_q8_0<<<grid, 32 * kWarps, 0, stream>>>(shape, lists, rows);
-      break;
-  }
+  read_kernel<<<grid_for(rows, count), 32 * kWarps, 0, stream>>>(keys_of(form), values_of(form),
+                                                                 lists, rows);
   check_launch("read_rows");
 }
 

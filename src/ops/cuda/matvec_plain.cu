@@ -31,7 +31,8 @@ struct PlainMatvec {
 #pragma unroll 4
     for (int i = threadIdx.x; i < used * Form::kRowsOfX; i += Form::kThreads) {
       const int m = i / used, word = i - m * used;
-      x[m * words + word % kWords * per_word + word / kWords] = load_x4(a, row + m, first + 4 * word);
+      x[m * words + word % kWords * per_word + word / kWords] =
+          load_x4(a, row + m, first + 4 * word);
     }
   }
 

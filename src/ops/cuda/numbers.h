@@ -56,7 +56,7 @@ LH_EVERYWHERE uint32_t bf16_bits(float x) {
   return (u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u : rounded;
 }
 
-LH_EVERYWHERE uint32_t bf16_pair(float low, float high) {
+LH_EVERYWHERE uint32_t two_bf16(float low, float high) {
   return bf16_bits(low) | bf16_bits(high) << 16;
 }
 

@@ -48,7 +48,7 @@ __device__ void store_run(float* p, const Run<kRun>& x) {
 template <int kRun>
 __device__ void store_run(uint16_t* p, const Run<kRun>& x) {
   if constexpr (kRun == 4) {
-    const uint2 w = {bf16_pair(x.v[0], x.v[1]), bf16_pair(x.v[2], x.v[3])};
+    const uint2 w = {two_bf16(x.v[0], x.v[1]), two_bf16(x.v[2], x.v[3])};
     *reinterpret_cast<uint2*>(p) = w;
   } else {
     *p = static_cast<uint16_t>(bf16_bits(x.v[0]));

@@ -38,7 +38,7 @@ __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int 
 __device__ __forceinline__ void write_rows(const ProductRows& to, int64_t row, int col, float4 v,
                                            bool present) {
   if (present) {
-    const uint2 pairs = {bf16_pair(v.x, v.y), bf16_pair(v.z, v.w)};
+    const uint2 pairs = {two_bf16(v.x, v.y), two_bf16(v.z, v.w)};
     *reinterpret_cast<uint2*>(to.bf16 + row * to.int8.groups * 16 + col) = pairs;
   }
   write_int8(to.int8, row, col, v, present);

@@ -3,6 +3,7 @@
 // tile and the few-row kernels share. In a warp, a lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/cuda/key_tile.cuh"
+#include "ops/cuda/mix_of_warp.cuh"
 
 namespace longhaul::cuda {
 
@@ -17,6 +18,7 @@ struct RowBlock {
   float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before its scale
   float sum[2] = {0, 0};                  ///< this lane's part of the denominators
   const float* queries = nullptr;         ///< what q was loaded from
+  bool mixed = false;                     ///< and whether it was mixed
 
   /// `shared`: kSharedBytes of this warp.
   __device__ __forceinline__ explicit RowBlock(uint32_t shared)
@@ -32,6 +34,7 @@ struct RowBlock {
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit, int heads,
                                                int flat) {
     queries = from;
+    mixed = false;
     const int lane = threadIdx.x % 32;
     const float* x[2];
     bool present[2];
@@ -59,6 +62,42 @@ struct RowBlock {
         for (int i = 0; i < 4; ++i) q[k][i] = a[i];
       }
     }
+  }
+
+  /// The same for keys that are mixed: so is each 32 of a row's numbers (ops/convert.h). `room` for
+  /// 16 rows of bf16, kPitch<D> bytes each, in shared memory.
+  __device__ __forceinline__ void load_mixed_queries(const float* from, const UnitRecord& unit,
+                                                     int heads, int flat, uint32_t room) {
+    queries = from;
+    mixed = true;
+    const int lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (int i = 0; i < 16; ++i) {
+      const int f = flat + i;
+      const bool present = f < unit.row_count * unit.head_count;
+      const int64_t row = unit.row_begin + f / unit.head_count;
+      const float* x = from + (row * heads + unit.head_begin + f % unit.head_count) * D;
+#pragma unroll
+      for (int t = lane; t < D; t += 32) {
+        const float number = present ? mix_of_warp(__ldg(x + t)) : 0.0f;
+        const auto bits = static_cast<uint16_t>(bf16_pair(number, 0));
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(room + i * kPitch<D> + 2 * t), "h"(bits)
+                     : "memory");
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      uint32_t a[4];
+      load_matrices(a, room + lane % 16 * kPitch<D> + lane / 16 * 16 + 32 * k);
+      if constexpr (kQueriesShared) {
+        store_16(shared_q + 512 * k, {a[0], a[1], a[2], a[3]});
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) q[k][j] = a[j];
+      }
+    }
+    __syncwarp();
   }
 
   /// The tile's keys [N, D] and values in shared memory; flat rows flat, ..., flat + 15 of a unit

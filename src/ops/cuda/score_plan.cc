@@ -11,31 +11,11 @@ int32_t distance(int64_t window) {
   return static_cast<int32_t>(std::clamp<int64_t>(window, -kFar + 1, kFar));
 }
 
-bool page_type(DType type, PageType& to) {
-  switch (type) {
-    case DType::F32:
-      to = PageType::kF32;
-      return true;
-    case DType::F16:
-      to = PageType::kF16;
-      return true;
-    case DType::BF16:
-      to = PageType::kBF16;
-      return true;
-    case DType::Q8_0:
-      to = PageType::kQ8_0;
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 bool can_read(const PagedRows& rows) {
-  PageType type;
-  return rows.listed != nullptr && page_type(rows.type.k, type) && rows.head_dim > 0 &&
-         rows.head_dim % (rows.type.k == DType::Q8_0 ? 32 : 16) == 0;
+  return rows.listed != nullptr && rows.head_dim > 0 && rows.head_dim % 16 == 0 &&
+         rows.type.holds(rows.head_dim);
 }
 
 bool write_segment(const KeySegment& s, SegmentRecord& record) {
@@ -45,7 +25,8 @@ bool write_segment(const KeySegment& s, SegmentRecord& record) {
   if (!s.live.empty() || !s.behind.empty() || s.whole_pages) return false;
   if (s.count < 0 || s.count >= kFar || s.begin < 0 || s.begin >= kFar) return false;
   if (s.position <= -kMostPosition || s.position >= kMostPosition) return false;
-  if (!page_type(s.rows.type.k, record.type)) return false;
+  record.key_type = page_type(s.rows.type.k, true);
+  record.value_type = page_type(s.rows.type.v, false);
   const int page_rows = std::max(1, s.rows.page_rows);
   record.pages =
       s.rows.listed == nullptr ? nullptr : s.rows.listed + (list ? 0 : s.begin / page_rows);

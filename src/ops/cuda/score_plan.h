@@ -49,8 +49,8 @@ struct QueryRows {
   int64_t count() const { return end > first ? end - first : 0; }
 };
 
-/// Whether the kernels read such pages: their list must be in device memory, rows whole 16-byte
-/// units (Q8_0: blocks).
+/// Whether the kernels read such pages: their list must be in device memory, rows of whole sixteens
+/// of numbers, of any type.
 bool can_read(const PagedRows& rows);
 
 /// A segment as a record: addresses are the device's, `index` too where it lies there. False for

@@ -66,16 +66,6 @@ __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int 
          static_cast<int64_t>(row & ((1 << page_shift) - 1)) * row_bytes;
 }
 
-/// Brings 8 numbers of a key to shared memory, or zeros; bf16 with the next group of copies.
-__device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, PageType type,
-                                           int chunk, bool present) {
-  if (type == PageType::kBF16) {
-    copy_16(to, row + (present ? chunk * 16 : 0), present);
-  } else {
-    store_16(to, present ? load_eight(row, type, chunk) : make_uint4(0, 0, 0, 0));
-  }
-}
-
 /// Keys [first, first + 128) of a segment in shared memory, rotated where they must be, and how far
 /// they stand behind row_position.
 template <int D>
@@ -85,8 +75,8 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   constexpr int kChunks = D / 8;
   const uint32_t keys = shared_address(shared.memory);
   const int thread = static_cast<int>(threadIdx.x);
-  const int bytes = row_bytes<D>(s.type);
-  const PageType type = s.type;
+  const PageType type = s.key_type;
+  const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
   for (int c = thread; c < kScoreKeys * kChunks; c += kScoreThreads) {
     const int n = c / kChunks, chunk = c % kChunks;

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kBlockThreads) choose_kernel(const SpanTask* t
 
 /// A block of threads for every place of a key.
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(StoredKeys keys, const PageTable* lists, int count, int64_t first, int block,
+    gather_kernel(StoredRows keys, const PageTable* lists, int count, int64_t first, int block,
                   TokenRecords tokens, float* out) {
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
   const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));

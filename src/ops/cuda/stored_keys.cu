@@ -10,7 +10,7 @@ namespace {
 
 /// A block of threads for every block of keys.
 __global__ void __launch_bounds__(128)
-    mean_keys_kernel(StoredKeys keys, int64_t count, int block, float* out) {
+    mean_keys_kernel(StoredRows keys, int64_t count, int block, float* out) {
   const int64_t first = int64_t{blockIdx.x} * block;
   const int64_t end = first + block < count ? first + block : count;
   for (int t = threadIdx.x; t < keys.head_dim; t += 128) {
@@ -28,7 +28,7 @@ constexpr int kMostEach = 32;  ///< numbers of a row that a lane has, at most
 /// Lengths of a stretch of keys, and the sum of their directions: sums [stretches, head_dim].
 template <int kEach>
 __global__ void __launch_bounds__(32 * kWarps)
-    add_directions(StoredKeys keys, int64_t count, double* sums, float* lengths) {
+    add_directions(StoredRows keys, int64_t count, double* sums, float* lengths) {
   __shared__ double of_warps[kWarps][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64_t first = int64_t{blockIdx.x} * kStretch;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(1024)
 
 /// scores [count] hold the keys' lengths before: a warp for every key.
 __global__ void __launch_bounds__(32 * kWarps)
-    compare_keys(StoredKeys keys, int64_t count, const float* anchor, float* scores) {
+    compare_keys(StoredRows keys, int64_t count, const float* anchor, float* scores) {
   constexpr float kLeastLength = 1e-8f;  // so that zeros have cosines of zero
   const int64_t i = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   if (i >= count) return;
@@ -121,7 +121,7 @@ bool key_difference(Stream stream, const PagedRows& rows, View<float> scores,
   auto* const sums = reinterpret_cast<double*>(scratch.room(
       static_cast<size_t>(stretches) * dim * sizeof(double) + (dim + 1) * sizeof(float)));
   auto* const anchor = reinterpret_cast<float*>(sums + static_cast<size_t>(stretches) * dim);
-  const StoredKeys keys = keys_of(rows);
+  const StoredRows keys = keys_of(rows);
   const auto directions = rows.head_dim <= 128   ? add_directions<4>
                           : rows.head_dim <= 256 ? add_directions<8>
                                                  : add_directions<kMostEach>;

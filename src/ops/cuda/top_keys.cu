@@ -103,8 +103,8 @@ template <int D, int N, int threads>
 __device__ __forceinline__ void bring_keys(const ScoreJob& job, int32_t first, uint32_t to,
                                            int thread) {
   constexpr int kChunks = D / 8;
-  const PageType type = job.keys.type;
-  const int bytes = row_bytes<D>(type);
+  const PageType type = job.keys.key_type;
+  const int bytes = stored_bytes(type, D);
 #pragma unroll 4
   for (int c = thread; c < N * kChunks; c += threads) {
     const int n = c / kChunks, chunk = c % kChunks;

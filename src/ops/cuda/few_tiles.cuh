@@ -1,0 +1,242 @@
+#pragma once
+// How the few-row kernel brings tiles of 16 keys: by each warp for itself, several tiles ahead.
+// Pages of bf16 arrive as they are multiplied. Of other types the bytes of the rows arrive, and
+// become bf16 in shared memory when their turn comes: so as many loads are on their way as for
+// bf16, and fewer bytes. Where a card has no room for that, numbers are rounded as they are loaded.
+
+#include "ops/cuda/key_tile.cuh"
+
+namespace longhaul::cuda {
+
+/// A tile that can be multiplied.
+template <int D>
+struct FewTile {
+  uint4 keys[kFewKeys * kPitch<D> / 16];
+  uint4 values[kFewKeys * kPitch<D> / 16];
+};
+
+/// Where the rows of a stage lie.
+struct StageRows {
+  PageType type;
+  bool listed;
+  uint16_t pitch;           ///< bytes from row to row
+  uint8_t shift[kFewKeys];  ///< of a list: where row n begins behind its place
+};
+
+/// What is known of a tile when it is asked for.
+struct FewHeader {
+  int32_t offsets[kFewKeys];
+  TileInfo info;
+  StageRows keys, values;
+};
+
+/// Copies the bytes of a tile's rows: `side` bytes into pages, `bytes` a row.
+struct RowCopy {
+  uint32_t to;  ///< room_of_rows() bytes
+  int side, bytes;
+  PageType type;
+};
+
+/// Rows of a list lie at any even place: of each, all 16 bytes that hold some of it are copied.
+LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
+LH_BOTH int room_of_rows(int bytes) { return kFewKeys * pitch_of_rows(bytes); }
+
+/// Of 16 slots of one page: their rows follow each other, from a multiple of 16 bytes on.
+__device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
+                                             const RowCopy& copy, StageRows& rows) {
+  const int lane = threadIdx.x % 32;
+  const std::byte* const from = page + copy.side + slot % kPageRows * copy.bytes;
+#pragma unroll 1
+  for (int c = lane; c < copy.bytes; c += 32) copy_16(copy.to + 16 * c, from + 16 * c, true);
+  if (lane == 0) {
+    rows.type = copy.type;
+    rows.listed = false;
+    rows.pitch = static_cast<uint16_t>(copy.bytes);
+  }
+}
+
+/// Of a list; lane n < 16 names row n: its page (null: no key) and its number in the page.
+__device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, const RowCopy& copy,
+                                            StageRows& rows) {
+  const int lane = threadIdx.x % 32, pitch = pitch_of_rows(copy.bytes), pieces = pitch / 16;
+  const auto begin = reinterpret_cast<uintptr_t>(page) + static_cast<uintptr_t>(copy.side) +
+                     static_cast<uintptr_t>(row) * static_cast<uintptr_t>(copy.bytes);
+  const int shift = static_cast<int>(begin % 16);
+  const auto first = static_cast<unsigned long long>(begin - static_cast<uintptr_t>(shift));
+  const int wanted = page == nullptr ? 0 : (shift + copy.bytes + 15) / 16;
+#pragma unroll 1
+  for (int c = lane; c < kFewKeys * pieces; c += 32) {
+    // All lanes take part that have a piece: at the end, the first 16.
+    const unsigned mask = kFewKeys * pieces - (c - lane) < 32 ? 0xffffu : ~0u;
+    const int n = c / pieces, piece = c % pieces;
+    const auto from = __shfl_sync(mask, first, n);
+    if (piece < __shfl_sync(mask, wanted, n)) {
+      copy_16(copy.to + static_cast<uint32_t>(n * pitch + 16 * piece),
+              reinterpret_cast<const std::byte*>(from) + 16 * piece, true);
+    }
+  }
+  if (lane < kFewKeys) rows.shift[lane] = static_cast<uint8_t>(shift);
+  if (lane == 0) {
+    rows.type = copy.type;
+    rows.listed = true;
+    rows.pitch = static_cast<uint16_t>(pitch);
+  }
+}
+
+/// A row in shared memory, for the functions of stored_row.h.
+struct SharedRow {
+  uint32_t row;
+
+  __device__ __forceinline__ bool between_words(int at) const {
+    return (row + static_cast<uint32_t>(at)) % 4 != 0;
+  }
+  __device__ __forceinline__ uint32_t half(int at) const {
+    uint16_t x;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(row + static_cast<uint32_t>(at)));
+    return x;
+  }
+  __device__ __forceinline__ uint32_t word(int at) const {
+    uint32_t x;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(row + static_cast<uint32_t>(at)));
+    return x;
+  }
+  __device__ __forceinline__ Word4 sixteen(int at) const {
+    const uint4 x = load_16(row + static_cast<uint32_t>(at));
+    return {{x.x, x.y, x.z, x.w}};
+  }
+};
+
+/// 16 rows as bf16; those without a key, whose bits in `present` are not set, as zeros.
+template <int D>
+__device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows, PageType type,
+                                            uint32_t present, uint32_t to) {
+  constexpr int kChunks = D / 8, kOwn = kFewKeys * kChunks / 32;  // of a lane
+  constexpr int kBatch = D > 128 ? 1 : kOwn % 4 == 0 ? 4 : kOwn % 3 == 0 ? 3 : 1;
+  const int lane = threadIdx.x % 32, pitch = rows.pitch;
+  const uint8_t* const shift = rows.listed ? rows.shift : nullptr;
+  with_page_type(type, [&](auto of) {
+  // Several at once, all loads before the stores: each waits for the loads before it.
+#pragma unroll 1
+    for (int c = lane; c < kFewKeys * kChunks; c += 32 * kBatch) {
+      uint4 eights[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int n = (c + 32 * i) / kChunks, chunk = (c + 32 * i) % kChunks;
+        const uint32_t row = from + static_cast<uint32_t>(n * pitch + (shift ? shift[n] : 0));
+        const uint4 x = bf16_of(eight_of<decltype(of)::value>(SharedRow{row}, chunk));
+        eights[i] = (present >> n & 1u) != 0 ? x : uint4{0, 0, 0, 0};
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int n = (c + 32 * i) / kChunks, chunk = (c + 32 * i) % kChunks;
+        store_16(to + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), eights[i]);
+      }
+    }
+  });
+}
+
+/// The stages of a warp: a ring of what is on its way, and (kStored) the tile that is multiplied.
+template <int D, bool kStored>
+class FewTiles;
+
+/// Tiles as they are multiplied.
+template <int D>
+class FewTiles<D, false> {
+ public:
+  struct Stage {
+    FewTile<D> tile;
+    FewHeader header;
+  };
+  static constexpr int kFixedBytes = 0;
+  LH_BOTH static int stage_bytes(const FewPlan&) { return static_cast<int>(sizeof(Stage)); }
+
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan&)
+      : stages_(reinterpret_cast<Stage*>(memory)) {}
+
+  __device__ __forceinline__ FewHeader& header(int stage) const { return stages_[stage].header; }
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    FewTile<D>& tile = stages_[stage].tile;
+    load_tile<D, kFewKeys, 32>(s, slot, shared_address(tile.keys), shared_address(tile.values),
+                               threadIdx.x % 32);
+  }
+  /// The stage's tile, which this warp alone reads until it asks for the next.
+  __device__ __forceinline__ const FewTile<D>& tile(int stage) const { return stages_[stage].tile; }
+  /// Whether its keys are mixed, and so must be the queries.
+  __device__ __forceinline__ bool mixed(int) const { return false; }
+  __device__ __forceinline__ uint32_t spare() const { return 0; }
+
+ private:
+  Stage* stages_;
+};
+
+/// Rows as they are stored.
+template <int D>
+class FewTiles<D, true> {
+ public:
+  static constexpr int kFixedBytes = static_cast<int>(sizeof(FewTile<D>));
+  LH_BOTH static int stage_bytes(const FewPlan& plan) {
+    return static_cast<int>((sizeof(FewHeader) + 15) / 16 * 16) + room_of_rows(plan.key_bytes) +
+           room_of_rows(plan.value_bytes);
+  }
+
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan)
+      : tile_(*reinterpret_cast<FewTile<D>*>(memory)),
+        stages_(memory + kFixedBytes),
+        stage_bytes_(stage_bytes(plan)),
+        key_room_(room_of_rows(plan.key_bytes)) {}
+
+  __device__ __forceinline__ FewHeader& header(int stage) const {
+    return *reinterpret_cast<FewHeader*>(stages_ + stage * stage_bytes_);
+  }
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    FewHeader& h = header(stage);
+    const RowCopy keys{bytes_of_stage(stage), 0, stored_bytes(s.key_type, D), s.key_type};
+    const RowCopy values{keys.to + static_cast<uint32_t>(key_room_), kPageRows * keys.bytes,
+                         stored_bytes(s.value_type, D), s.value_type};
+    if (lists_rows(s)) {
+      const int key = slot + static_cast<int>(threadIdx.x % 32);
+      const bool present = key < slot + kFewKeys && key < s.count;
+      const int at = present ? __ldg(s.index + key) : 0;
+      const std::byte* const page = present ? s.pages[at / kPageRows] : nullptr;
+      copy_listed(page, at % kPageRows, keys, h.keys);
+      copy_listed(page, at % kPageRows, values, h.values);
+    } else {
+      const std::byte* const page = page_of(s, slot / kPageRows);
+      copy_stretch(page, slot, keys, h.keys);
+      copy_stretch(page, slot, values, h.values);
+    }
+  }
+  __device__ __forceinline__ const FewTile<D>& tile(int stage) const {
+    const FewHeader& h = header(stage);
+    const uint32_t bytes = bytes_of_stage(stage);
+    const unsigned lane = threadIdx.x % 32;
+    const uint32_t present =
+        __ballot_sync(~0u, lane < kFewKeys && h.offsets[lane % kFewKeys] != kNoKey);
+    const PageType type = mixed(stage) ? PageType::kQ4_0 : h.keys.type;
+    expand_rows<D>(bytes, h.keys, type, present, shared_address(tile_.keys));
+    expand_rows<D>(bytes + static_cast<uint32_t>(key_room_), h.values, h.values.type, present,
+                   shared_address(tile_.values));
+    __syncwarp();
+    return tile_;
+  }
+  /// Keys in Q4_0 stay mixed, as they are stored, unless they rotate.
+  __device__ __forceinline__ bool mixed(int stage) const {
+    const FewHeader& h = header(stage);
+    return D % 32 == 0 && h.keys.type == PageType::kMixedQ4_0 && !h.info.rotate;
+  }
+
+  /// Room for queries until tile() is called.
+  __device__ __forceinline__ uint32_t spare() const { return shared_address(tile_.keys); }
+
+ private:
+  __device__ __forceinline__ uint32_t bytes_of_stage(int stage) const {
+    return shared_address(stages_ + stage * stage_bytes_) +
+           static_cast<uint32_t>((sizeof(FewHeader) + 15) / 16 * 16);
+  }
+
+  FewTile<D>& tile_;
+  std::byte* stages_;
+  int stage_bytes_, key_room_;
+};
+
+}  // namespace longhaul::cuda
