@@ -159,18 +159,22 @@ TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
   }
 }
 
-/// The question is among the last 60 tokens: read as generated ones, it has no say in what snapkv
-/// keeps.
+/// snapkv cuts when a prompt ends: 60 tokens that are read as generated ones stay beside its 128.
 TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
   const TempFolder folder;
   EvalSettings settings = small_settings();
   settings.methods = {MethodSpec::parse("dense"),
                       MethodSpec::parse("snapkv:capacity=128,window=48")};
-  settings.lengths = {900};
+  settings.lengths = {400};
   settings.openings = Openings::kOn;
   const auto score_of = [](const EvalOutcome& outcome, std::string_view method) {
     double sum = 0;
     for (const Record& r : outcome.records) sum += r.method.starts_with(method) ? r.score : 0;
+    return sum;
+  };
+  const auto bytes_of = [](const EvalOutcome& outcome, std::string_view method) {
+    int64_t sum = 0;
+    for (const Record& r : outcome.records) sum += r.method.starts_with(method) ? r.kv_bytes : 0;
     return sum;
   };
   const EvalOutcome usual = run(settings, folder.path() / "usual", {"magic"});
@@ -178,7 +182,8 @@ TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
   const EvalOutcome simulated = run(settings, folder.path() / "simulated", {"magic"});
   EXPECT_EQ(score_of(usual, "dense"), 2);
   EXPECT_EQ(score_of(simulated, "dense"), 2);
-  EXPECT_GT(score_of(usual, "snapkv"), score_of(simulated, "snapkv"));
+  EXPECT_EQ(bytes_of(usual, "dense"), bytes_of(simulated, "dense"));
+  EXPECT_EQ(2 * bytes_of(simulated, "snapkv"), 3 * bytes_of(usual, "snapkv")) << "pages of 64 rows";
   for (const Record& r : simulated.records) EXPECT_EQ(r.error, "");
   // Neither goes on in the other's folder.
   EXPECT_THROW(run(settings, folder.path() / "usual", {"magic"}), UserError);
