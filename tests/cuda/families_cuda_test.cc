@@ -53,8 +53,9 @@ std::vector<double> differences(const std::vector<float>& got, const std::vector
   return shares;
 }
 
-/// What is multiplied is rounded to bf16, and to int8 where few rows meet block types. With experts
-/// that decides for some rows which of two nearly equal ones they are sent to.
+/// What is multiplied is rounded to bf16, and to int8 where few rows meet block types: the worst
+/// row of any family was 0.06 and 0.11 apart on an H100. With experts it decides for some rows
+/// which of two nearly equal ones they are sent to: for at most 5 of 64.
 TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   const auto engine = Engine::open(GetParam().model);
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
@@ -72,7 +73,7 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
     }
     const std::vector<double> shares = differences(got, want, vocab);
     const double middle = shares[shares.size() / 2], worst = shares.back();
-    const double much = chunk > 8 ? 0.06 : 0.12;
+    const double much = chunk > 8 ? 0.09 : 0.16;
     const auto far = static_cast<size_t>(
         std::count_if(shares.begin(), shares.end(), [&](double share) { return share > much; }));
     RecordProperty(
