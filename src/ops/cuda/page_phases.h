@@ -166,9 +166,10 @@ LH_PHASES void list_tile_pages(const Block& block, PageShared& s, const PageTask
   const MaskedTiles pair(task, s.first_run);
   block.each([&](int t) {
     if (t == 0) s.written = 0;
-    if (t < 2) {
-      s.keys[t] = 0;
-      s.first_run[t] = pair.there(t) ? LineKeys(pair.tiles[t]).find_first() : 0;
+    for (int g = 0; g < 2; ++g) {
+      if (t != g) continue;
+      s.keys[g] = 0;
+      s.first_run[g] = pair.there(g) ? LineKeys(pair.tiles[g]).find_first() : 0;
     }
   });
   const int64_t end = task.position + task.rows[0] + task.rows[1];

@@ -145,8 +145,9 @@ struct LineKeys {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
     for (int32_t c = column_from(low); c < task.column_count && task.columns[c] < high; ++c) {
-      const int64_t at = task.columns[c] - low;
-      to[at / 32] |= 1u << (at % 32);
+      const int64_t key = task.columns[c];
+      // No index that only the thread knows, so that words may lie in registers.
+      for (int w = 0; w < BitShared::kEach; ++w) to[w] |= bits_between(low + 32 * w, key, key + 1);
     }
   }
 
