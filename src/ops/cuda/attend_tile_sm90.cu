@@ -17,11 +17,11 @@ template <int D>
 struct Sm90Shared {
   using F = Sm90Form<D>;
   uint8_t queries[D / 64 * kRowHalf];
-  uint8_t keys[F::kKeyStages][F::kTile];
-  uint8_t values[F::kValueStages][F::kTile];
-  uint64_t keys_full[F::kKeyStages], keys_empty[F::kKeyStages];
-  uint64_t values_full[F::kValueStages], values_empty[F::kValueStages];
-  TileNote notes[F::kKeyStages];
+  uint8_t keys[F::kStages][F::kTile];
+  uint8_t values[F::kStages][F::kTile];
+  uint64_t keys_full[F::kStages], keys_empty[F::kStages];
+  uint64_t values_full[F::kStages], values_empty[F::kStages];
+  TileNote notes[F::kStages];
 };
 
 /// A tile that is to be loaded.
@@ -84,14 +84,15 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
     barrier_arrive(shared_address(&shared.keys_full[0]));
   }
   for (int i = 0; tile.there; ++i) {
-    const int k = i % F::kKeyStages, v = i % F::kValueStages;
+    const int stage = i % F::kStages;
+    const uint32_t before = (i / F::kStages & 1) ^ 1;
     tile.note.last = !next.there;
-    barrier_wait(shared_address(&shared.keys_empty[k]), (i / F::kKeyStages & 1) ^ 1);
-    shared.notes[k] = tile.note;  // there when keys_full is
-    load(shared.keys[k], &shared.keys_full[k], 0, tile);
+    barrier_wait(shared_address(&shared.keys_empty[stage]), before);
+    shared.notes[stage] = tile.note;  // there when keys_full is
+    load(shared.keys[stage], &shared.keys_full[stage], 0, tile);
     const Tile after = following();
-    barrier_wait(shared_address(&shared.values_empty[v]), (i / F::kValueStages & 1) ^ 1);
-    load(shared.values[v], &shared.values_full[v], kPageRows, tile);
+    barrier_wait(shared_address(&shared.values_empty[stage]), before);
+    load(shared.values[stage], &shared.values_full[stage], kPageRows, tile);
     tile = next;
     next = after;
   }
@@ -118,8 +119,8 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   }
   TileNote note;  // of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
-    const int stage = n % F::kKeyStages;
-    barrier_wait(shared_address(&shared.keys_full[stage]), n / F::kKeyStages & 1);
+    const int stage = n % F::kStages;
+    barrier_wait(shared_address(&shared.keys_full[stage]), n / F::kStages & 1);
     note = shared.notes[stage];
     if (note.queries == nullptr || note.queries == loaded) return;
     loaded = note.queries;
@@ -129,11 +130,12 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.bend(a.logits.bend);
     mask_tile<F::kKeys>(rows.s, note, unit, flat, first_row, last_row);
     rows.soften(a.logits.scale);
+    rows.settle();
   };
   const auto multiply_values = [&](int n, int32_t from, int32_t to) {
-    const int stage = n % F::kValueStages;
+    const int stage = n % F::kStages;
     const uint32_t values = shared_address(shared.values[stage]);
-    barrier_wait(shared_address(&shared.values_full[stage]), n / F::kValueStages & 1);
+    barrier_wait(shared_address(&shared.values_full[stage]), n / F::kStages & 1);
     if (from > 0 || to < F::kKeys) clear_values<D>(values, from, to, group);
     rows.multiply_values(values);
   };
@@ -147,7 +149,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {
-      const int stage = n % F::kKeyStages, before = (n - 1) % F::kValueStages;
+      const int stage = n % F::kStages, before = (n - 1) % F::kStages;
       const int32_t from = note.begin, to = note.end;  // of the tile before
       begin_keys(n);
       if constexpr (F::kTurns) named_sync<256>(1 + group);
@@ -196,12 +198,10 @@ __global__ void __launch_bounds__(kThreads, 1)
       *reinterpret_cast<Shared*>((reinterpret_cast<uintptr_t>(memory) + 1023) / 1024 * 1024);
   const int group = threadIdx.x / 128;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < Sm90Form<D>::kKeyStages; ++s) {
+    for (int s = 0; s < Sm90Form<D>::kStages; ++s) {
       barrier_init(shared_address(&shared.keys_full[s]), 1);
-      barrier_init(shared_address(&shared.keys_empty[s]), 8);  // warps that compute
-    }
-    for (int s = 0; s < Sm90Form<D>::kValueStages; ++s) {
       barrier_init(shared_address(&shared.values_full[s]), 1);
+      barrier_init(shared_address(&shared.keys_empty[s]), 8);  // warps that compute
       barrier_init(shared_address(&shared.values_empty[s]), 8);
     }
     barriers_are_made();

@@ -17,8 +17,8 @@ struct Sm90Form {
   static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< of a tile: whole pages
   static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 of its columns, as above
   static constexpr int kTile = D / 64 * kHalf;
-  /// Tiles of keys and of values in shared memory.
-  static constexpr int kKeyStages = D == 64 ? 4 : 3, kValueStages = D == 64 ? 4 : D <= 128 ? 3 : 2;
+  /// Tiles of keys and as many of values in shared memory: three gained nothing.
+  static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
 };
@@ -126,6 +126,12 @@ struct Rows64 {
       }
       sum[h] = sum[h] * shrink[h] + added;
     }
+  }
+
+  /// Never sleeps, as sums are not negative, which the assembler cannot know: else it computes
+  /// the weights behind the wait for the products that run, not beside them.
+  __device__ __forceinline__ void settle() {
+    if (sum[0] + sum[1] < 0) asm volatile("nanosleep.u32 1;" ::: "memory");
   }
 
   __device__ __forceinline__ void pack() {
