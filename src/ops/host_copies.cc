@@ -15,7 +15,6 @@ AttendCall HostCopies::operator()(const AttendCall& call) {
   here.out = stage_(call.out);
   here.lse = stage_(call.lse);
   here.known_lse = stage_(call.known_lse);
-  here.sinks = stage_(call.sinks);
   return here;
 }
 

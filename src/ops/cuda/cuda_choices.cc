@@ -20,21 +20,21 @@ namespace longhaul::cuda {
 
 bool CudaChoices::column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                               std::span<const ColumnTarget> targets) {
-  return call.cap == 0 && cuda::column_sums(stream(), call, tasks, targets, scores_);
+  return cuda::column_sums(stream(), call, tasks, targets, scores_);
 }
 
 bool CudaChoices::line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                             std::span<const LineSums> sums) {
-  return call.cap == 0 && cuda::line_sums(stream(), call, tasks, sums, scores_);
+  return cuda::line_sums(stream(), call, tasks, sums, scores_);
 }
 
 bool CudaChoices::block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
                              std::span<const View<float>> masses) {
-  return call.cap == 0 && cuda::block_mass(stream(), call, tasks, block, masses, scores_);
+  return cuda::block_mass(stream(), call, tasks, block, masses, scores_);
 }
 
 bool CudaChoices::tile_maps(const AttendCall& call, std::span<const MapTile> tiles) {
-  return call.cap == 0 && cuda::tile_maps(stream(), call, tiles, scores_);
+  return cuda::tile_maps(stream(), call, tiles, scores_);
 }
 
 bool CudaChoices::top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {

@@ -21,7 +21,6 @@ class CudaOps : public CudaChoices {
   explicit CudaOps(GpuQueue& queue) : CudaChoices(queue) {}
 
   bool attend(const AttendCall& call, std::span<const AttendTask> tasks) override {
-    if (call.cap > 0 || !call.sinks.empty()) return false;
     for (const AttendTask& task : tasks) {
       for (const KeySegment& s : task.segments) {
         if (!can_attend(call.head_dim, s.rows.page_rows, s.rows.type)) return false;
