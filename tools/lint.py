@@ -83,7 +83,11 @@ def check_text(path, lines):
         yield 1, "a header begins with #pragma once"
     if len(lines) > LONGEST_FILE:
         yield len(lines), f"has {len(lines)} lines; split it below {LONGEST_FILE}"
+    included = set()
     for number, line in enumerate(lines, 1):
+        if line.startswith("#include") and line in included:
+            yield number, "is included twice"
+        included.add(line)
         if LEFT_OVER.search(line):
             yield number, "left-over mark: finish it or open an issue"
         if VIEWS.search(line):

@@ -136,6 +136,7 @@ TEST(RunnerWork, CancelledRunKeepsWhatIsDoneAndGoesOn) {
 
 TEST(RunnerWork, SharedReadingsChangeNoAnswer) {
   EvalSettings settings = small_settings();
+  settings.lengths = {400};
   settings.methods = {MethodSpec::parse("snapkv:capacity=128,window=16"),
                       MethodSpec::parse("dense"),
                       MethodSpec::parse("pyramidkv:capacity=128,window=16"),
