@@ -8,6 +8,14 @@
 
 namespace longhaul::cuda {
 
+/// f(0), f(1): for both tiles, without an index that only the thread knows, so that what they are
+/// of may lie in registers.
+template <class F>
+LH_BOTH void for_both(F&& f) {
+  f(0);
+  f(1);
+}
+
 /// Pages and what each tile sees of them.
 struct SeenPages {
   int32_t* pages;   ///< ascending
@@ -44,7 +52,7 @@ struct MaskedTiles {
   const int32_t* first_run;  ///< [2]
 
   LH_BOTH MaskedTiles(const PageTask& task, const int32_t* first_runs) : first_run(first_runs) {
-    for (int g = 0; g < 2; ++g) {
+    for_both([&](int g) {
       TileTask& tile = tiles[g] = {};
       tile.columns = task.columns;
       tile.runs = task.runs;
@@ -54,19 +62,20 @@ struct MaskedTiles {
       tile.position = task.position + (g == 0 ? 0 : task.rows[0]);
       tile.own = tile.position / kPageRows;
       tile.own_keys = task.rows[g];
-    }
+    });
   }
   LH_BOTH bool there(int g) const { return tiles[g].own_keys > 0; }
   LH_BOTH LineKeys lines(int g) const { return LineKeys(tiles[g], first_run[g]); }
 
   /// Whether one of them sees a run, or its own rows, in the page.
   LH_BOTH bool reaches(int64_t page) const {
-    for (int g = 0; g < 2; ++g) {
+    bool seen = false;
+    for_both([&](int g) {
       const int64_t begin = page * kPageRows, end = begin + kPageRows;
       const int64_t before = tiles[g].position < end ? tiles[g].position : end;
-      if (there(g) && (page == tiles[g].own || lines(g).reaches(begin, before))) return true;
-    }
-    return false;
+      seen = seen || (there(g) && (page == tiles[g].own || lines(g).reaches(begin, before)));
+    });
+    return seen;
   }
 };
 
@@ -76,28 +85,28 @@ LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t w
                         uint64_t (&masks)[PageShared::kPages][2], uint32_t (&before)[2]) {
   constexpr int kEach = BitShared::kEach;
   uint32_t seen[2][kEach] = {}, own[2][kEach] = {}, columns[2][kEach] = {};
-  for (int g = 0; g < 2; ++g) {
-    if (!pair.there(g)) continue;
+  for_both([&](int g) {
+    if (!pair.there(g)) return;
     const TileTask& tile = pair.tiles[g];
     pair.lines(g).add_runs(word, seen[g]);
     pair.lines(g).add_columns(word, columns[g]);
     for (int w = 0; w < kEach; ++w) {
       own[g][w] = bits_between(32 * (word + w), tile.position, tile.position + tile.own_keys);
     }
-  }
+  });
   for (int p = 0; p < PageShared::kPages; ++p) {
     const bool listed =
         task.copies.pages == nullptr ||
         (seen[0][2 * p] | seen[0][2 * p + 1] | seen[1][2 * p] | seen[1][2 * p + 1] | own[0][2 * p] |
          own[0][2 * p + 1] | own[1][2 * p] | own[1][2 * p + 1]) != 0;
-    for (int g = 0; g < 2; ++g) {
+    for_both([&](int g) {
       masks[p][g] = 0;
       for (int w = 2 * p; w < 2 * p + 2; ++w) {
         const uint32_t keys = seen[g][w] | (listed ? columns[g][w] : 0);
         before[g] += static_cast<uint32_t>(count_bits(keys));
         masks[p][g] |= static_cast<uint64_t>(keys | own[g][w]) << 32 * (w % 2);
       }
-    }
+    });
   }
 }
 
@@ -146,11 +155,11 @@ LH_PHASES void list_copies(const Block& block, PageShared& s, const PageTask& ta
       if (begin + t >= task.column_count) return;
       const int64_t key = task.columns[begin + t];
       if (key >= task.position + task.rows[0] || pair.reaches(key / kPageRows)) return;
-      for (int g = 0; g < 2; ++g) {
-        if (!pair.there(g) || key >= pair.tiles[g].position) continue;
+      for_both([&](int g) {
+        if (!pair.there(g) || key >= pair.tiles[g].position) return;
         block.set_bits(s.columns[g][t / 32], 1u << t % 32);
         block.add(s.keys[g], 1);
-      }
+      });
     });
     const auto mask_of = [&](int t, int, int g) {
       if (t >= kStretchPages) return uint64_t{0};
@@ -166,20 +175,20 @@ LH_PHASES void list_tile_pages(const Block& block, PageShared& s, const PageTask
   const MaskedTiles pair(task, s.first_run);
   block.each([&](int t) {
     if (t == 0) s.written = 0;
-    for (int g = 0; g < 2; ++g) {
-      if (t != g) continue;
+    for_both([&](int g) {
+      if (t != g) return;
       s.keys[g] = 0;
       s.first_run[g] = pair.there(g) ? LineKeys(pair.tiles[g]).find_first() : 0;
-    }
+    });
   });
   const int64_t end = task.position + task.rows[0] + task.rows[1];
   for (int64_t begin = 0; begin < end; begin += 32 * BitShared::kStretch) {
     block.each([&](int t) {
       uint32_t before[2] = {0, 0};
       find_masks(task, pair, begin / 32 + t * BitShared::kEach, s.masks[t], before);
-      for (int g = 0; g < 2; ++g) {
+      for_both([&](int g) {
         if (before[g] > 0) block.add(s.keys[g], before[g]);
-      }
+      });
     });
     list_pages(
         block, s, static_cast<int32_t>(begin / kPageRows), PageShared::kPages,
