@@ -12,8 +12,8 @@
 
 #include <algorithm>
 
-#include "attention/parts/own_options.h"
 #include "attention/parts/passes.h"
+#include "attention/registry.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ops/reattention_regions.h"

@@ -138,10 +138,10 @@ LtriOptions LtriOptions::in_form() const {
   if (decode == LtriDecode::kForm)
     o.decode = paper ? LtriDecode::kPersistent : LtriDecode::kRefresh;
   if (paper) return o;
-  o.theta = "0";
+  o.theta = std::string("0");  // GCC 12 misreads the assignment of a literal here
   o.spans = 1;
   o.vectors = blocks.block;
-  o.lambda = "0";
+  o.lambda = std::string("0");
   o.lambda_first = 0;
   o.queries = LtriQueries::kRows;
   o.similarity = SpanSimilarity::kMax;
