@@ -11,6 +11,7 @@
 
 #include "calibrate/calibration.h"
 #include "cli/calibrate_command.h"
+#include "eval/data.h"
 #include "report/calibration_page.h"
 
 namespace longhaul {
