@@ -10,7 +10,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int kFewestRuns = 3;
+constexpr int kFewestDeviceRuns = 3;
 constexpr int kAtOnce = 8;  // pieces of work that the host hands over before it waits
 
 /// Numbers of +-1: multiplied constants take less power, and clocks rise by a tenth.
@@ -46,7 +46,7 @@ double product_flops(Queue& queue, const GemmShape& s, double seconds) {
   queue.device().upload(numbers.data(), rows.address(), numbers.size() * sizeof(float));
   ops.take(rows, s.m, s.k, *input);
   const DeviceLinear product{weight.get(), y.resize(queue, s.m * s.n), {}, false};
-  const double runs = best_rate(seconds, kFewestRuns, [&] {
+  const double runs = best_rate(seconds, kFewestDeviceRuns, [&] {
     for (int i = 0; i < kAtOnce; ++i) ops.linear(*input, {&product, 1});
     queue.wait();
   });
@@ -60,7 +60,7 @@ double copied_bytes(Queue& queue, size_t bytes) {
   DeviceBuffer from, to;
   device.clear(from.resize(queue.shared_device(), some), some);
   to.resize(queue.shared_device(), some);
-  const double runs = best_rate(0, kFewestRuns, [&] {
+  const double runs = best_rate(0, kFewestDeviceRuns, [&] {
     for (int i = 0; i < kAtOnce; ++i) device.copy(from.data(), to.data(), some);
     queue.wait();
   });

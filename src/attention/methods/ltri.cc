@@ -18,9 +18,9 @@ namespace {
 
 class Ltri final : public Method {
  public:
-  void declare(OptionList& o) { o_.declare(o); }
+  void declare(OptionList& o) { given_.declare(o); }
   void fit(const ModelShape& shape) {
-    o_ = o_.in_form();
+    o_ = given_.in_form();
     rules_ = ltri_layers(o_, shape);
     shape_ = shape;
     blocks_ = {o_.blocks, shape};
@@ -191,7 +191,8 @@ class Ltri final : public Method {
     set_span_queries(*step.queue, queries, block, tokens_, queries_);
   }
 
-  LtriOptions o_;
+  LtriOptions given_;
+  LtriOptions o_;  ///< what the form makes of them
   std::vector<LtriLayer> rules_;
   ModelShape shape_;
   ContextBlocks blocks_;

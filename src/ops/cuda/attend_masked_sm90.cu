@@ -216,7 +216,6 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     mask_page(rows.s, note.page[0], flat, first_row);
     mask_page(rows.s + kPageRows / 2, note.page[1], flat, first_row);
     rows.soften(a.logits.scale);
-    rows.settle();
   };
   const auto multiply_values = [&](int n, int32_t offset0, int32_t offset1) {
     const int stage = n % kStages;

@@ -130,7 +130,6 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     rows.bend(a.logits.bend);
     mask_tile<F::kKeys>(rows.s, note, unit, flat, first_row, last_row);
     rows.soften(a.logits.scale);
-    rows.settle();
   };
   const auto multiply_values = [&](int n, int32_t from, int32_t to) {
     const int stage = n % F::kStages;

@@ -128,12 +128,6 @@ struct Rows64 {
     }
   }
 
-  /// Never sleeps, as sums are not negative, which the assembler cannot know: else it computes
-  /// the weights behind the wait for the products that run, not beside them.
-  __device__ __forceinline__ void settle() {
-    if (sum[0] + sum[1] < 0) asm volatile("nanosleep.u32 1;" ::: "memory");
-  }
-
   __device__ __forceinline__ void pack() {
 #pragma unroll
     for (int i = 0; i < kKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
