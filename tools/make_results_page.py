@@ -114,7 +114,7 @@ def by_position(run, records):
 
 
 def main():
-    runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets")}
+    runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets", "smollm2")}
     text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)(?: (\w+))?",
                       lambda m: table(int(m[2]), *runs[m[3] or "nano"]))
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
