@@ -18,7 +18,7 @@ using namespace testing_support;
 /// Counts the pages that have owners.
 class CountedPages : public PageMemory {
  public:
-  CountedPages(Queue queue, size_t bytes) : pages_(std::move(queue), bytes) {}
+  CountedPages(Queue queue, size_t bytes) : pages_(std::move(queue), bytes, true) {}
   Place place() const override { return pages_.place(); }
   size_t page_bytes() const override { return pages_.page_bytes(); }
   std::byte* acquire() override {
