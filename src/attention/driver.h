@@ -97,7 +97,7 @@ class AttentionDriver {
   void drop_middles(KvStore& store, int layer) const;
   void cut(KvStore& store);
   void cut_to_budget(Cut& cut);
-  void cut_by_own_rule(std::span<const Cut> cuts);
+  void cut_by_own_rule();
   void judge(Cut& cut);
   void ask_watched_rows(const Cut& cut);
   void keep_best(const Cut& cut);
@@ -131,6 +131,8 @@ class AttentionDriver {
   std::vector<View<const float>> paid_views_;
   std::vector<RowSelection> selections_;
   std::vector<RowList> kept_;
+  std::vector<Cut> own_cuts_;  ///< of the layers that choose by a rule of their own
+  std::vector<std::vector<StayingRows>> own_kept_;
   /// A layer whose lists share a budget, dealt on a device: the host asks once for all layers how
   /// many rows of each list stay.
   struct Dealt {

@@ -10,18 +10,18 @@
 namespace longhaul {
 
 void AttentionDriver::cut(KvStore& store) {
-  std::vector<Cut> by_own_rule;
+  own_cuts_.clear();
   for (int layer = 0; layer < shape_.layers; ++layer) {
     if (!cuts(layer)) continue;
     const Plan& how = plan(layer, 0);
     Cut cut{queue_, shape_, how, store, layer, store.lists(layer), tokens_};
     if (how.keep.budget == kNoBound) {
-      by_own_rule.push_back(cut);
+      own_cuts_.push_back(cut);
     } else {
       cut_to_budget(cut);
     }
   }
-  if (!by_own_rule.empty()) cut_by_own_rule(by_own_rule);
+  if (!own_cuts_.empty()) cut_by_own_rule();
   keep_dealt(store);
 }
 
@@ -41,10 +41,13 @@ void AttentionDriver::cut_to_budget(Cut& cut) {
   changed_ = true;
 }
 
-void AttentionDriver::cut_by_own_rule(std::span<const Cut> cuts) {
-  std::vector<std::vector<StayingRows>> kept(cuts.size());
-  method_->choose(cuts, kept);
-  for (size_t i = 0; i < cuts.size(); ++i) cuts[i].store.keep(cuts[i].layer, kept[i]);
+void AttentionDriver::cut_by_own_rule() {
+  own_kept_.resize(own_cuts_.size());
+  for (std::vector<StayingRows>& of_layer : own_kept_) of_layer.clear();
+  method_->choose(own_cuts_, own_kept_);
+  for (size_t i = 0; i < own_cuts_.size(); ++i) {
+    own_cuts_[i].store.keep(own_cuts_[i].layer, own_kept_[i]);
+  }
 }
 
 /// Has the rows of all lists scored.

@@ -54,7 +54,7 @@ TEST(Bench, MeasuresEveryMethodOfTheRegistry) {
   for (const auto& result : printed.at("results")) {
     const std::string method = result["attention"];
     SCOPED_TRACE(method);
-    rows[method] += 1;
+    rows[method.substr(0, method.find(':'))] += 1;  // ltri names its form, too
     const auto& rate = result["tokens_per_second"]["median"];
     ASSERT_TRUE(rate.is_number());  // infinite ones are null in JSON
     EXPECT_GT(rate.get<double>(), 0);

@@ -27,7 +27,8 @@ TEST(Perplexity, ScoresWithEveryMethodOfTheRegistry) {
     const Outcome o = program.run(arguments);
     ASSERT_EQ(o.status, 0) << o.err;
     const auto json = o.json();
-    EXPECT_EQ(json["attention"], method.name);
+    const auto attention = json["attention"].get<std::string>();  // ltri names its form, too
+    EXPECT_EQ(attention.substr(0, attention.find(':')), method.name);
     EXPECT_GT(json["tokens"].get<int64_t>(), 100);
     EXPECT_EQ(json["tokens_scored"].get<int64_t>(), json["tokens"].get<int64_t>() - 100);
     for (const char* figure : {"perplexity", "mean_nll"}) {

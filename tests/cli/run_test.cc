@@ -221,8 +221,8 @@ TEST(Run, WarnsWhereAMethodsOwnWindowPassesTheTrainedLength) {
     return Program().run(more, text).err;
   };
   for (const std::string method :
-       {"streamingllm:recent=20000", "infllm:n_local=20000", "ltri:n_local=20000", "citrus:k=20000",
-        "lminfinite:limit=20000,local=20000", "h2o:budget=20000,positions=cache",
+       {"streamingllm:recent=20000", "infllm:n_local=20000", "ltri:form=longhaul,n_local=20000",
+        "citrus:k=20000", "lminfinite:limit=20000,local=20000", "h2o:budget=20000,positions=cache",
         "ntk:context=9000,mode=fixed"}) {
     EXPECT_TRUE(has(err(method), {"warning: ",
                                   " tokens are more than the 8,192 that this model was "

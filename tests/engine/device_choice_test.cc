@@ -52,12 +52,6 @@ TEST_F(DeviceChoice, WeightsThatDoNotFitAreNotSent) {
   EXPECT_NE(error.find("of weights do not fit into the GPU's memory"), std::string::npos) << error;
 }
 
-TEST_F(DeviceChoice, TheHostTakesKeysThatTheDeviceDoesNotRead) {
-  SessionOptions options = on_device();
-  options.kv_type = {DType::Q8_0, DType::F16};
-  EXPECT_FALSE(stays({options}, 100));
-}
-
 TEST_F(DeviceChoice, GivesTheWeightsBackWhereItTakesTheHost) {
   device_->free = size_t{2} << 30;
   EXPECT_FALSE(stays({on_device()}, 1 << 20));
