@@ -8,50 +8,12 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kThreads = 3 * 128;
-
 struct MaskNote {
   const float* queries;  ///< the form that multiplies its keys; null: there is no tile at all
   uint64_t seen[2][2];   ///< [warpgroup][page]
   int32_t offset[2];     ///< the pages' first keys stand so far behind the unit's first row
   int32_t last;          ///< no tile follows
 };
-
-template <int D>
-struct MaskedShared {
-  static constexpr int kStages = Sm90Form<D>::kStages;
-  uint8_t queries[D / 64 * kRowHalf];
-  uint8_t keys[kStages][Sm90Form<D>::kTile];
-  uint8_t values[kStages][Sm90Form<D>::kTile];
-  uint64_t keys_full[kStages], keys_empty[kStages];
-  uint64_t values_full[kStages], values_empty[kStages];
-  MaskNote notes[kStages];  ///< of the keys
-
-  /// By one thread.
-  __device__ void make_barriers() {
-    for (int s = 0; s < kStages; ++s) {
-      barrier_init(shared_address(&keys_full[s]), 1);
-      barrier_init(shared_address(&values_full[s]), 1);
-      barrier_init(shared_address(&keys_empty[s]), 8);  // warps that compute
-      barrier_init(shared_address(&values_empty[s]), 8);
-    }
-    barriers_are_made();
-  }
-};
-
-/// Keys (first = 0) or values (kPageRows) of two pages of the map.
-template <int D>
-__device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const PageMap& pages,
-                                           int first, const int (&page)[2]) {
-  using Form = Sm90Form<D>;
-  const uint32_t barrier = shared_address(full), at = shared_address(to);
-  barrier_expect(barrier, Form::kTile);
-#pragma unroll
-  for (int h = 0; h < D / 64; ++h) {
-    copy_box(at + h * Form::kHalf, &pages.map, 64 * h, first, page[0], barrier);
-    copy_box(at + h * Form::kHalf + Form::kHalf / 2, &pages.map, 64 * h, first, page[1], barrier);
-  }
-}
 
 /// A tile that is to be loaded.
 struct NextTile {
@@ -84,7 +46,8 @@ __device__ __forceinline__ NextTile next_tile(TileWalk& walk, const UnitRecord& 
 /// The thread that loads; as in attend_tile_sm90.cu it looks up two tiles ahead.
 template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
-                                           const UnitRecord& unit, MaskedShared<D>& shared) {
+                                           const UnitRecord& unit,
+                                           Sm90Shared<D, MaskNote>& shared) {
   constexpr int kStages = Sm90Form<D>::kStages;
   TileWalk walk(a.segments, unit, Sm90Form<D>::kKeys);
   NextTile tile = next_tile(walk, unit, pages), next = next_tile(walk, unit, pages);
@@ -154,33 +117,9 @@ __device__ __forceinline__ void clear_behind(uint32_t values, int32_t offset0, i
   named_sync<128>(3 + group);
 }
 
-/// Once all tiles are added.
-template <int D>
-__device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
-                                           Rows64<D>& rows) {
-  const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 1);
-    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 2);
-    const int f = flat + 8 * h;
-    if (f >= flat_rows) continue;
-    const RowPlace to = place_of(a, unit, f, a.head_dim);
-    float best = rows.top[h] * a.logits.scale, denominator = rows.sum[h];
-    const float factor = end_row(to, best, denominator);
-    float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;
-#pragma unroll
-    for (int i = 0; i < D / 8; ++i) {
-      if (8 * i >= a.head_dim) break;
-      x[4 * i] = make_float2(rows.o[4 * i + 2 * h] * factor, rows.o[4 * i + 2 * h + 1] * factor);
-    }
-    if (lane % 4 == 0) write_denominator(to, best, denominator);
-  }
-}
-
 template <int D>
 __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& unit,
-                                        MaskedShared<D>& shared, int group) {
+                                        Sm90Shared<D, MaskNote>& shared, int group) {
   constexpr int kStages = Sm90Form<D>::kStages;
   const int lane = threadIdx.x % 32, first_row = 64 * group;
   const int flat = first_row + static_cast<int>(threadIdx.x) / 32 % 4 * 16 + lane / 4;
@@ -259,11 +198,11 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
 }
 
 template <int D>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kSm90Threads, 1)
     attend_masked_sm90(const __grid_constant__ AttendArgs a, const __grid_constant__ PageMap pages,
                        const UnitRecord* units) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  using Shared = MaskedShared<D>;
+  using Shared = Sm90Shared<D, MaskNote>;
   extern __shared__ uint8_t memory[];
   auto& shared =
       *reinterpret_cast<Shared*>((reinterpret_cast<uintptr_t>(memory) + 1023) / 1024 * 1024);
@@ -283,12 +222,12 @@ __global__ void __launch_bounds__(kThreads, 1)
 template <int D>
 void launch(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
             const UnitRecord* units, int count) {
-  constexpr int kBytes = sizeof(MaskedShared<D>) + 1024;
+  constexpr int kBytes = sizeof(Sm90Shared<D, MaskNote>) + 1024;
   static_assert(kBytes <= 227 * 1024);
   const auto kernel = attend_masked_sm90<D>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of attend_masked_sm90");
-  kernel<<<static_cast<unsigned>(count), kThreads, kBytes, stream>>>(args, pages, units);
+  kernel<<<static_cast<unsigned>(count), kSm90Threads, kBytes, stream>>>(args, pages, units);
   check_launch("attend_masked_sm90");
 }
 

@@ -11,19 +11,6 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kThreads = 3 * 128;
-
-template <int D>
-struct Sm90Shared {
-  using F = Sm90Form<D>;
-  uint8_t queries[D / 64 * kRowHalf];
-  uint8_t keys[F::kStages][F::kTile];
-  uint8_t values[F::kStages][F::kTile];
-  uint64_t keys_full[F::kStages], keys_empty[F::kStages];
-  uint64_t values_full[F::kStages], values_empty[F::kStages];
-  TileNote notes[F::kStages];
-};
-
 /// A tile that is to be loaded.
 template <int kPages>
 struct NextTile {
@@ -61,21 +48,10 @@ __device__ __forceinline__ NextTile<kPages> next_tile(TileWalk& walk, const Unit
 /// used: each look-up takes as long as half of a tile's products.
 template <int D>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
-                                           const UnitRecord& unit, Sm90Shared<D>& shared) {
+                                           const UnitRecord& unit,
+                                           Sm90Shared<D, TileNote>& shared) {
   using F = Sm90Form<D>;
   using Tile = NextTile<F::kPages>;
-  const auto load = [&](uint8_t* to, uint64_t* full, int first, const Tile& tile) {
-    const uint32_t barrier = shared_address(full), at = shared_address(to);
-    barrier_expect(barrier, F::kTile);
-#pragma unroll
-    for (int p = 0; p < F::kPages; ++p) {
-#pragma unroll
-      for (int h = 0; h < D / 64; ++h) {
-        copy_box(at + h * F::kHalf + p * kPageRows * 128, &pages.map, 64 * h, first, tile.page[p],
-                 barrier);
-      }
-    }
-  };
   TileWalk walk(a.segments, unit, F::kKeys);
   const auto following = [&] { return next_tile<F::kPages>(walk, unit, pages); };
   Tile tile = following(), next = following();
@@ -89,10 +65,10 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
     tile.note.last = !next.there;
     barrier_wait(shared_address(&shared.keys_empty[stage]), before);
     shared.notes[stage] = tile.note;  // there when keys_full is
-    load(shared.keys[stage], &shared.keys_full[stage], 0, tile);
+    copy_pages<D>(shared.keys[stage], &shared.keys_full[stage], pages, 0, tile.page);
     const Tile after = following();
     barrier_wait(shared_address(&shared.values_empty[stage]), before);
-    load(shared.values[stage], &shared.values_full[stage], kPageRows, tile);
+    copy_pages<D>(shared.values[stage], &shared.values_full[stage], pages, kPageRows, tile.page);
     tile = next;
     next = after;
   }
@@ -100,10 +76,9 @@ __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& p
 
 template <int D>
 __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& unit,
-                                        Sm90Shared<D>& shared, int group) {
+                                        Sm90Shared<D, TileNote>& shared, int group) {
   using F = Sm90Form<D>;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4,
-            flat_rows = unit.row_count * unit.head_count;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
   const int flat = 64 * group + 16 * warp + lane / 4;
   const int first_row = 64 * group / unit.head_count,
             last_row = (64 * group + 63) / unit.head_count;
@@ -167,44 +142,20 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     multiply_values(n - 1, note.begin, note.end);
     wgmma_wait<0>();
   }
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 1);
-    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 2);
-    const int f = flat + 8 * h;
-    if (f >= flat_rows) continue;
-    const RowPlace to = place_of(a, unit, f, a.head_dim);
-    float top = rows.top[h] * a.logits.scale, sum = rows.sum[h];
-    const float factor = end_row(to, top, sum);
-    float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;
-#pragma unroll
-    for (int i = 0; i < D / 8; ++i) {
-      if (8 * i >= a.head_dim) break;
-      x[4 * i] = make_float2(rows.o[4 * i + 2 * h] * factor, rows.o[4 * i + 2 * h + 1] * factor);
-    }
-    if (lane % 4 == 0) write_denominator(to, top, sum);
-  }
+  write_rows(a, unit, flat, rows);
 }
 
 template <int D>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kSm90Threads, 1)
     attend_tile_sm90(const __grid_constant__ AttendArgs a, const __grid_constant__ PageMap pages,
                      const UnitRecord* units) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  using Shared = Sm90Shared<D>;
+  using Shared = Sm90Shared<D, TileNote>;
   extern __shared__ uint8_t memory[];
   auto& shared =
       *reinterpret_cast<Shared*>((reinterpret_cast<uintptr_t>(memory) + 1023) / 1024 * 1024);
   const int group = threadIdx.x / 128;
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < Sm90Form<D>::kStages; ++s) {
-      barrier_init(shared_address(&shared.keys_full[s]), 1);
-      barrier_init(shared_address(&shared.values_full[s]), 1);
-      barrier_init(shared_address(&shared.keys_empty[s]), 8);  // warps that compute
-      barrier_init(shared_address(&shared.values_empty[s]), 8);
-    }
-    barriers_are_made();
-  }
+  if (threadIdx.x == 0) shared.make_barriers();
   __syncthreads();
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
@@ -219,12 +170,12 @@ __global__ void __launch_bounds__(kThreads, 1)
 template <int D>
 void launch(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
             const UnitRecord* units, int count) {
-  constexpr int kBytes = sizeof(Sm90Shared<D>) + 1024;
+  constexpr int kBytes = sizeof(Sm90Shared<D, TileNote>) + 1024;
   static_assert(kBytes <= 227 * 1024);
   const auto kernel = attend_tile_sm90<D>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of attend_tile_sm90");
-  kernel<<<static_cast<unsigned>(count), kThreads, kBytes, stream>>>(args, pages, units);
+  kernel<<<static_cast<unsigned>(count), kSm90Threads, kBytes, stream>>>(args, pages, units);
   check_launch("attend_tile_sm90");
 }
 

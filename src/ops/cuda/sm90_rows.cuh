@@ -32,6 +32,49 @@ struct TileNote {
   int32_t last;  ///< no tile follows
 };
 
+inline constexpr int kSm90Threads = 3 * 128;  ///< a warpgroup that loads, two that compute
+
+/// What a block has in shared memory. A Note says what the warpgroups that compute need to know of
+/// a tile.
+template <int D, class Note>
+struct Sm90Shared {
+  using F = Sm90Form<D>;
+  uint8_t queries[D / 64 * kRowHalf];
+  uint8_t keys[F::kStages][F::kTile];
+  uint8_t values[F::kStages][F::kTile];
+  uint64_t keys_full[F::kStages], keys_empty[F::kStages];
+  uint64_t values_full[F::kStages], values_empty[F::kStages];
+  Note notes[F::kStages];  ///< of the keys
+
+  /// By one thread.
+  __device__ __forceinline__ void make_barriers() {
+    for (int s = 0; s < F::kStages; ++s) {
+      barrier_init(shared_address(&keys_full[s]), 1);
+      barrier_init(shared_address(&values_full[s]), 1);
+      barrier_init(shared_address(&keys_empty[s]), 8);  // warps that compute
+      barrier_init(shared_address(&values_empty[s]), 8);
+    }
+    barriers_are_made();
+  }
+};
+
+/// Asks for the keys (first = 0) or values (kPageRows) of a tile's pages of the map.
+template <int D>
+__device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const PageMap& pages,
+                                           int first, const int (&page)[Sm90Form<D>::kPages]) {
+  using F = Sm90Form<D>;
+  const uint32_t barrier = shared_address(full), at = shared_address(to);
+  barrier_expect(barrier, F::kTile);
+#pragma unroll
+  for (int p = 0; p < F::kPages; ++p) {
+#pragma unroll
+    for (int h = 0; h < D / 64; ++h) {
+      copy_box(at + h * F::kHalf + p * kPageRows * 128, &pages.map, 64 * h, first, page[p],
+               barrier);
+    }
+  }
+}
+
 /// The 64 flat rows of a warpgroup as bf16, by the threads that will multiply them. Columns past
 /// head_dim are zeros. Each thread asks for `kMost` times 8 numbers before it waits for any.
 template <int D, int kMost>
@@ -174,6 +217,30 @@ __device__ __forceinline__ void clear_values(uint32_t values, int32_t begin, int
   }
   publish_to_engines();
   named_sync<128>(3 + group);
+}
+
+/// Writes the unit's rows, or its part of them, once all tiles are added.
+template <int D>
+__device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
+                                           Rows64<D>& rows) {
+  const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 1);
+    rows.sum[h] += __shfl_xor_sync(~0u, rows.sum[h], 2);
+    const int f = flat + 8 * h;
+    if (f >= flat_rows) continue;
+    const RowPlace to = place_of(a, unit, f, a.head_dim);
+    float best = rows.top[h] * a.logits.scale, denominator = rows.sum[h];
+    const float factor = end_row(to, best, denominator);
+    float2* x = reinterpret_cast<float2*>(to.sums) + lane % 4;
+#pragma unroll
+    for (int i = 0; i < D / 8; ++i) {
+      if (8 * i >= a.head_dim) break;
+      x[4 * i] = make_float2(rows.o[4 * i + 2 * h] * factor, rows.o[4 * i + 2 * h + 1] * factor);
+    }
+    if (lane % 4 == 0) write_denominator(to, best, denominator);
+  }
 }
 
 }  // namespace longhaul::cuda
