@@ -6,11 +6,12 @@
 
 #include "base/error.h"
 #include "report/svg/chart_style.h"
+#include "report/svg/map_axes.h"
 
 namespace longhaul {
 
 Svg draw(const ClassMap& map) {
-  constexpr double kWidth = 560, kTop = 42, kRow = 16, kWidestCell = 44, kTick = 11.5, kKey = 18;
+  constexpr double kWidth = 560, kTop = 42, kRow = 16, kWidestCell = 44, kKey = 18;
   const size_t columns = map.x_labels.size(), rows = map.y_labels.size();
   LH_ASSERT(columns > 0 && map.cells.size() == columns * rows);
   constexpr double kLeft = 48;
@@ -28,16 +29,7 @@ Svg draw(const ClassMap& map) {
                "mark " + series_class(of.kind + 1), {}, of.tooltip);
     }
   }
-  double taken = -1e9;
-  for (size_t column = 0; column < columns; ++column) {
-    const double x = kLeft + cell * (static_cast<double>(column) + 0.5);
-    const double half = Svg::text_width(map.x_labels[column], kTick) / 2;
-    if (x - half < taken + 4) continue;
-    svg.text({x, bottom + 15}, map.x_labels[column], "tick", Anchor::kMiddle);
-    taken = x + half;
-  }
-  svg.text({kLeft, bottom + 33}, map.x_title, "name");
-  svg.text({kLeft - 6, kTop - 6}, map.y_title, "name small", Anchor::kEnd);
+  draw_map_axes(svg, {kLeft, kTop, bottom, cell}, map.x_labels, map.x_title, map.y_title);
   for (size_t kind = 0; kind < map.kinds.size(); ++kind) {
     const double y = keys + kKey * static_cast<double>(kind);
     svg.rect({kLeft, y - 10}, 14, 12, "mark " + series_class(kind + 1));

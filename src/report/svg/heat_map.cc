@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/svg/chart_style.h"
+#include "report/svg/map_axes.h"
 #include "report/text.h"
 
 namespace longhaul {
@@ -45,16 +46,7 @@ Svg draw(const HeatMap& map) {
                {{"pointer-events", "none"}});
     }
   }
-  double taken = -1e9;
-  for (size_t column = 0; column < columns; ++column) {
-    const double x = left + cell * (static_cast<double>(column) + 0.5);
-    const double half = Svg::text_width(map.x_labels[column], kTick) / 2;
-    if (x - half < taken + 4) continue;
-    svg.text({x, bottom + 15}, map.x_labels[column], "tick", Anchor::kMiddle);
-    taken = x + half;
-  }
-  svg.text({left, bottom + 33}, map.x_title, "name");
-  svg.text({left - 6, kTop - 6}, map.y_title, "name small", Anchor::kEnd);
+  draw_map_axes(svg, {left, kTop, bottom, cell}, map.x_labels, map.x_title, map.y_title);
   return svg;
 }
 
