@@ -33,15 +33,17 @@ const MethodInfo& find_method(std::string_view name, std::span<const MethodInfo>
 
 }  // namespace
 
+std::string MethodSpec::flag() const { return fmt::format("--attention {}", info_->name); }
+
 const Option& MethodSpec::option(std::string_view key) const {
   if (const Option* found = options_.list.find(key)) return *found;
   if (options_.list.options().empty()) {
-    user_error("--attention {}: unknown option '{}'; this method has none", info_->name, key);
+    user_error("{}: unknown option '{}'; this method has none", flag(), key);
   }
   std::vector<std::string_view> keys;
   for (const Option& option : options_.list.options()) keys.push_back(option.key);
-  user_error("--attention {}: unknown option '{}'{} (options: {})", info_->name, key,
-             nearest_name_hint(key, keys), fmt::join(keys, ", "));
+  user_error("{}: unknown option '{}'{} (options: {})", flag(), key, nearest_name_hint(key, keys),
+             fmt::join(keys, ", "));
 }
 
 MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> methods) {
@@ -50,7 +52,6 @@ MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> 
   const size_t colon = text.find(':');
   spec.info_ = &find_method(text.substr(0, colon), methods);
   spec.options_ = spec.info_->describe();
-  const std::string_view name = spec.info_->name;
   for (size_t at = colon; at != std::string_view::npos;) {  // at a ':' or ','
     const size_t comma = text.find(',', at + 1);
     const std::string_view item = text.substr(at + 1, comma - at - 1);
@@ -59,10 +60,10 @@ MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> 
     const std::string_view key = item.substr(0, equals);
     const Option& option = spec.option(key);
     if (equals == std::string_view::npos) {
-      user_error("--attention {}: option '{}' has no value: write {}=VALUE", name, key, key);
+      user_error("{}: option '{}' has no value: write {}=VALUE", spec.flag(), key, key);
     }
-    if (!spec.values_.emplace(key, option.canonical(name, item.substr(equals + 1))).second) {
-      user_error("--attention {}: option '{}' is given twice", name, key);
+    if (!spec.values_.emplace(key, option.canonical(spec.flag(), item.substr(equals + 1))).second) {
+      user_error("{}: option '{}' is given twice", spec.flag(), key);
     }
     spec.given_.emplace_back(key);
   }
@@ -83,7 +84,7 @@ MethodSpec MethodSpec::parse_part(std::string_view name, std::string_view option
 
 void MethodSpec::set_default(std::string_view key, std::string_view value) {
   LH_ASSERT(!profile_prefix_);
-  if (!is_given(key)) values_.find(key)->second = option(key).canonical(info_->name, value);
+  if (!is_given(key)) values_.find(key)->second = option(key).canonical(flag(), value);
 }
 
 bool MethodSpec::is_given(std::string_view key) const {
@@ -103,15 +104,15 @@ void MethodSpec::refuse_idle(bool given_only) const {
     const Option& option = *set.list.find(key);
     if (given_only && !option.decided_by(given_)) continue;
     const auto why = option.idle(values_);
-    if (why) user_error("--attention {}: {} has no effect {}", info_->name, key, *why);
+    if (why) user_error("{}: {} has no effect {}", flag(), key, *why);
   }
 }
 
 std::optional<MethodSpec> MethodSpec::part(const OptionSet& set, const Option& option) const {
-  if (option.kind != OptionKind::kMethodOptions || set.list.find(option.key)->idle(values_)) {
+  if (option.kind != OptionKind::kPartOptions || set.list.find(option.key)->idle(values_)) {
     return std::nullopt;
   }
-  return parse_part(values_.find(option.method_key)->second, values_.find(option.key)->second,
+  return parse_part(values_.find(option.part_key)->second, values_.find(option.key)->second,
                     methods_);
 }
 
@@ -150,7 +151,7 @@ MethodSpec MethodSpec::for_profile(const std::string& prefix) const {
     try {
       if (option(key).kind == OptionKind::kOutputFile)
         user_error("options.{}: {}", key, kNoWriting);
-      const std::string value = option(key).canonical(info_->name, text);
+      const std::string value = option(key).canonical(flag(), text);
       spec.profile_[key] = value;
       if (!is_given(key)) spec.values_[key] = value;
     } catch (const UserError& error) {
@@ -199,8 +200,8 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
   const MethodSpec spec = for_model(shape);
   OptionSet set = spec.filled();
   if (!set.list.has_what_it_needs()) {
-    user_error("--attention {}: needs {}; 'longhaul methods {}' explains", info_->name,
-               set.list.needed(), info_->name);
+    user_error("{}: needs {}; 'longhaul methods {}' explains", flag(), set.list.needed(),
+               info_->name);
   }
   if (info_->uncapped && shape.cap != 0) {
     user_error(

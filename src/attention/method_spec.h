@@ -23,7 +23,7 @@ class MethodSpec {
   static MethodSpec parse(std::string_view text,
                           std::span<const MethodInfo> methods = attention_methods());
 
-  /// The method `name` with options joined by +, as OptionKind::kMethodOptions has them.
+  /// The method `name` with options joined by +, as OptionKind::kPartOptions has them.
   static MethodSpec parse_part(std::string_view name, std::string_view options,
                                std::span<const MethodInfo> methods = attention_methods());
 
@@ -55,6 +55,7 @@ class MethodSpec {
  private:
   MethodSpec for_profile(const std::string& prefix) const;
   bool is_given(std::string_view key) const;
+  std::string flag() const;  ///< as errors name it: "--attention snapkv"
   const Option& option(std::string_view key) const;
   /// The method's options, filled with the values, so that conditions can be asked.
   OptionSet filled() const;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attention/method.h"
-#include "attention/options.h"
+#include "text/options.h"
 
 namespace longhaul {
 

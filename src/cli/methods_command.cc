@@ -43,7 +43,7 @@ std::string kind_text(const Option& o) {
     case OptionKind::kFile:
     case OptionKind::kOutputFile:
       return "file";
-    case OptionKind::kMethodOptions:
+    case OptionKind::kPartOptions:
       return "KEY=VALUE+...";
   }
   return "";

@@ -14,8 +14,8 @@ struct AdaKv final : WrappedMethod {
   void declare(OptionList& o) {
     o.choice(method, "method", {"snapkv", "pyramidkv", "keydiff", "expectedattention"},
              "whose scores and budget are dealt");
-    o.method_options(method_options, "method_options", "method",
-                     "options of that method, joined by +: capacity=1024+window=16");
+    o.part_options(method_options, "method_options", "method",
+                   "options of that method, joined by +: capacity=1024+window=16");
     o.real(safeguard, "safeguard", 0, 1, "share",
            "of its budget that every head keeps for sure, its window and sinks among it");
   }

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "attention/method.h"
-#include "attention/options.h"
 #include "base/nth.h"
 #include "kv/block_cache.h"
 #include "ops/context_split.h"
 #include "ops/sliding_rows.h"
 #include "ops/window_rows.h"
+#include "text/options.h"
 
 namespace longhaul {
 

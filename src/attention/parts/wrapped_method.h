@@ -43,7 +43,7 @@ struct PromptReader {
     return o.choice(dense, "dense", {"full", "minference", "flexprefill", "xattention"}, help);
   }
   Option& declare_dense_options(OptionList& o, std::string_view help) {
-    return o.method_options(dense_options, "dense_options", "dense", help)
+    return o.part_options(dense_options, "dense_options", "dense", help)
         .only([this] { return !is_full(); }, "dense!=full", "dense");
   }
   MethodSpec spec() const {

@@ -1,4 +1,4 @@
-#include "attention/options.h"
+#include "text/options.h"
 
 #include <fmt/ranges.h>
 
@@ -49,7 +49,7 @@ Option& Option::only(std::function<bool()> holds, std::string_view words, std::s
   return *this;
 }
 
-std::string Option::canonical(std::string_view method, std::string_view value) const {
+std::string Option::canonical(std::string_view whose, std::string_view value) const {
   if (takes_auto() && value == "auto") return std::string(value);
   try {
     if (kind == OptionKind::kInteger) return canonical_integer(value, {least, most, unit});
@@ -58,8 +58,8 @@ std::string Option::canonical(std::string_view method, std::string_view value) c
     if (kind == OptionKind::kChoice) return canonical_choice(value, choices);
     return std::string(value);
   } catch (const UserError& must_be) {
-    user_error("--attention {}: {}={}: must be {}{}", method, key, value,
-               takes_auto() ? "auto or " : "", must_be.what());
+    user_error("{}: {}={}: must be {}{}", whose, key, value, takes_auto() ? "auto or " : "",
+               must_be.what());
   }
 }
 
@@ -132,10 +132,10 @@ Option& OptionList::output_file(std::string& member, std::string_view key, std::
   return text(member, key, "", help).as(OptionKind::kOutputFile);
 }
 
-Option& OptionList::method_options(std::string& member, std::string_view key,
-                                   std::string_view method_key, std::string_view help) {
-  Option& option = text(member, key, "", help).as(OptionKind::kMethodOptions);
-  option.method_key = method_key;
+Option& OptionList::part_options(std::string& member, std::string_view key,
+                                 std::string_view part_key, std::string_view help) {
+  Option& option = text(member, key, "", help).as(OptionKind::kPartOptions);
+  option.part_key = part_key;
   return option;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Options of a method: members of a struct, each declared once with its range, unit and help.
+// Options that people write as key=value: members of a struct, each declared once with its range,
+// unit and help.
 //
 //   struct Options {
 //     int64_t capacity = 2048;
@@ -10,8 +11,8 @@
 //     }
 //   };
 //
-// The member's initializer is the default. The same function describes the options to `longhaul
-// methods`, checks what a user wrote and fills the struct that the method is made from.
+// The member's initializer is the default. The same function describes the options in help, checks
+// what a user wrote and fills the struct. Attention methods have theirs so.
 
 #include <cstdint>
 #include <functional>
@@ -25,8 +26,8 @@
 namespace longhaul {
 
 /// A text holds no comma; a file is the name of one to read, an output file that of one to write,
-/// which only the command line may name; a method's options are those of the method that another
-/// option names, joined by + ("gamma=0.9+min_budget=1024").
+/// which only the command line may name; a part's options are those of what another option names,
+/// joined by + ("gamma=0.9+min_budget=1024").
 enum class OptionKind : uint8_t {
   kInteger,
   kReal,
@@ -35,7 +36,7 @@ enum class OptionKind : uint8_t {
   kText,
   kFile,
   kOutputFile,
-  kMethodOptions
+  kPartOptions
 };
 
 /// Canonical texts of options, by key.
@@ -49,9 +50,9 @@ class Option {
   std::string_view unit;       ///< "tokens", "share", ...; empty for none
   double least = 0, most = 0;  ///< inclusive range of numbers
   std::vector<std::string_view> choices;
-  std::string_view help;        ///< one line
-  std::string_view only_with;   ///< when it has an effect, in words: "mode=stream"; empty: always
-  std::string_view method_key;  ///< of kMethodOptions: the option that names the method
+  std::string_view help;       ///< one line
+  std::string_view only_with;  ///< when it has an effect, in words: "mode=stream"; empty: always
+  std::string_view part_key;   ///< of kPartOptions: the option that names the part
   bool later = false;  ///< it came after sessions were saved: at its default no fingerprint has it
 
   bool takes_auto() const { return fallback == "auto"; }
@@ -63,8 +64,8 @@ class Option {
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
 
   /// The canonical form of a value: a number without needless digits, true or false. Throws
-  /// UserError that names method, option, value and range.
-  std::string canonical(std::string_view method, std::string_view value) const;
+  /// UserError that names `whose` option it is ("--attention snapkv"), option, value and range.
+  std::string canonical(std::string_view whose, std::string_view value) const;
   /// Why the option has no effect, given the values that the struct was filled with: "with
   /// mode=oneshot", "without gates". None where it has one.
   std::optional<std::string> idle(const OptionValues& values) const;
@@ -103,8 +104,8 @@ class OptionList {
                std::string_view help);
   Option& file(std::string& member, std::string_view key, std::string_view help);
   Option& output_file(std::string& member, std::string_view key, std::string_view help);
-  Option& method_options(std::string& member, std::string_view key, std::string_view method_key,
-                         std::string_view help);
+  Option& part_options(std::string& member, std::string_view key, std::string_view part_key,
+                       std::string_view help);
   /// An enumeration whose values 0, 1, ... have these names.
   template <class Enum>
   Option& choice(Enum& member, std::string_view key, std::initializer_list<std::string_view> names,
@@ -118,7 +119,7 @@ class OptionList {
   Option& choice(std::string_view& member, std::string_view key,
                  std::initializer_list<std::string_view> names, std::string_view help);
 
-  /// The method is made only where `holds` says so of the members: `words` tell it to people.
+  /// The struct is of use only where `holds` says so of the members: `words` tell it to people.
   void needs(std::function<bool()> holds, std::string_view words);
 
   const std::vector<Option>& options() const { return options_; }
