@@ -11,8 +11,8 @@ constexpr LayerNorms kGgufBoth = {"blk.{}.attn_norm", "blk.{}.post_attention_nor
                                   "blk.{}.ffn_norm", "blk.{}.post_ffw_norm"};
 constexpr LayerNorms kGgufAfter = {nullptr, "blk.{}.post_attention_norm", nullptr,
                                    "blk.{}.post_ffw_norm"};
-constexpr LayerNorms kGgufGptOss = {"blk.{}.attn_norm", nullptr, "blk.{}.post_attention_norm",
-                                    nullptr};
+constexpr LayerNorms kGgufPostAttention = {"blk.{}.attn_norm", nullptr,
+                                           "blk.{}.post_attention_norm", nullptr};
 constexpr LayerNorms kHfGemma = {
     "model.layers.{}.input_layernorm", "model.layers.{}.post_attention_layernorm",
     "model.layers.{}.pre_feedforward_layernorm", "model.layers.{}.post_feedforward_layernorm"};
@@ -101,9 +101,19 @@ constexpr Family kFamilies[] = {
      .hf_pairs = true,
      .fused_gate_up = true,
      .windows = false},
+    {.gguf = "seed_oss",
+     .hugging_face = "seed_oss",
+     .gguf_norms = kGgufPostAttention,
+     .qkv_bias = true,
+     .windows = false},
+    {.gguf = "ernie4_5",
+     .hugging_face = "ernie4_5",
+     .gguf_pairs = true,
+     .hf_pairs = true,
+     .windows = false},
     {.gguf = "gpt-oss",
      .hugging_face = "gpt_oss",
-     .gguf_norms = kGgufGptOss,
+     .gguf_norms = kGgufPostAttention,
      .hf_refusal = "keeps experts in a form of its own; use a GGUF file",
      .qkv_bias = true,
      .biases = true,

@@ -15,6 +15,8 @@ constexpr std::string_view kLlama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kSeed =  // as Qwen2, but line ends are no part of punctuation
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kTekken =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
@@ -28,6 +30,7 @@ const std::vector<NamedPreTokenizer>& table() {
       {"dbrx glm4 chatglm-bpe", {kLlama3}},  // OLMo 2 and Phi-4; GLM-4
       {"gpt-4o", {kO200k}},                  // gpt-oss, Phi-4-mini
       {"qwen2 deepseek-r1-qwen", {kQwen2}, false, false, true},
+      {"seed-coder", {kSeed}},
       {"smollm starcoder refact command-r codeshell", {R"(\p{N})", kGpt2Pattern}},
       {"gpt-2 gpt2 phi-2 mpt olmo jais", {kGpt2Pattern}},
       {"deepseek-coder",

@@ -11,7 +11,8 @@ from gguf.quants import dequantize, quantize
 ARCHITECTURES = {"llama": "LLAMA", "qwen2": "QWEN2", "qwen3": "QWEN3", "phi3": "PHI3",
                  "mistral": "LLAMA", "mixtral": "LLAMA", "ministral3": "MISTRAL3", "gemma2": "GEMMA2", "gemma3_text": "GEMMA3",
                  "qwen3_moe": "QWEN3MOE", "smollm3": "SMOLLM3", "granite": "GRANITE",
-                 "olmo2": "OLMO2", "glm4": "GLM4", "gpt_oss": "GPT_OSS"}
+                 "olmo2": "OLMO2", "glm4": "GLM4", "gpt_oss": "GPT_OSS",
+                 "seed_oss": "SEED_OSS", "ernie4_5": "ERNIE4_5"}
 # Whose rows of q and k llama.cpp rotates in pairs of neighbours, Hugging Face in halves.
 PAIRED = {"llama", "mistral", "mixtral", "ministral3", "smollm3", "granite"}
 

@@ -149,6 +149,15 @@ SPECS = {
         family("Glm4ForCausalLM", "glm4", partial_rotary_factor=0.5, attention_bias=True,
                tie_word_embeddings=False),
         64, {"partial_rotary_factor": 1.0}, {"": "Q8_0", "ffn_down": "F16"}),
+    "seed_oss": (
+        "biases on q, k and v alone; heads * head_dim is not hidden_size; a base of 1e7",
+        family("SeedOssForCausalLM", "seed_oss", num_attention_heads=6, attention_bias=True,
+               attention_out_bias=False, mlp_bias=False, rope_theta=1e7, tie_word_embeddings=False),
+        64, {"rope_theta": 10000.0}, {"": "Q8_0"}),
+    "ernie4_5": (
+        "pairs of neighbours rotate in both kinds of files",
+        family("Ernie4_5ForCausalLM", "ernie4_5", use_bias=False, rope_theta=500000.0),
+        64, {"rope_theta": 10000.0}, {"": "Q8_0", "ffn_down": "F16"}),
     "ministral3": (
         "queries that grow with their position, by steps of 32 tokens; yarn without its magnitude; "
         "GGUF calls it mistral3",
