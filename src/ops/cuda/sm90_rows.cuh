@@ -23,15 +23,6 @@ struct Sm90Form {
   static constexpr int kPages = kKeys / kPageRows;
 };
 
-/// What the warpgroups that compute need to know of a tile.
-struct TileNote {
-  const float* queries;  ///< the form that multiplies its keys; null: there is no tile at all
-  int32_t begin, end;    ///< slots with keys
-  int32_t offset;        ///< key number n stands at offset + n behind the unit's first row
-  int32_t nearest, furthest;
-  int32_t last;  ///< no tile follows
-};
-
 inline constexpr int kSm90Threads = 3 * 128;  ///< a warpgroup that loads, two that compute
 
 /// What a block has in shared memory. A Note says what the warpgroups that compute need to know of
@@ -177,39 +168,10 @@ struct Rows64 {
   }
 };
 
-/// Logits of keys that a row does not see become -infinity. `first_row` and `last_row` bound the
-/// warpgroup's rows behind the unit's first.
-template <int kKeys>
-__device__ __forceinline__ void mask_tile(float (&s)[kKeys / 2], const TileNote& note,
-                                          const UnitRecord& unit, int flat, int first_row,
-                                          int last_row) {
-  const int32_t begin = note.begin, end = note.end, near = note.nearest, far = note.furthest;
-  const int32_t offset = note.offset;
-  if (begin <= 0 && end >= kKeys && first_row - (offset + kKeys - 1) >= near &&
-      last_row - offset < far) {
-    return;
-  }
-  const int row[2] = {flat / unit.head_count, (flat + 8) / unit.head_count};
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    // near <= row - offset - n < far
-    const int32_t distance = row[h] - offset;
-    const int32_t first = max(begin, distance - far + 1), last = min(end - 1, distance - near);
-#pragma unroll
-    for (int i = 0; i < kKeys / 4; ++i) {
-      const int n = 8 * (i / 2) + 2 * (threadIdx.x % 4) + i % 2;
-      if (n < first || n > last) s[4 * (i / 2) + 2 * h + i % 2] = -INFINITY;
-    }
-  }
-}
-
-/// Values of slots without a key become zeros: what lies there may be no number, and 0 times that
-/// is none either.
+/// Thread n of a warpgroup makes value n of a tile zeros, where it `is_cleared`. By all threads.
 template <int D>
-__device__ __forceinline__ void clear_values(uint32_t values, int32_t begin, int32_t end,
-                                             int group) {
-  const int n = threadIdx.x % 128;
-  if (n < Sm90Form<D>::kKeys && (n < begin || n >= end)) {
+__device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_cleared, int group) {
+  if (is_cleared) {
 #pragma unroll
     for (int i = 0; i < D / 8; ++i) {
       store_16(values + i / 8 * Sm90Form<D>::kHalf + n * 128 + i % 8 * 16, {0, 0, 0, 0});
