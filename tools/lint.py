@@ -143,10 +143,22 @@ def check_types():
                 yield path, number, f"{name} is a type of {other.relative_to(ROOT)} too"
 
 
+def check_headers():
+    """A header that nothing includes is left over."""
+    sources_of_all_kinds = [path for folder in ("src", "tests", "fuzz", "bench") for path in (ROOT / folder).rglob("*")
+                            if path.suffix in (".cc", ".h", ".cu", ".cuh")]
+    included = {pathlib.PurePath(name).name for path in sources_of_all_kinds
+                for name in re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8"))}
+    for path in sources_of_all_kinds:
+        if path.suffix in (".h", ".cuh") and path.name not in included and "compare" not in path.parts:
+            yield path, 1, "nothing includes this header"
+
+
 def problems():
     methods = METHOD.findall(REGISTRY.read_text(encoding="utf-8"))
     yield from check_pages(methods)
     yield from check_types()
+    yield from check_headers()
     for path in sources("src", "tests", "fuzz", "bench"):
         parts = path.relative_to(ROOT).parts
         lines = path.read_text(encoding="utf-8").splitlines()
