@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kStretch = 1024;  // keys of one sum: fixed, so that threads do not matter
+constexpr int64_t kKeysOfASum = 1024;  // keys of one sum: fixed, so that threads do not matter
 
 }  // namespace
 
@@ -23,14 +23,14 @@ void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
     return key_difference(host_queue(), on(rows, 0, scores.size()), on(scores));
   }
   LH_ASSERT(rows.head_dim > 0 && rows.head_dim <= kMostHeadDim);
-  const int64_t keys = scores.size(), stretches = (keys + kStretch - 1) / kStretch;
+  const int64_t keys = scores.size(), stretches = (keys + kKeysOfASum - 1) / kKeysOfASum;
   const auto dim = static_cast<size_t>(rows.head_dim);
   float* const out = host(scores).data();  // holds the keys' lengths first
   const KeyDifferenceKernels& kernels = kKeyDifferenceKernels_for(current_isa());
   std::vector<double> sums(static_cast<size_t>(stretches) * dim);
   const auto each_stretch = [&](auto&& visit) {
     parallel_for(stretches, [&](int64_t i, int) {
-      visit(i, i * kStretch, std::min(kStretch, keys - i * kStretch));
+      visit(i, i * kKeysOfASum, std::min(kKeysOfASum, keys - i * kKeysOfASum));
     });
   };
   each_stretch([&](int64_t i, int64_t begin, int64_t count) {
@@ -50,7 +50,7 @@ void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
   constexpr float kLeastLength = 1e-8f;
   const float length = std::max(static_cast<float>(std::sqrt(square)), kLeastLength);
   each_stretch([&](int64_t, int64_t begin, int64_t count) {
-    float products[kStretch];
+    float products[kKeysOfASum];
     kernels.products(rows, begin, count, anchor.data(), products);
     for (int64_t i = 0; i < count; ++i) {
       out[begin + i] = -products[i] / (std::max(out[begin + i], kLeastLength) * length);

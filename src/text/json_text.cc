@@ -32,7 +32,9 @@ class OpenObjects {
 
 json parse_json(std::string_view text, int deepest, JsonKeys keys) {
   constexpr size_t kLargest = size_t{64} << 20;
-  if (text.size() > kLargest) user_error("is too large for JSON: {} bytes", text.size());
+  if (text.size() > kLargest) {
+    user_error("is too large for JSON: {} bytes; at most {} are read", text.size(), kLargest);
+  }
   OpenObjects objects;
   const auto check = [&](int depth, json::parse_event_t event, const json& value) {
     if (depth > deepest) user_error("is nested deeper than {}", deepest);

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
+#include "base/control_group.h"
+
 namespace longhaul {
 namespace {
 
@@ -10,6 +15,14 @@ TEST(SystemInfo, ThisProcessHasMemory) {
   EXPECT_GT(peak_resident_bytes(), size_t{1} << 20);
   EXPECT_GT(anonymous_resident_bytes(), size_t{1} << 12);
   EXPECT_GE(peak_resident_bytes(), anonymous_resident_bytes());
+}
+
+/// Where nothing limits this process's groups the machine has less. What others take meanwhile may
+/// change both.
+TEST(SystemInfo, NoMoreMemoryThanTheControlGroupsLeave) {
+  constexpr size_t kUnlimited = std::numeric_limits<size_t>::max(), kSlack = size_t{64} << 20;
+  const size_t before = control_group_room().value_or(kUnlimited - kSlack);
+  EXPECT_LE(available_memory_bytes(), before + kSlack);
 }
 
 }  // namespace

@@ -160,6 +160,7 @@ TEST_F(KvDevice, NothingIsLostWhereTheDeviceFails) {
   ops_.fails = []() -> bool { throw std::runtime_error("the device is lost"); };
   EXPECT_THROW(keep(pair_, rows), std::runtime_error);
   EXPECT_EQ(pages_->taken, taken);
+  pair_.plain = plain.plain;
   ops_.fails = nullptr;
   pages_->most = taken + 2;  // too few for both lists
   EXPECT_THROW(keep(pair_, rows), std::bad_alloc);

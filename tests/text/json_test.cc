@@ -35,6 +35,14 @@ TEST(JsonFile, NamesTheFile) {
             std::string::npos);
 }
 
+TEST(JsonFile, OneThatIsTooLargeIsNamedAndNotRead) {
+  const TempFolder folder;
+  const std::filesystem::path path = folder.write("config.json", "{}");
+  std::filesystem::resize_file(path, uintmax_t{3} << 30);  // sparse
+  const std::string line = error_of([&] { read_json_file(path); });
+  EXPECT_TRUE(testing_support::has(line, {path.string(), "at most 67108864 are read"})) << line;
+}
+
 TEST(Printable, IsOneShortLine) {
   EXPECT_EQ(printable("plain"), "'plain'");
   EXPECT_EQ(printable("a\nb\x1b[2J\u00E9"), R"('a\x0ab\x1b[2J\xc3\xa9')");

@@ -29,6 +29,26 @@ TEST(Regex, RefusesAMalformedPatternByPlace) {
             "parenthesis");
 }
 
+TEST(Regex, APatternOfMoreThanAMebibyteIsRefused) {
+  const std::string most((size_t{1} << 20) + 1, 'a');
+  EXPECT_EQ(testing_support::error_of([&] { Regex(most, "t.json"); }),
+            "t.json: pattern of 1048577 bytes; at most 1048576 are supported");
+}
+
+/// Each "a" is a call within a call. The compiled pattern has 4 MiB of stack for them; the
+/// interpreter, which is asked next, keeps them on the heap, up to a bound.
+TEST(Regex, CallsWithinCallsEndWithTheirBound) {
+  const Regex nested("(a(?1)?b)", "t.json");
+  const auto parentheses = [](size_t deep) {
+    return std::string(deep, 'a') + std::string(deep, 'b');
+  };
+  const std::string deep = parentheses(10'000);
+  EXPECT_EQ(nested.find(deep, 0)->end, deep.size());
+  const std::string line =
+      testing_support::error_of([&] { nested.find(parentheses(4'000'000), 0); });
+  EXPECT_TRUE(testing_support::has(line, {"t.json: the pattern cannot be matched", "limit"}));
+}
+
 TEST(Regex, ALiteralMatchesItselfOnly) {
   const std::string text = "a.b*[c]\t(d)\\ \u20AC#";
   const Regex literal(regex_literal(text), "test");

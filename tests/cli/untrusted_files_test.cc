@@ -1,0 +1,125 @@
+// Files that others wrote, through the whole program: pipes where files should be, and names that a
+// terminal would obey.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "cli/program.h"
+#include "cli/terminal.h"
+#include "format/gguf_builder.h"
+#include "report/run_maker.h"
+
+namespace longhaul {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::GgufBuilder;
+using testing_support::has;
+using testing_support::Program;
+using testing_support::refused;
+using testing_support::RunMaker;
+using testing_support::small_run;
+using testing_support::Terminal;
+
+/// A model's folder in which `name` is a pipe that nobody writes to.
+fs::path with_pipe(const fs::path& folder, const std::string& name) {
+  const fs::path model = folder / ("m_" + name);
+  fs::copy(fs::path(LONGHAUL_TEST_DATA) / "tiny_models/llama_linear", model);
+  fs::remove(model / name);
+  if (name == "model.safetensors.index.json") fs::remove(model / "model.safetensors");
+  if (mkfifo((model / name).c_str(), 0600) != 0) throw std::runtime_error("no pipe");
+  return model;
+}
+
+TEST(UntrustedFiles, APipeInAModelsFolderIsRefusedWithoutWaiting) {
+  Program program;
+  program.before_exec([] { alarm(30); });  // whoever waits for a writer is killed: status 142
+  for (const std::string name :
+       {"config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json",
+        "tokenizer_config.json", "generation_config.json", "special_tokens_map.json",
+        "chat_template.jinja"}) {
+    const fs::path model = with_pipe(program.folder().path(), name);
+    EXPECT_TRUE(refused(program.run({"run", "-m", model, "-p", "a", "-n", "1"}),
+                        {name + ": not a regular file"}))
+        << name;
+  }
+}
+
+/// Writes to a pipe as long as it lives.
+class EndlessWriter {
+ public:
+  explicit EndlessWriter(const fs::path& pipe)
+      : file_(open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)) {}
+  ~EndlessWriter() {
+    done_ = true;
+    thread_.join();
+    close(file_);
+  }
+  EndlessWriter(const EndlessWriter&) = delete;
+  EndlessWriter& operator=(const EndlessWriter&) = delete;
+
+ private:
+  void fill() const {
+    const std::string words(4096, 'x');
+    while (!done_) {
+      if (write(file_, words.data(), words.size()) > 0) continue;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it is full
+    }
+  }
+
+  const int file_;
+  std::atomic<bool> done_ = false;
+  std::thread thread_{[this] { fill(); }};
+};
+
+TEST(UntrustedFiles, ATextWithoutEndFromAPipeIsRefused) {
+  Program program;
+  const fs::path pipe = program.folder().path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const EndlessWriter writer(pipe);
+  program.before_exec([] { alarm(60); });
+  EXPECT_TRUE(refused(program.run({"run", "-f", pipe, "-p", "x", "--ctx", "100"}),
+                      {"pipe: more than", "--ctx 100"}));
+}
+
+/// What a window would be renamed by, in one byte and in two.
+constexpr const char* kEscapes = "a\x1b]0;x\x07\u009b31mb";
+
+void expect_no_command(Terminal& program) {
+  EXPECT_EQ(program.finish(), 0) << program.seen();
+  EXPECT_TRUE(has(program.seen(), {"31mb"})) << "it is shown at all: " << program.seen();
+  for (const char* sequence : {"\x1b", "\x07", "\u009b"}) {
+    EXPECT_EQ(program.seen().find(sequence), std::string::npos) << program.seen();
+  }
+}
+
+TEST(UntrustedFiles, WhatAModelsFileSaysIsNoCommandToATerminal) {
+  Program files;
+  GgufBuilder builder;
+  builder.text("general.architecture", "llama")
+      .text("general.name", kEscapes)
+      .text(kEscapes, kEscapes)
+      .tensor(kEscapes, {32}, 0, 128);
+  const std::string file = files.folder().write("m.gguf", builder.build());
+  Terminal inspect({"inspect", file});
+  expect_no_command(inspect);
+}
+
+TEST(UntrustedFiles, WhatARecordSaysIsNoCommandToATerminal) {
+  const RunMaker maker;
+  auto info = RunMaker::standard_info();
+  info["model"]["name"] = kEscapes;
+  info["tasks"][0]["summary"] = kEscapes;
+  const std::string run = maker.make("run", small_run(), info);
+  Terminal report({"report", run});
+  expect_no_command(report);
+}
+
+}  // namespace
+}  // namespace longhaul
