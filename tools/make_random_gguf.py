@@ -3,11 +3,14 @@
 llama.cpp load it and compute finite logits; what it says is noise.
 
     tools/make_random_gguf.py --shape llama-3.2-1b --type Q4_K out.gguf
+    tools/make_random_gguf.py --shape gpt-oss-20b --layers 2 --type MXFP4 out.gguf
 
 Weights have a standard deviation of about 0.02. Block types are random bytes with scales chosen to
-that end, written tensor by tensor, so memory stays small. Norms are 1, and every matrix that ends in
-the residual stream is as small as the others. The vocabulary has the shape's size: 256 byte tokens, a
-merge for each two-letter piece of common words, and unused tokens. Needs: pip install gguf numpy.
+that end, written tensor by tensor, so memory stays small. Norms are 1, biases small, and every matrix
+that ends in the residual stream is as small as the others. A matrix whose rows are no whole blocks of the
+type, and of gpt-oss in MXFP4 all but the experts, is Q8_0. The vocabulary has 256 byte tokens, a merge for
+each two-letter piece of common words, and unused tokens; of most shapes it is smaller than the model's,
+since a head costs every engine the same. Shapes: random_shapes.py. Needs: pip install gguf numpy.
 """
 import argparse
 import pathlib
@@ -15,17 +18,15 @@ import pathlib
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Type
 from gguf import GGUFWriter, LlamaFileType, TokenType
+from gguf.quants import dequantize
 
-SHAPES = {  # layers, width, feed-forward, heads, KV heads, head dim, tied, RoPE factor
-    "llama-3.2-1b": (16, 2048, 8192, 32, 8, 64, True, 32.0),
-    "llama-3.2-1b-4layers": (4, 2048, 8192, 32, 8, 64, True, 32.0),
-    "llama-3.1-8b": (32, 4096, 14336, 32, 8, 128, False, 8.0),
-}
-VOCABULARY = 128256
-CONTEXT = 131072
-ROPE_BASE = 500000.0
+import random_shapes
+
 DEVIATION = 0.02
 ROWS_AT_ONCE = 512
+# Where the f16 scale of a block lies, of types whose deviation at scale 1 is measured.
+SCALE_AT = {Type.Q2_K: 80, Type.IQ1_S: 0, Type.IQ2_XXS: 0, Type.IQ2_XS: 0, Type.IQ2_S: 0, Type.IQ3_XXS: 0,
+            Type.IQ3_S: 0, Type.TQ1_0: 52, Type.TQ2_0: 64}
 
 
 def f16(values) -> np.ndarray:
@@ -84,6 +85,22 @@ def random_blocks(kind: Type, count: int, rng: np.random.Generator) -> np.ndarra
         blocks[:, 2:4] = 0xFF
         blocks[:, 4:8] = 0
         put(0, spread / (16 * 69.0))
+    elif kind in SCALE_AT:
+        if kind == Type.Q2_K:  # min = 1.5 steps: scale 8 and minimum 12
+            blocks[:, :16] = 0xC8
+            put(82, np.ones(count))
+        put(SCALE_AT[kind], np.ones(count))
+        put(SCALE_AT[kind], spread / dequantize(blocks[:64], kind).std())
+        if kind == Type.Q2_K:
+            blocks[:, 82:84] = blocks[:, 80:82]
+    elif kind == Type.IQ1_M:  # a nibble of the scale in each of the last four numbers
+        scale = np.asarray(spread / 6.5, "<f2").view(np.uint16)
+        for nibble in range(4):
+            blocks[:, 49 + 2 * nibble] = (blocks[:, 49 + 2 * nibble] & 15) | (scale >> (4 * nibble) & 15) << 4
+    elif kind == Type.MXFP4:  # 2^-8 times values of deviation 5.3
+        blocks[:, 0] = 127 - 8 + 1
+    elif kind == Type.NVFP4:
+        blocks[:, :4] = 0x0C
     else:
         raise SystemExit(f"--type {kind.name}: not supported")
     return blocks
@@ -101,10 +118,10 @@ def random_rows(kind: Type, rows: int, cols: int, rng: np.random.Generator) -> b
     return random_blocks(kind, blocks, rng).tobytes()
 
 
-def rope_factors(head_dim: int, factor: float) -> np.ndarray:
+def rope_factors(head_dim: int, base: float, factor: float) -> np.ndarray:
     """Llama 3.1's divisors: 1 for short waves, `factor` for long, smooth between."""
     original, low, high = 8192, 1.0, 4.0
-    wave = 2 * np.pi * ROPE_BASE ** (np.arange(0, head_dim, 2) / head_dim)
+    wave = 2 * np.pi * base ** (np.arange(0, head_dim, 2) / head_dim)
     smooth = np.clip((original / wave - low) / (high - low), 0, 1)
     return (1 / ((1 - smooth) / factor + smooth)).astype(np.float32)
 
@@ -122,7 +139,7 @@ def byte_letters() -> list[str]:
     return letters
 
 
-def vocabulary() -> tuple[list[str], list[int], list[str]]:
+def vocabulary(size: int) -> tuple[list[str], list[int], list[str]]:
     """Tokens, types, merges. Any text falls back to bytes; pairs of Latin letters merge, so that
     prose takes about half a token per letter."""
     letters = byte_letters()
@@ -130,43 +147,32 @@ def vocabulary() -> tuple[list[str], list[int], list[str]]:
     pairs = [(a, b) for a in [letters[32], *latin] for b in latin]
     tokens = letters + [a + b for a, b in pairs]
     types = [TokenType.NORMAL] * len(tokens)
-    special = {128000: "<|begin_of_text|>", 128001: "<|end_of_text|>", 128009: "<|eot_id|>",
-               128006: "<|start_header_id|>", 128007: "<|end_header_id|>"}
-    while len(tokens) < VOCABULARY:
+    first = size - 256
+    special = {first: "<|begin_of_text|>", first + 1: "<|end_of_text|>", first + 9: "<|eot_id|>",
+               first + 6: "<|start_header_id|>", first + 7: "<|end_header_id|>"}
+    while len(tokens) < size:
         index = len(tokens)
         tokens.append(special.get(index, f"<|unused_{index}|>"))
         types.append(TokenType.CONTROL if index in special else TokenType.UNUSED)
     return tokens, types, [f"{a} {b}" for a, b in pairs]
 
 
-def add_metadata(writer: GGUFWriter, name: str, kind: Type) -> None:
-    layers, width, hidden, heads, kv_heads, head_dim, _, _ = SHAPES[name]
+def add_metadata(writer: GGUFWriter, name: str, shape: dict, kind: Type) -> None:
     writer.add_name(f"random {name}")
-    writer.add_vocab_size(VOCABULARY)
-    writer.add_context_length(CONTEXT)
-    writer.add_embedding_length(width)
-    writer.add_block_count(layers)
-    writer.add_feed_forward_length(hidden)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(kv_heads)
-    writer.add_key_length(head_dim)
-    writer.add_value_length(head_dim)
-    writer.add_rope_dimension_count(head_dim)
-    writer.add_rope_freq_base(ROPE_BASE)
-    writer.add_layer_norm_rms_eps(1e-5)
+    random_shapes.add_metadata(writer, shape)
     guessed = f"MOSTLY_{kind.name}"
     guessed = {"MOSTLY_F32": "ALL_F32", "MOSTLY_Q4_K": "MOSTLY_Q4_K_S", "MOSTLY_Q3_K":
                "MOSTLY_Q3_K_S", "MOSTLY_Q5_K": "MOSTLY_Q5_K_S"}.get(guessed, guessed)
-    writer.add_file_type(LlamaFileType[guessed])
+    writer.add_file_type(getattr(LlamaFileType, guessed, LlamaFileType.GUESSED))
     writer.add_quantization_version(2)
-    tokens, types, merges = vocabulary()
+    tokens, types, merges = vocabulary(shape["vocabulary"])
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("llama-bpe")
     writer.add_token_list(tokens)
     writer.add_token_types(types)
     writer.add_token_merges(merges)
-    writer.add_bos_token_id(128000)
-    writer.add_eos_token_id(128009)
+    writer.add_bos_token_id(shape["vocabulary"] - 256)
+    writer.add_eos_token_id(shape["vocabulary"] - 247)
     writer.add_add_bos_token(True)
     writer.add_chat_template(
         "{{ bos_token }}{% for message in messages %}{{ '<|start_header_id|>' + message['role'] + "
@@ -175,23 +181,23 @@ def add_metadata(writer: GGUFWriter, name: str, kind: Type) -> None:
         "{% endif %}")
 
 
-def tensor_list(name: str, kind: Type) -> list[tuple[str, tuple[int, ...], Type]]:
-    layers, width, hidden, heads, kv_heads, head_dim, tied, _ = SHAPES[name]
-    tensors = [("token_embd.weight", (VOCABULARY, width), kind),
-               ("rope_freqs.weight", (head_dim // 2,), Type.F32)]
-    for layer in range(layers):
-        for part, shape in {
-                "attn_norm": (width,), "attn_q": (heads * head_dim, width),
-                "attn_k": (kv_heads * head_dim, width), "attn_v": (kv_heads * head_dim, width),
-                "attn_output": (width, heads * head_dim), "ffn_norm": (width,),
-                "ffn_gate": (hidden, width), "ffn_up": (hidden, width),
-                "ffn_down": (width, hidden)}.items():
-            stored = Type.F32 if len(shape) == 1 else kind
-            tensors.append((f"blk.{layer}.{part}.weight", shape, stored))
-    tensors.append(("output_norm.weight", (width,), Type.F32))
-    if not tied:
-        tensors.append(("output.weight", (VOCABULARY, width), kind))
-    return tensors
+def stored_type(name: str, dimensions: tuple[int, ...], shape: dict, kind: Type) -> Type:
+    if len(dimensions) == 1 or name.endswith("bias") or "ffn_gate_inp" in name:
+        return Type.F32
+    only_experts = kind == Type.MXFP4 and shape["arch"] == "gpt-oss" and "exps" not in name
+    return Type.Q8_0 if only_experts or dimensions[-1] % GGML_QUANT_SIZES[kind][0] != 0 else kind
+
+
+def tensor_list(shape: dict, kind: Type) -> list[tuple[str, tuple[int, ...], Type]]:
+    sizes = {"token_embd.weight": (shape["vocabulary"], shape["width"])}
+    if shape["rope_factor"] != 1:
+        sizes["rope_freqs.weight"] = (shape["dim"] // 2,)
+    for layer in range(shape["layers"]):
+        sizes |= {f"blk.{layer}.{part}": size for part, size in random_shapes.layer_tensors(shape).items()}
+    sizes["output_norm.weight"] = (shape["width"],)
+    if not shape["tied"]:
+        sizes["output.weight"] = (shape["vocabulary"], shape["width"])
+    return [(name, size, stored_type(name, size, shape, kind)) for name, size in sizes.items()]
 
 
 def byte_shape(shape: tuple[int, ...], kind: Type) -> tuple[int, ...]:
@@ -201,20 +207,22 @@ def byte_shape(shape: tuple[int, ...], kind: Type) -> tuple[int, ...]:
 
 def write_tensor(out, tensor, factors: np.ndarray, rng: np.random.Generator) -> int:
     name, shape, kind = tensor
-    if len(shape) == 1:
-        data = factors if name == "rope_freqs.weight" else np.ones(shape, np.float32)
-        return out.write(data.astype("<f4").tobytes())
-    written = 0
-    for first in range(0, shape[0], ROWS_AT_ONCE):
-        rows = min(ROWS_AT_ONCE, shape[0] - first)
-        written += out.write(random_rows(kind, rows, shape[1], rng))
+    if name == "rope_freqs.weight":
+        return out.write(factors.astype("<f4").tobytes())
+    if len(shape) == 1 and not name.endswith("bias"):
+        return out.write(np.ones(shape, "<f4").tobytes())
+    written, all_rows = 0, int(np.prod(shape[:-1]))
+    for first in range(0, all_rows, ROWS_AT_ONCE):
+        rows = min(ROWS_AT_ONCE, all_rows - first)
+        written += out.write(random_rows(kind, rows, shape[-1], rng))
     return written
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shape", choices=SHAPES, required=True)
+    parser.add_argument("--shape", choices=random_shapes.SHAPES, required=True)
+    parser.add_argument("--layers", type=int, help="fewer than the shape has")
     parser.add_argument("--type", default="Q4_K", help="weights' type, e.g. Q4_K, Q8_0, BF16")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("output", type=pathlib.Path)
@@ -223,22 +231,23 @@ def main() -> None:
         parser.error(f"--type {options.type}: unknown")
     kind = Type[options.type.upper()]
     rng = np.random.default_rng(options.seed)
+    shape = random_shapes.shape_of(options.shape, options.layers)
     random_rows(kind, 1, 256, rng)  # refuses a type before anything is written
 
-    writer = GGUFWriter(options.output, "llama")
-    add_metadata(writer, options.shape, kind)
-    tensors = tensor_list(options.shape, kind)
-    for name, shape, stored in tensors:
+    writer = GGUFWriter(options.output, shape["arch"])
+    add_metadata(writer, options.shape, shape, kind)
+    tensors = tensor_list(shape, kind)
+    for name, dimensions, stored in tensors:
         size = GGML_QUANT_SIZES[stored]
-        bytes_total = int(np.prod(shape)) // size[0] * size[1]
-        writer.add_tensor_info(name, byte_shape(shape, stored), np.dtype(np.uint8), bytes_total,
+        bytes_total = int(np.prod(dimensions)) // size[0] * size[1]
+        writer.add_tensor_info(name, byte_shape(dimensions, stored), np.dtype(np.uint8), bytes_total,
                                raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
     out = writer.fout[0]
     out.write(bytes(-out.tell() % 32))
-    factors = rope_factors(SHAPES[options.shape][5], SHAPES[options.shape][7])
+    factors = rope_factors(shape["dim"], shape["base"], shape["rope_factor"])
     for tensor in tensors:
         written = write_tensor(out, tensor, factors, rng)
         out.write(bytes(-written % 32))

@@ -113,6 +113,7 @@ def make_engines(options):
     if "longhaul" in wanted:
         engines.append(Engine("longhaul", "", lambda prompt, depth: [
             options.longhaul, "bench", *plan_arguments(options, options.model, prompt, depth),
+            "--threads", str(options.threads), "--repeat", str(options.repeat), "--no-machine",
             "--json"], splits=False))
     if "llama.cpp" in wanted:
         gguf = forms.gguf_file(options.model, options.cache)

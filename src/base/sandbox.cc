@@ -31,8 +31,10 @@ constexpr uint64_t kWriting = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS
                               LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
                               LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                               LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
+// Folders: `merge` writes one, and takes it away again when it fails.
 constexpr uint64_t kWritingOfOurs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                                    LANDLOCK_ACCESS_FS_MAKE_REG | kTruncate;
+                                    LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                    LANDLOCK_ACCESS_FS_REMOVE_DIR | kTruncate;
 
 /// False for a folder that is not there: what would be written there fails anyway.
 bool allow_writing(int rules, const fs::path& folder, uint64_t handled) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,7 @@
 #include "cli/progress_bar.h"
 #include "cli/sandbox_flags.h"
 #include "engine/open_adapters.h"
+#include "model/merged_folder.h"
 #include "model/merged_model.h"
 
 namespace longhaul {
@@ -52,37 +54,86 @@ void check_space(const fs::path& out, size_t bytes) {
              format_bytes(space.available));
 }
 
-void write(const MergedModel& merged, const fs::path& out, bool quiet) {
-  std::optional<PartFile> part = PartFile::create(out);
-  if (!part) refuse_write(out);
-  ProgressBar bar("writing", !quiet, "MiB");
-  size_t done = 0;
-  merged.write([&](std::span<const std::byte> bytes) {
-    write_all(part->get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, out);
-    done += bytes.size();
-    bar.update(static_cast<int64_t>(done >> 20), static_cast<int64_t>(merged.bytes() >> 20));
+/// Counts the bytes of one result over all its files.
+class Progress {
+ public:
+  Progress(size_t bytes, bool quiet) : bytes_(bytes), bar_("writing", !quiet, "MiB") {}
+  ~Progress() { bar_.clear(); }
+
+  void add(size_t bytes) {
+    done_ += bytes;
+    bar_.update(static_cast<int64_t>(done_ >> 20), static_cast<int64_t>(bytes_ >> 20));
+  }
+
+ private:
+  size_t bytes_, done_ = 0;
+  ProgressBar bar_;
+};
+
+/// `source` hands the file's bytes to what it is given.
+void write_file(const fs::path& path, Progress& progress,
+                const std::function<void(const ByteSink&)>& source) {
+  std::optional<PartFile> part = PartFile::create(path);
+  if (!part) refuse_write(path);
+  source([&](std::span<const std::byte> bytes) {
+    write_all(part->get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+    progress.add(bytes.size());
   });
-  bar.clear();
-  sync_file(part->get(), out);
-  if (!part->put_in_place(out)) refuse_write(out);
-  sync_folder(out.parent_path());
+  sync_file(part->get(), path);
+  if (!part->put_in_place(path)) refuse_write(path);
+  sync_folder(path.parent_path());
 }
 
-void print_result(const MergedModel& merged, const Flags& flags) {
+/// Takes the folder away again unless it is kept: what breaks off leaves nothing behind.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& path) : path_(path) {
+    std::error_code failed;
+    if (fs::create_directory(path_, failed)) return;
+    user_error("{}: cannot be written: {}", path_.string(), failed.message());
+  }
+  ~NewFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  void keep() {
+    sync_folder(path_.parent_path());
+    path_.clear();
+  }
+
+ private:
+  fs::path path_;
+};
+
+void write(const MergedModel& merged, const fs::path& out, bool quiet) {
+  Progress progress(merged.bytes(), quiet);
+  write_file(out, progress, [&](const ByteSink& to) { merged.write(to); });
+}
+
+void write(const MergedFolder& merged, const fs::path& out, bool quiet) {
+  Progress progress(merged.bytes(), quiet);
+  NewFolder folder(out);
+  for (const std::string& file : merged.files()) {
+    write_file(out / file, progress, [&](const ByteSink& to) { merged.write(file, to); });
+  }
+  folder.keep();
+}
+
+void print_result(size_t tensors, size_t bytes, const ChangedTypes& changes, const Flags& flags) {
   if (flags.json) {
     auto changed = nlohmann::ordered_json::array();
-    for (const auto& [types, count] : merged.changed()) {
+    for (const auto& [types, count] : changes) {
       changed.push_back(
           {{"from", name_of(types.first)}, {"to", name_of(types.second)}, {"matrices", count}});
     }
-    print_json({{"path", flags.out},
-                {"bytes", merged.bytes()},
-                {"tensors", merged.tensors()},
-                {"changed", changed}});
+    print_json({{"path", flags.out}, {"bytes", bytes}, {"tensors", tensors}, {"changed", changed}});
     return;
   }
-  fmt::print("{}: {} tensors, {}\n", flags.out, merged.tensors(), format_bytes(merged.bytes()));
-  for (const auto& [types, count] : merged.changed()) {
+  fmt::print("{}: {} tensors, {}\n", flags.out, tensors, format_bytes(bytes));
+  for (const auto& [types, count] : changes) {
     const auto& [from, to] = types;
     fmt::print("{} {} with the adapter in them{}\n", count, count == 1 ? "matrix" : "matrices",
                from == to ? fmt::format(", {} as they were", name_of(from))
@@ -90,7 +141,29 @@ void print_result(const MergedModel& merged, const Flags& flags) {
   }
 }
 
-int merge(const Flags& flags) {
+template <class Merged>
+void put(const Merged& merged, const Flags& flags) {
+  check_space(flags.out, merged.bytes());
+  write(merged, flags.out, flags.quiet);
+  if (flags.quiet && !flags.json) return;
+  print_result(merged.tensors(), merged.bytes(), merged.changed(), flags);
+}
+
+void put_folder(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
+                const Flags& flags) {
+  if (flags.type != "keep") {
+    user_error("--type {}: of GGUF files only: the matrices of a Hugging Face folder keep theirs",
+               flags.type);
+  }
+  if (fs::path(flags.out).extension() == ".gguf") {
+    user_error("{}: {} is a Hugging Face folder, and so is what comes of it: name a folder",
+               flags.out, checkpoint.path().string());
+  }
+  put(MergedFolder(checkpoint, adapters), flags);
+}
+
+int merge(Flags flags) {
+  while (flags.out.size() > 1 && flags.out.ends_with('/')) flags.out.pop_back();
   const fs::path out = flags.out;
   check_target(out);
   const ModelSource source = flags.model.source();
@@ -100,33 +173,37 @@ int merge(const Flags& flags) {
   flags.sandbox.enter({folder_of(out)}, flags.json || flags.quiet);
   const Checkpoint checkpoint = open_checkpoint(source.path);
   const auto adapters = open_adapters(source.adapters);
-  std::optional<DType> type;
-  if (flags.type != "keep") type = dtype_from_name(flags.type);
-  const MergedModel merged(checkpoint, adapters, type);
-  check_space(out, merged.bytes());
-  write(merged, out, flags.quiet);
-  if (!flags.quiet || flags.json) print_result(merged, flags);
+  if (checkpoint.format() == CheckpointFormat::kHuggingFace) {
+    put_folder(checkpoint, adapters, flags);
+  } else {
+    std::optional<DType> type;
+    if (flags.type != "keep") type = dtype_from_name(flags.type);
+    put(MergedModel(checkpoint, adapters, type), flags);
+  }
   return kExitOk;
 }
 
 }  // namespace
 
 Command add_merge_command(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("merge", "Write a model with its adapters in the weights, as GGUF");
+  CLI::App* app = program.add_subcommand("merge", "Write a model with its adapters in the weights");
   auto flags = std::make_shared<Flags>();
   flags->type = "keep";
-  app->add_option("OUT", flags->out, "The file to write")->required()->type_name("OUT.gguf");
+  app->add_option("OUT", flags->out, "The GGUF file to write, or of a folder's model the folder")
+      ->required()
+      ->type_name("OUT");
   flags->model.add_model_to(*app);
-  add_choice(*app, "--type", flags->type, {"keep", "f32", "f16", "bf16", "q8_0"},
-             "Of the matrices that change; keep: their own, or q8_0 where that is another");
+  add_choice(
+      *app, "--type", flags->type, {"keep", "f32", "f16", "bf16", "q8_0"},
+      "Of a GGUF file's matrices that change; keep: their own, or q8_0 where that is another");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No progress bar, no report");
   flags->sandbox.add_to(*app);
   app->footer(
       "Examples:\n"
       "  longhaul merge -m model.gguf --lora adapter.gguf merged.gguf\n"
-      "  longhaul merge -m smollm2-32k smollm2-32k.gguf");
+      "  longhaul merge -m smollm2-32k smollm2-32k.gguf\n"
+      "  longhaul merge -m ./Qwen2.5-1.5B --lora ./peft-adapter ./Qwen2.5-1.5B-merged");
   return {app, [flags] { return merge(*flags); }};
 }
 

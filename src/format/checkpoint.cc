@@ -38,6 +38,11 @@ const HfDocuments& Checkpoint::hf() const {
   return *hf_;
 }
 
+std::span<const std::byte> Checkpoint::bytes_of_file(size_t file) const {
+  // Of a split set the shard that was asked for is mapped once more, before the others.
+  return mappings_[file + mappings_.size() - files_.size()].bytes();
+}
+
 const MappedFile& Checkpoint::map(const fs::path& file) {
   files_.push_back(file);
   return mappings_.emplace_back(file);

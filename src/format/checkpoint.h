@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,8 @@ class Checkpoint {
   const std::filesystem::path& path() const { return path_; }
   /// Files that hold tensors, in shard order.
   const std::vector<std::filesystem::path>& files() const { return files_; }
+  /// All that stands in files()[file].
+  std::span<const std::byte> bytes_of_file(size_t file) const;
 
   /// In the order of the files.
   const std::vector<TensorView>& tensors() const { return tensors_; }

@@ -1,11 +1,11 @@
 #include "model/merged_model.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "base/error.h"
 #include "format/gguf_writer.h"
-#include "model/merged_rows.h"
 #include "model/tensor_names.h"
 #include "text/printable.h"
 
@@ -33,16 +33,6 @@ std::optional<uint32_t> file_type(DType type) {
   }
 }
 
-Model loaded(const Checkpoint& checkpoint) {
-  if (checkpoint.format() != CheckpointFormat::kGguf) {
-    user_error(
-        "{}: a Hugging Face folder: only GGUF models can be merged. Convert it first (llama.cpp's "
-        "convert_hf_to_gguf.py), or leave the adapter beside it (--lora)",
-        checkpoint.path().string());
-  }
-  return load_model(checkpoint);
-}
-
 template <class T>
 std::span<const std::byte> bytes_of_number(const T& value) {
   return std::as_bytes(std::span(&value, 1));
@@ -52,68 +42,51 @@ std::span<const std::byte> bytes_of_number(const T& value) {
 
 MergedModel::MergedModel(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
                          std::optional<DType> type)
-    : checkpoint_(checkpoint), model_(loaded(checkpoint)) {
+    : checkpoint_(checkpoint), model_(load_model(checkpoint)) {
   const ModelConfig before = model_.config;
   attach_adapters(adapters, model_);
   plan(type);
   set_metadata(before);
   alignment_ = gguf_alignment(checkpoint_.gguf());
-  std::vector<TensorView> written;
-  for (const Tensor& t : tensors_) written.push_back(t.written);
-  header_ = gguf_header(metadata_, written, alignment_);
+  const std::vector<TensorView> tensors = written();
+  header_ = gguf_header(metadata_, tensors, alignment_);
   bytes_ = header_.size();
-  for (const TensorView& t : written) bytes_ += t.bytes() + gguf_padding(t.bytes(), alignment_);
+  for (const TensorView& t : tensors) bytes_ += t.bytes() + gguf_padding(t.bytes(), alignment_);
 }
 
-std::vector<MergedModel::Change> MergedModel::all_changes() const {
-  std::vector<Change> changes;
-  const auto add = [&](const TensorView& rows, const LowRank& adapter) {
-    if (!adapter.empty()) changes.push_back({rows, &adapter});
-  };
-  for (size_t l = 0; l < model_.adapters.size(); ++l) {
-    const LayerWeights& w = model_.layers[l];
-    const LayerAdapters& a = model_.adapters[l];
-    add(w.q, a.q);
-    add(w.k, a.k);
-    add(w.v, a.v);
-    add(w.output, a.output);
-    add(w.gate, a.gate);
-    add(w.up, a.up);
-    add(w.down, a.down);
+std::vector<TensorView> MergedModel::written() const {
+  std::vector<TensorView> tensors;
+  for (const MergedTensor& t : tensors_) {
+    tensors.push_back(t.stored);
+    tensors.back().data = nullptr;
+    tensors.back().type = t.type;
   }
-  if (model_.head.data != model_.embedding.data) add(model_.head, model_.head_adapter);
-  return changes;
+  return tensors;
 }
 
 void MergedModel::plan(std::optional<DType> type) {
-  const std::vector<Change> changes = all_changes();
+  const std::vector<AdaptedRows> all = adapted_rows(model_);
   for (const TensorView& stored : checkpoint_.tensors()) {
-    Tensor tensor{stored, stored, {}};
-    for (const Change& c : changes) {
-      if (c.rows.data >= stored.data && c.rows.data < stored.data + stored.bytes()) {
-        tensor.changes.push_back(c);
-      }
-    }
-    tensors_.push_back(std::move(tensor));
+    tensors_.push_back({stored, stored.type, changes_of(stored, all)});
   }
   // An output matrix that was the embedding becomes one of its own.
   if (!model_.head_adapter.empty() && model_.head.data == model_.embedding.data) {
-    Tensor head{model_.embedding, model_.embedding, {{model_.embedding, &model_.head_adapter}}};
-    head.written.name = std::string(tensor_names(CheckpointFormat::kGguf).head) + ".weight";
+    MergedTensor head{model_.embedding, model_.embedding.type, {}};
+    head.changes = {{model_.embedding, &model_.head_adapter}};
+    head.stored.name = std::string(tensor_names(CheckpointFormat::kGguf).head) + ".weight";
     tensors_.push_back(std::move(head));
   }
-  for (Tensor& t : tensors_) {
+  for (MergedTensor& t : tensors_) {
     if (t.changes.empty()) continue;
     const DType old = t.stored.type;
-    t.written.type = type.value_or(can_write(old) ? old : DType::Q8_0);
-    if (t.written.cols() % traits(t.written.type).block_size != 0) {
+    t.type = type.value_or(can_write(old) ? old : DType::Q8_0);
+    if (t.stored.cols() % traits(t.type).block_size != 0) {
       user_error(
           "{}: tensor {}: rows of {} elements are no whole number of {} blocks: choose "
           "another --type",
-          checkpoint_.path().string(), printable(t.stored.name), t.written.cols(),
-          name_of(t.written.type));
+          checkpoint_.path().string(), printable(t.stored.name), t.stored.cols(), name_of(t.type));
     }
-    ++changed_[{old, t.written.type}];
+    ++changed_[{old, t.type}];
   }
 }
 
@@ -154,7 +127,7 @@ void MergedModel::set_file_type() {
                                    [](const auto& c) { return c.first.first != c.first.second; });
   if (!retyped || !checkpoint_.gguf().contains(kKey)) return;
   std::map<DType, size_t> bytes;
-  for (const Tensor& t : tensors_) bytes[t.written.type] += t.written.bytes();
+  for (const TensorView& t : written()) bytes[t.type] += t.bytes();
   const auto most = std::max_element(
       bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (const auto number = file_type(most->first)) {
@@ -179,25 +152,13 @@ void MergedModel::set_number(const std::string& key, GgufType type,
   }
 }
 
-void MergedModel::write(const std::function<void(std::span<const std::byte>)>& to) const {
-  constexpr int64_t kPieceBytes = int64_t{4} << 20;
+void MergedModel::write(const ByteSink& to) const {
   const std::vector<std::byte> zeros(alignment_);
+  const std::vector<TensorView> tensors = written();
   to(std::as_bytes(std::span(header_)));
-  for (const Tensor& t : tensors_) {
-    if (t.changes.empty()) {
-      to({t.stored.data, t.stored.bytes()});
-    } else {
-      MergedRows rows(t.stored, t.written.type, checkpoint_.path().string());
-      for (const Change& c : t.changes) {
-        rows.add((c.rows.data - t.stored.data) / static_cast<int64_t>(t.stored.row_bytes()),
-                 *c.adapter);
-      }
-      const int64_t at_once = std::max<int64_t>(1, kPieceBytes / 4 / t.stored.cols());
-      for (int64_t begin = 0; begin < t.stored.rows(); begin += at_once) {
-        to(rows.get(begin, std::min(at_once, t.stored.rows() - begin)));
-      }
-    }
-    to({zeros.data(), gguf_padding(t.written.bytes(), alignment_)});
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors_[i].write(checkpoint_.path().string(), to);
+    to({zeros.data(), gguf_padding(tensors[i].bytes(), alignment_)});
   }
 }
 

@@ -15,6 +15,8 @@ using testing_support::refused;
 const std::string kBase = LONGHAUL_TEST_DATA "/tiny_models/gguf/llama_linear.gguf";
 const std::string kFactors = LONGHAUL_TEST_DATA "/adapters/gguf/llama_linear.gguf";
 
+const std::string kFolder = LONGHAUL_TEST_DATA "/tiny_models/llama_linear";
+
 nlohmann::json tokens_of(const std::string& model, const std::vector<std::string>& more = {}) {
   Program::Arguments arguments = {"run", "-m", model,    "--raw",     "-p", "12 34",
                                   "-n",  "8",  "--json", "--compute", "f32"};
@@ -74,8 +76,10 @@ TEST(Merge, RefusesInOneLine) {
   };
   EXPECT_TRUE(refused(program.run({"merge", "-m", kBase, out}), {"no adapters", "--lora"}));
   EXPECT_TRUE(refused(program.run({"merge", "-m", kBase, "--lora", kFactors}), {"OUT"}));
-  EXPECT_TRUE(refused(run(LONGHAUL_TEST_DATA "/tiny_models/llama_linear", kFactors, out),
-                      {"llama_linear", "Hugging Face folder", "GGUF"}));
+  EXPECT_TRUE(refused(run(kFolder, kFactors, out), {"merged.gguf", "llama_linear", "a folder"}));
+  EXPECT_TRUE(refused(program.run({"merge", "-m", kFolder, "--lora", kFactors,
+                                   program.folder().path() / "f", "--type", "f16"}),
+                      {"--type f16", "GGUF files only"}));
   EXPECT_TRUE(refused(run(kBase, LONGHAUL_TEST_DATA "/adapters/gguf/phi3.gguf", out),
                       {"phi3.gguf", "llama model"}));
   EXPECT_TRUE(refused(run(kBase, kBase, out), {"general.type"}));
@@ -86,6 +90,20 @@ TEST(Merge, RefusesInOneLine) {
   EXPECT_EQ(std::filesystem::file_size(there), 4u);
 }
 
+TEST(Merge, OfAFolderIsAFolder) {
+  Program program;
+  const auto out = program.folder().path() / "merged";
+  const std::string factors = LONGHAUL_TEST_DATA "/adapters/llama_linear";
+  const Outcome o = program.run({"merge", "-m", kFolder, "--lora", factors, out.string() + "/"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(has(o.out, {"merged: 20 tensors", "14 matrices", "BF16 as they were"}));
+  EXPECT_EQ(names_in(out).size(), names_in(kFolder).size());  // nothing is left of its parts
+  EXPECT_EQ(tokens_of(out), tokens_of(kFolder, {"--lora", factors}));
+  EXPECT_NE(tokens_of(out), tokens_of(kFolder));
+  EXPECT_TRUE(refused(program.run({"merge", "-m", kFolder, "--lora", factors, out}),
+                      {"merged", "cannot be written: is a folder"}));
+}
+
 /// What breaks off leaves nothing behind.
 TEST(Merge, FilesThatCannotBeWrittenWholeAreNot) {
   Program program;
@@ -94,6 +112,9 @@ TEST(Merge, FilesThatCannotBeWrittenWholeAreNot) {
   program.limit_files(40000);
   EXPECT_TRUE(refused(program.run({"merge", "-m", kBase, "--lora", kFactors, out}),
                       {"merged.gguf", "cannot be written"}));
+  EXPECT_TRUE(
+      refused(program.run({"merge", "-m", kFolder, "--lora", kFactors, target.path() / "f"}),
+              {"model.safetensors", "cannot be written"}));
   EXPECT_EQ(names_in(target.path()), std::vector<std::string>());
 }
 

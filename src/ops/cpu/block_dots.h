@@ -52,9 +52,16 @@ void block_rows(const MatvecRows& a) {
   if (m < a.x_rows) block_rows_of<Type, Sums<Type, 1>, 1>(a, m);
 }
 
-/// Types that no registers are written for.
+/// Types of small_blocks.h; `unpacked`: where no registers are written for one.
 template <class Type>
 constexpr auto* unpacked_rows = block_rows<Unpacked<Type>, PlainRowSums>;
+#if defined(__AVX512VNNI__)
+template <class Type>
+constexpr auto* small_rows = block_rows<SmallRegisters<Type>>;
+#else
+template <class Type>
+constexpr auto* small_rows = unpacked_rows<Type>;
+#endif
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

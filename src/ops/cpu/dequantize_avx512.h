@@ -6,6 +6,8 @@
 #ifdef __AVX512BW__
 #include <immintrin.h>
 
+#include "ops/cpu/small_blocks_avx512.h"
+
 namespace longhaul::LH_ISA {
 namespace {
 
@@ -154,6 +156,43 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
     const __m512i words = byte_words(b + 48 + pair * 32);
     store(2 * pair, words);
     store(2 * pair + 1, _mm512_srli_epi16(words, 4));
+  }
+}
+
+/// The 16 values of a block are a power of two times at most four bits: exact in bf16, down to the
+/// subnormals that pack_bf16() would lose.
+inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
+  const __m128i levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
+  const __m512 centred = _mm512_sub_ps(floats_of(levels), _mm512_set1_ps(MXFP4::kOffset));
+  const __m512 values = times(MXFP4::half_of_power(*b), centred);
+  const __m256i upper = _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(values), 16));
+  const __m512i table = _mm512_broadcast_i64x4(upper);
+  _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(b + 1), table));
+}
+
+/// The types of small_blocks.h that have registers: the same products as there.
+template <class Type>
+requires requires(const uint8_t* p) { SmallRegisters<Type>::quarter(p, 0); }
+inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
+  __m512 d, m;
+  SmallRegisters<Type>::scales(b, 1, d, m);
+  alignas(64) float factor[16], constant[16];
+  _mm512_store_ps(factor, d);
+  _mm512_store_ps(constant, m);
+  for (int j = 0; j < 4; ++j) {
+    alignas(64) uint8_t u[64];
+    _mm512_store_si512(u, SmallRegisters<Type>::quarter(b, j));
+    const auto sixteen = [&](int k) {
+      const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(u + 16 * k));
+      const __m512 d16 = _mm512_set1_ps(factor[4 * j + k]), u16 = floats_of(bytes);
+      if constexpr (Type::kHasMin) {
+        return _mm512_fmadd_ps(u16, d16, _mm512_set1_ps(constant[4 * j + k]));
+      } else {
+        return _mm512_mul_ps(_mm512_sub_ps(u16, _mm512_set1_ps(Type::kOffset)), d16);
+      }
+    };
+    _mm512_storeu_si512(out + 64 * j, pack_bf16(sixteen(0), sixteen(1)));
+    _mm512_storeu_si512(out + 64 * j + 32, pack_bf16(sixteen(2), sixteen(3)));
   }
 }
 

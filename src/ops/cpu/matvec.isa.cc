@@ -15,10 +15,10 @@ const MatvecTable kMatvec = {
      block_rows<BlocksQ4_0>,   block_rows<BlocksQ4_1>,   block_rows<BlocksQ5_0>,
      block_rows<BlocksQ5_1>,   block_rows<BlocksQ8_0>,   block_rows<BlocksQ3_K>,
      block_rows<BlocksQ4_K>,   block_rows<BlocksQ5_K>,   block_rows<BlocksQ6_K>,
-     block_rows<BlocksIQ4_NL>, block_rows<BlocksIQ4_XS>, unpacked_rows<Q2_K>,
-     unpacked_rows<IQ1_S>,     unpacked_rows<IQ1_M>,     unpacked_rows<IQ2_XXS>,
-     unpacked_rows<IQ2_XS>,    unpacked_rows<IQ2_S>,     unpacked_rows<IQ3_XXS>,
-     unpacked_rows<IQ3_S>,     unpacked_rows<TQ1_0>,     unpacked_rows<TQ2_0>,
+     block_rows<BlocksIQ4_NL>, block_rows<BlocksIQ4_XS>, small_rows<Q2_K>,
+     small_rows<IQ1_S>,        small_rows<IQ1_M>,        small_rows<IQ2_XXS>,
+     small_rows<IQ2_XS>,       small_rows<IQ2_S>,        small_rows<IQ3_XXS>,
+     small_rows<IQ3_S>,        small_rows<TQ1_0>,        small_rows<TQ2_0>,
      block_rows<BlocksMXFP4>,  unpacked_rows<NVFP4>},
     quantize_groups};
 

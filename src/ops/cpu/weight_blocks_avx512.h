@@ -5,20 +5,12 @@
 #include <immintrin.h>
 
 #include "ops/cpu/block_factors.h"
+#include "ops/cpu/small_blocks_avx512.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
 inline __m512i nibbles() { return _mm512_set1_epi8(15); }
-
-/// Lower half of the register shifted right by `low` bits, upper half by `high`; bits cross bytes.
-inline __m512i shift_halves(__m512i v, int low, int high) {
-  return _mm512_srlv_epi64(v, _mm512_set_epi64(high, high, high, high, low, low, low, low));
-}
-
-inline __m512i two_copies(const uint8_t* p) {
-  return _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-}
 
 /// Two runs of 16 packed bytes as 64 half bytes: low halves of a, high halves of a, then b.
 inline __m512i halves_of_two(const uint8_t* a, const uint8_t* b) {

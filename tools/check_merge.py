@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Opens what `longhaul merge` writes in other engines: GGUF files in llama.cpp, folders in transformers.
+
+    tools/check_merge.py [--longhaul BINARY] [--smollm2 FILE.gguf]
+
+For each golden adapter (tests/data/adapters): how far log-probabilities of the merged file are from those of
+the base with the adapter beside it, both under llama.cpp, and how far they are without the adapter. Of
+folders the same of logits, under transformers, from PEFT's. With --smollm2, also llama.cpp's greedy
+replies of models/smollm2-32k merged, beside those of tests/data/goldens with the adapter beside the model.
+Needs: pip install xllamacpp torch transformers numpy safetensors.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+from goldens import common, llama_cpp_server
+
+ADAPTERS = common.DATA / "adapters"
+MOST = 0.15  # of what the adapter changes may come of rounding: weights here, activations in llama.cpp
+
+
+def longhaul(options, *arguments):
+    return subprocess.run([options.longhaul, *map(str, arguments)], check=True, capture_output=True, text=True)
+
+
+def log_p(model, adapter, ids):
+    """Under llama.cpp, of the token after the longest beginning of `ids` that it answers at all."""
+    running = llama_cpp_server.server(model, adapter)
+    for last in range(len(ids), 0, -1):
+        reply = llama_cpp_server.complete(running, ids[:last], 1, 264)
+        if reply:
+            return {entry["id"]: entry["logprob"] for entry in reply[0]["top_logprobs"]}
+    raise SystemExit(f"llama.cpp says nothing: {model} {adapter}")
+
+
+def apart(one, other):
+    both = one.keys() & other.keys()
+    assert len(both) > 200, len(both)
+    return max(abs(one[token] - other[token]) for token in both)
+
+
+def check_gguf(options, golden_file, scratch):
+    golden = json.loads(golden_file.read_text())
+    adapter = golden_file.with_suffix(".gguf")
+    base = common.TINY_MODELS / "gguf" / f"{golden['model']}.gguf"
+    beside = log_p(base, adapter, golden["ids"])
+    found = {"without": apart(log_p(base, None, golden["ids"]), beside)}
+    for kind in ("f32", "keep", "q8_0"):
+        out = scratch / f"{golden_file.stem}-{kind}.gguf"
+        longhaul(options, "merge", "-q", "-m", base, "--lora", adapter, out, "--type", kind)
+        found[kind] = apart(log_p(out, None, golden["ids"]), beside)
+        assert found[kind] < MOST * found["without"], (out, found)
+    found["beside, from PEFT"] = golden["largest_difference_of_llama_cpp"]
+    return found
+
+
+def check_folder(options, folder, scratch):
+    import torch
+
+    golden = json.loads((folder / "logits.json").read_text())
+    base = common.TINY_MODELS / golden["model"]
+    out = scratch / folder.name
+    longhaul(options, "merge", "-q", "-m", base, "--lora", folder, out)
+    differences = []
+    for model in (base, out):
+        with torch.no_grad():
+            logits = common.load_causal_lm(model, "float32")(torch.tensor([golden["ids"]])).logits[0]
+        at = logits[golden["positions"]].numpy()
+        differences.append(float(numpy.abs(at - numpy.array(golden["logits"])).max()))
+    assert differences[1] < MOST * differences[0], (folder, differences)
+    return {"without": differences[0], "bf16": differences[1]}
+
+
+def check_smollm2(options, scratch):
+    """Greedy replies to a book under llama.cpp: of the merged file beside the golden ones, with the adapter beside."""
+    folder = common.GOLDENS / "smollm2"
+    golden, ids = (json.loads((folder / name).read_text()) for name in ("adapter.json", "next_token.json"))
+    adapter = next((common.REPOSITORY / "models/smollm2-32k").glob("*.gguf"))
+    for kind in ("keep", "f32"):
+        out = scratch / f"smollm2-32k-{kind}.gguf"
+        longhaul(options, "merge", "-q", "-m", options.smollm2, "--lora", adapter, out, "--type", kind)
+        running = llama_cpp_server.server(out, context=2048)  # angles are in the file
+        for want in golden["replies"]:
+            reply = llama_cpp_server.complete(running, ids["ids"][:want["prompt_tokens"]], len(want["tokens"]), 5)
+            same = 0
+            for entry, token in zip(reply, want["tokens"]):
+                if entry["id"] != token:
+                    break
+                same += 1
+            apart = max(abs(reply[i]["logprob"] - want["log_p"][i]) for i in range(same))
+            print(f"llama.cpp, smollm2-32k {kind}, {want['prompt_tokens']} tokens: the first {same} of "
+                  f"{len(want['tokens'])} tokens are the same, ln p within {apart:.3f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--longhaul", default=str(common.REPOSITORY / "build/release/src/cli/longhaul"))
+    parser.add_argument("--smollm2", type=pathlib.Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        scratch = pathlib.Path(name)
+        for golden in sorted((ADAPTERS / "gguf").glob("*.json")):
+            show(f"llama.cpp, {golden.stem}.gguf", check_gguf(options, golden, scratch))
+        for golden in sorted(ADAPTERS.glob("*/logits.json")):
+            show(f"transformers, {golden.parent.name}", check_folder(options, golden.parent, scratch))
+        if options.smollm2:
+            check_smollm2(options, scratch)
+
+
+def show(name, differences):
+    print(f"{name:32}", ", ".join(f"{key} {value:.4f}" for key, value in differences.items()), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
