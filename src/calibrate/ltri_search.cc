@@ -139,6 +139,7 @@ nlohmann::ordered_json LtriSearch::options() const {
   }
   return {{"heads", ltri_heads(retrieval())},
           {"form", settings_.form},
+          {"decode", settings_.form == "paper" ? "persistent" : "refresh"},
           {"n_init", settings_.init},
           {"block", settings_.block},
           {"theta", theta},

@@ -37,6 +37,15 @@ std::string shown(const std::string& text) {
   return plain ? text : printable(text);
 }
 
+/// A method's text as this build says it: an older file leaves out options that came later.
+std::string said_now(const std::string& method, const ModelShape& shape) {
+  try {
+    return MethodSpec::parse(method).for_model(shape).text();
+  } catch (const UserError&) {
+    return method;  // no method of this build
+  }
+}
+
 /// What the parts of a file say of each other.
 void check_parts(const AttentionDriver& method, const KvStore& store, int64_t tokens,
                  const std::string& file) {
@@ -113,9 +122,9 @@ void Session::load(const std::filesystem::path& file) {
                s.engine->checkpoint().path().string());
   }
   const std::string method = in.text();
-  if (method != s.options.attention.text()) {
-    user_error("{}: was saved with --attention {}, this session uses {}", name, shown(method),
-               s.options.attention.text());
+  const std::string own = s.options.attention.text();
+  if (method != own && said_now(method, s.decoder.shape()) != own) {
+    user_error("{}: was saved with --attention {}, this session uses {}", name, shown(method), own);
   }
   if (in.number<uint64_t>() != s.options.attention.fingerprint()) {
     user_error(

@@ -35,7 +35,7 @@ std::string ltri_heads(std::span<const RetrievalHead> best_first) {
 }
 
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first) {
-  return {{"heads", ltri_heads(best_first)}, {"form", "longhaul"}};
+  return {{"heads", ltri_heads(best_first)}, {"form", "longhaul"}, {"decode", "refresh"}};
 }
 
 HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads) {

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/host_stage.h"
+#include "base/nth.h"
 #include "base/parallel.h"
 #include "ops/device_ops.h"
 #include "ops/fill.h"
@@ -40,6 +42,40 @@ void keep_best_query(float* dots, int64_t queries, int64_t vectors, int64_t begi
 }
 
 }  // namespace
+
+View<float> mean_of_spans(Queue& queue, SpanTokens& tokens, View<float> keys) {
+  const int64_t blocks = tokens.blocks(), spans = tokens.spans(), slots = tokens.most();
+  const int64_t width = keys.size() / (blocks * slots);
+  HostStage on(queue);
+  const View<const int32_t> numbers = on(std::as_const(tokens).numbers());
+  float* const rows = host(on(keys)).data();
+  std::vector<int32_t> means;  // records of one token a span
+  for (int64_t b = 0; b < blocks; ++b) {
+    const auto block =
+        SpanTokens::block_of(host(numbers.part(b * tokens.record(), tokens.record())), spans);
+    const auto count = static_cast<int32_t>(block.ends.size());
+    means.push_back(count);
+    for (int32_t s = 0; s < spans; ++s) means.push_back(std::min(s + 1, count));
+    int64_t at = 0;
+    for (int32_t s = 0; s < spans; ++s) {
+      const int64_t end = s < count ? nth(block.ends, s) : at, length = end - at;
+      means.push_back(length > 0 ? nth(block.tokens, at) : 0);
+      float* const mean = rows + (b * spans + s) * width;  // never behind what is read
+      const float* const first = rows + (b * slots + at) * width;
+      for (int64_t i = 0; i < width; ++i) {
+        float sum = 0;
+        for (int64_t t = 0; t < length; ++t) sum += first[t * width + i];
+        mean[i] = length > 0 ? sum / static_cast<float>(length) : 0;
+      }
+      at = end;
+    }
+  }
+  on.write_back();
+  tokens.resize(queue, blocks, static_cast<int>(spans), 1);
+  HostStage to(queue);
+  std::copy(means.begin(), means.end(), host(to(tokens.numbers())).begin());
+  return keys.part(0, blocks * spans * width);
+}
 
 SpanIndex::Group& SpanIndex::open_group() {
   if (groups_.empty() || groups_.back().block_ends.size() == kGroupBlocks) groups_.emplace_back();

@@ -11,6 +11,11 @@
 
 namespace longhaul {
 
+/// Each span's keys, as gather_span_keys() laid them, become their mean, which stands for the
+/// span's first token alone: `tokens` have one of each span then. The result, in their place:
+/// [blocks, spans, width], zeros behind the spans that there are.
+View<float> mean_of_spans(Queue& queue, SpanTokens& tokens, View<float> keys);
+
 /// Memory of a look-up, reused from call to call.
 struct SpanSearch {
   Array<float> dots;          ///< of an index's vectors and the queries

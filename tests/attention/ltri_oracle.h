@@ -17,7 +17,7 @@ struct LtriRules {
   double theta = 0.8, phi = 0.1;
   float lambda = 3;
   int spans = 3, vectors = 6, last = 10;
-  bool max = false, rows = false, persistent = true, vote = true, early = true;
+  bool max = false, rows = false, persistent = true, vote = true, early = true, mean = false;
   SpanNeighbours ratio = SpanNeighbours::kRow;
 };
 
@@ -122,9 +122,9 @@ class LtriLayerOracle : public BlockOracle {
     return all;
   }
 
-  /// Tokens of each span of a tile [n, n], those with most votes.
+  /// Tokens of each span of a tile [n, n]: those with most votes, or all.
   std::vector<std::vector<int>> span_tokens(const std::vector<float>& tile, int n,
-                                            const Vector& votes) const {
+                                            const Vector& votes, bool all = false) const {
     const BlockMap map{tile.data(), n, n};
     std::vector<std::vector<int>> result;
     const float theta = map_quantile(map, r_.theta);
@@ -136,8 +136,9 @@ class LtriLayerOracle : public BlockOracle {
         return votes[static_cast<size_t>(a)] > votes[static_cast<size_t>(b)];
       });
       const int most = (r_.vectors + r_.spans - 1) / r_.spans;
-      tokens.resize(static_cast<size_t>(
-          index_count(span.length(), span_ratio(map, span, r_.ratio), r_.lambda, most)));
+      const int count =
+          index_count(span.length(), span_ratio(map, span, r_.ratio), r_.lambda, most);
+      if (!all) tokens.resize(static_cast<size_t>(count));
       result.push_back(tokens);
     }
     return result;
@@ -186,9 +187,17 @@ class LtriLayerOracle : public BlockOracle {
       }
     }
     auto& spans = index_.emplace_back();
-    for (const auto& tokens : span_tokens(tile, n, votes)) {
+    for (const auto& tokens : span_tokens(tile, n, votes, r_.mean)) {
       auto& span = spans.emplace_back();
       for (const int t : tokens) span.push_back(key_of(block.first + t));
+      if (!r_.mean) continue;
+      Vector mean(span[0].size());
+      for (const Vector& key : span) {
+        for (size_t i = 0; i < mean.size(); ++i) {
+          mean[i] += key[i] / static_cast<double>(span.size());
+        }
+      }
+      span = {mean};
     }
   }
 

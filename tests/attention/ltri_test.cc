@@ -71,6 +71,14 @@ TEST(Ltri, EqualsItsDefinitionWithOtherRules) {
   expect_definition(text + ",queries=rows,ratio=col", rules);
 }
 
+TEST(Ltri, EqualsItsDefinitionWithMeanKeysOfSpans) {
+  LtriRules rules;
+  rules.heads = {-1, 2};
+  rules.weights = {0, 1};
+  rules.mean = true;
+  expect_definition(std::string(kSmall) + ",heads=1.2,index=mean", rules);
+}
+
 TEST(Ltri, AStepIsAtMostTheChunkThatIsAllowed) {
   LtriRules rules;
   rules.heads = {-1, 3};

@@ -69,7 +69,6 @@ TEST(Registry, AutoIsWhatANumberIsWithoutAValue) {
   }
   const std::set<std::string> want = {"duo:threshold=",
                                       "h2o:recent=",
-                                      "ltri:query_rows=",
                                       "minference:slash=",
                                       "minference:vertical=",
                                       "ntk:context=",
@@ -132,6 +131,7 @@ TEST(Registry, OptionsWithoutEffectAreRefused) {
       {"ltri:form=longhaul,lambda=2", "ltri: lambda has no effect with form=longhaul"},
       {"ltri:form=longhaul,ratio=col", "ltri: ratio has no effect with form=longhaul"},
       {"ltri:form=longhaul,queries=rows", "ltri: queries has no effect with form=longhaul"},
+      {"ltri:form=longhaul,index=mean", "ltri: index has no effect with form=longhaul"},
       {"ltri:form=longhaul,similarity=max", "ltri: similarity has no effect with form=longhaul"},
       {"reattention:recall=decode,prefill_topk=exact",
        "reattention: prefill_topk has no effect with recall=decode"},
@@ -167,11 +167,11 @@ TEST(Registry, OnNanoItsProfilesDecideWhatHasAnEffect) {
     return error_of([&] { MethodSpec::parse(spec).make(nano); });
   };
   for (const char* taken :
-       {"ltri:form=longhaul", "ltri:form=longhaul,query_rows=16", "ltri:form=paper,queries=rows",
-        "ltri:form=paper,lambda=1", "minference", "minference:vertical=9",
-        "minference:dense_below=0", "minference:pattern=a_shape,patterns=", "duo",
-        "duo:threshold=0.5", "reattention", "trianglemix:start_layer=6",
-        "trianglemix:dense=minference"}) {
+       {"ltri:form=longhaul", "ltri:decode=persistent,form=longhaul",
+        "ltri:form=paper,queries=rows", "ltri:form=paper,lambda=1", "minference",
+        "minference:vertical=9", "minference:dense_below=0",
+        "minference:pattern=a_shape,patterns=", "duo", "duo:threshold=0.5", "reattention",
+        "trianglemix:start_layer=6", "trianglemix:dense=minference"}) {
     EXPECT_NO_THROW(EXPECT_EQ(MethodSpec::parse(taken).for_model(nano).text(), taken));
     EXPECT_NO_THROW(MethodSpec::parse(taken).make(nano)) << taken;
   }
@@ -181,6 +181,23 @@ TEST(Registry, OnNanoItsProfilesDecideWhatHasAnEffect) {
   EXPECT_EQ(refused("minference:pattern=a_shape"),
             fmt::format("--attention minference: pattern has no effect with patterns={}",
                         nano.profile_prefix + "minference_patterns.json"));
+}
+
+TEST(Registry, LtriWithoutLaterOptionsIsWhatOlderSessionsWereSavedWith) {
+  // Written into session files by a program without form= and index= (commit f475a1e).
+  const struct {
+    const char* spec;
+    uint64_t fingerprint;
+  } saved[] = {
+      {"ltri", 0x32c4f99c5697ecf6},
+      {"ltri:queries=rows", 0x3f9fdb501fbeb489},
+      {"ltri:block=64,heads=5.0:0.77/8.4:0.78,n_init=64,n_local=512", 0xd3b498a74f636ae6},
+      {"ltri:decode=refresh,heads=7.3:0.61,lambda=0,lambda_first=0,queries=rows,query_rows=32,"
+       "similarity=max,spans=1,theta=0,vectors=512",
+       0xf4380597cab4e5f4}};
+  for (const auto& [spec, fingerprint] : saved) {
+    EXPECT_EQ(MethodSpec::parse(spec).fingerprint(), fingerprint) << spec;
+  }
 }
 
 TEST(Registry, OptionsAreTakenWhereTheyHaveAnEffect) {
@@ -196,7 +213,6 @@ TEST(Registry, OptionsAreTakenWhereTheyHaveAnEffect) {
            "minference:pattern=a_shape,vertical=3,slash=4", "duo:gates=" + gates + ",threshold=0.5",
            "duo:gates=" + gates + ",sparsity=0.5", "ltri:heads=0.0,vote=false",
            "ltri:queries=rows,query_rows=2,lambda=1,lambda_first=3",
-           "ltri:form=longhaul,query_rows=2",
            "reattention:recall=prefill,k=2,bug_compat=true,prefill_topk=exact"}) {
     EXPECT_NO_THROW(MethodSpec::parse(spec).make(shape)) << spec;
   }

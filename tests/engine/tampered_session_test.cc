@@ -142,6 +142,22 @@ TEST_F(TamperedSession, TheHeaderSaysWhatCanBe) {
             "was saved with --attention 'de\\x0ase', this session uses dense");
 }
 
+TEST_F(TamperedSession, AnOlderTextWithoutLaterOptionsIsTheSameMethod) {
+  const char* method = "ltri:block=4,chunk=8,last=8,n_init=4,n_local=16";
+  const std::string now = "ltri:block=4,chunk=8,form=paper,last=8,n_init=4,n_local=16";
+  const auto said = [](const std::string& text) {
+    const uint64_t length = text.size();
+    return std::string(reinterpret_cast<const char*>(&length), sizeof length) + text;
+  };
+  std::string file = saved(method);
+  file.replace(file.find(said(now)), said(now).size(), said(method));
+  EXPECT_EQ(refusal(method, file), "");
+  EXPECT_EQ(refusal("ltri:block=4,chunk=8,last=8,n_init=4,n_local=15", file),
+            fmt::format("was saved with --attention {}, this session uses "
+                        "ltri:block=4,chunk=8,form=paper,last=8,n_init=4,n_local=15",
+                        method));
+}
+
 TEST_F(TamperedSession, OtherFilesAreNoDamagedSessions) {
   for (const char* text : {"%PDF-1.4 and more", "GGUF\3\1\1\1 and more"}) {
     const auto file = folder_.write("other", text);

@@ -295,6 +295,32 @@ TEST(SpanIndex, IsTheSameOnADeviceAndComesBack) {
   }
 }
 
+TEST(MeanOfSpans, IsOneKeyOfEachSpan) {
+  for (Queue queue : {host_queue(), testing_support::fake_queue()}) {
+    SpanTokens tokens;  // two blocks of at most two spans of three tokens
+    tokens.resize(queue, 2, 2, 3);
+    const std::vector<int32_t> records{2, 2, 3, 2, 0, 7, 0, 0, 0,  //
+                                       1, 3, 3, 4, 5, 6, 0, 0, 0};
+    const std::vector<float> keys{1, 2, 3, 6, 5, -1, 9, 9, 9, 9, 9, 9,  //
+                                  0, 3, 3, 3, 6, 9,  9, 9, 9, 9, 9, 9};
+    Array<float> memory;
+    const View<float> all = memory.resize(queue, std::ssize(keys));
+    {
+      HostStage on(queue);
+      std::ranges::copy(records, host(on(tokens.numbers())).begin());
+      std::ranges::copy(keys, host(on(all)).begin());
+    }
+    const View<float> means = mean_of_spans(queue, tokens, all);
+    HostStage on(queue);
+    const std::span<const int32_t> one_each = host(on(std::as_const(tokens).numbers()));
+    const std::span<const float> found = host(on(View<const float>(means)));
+    EXPECT_EQ(std::vector(one_each.begin(), one_each.end()),
+              (std::vector<int32_t>{2, 1, 2, 2, 7, 1, 1, 1, 4, 0}));
+    EXPECT_EQ(std::vector(found.begin(), found.end()),
+              (std::vector<float>{2, 4, 5, -1, 3, 5, 0, 0}));
+  }
+}
+
 struct SavedIndex {
   std::vector<float> common;
   DType type = DType::F32;

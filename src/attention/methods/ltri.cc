@@ -26,7 +26,7 @@ class Ltri final : public Method {
     blocks_ = {o_.blocks, shape};
     for (const LtriLayer& layer : rules_) {
       maps_.emplace_back(o_.blocks);
-      layers_.push_back({SpanIndex(layer.rule.spans, layer.rule.most)});
+      layers_.push_back({SpanIndex(layer.rule.spans, o_.mean_index ? 1 : layer.rule.most)});
     }
   }
 
@@ -80,10 +80,9 @@ class Ltri final : public Method {
       beside.index += nth(layers_, l).index.bytes();
       if (!rule(l).looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
+      const auto map = sizeof(float) * static_cast<size_t>((b.local + b.chunk + b.block) * b.block);
       beside.most_index +=
-          bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
-      const int64_t map_rows = b.local + b.chunk + b.block;
-      beside.most_index += static_cast<size_t>(map_rows * b.block) * sizeof(float);
+          map + bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
     }
     return beside;
   }
@@ -160,20 +159,22 @@ class Ltri final : public Method {
     Queue& queue = *step.queue;
     const int head = rule(step.layer).head, block = static_cast<int>(o_.blocks.block);
     const int64_t tokens = aged.votes.size() / shape_.heads;
+    SpanTokenRule rule = this->rule(step.layer).rule;
+    if (o_.mean_index) rule.most = block, rule.lambda = 0;  // all tokens of a span
     choose_span_tokens(
         queue, {tokens, block, map(step).of(aged.first, tokens / block, step.begin), aged.votes},
-        rule(step.layer).rule, tokens_);
+        rule, tokens_);
     std::span<const PagedRows> lists = step.lists();
     if (head >= 0) lists = lists.subspan(static_cast<size_t>(head / step.group()), 1);
-    const View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
+    View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
+    if (o_.mean_index) keys = mean_of_spans(queue, tokens_, keys);
     const DType type = index_type(step.layer, step.store->layout().type.k);
     at(step).index.add_blocks(queue, tokens_, keys, type);
   }
 
-  /// What the step looks up by. Its rows are divided into spans `block` rows at a time, each part
-  /// by what it pays itself, which is its tokens' votes too. With the similarity kSum a span is the
-  /// sum of its vectors: <sum of q, k> summed over k is the paper's double sum. With queries=rows:
-  /// the last `query_rows` rows, each for itself; a single row always.
+  /// What the step looks up by: the last `query_rows` rows, each for itself, or spans of its rows,
+  /// `block` rows at a time, by what each part pays itself, which is its tokens' votes too. With
+  /// kSum a span is the sum of its vectors: <sum of q, k> over all k is the paper's double sum.
   void find_queries(const LayerStep& step) {
     const SpanQueries queries{.q = blocks_.far_q(),
                               .heads = shape_.heads,
@@ -182,7 +183,7 @@ class Ltri final : public Method {
                               .head = rule(step.layer).head,
                               .sum_of_span = o_.similarity == SpanSimilarity::kSum};
     if (o_.queries == LtriQueries::kRows || step.rows == 1) {
-      const int64_t first = std::max<int64_t>(0, step.rows - *o_.query_rows);
+      const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
       return set_row_queries(*step.queue, queries, first, step.rows, queries_);
     }
     const int block = static_cast<int>(o_.blocks.block);
@@ -231,6 +232,7 @@ MethodInfo ltri_method() {
   info.small = {
       {"n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4", 64},
       {"form=paper,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans", 12},
+      {"form=paper,index=mean,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8", 12},
       {"form=longhaul,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8", 12}};
   return info;
 }

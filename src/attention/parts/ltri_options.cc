@@ -9,7 +9,6 @@ namespace longhaul {
 namespace {
 
 bool is_list(const std::string& text) { return text.find('/') != std::string::npos; }
-
 /// One number for all layers, or one per layer, into a number of each layer's rule.
 void read_per_layer(const std::string& text, std::string_view key, float most,
                     float SpanTokenRule::*number, std::vector<LtriLayer>& layers) {
@@ -77,7 +76,7 @@ void check(const LtriOptions& o) {
                o.blocks.local);
   }
   expect_within("last", o.last, "chunk", o.blocks.chunk);
-  if (o.queries == LtriQueries::kRows) expect_within("query_rows", *o.query_rows, "last", o.last);
+  if (o.queries == LtriQueries::kRows) expect_within("query_rows", o.query_rows, "last", o.last);
 }
 
 }  // namespace
@@ -90,15 +89,16 @@ void LtriOptions::declare(OptionList& o) {
   blocks.declare_cached(o);
   o.choice(form, "form", {"paper", "longhaul"},
            "paper: spans, their vectors, sums over pairs; longhaul: all keys of a block, the last "
-           "query_rows rows, the best pair");
+           "rows of a step, the best pair")
+      .later = true;
   o.text(heads, "heads", "",
          "retrieval heads, LAYER.HEAD:WEIGHT/...; one a layer; none: all heads, summed");
   o.choice(early, "early", {"average", "window"},
            "layers before the first retrieval head: look up by all heads, or see the window only");
   o.flag(vote, "vote", "a layer takes what the retrieval heads up to it vote for")
       .only([this] { return !heads.empty(); }, "heads", "heads");
-  const auto of_paper = [this](Option& option) {
-    option.only([this] { return form == LtriForm::kPaper; }, "form=paper", "form");
+  const auto of_paper = [this](Option& option) -> Option& {
+    return option.only([this] { return form == LtriForm::kPaper; }, "form=paper", "form");
   };
   of_paper(o.text(theta, "theta", "quantile",
                   "what a block's map must pass to count for a span; one number, or one per layer, "
@@ -118,32 +118,30 @@ void LtriOptions::declare(OptionList& o) {
   of_paper(o.choice(queries, "queries", {"spans", "rows"},
                     "what looks up: index tokens of the step's spans, or its last query_rows rows "
                     "(ours)"));
-  o.integer(
-       query_rows, "query_rows", 1, 1 << 16, "tokens",
-       "how many of the last rows look up, no more than last; auto: 1, with form=longhaul last")
-      .only([this] { return in_form().queries == LtriQueries::kRows; },
-            "form=longhaul or queries=rows", "form|queries");
+  o.integer(query_rows, "query_rows", 1, 1 << 16, "tokens",
+            "how many of the last rows look up, no more than last")
+      .only([this] { return form == LtriForm::kPaper && queries == LtriQueries::kRows; },
+            "form=paper and queries=rows", "form|queries");
   of_paper(o.choice(similarity, "similarity", {"sum", "max"},
                     "of two spans: the sum over pairs of vectors, or the best pair (ours)"));
-  o.choice(decode, "decode", {"form", "persistent", "refresh"},
-           "generated tokens keep the last step's blocks, or look up again (ours); form: refresh "
-           "with form=longhaul");
+  o.choice(decode, "decode", {"persistent", "refresh"},
+           "generated tokens keep the last step's blocks, or look up again (ours)");
   blocks.declare_fidelity(o);
+  of_paper(o.choice(mean_index, "index", {"votes", "mean"},
+                    "a span's vectors: the keys of its tokens with most votes, or their mean"))
+      .later = true;
 }
 
 LtriOptions LtriOptions::in_form() const {
   LtriOptions o = *this;
-  const bool paper = form == LtriForm::kPaper;
-  if (!query_rows) o.query_rows = paper ? 1 : last;
-  if (decode == LtriDecode::kForm)
-    o.decode = paper ? LtriDecode::kPersistent : LtriDecode::kRefresh;
-  if (paper) return o;
+  if (form == LtriForm::kPaper) return o;
   o.theta = std::string("0");  // GCC 12 misreads the assignment of a literal here
   o.spans = 1;
   o.vectors = blocks.block;
   o.lambda = std::string("0");
   o.lambda_first = 0;
   o.queries = LtriQueries::kRows;
+  o.query_rows = last;
   o.similarity = SpanSimilarity::kMax;
   return o;
 }

@@ -1,7 +1,6 @@
 #pragma once
 // The options of Ltri-LLM (docs/methods/ltri.md), and what they say of each layer.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace longhaul {
 enum class LtriForm : uint8_t { kPaper, kLonghaul };
 enum class LtriQueries : uint8_t { kSpans, kRows };
 enum class LtriEarly : uint8_t { kAverage, kWindow };
-enum class LtriDecode : uint8_t { kForm, kPersistent, kRefresh };
+enum class LtriDecode : uint8_t { kPersistent, kRefresh };
 
 /// declare() says what they mean.
 struct LtriOptions {
@@ -32,9 +31,10 @@ struct LtriOptions {
   double lambda_first = 20;
   SpanNeighbours ratio = SpanNeighbours::kRow;
   LtriQueries queries = LtriQueries::kSpans;
-  std::optional<int64_t> query_rows;
+  int64_t query_rows = 1;
   SpanSimilarity similarity = SpanSimilarity::kSum;
-  LtriDecode decode = LtriDecode::kForm;
+  LtriDecode decode = LtriDecode::kPersistent;
+  bool mean_index = false;
 
   void declare(OptionList& o);
   /// With what the form decides filled in.
