@@ -91,14 +91,15 @@ class Pool {
     epoch_.notify_all();
     drain(0);
     open_.store(false);
-    while (working_.load() != 0) pause_briefly();
+    wait_for_workers();
     if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
     return true;
   }
 
  private:
   // Decoding leaves gaps of some tens of microseconds between loops: a worker that slept through
-  // them would cost more than it gives.
+  // them would cost more than it gives. Loops end as close to each other; where they do not, a
+  // worker has lost its core, perhaps to the very thread that waits for it.
   static constexpr int kSpins = 2000;
 
   Pool() : threads_(available_cores()) {}
@@ -136,7 +137,7 @@ class Pool {
       // `working_` first, `open_` second: run() closes first and then looks at `working_`.
       working_.fetch_add(1);
       if (open_.load()) drain(thread);
-      working_.fetch_sub(1);
+      if (working_.fetch_sub(1) == 1) working_.notify_all();
     }
   }
 
@@ -146,6 +147,12 @@ class Pool {
       pause_briefly();
     }
     epoch_.wait(seen);
+  }
+
+  void wait_for_workers() const {
+    int left = working_.load();
+    for (int i = 0; i < kSpins && left != 0; ++i, left = working_.load()) pause_briefly();
+    for (; left != 0; left = working_.load()) working_.wait(left);
   }
 
   void drain(int thread) {

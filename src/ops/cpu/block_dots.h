@@ -19,17 +19,17 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// M rows of x, from `first` on, against all weight rows.
-template <class Type, class Sums, int M>
-void block_rows_of(const MatvecRows& a, int64_t first) {
+/// As many rows of x (an int or Rows), from `first` on, against all weight rows.
+template <class Type, class Sums>
+void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
   const int64_t groups = a.cols / 256;
   const int tail_blocks = static_cast<int>(a.cols % 256 / Type::kWeights);
   constexpr int kBlocksPerGroup = 256 / Type::kWeights;
-  const ActivationGroup* x[M];
-  for (int m = 0; m < M; ++m) x[m] = a.groups + (first + m) * a.groups_per_row;
+  const ActivationGroup* x[kMostRowsOfX];
+  for (int m = 0; m < rows; ++m) x[m] = a.groups + (first + m) * a.groups_per_row;
   for (int64_t r = 0; r < a.rows; ++r) {
     const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
-    Sums sums;
+    Sums sums(rows);
     for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
       prefetch_ahead_of(p, kBlocksPerGroup * Type::kBytes);
       sums.add_group(p, x, g);
@@ -39,22 +39,39 @@ void block_rows_of(const MatvecRows& a, int64_t first) {
       sums.add_tail(p, tail_blocks, x, groups);
     }
     const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
-    for (int m = 0; m < M; ++m) a.y[(first + m) * a.y_stride + r] = sums.total(m) + bias;
+    for (int m = 0; m < rows; ++m) {
+      a.y[(first + m) * a.y_stride + r] = sums.total(m) + bias;
+    }
   }
 }
 
-template <class Type, template <class, int> class Sums = RowSums>
-void block_rows(const MatvecRows& a) {
-  int64_t m = 0;
-  for (; m + 8 <= a.x_rows; m += 8) block_rows_of<Type, Sums<Type, 8>, 8>(a, m);
-  if (m + 4 <= a.x_rows) block_rows_of<Type, Sums<Type, 4>, 4>(a, m), m += 4;
-  if (m + 2 <= a.x_rows) block_rows_of<Type, Sums<Type, 2>, 2>(a, m), m += 2;
-  if (m < a.x_rows) block_rows_of<Type, Sums<Type, 1>, 1>(a, m);
+template <class Type>
+void plain_block_rows(const MatvecRows& a) {
+  for (int64_t m = 0; m < a.x_rows; m += kMostRowsOfX) {
+    const int64_t rows = a.x_rows - m < kMostRowsOfX ? a.x_rows - m : kMostRowsOfX;
+    block_rows_of<Type, PlainRowSums<Type>>(a, m, static_cast<int>(rows));
+  }
 }
 
-/// Types of small_blocks.h; `unpacked`: where no registers are written for one.
+/// Types of small_blocks.h, unpacked by plain loops.
 template <class Type>
-constexpr auto* unpacked_rows = block_rows<Unpacked<Type>, PlainRowSums>;
+constexpr auto* unpacked_rows = plain_block_rows<Unpacked<Type>>;
+
+#if defined(__AVX2__)
+template <class Type>
+void block_rows(const MatvecRows& a) {
+  int64_t m = 0;
+  for (; m + 8 <= a.x_rows; m += 8) block_rows_of<Type, RowSums<Type, 8>>(a, m, Rows<8>());
+  if (m + 4 <= a.x_rows) block_rows_of<Type, RowSums<Type, 4>>(a, m, Rows<4>()), m += 4;
+  if (m + 2 <= a.x_rows) block_rows_of<Type, RowSums<Type, 2>>(a, m, Rows<2>()), m += 2;
+  if (m < a.x_rows) block_rows_of<Type, RowSums<Type, 1>>(a, m, Rows<1>());
+}
+#else
+template <class Type>
+constexpr auto* block_rows = plain_block_rows<Type>;
+#endif
+
+/// The same in registers, where they are written for one.
 #if defined(__AVX512VNNI__)
 template <class Type>
 constexpr auto* small_rows = block_rows<SmallRegisters<Type>>;

@@ -2,6 +2,7 @@
 // Sums of one weight row with AVX2: 32 weights a step.
 
 #include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/plain_row_sums.h"
 #include "ops/cpu/weight_blocks_avx2.h"
 
 namespace longhaul::LH_ISA {
@@ -26,7 +27,7 @@ inline __m256i dot_lanes(__m256i u, __m256i q) {
 template <class Type, int M>
 class RowSums {
  public:
-  RowSums() {
+  explicit RowSums(Rows<M>) {
     for (int m = 0; m < M; ++m) sums_[m][0] = sums_[m][1] = _mm256_setzero_ps();
   }
 

@@ -2,6 +2,7 @@
 // Sums of one weight row with AVX512-VNNI: 64 weights a step, unsigned by signed bytes.
 
 #include "ops/cpu/matvec_kernels.h"
+#include "ops/cpu/plain_row_sums.h"
 #include "ops/cpu/weight_blocks_avx512.h"
 
 namespace longhaul::LH_ISA {
@@ -23,7 +24,7 @@ using BlocksMXFP4 = RegistersMXFP4;
 template <class Type, int M>
 class RowSums {
  public:
-  RowSums() {
+  explicit RowSums(Rows<M>) {
     for (int m = 0; m < M; ++m) {
       for (int c = 0; c < kChains; ++c) sums_[m][c] = _mm512_setzero_ps();
     }

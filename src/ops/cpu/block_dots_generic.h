@@ -1,7 +1,6 @@
 #pragma once
-// Sums of one weight row in plain loops.
+// The block types in plain loops.
 
-#include "ops/cpu/plain_row_sums.h"
 #include "ops/cpu/small_blocks.h"
 #include "ops/cpu/weight_blocks.h"
 
@@ -20,9 +19,6 @@ using BlocksQ5_K = Q5_K;
 using BlocksQ6_K = Q6_K;
 using BlocksIQ4_XS = IQ4_XS;
 using BlocksMXFP4 = Unpacked<MXFP4>;
-
-template <class Type, int M>
-using RowSums = PlainRowSums<Type, M>;
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

@@ -1,15 +1,28 @@
 #pragma once
 // Sums of one weight row in plain loops, of any type that has scales() and unpack()
-// (weight_blocks.h). For *.isa.cc only.
+// (weight_blocks.h). How many rows of x there are is no template argument, as it is of RowSums:
+// unpacking takes most of the time, and one instance for each type compiles four times as fast as
+// four. For *.isa.cc only.
 
 #include "ops/cpu/matvec_kernels.h"
 
 namespace longhaul::LH_ISA {
 namespace {
 
-template <class Type, int M>
+inline constexpr int kMostRowsOfX = 8;  // that are multiplied with a row of weights at once
+
+/// A number of rows that the compiler knows.
+template <int n>
+struct Rows {
+  constexpr operator int() const { return n; }
+};
+
+template <class Type>
 class PlainRowSums {
  public:
+  /// For 1 to kMostRowsOfX rows.
+  explicit PlainRowSums(int rows) : rows_(rows) {}
+
   void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {
     add_blocks(p, 256 / Type::kWeights, x, g);
   }
@@ -24,7 +37,7 @@ class PlainRowSums {
     uint8_t u[256];
     Type::scales(p, blocks, d, constant);
     Type::unpack(p, blocks, u);
-    for (int m = 0; m < M; ++m) {
+    for (int m = 0; m < rows_; ++m) {
       const ActivationGroup& a = x[m][g];
       for (int s = 0; s < blocks * Type::kWeights / 16; ++s) {
         int32_t dot = 0;
@@ -34,7 +47,8 @@ class PlainRowSums {
     }
   }
 
-  float sums_[M] = {};
+  int rows_;
+  float sums_[kMostRowsOfX] = {};
 };
 
 }  // namespace
