@@ -128,8 +128,12 @@ std::string recommendation_line(const Advice& advice, const AdviseFlags& flags) 
 
 void print_advice(const Advice& a, const AdviseFlags& flags) {
   std::string text = recommendation_line(a, flags);
-  text += fmt::format("\n{} tokens; the model was trained for {}; {} of memory may be used\n\n",
-                      with_commas(a.tokens), with_commas(a.trained), format_bytes(a.limit));
+  const std::string more =
+      flags.reply > 0 ? fmt::format(" and {} for question and reply", with_commas(flags.reply))
+                      : "";
+  text += fmt::format("\n{} tokens{}; the model was trained for {}; {} of memory may be used\n\n",
+                      with_commas(a.tokens - flags.reply), more, with_commas(a.trained),
+                      format_bytes(a.limit));
   using enum Table::Align;
   Table table({kLeft, kRight, kRight, kLeft, kLeft});
   table.add({"attention", "memory", "reading, at most", "trained length", "profile"});

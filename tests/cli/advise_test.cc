@@ -31,7 +31,9 @@ TEST(Advise, OneRecommendationComesFirst) {
   EXPECT_TRUE(advice(1).starts_with("Try --attention dense: ")) << advice(1);
   const std::string beyond = advice(7);
   EXPECT_TRUE(beyond.starts_with("Try --attention reattention: ")) << beyond;
-  EXPECT_TRUE(has(beyond, {"trained for 8,192", "passed", "none: defaults"}));
+  EXPECT_TRUE(
+      has(beyond, {" tokens and 1,024 for question and reply; the model was trained for 8,192",
+                   "passed", "none: defaults"}));
   EXPECT_TRUE(refused(
       program.run({"advise", program.folder().path() / "text.txt", "--memory-limit", "41M"}),
       {"--memory-limit", "weights"}));

@@ -61,6 +61,11 @@ TEST(Habits, WhatMeansNothingHereIsTakenWithANote) {
       {"run", "nano", kPassKeyQuestion, "-q", "--verbose", "--keepalive", "5m", "--nowordwrap"});
   EXPECT_EQ(ollama.out, kReply);
   EXPECT_TRUE(has(ollama.err, {"note: --verbose: ", "note: --keepalive: "}));
+  // Not -n with a value of its own, as which a parser reads them.
+  const Outcome placed = Program().run(
+      {"run", "-q", "-p", kPassKeyQuestion, "-np", "2", "-nkvo", "-fit", "on", "-kvu"});
+  EXPECT_EQ(placed.out, kReply) << placed.err;
+  EXPECT_TRUE(has(placed.err, {"note: -np: ", "note: -nkvo: ", "note: -fit: ", "note: -kvu: "}));
   const Outcome bare = Program().run({"run", "-q", "-fa", "-p", kPassKeyQuestion});
   EXPECT_EQ(bare.out, kReply) << "the switch's value may be left out: " << bare.err;
 }
@@ -74,6 +79,8 @@ TEST(Habits, WhatIsDoneByAnotherFlagIsRefusedWithThatFlag) {
   refuses({"run", "--prompt-cache", "file", "-p", "x"}, "--save FILE");
   refuses({"run", "--rope-scaling", "yarn"}, "--attention ntk");
   refuses({"run", "--context-shift"}, "streamingllm");
+  refuses({"run", "--in-prefix", " ", "-p", "x"}, "--raw");
+  refuses({"run", "--override-kv", "a=int:1"}, "metadata");
   refuses({"run", "--grammar-file", "x"}, "grammar");
   refuses({"bench", "-pg", "512,64"}, "--depth N");
   refuses({"bench", "-o", "csv"}, "--json");
@@ -104,6 +111,8 @@ TEST(Habits, CommandsOfOllama) {
   EXPECT_TRUE(has(ps.err, {"note: ps: no model stays loaded"}));
   EXPECT_EQ(Program().run({"show", "nano"}).out, Program().run({"inspect", "nano", "--brief"}).out);
   EXPECT_TRUE(refused(Program().run({"serve"}), {"no server", "longhaul run"}));
+  EXPECT_TRUE(refused(Program().run({"server"}), {"no server"}));
+  EXPECT_TRUE(refused(Program().run({"quantize", "a", "b", "Q4_0"}), {"longhaul pull"}));
   EXPECT_EQ(Program().run({"run", "nano", kPassKeyQuestion, "-q"}).out, kReply);
   EXPECT_EQ(Program()
                 .run({"run", "-q", "nano", "The pass key is 58213. Remember it.",
