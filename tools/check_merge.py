@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Opens what `longhaul merge` writes in other engines: GGUF files in llama.cpp, folders in transformers.
 
-    tools/check_merge.py [--longhaul BINARY] [--smollm2 FILE.gguf]
+    tools/check_merge.py [--longhaul BINARY]
 
 For each golden adapter (tests/data/adapters): how far log-probabilities of the merged file are from those of
 the base with the adapter beside it, both under llama.cpp, and how far they are without the adapter. Of
-folders the same of logits, under transformers, from PEFT's. With --smollm2, also models/smollm2-32k
-merged: likely next tokens in a book under llama.cpp, beside those with the adapter beside the model.
+folders the same of logits, under transformers, from PEFT's.
 Needs: pip install xllamacpp torch transformers numpy safetensors.
 """
 
@@ -77,42 +76,9 @@ def check_folder(options, folder, scratch):
     return {"without": differences[0], "bf16": differences[1]}
 
 
-CUTS = range(100, 1000, 180)
-CANDIDATES = 50
-
-
-def next_tokens(ids, model, adapter=None, rope_base=0.0):
-    """The likeliest tokens after each beginning of a book, with their log-probabilities."""
-    running = llama_cpp_server.server(model, adapter, context=2048, rope_base=rope_base)
-    replies = [llama_cpp_server.complete(running, ids[:cut], 1, CANDIDATES)[0] for cut in CUTS]
-    return [{entry["id"]: entry["logprob"] for entry in reply["top_logprobs"]} for reply in replies]
-
-
-def check_smollm2(options, scratch):
-    """Mean distance over tokens that are likely in both, weighted by how likely they are."""
-    ids = json.loads((common.GOLDENS / "smollm2/next_token.json").read_text())["ids"]
-    adapter = next((common.REPOSITORY / "models/smollm2-32k").glob("*.gguf"))
-    beside = next_tokens(ids, options.smollm2, adapter, rope_base=1e6)  # llama.cpp does not read it from there
-    models = {"without": options.smollm2}
-    for kind in ("keep", "f32"):
-        models[kind] = scratch / f"smollm2-32k-{kind}.gguf"
-        longhaul(options, "merge", "-q", "-m", options.smollm2, "--lora", adapter, models[kind], "--type", kind)
-    found = {}
-    for name, model in models.items():  # angles of the merged files are in them
-        distances = []
-        for want, other in zip(beside, next_tokens(ids, model)):
-            both = want.keys() & other.keys()
-            weights = numpy.exp([want[token] for token in both])
-            distances.append(numpy.average([abs(want[t] - other[t]) for t in both], weights=weights))
-        found[name] = float(numpy.mean(distances))
-    show("llama.cpp, smollm2-32k, ln p", found)
-    assert max(found["keep"], found["f32"]) < 0.15 * found["without"], found
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--longhaul", default=str(common.REPOSITORY / "build/release/src/cli/longhaul"))
-    parser.add_argument("--smollm2", type=pathlib.Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
@@ -120,8 +86,6 @@ def main():
             show(f"llama.cpp, {golden.stem}.gguf", check_gguf(options, golden, scratch))
         for golden in sorted(ADAPTERS.glob("*/logits.json")):
             show(f"transformers, {golden.parent.name}", check_folder(options, golden.parent, scratch))
-        if options.smollm2:
-            check_smollm2(options, scratch)
 
 
 def show(name, differences):
