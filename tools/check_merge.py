@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Opens what `longhaul merge` writes in other engines: GGUF files in llama.cpp, folders in transformers.
 
-    tools/check_merge.py [--longhaul BINARY] [--smollm2 FILE.gguf]
+    tools/check_merge.py [--longhaul BINARY]
 
 For each golden adapter (tests/data/adapters): how far log-probabilities of the merged file are from those of
 the base with the adapter beside it, both under llama.cpp, and how far they are without the adapter. Of
-folders the same of logits, under transformers, from PEFT's. With --smollm2, also llama.cpp's greedy
-replies of models/smollm2-32k merged, beside those of tests/data/goldens with the adapter beside the model.
+folders the same of logits, under transformers, from PEFT's.
 Needs: pip install xllamacpp torch transformers numpy safetensors.
 """
 
@@ -77,31 +76,9 @@ def check_folder(options, folder, scratch):
     return {"without": differences[0], "bf16": differences[1]}
 
 
-def check_smollm2(options, scratch):
-    """Greedy replies to a book under llama.cpp: of the merged file beside the golden ones, with the adapter beside."""
-    folder = common.GOLDENS / "smollm2"
-    golden, ids = (json.loads((folder / name).read_text()) for name in ("adapter.json", "next_token.json"))
-    adapter = next((common.REPOSITORY / "models/smollm2-32k").glob("*.gguf"))
-    for kind in ("keep", "f32"):
-        out = scratch / f"smollm2-32k-{kind}.gguf"
-        longhaul(options, "merge", "-q", "-m", options.smollm2, "--lora", adapter, out, "--type", kind)
-        running = llama_cpp_server.server(out, context=2048)  # angles are in the file
-        for want in golden["replies"]:
-            reply = llama_cpp_server.complete(running, ids["ids"][:want["prompt_tokens"]], len(want["tokens"]), 5)
-            same = 0
-            for entry, token in zip(reply, want["tokens"]):
-                if entry["id"] != token:
-                    break
-                same += 1
-            apart = max(abs(reply[i]["logprob"] - want["log_p"][i]) for i in range(same))
-            print(f"llama.cpp, smollm2-32k {kind}, {want['prompt_tokens']} tokens: the first {same} of "
-                  f"{len(want['tokens'])} tokens are the same, ln p within {apart:.3f}", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--longhaul", default=str(common.REPOSITORY / "build/release/src/cli/longhaul"))
-    parser.add_argument("--smollm2", type=pathlib.Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
@@ -109,8 +86,6 @@ def main():
             show(f"llama.cpp, {golden.stem}.gguf", check_gguf(options, golden, scratch))
         for golden in sorted(ADAPTERS.glob("*/logits.json")):
             show(f"transformers, {golden.parent.name}", check_folder(options, golden.parent, scratch))
-        if options.smollm2:
-            check_smollm2(options, scratch)
 
 
 def show(name, differences):

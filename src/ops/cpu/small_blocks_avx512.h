@@ -74,19 +74,21 @@ struct SmallRegisters<Q2_K> : Q2_K {
     d = times(load_f16(p + 80), floats_of(_mm_and_si128(both, low)));
     m = times(-load_f16(p + 82), floats_of(_mm_and_si128(_mm_srli_epi16(both, 4), low)));
   }
-  static __m512i quarter(const uint8_t* p, int j) { return two_bits(p + 16, j); }
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
+    return two_bits(p + 16, j);
+  }
 };
 
 template <>
 struct SmallRegisters<TQ2_0> : WithOffset<TQ2_0, SmallRegisters<TQ2_0>> {
   static __m512 factors(const uint8_t* p) { return _mm512_set1_ps(load_f16(p + 64)); }
-  static __m512i quarter(const uint8_t* p, int j) { return two_bits(p, j); }
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) { return two_bits(p, j); }
 };
 
 template <>
 struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
   static __m512 factors(const uint8_t* p) { return _mm512_set1_ps(load_f16(p + 52)); }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 32));
     if (j == 0) return digits(two_copies(p), powers(1, 1, 3, 3));
     if (j == 1) return digits(two_copies(p), powers(9, 9, 27, 27));
@@ -145,17 +147,20 @@ inline uint64_t signs_of_two_words(uint32_t first, uint32_t second) {
   return eight_signs_of_each(four_sevens(first) | uint64_t{four_sevens(second)} << 32);
 }
 
-/// Eight entries of eight numbers; loads one by one, since a gather takes longer.
+/// Eight entries of eight numbers; loads one by one, since a gather takes longer. All functions
+/// must be inlined: a call would spill every register.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i eight_entries(const uint64_t* book, IndexOf&& index) {
-  const auto entry = [&](int i) { return static_cast<int64_t>(book[index(i)]); };
+  const auto entry = [&](int i) __attribute__((always_inline)) {
+    return static_cast<int64_t>(book[index(i)]);
+  };
   return _mm512_set_epi64(entry(7), entry(6), entry(5), entry(4), entry(3), entry(2), entry(1),
                           entry(0));
 }
 /// Sixteen entries of four.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i sixteen_entries(const uint32_t* book, IndexOf&& index) {
-  const auto pair = [&](int i) {
+  const auto pair = [&](int i) __attribute__((always_inline)) {
     return static_cast<int64_t>(book[index(2 * i)] | uint64_t{book[index(2 * i + 1)]} << 32);
   };
   return _mm512_set_epi64(pair(7), pair(6), pair(5), pair(4), pair(3), pair(2), pair(1), pair(0));
@@ -167,10 +172,12 @@ struct SmallRegisters<IQ2_XXS> : WithOffset<IQ2_XXS, SmallRegisters<IQ2_XXS>> {
     const __m256i scales = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(p + 2), 60));
     return times(load_f16(p), half_and(each_twice(scales)));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const uint8_t* block = p + 2 + 16 * j;
-    const __m512i u =
-        eight_entries(kGridIQ2_XXS.entry, [&](int i) { return block[i / 4 * 8 + i % 4]; });
+    const __m512i u = eight_entries(
+        kGridIQ2_XXS.entry, [&](int i) __attribute__((always_inline)) {
+          return block[i / 4 * 8 + i % 4];
+        });
     return with_signs(u, signs_of_two_words(load_u32(block + 4), load_u32(block + 12)));
   }
 };
@@ -180,10 +187,12 @@ struct SmallRegisters<IQ2_XS> : WithOffset<IQ2_XS, SmallRegisters<IQ2_XS>> {
   static __m512 factors(const uint8_t* p) {
     return times(load_f16(p), half_and(floats_of(sixteen_nibbles(p + 66))));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const uint8_t* q = p + 2 + 16 * j;
-    const __m512i u =
-        eight_entries(kGridIQ2_XS.entry, [&](int i) { return load_u16(q + 2 * i) & 511; });
+    const __m512i u = eight_entries(
+        kGridIQ2_XS.entry, [&](int i) __attribute__((always_inline)) {
+          return load_u16(q + 2 * i) & 511;
+        });
     const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(q));
     const __m128i sevens = _mm_packus_epi16(_mm_srli_epi16(words, 9), _mm_setzero_si128());
     return with_signs(u, eight_signs_of_each(static_cast<uint64_t>(_mm_cvtsi128_si64(sevens))));
@@ -195,10 +204,12 @@ struct SmallRegisters<IQ2_S> : WithOffset<IQ2_S, SmallRegisters<IQ2_S>> {
   static __m512 factors(const uint8_t* p) {
     return times(load_f16(p), half_and(floats_of(sixteen_nibbles(p + 74))));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const uint32_t high = load_u16(p + 66 + 2 * j);
     const __m512i u = eight_entries(
-        kGridIQ2_S.entry, [&](int i) { return p[2 + 8 * j + i] | (high >> (2 * i) & 3u) << 8; });
+        kGridIQ2_S.entry, [&](int i) __attribute__((always_inline)) {
+          return p[2 + 8 * j + i] | (high >> (2 * i) & 3u) << 8;
+        });
     return with_signs(u, load_u64(p + 34 + 8 * j));
   }
 };
@@ -210,8 +221,10 @@ struct SmallRegisters<IQ3_XXS> : WithOffset<IQ3_XXS, SmallRegisters<IQ3_XXS>> {
     const __m512 scales = each_twice(_mm256_srli_epi32(words, 28));
     return times(load_f16(p), _mm512_add_ps(half_and(scales), half_and(scales)));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
-    const __m512i u = sixteen_entries(kGridIQ3_XXS.entry, [&](int i) { return p[2 + 16 * j + i]; });
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
+    const __m512i u = sixteen_entries(
+        kGridIQ3_XXS.entry, [&](int i)
+                                __attribute__((always_inline)) { return p[2 + 16 * j + i]; });
     const uint8_t* words = p + 66 + 8 * j;
     return with_signs(u, signs_of_two_words(load_u32(words), load_u32(words + 4)));
   }
@@ -225,10 +238,12 @@ struct SmallRegisters<IQ3_S> : WithOffset<IQ3_S, SmallRegisters<IQ3_S>> {
     const __m256i eight = _mm256_cvtepu8_epi32(_mm_and_si128(both, _mm_set1_epi8(15)));
     return times(load_f16(p), odd_of(each_twice(eight)));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const uint32_t high = load_u16(p + 66 + 2 * j);
     const __m512i u = sixteen_entries(
-        kGridIQ3_S.entry, [&](int i) { return p[2 + 16 * j + i] | (high >> i & 1u) << 8; });
+        kGridIQ3_S.entry, [&](int i) __attribute__((always_inline)) {
+          return p[2 + 16 * j + i] | (high >> i & 1u) << 8;
+        });
     return with_signs(u, load_u64(p + 74 + 8 * j));
   }
 };
@@ -246,11 +261,12 @@ struct SmallRegisters<IQ1_S> : WithOffset<IQ1_S, SmallRegisters<IQ1_S>> {
     const __m128i scales = _mm_and_si128(_mm_srli_epi16(words, 12), _mm_set1_epi16(7));
     return times(load_f16(p) * 0.125f, odd_of(each_twice(_mm256_cvtepu16_epi32(scales))));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const uint32_t first = load_u16(p + 34 + 4 * j), second = load_u16(p + 36 + 4 * j);
-    const __m512i entries = eight_entries(kGridIQ1_S.entry, [&](int i) {
-      return p[2 + 8 * j + i] | ((i < 4 ? first : second) >> (3 * (i % 4)) & 7u) << 8;
-    });
+    const __m512i entries = eight_entries(
+        kGridIQ1_S.entry, [&](int i) __attribute__((always_inline)) {
+          return p[2 + 8 * j + i] | ((i < 4 ? first : second) >> (3 * (i % 4)) & 7u) << 8;
+        });
     const uint64_t low = first >> 15 != 0 ? 0xffffffffu : 0;
     const uint64_t high = second >> 15 != 0 ? 0xffffffff00000000u : 0;
     return moved_entries(entries, low | high);
@@ -272,10 +288,12 @@ struct SmallRegisters<IQ1_M> : WithOffset<IQ1_M, SmallRegisters<IQ1_M>> {
         _mm512_set1_epi32(7));
     return times(load_f16(half) * 0.125f, odd_of(_mm512_cvtepi32_ps(scales)));
   }
-  static __m512i quarter(const uint8_t* p, int j) {
+  [[gnu::always_inline]] static __m512i quarter(const uint8_t* p, int j) {
     const uint32_t high = load_u32(p + 32 + 4 * j);
     const __m512i entries = eight_entries(
-        kGridIQ1_S.entry, [&](int i) { return p[8 * j + i] | (high >> (4 * i) & 7u) << 8; });
+        kGridIQ1_S.entry, [&](int i) __attribute__((always_inline)) {
+          return p[8 * j + i] | (high >> (4 * i) & 7u) << 8;
+        });
     const __m512i bit =
         _mm512_sllv_epi64(_mm512_set1_epi64(8), _mm512_setr_epi64(0, 4, 8, 12, 16, 20, 24, 28));
     const __mmask8 down = _mm512_test_epi64_mask(_mm512_set1_epi64(high), bit);
