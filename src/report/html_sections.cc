@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
@@ -45,15 +46,24 @@ std::string charts_html(const std::vector<NamedChart>& charts, const std::string
   return out + "</div>\n";
 }
 
+/// Escaped; a number and the unit behind it stay on one line.
+std::string with_whole_figures(const std::string& text) {
+  std::string out = escape_xml(text);
+  for (size_t at = 0; (at = out.find(' ', at + 1)) != std::string::npos;) {
+    if (std::isdigit(static_cast<unsigned char>(out[at - 1]))) out.replace(at, 1, "\xC2\xA0");
+  }
+  return out;
+}
+
 std::string verdict_html(const Results& results, int64_t length) {
   std::string out;
   for (const Verdict& v : verdicts(results, length)) {
     if (!v.run.empty()) out += fmt::format("<h3>{}</h3>\n", escape_xml(v.run));
-    out += fmt::format("<p>{}</p>\n<div class=\"picks\">\n", escape_xml(v.measure));
+    out += fmt::format("<p>{}</p>\n<div class=\"picks\">\n", with_whole_figures(v.measure));
     for (const Verdict::Pick& pick : v.picks) {
       out += fmt::format("<div><h3>{}</h3><b>{}</b><span>{}</span></div>\n", pick.title,
                          pick.method.empty() ? "\xE2\x80\x93" : escape_xml(pick.method),
-                         escape_xml(pick.text));
+                         with_whole_figures(pick.text));
     }
     out += "</div>\n";
   }
