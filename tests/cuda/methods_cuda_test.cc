@@ -54,8 +54,7 @@ class OnTheGpu : public ::testing::TestWithParam<Small> {
   }
 };
 
-TEST_P(OnTheGpu, AnswersAsOnTheHost) { places().expect_same_answers(); }
-TEST_P(OnTheGpu, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }
+TEST_P(OnTheGpu, AnswersAsOnTheHostAndSessionsMove) { places().expect_same_answers_and_sessions(); }
 
 /// The logits of a prompt's last row, and of each generated token, are read back. Nothing else is:
 /// with a wait in one layer of every pass there would be more than these.
@@ -91,8 +90,9 @@ class KvTypesOnTheGpu : public ::testing::TestWithParam<std::tuple<const char*, 
   }
 };
 
-TEST_P(KvTypesOnTheGpu, AnswerAsOnTheHost) { places().expect_same_answers(); }
-TEST_P(KvTypesOnTheGpu, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }
+TEST_P(KvTypesOnTheGpu, AnswerAsOnTheHostAndSessionsMove) {
+  places().expect_same_answers_and_sessions();
+}
 TEST_P(KvTypesOnTheGpu, WaitForLogitsAlone) {
   const testing_support::Waits waits = places().waits();
   EXPECT_LE(waits.prompt, 1) << "in a prompt of " << waits.passes << " passes";

@@ -34,8 +34,9 @@ class OnAChoosingDevice : public ::testing::TestWithParam<Small> {
   }
 };
 
-TEST_P(OnAChoosingDevice, AnswersAsOnTheHost) { places().expect_same_answers(); }
-TEST_P(OnAChoosingDevice, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }
+TEST_P(OnAChoosingDevice, AnswersAsOnTheHostAndSessionsMove) {
+  places().expect_same_answers_and_sessions();
+}
 
 std::vector<Small> cutting_settings() {
   std::vector<Small> cutting;
@@ -53,8 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Cutting, OnAChoosingDevice, ::testing::ValuesIn(cutting
                            return testing_support::test_name(test.param.spec);
                          });
 
-TEST_P(OnADevice, AnswersAsOnTheHost) { places().expect_same_answers(); }
-TEST_P(OnADevice, SessionsMoveBetweenPlaces) { places().expect_that_sessions_move(); }
+TEST_P(OnADevice, AnswersAsOnTheHostAndSessionsMove) {
+  places().expect_same_answers_and_sessions();
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Registry, OnADevice,
