@@ -13,12 +13,14 @@ set(LH_FLAGS_avx512 ${LH_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl 
 set(LH_FLAGS_avx512_bf16 ${LH_FLAGS_avx512} -mavx512bf16)
 set(LH_FLAGS_amx ${LH_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16 -mamx-int8)
 
+# ALONE: Unity.cmake.
 function(longhaul_isa_sources target)
+  cmake_parse_arguments(ISA "" "" "ALONE" ${ARGN})
   if(LONGHAUL_FUZZ)
     target_compile_definitions(${target} PUBLIC LH_GENERIC_ONLY)
   endif()
   foreach(level ${LH_ISA_LEVELS})
-    add_library(${target}_${level} OBJECT ${ARGN})
+    add_library(${target}_${level} OBJECT ${ISA_UNPARSED_ARGUMENTS})
     target_compile_definitions(${target}_${level} PRIVATE LH_ISA=${level} LH_ISA_${level}=1)
     target_compile_options(${target}_${level} PRIVATE ${LH_FLAGS_${level}} -fno-math-errno
                            -fno-trapping-math)
@@ -27,6 +29,7 @@ function(longhaul_isa_sources target)
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
     target_include_directories(${target}_${level} PRIVATE ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${target}_${level} PRIVATE lh_flags)
+    longhaul_unity(${target}_${level} ${ISA_UNPARSED_ARGUMENTS} ALONE ${ISA_ALONE})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${level}>)
   endforeach()
 endfunction()

@@ -1,6 +1,6 @@
 # longhaul_precompiled(TARGET OWNER [HEADER...]): the headers that most sources of TARGET read, parsed
 # once. OWNER is the target that they are compiled for; where that is another one than TARGET it has
-# to have the same flags (position independence, -fopenmp), and its precompiled header is used again.
+# to have the same flags (position independence), and its precompiled header is used again.
 # Kernels have none: each instruction set has flags of its own, and they include little.
 # GCC only. Clang, which the fuzz targets and clang-tidy use, reads the headers themselves.
 option(LONGHAUL_PRECOMPILED "Precompile the headers that most sources include" ON)

@@ -25,7 +25,7 @@ function(longhaul_room name)
   longhaul_hardened(lh_${name})
   longhaul_unity(lh_${name} ${sources} ALONE ${ROOM_ALONE})
   if(isa_sources)
-    longhaul_isa_sources(lh_${name} ${isa_sources})
+    longhaul_isa_sources(lh_${name} ${isa_sources} ALONE ${ROOM_ALONE})
   endif()
 endfunction()
 
@@ -40,8 +40,10 @@ function(longhaul_link target scope)
       target_link_libraries(${target} ${scope} ${UTF8PROC_LIBRARY})
     elseif(dep STREQUAL "dnnl")
       find_package(dnnl REQUIRED)
-      find_package(OpenMP REQUIRED)  # oneDNN's threads, which ops/cpu/gemm.cc limits to one
-      target_link_libraries(${target} ${scope} DNNL::dnnl OpenMP::OpenMP_CXX)
+      # oneDNN's threads, which ops/cpu/gemm.cc limits to one. Linked only: we write no pragmas, and
+      # without -fopenmp all rooms have the same flags and share precompiled headers.
+      find_package(OpenMP REQUIRED)
+      target_link_libraries(${target} ${scope} DNNL::dnnl $<LINK_ONLY:OpenMP::OpenMP_CXX>)
     elseif(dep STREQUAL "curl")  # opened when it is needed: only its header is
       find_path(CURL_INCLUDE curl/curl.h REQUIRED)
       target_include_directories(${target} ${scope} ${CURL_INCLUDE})

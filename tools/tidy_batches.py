@@ -48,10 +48,8 @@ def changed_of(names, found):
 
 def compiled_alone():
     """Sources with names of their own that others of the room have too: cmake/Unity.cmake."""
-    text = "\n".join((ROOT / name).read_text() for name in
-                     ("CMakeLists.txt", "src/cli/CMakeLists.txt", "tests/CMakeLists.txt"))
-    lists = re.findall(r"ALONE ([^)$]*)\)|set\(alone_\w+ ([^)]*)\)", text)
-    return {name for pair in lists for name in " ".join(pair).split()}
+    text = "\n".join((ROOT / name).read_text() for name in ("CMakeLists.txt", "src/cli/CMakeLists.txt"))
+    return set(" ".join(re.findall(r"ALONE ([^)$]*)\)", text)).split())
 
 
 def batches(paths):
@@ -59,7 +57,7 @@ def batches(paths):
     alone = compiled_alone()
     rooms = {}
     for path in paths:
-        own_flags = path.stem in alone or path.name.endswith(".isa.cc") or "tasks" in path.parts
+        own_flags = path.stem in alone or path.name.endswith(".isa.cc")
         rooms.setdefault(path if own_flags else path.parent, []).append(path)
     return [members[i:i + BATCH] for members in rooms.values() for i in range(0, len(members), BATCH)]
 

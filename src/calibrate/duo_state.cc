@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<double> flat(const Gates& gates) {
+std::vector<double> flat_gates(const Gates& gates) {
   std::vector<double> all;
   for (const auto& layer : gates) all.insert(all.end(), layer.begin(), layer.end());
   return all;
@@ -28,8 +28,8 @@ void fill(const std::vector<double>& from, Gates& gates) {
 void DuoTrainer::save(const std::filesystem::path& file) const {
   write_state(file, {"duo", settings_text()},
               {{"done", done_},
-               {"gates", flat(gates_)},
-               {"best", flat(best_)},
+               {"gates", flat_gates(gates_)},
+               {"best", flat_gates(best_)},
                {"least", least_},
                {"losses", losses_},
                {"mean", adam_.mean()},
@@ -38,7 +38,7 @@ void DuoTrainer::save(const std::filesystem::path& file) const {
 
 void DuoTrainer::restore(const std::filesystem::path& file) {
   const json state = read_state(file, {"duo", settings_text()});
-  const auto count = static_cast<int64_t>(flat(gates_).size());
+  const auto count = static_cast<int64_t>(flat_gates(gates_).size());
   const std::vector<double> gates = state_numbers(state, "gates", count, file);
   const std::vector<double> mean = state_numbers(state, "mean", count, file);
   const std::vector<double> square = state_numbers(state, "square", count, file);

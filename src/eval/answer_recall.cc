@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kShortest = 3;  // bytes of an answer
+constexpr size_t kShortestAnswer = 3;  // bytes of an answer
 constexpr size_t kMostTokens = 256;
 
 /// The store's list that the rows belong to.
@@ -47,7 +47,7 @@ std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPro
   for (const TokenSpan& span : spans) text += span.piece;
   std::vector<int64_t> tokens;
   for (const std::string& answer : answers) {
-    if (answer.size() < kShortest) return {};
+    if (answer.size() < kShortestAnswer) return {};
     for (size_t at = text.find(answer); at != std::string::npos; at = text.find(answer, at + 1)) {
       const auto first = std::ranges::upper_bound(spans, at, {}, &TokenSpan::begin) - 1;
       for (auto span = first; span != spans.end() && span->begin < at + answer.size(); ++span) {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLargest = size_t{1} << 30;
+constexpr size_t kLargestFile = size_t{1} << 30;
 constexpr std::string_view kPacked = ".gz";
 
 /// Names come from our own tasks, but a test or a later caller must not walk out of the folder.
@@ -70,7 +70,7 @@ std::string read_packed_file(const std::filesystem::path& path) {
       user_error("{}: damaged: {}", path.string(), gzerror(file.get(), &code));
     }
     text.resize(held + static_cast<size_t>(got));
-    if (text.size() > kLargest) user_error("{}: larger than 1 GiB", path.string());
+    if (text.size() > kLargestFile) user_error("{}: larger than 1 GiB", path.string());
     if (static_cast<size_t>(got) < kStep) break;
   }
   int code = Z_OK;

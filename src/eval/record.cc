@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr double kLargest = 1e12;  // of seconds, rates and losses: no real one comes near
+constexpr double kLargestFigure = 1e12;  // of seconds, rates and losses: no real one comes near
 constexpr int64_t kMostCount = int64_t{1} << 60;
 constexpr char kPart = '\x1f';  // a control character, which names do not hold
 
@@ -191,18 +191,18 @@ Record record_from_json(const std::string& line) {
   fields.text("reply", r.reply);
   fields.texts("expected", r.expected);
   fields.one_of("metric", r.metric, {"score", "nll"});
-  fields.real("score", r.score, 0, r.metric == "score" ? 1 : kLargest, true);
+  fields.real("score", r.score, 0, r.metric == "score" ? 1 : kLargestFigure, true);
   if (fields.has("position")) {
     r.position = 0;
     fields.count("position", *r.position);
   }
   fields.count("reply_tokens", r.reply_tokens);
-  fields.real("first_token_seconds", r.first_token_seconds, 0, kLargest);
-  fields.real("prefill_seconds", r.prefill_seconds, 0, kLargest);
-  fields.real("decode_tokens_per_second", r.decode_tokens_per_second, 0, kLargest);
+  fields.real("first_token_seconds", r.first_token_seconds, 0, kLargestFigure);
+  fields.real("prefill_seconds", r.prefill_seconds, 0, kLargestFigure);
+  fields.real("decode_tokens_per_second", r.decode_tokens_per_second, 0, kLargestFigure);
   fields.count("kv_bytes", r.kv_bytes);
-  fields.real("pairs_share", r.pairs_share, 0, kLargest);
-  fields.real("attention_seconds", r.attention_seconds, 0, kLargest);
+  fields.real("pairs_share", r.pairs_share, 0, kLargestFigure);
+  fields.real("attention_seconds", r.attention_seconds, 0, kLargestFigure);
   fields.shares("recall", r.recall);
   if (fields.has("source_rank")) {
     r.source_rank = 0;

@@ -11,7 +11,7 @@ namespace longhaul {
 namespace {
 
 using Json = nlohmann::json;
-constexpr size_t kMostDims = 32;
+constexpr size_t kMostHeaderDims = 32;
 
 /// Follows the parser's events through {"tensor": {"dtype": ..., "shape": [...],
 /// "data_offsets": [begin, end]}, "__metadata__": {"key": "text"}}.
@@ -90,9 +90,9 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
       if (value > static_cast<uint64_t>(INT64_MAX)) {
         user_error("{}: tensor {}: dimension {} is too large", file_, printable(tensor_), value);
       }
-      if (entry.shape.size() == kMostDims) {
+      if (entry.shape.size() == kMostHeaderDims) {
         user_error("{}: tensor {} has more than {} dimensions", file_, printable(tensor_),
-                   kMostDims);
+                   kMostHeaderDims);
       }
       entry.shape.push_back(static_cast<int64_t>(value));
     } else {

@@ -22,7 +22,7 @@ struct StoredType {
   uint64_t bits;
   std::optional<DType> dtype;
 };
-constexpr std::array<StoredType, 17> kTypes = {{
+constexpr std::array<StoredType, 17> kStoredTypes = {{
     {"F32", 32, DType::F32},
     {"F16", 16, DType::F16},
     {"BF16", 16, DType::BF16},
@@ -43,9 +43,9 @@ constexpr std::array<StoredType, 17> kTypes = {{
 }};
 
 const StoredType* stored_type(std::string_view name) {
-  const auto* found = std::find_if(kTypes.begin(), kTypes.end(),
+  const auto* found = std::find_if(kStoredTypes.begin(), kStoredTypes.end(),
                                    [&](const StoredType& t) { return t.name == name; });
-  return found == kTypes.end() ? nullptr : found;
+  return found == kStoredTypes.end() ? nullptr : found;
 }
 
 std::string_view header_text(ByteCursor& reader, std::span<const std::byte> bytes) {

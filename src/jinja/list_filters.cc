@@ -200,7 +200,7 @@ Value list(Interpreter& interpreter, const Value& subject, const Arguments&) {
   return Value::list(items_of(subject, interpreter.budget()));
 }
 
-Value items(Interpreter& interpreter, const Value& subject, const Arguments&) {
+Value item_pairs(Interpreter& interpreter, const Value& subject, const Arguments&) {
   if (subject.is(Kind::undefined)) return Value::list({}, ListKind::generator);
   if (!subject.is(Kind::dict)) fault("Can only get item pairs from a mapping.");
   return Value::list(pairs_of(interpreter, subject), ListKind::generator);
@@ -298,14 +298,14 @@ Value batch(Interpreter& interpreter, const Value& subject, const Arguments& arg
   return Value::list(std::move(out), ListKind::generator);
 }
 
-constexpr auto kFilters = std::to_array<std::pair<std::string_view, Filter>>({
+constexpr auto kListFilters = std::to_array<std::pair<std::string_view, Filter>>({
     {"attr", attr},
     {"batch", batch},
     {"count", length},
     {"dictsort", dictsort},
     {"first", first},
     {"groupby", groupby},
-    {"items", items},
+    {"items", item_pairs},
     {"join", join},
     {"last", last},
     {"length", length},
@@ -326,9 +326,9 @@ constexpr auto kFilters = std::to_array<std::pair<std::string_view, Filter>>({
 }  // namespace
 
 Filter find_list_filter(std::string_view name) {
-  const auto* const found = std::find_if(kFilters.begin(), kFilters.end(),
+  const auto* const found = std::find_if(kListFilters.begin(), kListFilters.end(),
                                          [&](const auto& filter) { return filter.first == name; });
-  return found == kFilters.end() ? nullptr : found->second;
+  return found == kListFilters.end() ? nullptr : found->second;
 }
 
 }  // namespace longhaul::jinja

@@ -246,7 +246,7 @@ Value rounded(Interpreter&, const Value& subject, const Arguments& arguments) {
   return Value(*parsed_real(fmt::format("{:.{}f}", subject.real(), precision)));
 }
 
-constexpr auto kFilters = std::to_array<std::pair<std::string_view, Filter>>({
+constexpr auto kTextFilters = std::to_array<std::pair<std::string_view, Filter>>({
     {"abs", absolute},
     {"capitalize", changed<capitalized>},
     {"center", center},
@@ -275,9 +275,9 @@ constexpr auto kFilters = std::to_array<std::pair<std::string_view, Filter>>({
 }  // namespace
 
 Filter find_text_filter(std::string_view name) {
-  const auto* const found = std::find_if(kFilters.begin(), kFilters.end(),
+  const auto* const found = std::find_if(kTextFilters.begin(), kTextFilters.end(),
                                          [&](const auto& filter) { return filter.first == name; });
-  return found == kFilters.end() ? nullptr : found->second;
+  return found == kTextFilters.end() ? nullptr : found->second;
 }
 
 Filter find_filter(std::string_view name) {

@@ -14,7 +14,7 @@ namespace {
 
 /// A method of the form text -> text that looks at every byte.
 template <String (*change)(const String&)>
-Value changed(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
+Value changed_by(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters none(arguments, {});
   interpreter.budget().spend(self.string().size());
   return Value(change(self.string()));
@@ -89,7 +89,7 @@ Value find(Interpreter& interpreter, const Value& self, const Arguments& argumen
   return Value(static_cast<int64_t>(count_characters(self.bytes().substr(0, within.begin + at))));
 }
 
-Value count(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
+Value count_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"sub"});
   const String sub = text_argument(given[0]);
   interpreter.budget().spend(self.string().size());
@@ -102,13 +102,13 @@ Value count(Interpreter& interpreter, const Value& self, const Arguments& argume
   return Value(found);
 }
 
-Value replace(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
+Value replace_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"old", "new", "count"});
   return Value(replaced(self.string(), text_argument(given[0]), text_argument(given[1]),
                         given.integer(2, -1), interpreter.budget()));
 }
 
-Value join(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
+Value join_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Parameters given(arguments, {"iterable"});
   String out;
   bool first = true;
@@ -123,7 +123,7 @@ Value join(Interpreter& interpreter, const Value& self, const Arguments& argumen
   return Value(std::move(out));
 }
 
-Value format(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
+Value format_method(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   return Value(brace_format(self.string(), arguments, interpreter.budget()));
 }
 
@@ -172,13 +172,13 @@ Value all_are(Interpreter& interpreter, const Value& self, const Arguments& argu
 }
 
 constexpr auto kMethods = std::to_array<std::pair<std::string_view, Filter>>({
-    {"capitalize", changed<capitalized>},
-    {"casefold", changed<lowered>},
+    {"capitalize", changed_by<capitalized>},
+    {"casefold", changed_by<lowered>},
     {"center", justify<'^'>},
-    {"count", count},
+    {"count", count_method},
     {"endswith", affix<true>},
     {"find", find<false, false>},
-    {"format", format},
+    {"format", format_method},
     {"index", find<false, true>},
     {"isalnum", all_are<all_letters_or_digits>},
     {"isalpha", all_are<all_letters>},
@@ -189,14 +189,14 @@ constexpr auto kMethods = std::to_array<std::pair<std::string_view, Filter>>({
     {"isnumeric", all_are<all_digits>},
     {"isspace", all_are<all_space>},
     {"isupper", all_are<all_upper>},
-    {"join", join},
+    {"join", join_method},
     {"ljust", justify<'<'>},
-    {"lower", changed<lowered>},
+    {"lower", changed_by<lowered>},
     {"lstrip", strip<true, false>},
     {"partition", partition<false>},
     {"removeprefix", remove_affix<false>},
     {"removesuffix", remove_affix<true>},
-    {"replace", replace},
+    {"replace", replace_method},
     {"rfind", find<true, false>},
     {"rindex", find<true, true>},
     {"rjust", justify<'>'>},
@@ -207,9 +207,9 @@ constexpr auto kMethods = std::to_array<std::pair<std::string_view, Filter>>({
     {"splitlines", splitlines},
     {"startswith", affix<false>},
     {"strip", strip<true, true>},
-    {"swapcase", changed<swapped_case>},
-    {"title", changed<titled>},
-    {"upper", changed<uppered>},
+    {"swapcase", changed_by<swapped_case>},
+    {"title", changed_by<titled>},
+    {"upper", changed_by<uppered>},
     {"zfill", zfill},
 });
 

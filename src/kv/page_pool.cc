@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kSlabBytes = kHugePageBytes;  // a page finds its slab by masking
+constexpr size_t kPoolSlabBytes = kHugePageBytes;  // a page finds its slab by masking
 constexpr size_t kWarmBytes = size_t{2} << 20;
 
 size_t round_up(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
@@ -42,10 +42,10 @@ PagePool::PagePool(size_t page_bytes) : page_bytes_(page_bytes), stride_(round_u
   LH_ASSERT(page_bytes > 0 && page_bytes <= size_t{1} << 20);
   // OS-page aligned pages when they are whole OS pages, so that each can be given back alone.
   const size_t align = stride_ % os_page_bytes() == 0 ? os_page_bytes() : 64;
-  pages_per_slab_ = kSlabBytes / stride_;
+  pages_per_slab_ = kPoolSlabBytes / stride_;
   for (;; --pages_per_slab_) {
     first_page_ = round_up(sizeof(Slab) + 2 * sizeof(uint32_t) * pages_per_slab_, align);
-    if (first_page_ + pages_per_slab_ * stride_ <= kSlabBytes) break;
+    if (first_page_ + pages_per_slab_ * stride_ <= kPoolSlabBytes) break;
   }
   warm_limit_ = std::max<size_t>(2, kWarmBytes / stride_);
   warm_.reserve(warm_limit_ + 1);  // release() does not throw
@@ -60,11 +60,12 @@ size_t PagePool::most_bytes(size_t page_bytes, size_t bytes) {
   const PagePool pool(page_bytes);  // which has no memory yet
   const size_t pages = (bytes + page_bytes - 1) / page_bytes;
   if (pages <= pool.pages_per_slab_) return pool.first_page_ + pages * pool.stride_;
-  return (pages + pool.pages_per_slab_ - 1) / pool.pages_per_slab_ * kSlabBytes;
+  return (pages + pool.pages_per_slab_ - 1) / pool.pages_per_slab_ * kPoolSlabBytes;
 }
 
 PagePool::Slab* PagePool::slab_of(const std::byte* page) {
-  return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(page) & ~uintptr_t{kSlabBytes - 1});
+  return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(page) &
+                                 ~uintptr_t{kPoolSlabBytes - 1});
 }
 
 size_t PagePool::index_of(const Slab* slab, const std::byte* page) const {
@@ -79,7 +80,7 @@ std::byte* PagePool::page_of(Slab* slab, size_t index) const {
 PagePool::Slab* PagePool::add_slab() {
   open_.reserve(slabs_ + 1);      // any of them may open again in release(), which does not throw
   const bool huge = in_use_ > 0;  // every slab but the first
-  Slab* slab = new (map_pages(kSlabBytes, huge)) Slab;
+  Slab* slab = new (map_pages(kPoolSlabBytes, huge)) Slab;
   slab->huge = huge;
   slab->pages = slab->free_count = static_cast<uint32_t>(pages_per_slab_);
   for (uint32_t i = 0; i < slab->pages; ++i) slab->free_pages()[i] = slab->pages - 1 - i;
@@ -155,7 +156,7 @@ void PagePool::cool(std::byte* page) {
   }
   if (slab->free_count == slab->pages) {
     close(slab);
-    unmap_pages(reinterpret_cast<std::byte*>(slab), kSlabBytes);
+    unmap_pages(reinterpret_cast<std::byte*>(slab), kPoolSlabBytes);
     --slabs_;
   } else {
     return_memory(slab, index);
@@ -174,7 +175,7 @@ void PagePool::return_memory(Slab* slab, size_t index) const {
   if (begin < end && !all_free(slab, base + end - unit)) end -= unit;
   if (begin >= end) return;
   // Lest the kernel fill the gap again with a huge page.
-  if (std::exchange(slab->huge, false)) ::madvise(slab, kSlabBytes, MADV_NOHUGEPAGE);
+  if (std::exchange(slab->huge, false)) ::madvise(slab, kPoolSlabBytes, MADV_NOHUGEPAGE);
   ::madvise(base + begin, end - begin, MADV_DONTNEED);
 }
 

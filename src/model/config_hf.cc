@@ -15,9 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-class Reader {
+class HfReader {
  public:
-  explicit Reader(const Checkpoint& checkpoint)
+  explicit HfReader(const Checkpoint& checkpoint)
       : family_(family_of(ConfigFields(checkpoint.hf()))),
         config_(json::parse(family_.hf_usual)),
         fields_(ConfigFields(checkpoint.hf()).file(), config_),
@@ -209,6 +209,6 @@ class Reader {
 
 }  // namespace
 
-ModelConfig read_hf_config(const Checkpoint& checkpoint) { return Reader(checkpoint).read(); }
+ModelConfig read_hf_config(const Checkpoint& checkpoint) { return HfReader(checkpoint).read(); }
 
 }  // namespace longhaul

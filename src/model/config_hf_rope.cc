@@ -35,9 +35,9 @@ constexpr std::string_view kKnown[] = {"rope_type",
                                        "llama_4_scaling_beta",
                                        "max_position_embeddings"};
 
-class RopeReader {
+class RopeFields {
  public:
-  RopeReader(const ConfigFields& config, const ConfigFields& rope, int64_t trained_context)
+  RopeFields(const ConfigFields& config, const ConfigFields& rope, int64_t trained_context)
       : config_(config), rope_(rope), trained_(trained_context) {}
 
   RopeSpec read(int head_dim) const {
@@ -178,7 +178,7 @@ RopeSpec read_hf_rope(const ConfigFields& config, int head_dim, int64_t trained_
   const json none = json::object();
   const json* rope = rope_object(config, "full_attention");
   const ConfigFields fields(config.file(), rope == nullptr ? none : *rope);
-  return RopeReader(config, fields, trained_context).read(head_dim);
+  return RopeFields(config, fields, trained_context).read(head_dim);
 }
 
 double read_hf_temperature(const ConfigFields& config) {

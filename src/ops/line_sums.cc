@@ -24,7 +24,7 @@ void check(const AttendCall& call, const AttendTask& task, const LineSums& sums)
             sums.diagonals.size() >= task.head_count * s.count);
 }
 
-LineUnit unit_of(const HostCall& call, const AttendTask& task) {
+LineUnit line_unit(const HostCall& call, const AttendTask& task) {
   LineUnit unit{};
   unit.rows.call = &call;
   unit.rows.segments = task.segments.data();
@@ -83,7 +83,7 @@ void line_sums(const AttendCall& asked, std::span<const AttendTask> tasks,
   std::vector<std::vector<float>> diagonals(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
     first.push_back(units.size());
-    LineUnit unit = unit_of(call, tasks[i]);
+    LineUnit unit = line_unit(call, tasks[i]);
     float* const columns = host(sums[i].columns).data();
     const int64_t keys = tasks[i].segments[0].count;
     const int64_t piece = tasks[i].head_count * line_width(tasks[i].row_count);

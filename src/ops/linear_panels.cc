@@ -18,8 +18,8 @@ constexpr int64_t kPanelOutputs = 256;
 /// Columns of a product that are multiplied before the next are expanded: with kPanelOutputs
 /// outputs, 1 MiB of bf16 tiles. Whole tiles of every kind, whole blocks of every type.
 constexpr int64_t kPartColumns = 2048;
-constexpr int64_t kBlock = kBlockSide * kBlockSide;
-constexpr size_t kMostJobs = 8;  // on one input
+constexpr int64_t kPanelBlock = kBlockSide * kBlockSide;
+constexpr size_t kMostPanelJobs = 8;  // on one input
 
 /// The columns of a part.
 struct Depth {
@@ -133,7 +133,7 @@ void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks,
   const int64_t stride = k_tiles * kernels.x_tile;  // from one row of tiles to the next
   const std::byte* const x_tiles = x.tiles(kernels);
   tiles.resize(static_cast<size_t>(2 * n_blocks * part_tiles * kernels.w_tile));
-  sums.resize(static_cast<size_t>(parts == 1 ? n_blocks : m_blocks * n_blocks) * kBlock);
+  sums.resize(static_cast<size_t>(parts == 1 ? n_blocks : m_blocks * n_blocks) * kPanelBlock);
   for (int64_t part = 0; part < parts; ++part) {
     const int64_t first = part * part_tiles;
     const Depth depth{first, std::min(part_tiles, k_tiles - first),
@@ -143,8 +143,8 @@ void multiply(const PanelGemmKernels& kernels, LinearInput& x, int64_t n_blocks,
     kernels.begin();
     for (int64_t m = 0; m < m_blocks; ++m) {
       const std::byte* a = x_tiles + 2 * m * stride + depth.begin * kernels.x_tile;
-      float* sum = sums.data() + (parts == 1 ? 0 : m * n_blocks * kBlock);
-      for (int64_t n = 0; n < n_blocks; ++n, sum += kBlock) {
+      float* sum = sums.data() + (parts == 1 ? 0 : m * n_blocks * kPanelBlock);
+      for (int64_t n = 0; n < n_blocks; ++n, sum += kPanelBlock) {
         kernels.block(depth.columns, a, stride, tiles.data() + 2 * n * depth_stride, depth_stride,
                       sum, part > 0);
         if (part + 1 < parts) continue;
@@ -220,8 +220,9 @@ void activate_panel(const PanelGemmKernels& kernels, LinearInput& x, const Weigh
     if (n % 2 == 0 || (done % pairs_per_tile != 0 && done != pairs)) return;
     const int64_t tile = (done - 1) / pairs_per_tile, count = done - tile * pairs_per_tile;
     const int64_t column = panel.begin / kernels.depth + tile;
-    kernels.swiglu(swiglu.weights.gating, block - (2 * count - 1) * kBlock, static_cast<int>(count),
-                   inner + 2 * m * inner_stride + column * kernels.x_tile, inner_stride);
+    kernels.swiglu(swiglu.weights.gating, block - (2 * count - 1) * kPanelBlock,
+                   static_cast<int>(count), inner + 2 * m * inner_stride + column * kernels.x_tile,
+                   inner_stride);
   };
   expand_beside(kernels, 2 * pairs, [&](int64_t n) -> BesideRows {
     return {n % 2 == 0 ? swiglu.gate : swiglu.up, panel.begin + kBlockSide * (n / 2),
@@ -262,8 +263,8 @@ std::vector<Beside> make_beside(const PanelGemmKernels& kernels, LinearInput& x,
 
 void linear_panels(const PanelGemmKernels& kernels, LinearInput& x,
                    std::span<const LinearJob> jobs) {
-  thread_local std::array<BesideInput, kMostJobs> inner;
-  LH_ASSERT(jobs.size() <= kMostJobs);
+  thread_local std::array<BesideInput, kMostPanelJobs> inner;
+  LH_ASSERT(jobs.size() <= kMostPanelJobs);
   x.tiles(kernels);  // made here, not by the first thread that asks
   const std::vector<Beside> beside = make_beside(kernels, x, jobs, inner);
   const std::vector<WeightPanel> panels = cut_to_panels(jobs, kBlockSide, kPanelOutputs);
@@ -293,7 +294,7 @@ int64_t panel_bytes(const PanelGemmKernels& kernels, int64_t rows, int64_t most_
       std::min(count_tiles(most_cols, kernels.depth), kPartColumns / kernels.depth);
   const int64_t tiles = kPanelOutputs / kTileSide * part * kernels.w_tile;
   const int64_t m_blocks = most_cols <= kPartColumns ? 1 : count_tiles(rows, kBlockSide);
-  const int64_t sums = m_blocks * kPanelOutputs / kBlockSide * kBlock * int64_t{sizeof(float)};
+  const int64_t sums = m_blocks * kPanelOutputs / kBlockSide * kPanelBlock * int64_t{sizeof(float)};
   return tiles + sums;
 }
 

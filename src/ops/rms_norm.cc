@@ -8,11 +8,11 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
+constexpr int64_t kNormFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
 
 template <class Row>
 void each_row(int64_t rows, int64_t n, Row&& row) {
-  const int64_t grain = std::max<int64_t>(1, kFloatsPerThread / std::max<int64_t>(1, n));
+  const int64_t grain = std::max<int64_t>(1, kNormFloatsPerThread / std::max<int64_t>(1, n));
   parallel_ranges(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) row(r);
   });

@@ -9,13 +9,13 @@ namespace longhaul {
 namespace {
 
 /// Memory of a choice.
-struct Choice {
+struct SpanChoice {
   std::vector<float> votes;
   RowSelection of_span;
 };
 
 /// Writes the record of a block (SpanTokens).
-void choose(const BlockMap& map, const SpanTokenRule& rule, Choice& memory,
+void choose(const BlockMap& map, const SpanTokenRule& rule, SpanChoice& memory,
             std::span<int32_t> record) {
   const View<const float> votes(memory.votes);
   const auto ends = record.subspan(1, static_cast<size_t>(rule.spans));
@@ -101,7 +101,7 @@ void choose_here(const DividedTokens& blocks, const SpanTokenRule& rule, int64_t
                  View<int32_t> tokens) {
   const std::span<const float> maps = host(blocks.maps), votes = host(blocks.votes);
   const auto heads = static_cast<size_t>(std::ssize(votes) / blocks.tokens);
-  thread_local Choice memory;
+  thread_local SpanChoice memory;
   for (int64_t b = 0; b < blocks.blocks(); ++b) {
     const auto first = static_cast<size_t>(b * blocks.block);
     const BlockMap map{maps.data() + first * static_cast<size_t>(blocks.block), blocks.length(b),

@@ -8,12 +8,12 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
+constexpr int64_t kGateFloatsPerThread = 16 * 1024;  // less is not worth waking a thread for
 
 template <class Kernel, class Out>
 void each_row(Kernel kernel, const Gating& gating, const float* gate, const float* up, int64_t rows,
               int64_t n, int64_t stride, Out* y) {
-  const int64_t grain = std::max<int64_t>(1, kFloatsPerThread / std::max<int64_t>(1, n));
+  const int64_t grain = std::max<int64_t>(1, kGateFloatsPerThread / std::max<int64_t>(1, n));
   parallel_ranges(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       kernel(gating, gate + r * stride, up + r * stride, n, y + r * n);

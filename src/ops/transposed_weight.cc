@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kStretch = 64;  // outputs that are expanded together
+constexpr int64_t kRowStretch = 64;  // outputs that are expanded together
 
 /// The factors of an adapter in f32, the first one scaled.
 struct Factors {
@@ -52,9 +52,9 @@ const TensorView& TransposedWeight::assign(const TensorView& weight, const LowRa
   view_.data = memory_.data();
   std::optional<Factors> factors;
   if (beside != nullptr) factors.emplace(*beside);
-  parallel_for((outputs + kStretch - 1) / kStretch, [&](int64_t stretch, int) {
+  parallel_for((outputs + kRowStretch - 1) / kRowStretch, [&](int64_t stretch, int) {
     thread_local Buffer<float> expanded;
-    const int64_t begin = stretch * kStretch, count = std::min(kStretch, outputs - begin);
+    const int64_t begin = stretch * kRowStretch, count = std::min(kRowStretch, outputs - begin);
     expanded.resize(static_cast<size_t>(count * cols));
     dequantize_row(weight.type, weight.row(begin), count * cols, expanded.data());
     if (factors) {

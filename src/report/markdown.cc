@@ -28,18 +28,19 @@ std::string verdict(const Results& results, int64_t length) {
   return out;
 }
 
-std::string glance(const Results& results) {
+std::string markdown_glance(const Results& results) {
   const auto length = main_length(results);
   if (!length) return "";
   return verdict(results, *length) +
          fmt::format(
-             "## At a glance\n\nMean score over all tasks, per cent, by prompt length{}; costs "
+             "## At a glance\n\nMean score over all tasks, per cent, by prompt length{}; "
+             "costs "
              "are medians at one length, {}.\n\n{}",
              scored_lengths(results).front() == 0 ? " (own: the samples' own lengths)" : "",
              length_text(*length), markdown_table(glance_table(results, *length)));
 }
 
-std::string groups(const Results& results, size_t variant) {
+std::string markdown_groups(const Results& results, size_t variant) {
   std::string out;
   for (const GroupTable& t : group_tables(results, variant)) {
     const auto instead = too_many_groups(t);
@@ -58,10 +59,10 @@ std::string task(const Results& results, size_t variant) {
   if (const std::string cut = cut_text(results, variant); !cut.empty()) words += " " + cut;
   return fmt::format("### {}\n\n{}\n\n{}", markdown_cell(v.label), words,
                      markdown_table(task_table(results, variant))) +
-         groups(results, variant);
+         markdown_groups(results, variant);
 }
 
-std::string recall(const Results& results) {
+std::string markdown_recall(const Results& results) {
   std::string out;
   for (const RecallTable& t : recall_tables(results)) {
     out += fmt::format("### {}\n\n{}", length_title(t.length),
@@ -75,7 +76,7 @@ std::string recall(const Results& results) {
       kRecallReading, out);
 }
 
-std::string failures(const Results& results) {
+std::string markdown_failures(const Results& results) {
   constexpr size_t kMost = 50;
   size_t count = 0;
   const ReportTable table = error_table(results, kMost, count);
@@ -103,12 +104,12 @@ std::string markdown_report(const Results& results) {
   if (results.unfinished()) {
     out += "The run is not finished: not every method has answered every sample.\n\n";
   }
-  out += glance(results);
+  out += markdown_glance(results);
   out +=
       "## Task by task\n\nMean score in per cent (perplexity: nats) with its 95 % interval: "
       "Wilson's where every sample scores 0 or 1, Student's t otherwise.\n\n";
   for (size_t v = 0; v < results.variants().size(); ++v) out += task(results, v);
-  return out + recall(results) + failures(results);
+  return out + markdown_recall(results) + markdown_failures(results);
 }
 
 }  // namespace longhaul

@@ -12,7 +12,7 @@ namespace longhaul {
 
 namespace {
 
-using Kind = NormalizeStep::Kind;
+using StepKind = NormalizeStep::Kind;
 
 /// Below U+0300 composed and decomposed forms agree for NFC, so most text needs no work.
 bool may_need_composition(std::string_view text) {
@@ -34,11 +34,12 @@ size_t most_bytes(size_t input) {
       where, grown, input);
 }
 
-std::string unicode_form(const std::string& text, Kind kind) {
-  if (kind == Kind::nfc && !may_need_composition(text)) return text;
+std::string unicode_form(const std::string& text, StepKind kind) {
+  if (kind == StepKind::nfc && !may_need_composition(text)) return text;
   int options = UTF8PROC_STABLE;
-  options |= kind == Kind::nfc || kind == Kind::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
-  if (kind == Kind::nfkc || kind == Kind::nfkd) options |= UTF8PROC_COMPAT;
+  options |=
+      kind == StepKind::nfc || kind == StepKind::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+  if (kind == StepKind::nfkc || kind == StepKind::nfkd) options |= UTF8PROC_COMPAT;
   utf8proc_uint8_t* out = nullptr;
   const utf8proc_ssize_t bytes = utf8proc_map(
       reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -72,15 +73,15 @@ std::string Normalizer::apply(std::string text, bool at_start, std::string_view 
   const size_t input = text.size();
   for (const NormalizeStep& step : steps_) {
     switch (step.kind) {
-      case Kind::nfc:
-      case Kind::nfd:
-      case Kind::nfkc:
-      case Kind::nfkd:
+      case StepKind::nfc:
+      case StepKind::nfd:
+      case StepKind::nfkc:
+      case StepKind::nfkd:
         text = unicode_form(text, step.kind);
         break;
-      case Kind::prepend:
-      case Kind::prepend_unless_there: {
-        const bool there = step.kind == Kind::prepend_unless_there &&
+      case StepKind::prepend:
+      case StepKind::prepend_unless_there: {
+        const bool there = step.kind == StepKind::prepend_unless_there &&
                            text.compare(0, step.to.size(), step.to) == 0;
         if (there || (!at_start && step.only_at_start)) break;
         if (text.size() + step.to.size() > most_bytes(input)) {
@@ -89,7 +90,7 @@ std::string Normalizer::apply(std::string text, bool at_start, std::string_view 
         text.insert(0, step.to);
         break;
       }
-      case Kind::replace:
+      case StepKind::replace:
         if (!step.from.empty()) text = replaced(text, step, input, where);
         break;
     }

@@ -11,7 +11,7 @@ namespace longhaul {
 
 namespace {
 
-using Kind = NormalizeStep::Kind;
+using StepKind = NormalizeStep::Kind;
 
 constexpr size_t kMaxSteps = 64;
 constexpr std::string_view kPunctuation =
@@ -83,9 +83,9 @@ void add_metaspace(TokenizerModel& model, const JsonField& step, bool is_first) 
   const bool old_prefix = step["add_prefix_space"].flag(true);
   const std::string scheme = step["prepend_scheme"].text_or(old_prefix ? "always" : "never");
   if (scheme != "never" && !is_first) unsupported(step);
-  model.normalizer.add({Kind::replace, std::string(kVisibleBlank), " "});
+  model.normalizer.add({StepKind::replace, std::string(kVisibleBlank), " "});
   if (scheme != "never") {
-    model.normalizer.add({Kind::prepend_unless_there, "", " ", scheme == "first"});
+    model.normalizer.add({StepKind::prepend_unless_there, "", " ", scheme == "first"});
   }
   if (step["split"].flag(true)) {
     model.pre_tokenizer.add({Regex(" ", step.where()), SplitBehaviour::merged_with_next, false});
@@ -95,7 +95,7 @@ void add_metaspace(TokenizerModel& model, const JsonField& step, bool is_first) 
 void add_byte_level(TokenizerModel& model, const JsonField& step, bool is_first) {
   if (step["add_prefix_space"].flag(true)) {
     if (!is_first) unsupported(step);
-    model.normalizer.add({Kind::prepend_unless_there, "", " "});
+    model.normalizer.add({StepKind::prepend_unless_there, "", " "});
   }
   if (step["use_regex"].flag(true)) model.pre_tokenizer.add({Regex(kGpt2Pattern, step.where())});
 }
@@ -157,24 +157,24 @@ TokenizerJsonStyle find_style(const JsonField& root) {
 
 void add_normalizer(TokenizerModel& model, const JsonField& part, const TokenizerJsonStyle& style) {
   if (style.visible_blanks) {
-    model.normalizer.add({Kind::replace, std::string(kVisibleBlank), " "});
+    model.normalizer.add({StepKind::replace, std::string(kVisibleBlank), " "});
   }
   for_each_step(part, "normalizers", [&](const JsonField& step) {
     const std::string type = step.type();
     if (type == "NFC") {
-      model.normalizer.add({Kind::nfc, "", ""});
+      model.normalizer.add({StepKind::nfc, "", ""});
     } else if (type == "NFD") {
-      model.normalizer.add({Kind::nfd, "", ""});
+      model.normalizer.add({StepKind::nfd, "", ""});
     } else if (type == "NFKC") {
-      model.normalizer.add({Kind::nfkc, "", ""});
+      model.normalizer.add({StepKind::nfkc, "", ""});
     } else if (type == "NFKD") {
-      model.normalizer.add({Kind::nfkd, "", ""});
+      model.normalizer.add({StepKind::nfkd, "", ""});
     } else if (type == "Prepend") {
-      model.normalizer.add({Kind::prepend, "", blanks(step["prepend"].text(), style)});
+      model.normalizer.add({StepKind::prepend, "", blanks(step["prepend"].text(), style)});
     } else if (type == "Replace") {
       const std::string from = blanks(step["pattern"]["String"].text(), style);
       const std::string to = blanks(step["content"].text(), style);
-      if (from != to) model.normalizer.add({Kind::replace, from, to});
+      if (from != to) model.normalizer.add({StepKind::replace, from, to});
     } else {
       unsupported(step);
     }

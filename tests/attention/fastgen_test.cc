@@ -25,7 +25,7 @@ ModelShape shape_of(int group) {
   return shape;
 }
 
-std::unique_ptr<AttentionDriver> make(const ModelShape& shape, double threshold) {
+std::unique_ptr<AttentionDriver> make_fastgen(const ModelShape& shape, double threshold) {
   return MethodSpec::parse(
              fmt::format("fastgen:heavy=0.2,window=0.25,global=2,threshold={}", threshold))
       .make(shape);
@@ -144,7 +144,7 @@ TEST(FastGen, EveryHeadKeepsWhatTheDefinitionKeeps) {
     for (const double threshold : {0.0, 0.15, 0.35, 0.47, 0.56, 0.7, 1.5}) {
       SCOPED_TRACE(testing::Message() << "group " << group << " threshold " << threshold);
       const ModelShape shape = shape_of(group);
-      const auto method = make(shape, threshold);
+      const auto method = make_fastgen(shape, threshold);
       MethodRun run(shape, *method, DType::F32, 130);
       name_tokens(run);
       run.prompt(80, 33);
@@ -174,7 +174,7 @@ TEST(FastGen, EveryHeadKeepsWhatTheDefinitionKeeps) {
 TEST(FastGen, ThresholdZeroKeepsSpecialTokensAloneAndAboveOneKeepsAll) {
   const ModelShape shape = shape_of(2);
   for (const double threshold : {0.0, 1.01}) {
-    const auto method = make(shape, threshold);
+    const auto method = make_fastgen(shape, threshold);
     MethodRun run(shape, *method, DType::BF16, 300);
     name_tokens(run);
     run.prompt(300, 128);
@@ -190,7 +190,7 @@ TEST(FastGen, ThresholdZeroKeepsSpecialTokensAloneAndAboveOneKeepsAll) {
 
 TEST(FastGen, AHeadThatKeepsLessHoldsLessMemory) {
   const ModelShape shape = shape_of(2);
-  const auto lean = make(shape, 0), full = make(shape, 2);
+  const auto lean = make_fastgen(shape, 0), full = make_fastgen(shape, 2);
   MethodRun few(shape, *lean, DType::BF16, 1000), all(shape, *full, DType::BF16, 1000);
   name_tokens(few);
   few.prompt(1000, 256);
@@ -201,7 +201,7 @@ TEST(FastGen, AHeadThatKeepsLessHoldsLessMemory) {
 TEST(FastGen, GoesOnAfterSavingAndRestoring) {
   const TempFolder folder;
   const ModelShape shape = shape_of(3);
-  const auto method = make(shape, 0.5);
+  const auto method = make_fastgen(shape, 0.5);
   MethodRun run(shape, *method, DType::F32, 120);
   name_tokens(run);
   run.prompt(80, 40);
@@ -212,7 +212,7 @@ TEST(FastGen, GoesOnAfterSavingAndRestoring) {
     run.store.save(out);
     out.finish();
   }
-  const auto restored = make(shape, 0.5);
+  const auto restored = make_fastgen(shape, 0.5);
   MethodRun next(shape, *restored, DType::F32, 120);
   next.ids = run.ids;
   ByteReader in(folder.path() / "s");

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_support;
 
-struct Settings {
+struct FlexSettings {
   double gamma, tau;
   int64_t least;  // tokens
 };
@@ -20,7 +20,8 @@ struct Settings {
 std::map<int64_t, std::set<int64_t>> blocks_by_definition(const ModelShape& shape,
                                                           const SparseOracle& oracle, int head,
                                                           int64_t begin, int64_t end,
-                                                          const Settings& s, bool* query_aware) {
+                                                          const FlexSettings& s,
+                                                          bool* query_aware) {
   const int64_t n = end, nb = (n + 127) / 128, last = std::min<int64_t>(128, end - begin);
   std::vector<double> vertical, slash;
   oracle.lines(head, end - last, end, vertical, slash);
@@ -85,7 +86,7 @@ std::map<int64_t, std::set<int64_t>> blocks_by_definition(const ModelShape& shap
 }
 
 /// One pass after another: their ends.
-void expect_by_definition(const ModelShape& shape, const std::string& text, const Settings& s,
+void expect_by_definition(const ModelShape& shape, const std::string& text, const FlexSettings& s,
                           int64_t prompt, int chunk, const std::vector<int64_t>& ends,
                           std::set<bool>* kinds = nullptr) {
   const auto method = make(text, shape);

@@ -23,7 +23,7 @@ using testing_support::rotated_row;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
-constexpr const char* kSmall =
+constexpr const char* kSmallBlocks =
     "infllm:n_init=8,n_local=40,block=16,topk=2,repr_topk=2,chunk=24,cached=2";
 
 /// The same steps as `run` made: prompts in chunks of `rows`, the last token alone.
@@ -76,7 +76,7 @@ TEST(ContextSplit, AgesAsTheTimelineTells) {
 TEST(InfLlm, EqualsItsDefinitionForEveryGroupSize) {
   for (const int group : {1, 2, 3, 8}) {
     const ModelShape shape = small_shape(2, 2, group, 32);
-    const auto method = make(kSmall, shape);
+    const auto method = make(kSmallBlocks, shape);
     MethodRun run(shape, *method, DType::F32, 330);
     run.prompt(311, 512);
     run.decode(19);
@@ -114,7 +114,7 @@ TEST(InfLlm, EqualsItsDefinitionWhateverTheBlocksAndPages) {
 
 TEST(InfLlm, CountsItsIndexAsMemory) {
   const ModelShape shape = small_shape(2, 2, 3, 32);
-  const auto method = make(kSmall, shape);
+  const auto method = make(kSmallBlocks, shape);
   MethodRun run(shape, *method, DType::BF16, 330);
   EXPECT_EQ(method->index_bytes(), 0u);
   run.prompt(311, 512);
@@ -125,7 +125,7 @@ TEST(InfLlm, CountsItsIndexAsMemory) {
 TEST(InfLlm, AStepIsAtMostTheChunkThatIsAllowed) {
   const ModelShape shape = small_shape(1, 2, 2, 32);
   for (const int64_t rows : {1, 7, 24}) {
-    const auto method = make(kSmall, shape);
+    const auto method = make(kSmallBlocks, shape);
     MethodRun run(shape, *method, DType::F32, 200);
     run.prompt(200, static_cast<int>(rows));
     Steps steps(run);
@@ -147,7 +147,7 @@ TEST(InfLlm, TheLastTokenOfAPromptRunsAlone) {
 TEST(InfLlm, ASecondQuestionAfterSavingAndRestoring) {
   const TempFolder folder;
   const ModelShape shape = small_shape(2, 2, 3, 32);
-  const auto method = make(kSmall, shape);
+  const auto method = make(kSmallBlocks, shape);
   MethodRun run(shape, *method, DType::F32, 720);
   Steps steps(run);
   run.prompt(501, 64);
@@ -161,7 +161,7 @@ TEST(InfLlm, ASecondQuestionAfterSavingAndRestoring) {
     run.store.save(out);
     out.finish();
   }
-  const auto restored = make(kSmall, shape);
+  const auto restored = make(kSmallBlocks, shape);
   MethodRun next(shape, *restored, DType::F32, 720);
   ByteReader in(folder.path() / "s");
   restored->restore(in);
@@ -181,7 +181,7 @@ TEST(InfLlm, ASecondQuestionAfterSavingAndRestoring) {
 
 TEST(InfLlm, APromptThatWasCutShortGoesOn) {
   const ModelShape shape = small_shape(2, 1, 2, 32);
-  const auto method = make(kSmall, shape);
+  const auto method = make(kSmallBlocks, shape);
   MethodRun run(shape, *method, DType::F32, 300);
   Steps steps(run);
   const auto passes = method->prepare({0, 250, 0, 64});

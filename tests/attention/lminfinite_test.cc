@@ -9,7 +9,8 @@ using testing_support::expect_by_distance;
 using testing_support::MethodRun;
 using testing_support::small_shape;
 
-std::unique_ptr<AttentionDriver> make(int global, int local, int limit, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make_lminfinite(int global, int local, int limit,
+                                                 const ModelShape& shape) {
   return MethodSpec::parse("lminfinite:global=" + std::to_string(global) +
                            ",local=" + std::to_string(local) + ",limit=" + std::to_string(limit))
       .make(shape);
@@ -18,7 +19,7 @@ std::unique_ptr<AttentionDriver> make(int global, int local, int limit, const Mo
 TEST(LmInfinite, NearKeysStandAtTheirDistanceFarOnesAtTheLimit) {
   const ModelShape shape = small_shape(2, 2, 3, 32);
   for (const int chunk : {1, 29, 64, 256}) {
-    const auto method = make(6, 40, 30, shape);
+    const auto method = make_lminfinite(6, 40, 30, shape);
     MethodRun run(shape, *method, DType::F32, 330);
     run.prompt(311, chunk);
     run.decode(19);
@@ -33,7 +34,7 @@ TEST(LmInfinite, NearKeysStandAtTheirDistanceFarOnesAtTheLimit) {
 
 TEST(LmInfinite, BeforeTheLimitIsReachedTheNewestRowIsTheCap) {
   const ModelShape shape = small_shape(1, 1, 2, 32);
-  const auto method = make(6, 40, 90, shape);
+  const auto method = make_lminfinite(6, 40, 90, shape);
   MethodRun run(shape, *method, DType::F32, 150);
   run.prompt(140, 1);
   run.decode(10);
@@ -48,7 +49,7 @@ TEST(LmInfinite, AFarKeyWeighsTheSameForEveryLaterRow) {
   // One far key against one near key: with equal queries and the near distances equal, rows beyond
   // the local part get equal outputs.
   const ModelShape shape = small_shape(1, 1, 1, 32);
-  const auto method = make(1, 1, 25, shape);
+  const auto method = make_lminfinite(1, 1, 25, shape);
   MethodRun run(shape, *method, DType::F32, 60);
   auto& in = run.inputs[0];
   for (int64_t i = 1; i < 60; ++i) {
@@ -73,7 +74,7 @@ TEST(LmInfinite, AFarKeyWeighsTheSameForEveryLaterRow) {
 
 TEST(LmInfinite, TheStoreStaysWithinAPageOfTheBudget) {
   const ModelShape shape = small_shape(1, 2, 2, 32);
-  const auto method = make(10, 90, 90, shape);
+  const auto method = make_lminfinite(10, 90, 90, shape);
   MethodRun run(shape, *method, DType::BF16, 1500);
   run.prompt(900, 100);
   for (int i = 0; i < 600; ++i) {

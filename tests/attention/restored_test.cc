@@ -21,7 +21,7 @@ using testing_support::MethodRun;
 using testing_support::Small;
 using testing_support::TempFolder;
 
-constexpr int64_t kTokens = 61;
+constexpr int64_t kRestoredTokens = 61;
 
 /// Layers of two KV heads; the middle one has a window of its own.
 ModelShape shape() {
@@ -30,13 +30,13 @@ ModelShape shape() {
   return shape;
 }
 
-/// A context of kTokens tokens read by a method, which forgot, aged or looked up.
+/// A context of kRestoredTokens tokens read by a method, which forgot, aged or looked up.
 struct Context {
   explicit Context(const char* text, const ModelShape& model = shape())
       : spec(MethodSpec::parse(text, testing_support::tested_methods())),
         method(spec.make(model)),
-        run(model, *method, DType::BF16, kTokens + 40) {
-    run.prompt(kTokens, 16, 5);
+        run(model, *method, DType::BF16, kRestoredTokens + 40) {
+    run.prompt(kRestoredTokens, 16, 5);
   }
 
   /// A new method with the state that `write` writes.
@@ -65,10 +65,11 @@ class Restored : public ::testing::TestWithParam<Small> {};
 TEST_P(Restored, ItsOwnContextIsTaken) {
   Context context(GetParam().spec.c_str());
   const auto method = context.restored();
-  EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }), "");
+  EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kRestoredTokens); }), "");
   context.run.decode(3);
   const auto later = context.restored();
-  EXPECT_EQ(error_if_any([&] { later->check_restored(context.run.store, kTokens + 3); }), "");
+  EXPECT_EQ(error_if_any([&] { later->check_restored(context.run.store, kRestoredTokens + 3); }),
+            "");
 }
 
 TEST_P(Restored, AListOfAnotherLengthIsRefused) {
@@ -79,7 +80,8 @@ TEST_P(Restored, AListOfAnotherLengthIsRefused) {
     if (GetParam().setting.lists_differ && layer != 1) continue;
     KvStore shorter = store.fork();
     shorter.truncate(layer, 1, shorter.length(layer, 1) - 1);
-    const std::string error = error_if_any([&] { method->check_restored(shorter, kTokens); });
+    const std::string error =
+        error_if_any([&] { method->check_restored(shorter, kRestoredTokens); });
     EXPECT_NE(error.find(fmt::format("layer {} keeps ", layer)), std::string::npos) << error;
     EXPECT_NE(error.find("in list 1, expected "), std::string::npos) << error;
   }
@@ -99,10 +101,10 @@ TEST_P(Restored, RowsThatMustBeInMemoryAreRefusedInTheSlowerTier) {
     }
   }
   const auto method = context.restored();
-  EXPECT_EQ(error_if_any([&] { method->check_restored(small_pages, kTokens); }), "");
+  EXPECT_EQ(error_if_any([&] { method->check_restored(small_pages, kRestoredTokens); }), "");
   const int64_t end = small_pages.length(2, 0);
   small_pages.spill(2, 0, end - 8, end);
-  EXPECT_EQ(error_if_any([&] { method->check_restored(small_pages, kTokens); }),
+  EXPECT_EQ(error_if_any([&] { method->check_restored(small_pages, kRestoredTokens); }),
             "layer 2 has rows of list 0 in the slower tier that must be in memory");
 }
 
@@ -119,7 +121,7 @@ TEST(RestoredState, NumbersOfRowsAreThoseOfTheStore) {
     const int64_t held = context.run.store.length(2, 0);
     for (const int64_t number : {int64_t{-1}, int64_t{0}, held - 1, held + 1, INT64_MAX}) {
       const auto method = context.restored([&](ByteWriter& out) { out.number(number); });
-      EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }),
+      EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kRestoredTokens); }),
                 fmt::format("layer 0 keeps {} rows in list 0, expected {}", held, number))
           << text;
     }
@@ -130,7 +132,7 @@ TEST(RestoredState, AStoreThatForgotIsNoneThatDidNot) {
   for (const char* text : {"snapkv:capacity=24,window=8", "tova:capacity=24,stride=8"}) {
     Context context(text);
     const auto method = context.restored([](ByteWriter& out) { out.number<uint8_t>(0); });
-    EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kTokens); }),
+    EXPECT_EQ(error_if_any([&] { method->check_restored(context.run.store, kRestoredTokens); }),
               "layer 0 keeps 24 rows in list 0, expected 61")
         << text;
   }
@@ -144,7 +146,7 @@ TEST(RestoredState, FastGenKnowsEveryToken) {
       out.array(std::span<const uint8_t>(std::vector<uint8_t>(6)));
       out.array(std::span<const uint8_t>(std::vector<uint8_t>(classes)));
     });
-    return error_if_any([&] { method->check_restored(context.run.store, kTokens); });
+    return error_if_any([&] { method->check_restored(context.run.store, kRestoredTokens); });
   };
   EXPECT_EQ(check(0, 61), "");
   EXPECT_EQ(check(62, 61), "classes of 61 tokens, a prompt that began at 62, in a context of 61");
@@ -184,9 +186,9 @@ TEST(RestoredState, InfLlmHasVectorsOfEveryBlockInTheTypeThatItAdds) {
       out.array(std::span<const uint8_t>(
           std::vector<uint8_t>(static_cast<size_t>(bytes_of(type, elements)))));
     });
-    return error_if_any([&] { method->check_restored(context.run.store, kTokens); });
+    return error_if_any([&] { method->check_restored(context.run.store, kRestoredTokens); });
   };
-  const int64_t votes = (kTokens - 3 - 4 * kBlocks) * 2, elements = kBlocks * 2 * 16;
+  const int64_t votes = (kRestoredTokens - 3 - 4 * kBlocks) * 2, elements = kBlocks * 2 * 16;
   EXPECT_EQ(check(votes, DType::BF16, elements), "");
   EXPECT_EQ(check(votes - 2, DType::BF16, elements),
             "layer 0 has 26 votes of its tokens, expected 28");
@@ -202,7 +204,7 @@ TEST(RestoredState, LtriKnowsNoBlocksThatThereAreNot) {
   const auto check = [&](const std::vector<int32_t>& chosen, int32_t known, int64_t maps) {
     return error_if_any([&] {
       const auto method = context.restored([&](ByteWriter& out) {
-        const int64_t votes = (kTokens - 3 - 4 * kBlocks) * 2;
+        const int64_t votes = (kRestoredTokens - 3 - 4 * kBlocks) * 2;
         out.array(std::span<const float>(std::vector<float>(static_cast<size_t>(votes))));
         out.array(std::span<const float>(std::vector<float>(static_cast<size_t>(maps))));
         std::vector<int32_t> ends(kBlocks);
@@ -216,10 +218,10 @@ TEST(RestoredState, LtriKnowsNoBlocksThatThereAreNot) {
         out.array(std::span<const int32_t>(chosen));
         out.number(known);
       });
-      method->check_restored(context.run.store, kTokens);
+      method->check_restored(context.run.store, kRestoredTokens);
     });
   };
-  const int64_t maps = (kTokens - 3 - 4 * kBlocks) * 4;
+  const int64_t maps = (kRestoredTokens - 3 - 4 * kBlocks) * 4;
   EXPECT_EQ(check({2, 7}, kBlocks, maps), "");
   const std::string other = "layer 0 has an index of blocks of another context";
   EXPECT_EQ(check({2, 7}, kBlocks + 1, maps), other);

@@ -16,14 +16,14 @@ using testing_support::MethodRun;
 using testing_support::small_shape;
 using testing_support::TempFolder;
 
-constexpr int64_t kPrompt = 701;
+constexpr int64_t kPromptTokens = 701;
 
 /// Outputs of a method on two layers of three KV heads, one pass and some generated tokens.
 std::vector<std::vector<float>> outputs(const std::string& text) {
   const ModelShape shape = small_shape(2, 3, 2, 32);
   const auto method = MethodSpec::parse(text).make(shape);
-  MethodRun run(shape, *method, DType::F32, kPrompt + 4);
-  run.prompt(kPrompt, 1000);
+  MethodRun run(shape, *method, DType::F32, kPromptTokens + 4);
+  run.prompt(kPromptTokens, 1000);
   run.decode(4);
   return run.out;
 }

@@ -32,7 +32,7 @@ std::optional<int64_t> kept_distance(int64_t begin, int64_t i, int64_t j, int64_
   return static_cast<int64_t>(kept.size()) + i - begin - (found - kept.begin());
 }
 
-std::unique_ptr<AttentionDriver> make(int sink, int recent, const ModelShape& shape) {
+std::unique_ptr<AttentionDriver> make_streamingllm(int sink, int recent, const ModelShape& shape) {
   const std::string text =
       "streamingllm:sink=" + std::to_string(sink) + ",recent=" + std::to_string(recent);
   return MethodSpec::parse(text).make(shape);
@@ -43,7 +43,7 @@ TEST(StreamingLlm, TokenByTokenKeepsSinksAndRecentTokensAtTheirIndexInTheList) {
   EXPECT_EQ(kept_list(10, 4, 4), (std::vector<int64_t>{0, 1, 2, 3, 6, 7, 8, 9}));
   EXPECT_EQ(kept_distance(10, 10, 6, 4, 4), 4);  // token 6 stands at 4, the row at 8
   const ModelShape shape = small_shape(2, 2, 2, 32);
-  const auto method = make(4, 4, shape);
+  const auto method = make_streamingllm(4, 4, shape);
   MethodRun run(shape, *method, DType::F32, 150);
   run.prompt(140, 1);
   run.decode(10);
@@ -54,7 +54,7 @@ TEST(StreamingLlm, TokenByTokenKeepsSinksAndRecentTokensAtTheirIndexInTheList) {
 TEST(StreamingLlm, RowsOfAPassSeeTheListBeforeItAndThePassUpToThemselves) {
   const ModelShape shape = small_shape(1, 2, 3, 32);
   for (const int chunk : {7, 50, 64}) {
-    const auto method = make(5, 33, shape);
+    const auto method = make_streamingllm(5, 33, shape);
     MethodRun run(shape, *method, DType::F32, 400);
     run.prompt(389, chunk);
     run.decode(11);
@@ -71,7 +71,7 @@ TEST(StreamingLlm, RowsOfAPassSeeTheListBeforeItAndThePassUpToThemselves) {
 
 TEST(StreamingLlm, TheStoreStaysWithinAPageOfTheBudget) {
   const ModelShape shape = small_shape(2, 1, 2, 32);
-  const auto method = make(4, 100, shape);
+  const auto method = make_streamingllm(4, 100, shape);
   MethodRun run(shape, *method, DType::BF16, 3000);
   run.prompt(1000, 128);
   const size_t bytes = run.store.bytes();
@@ -91,7 +91,7 @@ TEST(StreamingLlm, TheStoreStaysWithinAPageOfTheBudget) {
 
 TEST(StreamingLlm, ForecastIsBoundedHoweverLongTheContext) {
   const ModelShape shape = small_shape(2, 1, 2, 32);
-  const auto method = make(4, 100, shape);
+  const auto method = make_streamingllm(4, 100, shape);
   const KvLayout layout = method->layout(shape, DType::BF16);
   EXPECT_EQ(method->most_kv_bytes(layout, 1 << 20, 64), method->most_kv_bytes(layout, 1000, 64));
   EXPECT_EQ(method->most_kv_bytes(layout, 50, 64), layout.bytes_for(50));
@@ -100,7 +100,7 @@ TEST(StreamingLlm, ForecastIsBoundedHoweverLongTheContext) {
 TEST(StreamingLlm, WorksWithoutSinksAndWithALayersOwnWindow) {
   ModelShape shape = small_shape(2, 1, 2, 32);
   shape.window = {0, 9};
-  const auto method = make(0, 20, shape);
+  const auto method = make_streamingllm(0, 20, shape);
   MethodRun run(shape, *method, DType::F32, 120);
   run.prompt(100, 1);
   run.decode(20);

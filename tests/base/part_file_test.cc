@@ -21,7 +21,7 @@ size_t files_in(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-std::string contents(const fs::path& file) {
+std::string file_text(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -40,7 +40,7 @@ TEST(PartFile, ItIsPutInPlaceOrGone) {
   ASSERT_EQ(write(part->get(), "text", 4), 4);
   ASSERT_TRUE(part->put_in_place(target));
   part.reset();
-  EXPECT_EQ(contents(target), "text");
+  EXPECT_EQ(file_text(target), "text");
 }
 
 /// What stood at the names that parts once had.
@@ -56,8 +56,8 @@ TEST(PartFile, LinksLaidInTheWayAreNotFollowed) {
     out.finish();
   }
   replace_file(folder.path() / "s", "text");
-  EXPECT_EQ(contents(victim), "precious");
-  EXPECT_EQ(contents(folder.path() / "s"), "text");
+  EXPECT_EQ(file_text(victim), "precious");
+  EXPECT_EQ(file_text(folder.path() / "s"), "text");
 }
 
 TEST(PartFile, TheTargetItselfMayBeALinkWhichIsReplaced) {
@@ -65,7 +65,7 @@ TEST(PartFile, TheTargetItselfMayBeALinkWhichIsReplaced) {
   const fs::path victim = folder.write("victim", "precious"), target = folder.path() / "s";
   fs::create_symlink(victim, target);
   replace_file(target, "text");
-  EXPECT_EQ(contents(victim), "precious");
+  EXPECT_EQ(file_text(victim), "precious");
   EXPECT_FALSE(fs::is_symlink(target));
 }
 

@@ -12,12 +12,12 @@ using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::refused;
 
-const std::string kModel = LONGHAUL_TEST_DATA "/tiny_models/llama_linear";
+const std::string kBaseModel = LONGHAUL_TEST_DATA "/tiny_models/llama_linear";
 const std::string kAdapter = LONGHAUL_TEST_DATA "/adapters/llama_linear";
 
 nlohmann::json reply(const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {"run", "-m", kModel,   "--raw",     "-p", "12 34",
-                                        "-n",  "8",  "--json", "--compute", "f32"};
+  std::vector<std::string> arguments = {"run", "-m", kBaseModel, "--raw",     "-p", "12 34",
+                                        "-n",  "8",  "--json",   "--compute", "f32"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   const Outcome o = Program().run(arguments);
   EXPECT_EQ(o.status, 0) << o.err;
@@ -40,7 +40,7 @@ TEST(Lora, SessionFilesTellAdaptersApart) {
   EXPECT_GT(reply({"--load", session, "--lora", kAdapter})["reused_tokens"], 0);
   Program program;
   const Outcome other =
-      program.run({"run", "-m", kModel, "--raw", "-p", "12 34", "--load", session});
+      program.run({"run", "-m", kBaseModel, "--raw", "-p", "12 34", "--load", session});
   EXPECT_EQ(other.status, 2);
   EXPECT_TRUE(has(other.err, {"model"}));
 }
@@ -48,7 +48,7 @@ TEST(Lora, SessionFilesTellAdaptersApart) {
 TEST(Lora, RefusesWhatIsNone) {
   Program program;
   const auto run = [&](const std::string& lora) {
-    return program.run({"run", "-m", kModel, "-p", "x", "--lora", lora});
+    return program.run({"run", "-m", kBaseModel, "-p", "x", "--lora", lora});
   };
   EXPECT_TRUE(refused(run(kAdapter + ":much"), {"--lora", "'much'", "no number"}));
   EXPECT_TRUE(refused(run("nowhere.gguf"), {"nowhere.gguf", "no such file"}));

@@ -28,7 +28,7 @@ constexpr const char* kUp = "\x1b[A";
 const std::vector<std::string> kSilentChat = {"run", "-i", "-n", "0"};
 
 /// "of 25 tokens read" for a first turn of `line`.
-std::string tokens_of(const std::string& line) {
+std::string tokens_report(const std::string& line) {
   const std::string report = Program().run(kSilentChat, line + "\n").err;
   const size_t at = report.find("of ");
   return report.substr(at, report.find(',', at) - at);
@@ -46,9 +46,9 @@ TEST(Terminal, AnswersAndEndsAtControlD) {
 }
 
 TEST(Terminal, LinesAreEditedAndRecalled) {
-  const std::string want = tokens_of("Where is the old harbour?");
+  const std::string want = tokens_report("Where is the old harbour?");
   ASSERT_TRUE(has(want, {" tokens read"}));
-  ASSERT_NE(want, tokens_of("is the old harbourxyz?"));
+  ASSERT_NE(want, tokens_report("is the old harbourxyz?"));
   Terminal chat(kSilentChat);
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(std::string("is the old harbourxyz") + kBackspace + kBackspace + kBackspace + "?" +
@@ -65,8 +65,8 @@ TEST(Terminal, LinesAreEditedAndRecalled) {
 }
 
 TEST(Terminal, PastedLinesAreOneMessage) {
-  const std::string want = tokens_of("\"\"\"Where is it?\n\nThe old harbour, I mean.\"\"\"");
-  ASSERT_NE(want, tokens_of("Where is it?"));
+  const std::string want = tokens_report("\"\"\"Where is it?\n\nThe old harbour, I mean.\"\"\"");
+  ASSERT_NE(want, tokens_report("Where is it?"));
   const std::string lines = "Where is it?\r\rThe old harbour, I mean.";
   {
     SCOPED_TRACE("marked by the terminal");
@@ -89,7 +89,7 @@ TEST(Terminal, PastedLinesAreOneMessage) {
 }
 
 TEST(Terminal, APasteOfOneLineIsTypedText) {
-  const std::string want = tokens_of("Where is the old harbour?");
+  const std::string want = tokens_report("Where is the old harbour?");
   Terminal chat(kSilentChat);
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(std::string("Where is \x1b[200~the old harb\x1b[201~our?") + kEnter);
@@ -98,8 +98,8 @@ TEST(Terminal, APasteOfOneLineIsTypedText) {
 
 TEST(Terminal, LettersBeyondAsciiArriveAndAreDeletedWhole) {
   const std::string line = "Viele Grüße aus 東京";
-  const std::string want = tokens_of(line);
-  ASSERT_NE(want, tokens_of("Viele Gre aus "));
+  const std::string want = tokens_report(line);
+  ASSERT_NE(want, tokens_report("Viele Gre aus "));
   for (const char* locale : {"C.UTF-8", "C", "no_SUCH.locale"}) {
     SCOPED_TRACE(locale);
     Terminal chat(kSilentChat, {{"LC_ALL", locale}});
@@ -113,7 +113,7 @@ TEST(Terminal, LettersBeyondAsciiArriveAndAreDeletedWhole) {
 }
 
 TEST(Terminal, BytesThatAreNoTextAreReplacedAndTheNextLetterStays) {
-  const std::string want = tokens_of("a\uFFFDb\uFFFDc\uFFFD\uFFFDd");
+  const std::string want = tokens_report("a\uFFFDb\uFFFDc\uFFFD\uFFFDd");
   Terminal chat(kSilentChat);
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(std::string("a\xff"
@@ -125,7 +125,7 @@ TEST(Terminal, BytesThatAreNoTextAreReplacedAndTheNextLetterStays) {
 }
 
 /// Some 24,000 tokens: seconds of reading on any machine with the flags below.
-std::string long_text() {
+std::string many_sentences() {
   std::string text;
   for (int i = 0; i < 1200; ++i) {
     text += "The rain had not stopped since the morning, and the road lay under water. ";
@@ -135,7 +135,7 @@ std::string long_text() {
 
 TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
   Program files;
-  const std::string file = files.folder().write("text.txt", long_text());
+  const std::string file = files.folder().write("text.txt", many_sentences());
   Terminal program({"run", "-f", file, "-p", "What?", "--isa", "generic", "--compute", "f32",
                     "--chunk", "64", "--threads", "1"});
   ASSERT_TRUE(program.wait_for("\rreading [")) << program.seen();
@@ -149,7 +149,7 @@ TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
 
 TEST(Terminal, APerplexityThatWasStoppedSaysSo) {
   Program files;
-  const std::string file = files.folder().write("text.txt", long_text());
+  const std::string file = files.folder().write("text.txt", many_sentences());
   Terminal program({"perplexity", file, "--ctx", "128", "--isa", "generic", "--compute", "f32",
                     "--threads", "1"});
   ASSERT_TRUE(program.wait_for(" so far")) << program.seen();  // a window has been scored
@@ -161,7 +161,7 @@ TEST(Terminal, APerplexityThatWasStoppedSaysSo) {
 
 TEST(Terminal, QuietAndJsonShowNoBar) {
   Program files;
-  const std::string file = files.folder().write("text.txt", long_text().substr(0, 4'000));
+  const std::string file = files.folder().write("text.txt", many_sentences().substr(0, 4'000));
   for (const char* flag : {"--quiet", "--json"}) {  // a second or two without them
     Terminal program({"run", "-f", file, "-p", "What?", "-n", "0", flag, "--isa", "generic",
                       "--compute", "f32", "--chunk", "16", "--threads", "1"});
@@ -190,7 +190,7 @@ TEST(Terminal, ControlCAtTheEmptyPromptEndsTheChat) {
 
 TEST(Terminal, ControlCTakesBackAHalfTypedLine) {
   const std::string line = "Where is the old harbour?";
-  const std::string want = tokens_of(line);
+  const std::string want = tokens_report(line);
   Terminal chat(kSilentChat);
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   for (int i = 0; i < 2; ++i) {

@@ -10,8 +10,8 @@
 namespace longhaul {
 namespace {
 
-constexpr const char* kAnswer = "58213";
-constexpr const char* kQuestion = "\nWhat is the pass key?";
+constexpr const char* kCitrusKey = "58213";
+constexpr const char* kCitrusQuestion = "\nWhat is the pass key?";
 
 class CitrusSession : public ::testing::TestWithParam<const char*> {
  protected:
@@ -32,7 +32,8 @@ class CitrusSession : public ::testing::TestWithParam<const char*> {
   }
   /// The question and the reply's first words: numbers are looked up while they are written.
   static std::vector<int32_t> question() {
-    return encode(std::string(kQuestion) + "<|im_end|>\n<|im_start|>assistant\nThe pass key is");
+    return encode(std::string(kCitrusQuestion) +
+                  "<|im_end|>\n<|im_start|>assistant\nThe pass key is");
   }
 
   static Session session(int64_t k, int chunk = 1024) {
@@ -70,7 +71,7 @@ TEST_P(CitrusSession, AnswersWhatItCoversAsDenseDoes) {
   EXPECT_EQ(citrus.tokens().size(), dense.tokens().size());
   EXPECT_EQ(citrus.report().live_rows, dense.report().live_rows);
   const std::string text = answer(dense);
-  EXPECT_NE(text.find(kAnswer), std::string::npos) << text;
+  EXPECT_NE(text.find(kCitrusKey), std::string::npos) << text;
   EXPECT_EQ(answer(citrus), text);
 }
 

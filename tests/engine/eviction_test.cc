@@ -15,7 +15,7 @@
 namespace longhaul {
 namespace {
 
-constexpr const char* kAnswer = "The pass key is 58213.";
+constexpr const char* kWholeReply = "The pass key is 58213.";
 
 struct Evicting {
   const char* name;
@@ -63,7 +63,7 @@ TEST_P(Eviction, ACoveringBudgetAnswersAsDense) {
   read_prompt(dense, tokens);
   read_prompt(session, tokens);
   const Reply want = generate(dense, answer());
-  EXPECT_EQ(want.text, kAnswer);
+  EXPECT_EQ(want.text, kWholeReply);
   EXPECT_EQ(generate(session, answer()).text, want.text);
   EXPECT_EQ(session.report().live_rows, dense.report().live_rows);
   EXPECT_GE(session.report().kv_bytes, dense.report().kv_bytes);
@@ -89,7 +89,7 @@ TEST_P(Eviction, ACancelledPromptCanBeFollowedByAnother) {
   EXPECT_FALSE(session.prefill(prompt(), hooks));
   EXPECT_LT(session.tokens().size(), prompt().size());
   read_prompt(session, prompt());
-  EXPECT_EQ(generate(session, answer()).text, kAnswer);
+  EXPECT_EQ(generate(session, answer()).text, kWholeReply);
 }
 
 TEST_P(Eviction, ACancelledPromptThatDoesNotFitIsReadOn) {

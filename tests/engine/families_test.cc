@@ -30,17 +30,17 @@ std::vector<int32_t> prompt() {
 }
 
 /// Logits after the prompt and after each of a few tokens more; empty: the method refused, and why.
-struct Reading {
+struct FamilyReading {
   std::vector<float> logits;
   std::string refusal;
 };
 
-Reading read(const std::shared_ptr<const Engine>& engine, const std::string& method) {
+FamilyReading read(const std::shared_ptr<const Engine>& engine, const std::string& method) {
   SessionOptions options;
   options.compute = Compute::kF32;
   options.kv_type = DType::F32;
   options.chunk = 50;
-  Reading reading;
+  FamilyReading reading;
   try {
     options.attention = MethodSpec::parse(method);
     Session session(engine, options);
@@ -77,12 +77,12 @@ TEST_P(Families, SayWhatIsBeyondThePlainArithmetic) {
 }
 
 TEST_P(Families, MethodsThatCoverThePromptReadItAsDenseAttention) {
-  const Reading dense = read(engine_, "dense");
+  const FamilyReading dense = read(engine_, "dense");
   ASSERT_FALSE(dense.logits.empty()) << dense.refusal;
   for (const std::string& method :
        testing_support::first_of_each_kind(testing_support::covering_settings())) {
     if (method.starts_with("ntk:mode=fixed")) continue;  // of nano's trained length, not of these
-    const Reading got = read(engine_, method);
+    const FamilyReading got = read(engine_, method);
     if (!got.refusal.empty()) {
       const bool capped = got.refusal.find("caps its attention logits") != std::string::npos;
       EXPECT_TRUE(refused_to_others(method) || (capped && engine_->model().shape.cap > 0))
@@ -99,7 +99,7 @@ TEST_P(Families, MethodsThatCoverThePromptReadItAsDenseAttention) {
 
 TEST_P(Families, MethodsThatForgetGoOn) {
   for (const auto& small : testing_support::first_of_each_kind(testing_support::small_settings())) {
-    const Reading got = read(engine_, small.spec);
+    const FamilyReading got = read(engine_, small.spec);
     if (!got.refusal.empty()) {
       EXPECT_TRUE(refused_to_others(small.spec) || engine_->model().shape.cap > 0) << got.refusal;
       continue;

@@ -20,7 +20,7 @@ using testing_support::error_of;
 using testing_support::has;
 using testing_support::TempFolder;
 
-const fs::path kTiny = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
+const fs::path kFingerprinted = fs::path(LONGHAUL_TEST_DATA) / "tiny_models";
 
 /// Where a tensor's bytes begin in the file.
 size_t place_of(const fs::path& file, const char* name) {
@@ -36,7 +36,8 @@ size_t place_of(const fs::path& file, const char* name) {
 
 uint64_t with_changed_byte(const TempFolder& folder, size_t place) {
   const fs::path copy = folder.path() / "m.gguf";
-  fs::copy_file(kTiny / "gguf/llama_linear.gguf", copy, fs::copy_options::overwrite_existing);
+  fs::copy_file(kFingerprinted / "gguf/llama_linear.gguf", copy,
+                fs::copy_options::overwrite_existing);
   std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(static_cast<std::streamoff>(place));
   const auto changed = static_cast<char>(file.get() ^ 1);
@@ -48,7 +49,7 @@ uint64_t with_changed_byte(const TempFolder& folder, size_t place) {
 
 TEST(Fingerprint, AByteAnywhereInASmallTensorIsAnotherModel) {
   const TempFolder folder;
-  const fs::path file = kTiny / "gguf/llama_linear.gguf";
+  const fs::path file = kFingerprinted / "gguf/llama_linear.gguf";
   const uint64_t same = Engine::open(file)->fingerprint();
   EXPECT_EQ(Engine::open(file)->fingerprint(), same);
   const size_t begin = place_of(file, "blk.0.ffn_down.weight");
@@ -62,8 +63,8 @@ TEST(Fingerprint, AByteAnywhereInASmallTensorIsAnotherModel) {
 uint64_t with_tokenizer(const TempFolder& folder, const char* patch) {
   const fs::path model = folder.path() / "m";
   fs::remove_all(model);
-  fs::copy(kTiny / "llama_linear", model, fs::copy_options::recursive);
-  std::ifstream in(kTiny / "llama_linear/tokenizer.json");
+  fs::copy(kFingerprinted / "llama_linear", model, fs::copy_options::recursive);
+  std::ifstream in(kFingerprinted / "llama_linear/tokenizer.json");
   nlohmann::json document = nlohmann::json::parse(in);
   document.merge_patch(nlohmann::json::parse(patch));
   std::ofstream(model / "tokenizer.json") << document.dump(2);
@@ -72,7 +73,7 @@ uint64_t with_tokenizer(const TempFolder& folder, const char* patch) {
 
 TEST(Fingerprint, AnotherTokenizerIsAnotherModel) {
   const TempFolder folder;
-  const uint64_t same = Engine::open(kTiny / "llama_linear")->fingerprint();
+  const uint64_t same = Engine::open(kFingerprinted / "llama_linear")->fingerprint();
   EXPECT_EQ(with_tokenizer(folder, "{}"), same) << "the same in another layout of the file";
   EXPECT_EQ(with_tokenizer(folder, R"({"version": "2.0"})"), same) << "says nothing about texts";
   EXPECT_NE(with_tokenizer(folder, R"({"normalizer": {"type": "NFC"}})"), same);
@@ -83,12 +84,12 @@ TEST(Fingerprint, AnotherTokenizerIsAnotherModel) {
 
 TEST(Fingerprint, ASessionOfAnotherModelIsRefused) {
   const TempFolder folder;
-  const auto one = Engine::open(kTiny / "gguf/llama_linear.gguf");
+  const auto one = Engine::open(kFingerprinted / "gguf/llama_linear.gguf");
   Session saved(one, {});
   saved.prefill(std::vector<int32_t>{3, 4, 5});
   saved.save(folder.path() / "s");
-  with_changed_byte(folder,
-                    place_of(kTiny / "gguf/llama_linear.gguf", "blk.0.ffn_down.weight") + 1501);
+  with_changed_byte(
+      folder, place_of(kFingerprinted / "gguf/llama_linear.gguf", "blk.0.ffn_down.weight") + 1501);
   Session other(Engine::open(folder.path() / "m.gguf"), {});
   EXPECT_TRUE(has(error_of([&] { other.load(folder.path() / "s"); }), {"with another model"}));
 }
@@ -97,7 +98,7 @@ TEST(Fingerprint, ASessionOfAnotherModelIsRefused) {
 /// model was taken for another's.
 TEST(Fingerprint, FilesOfOlderVersionsAreRefusedByName) {
   const TempFolder folder;
-  Session session(Engine::open(kTiny / "gguf/llama_linear.gguf"), {});
+  Session session(Engine::open(kFingerprinted / "gguf/llama_linear.gguf"), {});
   for (const uint32_t version : {6u, 7u}) {
     ByteWriter out(folder.path() / "s");
     out.number(uint64_t{0x4b564c5548474e4cULL});

@@ -7,9 +7,9 @@
 namespace longhaul {
 namespace {
 
-constexpr const char* kQuestion =
+constexpr const char* kPassKeyQuestion =
     "The pass key is 58213. Remember it. 58213 is the pass key.\nWhat is the pass key?";
-constexpr const char* kAnswer = "The pass key is 58213.";
+constexpr const char* kGenerated = "The pass key is 58213.";
 
 class Generate : public ::testing::Test {
  protected:
@@ -26,14 +26,14 @@ class Generate : public ::testing::Test {
 };
 
 TEST_F(Generate, StreamsWhatItReturns) {
-  const auto reading = read_prompt(session_, prompt(kQuestion));
+  const auto reading = read_prompt(session_, prompt(kPassKeyQuestion));
   EXPECT_TRUE(reading.finished);
   EXPECT_EQ(reading.reused, 0);
   EXPECT_GT(reading.tokens_per_second(), 0);
   std::string streamed;
   const Reply reply =
       generate(session_, {}, [&](std::string_view text) { streamed += std::string(text); });
-  EXPECT_EQ(reply.text, kAnswer);
+  EXPECT_EQ(reply.text, kGenerated);
   EXPECT_EQ(streamed, reply.text);
   EXPECT_EQ(reply.stop, StopReason::kEndOfReply);
   EXPECT_TRUE(engine_->tokenizer().end_of_generation(reply.tokens.back()));
@@ -43,28 +43,28 @@ TEST_F(Generate, StreamsWhatItReturns) {
 
 TEST_F(Generate, StopStringsMaySpanTokens) {
   // Every cut of the answer in two: the tokens' own borders are among them.
-  for (size_t at = 1; at + 3 < std::string(kAnswer).size(); ++at) {
-    read_prompt(session_, prompt(kQuestion));
+  for (size_t at = 1; at + 3 < std::string(kGenerated).size(); ++at) {
+    read_prompt(session_, prompt(kPassKeyQuestion));
     GenerateOptions options;
-    options.stop = {std::string(kAnswer).substr(at, 3)};
+    options.stop = {std::string(kGenerated).substr(at, 3)};
     std::string streamed;
     const Reply reply =
         generate(session_, options, [&](std::string_view text) { streamed += std::string(text); });
-    EXPECT_EQ(reply.text, std::string(kAnswer).substr(0, at));
+    EXPECT_EQ(reply.text, std::string(kGenerated).substr(0, at));
     EXPECT_EQ(streamed, reply.text);
     EXPECT_EQ(reply.stop, StopReason::kStopString);
   }
 }
 
 TEST_F(Generate, AStopThatNeverComesTakesNothingAway) {
-  read_prompt(session_, prompt(kQuestion));
+  read_prompt(session_, prompt(kPassKeyQuestion));
   GenerateOptions options;
   options.stop = {".\n\nAnd more"};
-  EXPECT_EQ(generate(session_, options).text, kAnswer);
+  EXPECT_EQ(generate(session_, options).text, kGenerated);
 }
 
 TEST_F(Generate, LimitsHold) {
-  read_prompt(session_, prompt(kQuestion));
+  read_prompt(session_, prompt(kPassKeyQuestion));
   GenerateOptions options;
   options.max_tokens = 4;
   Reply reply = generate(session_, options);
@@ -72,10 +72,10 @@ TEST_F(Generate, LimitsHold) {
   EXPECT_EQ(reply.tokens.size(), 4);
   EXPECT_EQ(reply.decode_steps, 3);
   options.max_tokens = 0;
-  read_prompt(session_, prompt(kQuestion));
+  read_prompt(session_, prompt(kPassKeyQuestion));
   EXPECT_TRUE(generate(session_, options).tokens.empty());
 
-  const auto tokens = prompt(kQuestion);
+  const auto tokens = prompt(kPassKeyQuestion);
   SessionOptions small;
   small.context = static_cast<int64_t>(tokens.size()) + 3;
   Session bounded(engine_, small);
@@ -120,14 +120,14 @@ TEST_F(Generate, ACancelledReadingCountsWhatWasRead) {
 }
 
 TEST_F(Generate, CancelsBetweenTokens) {
-  read_prompt(session_, prompt(kQuestion));
+  read_prompt(session_, prompt(kPassKeyQuestion));
   CancelFlag cancel;
   GenerateOptions options;
   options.cancel = &cancel;
   const Reply reply = generate(session_, options, [&](std::string_view) { cancel.request(); });
   EXPECT_EQ(reply.stop, StopReason::kCancelled);
   EXPECT_FALSE(reply.text.empty());
-  EXPECT_LT(reply.text.size(), std::string(kAnswer).size());
+  EXPECT_LT(reply.text.size(), std::string(kGenerated).size());
 }
 
 TEST_F(Generate, ASecondQuestionReadsOnlyItself) {
@@ -141,7 +141,7 @@ TEST_F(Generate, ASecondQuestionReadsOnlyItself) {
   const auto reading = read_prompt(session_, second);
   EXPECT_GT(reading.reused, reading.tokens - 20);
   const Reply reply = generate(session_, {});
-  EXPECT_EQ(reply.text, kAnswer);
+  EXPECT_EQ(reply.text, kGenerated);
 
   Session fresh(engine_, SessionOptions{});
   read_prompt(fresh, second);

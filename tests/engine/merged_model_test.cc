@@ -19,7 +19,7 @@ using testing_support::furthest;
 using testing_support::logits_at;
 using testing_support::TempFolder;
 
-const std::filesystem::path kTiny = LONGHAUL_TEST_DATA "/tiny_models";
+const std::filesystem::path kMergedTiny = LONGHAUL_TEST_DATA "/tiny_models";
 const std::filesystem::path kAdapters = LONGHAUL_TEST_DATA "/adapters";
 
 struct Pair {
@@ -31,7 +31,7 @@ struct Pair {
 class Merged : public testing::TestWithParam<Pair> {
  protected:
   ModelSource source() const {
-    ModelSource source{kTiny / "gguf" / GetParam().model, {}, {}, {}};
+    ModelSource source{kMergedTiny / "gguf" / GetParam().model, {}, {}, {}};
     for (size_t i = 0; i < GetParam().adapters.size(); ++i) {
       source.adapters.push_back({kAdapters / GetParam().adapters[i], GetParam().weights[i]});
     }

@@ -16,7 +16,7 @@
 namespace longhaul {
 namespace {
 
-constexpr const char* kAnswer = "The pass key is 58213.";
+constexpr const char* kMethodReply = "The pass key is 58213.";
 
 class Methods : public ::testing::Test {
  protected:
@@ -74,7 +74,7 @@ TEST_F(Methods, AnswerAPromptThatTheyCover) {
     if (refused.contains(method)) continue;
     Session s = session(method, 96);
     ASSERT_TRUE(s.prefill(tokens, hooks)) << method;
-    EXPECT_EQ(answer(s), kAnswer) << method;
+    EXPECT_EQ(answer(s), kMethodReply) << method;
   }
 }
 
@@ -84,7 +84,7 @@ TEST_F(Methods, AnswerWhatASparseReadingFinds) {
     for (const int chunk : {96, 1024}) {
       Session s = session(method, chunk);
       ASSERT_TRUE(s.prefill(tokens)) << method;
-      EXPECT_EQ(answer(s), kAnswer) << method << " chunk " << chunk;
+      EXPECT_EQ(answer(s), kMethodReply) << method << " chunk " << chunk;
     }
   }
 }
@@ -147,7 +147,7 @@ TEST_F(Methods, GatesDecideWhichHeadsRemember) {
   const KvStore& store = s.store();
   EXPECT_EQ(store.length(8, 2), static_cast<int64_t>(s.tokens().size()));
   EXPECT_LT(store.length(8, 1), 16 + 64 + 64);
-  EXPECT_EQ(answer(s), kAnswer);
+  EXPECT_EQ(answer(s), kMethodReply);
 }
 
 TEST_F(Methods, APromptThatWasCancelledHalfWayCanBeFollowedByAnother) {
@@ -159,7 +159,7 @@ TEST_F(Methods, APromptThatWasCancelledHalfWayCanBeFollowedByAnother) {
     EXPECT_FALSE(s.prefill(tokens, testing_support::until_half_way(cancel)));
     EXPECT_LT(s.tokens().size(), tokens.size());
     ASSERT_TRUE(s.prefill(tokens));
-    EXPECT_EQ(answer(s), kAnswer) << method;
+    EXPECT_EQ(answer(s), kMethodReply) << method;
   }
 }
 

@@ -23,8 +23,8 @@ struct Seen {
 };
 
 std::vector<Pass> planned;
-std::vector<Seen> seen;
-PromptFacts asked;
+std::vector<Seen> seen_passes;
+PromptFacts asked_facts;
 std::function<void()> on_pass;
 int retained = 0, last_of_prompts = 0;
 bool failing = false;
@@ -37,7 +37,7 @@ class Planned final : public Method {
   void declare(OptionList&) {}
   Plan plan(int, int, int64_t) const override { return {.streams = 2}; }
   std::vector<Pass> passes(const PromptFacts& prompt) override {
-    asked = prompt;
+    asked_facts = prompt;
     return planned;
   }
   void attend(LayerStep& step) override {
@@ -46,7 +46,7 @@ class Planned final : public Method {
       for (const KvStore& stream : step.streams) {
         now.lengths.push_back(stream.length(0, 0) - (&stream == step.store ? step.rows : 0));
       }
-      seen.push_back(now);
+      seen_passes.push_back(now);
       if (on_pass) on_pass();
     }
     if (failing && step.layer == failing_layer) user_error("the disk is full");
@@ -69,7 +69,7 @@ class Passes : public ::testing::Test {
   static void SetUpTestSuite() { engine_ = Engine::open(LONGHAUL_MODELS "/nano"); }
   static void TearDownTestSuite() { engine_.reset(); }
   void SetUp() override {
-    seen.clear();
+    seen_passes.clear();
     on_pass = nullptr;
     retained = last_of_prompts = 0;
     for (int i = 0; i < 60; ++i) tokens_.push_back(100 + 37 * i);
@@ -105,7 +105,7 @@ TEST_F(Passes, RepeatedOnesLeaveNothingBehind) {
     for (int64_t r = 0; r < rows; ++r) logit_rows.push_back(first + r);
   };
   ASSERT_TRUE(session.prefill(tokens_, hooks));
-  EXPECT_EQ(asked.instruction, 10);
+  EXPECT_EQ(asked_facts.instruction, 10);
   const size_t layers = 12;  // each is told of; the passes end at 20, 50 and 60
   ASSERT_EQ(progress.size(), 3 * layers);
   EXPECT_TRUE(std::ranges::is_sorted(progress));
@@ -125,14 +125,14 @@ TEST_F(Passes, RepeatedOnesLeaveNothingBehind) {
 TEST_F(Passes, ReadTheStreamsThatTheyName) {
   Session session(engine_, options("planned"));
   ASSERT_TRUE(session.prefill(tokens_));
-  ASSERT_EQ(seen.size(), 6u);
+  ASSERT_EQ(seen_passes.size(), 6u);
   const std::vector<int64_t> before{0, 20, 20, 50, 50, 50};
-  for (size_t i = 0; i < seen.size(); ++i) {
-    EXPECT_EQ(seen[i].begin, planned[i].begin);
-    EXPECT_EQ(seen[i].rows, planned[i].count);
-    EXPECT_EQ(seen[i].stream, planned[i].stream);
-    EXPECT_EQ(seen[i].discard, planned[i].discard);
-    EXPECT_EQ(seen[i].lengths, (std::vector<int64_t>{before[i], before[i]})) << i;
+  for (size_t i = 0; i < seen_passes.size(); ++i) {
+    EXPECT_EQ(seen_passes[i].begin, planned[i].begin);
+    EXPECT_EQ(seen_passes[i].rows, planned[i].count);
+    EXPECT_EQ(seen_passes[i].stream, planned[i].stream);
+    EXPECT_EQ(seen_passes[i].discard, planned[i].discard);
+    EXPECT_EQ(seen_passes[i].lengths, (std::vector<int64_t>{before[i], before[i]})) << i;
   }
 }
 
@@ -140,17 +140,17 @@ TEST_F(Passes, OtherStreamsEndWithThePromptAndBeginAsCopies) {
   const testing_support::TempFolder folder;
   Session session(engine_, options("planned"));
   ASSERT_TRUE(session.prefill(tokens_));
-  seen.clear();
+  seen_passes.clear();
   session.decode(5);
-  EXPECT_EQ(seen.front().lengths, (std::vector<int64_t>{60}));
+  EXPECT_EQ(seen_passes.front().lengths, (std::vector<int64_t>{60}));
   session.save(folder.path() / "s");
   Session loaded(engine_, options("planned"));
   loaded.load(folder.path() / "s");
   for (Session* each : {&session, &loaded}) {
-    seen.clear();
+    seen_passes.clear();
     ASSERT_TRUE(each->prefill(tokens_));
-    EXPECT_EQ(seen.front().begin, 61);
-    EXPECT_EQ(seen.front().lengths, (std::vector<int64_t>{61, 61}));
+    EXPECT_EQ(seen_passes.front().begin, 61);
+    EXPECT_EQ(seen_passes.front().lengths, (std::vector<int64_t>{61, 61}));
     EXPECT_EQ(each->store().longest(), 121);
   }
   EXPECT_TRUE(
@@ -167,30 +167,30 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
                                {6, 60, true},  {6, 60, true},  {6, 60, true}};
   for (size_t pass = 0; pass < planned.size(); ++pass) {  // during which the user asks
     SCOPED_TRACE(pass);
-    seen.clear();
+    seen_passes.clear();
     Session session(engine_, options("planned"));
     CancelFlag cancel;
     on_pass = [&] {
-      if (seen.size() == pass + 1) cancel.request();
+      if (seen_passes.size() == pass + 1) cancel.request();
     };
     PrefillHooks hooks;
     hooks.cancel = &cancel;
     EXPECT_EQ(session.prefill(tokens_, hooks), expected[pass].finished);
-    EXPECT_EQ(seen.size(), expected[pass].ran);
+    EXPECT_EQ(seen_passes.size(), expected[pass].ran);
     EXPECT_EQ(session.tokens().size(), expected[pass].read);
     EXPECT_EQ(session.store().longest(), static_cast<int64_t>(expected[pass].read));
-    seen.clear();
+    seen_passes.clear();
     session.decode(5);
-    EXPECT_EQ(seen.front().lengths.size(), 1u) << "other streams are gone";
+    EXPECT_EQ(seen_passes.front().lengths.size(), 1u) << "other streams are gone";
   }
 }
 
 TEST_F(Passes, OneThatThrowsLeavesNoContext) {
   Session fresh(engine_, options("planned")), session(engine_, options("planned"));
   ASSERT_TRUE(fresh.prefill(tokens_));
-  seen.clear();
+  seen_passes.clear();
   failing_layer = 3;  // layers 0 to 2 hold the pass's rows then
-  on_pass = [] { failing = seen.size() == 3; };
+  on_pass = [] { failing = seen_passes.size() == 3; };
   EXPECT_THROW(session.prefill(tokens_), UserError);
   EXPECT_TRUE(session.tokens().empty());
   EXPECT_EQ(session.store().longest(), 0);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/exact_logits.h"
 #include "engine/session.h"
 
 namespace longhaul::testing_support {
@@ -49,14 +50,6 @@ inline std::vector<TinyModel> tiny_models(const std::filesystem::path& data) {
   std::sort(models.begin(), models.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   return models;
-}
-
-inline SessionOptions exact_options(int chunk) {
-  SessionOptions options;
-  options.compute = Compute::kF32;
-  options.kv_type = DType::F32;
-  options.chunk = chunk;
-  return options;
 }
 
 /// Logits of every row of a prompt, [rows, vocab].

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "eval/nano.h"
+#include "eval/nano_run.h"
 #include "eval/record_writer.h"
 #include "eval/runner.h"
 #include "format/temp_folder.h"
@@ -19,6 +20,7 @@ using nlohmann::ordered_json;
 using testing_support::error_of;
 using testing_support::has;
 using testing_support::nano;
+using testing_support::read;
 using testing_support::TempFolder;
 
 EvalSettings dense_settings() {
@@ -61,13 +63,6 @@ PlannedTask any_task(const std::string& key) {
 EvalOutcome run(const EvalSettings& settings, const PlannedTask& task,
                 const std::filesystem::path& folder, const EvalHooks& hooks = {}) {
   return run_eval(nano(), settings, {&task, 1}, folder, hooks);
-}
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 /// Each line of samples.jsonl, changed.

@@ -36,7 +36,7 @@ std::vector<TaskInfo> ruler_tasks() {
   return tasks;
 }
 
-Sample sample_of(std::string_view name, int64_t length = 4096) {
+Sample ruler_sample(std::string_view name, int64_t length = 4096) {
   for (const TaskInfo& task : ruler_tasks()) {
     if (task.name == name) return task.make(request_of(data(), length, 1)).at(0);
   }
@@ -50,7 +50,7 @@ std::string golden(const std::string& name) {
   return text.str();
 }
 
-int count_of(const std::string& text, const std::string& part) {
+int occurrences(const std::string& text, const std::string& part) {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
@@ -96,11 +96,11 @@ std::vector<std::string> different_lines(std::string text) {
 }
 
 TEST(Ruler, MultikeyThreeHasTheFormOfRulersOwnSample) {
-  const Sample sample = sample_of("ruler/niah_multikey_3");
+  const Sample sample = ruler_sample("ruler/niah_multikey_3");
   const auto expected = different_lines(golden("ruler_niah_multikey_3.txt"));
   ASSERT_EQ(expected.size(), 3u);
   EXPECT_EQ(different_lines(prompt_text(sample)), expected);
-  EXPECT_EQ(count_of(sample.context, sample.answers[0]), 1);
+  EXPECT_EQ(occurrences(sample.context, sample.answers[0]), 1);
 }
 
 TEST(Ruler, QuestionsHaveTheFormOfRulersOwnPrompt) {
@@ -114,42 +114,43 @@ TEST(Ruler, QuestionsHaveTheFormOfRulersOwnPrompt) {
            text.substr(text.size() - 8);
   };
   for (const auto task : {"ruler/qa_1", "ruler/qa_2"}) {
-    EXPECT_EQ(form(prompt_text(sample_of(task))), form(golden("ruler_qa_2.txt")));
+    EXPECT_EQ(form(prompt_text(ruler_sample(task))), form(golden("ruler_qa_2.txt")));
   }
 }
 
 TEST(Ruler, OneNeedleIsAskedForInTheSingular) {
-  const Sample one = sample_of("ruler/niah_single_2");
+  const Sample one = ruler_sample("ruler/niah_single_2");
   EXPECT_TRUE(one.context.starts_with(
       "A special magic number is hidden within the following text. Make sure to memorize it. I "
       "will quiz you about the number afterwards.\n"));
   EXPECT_TRUE(one.question.starts_with("What is the special magic number for "));
   EXPECT_TRUE(one.opening.ends_with(" mentioned in the provided text is"));
-  EXPECT_EQ(count_of(one.context, "One of the special magic numbers for "), 1);
+  EXPECT_EQ(occurrences(one.context, "One of the special magic numbers for "), 1);
   ASSERT_TRUE(one.depth.has_value());
   const double at = static_cast<double>(one.context.find(one.answers[0]));
   EXPECT_NEAR(at / static_cast<double>(one.context.size()), *one.depth, 0.06);
 }
 
 TEST(Ruler, SeveralNeedlesAreAskedForInThePlural) {
-  const Sample values = sample_of("ruler/niah_multivalue");
+  const Sample values = ruler_sample("ruler/niah_multivalue");
   EXPECT_TRUE(values.context.starts_with("Some special magic numbers are hidden within"));
   EXPECT_TRUE(values.question.starts_with("What are all the special magic numbers for "));
   EXPECT_EQ(values.answers.size(), 4u);
-  const Sample queries = sample_of("ruler/niah_multiquery");
+  const Sample queries = ruler_sample("ruler/niah_multiquery");
   EXPECT_EQ(queries.answers.size(), 4u);
-  EXPECT_EQ(count_of(queries.question, ", "), 3);
-  EXPECT_EQ(count_of(queries.question, ", and "), 1);
-  EXPECT_EQ(count_of(sample_of("ruler/niah_multikey_1").context, "One of the special magic"), 4);
+  EXPECT_EQ(occurrences(queries.question, ", "), 3);
+  EXPECT_EQ(occurrences(queries.question, ", and "), 1);
+  EXPECT_EQ(occurrences(ruler_sample("ruler/niah_multikey_1").context, "One of the special magic"),
+            4);
 }
 
 TEST(Ruler, NoiseStandsInLines) {
-  const Sample sample = sample_of("ruler/niah_single_1");
+  const Sample sample = ruler_sample("ruler/niah_single_1");
   EXPECT_NE(sample.context.find("There and back again.\nThe grass is green."), std::string::npos);
 }
 
 TEST(Ruler, ChainsAreAssignedInOrder) {
-  const Sample sample = sample_of("ruler/vt");
+  const Sample sample = ruler_sample("ruler/vt");
   ASSERT_EQ(sample.answers.size(), 5u);
   size_t at = sample.context.find("VAR " + sample.answers[0] + " = ");
   for (size_t i = 1; i < sample.answers.size(); ++i) {
@@ -159,11 +160,12 @@ TEST(Ruler, ChainsAreAssignedInOrder) {
     EXPECT_GT(next, at);
     at = next;
   }
-  EXPECT_EQ(count_of(sample.context, "Memorize and track the chain(s)"), 2) << "an example first";
+  EXPECT_EQ(occurrences(sample.context, "Memorize and track the chain(s)"), 2)
+      << "an example first";
 }
 
 TEST(Ruler, CommonWordsAreCommon) {
-  const Sample sample = sample_of("ruler/cwe", 8192);
+  const Sample sample = ruler_sample("ruler/cwe", 8192);
   const std::string body = sample.context.substr(sample.context.rfind("\n1. ") + 1);
   std::map<std::string, int> times;
   for (const std::string& word : split_words(body)) ++times[word];
@@ -175,7 +177,7 @@ TEST(Ruler, CommonWordsAreCommon) {
 }
 
 TEST(Ruler, CommonWordsOfAShortListAreFewer) {
-  const Sample sample = sample_of("ruler/cwe", 2048);
+  const Sample sample = ruler_sample("ruler/cwe", 2048);
   const std::string body = sample.context.substr(sample.context.rfind("\n1. ") + 1);
   std::map<std::string, int> times;
   for (const std::string& word : split_words(body)) ++times[word];
@@ -184,7 +186,7 @@ TEST(Ruler, CommonWordsOfAShortListAreFewer) {
 }
 
 TEST(Ruler, FrequentWordsFollowZeta) {
-  const Sample sample = sample_of("ruler/fwe", 8192);
+  const Sample sample = ruler_sample("ruler/fwe", 8192);
   std::map<std::string, int> times;
   for (const std::string& word : split_words(sample.context)) ++times[word];
   ASSERT_EQ(sample.answers.size(), 3u);

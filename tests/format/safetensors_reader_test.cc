@@ -28,14 +28,14 @@ struct Aligned {
   std::span<const std::byte> span;
 };
 
-std::string failure(const std::string& text) {
+std::string read_failure(const std::string& text) {
   const Aligned file(text);
   return error_of([&] { (void)read_safetensors(file.span, "x.safetensors"); });
 }
 
 /// A file of one tensor of 16 bytes with this header.
 std::string header_failure(const std::string& header) {
-  return failure(safetensors(header, std::string(16, 'd')));
+  return read_failure(safetensors(header, std::string(16, 'd')));
 }
 
 TEST(SafetensorsReader, TypesShapesAndOrder) {
@@ -86,12 +86,12 @@ TEST(SafetensorsReader, OtherTypesAreListedAsUnreadable) {
 }
 
 TEST(SafetensorsReader, HeaderLength) {
-  EXPECT_TRUE(has(failure(""), {"x.safetensors", "truncated", "header length"}));
-  EXPECT_TRUE(has(failure("1234567"), {"truncated"}));
-  EXPECT_TRUE(has(failure(std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)),
+  EXPECT_TRUE(has(read_failure(""), {"x.safetensors", "truncated", "header length"}));
+  EXPECT_TRUE(has(read_failure("1234567"), {"truncated"}));
+  EXPECT_TRUE(has(read_failure(std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)),
                   {"18446744073709551615", "not a safetensors file"}));
-  EXPECT_TRUE(has(failure(safetensors("{}").substr(0, 9)), {"truncated", "header"}));
-  EXPECT_TRUE(has(failure("version https://git-lfs.github.com/spec/v1"), {"Git LFS"}));
+  EXPECT_TRUE(has(read_failure(safetensors("{}").substr(0, 9)), {"truncated", "header"}));
+  EXPECT_TRUE(has(read_failure("version https://git-lfs.github.com/spec/v1"), {"Git LFS"}));
 }
 
 TEST(SafetensorsReader, HeadersThatAreNoJson) {
@@ -150,7 +150,7 @@ TEST(SafetensorsReader, EveryTruncationIsAnError) {
   const std::string whole =
       safetensors(header_of({entry("a", "F32", "[4]", 0, 16)}), std::string(16, 0));
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_TRUE(has(failure(whole.substr(0, size)), {"x.safetensors"})) << size;
+    EXPECT_TRUE(has(read_failure(whole.substr(0, size)), {"x.safetensors"})) << size;
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing_support;
 
-constexpr int kDim = 24, kRotary = 16, kKvHeads = 2;
+constexpr int kRotatedDim = 24, kRotary = 16, kKvHeads = 2;
 
 RopeTable table() {
   RopeTable table;
@@ -21,7 +21,7 @@ RopeTable table() {
 
 /// Half-split pairs; elements past the rotary part stay.
 std::vector<float> rotated(const float* x, const RopeTable& rope, int64_t position) {
-  std::vector<float> y(x, x + kDim);
+  std::vector<float> y(x, x + kRotatedDim);
   for (size_t t = 0; t < kRotary / 2; ++t) {
     const double angle = static_cast<double>(position) * rope.inverse_frequency[t];
     const double a = x[t], b = x[t + kRotary / 2];
@@ -34,10 +34,10 @@ std::vector<float> rotated(const float* x, const RopeTable& rope, int64_t positi
 void check(int lists, int64_t rows, int64_t position) {
   SCOPED_TRACE(testing::Message() << lists << " lists, " << rows << " rows");
   std::mt19937 random(7);
-  KvStore store(KvLayout{{1, lists}, kDim, DType::F32, 16});
-  const auto first = random_row(kKvHeads * kDim, random);  // what is there stays
+  KvStore store(KvLayout{{1, lists}, kRotatedDim, DType::F32, 16});
+  const auto first = random_row(kKvHeads * kRotatedDim, random);  // what is there stays
   store.append(1, 1, view_of(first), view_of(first));
-  const int width = kKvHeads * kDim;
+  const int width = kKvHeads * kRotatedDim;
   const auto k = random_row(static_cast<int>(rows) * width, random);
   const auto v = random_row(static_cast<int>(rows) * width, random);
   const RopeTable rope = table();
@@ -47,14 +47,14 @@ void check(int lists, int64_t rows, int64_t position) {
               {rows, kKvHeads, view_of(k), view_of(v)}, store, 1, keys);
   ASSERT_EQ(keys.size(), rows * width);
   EXPECT_EQ(store.length(0, 0), 0);
-  std::vector<float> key(kDim), value(kDim);
+  std::vector<float> key(kRotatedDim), value(kRotatedDim);
   for (int list = 0; list < lists; ++list) {
     ASSERT_EQ(store.length(1, list), 1 + rows);
     for (int64_t row = 0; row < rows; ++row) {
-      const auto from = (row * kKvHeads + list / (lists / kKvHeads)) * kDim;
+      const auto from = (row * kKvHeads + list / (lists / kKvHeads)) * kRotatedDim;
       const auto want = rotated(k.data() + from, rope, position + row);
       store.read(1, list, 1 + row, key.data(), value.data());
-      for (size_t t = 0; t < kDim; ++t) ASSERT_NEAR(key[t], want[t], 1e-5) << "row " << row;
+      for (size_t t = 0; t < kRotatedDim; ++t) ASSERT_NEAR(key[t], want[t], 1e-5) << "row " << row;
       EXPECT_TRUE(std::equal(value.begin(), value.end(), v.begin() + from)) << "row " << row;
       EXPECT_TRUE(std::equal(key.begin(), key.end(), host(keys.view()).begin() + from));
     }

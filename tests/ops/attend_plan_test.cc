@@ -88,10 +88,10 @@ void make_tasks(Case& c, int group, int heads, int64_t keys, int most_rows, bool
 
 /// What a (row, head) sees: a page's address, the row in it and the query form, for each key.
 using Key = std::tuple<const std::byte*, int64_t, const float*>;
-using Seen = std::map<std::pair<int, int>, std::vector<Key>>;
+using PlannedKeys = std::map<std::pair<int, int>, std::vector<Key>>;
 
-Seen by_definition(const Case& c) {
-  Seen seen;
+PlannedKeys by_definition_plan(const Case& c) {
+  PlannedKeys seen;
   for (const AttendTask& task : c.known.empty() ? c.tasks : c.known) {
     for (int r = 0; r < task.row_count; ++r) {
       for (int h = 0; h < task.head_count; ++h) {
@@ -111,7 +111,8 @@ Seen by_definition(const Case& c) {
   return seen;
 }
 
-void walk(const SegmentRecord* segments, const UnitRecord& unit, int keys, Seen& seen) {
+void walk_units(const SegmentRecord* segments, const UnitRecord& unit, int keys,
+                PlannedKeys& seen) {
   ASSERT_GT(unit.row_count * unit.head_count, 0);
   TileWalk tiles(segments, unit, keys);
   for (int r = 0; r < unit.row_count; ++r) {
@@ -198,19 +199,19 @@ void check_plan(const Case& c, const AttendMachine& machine, int tile_keys) {
     pairs += resolve_count(counts[i], segments[counts[i].segment]);
   }
   ASSERT_EQ(pairs, c.live_pairs);
-  Seen seen;
+  PlannedKeys seen;
   const auto all = [&](size_t offset, size_t count, int keys) {
     const auto* units = reinterpret_cast<const UnitRecord*>(packed.data() + offset);
-    for (size_t i = 0; i < count; ++i) walk(segments, units[i], keys, seen);
+    for (size_t i = 0; i < count; ++i) walk_units(segments, units[i], keys, seen);
   };
   all(at.sm90, plan.sm90().size(), 128);
   all(at.tiles, plan.tiles().size(), tile_keys);
   const auto* few = reinterpret_cast<const UnitRecord*>(packed.data() + at.few);
   for (const UnitRecord& part : parts_of_few(plan, few, c.call.head_dim)) {
-    walk(segments, part, kFewKeys, seen);
+    walk_units(segments, part, kFewKeys, seen);
   }
   for (auto& [place, keys] : seen) std::sort(keys.begin(), keys.end());
-  ASSERT_EQ(seen, by_definition(c));
+  ASSERT_EQ(seen, by_definition_plan(c));
   check_parts(plan, c.call.head_dim);
 }
 

@@ -13,10 +13,10 @@ namespace longhaul {
 namespace {
 
 using testing_support::view_of;
-using Head = testing_support::PagedHead;
+using BlockHead = testing_support::PagedHead;
 
 /// What three query heads of the last `rows` rows make of all keys of a list.
-std::vector<float> attended(const Head& head, int rows, bool rotate, AttendCompute compute) {
+std::vector<float> attended(const BlockHead& head, int rows, bool rotate, AttendCompute compute) {
   const int heads = 3, dim = head.head_dim;
   const auto total = static_cast<int64_t>(head.k.size());
   std::mt19937 random(8);
@@ -57,14 +57,15 @@ TEST(AttentionOfBlocks, AreReadAsTheNumbersThatTheyHold) {
     for (const KvType type : {KvType(DType::Q4_0), KvType(DType::Q8_0),
                               KvType(DType::Q8_0, DType::Q4_0), KvType(DType::Q4_0, DType::Q8_0)}) {
       std::mt19937 random(3);
-      const Head blocks(type, 64, 333, random);
+      const BlockHead blocks(type, 64, 333, random);
       std::vector<std::vector<float>> numbers;
       for (size_t r = 0; r < blocks.k.size(); ++r) {
         numbers.push_back(blocks.k[r]);
         numbers.push_back(blocks.v[r]);
       }
       const bool bf16 = current_isa() >= Isa::kAvx512Bf16;
-      const Head f32(DType::F32, 64, numbers), best(bf16 ? DType::BF16 : DType::F32, 64, numbers);
+      const BlockHead f32(DType::F32, 64, numbers),
+          best(bf16 ? DType::BF16 : DType::F32, 64, numbers);
       for (const int rows : {1, 40}) {
         SCOPED_TRACE(testing::Message()
                      << name_of(type) << " rows " << rows << " isa " << name_of(current_isa()));

@@ -21,7 +21,7 @@ namespace {
 using testing_support::seen_keys;
 using testing_support::SeenKey;
 using testing_support::view_of;
-using Head = testing_support::PagedHead;
+using AttentionHead = testing_support::PagedHead;
 
 struct Result {
   std::vector<double> out;
@@ -29,9 +29,10 @@ struct Result {
 };
 
 /// The definition, in double precision, one row at a time.
-Result reference(const AttendCall& call, const AttendTask& task, const std::vector<Head>& heads,
-                 const RopeTable& table, int row, int head) {
-  const Head& kv = heads[static_cast<size_t>(task.head_begin / task.head_count)];
+Result reference(const AttendCall& call, const AttendTask& task,
+                 const std::vector<AttentionHead>& heads, const RopeTable& table, int row,
+                 int head) {
+  const AttentionHead& kv = heads[static_cast<size_t>(task.head_begin / task.head_count)];
   const std::vector<SeenKey> seen = seen_keys(call, task, kv, table, row, head);
   Result result{std::vector<double>(static_cast<size_t>(call.head_dim)),
                 -std::numeric_limits<double>::infinity()};
@@ -51,7 +52,7 @@ Result reference(const AttendCall& call, const AttendTask& task, const std::vect
   return result;
 }
 
-struct Case {
+struct AttentionCase {
   KvType type;
   int head_dim, group, rows;
   int64_t past;
@@ -75,10 +76,10 @@ class AttentionTest : public testing::Test {
 
   /// Two KV heads; segments made by `segments(past + rows)`; compares every row and head.
   template <class MakeSegments>
-  void check(const Case& c, AttendCompute compute, MakeSegments&& make_segments) {
+  void check(const AttentionCase& c, AttendCompute compute, MakeSegments&& make_segments) {
     std::mt19937 random(17);
     const int64_t total = c.past + c.rows;
-    std::vector<Head> heads;
+    std::vector<AttentionHead> heads;
     for (int h = 0; h < 2; ++h) heads.emplace_back(c.type, c.head_dim, total, random);
     RopeTable table;
     for (int t = 0; t < c.head_dim / 2; ++t) {
@@ -109,7 +110,7 @@ class AttentionTest : public testing::Test {
     call.out = view_of(out);
     call.lse = view_of(lse);
     std::vector<std::vector<KeySegment>> segments;
-    for (const Head& head : heads) segments.push_back(make_segments(head.view(), total));
+    for (const AttentionHead& head : heads) segments.push_back(make_segments(head.view(), total));
     std::vector<AttendTask> tasks;
     for (int h = 0; h < 2; ++h) {
       tasks.push_back({h * c.group, c.group, 0, c.rows, c.past, segments[static_cast<size_t>(h)]});
@@ -149,12 +150,12 @@ class AttentionTest : public testing::Test {
   }
 
   template <class MakeSegments>
-  void check_everywhere(const std::vector<Case>& cases, MakeSegments&& make_segments) {
+  void check_everywhere(const std::vector<AttentionCase>& cases, MakeSegments&& make_segments) {
     for (int isa = 0; isa <= static_cast<int>(best_isa()); ++isa) {
       set_isa(static_cast<Isa>(isa));
       for (const int threads : {1, 2}) {
         set_thread_count(threads);
-        for (const Case& c : cases) {
+        for (const AttentionCase& c : cases) {
           for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
             SCOPED_TRACE(testing::Message()
                          << name_of(c.type) << " dim " << c.head_dim << " group " << c.group
@@ -325,7 +326,7 @@ TEST(ResolveCounts, PutsWhatOperationsCountedIntoTheSegments) {
 TEST(AttentionFaults, ArraysThatAreTooSmallOrElsewhereStopTheProgram) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   std::mt19937 random(1);
-  const Head head(DType::F32, 32, 8, random);
+  const AttentionHead head(DType::F32, 32, 8, random);
   KeySegment s;
   s.rows = head.view();
   s.count = 8;
@@ -350,7 +351,7 @@ TEST(AttentionFaults, ArraysThatAreTooSmallOrElsewhereStopTheProgram) {
 
 TEST(AttentionOnCopies, SinksOfADeviceComeToTheHost) {
   std::mt19937 random(1);
-  const Head head(DType::F32, 32, 8, random);
+  const AttentionHead head(DType::F32, 32, 8, random);
   KeySegment s;
   s.rows = head.view();
   s.count = 8;

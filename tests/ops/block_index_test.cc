@@ -9,12 +9,14 @@
 #include "base/float_types.h"
 #include "format/temp_folder.h"
 #include "ops/best_by_definition.h"
+#include "ops/random_floats.h"
 #include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using testing_support::error_of;
+using testing_support::random_floats;
 using testing_support::TempFolder;
 using testing_support::view_of;
 
@@ -22,14 +24,6 @@ struct Shape {
   int64_t heads, vectors, head_dim;
   int64_t width() const { return heads * vectors * head_dim; }
 };
-
-std::vector<float> random_floats(int64_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> x(static_cast<size_t>(count));
-  for (float& each : x) each = normal(random);
-  return x;
-}
 
 BlockIndex index_of(const Shape& shape, const std::vector<float>& vectors, DType type) {
   BlockIndex index(shape.heads, shape.vectors, shape.head_dim);

@@ -10,7 +10,7 @@ namespace {
 using testing_support::SoftmaxMap;
 using testing_support::view_of;
 
-struct Case {
+struct MassCase {
   KvType type;
   int head_dim, group, rows;
   int64_t past;
@@ -18,7 +18,7 @@ struct Case {
   float cap = 0;
 };
 
-void check(const Case& c, AttendCompute compute) {
+void check_masses(const MassCase& c, AttendCompute compute) {
   SCOPED_TRACE(testing::Message() << name_of(c.type) << " dim " << c.head_dim << " group "
                                   << c.group << " rows " << c.rows << " past " << c.past
                                   << " block " << c.block);
@@ -52,14 +52,15 @@ void check(const Case& c, AttendCompute compute) {
 
 TEST(BlockMass, EqualsTheDefinition) {
   at_every_isa([] {
-    for (const Case& c :
-         {Case{DType::BF16, 64, 3, 37, 0, 16}, Case{DType::BF16, 64, 1, 1, 300, 128},
-          Case{DType::F16, 64, 2, 70, 129, 8}, Case{DType::F32, 80, 2, 3, 70, 4},
-          Case{DType::Q8_0, 64, 8, 9, 130, 32}, Case{{DType::Q4_0, DType::F16}, 64, 2, 9, 130, 32},
-          Case{DType::F32, 24, 3, 33, 31, 1}, Case{DType::BF16, 1024, 1, 40, 200, 64},
-          Case{DType::BF16, 64, 2, 70, 129, 16, 1.5f}}) {
+    for (const MassCase& c :
+         {MassCase{DType::BF16, 64, 3, 37, 0, 16}, MassCase{DType::BF16, 64, 1, 1, 300, 128},
+          MassCase{DType::F16, 64, 2, 70, 129, 8}, MassCase{DType::F32, 80, 2, 3, 70, 4},
+          MassCase{DType::Q8_0, 64, 8, 9, 130, 32},
+          MassCase{{DType::Q4_0, DType::F16}, 64, 2, 9, 130, 32},
+          MassCase{DType::F32, 24, 3, 33, 31, 1}, MassCase{DType::BF16, 1024, 1, 40, 200, 64},
+          MassCase{DType::BF16, 64, 2, 70, 129, 16, 1.5f}}) {
       for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
-        check(c, compute);
+        check_masses(c, compute);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
@@ -67,8 +68,8 @@ TEST(BlockMass, EqualsTheDefinition) {
 }
 
 TEST(BlockMass, KeysBeyondOneUnitOfWork) {
-  check({DType::F32, 32, 1, 2, 9000, 128}, AttendCompute::kF32);
-  check({DType::BF16, 64, 2, 300, 500, 16}, AttendCompute::kBest);
+  check_masses({DType::F32, 32, 1, 2, 9000, 128}, AttendCompute::kF32);
+  check_masses({DType::BF16, 64, 2, 300, 500, 16}, AttendCompute::kBest);
 }
 
 TEST(BlockMass, RowsThatSeeNothingHaveNone) {

@@ -16,7 +16,7 @@ using testing_support::PagedHead;
 using testing_support::seen_keys;
 using testing_support::view_of;
 
-struct Case {
+struct ColumnCase {
   KvType type;
   int head_dim, group, rows;
   int64_t past;
@@ -25,7 +25,8 @@ struct Case {
 /// Two KV heads with the same segments; queries and the lse that attend() reports.
 struct Setting {
   template <class MakeSegments>
-  Setting(const Case& c, AttendCompute compute, MakeSegments&& make_segments) : group(c.group) {
+  Setting(const ColumnCase& c, AttendCompute compute, MakeSegments&& make_segments)
+      : group(c.group) {
     std::mt19937 random(23);
     std::normal_distribution<float> normal;
     const int64_t total = c.past + c.rows;
@@ -91,7 +92,7 @@ struct Setting {
   size_t keys = 0;
 };
 
-std::vector<KeySegment> causal(const PagedRows& rows, int64_t total) {
+std::vector<KeySegment> causal_sums(const PagedRows& rows, int64_t total) {
   KeySegment s;
   s.rows = rows;
   s.count = total;
@@ -99,7 +100,7 @@ std::vector<KeySegment> causal(const PagedRows& rows, int64_t total) {
 }
 
 template <class MakeSegments>
-void check(const Case& c, AttendCompute compute, MakeSegments&& make_segments) {
+void check_columns(const ColumnCase& c, AttendCompute compute, MakeSegments&& make_segments) {
   SCOPED_TRACE(testing::Message() << name_of(c.type) << " dim " << c.head_dim << " group "
                                   << c.group << " rows " << c.rows << " past " << c.past);
   Setting s(c, compute, make_segments);
@@ -141,11 +142,11 @@ void check(const Case& c, AttendCompute compute, MakeSegments&& make_segments) {
 }
 
 template <class MakeSegments>
-void check_everywhere(const std::vector<Case>& cases, MakeSegments&& make_segments) {
+void check_everywhere(const std::vector<ColumnCase>& cases, MakeSegments&& make_segments) {
   at_every_isa([&] {
-    for (const Case& c : cases) {
+    for (const ColumnCase& c : cases) {
       for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
-        check(c, compute, make_segments);
+        check_columns(c, compute, make_segments);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
@@ -160,12 +161,12 @@ TEST(ColumnSums, EqualTheDefinitionOverTypesSizesAndGroups) {
                     {DType::Q8_0, 64, 8, 9, 530},
                     {{DType::Q4_0, DType::F16}, 64, 3, 37, 40},
                     {DType::F32, 24, 3, 33, 31}},
-                   causal);
+                   causal_sums);
 }
 
 // A tile holds 32 rows of one head each: 40 heads of a row of the text lie in two, 72 in three.
 TEST(ColumnSums, RowsOfManyHeadsThatCrossTheBordersOfTiles) {
-  check_everywhere({{DType::BF16, 64, 40, 3, 70}, {DType::F32, 32, 72, 2, 130}}, causal);
+  check_everywhere({{DType::BF16, 64, 40, 3, 70}, {DType::F32, 32, 72, 2, 130}}, causal_sums);
 }
 
 TEST(ColumnSums, SegmentsOfEveryVisibilityAndOwnQueries) {
@@ -194,7 +195,7 @@ TEST(ColumnSums, SegmentsOfEveryVisibilityAndOwnQueries) {
 TEST(ColumnSums, SumToTheNumberOfRows) {
   at_every_isa([] {
     for (const int rows : {1, 31, 200}) {
-      Setting s({DType::BF16, 64, 3, rows, 900}, AttendCompute::kBest, causal);
+      Setting s({DType::BF16, 64, 3, rows, 900}, AttendCompute::kBest, causal_sums);
       std::vector<float> sums(2 * s.keys);
       const auto keys = static_cast<int64_t>(s.keys);
       const ColumnTarget targets[] = {{view_of(sums).part(0, keys)}, {view_of(sums).from(keys)}};
@@ -207,7 +208,7 @@ TEST(ColumnSums, SumToTheNumberOfRows) {
 
 TEST(ColumnSums, DoNotDependOnThreads) {
   const RestoreIsaAndThreads restore;
-  Setting s({DType::BF16, 64, 3, 100, 1500}, AttendCompute::kBest, causal);
+  Setting s({DType::BF16, 64, 3, 100, 1500}, AttendCompute::kBest, causal_sums);
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 1}) {
     set_thread_count(threads);

@@ -26,13 +26,13 @@ std::vector<DType> block_types() {
   return types;
 }
 
-struct Matrix {
+struct BlockUnitMatrix {
   std::vector<uint8_t> bytes;
   TensorView view;
 };
 
-Matrix random_matrix(DType type, int64_t rows, int64_t cols) {
-  Matrix m{random_weights(type, rows * cols, 5), {}};
+BlockUnitMatrix random_matrix(DType type, int64_t rows, int64_t cols) {
+  BlockUnitMatrix m{random_weights(type, rows * cols, 5), {}};
   m.view.data = reinterpret_cast<const std::byte*>(m.bytes.data());
   m.view.type = type;
   m.view.rank = 2;
@@ -76,7 +76,7 @@ TEST_P(CudaBlockUnits, FieldsCoverTheBlock) {
 }
 
 TEST_P(CudaBlockUnits, WeightsHaveTheBitsOfDequantize) {
-  const Matrix m = random_matrix(GetParam(), 3, 768);
+  const BlockUnitMatrix m = random_matrix(GetParam(), 3, 768);
   const Planar planar(m.view);
   std::vector<float> expected(3 * 768);
   std::vector<bf16_t> expected_bf16(expected.size());
@@ -111,7 +111,7 @@ TEST_P(CudaBlockUnits, PlacesAreAllGroupsOnce) {
 
 TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
   const int64_t cols = 768;
-  const Matrix m = random_matrix(GetParam(), 3, cols);
+  const BlockUnitMatrix m = random_matrix(GetParam(), 3, cols);
   const Planar planar(m.view);
   std::vector<float> x(static_cast<size_t>(cols));
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % 257) / 100.0f - 1.2f;

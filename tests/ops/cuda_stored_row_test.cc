@@ -16,7 +16,7 @@ using cuda::PageType;
 
 constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16, DType::Q8_0, DType::Q4_0};
 
-std::vector<float> random_row(int count, float size, std::mt19937& random) {
+std::vector<float> random_stored_row(int count, float size, std::mt19937& random) {
   std::normal_distribution<float> normal(0, size);
   std::vector<float> row(static_cast<size_t>(count));
   for (float& x : row) x = normal(random);
@@ -36,7 +36,11 @@ TEST_P(CudaStoredRow, EightsAreTheRowsNumbers) {
       constexpr size_t kRows = 16;
       std::vector<std::byte> page(kRows * bytes + 4);
       for (size_t r = 0; r < kRows; ++r) {
-        const std::vector<float> x = random_row(dim, r == 0 ? 0.0f : r == 1 ? 1e-6f : 2.0f, random);
+        const std::vector<float> x = random_stored_row(dim,
+                                                       r == 0   ? 0.0f
+                                                       : r == 1 ? 1e-6f
+                                                                : 2.0f,
+                                                       random);
         write_row(GetParam(), key, x.data(), dim, page.data() + r * bytes);
       }
       for (size_t r = 0; r < kRows; ++r) {
@@ -61,7 +65,7 @@ TEST_P(CudaStoredRow, EightsAreTheRowsNumbers) {
 TEST_P(CudaStoredRow, PlainRowsNeedNoWholeBlocks) {
   if (is_block_type(GetParam())) return;
   std::mt19937 random(5);
-  const std::vector<float> x = random_row(80, 1, random);
+  const std::vector<float> x = random_stored_row(80, 1, random);
   alignas(16) std::byte row[4 * 80];
   write_row(GetParam(), true, x.data(), 80, row);
   float expected[80];

@@ -121,7 +121,7 @@ Vector plain_softmax(const Moments& m, const Matrix& rotation, bool covariance, 
   return p;
 }
 
-struct Case {
+struct ExpectedInputs {
   KvType type;
   int dim, rotary;
   int heads_before, heads;  ///< of the layer, and of the list
@@ -130,8 +130,8 @@ struct Case {
 };
 
 /// The queries of a case, and what its scores are by definition.
-struct Setting {
-  explicit Setting(const Case& of)
+struct ExpectedSetting {
+  explicit ExpectedSetting(const ExpectedInputs& of)
       : c(of), random(8), list(c.type, c.dim, c.first_row + c.keys + 3, random) {
     rope = table_of(c.rotary);
     q = queries_of(kRows, c.heads_before + c.heads, c.dim, 1, random);
@@ -175,7 +175,7 @@ struct Setting {
   }
 
   static constexpr int kRows = 150;
-  Case c;
+  ExpectedInputs c;
   std::mt19937 random;
   PagedHead list;
   RopeTable rope;
@@ -185,18 +185,19 @@ struct Setting {
 };
 
 TEST(ExpectedAttention, EqualsTheDefinition) {
-  for (const Case& c : {Case{DType::F32, 32, 32, 0, 1, 300, 0, true, true},
-                        Case{DType::BF16, 64, 64, 3, 3, 257, 4, true, true},
-                        Case{DType::F16, 24, 16, 2, 2, 130, 1, true, false},
-                        Case{DType::Q8_0, 96, 96, 0, 2, 128, 60, true, true},
-                        Case{{DType::Q8_0, DType::Q4_0}, 96, 96, 0, 2, 128, 60, true, true},
-                        Case{DType::BF16, 64, 64, 1, 2, 65, 0, false, true},
-                        Case{DType::F32, 80, 20, 0, 3, 64, 2, false, false},
-                        Case{DType::F32, 32, 32, 1, 1, 1, 7, true, true},
-                        Case{DType::F32, 32, 32, 1, 1, 0, 0, true, true}}) {
+  for (const ExpectedInputs& c :
+       {ExpectedInputs{DType::F32, 32, 32, 0, 1, 300, 0, true, true},
+        ExpectedInputs{DType::BF16, 64, 64, 3, 3, 257, 4, true, true},
+        ExpectedInputs{DType::F16, 24, 16, 2, 2, 130, 1, true, false},
+        ExpectedInputs{DType::Q8_0, 96, 96, 0, 2, 128, 60, true, true},
+        ExpectedInputs{{DType::Q8_0, DType::Q4_0}, 96, 96, 0, 2, 128, 60, true, true},
+        ExpectedInputs{DType::BF16, 64, 64, 1, 2, 65, 0, false, true},
+        ExpectedInputs{DType::F32, 80, 20, 0, 3, 64, 2, false, false},
+        ExpectedInputs{DType::F32, 32, 32, 1, 1, 1, 7, true, true},
+        ExpectedInputs{DType::F32, 32, 32, 1, 1, 0, 0, true, true}}) {
     SCOPED_TRACE(testing::Message() << name_of(c.type) << " dim " << c.dim << " heads " << c.heads
                                     << " keys " << c.keys << " from " << c.first_row);
-    Setting s(c);
+    ExpectedSetting s(c);
     at_every_isa([&] {
       const std::vector<float> got = s.scores();
       for (size_t j = 0; j < got.size(); ++j) {

@@ -74,7 +74,7 @@ struct Mixture {
   std::vector<ExpertWeights> experts;
 };
 
-void check(int64_t rows, int used, bool biases, const Gating& gating, Compute compute) {
+void check_experts(int64_t rows, int used, bool biases, const Gating& gating, Compute compute) {
   SCOPED_TRACE(testing::Message() << rows << " rows, " << used << " experts, biases " << biases);
   const Mixture mixture(biases);
   std::mt19937 random(9);
@@ -106,11 +106,11 @@ void check(int64_t rows, int used, bool biases, const Gating& gating, Compute co
 TEST(Experts, EqualTheDefinition) {
   at_every_isa([] {
     for (const auto compute : {Compute::kF32, Compute::kBest}) {
-      check(1, 3, false, {}, compute);
-      check(1, 10, true, kClampedGating, compute);  // more than a stretch of rows
-      check(5, 2, false, kGeluGating, compute);
-      check(70, 4, true, kClampedGating, compute);
-      check(40, 1, false, {}, compute);
+      check_experts(1, 3, false, {}, compute);
+      check_experts(1, 10, true, kClampedGating, compute);  // more than a stretch of rows
+      check_experts(5, 2, false, kGeluGating, compute);
+      check_experts(70, 4, true, kClampedGating, compute);
+      check_experts(40, 1, false, {}, compute);
       if (testing::Test::HasFatalFailure()) return;
     }
   });

@@ -16,15 +16,15 @@ namespace {
 
 using testing_support::view_of;
 
-constexpr int kHeads = 3, kDim = 16;
+constexpr int kHeads = 3, kFlexDim = 16;
 
 /// Lines that look like sums of `rows` rows' attention, and vectors at random.
-struct Inputs {
-  Inputs(const TileGrid& on, int rows) : grid(on), last(rows) {
+struct FlexInputs {
+  FlexInputs(const TileGrid& on, int rows) : grid(on), last(rows) {
     std::mt19937 random(19);
     std::normal_distribution<float> normal;
-    queries.resize(static_cast<size_t>(on.rows * kHeads * kDim));
-    means.resize(static_cast<size_t>(on.blocks() * kDim));
+    queries.resize(static_cast<size_t>(on.rows * kHeads * kFlexDim));
+    means.resize(static_cast<size_t>(on.blocks() * kFlexDim));
     for (float& x : queries) x = 2 * normal(random);
     for (float& x : means) x = 2 * normal(random);
     for (auto* lines : {&columns, &diagonals}) {
@@ -38,10 +38,10 @@ struct Inputs {
     std::vector<double> scores(static_cast<size_t>(blocks));
     for (size_t b = 0; b < scores.size(); ++b) {
       for (int64_t r = from; r < to; ++r) {
-        for (size_t t = 0; t < kDim; ++t) {
+        for (size_t t = 0; t < kFlexDim; ++t) {
           scores[b] +=
-              static_cast<double>(queries[static_cast<size_t>(r * kHeads + head) * kDim + t]) *
-              means[b * kDim + t] * scale / static_cast<double>(to - from);
+              static_cast<double>(queries[static_cast<size_t>(r * kHeads + head) * kFlexDim + t]) *
+              means[b * kFlexDim + t] * scale / static_cast<double>(to - from);
         }
       }
     }
@@ -69,8 +69,8 @@ std::set<int64_t> best(const std::vector<double>& scores, int64_t count) {
 }
 
 /// {tile, block} pairs of a head, by definition; also whether it took pairs.
-std::set<std::pair<int64_t, int64_t>> by_definition(const Inputs& in, const FlexRule& rule,
-                                                    int head, bool* pairs) {
+std::set<std::pair<int64_t, int64_t>> by_definition_flex(const FlexInputs& in, const FlexRule& rule,
+                                                         int head, bool* pairs) {
   const TileGrid& grid = in.grid;
   const int64_t blocks = grid.blocks(), first = grid.begin / grid.tile;
   const size_t tile_size = static_cast<size_t>(grid.tile);
@@ -122,7 +122,7 @@ std::set<std::pair<int64_t, int64_t>> by_definition(const Inputs& in, const Flex
   return seen;
 }
 
-std::vector<std::vector<uint8_t>> chosen_by(const Inputs& in, const FlexRule& rule,
+std::vector<std::vector<uint8_t>> chosen_by(const FlexInputs& in, const FlexRule& rule,
                                             FlexMemory& memory) {
   const size_t size = static_cast<size_t>(in.grid.tiles() * in.grid.blocks());
   std::vector<std::vector<uint8_t>> seen(kHeads, std::vector<uint8_t>(size, 9));
@@ -131,7 +131,7 @@ std::vector<std::vector<uint8_t>> chosen_by(const Inputs& in, const FlexRule& ru
     heads.push_back({h, view_of(in.columns), view_of(in.diagonals), view_of(in.means),
                      view_of(seen[static_cast<size_t>(h)])});
   }
-  const TiledRows rows{view_of(in.queries), kHeads, kDim, in.grid};
+  const TiledRows rows{view_of(in.queries), kHeads, kFlexDim, in.grid};
   choose_flex_blocks(host_queue(), rows, rule, heads, memory);
   return seen;
 }
@@ -141,14 +141,14 @@ TEST(FlexBlocks, EqualTheDefinition) {
   std::set<bool> kinds;
   for (const TileGrid& grid : {TileGrid{16, 0, 1}, TileGrid{16, 0, 16}, TileGrid{16, 0, 333},
                                TileGrid{16, 165, 90}, TileGrid{16, 176, 64}}) {
-    const Inputs in(grid, static_cast<int>(std::min<int64_t>(16, grid.rows)));
+    const FlexInputs in(grid, static_cast<int>(std::min<int64_t>(16, grid.rows)));
     for (const double mass : {0.1, 0.6, 0.93}) {
       for (const double distance : {0.0, 0.55, 1.0}) {
         const FlexRule rule{mass, distance, 2, in.scale, in.last};
         const auto seen = chosen_by(in, rule, memory);
         for (int head = 0; head < kHeads; ++head) {
           bool pairs = false;
-          const auto want = by_definition(in, rule, head, &pairs);
+          const auto want = by_definition_flex(in, rule, head, &pairs);
           kinds.insert(pairs);
           std::set<std::pair<int64_t, int64_t>> got;
           for (int64_t t = 0; t < grid.tiles(); ++t) {
@@ -170,7 +170,7 @@ TEST(FlexBlocks, EqualTheDefinition) {
 
 TEST(FlexBlocks, AllOfTheMassIsEverythingWhateverTheThreads) {
   const int threads = thread_count();
-  const Inputs in({16, 40, 200}, 16);
+  const FlexInputs in({16, 40, 200}, 16);
   for (const int count : {1, 3}) {
     set_thread_count(count);
     FlexMemory memory;
@@ -187,7 +187,7 @@ TEST(FlexBlocks, AllOfTheMassIsEverythingWhateverTheThreads) {
 }
 
 TEST(FlexBlocks, NumbersThatAreNoneLeaveWhatIsAlwaysKept) {
-  Inputs in({16, 0, 100}, 16);
+  FlexInputs in({16, 0, 100}, 16);
   for (auto* numbers : {&in.queries, &in.means, &in.columns, &in.diagonals}) {
     std::fill(numbers->begin(), numbers->end(), NAN);
   }

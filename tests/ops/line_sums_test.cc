@@ -35,8 +35,8 @@ struct Lines {
   std::vector<float> columns, diagonals;  // [heads, keys]
 };
 
-void check(KvType type, int dim, int group, int rows, int64_t past, AttendCompute compute,
-           float cap = 0) {
+void check_lines(KvType type, int dim, int group, int rows, int64_t past, AttendCompute compute,
+                 float cap = 0) {
   SCOPED_TRACE(testing::Message() << name_of(type) << " dim " << dim << " group " << group
                                   << " rows " << rows << " past " << past);
   SoftmaxMap map(type, dim, group, rows, past, compute);
@@ -64,14 +64,14 @@ void check(KvType type, int dim, int group, int rows, int64_t past, AttendComput
 TEST(LineSums, EqualTheDefinition) {
   at_every_isa([] {
     for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
-      check(DType::BF16, 64, 3, 64, 0, compute);
-      check(DType::BF16, 64, 1, 128, 1000, compute);
-      check(DType::F16, 64, 2, 33, 480, compute);
-      check(DType::F32, 80, 2, 1, 70, compute);
-      check(DType::Q8_0, 64, 8, 9, 530, compute);
-      check({DType::Q4_0, DType::F16}, 64, 3, 33, 480, compute);
-      check(DType::F32, 24, 3, 40, 472, compute);
-      check(DType::BF16, 64, 2, 33, 480, compute, 1.5f);
+      check_lines(DType::BF16, 64, 3, 64, 0, compute);
+      check_lines(DType::BF16, 64, 1, 128, 1000, compute);
+      check_lines(DType::F16, 64, 2, 33, 480, compute);
+      check_lines(DType::F32, 80, 2, 1, 70, compute);
+      check_lines(DType::Q8_0, 64, 8, 9, 530, compute);
+      check_lines({DType::Q4_0, DType::F16}, 64, 3, 33, 480, compute);
+      check_lines(DType::F32, 24, 3, 40, 472, compute);
+      check_lines(DType::BF16, 64, 2, 33, 480, compute, 1.5f);
       if (testing::Test::HasFatalFailure()) return;
     }
   });

@@ -12,18 +12,13 @@
 
 #include "isa_fixture.h"
 #include "ops/linear.h"
+#include "ops/random_floats.h"
 #include "reference_weights.h"
 
 namespace longhaul {
 namespace {
 
-std::vector<float> random_values(int64_t count, uint32_t seed, float scale = 1) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, scale);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
-}
+using testing_support::random_floats;
 
 struct Weights {
   std::vector<uint8_t> bytes;
@@ -94,8 +89,8 @@ class LinearDeepTest : public testing::TestWithParam<int> {
 void expect_linear(const Weights& w, const std::vector<float>& x, int64_t rows,
                    const Products& want, Compute compute, bool add) {
   const int64_t outputs = w.view.rows(), stride = outputs + 3;
-  const std::vector<float> bias = random_values(outputs, 7);
-  const std::vector<float> before = random_values(rows * stride, 8);
+  const std::vector<float> bias = random_floats(outputs, 7);
+  const std::vector<float> before = random_floats(rows * stride, 8);
   std::vector<float> y = before;
   LinearInput input;
   input.assign(x.data(), rows, w.view.cols());
@@ -130,7 +125,7 @@ TEST_P(LinearDeepTest, EqualsTheDoubleLoop) {
        {17, 35, 2048 + traits(type()).block_size}}};
   for (const auto& [rows, outputs, cols] : kShapes) {
     const Weights w(type(), outputs, cols, 5);
-    const std::vector<float> x = random_values(rows * cols, 9);
+    const std::vector<float> x = random_floats(rows * cols, 9);
     const Products want(x, w, rows);
     at_every_isa([&, rows = rows] {
       for (const Compute compute : kComputes) {
@@ -208,7 +203,7 @@ TEST_P(LinearDeepTest, SwigluEqualsTheDoubleLoop) {
     for (const float value : gate.values) squares += double{value} * double{value};
     // gates of some 2: where silu is neither 0 nor x
     const double scale = 2 / std::sqrt(squares / static_cast<double>(ffn));
-    const std::vector<float> x = random_values(rows * cols, 9, static_cast<float>(scale));
+    const std::vector<float> x = random_floats(rows * cols, 9, static_cast<float>(scale));
     const Products gates(x, gate, rows), ups(x, up, rows);
     at_every_isa([&, rows = rows, cols = cols] {
       for (const Compute compute : kComputes) {
@@ -273,8 +268,8 @@ TEST(LinearDeep, WhatIsNotANumberStaysNone) {
 /// Rows in one form do not serve another, and rows filled in tiles are those given as f32.
 TEST(LinearDeep, AnInputServesEveryCompute) {
   constexpr int64_t kRows = 35, kCols = 200, kOutputs = 40;
-  const std::vector<float> x = random_values(kRows * kCols, 1);
-  const std::vector<float> w = random_values(kOutputs * kCols, 2);
+  const std::vector<float> x = random_floats(kRows * kCols, 1);
+  const std::vector<float> w = random_floats(kOutputs * kCols, 2);
   const TensorView weight = f32_view(w, kCols);
   at_every_isa([&] {
     LinearInput shared;

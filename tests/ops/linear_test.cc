@@ -16,15 +16,15 @@
 namespace longhaul {
 namespace {
 
-struct Matrix {
+struct LinearMatrix {
   std::vector<std::byte> bytes;
   TensorView view;
 };
 
 /// Random weights stored as F32, BF16 or Q8_0; other types are compared in the tests of
 /// dequantize and matvec.
-Matrix make_weights(DType type, int64_t rows, int64_t cols, std::mt19937& random) {
-  Matrix m;
+LinearMatrix make_weights(DType type, int64_t rows, int64_t cols, std::mt19937& random) {
+  LinearMatrix m;
   m.bytes.resize(static_cast<size_t>(rows) * bytes_of(type, cols));
   std::normal_distribution<float> normal;
   std::vector<float> row(static_cast<size_t>(cols));
@@ -50,7 +50,7 @@ class LinearTest : public testing::TestWithParam<DType> {
 TEST_P(LinearTest, MatchesADoubleLoopForFewAndManyRows) {
   std::mt19937 random(3);
   const int64_t cols = 96, outputs = 200;
-  const Matrix w = make_weights(GetParam(), outputs, cols, random);
+  const LinearMatrix w = make_weights(GetParam(), outputs, cols, random);
   std::vector<float> weights(static_cast<size_t>(outputs * cols));
   for (int64_t r = 0; r < outputs; ++r) {
     dequantize_row(w.view.type, w.view.row(r), cols, weights.data() + r * cols);
@@ -87,7 +87,7 @@ TEST_P(LinearTest, MatchesADoubleLoopForFewAndManyRows) {
 TEST_P(LinearTest, SeveralMatricesAndPanelsGiveWhatOneDoes) {
   std::mt19937 random(4);
   const int64_t cols = 64, outputs = 150, rows = 20;
-  const Matrix w = make_weights(GetParam(), outputs, cols, random);
+  const LinearMatrix w = make_weights(GetParam(), outputs, cols, random);
   std::normal_distribution<float> normal;
   std::vector<float> x(static_cast<size_t>(rows * cols));
   for (float& e : x) e = normal(random);
@@ -109,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(Types, LinearTest, testing::Values(DType::F32, DType::B
 TEST(Linear, ReferenceArithmeticIsThatOfEveryMatrixWhenTypesAreMixed) {
   std::mt19937 random(6);
   const int64_t cols = 96, outputs = 40;
-  const Matrix plain = make_weights(DType::BF16, outputs, cols, random);
-  const Matrix blocks = make_weights(DType::Q8_0, outputs, cols, random);
+  const LinearMatrix plain = make_weights(DType::BF16, outputs, cols, random);
+  const LinearMatrix blocks = make_weights(DType::Q8_0, outputs, cols, random);
   std::normal_distribution<float> normal;
   for (const auto& [first, second] : {std::pair(&plain, &blocks), std::pair(&blocks, &plain)}) {
     for (const int64_t rows : {int64_t{1}, kMatvecMaxRows}) {

@@ -13,27 +13,22 @@
 #include "ops/convert.h"
 #include "ops/dequantize.h"
 #include "ops/linear.h"
+#include "ops/random_floats.h"
 
 namespace longhaul {
 namespace {
 
-std::vector<float> random_values(int64_t count, uint32_t seed, float scale = 1) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, scale);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
-}
+using testing_support::random_floats;
 
 /// A random matrix as F32, BF16 or Q8_0, and what it holds.
-struct Matrix {
+struct LowRankMatrix {
   std::vector<std::byte> bytes;
   TensorView view;
   std::vector<float> values;
 
-  Matrix(DType type, int64_t rows, int64_t cols, uint32_t seed, float scale = 1)
+  LowRankMatrix(DType type, int64_t rows, int64_t cols, uint32_t seed, float scale = 1)
       : bytes(static_cast<size_t>(rows) * bytes_of(type, cols)),
-        values(random_values(rows * cols, seed, scale)) {
+        values(random_floats(rows * cols, seed, scale)) {
     view.data = bytes.data();
     view.type = type;
     view.rank = 2;
@@ -50,7 +45,7 @@ struct Matrix {
 };
 
 struct Adapter {
-  Matrix a, b;
+  LowRankMatrix a, b;
   LowRank low_rank;
 
   Adapter(DType type, int64_t outputs, int64_t cols, int64_t rank, uint32_t seed)
@@ -79,7 +74,7 @@ struct Adapter {
   }
 };
 
-double product(const Matrix& w, const float* x, int64_t output) {
+double product_of(const LowRankMatrix& w, const float* x, int64_t output) {
   double sum = 0;
   for (int64_t k = 0; k < w.view.cols(); ++k) {
     sum += double{x[k]} * w.values[static_cast<size_t>(output * w.view.cols() + k)];
@@ -93,35 +88,35 @@ double largest(const std::vector<double>& values) {
   return most;
 }
 
-constexpr std::array kComputes = {Compute::kBest, Compute::kInt8, Compute::kF32};
+constexpr std::array kLowRankComputes = {Compute::kBest, Compute::kInt8, Compute::kF32};
 
-struct Case {
+struct LowRankCase {
   DType type;
   int64_t rank;
 };
 
-class LowRankTest : public testing::TestWithParam<Case> {};
+class LowRankTest : public testing::TestWithParam<LowRankCase> {};
 
 /// Two matrices on one input, the second without an adapter; results apart, with bias.
 TEST_P(LowRankTest, IsAddedToFewAndManyRows) {
   constexpr int64_t kCols = 96, kOutputs = 75, kStride = 80;
   const auto [type, rank] = GetParam();
-  const Matrix w(DType::BF16, kOutputs, kCols, 1), plain(DType::F32, 9, kCols, 2);
+  const LowRankMatrix w(DType::BF16, kOutputs, kCols, 1), plain(DType::F32, 9, kCols, 2);
   const Adapter adapter(type, kOutputs, kCols, rank, 3);
-  const std::vector<float> bias = random_values(kOutputs, 5);
+  const std::vector<float> bias = random_floats(kOutputs, 5);
   for (const int64_t rows : {1, 8, 70}) {
-    const std::vector<float> x = random_values(rows * kCols, 6);
+    const std::vector<float> x = random_floats(rows * kCols, 6);
     std::vector<double> want, other;
     for (int64_t r = 0; r < rows; ++r) {
       const float* row = x.data() + r * kCols;
       const std::vector<double> added = adapter.of(row);
       for (size_t n = 0; n < kOutputs; ++n) {
-        want.push_back(product(w, row, static_cast<int64_t>(n)) + bias[n] + added[n]);
+        want.push_back(product_of(w, row, static_cast<int64_t>(n)) + bias[n] + added[n]);
       }
-      for (int64_t n = 0; n < 9; ++n) other.push_back(product(plain, row, n));
+      for (int64_t n = 0; n < 9; ++n) other.push_back(product_of(plain, row, n));
     }
     at_every_isa([&] {
-      for (const Compute compute : kComputes) {
+      for (const Compute compute : kLowRankComputes) {
         SCOPED_TRACE(testing::Message() << rows << " rows, " << name_of(compute));
         std::vector<float> y(static_cast<size_t>(rows * kStride), NAN);
         std::vector<float> second(static_cast<size_t>(rows * 9), NAN);
@@ -148,21 +143,22 @@ TEST_P(LowRankTest, IsAddedToFewAndManyRows) {
 TEST_P(LowRankTest, IsAddedToWhatStandsThere) {
   constexpr int64_t kCols = 2304, kOutputs = 33;  // deeper than one part of expanded columns
   const auto [type, rank] = GetParam();
-  const Matrix w(DType::Q8_0, kOutputs, kCols, 1);
+  const LowRankMatrix w(DType::Q8_0, kOutputs, kCols, 1);
   const Adapter adapter(type, kOutputs, kCols, rank, 3);
   for (const int64_t rows : {2, 37}) {
-    const std::vector<float> x = random_values(rows * kCols, 6);
-    const std::vector<float> before = random_values(rows * kOutputs, 7, 100);
+    const std::vector<float> x = random_floats(rows * kCols, 6);
+    const std::vector<float> before = random_floats(rows * kOutputs, 7, 100);
     std::vector<double> want;
     for (int64_t r = 0; r < rows; ++r) {
       const float* row = x.data() + r * kCols;
       const std::vector<double> added = adapter.of(row);
       for (size_t n = 0; n < kOutputs; ++n) {
-        want.push_back(before[want.size()] + product(w, row, static_cast<int64_t>(n)) + added[n]);
+        want.push_back(before[want.size()] + product_of(w, row, static_cast<int64_t>(n)) +
+                       added[n]);
       }
     }
     at_every_isa([&] {
-      for (const Compute compute : kComputes) {
+      for (const Compute compute : kLowRankComputes) {
         SCOPED_TRACE(testing::Message() << rows << " rows, " << name_of(compute));
         std::vector<float> y = before;
         LinearInput input;
@@ -181,34 +177,35 @@ TEST_P(LowRankTest, IsAddedToWhatStandsThere) {
 
 /// Adapters of different ranks on gate and up, on one of them, on none.
 TEST_P(LowRankTest, IsAddedBeforeTheActivation) {
-  constexpr int64_t kCols = 64, kFfn = 70;
+  constexpr int64_t kCols = 64, kExpertFfn = 70;
   const auto [type, rank] = GetParam();
-  const Matrix gate(DType::F32, kFfn, kCols, 1, 0.1f), up(DType::F32, kFfn, kCols, 2, 0.1f);
-  const Adapter at_gate(type, kFfn, kCols, rank, 3), at_up(type, kFfn, kCols, 32, 5);
-  const Matrix one = [] {
-    Matrix m(DType::F32, kFfn, kFfn, 0, 0);
-    for (int64_t i = 0; i < kFfn; ++i) {
-      reinterpret_cast<float*>(m.bytes.data())[i * kFfn + i] = 1;
+  const LowRankMatrix gate(DType::F32, kExpertFfn, kCols, 1, 0.1f),
+      up(DType::F32, kExpertFfn, kCols, 2, 0.1f);
+  const Adapter at_gate(type, kExpertFfn, kCols, rank, 3), at_up(type, kExpertFfn, kCols, 32, 5);
+  const LowRankMatrix one = [] {
+    LowRankMatrix m(DType::F32, kExpertFfn, kExpertFfn, 0, 0);
+    for (int64_t i = 0; i < kExpertFfn; ++i) {
+      reinterpret_cast<float*>(m.bytes.data())[i * kExpertFfn + i] = 1;
     }
     return m;
   }();
   for (const int64_t rows : {2, 40}) {
-    const std::vector<float> x = random_values(rows * kCols, 6, 0.05f);
+    const std::vector<float> x = random_floats(rows * kCols, 6, 0.05f);
     for (const auto& [g, u] :
          {std::pair(&at_gate, &at_up), {&at_gate, nullptr}, {nullptr, &at_up}}) {
       std::vector<double> want;
       for (int64_t r = 0; r < rows; ++r) {
         const float* row = x.data() + r * kCols;
-        const std::vector<double> none(kFfn, 0), to_gate = g == nullptr ? none : g->of(row),
-                                                 to_up = u == nullptr ? none : u->of(row);
-        for (size_t n = 0; n < kFfn; ++n) {
-          const double a = product(gate, row, static_cast<int64_t>(n)) + to_gate[n];
-          const double b = product(up, row, static_cast<int64_t>(n)) + to_up[n];
+        const std::vector<double> none(kExpertFfn, 0), to_gate = g == nullptr ? none : g->of(row),
+                                                       to_up = u == nullptr ? none : u->of(row);
+        for (size_t n = 0; n < kExpertFfn; ++n) {
+          const double a = product_of(gate, row, static_cast<int64_t>(n)) + to_gate[n];
+          const double b = product_of(up, row, static_cast<int64_t>(n)) + to_up[n];
           want.push_back(a / (1 + std::exp(-a)) * b);
         }
       }
       at_every_isa([&, g = g, u = u] {
-        for (const Compute compute : kComputes) {
+        for (const Compute compute : kLowRankComputes) {
           SCOPED_TRACE(testing::Message() << rows << " rows, " << name_of(compute));
           LinearInput input, inner;
           input.assign(x.data(), rows, kCols);
@@ -230,8 +227,8 @@ TEST_P(LowRankTest, IsAddedBeforeTheActivation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(TypesAndRanks, LowRankTest,
-                         testing::Values(Case{DType::F32, 4}, Case{DType::BF16, 40},
-                                         Case{DType::Q8_0, 64}),
+                         testing::Values(LowRankCase{DType::F32, 4}, LowRankCase{DType::BF16, 40},
+                                         LowRankCase{DType::Q8_0, 64}),
                          [](const auto& test) {
                            return std::string(name_of(test.param.type)) + "_rank" +
                                   std::to_string(test.param.rank);

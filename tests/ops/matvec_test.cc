@@ -16,9 +16,9 @@ namespace longhaul {
 namespace {
 
 /// A weight matrix at an odd address, as in a mapped file.
-class Matrix {
+class MatvecMatrix {
  public:
-  Matrix(DType type, int64_t rows, int64_t cols, uint32_t seed) {
+  MatvecMatrix(DType type, int64_t rows, int64_t cols, uint32_t seed) {
     const std::vector<uint8_t> weights = random_weights(type, rows * cols, seed);
     bytes_.resize(weights.size() + 1);
     std::copy(weights.begin(), weights.end(), bytes_.begin() + 1);
@@ -67,7 +67,7 @@ std::vector<double> rounded_to_int8(const std::vector<float>& x, int64_t cols) {
 }
 
 /// Checks y[m, stride * n] against a double loop; the tolerance is f32 rounding of the terms.
-void expect_products(const Matrix& w, const std::vector<double>& x, const float* bias,
+void expect_products(const MatvecMatrix& w, const std::vector<double>& x, const float* bias,
                      const std::vector<float>& y, int64_t y_stride) {
   const int64_t rows = w.view().rows(), cols = w.view().cols();
   for (int64_t m = 0; m < static_cast<int64_t>(x.size()) / cols; ++m) {
@@ -113,7 +113,7 @@ class MatvecTest : public testing::TestWithParam<std::tuple<int, int>> {
 TEST_P(MatvecTest, EqualsTheDoubleLoop) {
   ActivationRows activations;
   for (const int64_t cols : column_counts()) {
-    const Matrix w(type(), 13, cols, 7);
+    const MatvecMatrix w(type(), 13, cols, 7);
     for (const int64_t m : {1, 2, 3, 4, 7, 8}) {
       const std::vector<float> x = random_activations(m * cols, 11);
       std::vector<float> y(static_cast<size_t>(m * 13), NAN);
@@ -127,7 +127,7 @@ TEST_P(MatvecTest, EqualsTheDoubleLoop) {
 
 TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
   const int64_t cols = 512, m = 2;
-  const Matrix query(type(), 331, cols, 1), key(type(), 57, cols, 2),
+  const MatvecMatrix query(type(), 331, cols, 1), key(type(), 57, cols, 2),
       value(DType::BF16, 57, cols, 3);
   const std::vector<float> x = random_activations(m * cols, 4), bias = random_activations(331, 5);
   for (const int threads : {1, 2}) {
@@ -152,7 +152,7 @@ TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
 
 TEST_P(MatvecTest, ZeroAndExtremeActivations) {
   const int64_t cols = 256;
-  const Matrix w(type(), 5, cols, 9);
+  const MatvecMatrix w(type(), 5, cols, 9);
   std::vector<float> x(cols, 0.0f);
   ActivationRows activations;
   for (const float value : {0.0f, 1e30f, -1e-30f}) {
@@ -187,7 +187,7 @@ TEST(Matvec, ActivationsThatAreNoNumbersAreRoundedWithoutOverflow) {
       rows.quantize();
       const ActivationGroup& sound = rows.groups(0)[1];
       for (const float sum : sound.sum) EXPECT_NEAR(sum, 16.0f, 1e-4f);
-      const Matrix weights(DType::Q8_0, 8, 512, 3);
+      const MatvecMatrix weights(DType::Q8_0, 8, 512, 3);
       std::vector<float> y(8);
       matvec(weights.view(), rows, y.data());  // of any value: a file is not trusted to be sound
     }

@@ -14,8 +14,8 @@ namespace {
 
 using testing_support::view_of;
 
-struct Inputs {
-  Inputs(const TileGrid& on, int heads, int dim) {
+struct MeanInputs {
+  MeanInputs(const TileGrid& on, int heads, int dim) {
     std::mt19937 random(11);
     std::normal_distribution<float> normal;
     queries.resize(static_cast<size_t>(on.rows * heads * dim));
@@ -47,7 +47,7 @@ TEST(MeanBlocks, AreThoseWithTheLargestProductOfMeans) {
   at_every_isa([] {
     MeanBlockMemory memory;
     for (const TileGrid& grid : {TileGrid{16, 0, 1}, TileGrid{16, 0, 150}, TileGrid{16, 37, 101}}) {
-      const Inputs in(grid, 3, 24);
+      const MeanInputs in(grid, 3, 24);
       const int heads[] = {0, 2};
       const int64_t counts[] = {3, 100};
       std::vector<uint8_t> seen[2];
@@ -78,7 +78,7 @@ TEST(MeanBlocks, AreThoseWithTheLargestProductOfMeans) {
 
 TEST(MeanBlocks, OfEqualMeansTheFirstAreTaken) {
   const TileGrid grid{8, 0, 40};
-  Inputs in(grid, 1, 8);
+  MeanInputs in(grid, 1, 8);
   std::fill(in.means.begin(), in.means.end(), 1.0f);
   std::fill_n(in.means.begin() + 8, 8, NAN);  // the second block
   std::vector<uint8_t> seen(25, 7);

@@ -14,29 +14,29 @@ namespace {
 using testing_support::PagedHead;
 using testing_support::view_of;
 
-constexpr int kDim = 32, kTile = 64, kHeads = 4, kRows = 200;
+constexpr int kPatternDim = 32, kPatternTile = 64, kPatternHeads = 4, kRows = 200;
 constexpr float kScale = 0.2f;
 
 /// Two KV heads of a context that is `kRows` long, of which every row is a query.
-struct Setting {
-  Setting() {
+struct PatternSetting {
+  PatternSetting() {
     std::mt19937 random(4);
     std::normal_distribution<float> normal;
-    for (int list = 0; list < 2; ++list) lists.emplace_back(DType::F32, kDim, kRows, random);
+    for (int list = 0; list < 2; ++list) lists.emplace_back(DType::F32, kPatternDim, kRows, random);
     for (const PagedHead& list : lists) views.push_back(list.view());
-    queries.resize(kRows * kHeads * kDim);
+    queries.resize(kRows * kPatternHeads * kPatternDim);
     for (float& x : queries) x = normal(random);
     for (int list = 0; list < 2; ++list) {
       segments.push_back({.rows = views[static_cast<size_t>(list)], .count = kRows});
     }
     form = view_of(queries);
     rows.call.queries = {&form, 1};
-    rows.call.heads = kHeads;
-    rows.call.head_dim = kDim;
+    rows.call.heads = kPatternHeads;
+    rows.call.head_dim = kPatternDim;
     rows.call.scale = kScale;
-    rows.grid = {kTile, 0, kRows};
+    rows.grid = {kPatternTile, 0, kRows};
     rows.lists = views;
-    marks.resize(static_cast<size_t>(kHeads * rows.grid.tiles() * rows.grid.blocks()), 7);
+    marks.resize(static_cast<size_t>(kPatternHeads * rows.grid.tiles() * rows.grid.blocks()), 7);
     rows.marks = view_of(marks);
     for (int list = 0; list < 2; ++list) {
       tasks.push_back({.head_begin = 2 * list,
@@ -50,10 +50,10 @@ struct Setting {
   }
 
   double product(int row, int head, int key) const {
-    const float* const q = queries.data() + (row * kHeads + head) * kDim;
+    const float* const q = queries.data() + (row * kPatternHeads + head) * kPatternDim;
     const auto& k = lists[static_cast<size_t>(head / 2)].k[static_cast<size_t>(key)];
     double sum = 0;
-    for (size_t t = 0; t < kDim; ++t) sum += double{q[t]} * k[t];
+    for (size_t t = 0; t < kPatternDim; ++t) sum += double{q[t]} * k[t];
     return sum;
   }
 
@@ -73,12 +73,13 @@ struct Setting {
   /// The product of a tile's mean query and a block's mean key, times the number of both.
   double mean_product(int head, int tile, int block) const {
     double sum = 0;
-    for (int row = tile * kTile; row < std::min(kRows, (tile + 1) * kTile); ++row) {
-      for (int key = block * kTile; key < std::min(kRows, (block + 1) * kTile); ++key) {
+    for (int row = tile * kPatternTile; row < std::min(kRows, (tile + 1) * kPatternTile); ++row) {
+      for (int key = block * kPatternTile; key < std::min(kRows, (block + 1) * kPatternTile);
+           ++key) {
         sum += product(row, head, key);
       }
     }
-    return sum / std::min(kTile, kRows - block * kTile);
+    return sum / std::min(kPatternTile, kRows - block * kPatternTile);
   }
 
   static constexpr int kLast = 16;
@@ -93,13 +94,13 @@ struct Setting {
 };
 
 TEST(PatternRules, FillEveryKindInWithWhatIsFound) {
-  Setting s;
+  PatternSetting s;
   constexpr int64_t kColumns = 40;
   const HeadPattern patterns[] = {{PatternKind::kAShape, 3, 90},
                                   {PatternKind::kVerticalSlash, kColumns, 100},
                                   {PatternKind::kBlocks, 2, 0},
                                   {PatternKind::kVerticalSlash, kColumns, 100}};
-  std::vector<TileRule> rules(kHeads);
+  std::vector<TileRule> rules(kPatternHeads);
   PatternRules found;
   found.choose(s.rows, patterns, rules);
 
@@ -139,12 +140,12 @@ TEST(PatternRules, FillEveryKindInWithWhatIsFound) {
 }
 
 TEST(PatternRules, HeadsThatAnotherPartAttendsHaveNone) {
-  Setting s;
+  PatternSetting s;
   const uint8_t only[] = {0, 1};
   s.rows.only = only;
   s.rows.last = s.rows.last.last(1);
-  const std::vector<HeadPattern> patterns(kHeads, {PatternKind::kBlocks, 1, 0});
-  std::vector<TileRule> rules(kHeads);
+  const std::vector<HeadPattern> patterns(kPatternHeads, {PatternKind::kBlocks, 1, 0});
+  std::vector<TileRule> rules(kPatternHeads);
   PatternRules found;
   found.choose(s.rows, patterns, rules);
   for (size_t head = 0; head < rules.size(); ++head) {

@@ -23,7 +23,7 @@ Scores pooled(const Scores& scores, int width, Pooling pooling) {
 }
 
 /// One place at a time, its neighbours in ascending order.
-float plain(const Scores& scores, int64_t i, int width, Pooling pooling) {
+float plain_pool(const Scores& scores, int64_t i, int width, Pooling pooling) {
   const int64_t n = std::ssize(scores), reach = width / 2;
   const auto first = scores.begin() + std::max<int64_t>(0, i - reach);
   const auto last = scores.begin() + std::min(n, i + reach + 1);
@@ -43,7 +43,7 @@ TEST(PoolScores, EqualAPlainLoopBitForBit) {
         }
         const Scores got = pooled(scores, width, pooling);
         for (size_t i = 0; i < n; ++i) {
-          const float want = plain(scores, static_cast<int64_t>(i), width, pooling);
+          const float want = plain_pool(scores, static_cast<int64_t>(i), width, pooling);
           if (std::isnan(want)) {
             ASSERT_TRUE(std::isnan(got[i])) << n << " " << width << " " << i;
           } else {

@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-std::vector<float> random_floats(int64_t count, uint32_t seed) {
+std::vector<float> random_rows(int64_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.5f, 2);
   std::vector<float> x(static_cast<size_t>(count));
@@ -19,7 +19,8 @@ std::vector<float> random_floats(int64_t count, uint32_t seed) {
   return x;
 }
 
-std::vector<double> reference(const std::vector<float>& x, const std::vector<float>& w, float eps) {
+std::vector<double> plain_norm(const std::vector<float>& x, const std::vector<float>& w,
+                               float eps) {
   const size_t n = w.size();
   std::vector<double> y(x.size());
   for (size_t row = 0; row < x.size(); row += n) {
@@ -35,9 +36,9 @@ TEST(RmsNorm, EqualsTheDoubleLoopInBothOutputTypesAndInPlace) {
   at_every_isa([] {
     for (const int64_t n : {1, 15, 64, 100, 576, 4096}) {
       const int64_t rows = 23;
-      std::vector<float> x = random_floats(rows * n, 1);
-      const std::vector<float> w = random_floats(n, 2);
-      const std::vector<double> expected = reference(x, w, 1e-5f);
+      std::vector<float> x = random_rows(rows * n, 1);
+      const std::vector<float> w = random_rows(n, 2);
+      const std::vector<double> expected = plain_norm(x, w, 1e-5f);
       std::vector<bf16_t> half(x.size());
       rms_norm(x.data(), w.data(), 1e-5f, rows, n, half.data());
       rms_norm(x.data(), w.data(), 1e-5f, rows, n, x.data());
@@ -60,12 +61,12 @@ TEST(RmsNorm, EpsilonKeepsRowsOfZerosFinite) {
 TEST(RmsNorm, HeadsLeaveTheRestOfAFusedRowAlone) {
   at_every_isa([] {
     const int64_t tokens = 300, heads = 3, dim = 64, stride = heads * dim + 5;
-    const std::vector<float> before = random_floats(tokens * stride, 3), w = random_floats(dim, 4);
+    const std::vector<float> before = random_rows(tokens * stride, 3), w = random_rows(dim, 4);
     std::vector<float> x = before;
     rms_norm_heads(x.data(), w.data(), 1e-6f, tokens, heads, dim, stride);
     for (int64_t t = 0; t < tokens; ++t) {
       const auto row = before.begin() + t * stride;
-      const std::vector<double> expected = reference({row, row + heads * dim}, w, 1e-6f);
+      const std::vector<double> expected = plain_norm({row, row + heads * dim}, w, 1e-6f);
       for (int64_t i = 0; i < stride; ++i) {
         const double want = i < heads * dim ? expected[static_cast<size_t>(i)] : row[i];
         ASSERT_NEAR(x[static_cast<size_t>(t * stride + i)], want, 1e-6 * std::abs(want));

@@ -13,7 +13,7 @@ namespace {
 
 using testing_support::view_of;
 
-RopeTable table_of(int rotary_dim) {
+RopeTable table_of_rope(int rotary_dim) {
   RopeTable table;
   for (int t = 0; t < rotary_dim / 2; ++t) {
     table.inverse_frequency.push_back(std::pow(5e5, -2.0 * t / rotary_dim));
@@ -41,7 +41,7 @@ double dot_at(const Rotations& r, const std::vector<float>& q, int64_t m,
 }
 
 TEST(Rope, TheProductDependsOnTheDistanceAlone) {
-  const RopeTable table = table_of(64);
+  const RopeTable table = table_of_rope(64);
   RotationBuffer buffer;
   const Rotations& r = buffer.fill(host_queue(), table, 0, 20000);
   const auto q = random_row(64, 1), k = random_row(64, 2);
@@ -52,7 +52,7 @@ TEST(Rope, TheProductDependsOnTheDistanceAlone) {
 }
 
 TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
-  const RopeTable table = table_of(16);
+  const RopeTable table = table_of_rope(16);
   RotationBuffer buffer;
   const Rotations& r = buffer.fill(host_queue(), table, 90, 20);
   const auto x = random_row(2 * 3 * 24, 3);  // 2 rows, 3 heads of 24
@@ -73,7 +73,7 @@ TEST(Rope, RotatesOnlyTheFirstElementsAndMatchesTheDefinition) {
 }
 
 TEST(Rope, AStretchedTableKeepsTheFastestAndSlowsTheSlowestByTheStretch) {
-  const RopeTable table = table_of(16), stretched = stretched_rope(table, 8);
+  const RopeTable table = table_of_rope(16), stretched = stretched_rope(table, 8);
   for (size_t t = 0; t < 8; ++t) {
     // Of base b: the base b * 8^(d / (d - 2)) of NTK-aware scaling.
     const double base = 5e5 * std::pow(8.0, 16.0 / 14);
@@ -83,11 +83,11 @@ TEST(Rope, AStretchedTableKeepsTheFastestAndSlowsTheSlowestByTheStretch) {
   EXPECT_EQ(stretched.inverse_frequency[0], table.inverse_frequency[0]);
   EXPECT_NEAR(stretched.inverse_frequency[7], table.inverse_frequency[7] / 8, 1e-15);
   EXPECT_EQ(stretched_rope(table, 1), table);
-  EXPECT_EQ(stretched_rope(table_of(2), 8), table_of(2));
+  EXPECT_EQ(stretched_rope(table_of_rope(2), 8), table_of_rope(2));
 }
 
 TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
-  const RopeTable table = table_of(32);
+  const RopeTable table = table_of_rope(32);
   RotationBuffer buffer;
   const Rotations& r = buffer.fill(host_queue(), table, 0, 64);
   const auto x = random_row(4 * 32, 5);
@@ -101,7 +101,7 @@ TEST(Rope, AConstantAngleIsThatAngleForEveryRow) {
 }
 
 TEST(Rope, ABufferThatCoversTheRangeIsKept) {
-  const RopeTable table = table_of(8);
+  const RopeTable table = table_of_rope(8);
   RotationBuffer buffer;
   const float* first = buffer.fill(host_queue(), table, 0, 100).cosine;
   EXPECT_EQ(buffer.fill(host_queue(), table, 10, 50).cosine, first);
@@ -109,7 +109,7 @@ TEST(Rope, ABufferThatCoversTheRangeIsKept) {
 }
 
 TEST(Rope, ABufferFollowsAnotherTableOfTheSameSize) {
-  const RopeTable table = table_of(8);
+  const RopeTable table = table_of_rope(8);
   RopeTable slower = table, louder = table;
   for (double& frequency : slower.inverse_frequency) frequency /= 2;
   louder.attention_factor = 3;
@@ -120,7 +120,7 @@ TEST(Rope, ABufferFollowsAnotherTableOfTheSameSize) {
 }
 
 TEST(Rope, ATableThatGrowsIsComputedAnewOnlyNowAndThen) {
-  const RopeTable table = table_of(8);
+  const RopeTable table = table_of_rope(8);
   RotationBuffer buffer;
   int times = 0;
   for (int64_t end = 1, covered = 0; end <= 20000; ++end) {

@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-std::vector<float> random_floats(int64_t count, uint32_t seed, float spread = 1) {
+std::vector<float> random_inputs(int64_t count, uint32_t seed, float spread = 1) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.1f, spread);
   std::vector<float> x(static_cast<size_t>(count));
@@ -34,8 +34,8 @@ TEST(RmsNormBackward, IsTheDerivativeInEveryElement) {
   at_every_isa([] {
     for (const int64_t n : {1, 15, 64, 100, 384}) {
       const int64_t rows = 3;
-      const std::vector<float> x = random_floats(rows * n, 1, 2), w = random_floats(n, 2);
-      const std::vector<float> dy = random_floats(rows * n, 3);
+      const std::vector<float> x = random_inputs(rows * n, 1, 2), w = random_inputs(n, 2);
+      const std::vector<float> dy = random_inputs(rows * n, 3);
       std::vector<float> dx(x.size());
       rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, dx.data(), false);
       for (int64_t r = 0; r < rows; ++r) {
@@ -57,8 +57,8 @@ TEST(RmsNormBackward, IsTheDerivativeInEveryElement) {
 TEST(RmsNormBackward, AddsAndWorksInPlace) {
   at_every_isa([] {
     const int64_t n = 33, rows = 700;
-    const std::vector<float> x = random_floats(rows * n, 1), w = random_floats(n, 2);
-    const std::vector<float> dy = random_floats(rows * n, 3), before = random_floats(rows * n, 4);
+    const std::vector<float> x = random_inputs(rows * n, 1), w = random_inputs(n, 2);
+    const std::vector<float> dy = random_inputs(rows * n, 3), before = random_inputs(rows * n, 4);
     std::vector<float> alone(dy.size()), added = before, in_place = dy;
     rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, alone.data(), false);
     rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, added.data(), true);
@@ -73,8 +73,8 @@ TEST(RmsNormBackward, AddsAndWorksInPlace) {
 TEST(SwigluBackward, IsTheDerivativeAlsoFarFromZero) {
   const auto silu = [](double g) { return g / (1 + std::exp(-g)); };
   at_every_isa([&] {
-    std::vector<float> gate = random_floats(1003, 1, 4), up = random_floats(1003, 2);
-    const std::vector<float> dy = random_floats(1003, 3);
+    std::vector<float> gate = random_inputs(1003, 1, 4), up = random_inputs(1003, 2);
+    const std::vector<float> dy = random_inputs(1003, 3);
     for (const float far : {-500.0f, -90.0f, -20.0f, 0.0f, 20.0f, 90.0f, 500.0f}) {
       gate[static_cast<size_t>(far + 500)] = far;
     }

@@ -18,12 +18,12 @@ namespace {
 
 using testing_support::ChoosingOps;
 using testing_support::view_of;
-using Numbers = std::vector<float>;
+using RuleNumbers = std::vector<float>;
 
 /// Normal, with many ties, all equal, and with NaN among them.
-Numbers numbers_of_kind(int kind, int64_t count, std::mt19937& random) {
+RuleNumbers numbers_of_kind(int kind, int64_t count, std::mt19937& random) {
   std::normal_distribution<float> normal;
-  Numbers numbers(static_cast<size_t>(count));
+  RuleNumbers numbers(static_cast<size_t>(count));
   for (float& x : numbers) {
     x = std::abs(normal(random));
     if (kind == 1) x = std::round(2 * x) / 4;
@@ -38,7 +38,7 @@ TEST(CutPhases, HoldTheBestAndOfEqualsTheLowerRows) {
   const auto shared = std::make_unique<cuda::SelectShared>();
   for (const int64_t n : {1, 2, 65, 1024, 1025, 5000, 20000}) {
     for (int kind = 0; kind < 4; ++kind) {
-      const Numbers scores = numbers_of_kind(kind, n, random);
+      const RuleNumbers scores = numbers_of_kind(kind, n, random);
       std::vector<std::pair<uint32_t, int64_t>> order;
       for (int64_t i = 0; i < n; ++i) {
         order.push_back({~cuda::order_key(scores[static_cast<size_t>(i)]), i});
@@ -70,14 +70,14 @@ TEST(SteadyPhases, ScoreAsTheHostDoes) {
   Array<float> scratch;
   for (const int64_t n : {1, 64, 1000, 3000}) {
     for (int kind = 0; kind < 4; ++kind) {
-      Numbers sums = numbers_of_kind(kind, n, random), squares = sums, seen = sums;
+      RuleNumbers sums = numbers_of_kind(kind, n, random), squares = sums, seen = sums;
       for (size_t i = 0; i < sums.size(); ++i) {
         seen[i] = static_cast<float>(1 + random() % 50);
         squares[i] = sums[i] * sums[i] / seen[i] + static_cast<float>(random() % 3);
       }
       for (const int64_t feasible : {int64_t{0}, n / 4, n}) {
         const SteadyRule rule{.sink = n / 10, .settling = n / 7, .feasible = feasible};
-        Numbers here(sums.size(), -7), there = here;
+        RuleNumbers here(sums.size(), -7), there = here;
         const AttentionSoFar got{view_of(sums), view_of(squares), view_of(seen)};
         const SteadyList host{got, rule, view_of(here)}, gpu{got, rule, view_of(there)};
         steady_scores(host_queue(), {&host, 1}, scratch);
@@ -96,7 +96,7 @@ TEST(DealPhases, DealAsTheHostDoes) {
   ChoosingOps device;
   std::vector<RowSelection> selections(5);
   for (int round = 0; round < 200; ++round) {
-    std::vector<Numbers> lists;
+    std::vector<RuleNumbers> lists;
     std::vector<View<const float>> scores;
     int64_t rows = 0, between = 0, settled = 0;
     const int64_t longest = round % 10 == 0 ? 6000 : 150;
@@ -105,7 +105,7 @@ TEST(DealPhases, DealAsTheHostDoes) {
     }
     RowsToKeep keep{static_cast<int64_t>(random() % 5), static_cast<int64_t>(random() % 20), 0};
     const auto sure = static_cast<int64_t>(random() % 30);
-    for (const Numbers& list : lists) {
+    for (const RuleNumbers& list : lists) {
       scores.push_back(view_of(list));
       const int64_t length = std::ssize(list);
       rows += length;
@@ -118,10 +118,10 @@ TEST(DealPhases, DealAsTheHostDoes) {
     select_rows_dealt(host_queue(), scores, keep, sure, std::span(selections).first(lists.size()),
                       kept, {});
     std::vector<int32_t> counts(lists.size(), -7);
-    Numbers scratch(static_cast<size_t>(between));
+    RuleNumbers scratch(static_cast<size_t>(between));
     std::vector<std::vector<int32_t>> got;
     std::vector<View<int32_t>> out;
-    for (const Numbers& list : lists) got.emplace_back(list.size(), -7);
+    for (const RuleNumbers& list : lists) got.emplace_back(list.size(), -7);
     for (auto& each : got) out.push_back(view_of(each));
     EXPECT_TRUE(device.deal_rows({.scores = scores,
                                   .ends = keep,
@@ -152,7 +152,7 @@ TEST(RulePhases, JudgeAsTheHostDoes) {
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i + i * 13 / rows);
     std::vector<uint8_t> classes(static_cast<size_t>(rows + gone - rows / 9));
     for (uint8_t& each : classes) each = random() % 8 == 0 ? 1 + random() % 2 : 0;
-    Numbers attention = numbers_of_kind(round % 3, rows, random), recent = attention;
+    RuleNumbers attention = numbers_of_kind(round % 3, rows, random), recent = attention;
     double all = 0;
     for (size_t i = 0; i < attention.size(); ++i) {
       all += double{attention[i]};

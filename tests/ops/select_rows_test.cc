@@ -11,26 +11,26 @@ namespace longhaul {
 namespace {
 
 using testing_support::view_of;
-using Rows = std::vector<int32_t>;
-using Scores = std::vector<float>;
+using ChosenRows = std::vector<int32_t>;
+using RowScores = std::vector<float>;
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Rows rows_of(const RowList& list) {
+ChosenRows rows_of(const RowList& list) {
   const auto rows = host_rows(list);
   return {rows.begin(), rows.end()};
 }
 
-Rows select(const Scores& scores, const RowsToKeep& keep) {
+ChosenRows select(const RowScores& scores, const RowsToKeep& keep) {
   RowSelection memory;
   return rows_of(select_rows(host_queue(), view_of(scores), keep, memory));
 }
 
 /// Scores of few different values, some of them no numbers, infinite or minus zero.
-Scores scores_with_ties(size_t n, std::mt19937& random) {
+RowScores scores_with_ties(size_t n, std::mt19937& random) {
   constexpr float kOdd[] = {kNone, kInfinity, -kInfinity, -0.0f, 0.0f};
-  Scores scores(n);
+  RowScores scores(n);
   for (float& s : scores) {
     const auto r = random() % 40;
     s = r < 5 ? kOdd[r] : static_cast<float>(r % 7) - 3.0f;
@@ -45,7 +45,7 @@ Place place(size_t list, int32_t row, float score) {
 }
 
 /// Takes the best of `rivals` one by one.
-std::vector<Place> best_of(std::vector<Place> rivals, int64_t count) {
+std::vector<Place> best_scored(std::vector<Place> rivals, int64_t count) {
   std::vector<Place> best;
   for (int64_t i = 0; i < count; ++i) {
     const auto next = std::min_element(rivals.begin(), rivals.end());
@@ -55,9 +55,9 @@ std::vector<Place> best_of(std::vector<Place> rivals, int64_t count) {
   return best;
 }
 
-Rows plain_selection(const Scores& scores, const RowsToKeep& keep) {
+ChosenRows plain_selection(const RowScores& scores, const RowsToKeep& keep) {
   const auto n = std::ssize(scores);
-  Rows rows;
+  ChosenRows rows;
   std::vector<Place> rivals;
   for (int32_t row = 0; row < n; ++row) {
     if (n <= keep.count || row < keep.first || row >= n - keep.last) {
@@ -67,7 +67,7 @@ Rows plain_selection(const Scores& scores, const RowsToKeep& keep) {
     }
   }
   if (n > keep.count) {
-    for (const auto& p : best_of(rivals, keep.count - keep.first - keep.last)) {
+    for (const auto& p : best_scored(rivals, keep.count - keep.first - keep.last)) {
       rows.push_back(std::get<2>(p));
     }
   }
@@ -80,7 +80,7 @@ TEST(SelectRows, EqualsTakingTheBestOneByOne) {
   RowSelection memory;
   for (const size_t n : {0u, 1u, 2u, 63u, 64u, 65u, 200u, 700u}) {
     for (int round = 0; round < 40; ++round) {
-      const Scores scores = scores_with_ties(n, random);
+      const RowScores scores = scores_with_ties(n, random);
       RowsToKeep keep;
       keep.first = static_cast<int64_t>(random() % (n / 2 + 1));
       keep.last = static_cast<int64_t>(random() % (n / 2 + 1));
@@ -94,40 +94,40 @@ TEST(SelectRows, EqualsTakingTheBestOneByOne) {
 }
 
 TEST(SelectRows, ScoresOfTheEndsDoNotCount) {
-  const Scores scores{9, 9, 1, 2, 3, 9, 9};
-  EXPECT_EQ(select(scores, {1, 1, 2}), (Rows{0, 6}));
-  EXPECT_EQ(select({0, 0, 1, 2, 3, 0, 0}, {2, 2, 5}), (Rows{0, 1, 4, 5, 6}));
-  EXPECT_EQ(select({kNone, 5, 1, kNone}, {1, 1, 3}), (Rows{0, 1, 3}));
+  const RowScores scores{9, 9, 1, 2, 3, 9, 9};
+  EXPECT_EQ(select(scores, {1, 1, 2}), (ChosenRows{0, 6}));
+  EXPECT_EQ(select({0, 0, 1, 2, 3, 0, 0}, {2, 2, 5}), (ChosenRows{0, 1, 4, 5, 6}));
+  EXPECT_EQ(select({kNone, 5, 1, kNone}, {1, 1, 3}), (ChosenRows{0, 1, 3}));
 }
 
 TEST(SelectRows, OfEqualScoresTheLowerRowStays) {
-  EXPECT_EQ(select({0.0f, -0.0f, 0.0f, -0.0f}, {0, 0, 2}), (Rows{0, 1}));
-  EXPECT_EQ(select({-1, -kInfinity, kNone, -kInfinity}, {0, 0, 3}), (Rows{0, 1, 2}));
-  EXPECT_EQ(select({kInfinity, 1, kInfinity, kInfinity}, {0, 0, 2}), (Rows{0, 2}));
+  EXPECT_EQ(select({0.0f, -0.0f, 0.0f, -0.0f}, {0, 0, 2}), (ChosenRows{0, 1}));
+  EXPECT_EQ(select({-1, -kInfinity, kNone, -kInfinity}, {0, 0, 3}), (ChosenRows{0, 1, 2}));
+  EXPECT_EQ(select({kInfinity, 1, kInfinity, kInfinity}, {0, 0, 2}), (ChosenRows{0, 2}));
 }
 
 TEST(SelectRows, TakeAllWhereThereAreNoMore) {
-  EXPECT_EQ(select({3, 1, 2}, {2, 2, 4}), (Rows{0, 1, 2}));
-  EXPECT_EQ(select({3, 1, 2}, {0, 0, 3}), (Rows{0, 1, 2}));
+  EXPECT_EQ(select({3, 1, 2}, {2, 2, 4}), (ChosenRows{0, 1, 2}));
+  EXPECT_EQ(select({3, 1, 2}, {0, 0, 3}), (ChosenRows{0, 1, 2}));
   EXPECT_TRUE(select({}, {4, 4, 10}).empty());
 }
 
 struct Dealt {
-  Dealt(const std::vector<Scores>& lists, const RowsToKeep& keep, int64_t sure,
+  Dealt(const std::vector<RowScores>& lists, const RowsToKeep& keep, int64_t sure,
         std::vector<RowSelection>& selections) {
     std::vector<View<const float>> views;
-    for (const Scores& list : lists) views.push_back(view_of(list));
+    for (const RowScores& list : lists) views.push_back(view_of(list));
     std::vector<RowList> kept(lists.size());
     selections.resize(lists.size());
     select_rows_dealt(host_queue(), views, keep, sure, selections, kept, {});
     for (const RowList& list : kept) rows.push_back(rows_of(list));
   }
-  std::vector<Rows> rows;
+  std::vector<ChosenRows> rows;
 };
 
-std::vector<Rows> plain_deal(const std::vector<Scores>& lists, const RowsToKeep& keep,
-                             int64_t sure) {
-  std::vector<Rows> kept(lists.size());
+std::vector<ChosenRows> plain_deal(const std::vector<RowScores>& lists, const RowsToKeep& keep,
+                                   int64_t sure) {
+  std::vector<ChosenRows> kept(lists.size());
   std::vector<Place> rivals;
   int64_t left = keep.count;
   for (size_t l = 0; l < lists.size(); ++l) {
@@ -139,10 +139,10 @@ std::vector<Rows> plain_deal(const std::vector<Scores>& lists, const RowsToKeep&
       rivals.push_back(place(l, row, lists[l][static_cast<size_t>(row)]));
     }
   }
-  for (const auto& [score, list, row] : best_of(rivals, std::min(left, std::ssize(rivals)))) {
+  for (const auto& [score, list, row] : best_scored(rivals, std::min(left, std::ssize(rivals)))) {
     kept[list].push_back(row);
   }
-  for (Rows& rows : kept) std::sort(rows.begin(), rows.end());
+  for (ChosenRows& rows : kept) std::sort(rows.begin(), rows.end());
   return kept;
 }
 
@@ -150,7 +150,7 @@ TEST(SelectRowsDealt, EqualsDealingOneByOne) {
   std::mt19937 random(4);
   std::vector<RowSelection> memory;
   for (int round = 0; round < 300; ++round) {
-    std::vector<Scores> lists;
+    std::vector<RowScores> lists;
     const size_t same = random() % 150;
     for (size_t l = 0; l < 1 + random() % 4; ++l) {
       lists.push_back(scores_with_ties(round % 2 == 0 ? same : random() % 150, random));
@@ -168,19 +168,19 @@ TEST(SelectRowsDealt, EqualsDealingOneByOne) {
 
 TEST(SelectRowsDealt, TheBudgetGoesWhereTheScoresAre) {
   std::vector<RowSelection> memory;
-  const std::vector<Scores> lists = {{0, 5, 6, 7, 8, 0}, {0, 1, 2, 1, 1, 0}};
+  const std::vector<RowScores> lists = {{0, 5, 6, 7, 8, 0}, {0, 1, 2, 1, 1, 0}};
   // Two rows each at the ends, one sure, and two more of both lists.
   EXPECT_EQ(Dealt(lists, {1, 1, 8}, 1, memory).rows,
-            (std::vector<Rows>{{0, 2, 3, 4, 5}, {0, 2, 5}}));
+            (std::vector<ChosenRows>{{0, 2, 3, 4, 5}, {0, 2, 5}}));
   EXPECT_EQ(Dealt(lists, {1, 1, 8}, 2, memory).rows,
-            (std::vector<Rows>{{0, 3, 4, 5}, {0, 1, 2, 5}}));
+            (std::vector<ChosenRows>{{0, 3, 4, 5}, {0, 1, 2, 5}}));
 }
 
 TEST(SelectRowsDealt, OfEqualScoresTheLowerListAndThenTheLowerRowStays) {
   std::vector<RowSelection> memory;
-  const std::vector<Scores> lists = {{1, 1, 1}, {1, 1, 1}};
-  EXPECT_EQ(Dealt(lists, {0, 0, 4}, 0, memory).rows, (std::vector<Rows>{{0, 1, 2}, {0}}));
-  EXPECT_EQ(Dealt(lists, {0, 0, 5}, 1, memory).rows, (std::vector<Rows>{{0, 1, 2}, {0, 1}}));
+  const std::vector<RowScores> lists = {{1, 1, 1}, {1, 1, 1}};
+  EXPECT_EQ(Dealt(lists, {0, 0, 4}, 0, memory).rows, (std::vector<ChosenRows>{{0, 1, 2}, {0}}));
+  EXPECT_EQ(Dealt(lists, {0, 0, 5}, 1, memory).rows, (std::vector<ChosenRows>{{0, 1, 2}, {0, 1}}));
 }
 
 }  // namespace

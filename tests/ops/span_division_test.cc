@@ -10,8 +10,9 @@ namespace longhaul {
 namespace {
 
 // A tile that was worked by hand.
-constexpr float kTile[] = {1, 0, 0, 0, .6f, .4f, 0, 0, .1f, .1f, .8f, 0, .1f, .1f, .3f, .5f};
-constexpr BlockMap kMap{kTile, 4, 4};
+constexpr float kDivisionTile[] = {1,   0,   0,   0, .6f, .4f, 0,   0,
+                                   .1f, .1f, .8f, 0, .1f, .1f, .3f, .5f};
+constexpr BlockMap kMap{kDivisionTile, 4, 4};
 
 struct RandomMap {
   RandomMap(int n, unsigned seed) : values(static_cast<size_t>(n * n)) {

@@ -12,7 +12,7 @@ namespace longhaul {
 namespace {
 
 using testing_support::view_of;
-using Numbers = std::vector<float>;
+using SteadyNumbers = std::vector<float>;
 
 constexpr float kLeftAlone = std::numeric_limits<float>::infinity();
 
@@ -20,7 +20,7 @@ TEST(AddSeen, RowsSeeWhatIsBeforeThemAndThemselves) {
   for (const size_t length : {0u, 1u, 63u, 64u, 65u}) {
     for (const size_t rows : {size_t{0}, size_t{1}, length / 2, length}) {
       if (rows > length) continue;
-      Numbers seen(length, 0.5f);
+      SteadyNumbers seen(length, 0.5f);
       const View<float> column = view_of(seen);
       add_seen(host_queue(), static_cast<int64_t>(rows), {&column, 1});
       for (size_t i = 0; i < length; ++i) {
@@ -32,9 +32,9 @@ TEST(AddSeen, RowsSeeWhatIsBeforeThemAndThemselves) {
   }
 }
 
-Numbers judge(const Numbers& sums, const Numbers& squares, const Numbers& seen,
-              const SteadyRule& rule) {
-  Numbers scores(sums.size(), NAN);
+SteadyNumbers judge(const SteadyNumbers& sums, const SteadyNumbers& squares,
+                    const SteadyNumbers& seen, const SteadyRule& rule) {
+  SteadyNumbers scores(sums.size(), NAN);
   Array<float> scratch;
   const SteadyList list{{view_of(sums), view_of(squares), view_of(seen)}, rule, view_of(scores)};
   steady_scores(host_queue(), {&list, 1}, scratch);
@@ -42,10 +42,10 @@ Numbers judge(const Numbers& sums, const Numbers& squares, const Numbers& seen,
 }
 
 /// The feasible rows one by one: the smallest variance first, of equal ones the lower row.
-Numbers plain(const Numbers& sums, const Numbers& squares, const Numbers& seen,
-              const SteadyRule& rule) {
+SteadyNumbers plain_steady(const SteadyNumbers& sums, const SteadyNumbers& squares,
+                           const SteadyNumbers& seen, const SteadyRule& rule) {
   const int64_t n = std::ssize(sums);
-  Numbers scores(sums.size(), kLeftAlone);
+  SteadyNumbers scores(sums.size(), kLeftAlone);
   std::vector<std::pair<float, size_t>> rows;  // standard deviation
   for (int64_t row = rule.sink; row < n - rule.settling; ++row) {
     const auto i = static_cast<size_t>(row);
@@ -68,7 +68,7 @@ TEST(SteadyScores, EqualAPlainLoop) {
   std::mt19937 random(10);
   for (const size_t n : {1u, 63u, 64u, 65u, 300u}) {
     for (int round = 0; round < 60; ++round) {
-      Numbers sums(n), squares(n), seen(n);
+      SteadyNumbers sums(n), squares(n), seen(n);
       for (size_t i = 0; i < n; ++i) {
         seen[i] = static_cast<float>(1 + random() % 50);
         const float each = static_cast<float>(random() % 4) / 4;  // equal numbers: ties at none
@@ -80,8 +80,8 @@ TEST(SteadyScores, EqualAPlainLoop) {
       rule.sink = static_cast<int64_t>(random() % (n / 4 + 1));
       rule.settling = static_cast<int64_t>(random() % (n / 4 + 1));
       rule.feasible = static_cast<int64_t>(random() % (n + 1));
-      const Numbers got = judge(sums, squares, seen, rule);
-      const Numbers want = plain(sums, squares, seen, rule);
+      const SteadyNumbers got = judge(sums, squares, seen, rule);
+      const SteadyNumbers want = plain_steady(sums, squares, seen, rule);
       for (size_t i = 0; i < n; ++i) {
         if (std::isnan(want[i])) {
           ASSERT_TRUE(std::isnan(got[i])) << i;
@@ -95,12 +95,13 @@ TEST(SteadyScores, EqualAPlainLoop) {
 
 TEST(SteadyScores, LeaveAloneWhatVariesAndTheEnds) {
   // Rows 0 and 5 are ends; row 2 was needed once and by all the rows that saw it very unequally.
-  const Numbers sums{9, 2, 2, 1, 4, 9}, squares{81, 1, 4, 0.25f, 4, 81}, seen{4, 4, 4, 4, 4, 4};
+  const SteadyNumbers sums{9, 2, 2, 1, 4, 9}, squares{81, 1, 4, 0.25f, 4, 81},
+      seen{4, 4, 4, 4, 4, 4};
   SteadyRule rule;
   rule.sink = rule.settling = 1;
   rule.feasible = 3;
   EXPECT_EQ(judge(sums, squares, seen, rule),
-            (Numbers{kLeftAlone, 0.5f, kLeftAlone, 0.25f, 1.0f, kLeftAlone}));
+            (SteadyNumbers{kLeftAlone, 0.5f, kLeftAlone, 0.25f, 1.0f, kLeftAlone}));
 }
 
 }  // namespace

@@ -17,20 +17,20 @@ using testing_support::seen_keys;
 using testing_support::view_of;
 
 /// Two KV heads, rows that attend to everything before them, and two tiles of their map.
-void check(KvType type, int head_dim, int group, AttendCompute compute) {
-  constexpr int kRows = 90, kPast = 70, kWindow = 60, kStride = 150;
+void check_tile_map(KvType type, int head_dim, int group, AttendCompute compute) {
+  constexpr int kMapRows = 90, kPast = 70, kWindow = 60, kStride = 150;
   std::mt19937 random(31);
   std::normal_distribution<float> normal;
   std::vector<PagedHead> heads;
-  for (int h = 0; h < 2; ++h) heads.emplace_back(type, head_dim, kPast + kRows, random);
+  for (int h = 0; h < 2; ++h) heads.emplace_back(type, head_dim, kPast + kMapRows, random);
   RopeTable table;
   for (int t = 0; t < head_dim / 2; ++t) {
     table.inverse_frequency.push_back(std::pow(1e4, -2.0 * t / head_dim));
   }
   RotationBuffer rotations;
   const size_t q_heads = static_cast<size_t>(2 * group);
-  std::vector<float> q(kRows * q_heads * static_cast<size_t>(head_dim)), out(q.size());
-  std::vector<float> lse(kRows * q_heads);
+  std::vector<float> q(kMapRows * q_heads * static_cast<size_t>(head_dim)), out(q.size());
+  std::vector<float> lse(kMapRows * q_heads);
   for (float& x : q) x = bf16_to_f32(f32_to_bf16(normal(random)));
   const View<const float> form = view_of(q);
   AttendCall call;
@@ -38,7 +38,7 @@ void check(KvType type, int head_dim, int group, AttendCompute compute) {
   call.heads = static_cast<int>(q_heads);
   call.head_dim = head_dim;
   call.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
-  call.rotations = &rotations.fill(host_queue(), table, 0, kPast + kRows);
+  call.rotations = &rotations.fill(host_queue(), table, 0, kPast + kMapRows);
   call.compute = compute;
   call.out = view_of(out);
   call.lse = view_of(lse);
@@ -49,13 +49,13 @@ void check(KvType type, int head_dim, int group, AttendCompute compute) {
   for (const PagedHead& head : heads) {
     KeySegment& s = all.emplace_back();
     s.rows = head.view();
-    s.count = kPast + kRows;
+    s.count = kPast + kMapRows;
     s.rotate = true;
     s.visible = Visibility::kWindow;
     s.window = kWindow;
   }
   for (int h = 0; h < 2; ++h) {
-    tasks.push_back({h * group, group, 0, kRows, kPast, {&all[static_cast<size_t>(h)], 1}});
+    tasks.push_back({h * group, group, 0, kMapRows, kPast, {&all[static_cast<size_t>(h)], 1}});
   }
   attend(call, tasks);
 
@@ -102,11 +102,11 @@ void check(KvType type, int head_dim, int group, AttendCompute compute) {
 TEST(TileMap, EqualsTheDefinitionAtEveryIsa) {
   at_every_isa([] {
     for (const AttendCompute compute : {AttendCompute::kF32, AttendCompute::kBest}) {
-      check(DType::F32, 32, 1, compute);
-      check(DType::BF16, 64, 3, compute);
-      check(DType::Q8_0, 96, 2, compute);
-      check({DType::Q4_0, DType::F16}, 64, 2, compute);
-      check(DType::F16, 24, 8, compute);
+      check_tile_map(DType::F32, 32, 1, compute);
+      check_tile_map(DType::BF16, 64, 3, compute);
+      check_tile_map(DType::Q8_0, 96, 2, compute);
+      check_tile_map({DType::Q4_0, DType::F16}, 64, 2, compute);
+      check_tile_map(DType::F16, 24, 8, compute);
     }
   });
 }

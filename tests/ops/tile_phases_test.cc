@@ -16,10 +16,10 @@
 namespace longhaul {
 namespace {
 
-using Rows = std::vector<int32_t>;
+using TileRows = std::vector<int32_t>;
 using testing_support::view_of;
 
-Rows copy_of(View<const int32_t> view) { return {host(view).begin(), host(view).end()}; }
+TileRows copy_of(View<const int32_t> view) { return {host(view).begin(), host(view).end()}; }
 
 /// Scores of which a share `1 / every` stands out.
 std::vector<float> some_scores(int64_t count, uint32_t every, std::mt19937& random) {
@@ -32,10 +32,10 @@ std::vector<float> some_scores(int64_t count, uint32_t every, std::mt19937& rand
 
 /// What the device would write for rows at `position`.
 struct Listed {
-  Rows index, counts;
+  TileRows index, counts;
 };
-Listed in_phases(cuda::TileTask task, size_t room) {
-  Listed listed{Rows(room + 1, -7), Rows(3, -7)};
+Listed in_tile_phases(cuda::TileTask task, size_t room) {
+  Listed listed{TileRows(room + 1, -7), TileRows(3, -7)};
   task.index = listed.index.data();
   task.counts = listed.counts.data();
   const auto shared = std::make_unique<cuda::TileShared>();
@@ -55,8 +55,8 @@ TEST(RunPhases, AreTheHostsRuns) {
         LineChoice chosen;
         const LineTask task{view_of(scores), view_of(scores), 0, slash, &chosen};
         choose_lines(host_queue(), {&task, 1}, tile);
-        const Rows distances = copy_of(chosen.diagonal_rows.rows.view());
-        Rows runs(2 * distances.size() + 1, -7);
+        const TileRows distances = copy_of(chosen.diagonal_rows.rows.view());
+        TileRows runs(2 * distances.size() + 1, -7);
         int32_t count = -7;
         cuda::merge_runs(
             cuda::HostBlock{}, *shared,
@@ -64,7 +64,7 @@ TEST(RunPhases, AreTheHostsRuns) {
         EXPECT_EQ(runs.back(), -7);
         ASSERT_EQ(count, host(chosen.run_count.view())[0]);
         runs.resize(static_cast<size_t>(2 * count));
-        Rows expected = copy_of(chosen.runs.view());
+        TileRows expected = copy_of(chosen.runs.view());
         expected.resize(runs.size());
         EXPECT_EQ(runs, expected) << keys << " keys, " << slash << ", tile " << tile;
       }
@@ -79,9 +79,9 @@ std::span<const AttendTask> tasks_of(const TileGrid& grid, const TileRule& rule,
   return tile_lists(host_queue(), grid, 0, grid.rows, {&rule, 1}, {&list, 1}, memory);
 }
 
-Rows list_of(const AttendTask& task) {
+TileRows tile_list(const AttendTask& task) {
   const KeySegment& first = task.segments.front();
-  return first.index.empty() ? Rows() : copy_of(first.index);
+  return first.index.empty() ? TileRows() : copy_of(first.index);
 }
 
 TEST(TilePhases, ListTheHostsLines) {
@@ -94,7 +94,7 @@ TEST(TilePhases, ListTheHostsLines) {
       LineChoice chosen;
       const LineTask task{view_of(columns), view_of(diagonals), 500, slash, &chosen};
       choose_lines(host_queue(), {&task, 1}, grid.tile);
-      const Rows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
+      const TileRows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
       const int32_t run_count = host(chosen.run_count.view())[0];
       TileRule rule{.kind = TileRule::Kind::kLines};
       rule.lines = &chosen;
@@ -109,8 +109,8 @@ TEST(TilePhases, ListTheHostsLines) {
         there.column_count = static_cast<int32_t>(lines.size());
         there.tile = grid.tile;
         there.own_keys = tile.row_count;
-        const Rows expected = list_of(tile);
-        Listed listed = in_phases(there, expected.size());
+        const TileRows expected = tile_list(tile);
+        Listed listed = in_tile_phases(there, expected.size());
         EXPECT_EQ(listed.counts[0], std::ssize(expected));
         EXPECT_EQ(listed.counts[1], tile.row_count);
         listed.index.pop_back();
@@ -139,7 +139,7 @@ TEST(TilePhases, ListTheHostsBlocks) {
         there.own_keys = static_cast<int32_t>(there.position - there.own * tile) + task.row_count;
         there.blocks = marks.data() + (there.own - grid.first_tile()) * grid.blocks();
         // The host lists the keys of a tile's own block that stand before its rows, too.
-        Rows expected;
+        TileRows expected;
         bool own = false;
         for (const KeySegment& s : task.segments) {
           own = own || s.index.empty();
@@ -148,7 +148,7 @@ TEST(TilePhases, ListTheHostsBlocks) {
             if (row < there.own * tile && row % 64 == 0) expected.push_back(row / 64);
           }
         }
-        Listed listed = in_phases(there, expected.size());
+        Listed listed = in_tile_phases(there, expected.size());
         EXPECT_EQ(listed.counts[0], 64 * std::ssize(expected));
         EXPECT_EQ(listed.counts[1], own ? there.own_keys : 0);
         listed.index.pop_back();
@@ -159,10 +159,10 @@ TEST(TilePhases, ListTheHostsBlocks) {
 }
 
 /// The keys that each row of a task of the host sees, ascending.
-std::vector<Rows> rows_of_host(const AttendTask& task) {
-  std::vector<Rows> seen(static_cast<size_t>(task.row_count));
+std::vector<TileRows> rows_of_host(const AttendTask& task) {
+  std::vector<TileRows> seen(static_cast<size_t>(task.row_count));
   for (int r = 0; r < task.row_count; ++r) {
-    Rows& keys = seen[static_cast<size_t>(r)];
+    TileRows& keys = seen[static_cast<size_t>(r)];
     for (const KeySegment& s : task.segments) {
       for (int64_t i = 0; i < s.count; ++i) {
         const int64_t key = s.index.empty() ? s.begin + i : host(s.index)[static_cast<size_t>(i)];
@@ -187,8 +187,8 @@ struct PageRoom {
     ASSERT_EQ(keys % 64, 0);
   }
   /// Rows of pages that tile t sees.
-  Rows seen_by(size_t t) const {
-    Rows rows;
+  TileRows seen_by(size_t t) const {
+    TileRows rows;
     for (size_t p = 0; p < static_cast<size_t>(keys / 64); ++p) {
       for (int n = 0; n < 64; ++n) {
         if ((masks[2 * p + t] >> n & 1) != 0) rows.push_back(64 * pages[p] + n);
@@ -197,13 +197,13 @@ struct PageRoom {
     return rows;
   }
 
-  Rows pages;
+  TileRows pages;
   std::vector<uint64_t> masks;
   int32_t keys = -7;
 };
 
 /// One or two tiles of the host, listed together.
-void check_pages(std::span<const AttendTask> tiles, const Rows& columns, const Rows& runs,
+void check_pages(std::span<const AttendTask> tiles, const TileRows& columns, const TileRows& runs,
                  int32_t run_count, bool copies, cuda::PageShared& shared) {
   const int64_t position = tiles[0].row_position;
   const int rows[2] = {tiles[0].row_count, tiles.size() > 1 ? tiles[1].row_count : 0};
@@ -225,7 +225,7 @@ void check_pages(std::span<const AttendTask> tiles, const Rows& columns, const R
     ASSERT_NO_FATAL_FAILURE(copied.check());
   }
   for (size_t t = 0; t < tiles.size(); ++t) {
-    Rows of_tile = text.seen_by(t);
+    TileRows of_tile = text.seen_by(t);
     if (copies) {
       for (const int32_t column : copied.seen_by(t)) {
         ASSERT_LT(static_cast<size_t>(column), columns.size());
@@ -233,9 +233,9 @@ void check_pages(std::span<const AttendTask> tiles, const Rows& columns, const R
       }
     }
     std::sort(of_tile.begin(), of_tile.end());
-    const std::vector<Rows> expected = rows_of_host(tiles[t]);
+    const std::vector<TileRows> expected = rows_of_host(tiles[t]);
     for (int r = 0; r < tiles[t].row_count; ++r) {
-      Rows seen = of_tile;
+      TileRows seen = of_tile;
       std::erase_if(seen, [&](int32_t key) { return key > tiles[t].row_position + r; });
       ASSERT_EQ(seen, expected[static_cast<size_t>(r)])
           << "row " << r << " of the tile at " << tiles[t].row_position << ", copies " << copies;
@@ -257,7 +257,7 @@ TEST(PagePhases, ListWhatTheHostsTilesSee) {
       const LineTask task{view_of(columns), view_of(diagonals), slash == 200 ? 0 : 500, slash,
                           &chosen};
       choose_lines(host_queue(), {&task, 1}, grid.tile);
-      const Rows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
+      const TileRows lines = copy_of(chosen.columns.rows), runs = copy_of(chosen.runs.view());
       const int32_t run_count = host(chosen.run_count.view())[0];
       TileRule rule{.kind = TileRule::Kind::kLines};
       rule.lines = &chosen;

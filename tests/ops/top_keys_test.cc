@@ -14,7 +14,7 @@ namespace {
 using testing_support::PagedHead;
 using testing_support::view_of;
 
-struct Case {
+struct TopKeyCase {
   KvType type;
   int head_dim, group, rows;
   int64_t begin, keys;
@@ -23,8 +23,9 @@ struct Case {
 
 /// Two KV heads; queries of whole numbers would tie too often, so they are random. With `whole`
 /// everything is a small whole number: products are exact in any precision and ties abound.
-struct Setting {
-  Setting(const Case& c, AttendCompute compute, TopRule rule, bool whole) : test_case(c) {
+struct TopKeySetting {
+  TopKeySetting(const TopKeyCase& c, AttendCompute compute, TopRule rule, bool whole)
+      : test_case(c) {
     std::mt19937 random(29);
     std::normal_distribution<float> normal;
     for (int h = 0; h < 2; ++h) {
@@ -86,7 +87,7 @@ struct Setting {
     return all;
   }
 
-  Case test_case;
+  TopKeyCase test_case;
   std::vector<PagedHead> heads;
   std::vector<float> queries, scores;
   std::vector<int32_t> keys;
@@ -94,11 +95,11 @@ struct Setting {
   TopKeysCall call;
 };
 
-void check(const Case& c, AttendCompute compute, TopRule rule, bool whole) {
+void check_top_keys(const TopKeyCase& c, AttendCompute compute, TopRule rule, bool whole) {
   SCOPED_TRACE(testing::Message() << name_of(c.type) << " dim " << c.head_dim << " group "
                                   << c.group << " rows " << c.rows << " keys " << c.keys << " k "
                                   << c.k << (whole ? " whole" : ""));
-  Setting s(c, compute, rule, whole);
+  TopKeySetting s(c, compute, rule, whole);
   top_keys(s.call, s.tasks);
   for (int row = 0; row < c.rows; ++row) {
     for (int head = 0; head < s.call.heads; ++head) {
@@ -124,7 +125,7 @@ void check(const Case& c, AttendCompute compute, TopRule rule, bool whole) {
 }
 
 TEST(TopKeys, AreThoseOfAPlainLoopForEveryTypeAndSize) {
-  const std::vector<Case> cases = {
+  const std::vector<TopKeyCase> cases = {
       {DType::BF16, 64, 2, 1, 5, 300, 4},  {DType::BF16, 64, 3, 40, 32, 700, 4},
       {DType::F32, 64, 1, 9, 0, 129, 8},   {DType::F16, 80, 4, 2, 1, 127, 3},
       {DType::F16, 24, 1, 1, 7, 640, 1},   {DType::Q8_0, 64, 2, 33, 3, 257, 4},
@@ -136,10 +137,10 @@ TEST(TopKeys, AreThoseOfAPlainLoopForEveryTypeAndSize) {
       {DType::Q4_0, 96, 4, 1, 64, 500, 2}, {{DType::BF16, DType::Q4_0}, 64, 2, 1, 5, 300, 4},
   };
   at_every_isa([&] {
-    for (const Case& c : cases) {
+    for (const TopKeyCase& c : cases) {
       for (const auto compute : {AttendCompute::kBest, AttendCompute::kF32}) {
         for (const TopRule rule : {TopRule::kExact, TopRule::kTile}) {
-          check(c, compute, rule, false);
+          check_top_keys(c, compute, rule, false);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
@@ -148,15 +149,15 @@ TEST(TopKeys, AreThoseOfAPlainLoopForEveryTypeAndSize) {
 }
 
 TEST(TopKeys, OfEqualScoresTheLowerKeyWins) {
-  const std::vector<Case> cases = {
+  const std::vector<TopKeyCase> cases = {
       {DType::BF16, 32, 2, 1, 3, 1500, 8}, {DType::BF16, 32, 2, 70, 3, 1500, 8},
       {DType::F32, 8, 1, 40, 0, 700, 5},   {DType::F16, 16, 3, 2, 1, 650, 4},
       {DType::Q8_0, 32, 2, 20, 0, 400, 4},
   };
   at_every_isa([&] {
-    for (const Case& c : cases) {
+    for (const TopKeyCase& c : cases) {
       for (const TopRule rule : {TopRule::kExact, TopRule::kTile}) {
-        check(c, AttendCompute::kBest, rule, true);
+        check_top_keys(c, AttendCompute::kBest, rule, true);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
@@ -165,9 +166,9 @@ TEST(TopKeys, OfEqualScoresTheLowerKeyWins) {
 
 TEST(TopKeys, DoNotDependOnHowRowsAreDealtOut) {
   // One row at a time (streamed) equals all rows at once (tiles) where products are exact.
-  const Case c{DType::BF16, 32, 3, 50, 7, 900, 4};
-  Setting together(c, AttendCompute::kBest, TopRule::kTile, true);
-  Setting one_by_one(c, AttendCompute::kBest, TopRule::kTile, true);
+  const TopKeyCase c{DType::BF16, 32, 3, 50, 7, 900, 4};
+  TopKeySetting together(c, AttendCompute::kBest, TopRule::kTile, true);
+  TopKeySetting one_by_one(c, AttendCompute::kBest, TopRule::kTile, true);
   top_keys(together.call, together.tasks);
   for (const TopKeysTask& task : one_by_one.tasks) {
     for (int row = 0; row < c.rows; ++row) {
@@ -182,9 +183,9 @@ TEST(TopKeys, DoNotDependOnHowRowsAreDealtOut) {
 }
 
 TEST(TopKeys, NeedNoScoresAndNoTasks) {
-  const Case c{DType::BF16, 32, 1, 12, 0, 300, 4};
-  Setting with(c, AttendCompute::kBest, TopRule::kExact, true);
-  Setting without(c, AttendCompute::kBest, TopRule::kExact, true);
+  const TopKeyCase c{DType::BF16, 32, 1, 12, 0, 300, 4};
+  TopKeySetting with(c, AttendCompute::kBest, TopRule::kExact, true);
+  TopKeySetting without(c, AttendCompute::kBest, TopRule::kExact, true);
   without.call.scores = {};
   top_keys(with.call, with.tasks);
   top_keys(without.call, {});

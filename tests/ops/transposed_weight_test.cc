@@ -8,17 +8,12 @@
 
 #include "base/float_types.h"
 #include "isa_fixture.h"
+#include "ops/random_floats.h"
 
 namespace longhaul {
 namespace {
 
-std::vector<float> random_floats(int64_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, 1);
-  std::vector<float> x(static_cast<size_t>(count));
-  for (float& value : x) value = normal(random);
-  return x;
-}
+using testing_support::random_floats;
 
 TensorView view_of(const std::vector<float>& numbers, int64_t rows, int64_t cols) {
   return {reinterpret_cast<const std::byte*>(numbers.data()),

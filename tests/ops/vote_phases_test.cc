@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-using Rows = std::vector<int32_t>;
+using VotePhaseRows = std::vector<int32_t>;
 using testing_support::view_of;
 
 /// What the device keeps between votes.
@@ -24,11 +24,12 @@ struct Counters {
   uint32_t voted = 0;
 };
 
-Rows vote_in_phases(const Rows& votes, int64_t numbers, int64_t k, Counters& kept) {
+VotePhaseRows vote_in_phases(const VotePhaseRows& votes, int64_t numbers, int64_t k,
+                             Counters& kept) {
   const auto shared = std::make_unique<cuda::ChoiceShared>();
   const auto cast = std::ssize(votes);
-  Rows found(static_cast<size_t>(std::min(numbers, cast)) + 1, -7);
-  Rows rows(static_cast<size_t>(std::min(k, std::min(numbers, cast))) + 1, -7);
+  VotePhaseRows found(static_cast<size_t>(std::min(numbers, cast)) + 1, -7);
+  VotePhaseRows rows(static_cast<size_t>(std::min(k, std::min(numbers, cast))) + 1, -7);
   int32_t count = -7;
   const cuda::VoteTask task{
       votes.data(),      cast,        numbers,      k,           kept.counters.data(),
@@ -53,7 +54,7 @@ TEST(VotePhases, ChooseWhatTheHostChooses) {
     Counters kept(numbers);
     for (const int64_t cast : {0, 1, 7, 128, 3000, 9000}) {
       for (const int64_t k : {int64_t{0}, int64_t{1}, int64_t{5}, int64_t{127}, cast}) {
-        Rows votes(static_cast<size_t>(cast));
+        VotePhaseRows votes(static_cast<size_t>(cast));
         for (int32_t& vote : votes) {
           const auto any = static_cast<int64_t>(random()) % (numbers + 1) - 1;
           vote = static_cast<int32_t>(random() % 2 == 0 ? any : std::min<int64_t>(any, 40));
@@ -61,7 +62,8 @@ TEST(VotePhases, ChooseWhatTheHostChooses) {
         VoteCount memory;
         const RowList list = most_voted(host_queue(), view_of(votes), numbers, k, memory);
         const auto expected = host_rows(list);
-        EXPECT_EQ(vote_in_phases(votes, numbers, k, kept), Rows(expected.begin(), expected.end()))
+        EXPECT_EQ(vote_in_phases(votes, numbers, k, kept),
+                  VotePhaseRows(expected.begin(), expected.end()))
             << numbers << " numbers, " << cast << " votes, the best " << k;
       }
     }
@@ -74,18 +76,18 @@ TEST(SpanPhases, CoverWhatTheHostsCover) {
   for (const int64_t end : {1, 64, 4000, 70000}) {
     for (const int64_t span : {1, 2, 7, 32, 5000}) {
       for (const int every : {1, 3, 40, 100000}) {
-        Rows chosen;
+        VotePhaseRows chosen;
         for (int32_t row = 0; row < end; ++row) {
           if (random() % static_cast<uint32_t>(every) == 0) chosen.push_back(row);
         }
-        const Rows count = {static_cast<int32_t>(chosen.size())};
-        Rows listed = chosen;
+        const VotePhaseRows count = {static_cast<int32_t>(chosen.size())};
+        VotePhaseRows listed = chosen;
         listed.resize(chosen.size() + 3);  // room for more
         const RowList list{view_of(listed), view_of(count)};
         SpanRows memory;
         const RowList spans = expand_spans(host_queue(), list, span, end, 11, memory);
         const auto expected = host_rows(spans);
-        Rows rows(expected.size() + 1, -7);
+        VotePhaseRows rows(expected.size() + 1, -7);
         int32_t written = -7;
         cuda::expand_spans(cuda::HostBlock{}, *shared,
                            {listed.data(), count.data(), std::ssize(listed), span, end, 11,
@@ -93,7 +95,7 @@ TEST(SpanPhases, CoverWhatTheHostsCover) {
         EXPECT_EQ(rows.back(), -7);
         rows.pop_back();
         EXPECT_EQ(written, std::ssize(expected));
-        EXPECT_EQ(rows, Rows(expected.begin(), expected.end())) << end << ", " << span;
+        EXPECT_EQ(rows, VotePhaseRows(expected.begin(), expected.end())) << end << ", " << span;
       }
     }
   }

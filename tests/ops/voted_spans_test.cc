@@ -15,9 +15,9 @@ namespace {
 
 using testing_support::PagedHead;
 using testing_support::view_of;
-using Rows = std::vector<int32_t>;
+using VotedRows = std::vector<int32_t>;
 
-constexpr int kDim = 32, kHeads = 4, kLists = 2;
+constexpr int kVotedDim = 32, kVotedHeads = 4, kLists = 2;
 
 /// Small whole numbers, whose products are exact however they are summed up.
 std::vector<float> whole_numbers(size_t count, std::mt19937& random) {
@@ -27,17 +27,18 @@ std::vector<float> whole_numbers(size_t count, std::mt19937& random) {
 }
 
 /// Of keys [first, first + count) of a list the k with the largest products, lower keys first.
-Rows best_keys(const float* query, const PagedHead& list, int64_t first, int64_t count, int k) {
+VotedRows best_keys(const float* query, const PagedHead& list, int64_t first, int64_t count,
+                    int k) {
   std::vector<std::pair<double, int32_t>> ranked;
   for (int32_t j = 0; j < count; ++j) {
     double product = 0;
-    for (size_t t = 0; t < kDim; ++t) {
+    for (size_t t = 0; t < kVotedDim; ++t) {
       product += double{query[t]} * list.k[static_cast<size_t>(first + j)][t];
     }
     ranked.push_back({-product, j});
   }
   std::sort(ranked.begin(), ranked.end());
-  Rows keys;
+  VotedRows keys;
   for (size_t i = 0; i < ranked.size() && i < static_cast<size_t>(k); ++i) {
     keys.push_back(ranked[i].second);
   }
@@ -45,8 +46,8 @@ Rows best_keys(const float* query, const PagedHead& list, int64_t first, int64_t
 }
 
 /// Those with most votes, and their neighbours.
-Rows plain_spans(const std::map<int32_t, int>& votes, int64_t first, int64_t count,
-                 const SpanVote& vote) {
+VotedRows plain_spans(const std::map<int32_t, int>& votes, int64_t first, int64_t count,
+                      const SpanVote& vote) {
   std::vector<std::pair<int, int32_t>> ranked;
   for (const auto& [key, times] : votes) ranked.push_back({-times, key});
   std::sort(ranked.begin(), ranked.end());
@@ -61,13 +62,13 @@ Rows plain_spans(const std::map<int32_t, int>& votes, int64_t first, int64_t cou
 }
 
 /// What rows [row, row + rows) choose, by loops over rows, heads and keys.
-Rows plain_choice(const std::vector<float>& queries, const std::vector<PagedHead>& lists,
-                  int64_t first, const SpanVote& vote, const Election& e) {
+VotedRows plain_choice(const std::vector<float>& queries, const std::vector<PagedHead>& lists,
+                       int64_t first, const SpanVote& vote, const Election& e) {
   std::map<int32_t, int> votes;
-  for (int i = e.row * kHeads; i < (e.row + e.rows) * kHeads; ++i) {
-    const int head = i % kHeads;
+  for (int i = e.row * kVotedHeads; i < (e.row + e.rows) * kVotedHeads; ++i) {
+    const int head = i % kVotedHeads;
     const size_t list = static_cast<size_t>(e.mispaired ? head % kLists : head / 2);
-    const float* const query = queries.data() + i * kDim;
+    const float* const query = queries.data() + i * kVotedDim;
     for (const int32_t key : best_keys(query, lists[list], first, e.count, vote.k)) ++votes[key];
   }
   return plain_spans(votes, first, e.count, vote);
@@ -81,11 +82,11 @@ TEST(VotedSpans, EqualALoopOverRowsHeadsAndKeys) {
     std::vector<PagedHead> lists;
     for (int list = 0; list < kLists; ++list) {
       std::vector<std::vector<float>> numbers(2 * (kFirst + kCount + 9));
-      for (auto& row : numbers) row = whole_numbers(kDim, random);
-      lists.emplace_back(DType::BF16, kDim, numbers);
+      for (auto& row : numbers) row = whole_numbers(kVotedDim, random);
+      lists.emplace_back(DType::BF16, kVotedDim, numbers);
     }
     const std::vector<PagedRows> views{lists[0].view(), lists[1].view()};
-    const std::vector<float> queries = whole_numbers(size_t{24} * kHeads * kDim, random);
+    const std::vector<float> queries = whole_numbers(size_t{24} * kVotedHeads * kVotedDim, random);
     const SpanVote vote{.k = 2, .clip = 4, .span = 7};
     // Groups of rows that choose at once, from fewer or more keys.
     std::vector<Election> elections{{.row = 0, .rows = 20, .count = kCount - 40},
@@ -95,14 +96,14 @@ TEST(VotedSpans, EqualALoopOverRowsHeadsAndKeys) {
     const View<const float> form = view_of(queries);
     AttendCall call;
     call.queries = {&form, 1};
-    call.heads = kHeads;
-    call.head_dim = kDim;
+    call.heads = kVotedHeads;
+    call.head_dim = kVotedDim;
     at_every_isa([&] {
       spans.choose(call, views, kFirst, vote, elections);
       for (const Election& e : elections) {
         SCOPED_TRACE(testing::Message() << e.rows << " rows, mispaired " << mispaired);
         const auto got = host_rows(e.chosen);
-        EXPECT_EQ(Rows(got.begin(), got.end()), plain_choice(queries, lists, kFirst, vote, e));
+        EXPECT_EQ(VotedRows(got.begin(), got.end()), plain_choice(queries, lists, kFirst, vote, e));
       }
     });
   }

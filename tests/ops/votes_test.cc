@@ -13,26 +13,26 @@ namespace longhaul {
 namespace {
 
 using testing_support::view_of;
-using Rows = std::vector<int32_t>;
+using VoteRows = std::vector<int32_t>;
 
-Rows rows_of(const RowList& list) {
+VoteRows voted_rows(const RowList& list) {
   const auto rows = host_rows(list);
   EXPECT_LE(std::ssize(rows), list.most());
   return {rows.begin(), rows.end()};
 }
 
-Rows voted(const Rows& votes, int64_t numbers, int64_t k, VoteCount& memory) {
-  return rows_of(most_voted(host_queue(), view_of(votes), numbers, k, memory));
+VoteRows voted(const VoteRows& votes, int64_t numbers, int64_t k, VoteCount& memory) {
+  return voted_rows(most_voted(host_queue(), view_of(votes), numbers, k, memory));
 }
 
 TEST(MostVoted, AscendWithTheLowerNumberWinningTies) {
   VoteCount memory;
-  const Rows votes{70, 5, 9, 5, 70, -1, 9, 5};  // {5: 3, 9: 2, 70: 2}
-  EXPECT_EQ(voted(votes, 71, 2, memory), (Rows{5, 9}));
-  EXPECT_EQ(voted(votes, 71, 1, memory), (Rows{5}));
-  EXPECT_EQ(voted(votes, 71, 3, memory), (Rows{5, 9, 70}));
-  EXPECT_EQ(voted(votes, 90, 9, memory), (Rows{5, 9, 70}));
-  EXPECT_EQ(voted({4, 3, 4}, 5, 9, memory), (Rows{3, 4}));
+  const VoteRows votes{70, 5, 9, 5, 70, -1, 9, 5};  // {5: 3, 9: 2, 70: 2}
+  EXPECT_EQ(voted(votes, 71, 2, memory), (VoteRows{5, 9}));
+  EXPECT_EQ(voted(votes, 71, 1, memory), (VoteRows{5}));
+  EXPECT_EQ(voted(votes, 71, 3, memory), (VoteRows{5, 9, 70}));
+  EXPECT_EQ(voted(votes, 90, 9, memory), (VoteRows{5, 9, 70}));
+  EXPECT_EQ(voted({4, 3, 4}, 5, 9, memory), (VoteRows{3, 4}));
   EXPECT_TRUE(voted({-1}, 0, 3, memory).empty());
   EXPECT_TRUE(voted({}, 10, 3, memory).empty());
   EXPECT_TRUE(voted(votes, 71, 0, memory).empty());
@@ -44,7 +44,7 @@ TEST(MostVoted, EqualCountingAndSortingWhateverWasCountedBefore) {
   for (int round = 0; round < 300; ++round) {
     const int64_t numbers = 1 + static_cast<int64_t>(random() % 300);
     const int64_t k = static_cast<int64_t>(random() % 40);
-    Rows votes(random() % 500);
+    VoteRows votes(random() % 500);
     for (int32_t& vote : votes) {
       vote = static_cast<int32_t>(random() % static_cast<unsigned>(numbers + 3)) - 3;
     }
@@ -55,7 +55,7 @@ TEST(MostVoted, EqualCountingAndSortingWhateverWasCountedBefore) {
     std::vector<std::pair<int, int32_t>> ranked;  // fewest votes last
     for (const auto& [number, count] : counts) ranked.push_back({-count, number});
     std::sort(ranked.begin(), ranked.end());
-    Rows want;
+    VoteRows want;
     for (size_t i = 0; i < ranked.size() && i < static_cast<size_t>(k); ++i) {
       want.push_back(ranked[i].second);
     }
@@ -70,7 +70,7 @@ TEST(ExpandSpans, EqualTheSetOfAllNeighbours) {
   for (const int64_t end : {0, 1, 63, 64, 65, 200}) {
     for (const int64_t span : {1, 2, 5, 32, 33, 500}) {
       for (int round = 0; round < 10; ++round) {
-        Rows chosen;
+        VoteRows chosen;
         for (int32_t row = 0; row < end; ++row) {
           if (random() % 16 == 0) chosen.push_back(row);
         }
@@ -83,7 +83,7 @@ TEST(ExpandSpans, EqualTheSetOfAllNeighbours) {
         }
         const RowList all{view_of(std::as_const(chosen)), {}};
         const RowList got = expand_spans(host_queue(), all, span, end, first, memory);
-        ASSERT_EQ(rows_of(got), Rows(want.begin(), want.end())) << end << " span " << span;
+        ASSERT_EQ(voted_rows(got), VoteRows(want.begin(), want.end())) << end << " span " << span;
       }
     }
   }
@@ -91,10 +91,10 @@ TEST(ExpandSpans, EqualTheSetOfAllNeighbours) {
 
 TEST(ExpandSpans, FollowTheCountOfWhatWasChosen) {
   SpanRows memory;
-  const Rows chosen{3, 9, 14}, count{2};
+  const VoteRows chosen{3, 9, 14}, count{2};
   const RowList two{view_of(chosen), view_of(count)};
   const RowList got = expand_spans(host_queue(), two, 3, 20, 100, memory);
-  EXPECT_EQ(rows_of(got), (Rows{102, 103, 104, 108, 109, 110}));
+  EXPECT_EQ(voted_rows(got), (VoteRows{102, 103, 104, 108, 109, 110}));
 }
 
 }  // namespace

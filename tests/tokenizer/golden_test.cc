@@ -15,15 +15,15 @@ namespace longhaul {
 namespace {
 
 const nlohmann::json& golden() {
-  static const auto json = nlohmann::json::parse(read_whole(tokenizer_data() / "golden.json"));
-  return json;
+  static const auto parsed = nlohmann::json::parse(read_whole(tokenizer_data() / "golden.json"));
+  return parsed;
 }
 
 std::vector<std::string> texts() {
   return nlohmann::json::parse(read_whole(tokenizer_data() / "texts.json"));
 }
 
-Tokenizer load(const std::string& name) {
+Tokenizer load_golden(const std::string& name) {
   if (name == "nano") {
     return load_tokenizer_folder(std::filesystem::path(LONGHAUL_MODELS) / "nano");
   }
@@ -39,7 +39,7 @@ Tokenizer load(const std::string& name) {
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, SameIds) {
-  const Tokenizer tokenizer = load(GetParam());
+  const Tokenizer tokenizer = load_golden(GetParam());
   const nlohmann::json& expected = golden().at(GetParam());
   const std::vector<std::string> inputs = texts();
   ASSERT_GT(inputs.size(), 130u);
@@ -56,7 +56,7 @@ TEST_P(Golden, SameIds) {
 
 TEST_P(Golden, SameAffixesAndDecodedText) {
   const nlohmann::json& expected = golden().at(GetParam());
-  const Tokenizer tokenizer = load(GetParam());
+  const Tokenizer tokenizer = load_golden(GetParam());
   const std::vector<std::string> inputs = texts();
   if (expected.contains("with_affixes")) {
     EXPECT_EQ(tokenizer.encode(inputs[4]), expected["with_affixes"].get<std::vector<int32_t>>());

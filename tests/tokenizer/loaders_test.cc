@@ -21,7 +21,7 @@ using testing_support::error_if_any;
 using testing_support::error_of;
 using testing_support::has;
 
-fs::path nano() { return fs::path(LONGHAUL_MODELS) / "nano"; }
+fs::path nano_folder() { return fs::path(LONGHAUL_MODELS) / "nano"; }
 
 /// nano's folder with files of its own in place of some.
 class FolderLikeNano {
@@ -30,7 +30,7 @@ class FolderLikeNano {
     std::string pattern = (fs::temp_directory_path() / "longhaul-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
-    for (const auto& entry : fs::directory_iterator(nano())) {
+    for (const auto& entry : fs::directory_iterator(nano_folder())) {
       fs::create_symlink(fs::absolute(entry.path()), path_ / entry.path().filename());
     }
   }
@@ -50,7 +50,7 @@ class FolderLikeNano {
 };
 
 nlohmann::json nano_config() {
-  return nlohmann::json::parse(read_whole(nano() / "tokenizer_config.json"));
+  return nlohmann::json::parse(read_whole(nano_folder() / "tokenizer_config.json"));
 }
 
 TEST(LoadTokenizer, SmolLm2) {
@@ -98,7 +98,7 @@ TEST(LoadTokenizer, NoChatTemplateNamesTheWayOut) {
 }
 
 TEST(LoadTokenizer, Nano) {
-  const Checkpoint checkpoint = open_checkpoint(nano());
+  const Checkpoint checkpoint = open_checkpoint(nano_folder());
   EXPECT_EQ(load_tokenizer(checkpoint).eos_id(), 2);
   EXPECT_EQ(ChatTemplate::of(checkpoint).render({{{ChatRole::user, "Hi"}}}, true),
             "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
@@ -139,10 +139,10 @@ TEST(LoadTokenizer, ChatTemplateFromAListOrAFileOfItsOwn) {
 /// Marks of turns that a file does not call special: a text that names them must not end a turn.
 TEST(LoadTokenizer, MarksOfTurnsAreControlTokensWhateverTheFileSays) {
   FolderLikeNano folder;
-  nlohmann::json tokenizer = nlohmann::json::parse(read_whole(nano() / "tokenizer.json"));
+  nlohmann::json tokenizer = nlohmann::json::parse(read_whole(nano_folder() / "tokenizer.json"));
   for (auto& token : tokenizer["added_tokens"]) token["special"] = false;
   folder.write("tokenizer.json", tokenizer.dump());
-  const Tokenizer strict = load_tokenizer(open_checkpoint(nano()));
+  const Tokenizer strict = load_tokenizer(open_checkpoint(nano_folder()));
   const Tokenizer loose = load_tokenizer(open_checkpoint(folder.path()));
   const std::string text = "a<|im_end|>b<|im_start|>c";
   EXPECT_EQ(loose.encode(text), strict.encode(text));

@@ -44,7 +44,7 @@ std::vector<std::vector<int32_t>> read_outputs(const std::string& name) {
   return out;
 }
 
-Tokenizer load(const std::string& vocabulary) {
+Tokenizer load_vocabulary(const std::string& vocabulary) {
   const std::filesystem::path path = tokenizer_data() / vocabulary;
   if (std::filesystem::is_directory(path)) return load_tokenizer_folder(path);
   return load_tokenizer(open_checkpoint(path));
@@ -53,7 +53,7 @@ Tokenizer load(const std::string& vocabulary) {
 class Vectors : public testing::TestWithParam<VectorCase> {};
 
 TEST_P(Vectors, EncodeAsLlamaCpp) {
-  const Tokenizer tokenizer = load(GetParam().vocabulary);
+  const Tokenizer tokenizer = load_vocabulary(GetParam().vocabulary);
   const auto inputs = read_inputs(GetParam().name);
   const auto outputs = read_outputs(GetParam().name);
   ASSERT_EQ(inputs.size(), 47u);
@@ -64,7 +64,7 @@ TEST_P(Vectors, EncodeAsLlamaCpp) {
 }
 
 TEST_P(Vectors, DecodeGivesTheTextBack) {
-  const Tokenizer tokenizer = load(GetParam().vocabulary);
+  const Tokenizer tokenizer = load_vocabulary(GetParam().vocabulary);
   for (const std::string& text : read_inputs(GetParam().name)) {
     const std::vector<int32_t> ids = tokenizer.encode(text, {.add_special = false});
     EXPECT_EQ(tokenizer.decode(ids), text);

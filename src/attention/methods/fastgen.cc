@@ -17,7 +17,7 @@ namespace longhaul {
 namespace {
 
 using Rule = HybridRules::Rule;
-constexpr std::string_view kColumns[] = {"attention", "recent"};
+constexpr std::string_view kFastgenColumns[] = {"attention", "recent"};
 
 static_assert(static_cast<int>(TokenClass::kSpecial) == JudgedList::kSpecial &&
               static_cast<int>(TokenClass::kPunctuation) == JudgedList::kPunctuation);
@@ -44,7 +44,7 @@ class FastGen final : public Method {
   }
 
   Plan plan(int, int, int64_t) const override {
-    return {.keep = {.when = When::kPromptEnd, .every_token = true}, .columns = kColumns};
+    return {.keep = {.when = When::kPromptEnd, .every_token = true}, .columns = kFastgenColumns};
   }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
@@ -67,8 +67,8 @@ class FastGen final : public Method {
     for (int head = 0; head < step.kv_heads; ++head) {
       const Rule now = rule(step.layer, head);
       if (decoding_ && now != Rule::kHeavy && now != Rule::kWindow) continue;
-      const View<float> all = step.store->column(step.layer, head, kColumns[0]);
-      const View<float> recent = step.store->column(step.layer, head, kColumns[1]);
+      const View<float> all = step.store->column(step.layer, head, kFastgenColumns[0]);
+      const View<float> recent = step.store->column(step.layer, head, kFastgenColumns[1]);
       if (!decoding_ && step.begin == begin_) {  // a new prompt is judged by its own rows
         fill(*step.queue, all, 0);
         fill(*step.queue, recent, 0);

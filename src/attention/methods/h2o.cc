@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-constexpr std::string_view kColumns[] = {"attention"};
+constexpr std::string_view kH2oColumns[] = {"attention"};
 constexpr int64_t kRecentOfOneShot = 32;
 
 struct H2o final : Method, StrideBudget {
@@ -35,7 +35,7 @@ struct H2o final : Method, StrideBudget {
       plan.keep = {
           .when = When::kPromptEnd, .budget = budget, .recent = recent.value_or(kRecentOfOneShot)};
     }
-    plan.columns = kColumns;
+    plan.columns = kH2oColumns;
     return plan;
   }
 };

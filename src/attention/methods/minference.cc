@@ -18,12 +18,12 @@
 namespace longhaul {
 namespace {
 
-constexpr int kTile = 64;
+constexpr int kMInferenceTile = 64;
 
 class MInference final : public SparsePrefill {
  public:
   enum class Pattern : uint8_t { kVerticalSlash, kAShape, kBlocks };
-  MInference() : SparsePrefill(kTile) {}
+  MInference() : SparsePrefill(kMInferenceTile) {}
   std::string patterns;
   Pattern pattern = Pattern::kVerticalSlash;
   std::optional<int64_t> vertical, slash;

@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-constexpr std::string_view kColumns[] = {"attention", "squares", "seen"};
+constexpr std::string_view kRocoColumns[] = {"attention", "squares", "seen"};
 constexpr int64_t kSettling = 10;  // newest rows: seen by too few to be judged
 
 struct Roco final : Method, StrideBudget {
@@ -30,7 +30,7 @@ struct Roco final : Method, StrideBudget {
   Plan plan(int, int, int64_t) const override {
     Plan plan = stride_plan();
     plan.keep.sink = plan.keep.recent = 0;  // score() says what is left alone
-    plan.columns = kColumns;
+    plan.columns = kRocoColumns;
     return plan;
   }
 
@@ -42,7 +42,7 @@ struct Roco final : Method, StrideBudget {
     seen_.clear();
     for (int head = 0; head < step.kv_heads; ++head) {
       const auto column = [&](size_t c) {
-        return step.store->column(step.layer, head, kColumns[c]);
+        return step.store->column(step.layer, head, kRocoColumns[c]);
       };
       seen_.push_back(column(2));
       targets_.push_back({column(0), column(1)});

@@ -11,11 +11,11 @@
 namespace longhaul {
 namespace {
 
-constexpr int kBlock = 128;
+constexpr int kXBlock = 128;
 
 class XAttention final : public SparsePrefill {
  public:
-  XAttention() : SparsePrefill(kBlock) {}
+  XAttention() : SparsePrefill(kXBlock) {}
   double tau = 0.9;
   int stride_at = 3;  // the stride is 2 to this power
   double norm = 1;
@@ -45,7 +45,7 @@ class XAttention final : public SparsePrefill {
   }
 
   Beside beside(const KvLayout&, int64_t tokens, int rows) const override {
-    return {.working = AntidiagonalMemory::bytes_for(rule_, kBlock, shape_.heads, shape_.head_dim,
+    return {.working = AntidiagonalMemory::bytes_for(rule_, kXBlock, shape_.heads, shape_.head_dim,
                                                      rows, tokens) +
                        tile_bytes(shape_.heads, tokens, rows)};
   }

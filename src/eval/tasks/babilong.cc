@@ -15,9 +15,9 @@
 namespace longhaul {
 namespace {
 
-constexpr std::string_view kFamily = "babilong/";
+constexpr std::string_view kBabiFamily = "babilong/";
 constexpr int kTasksOfBabi = 20;
-constexpr int kReplyTokens = 25;
+constexpr int kBabiReplyTokens = 25;
 
 struct Story {
   std::vector<std::string> facts;
@@ -123,12 +123,12 @@ std::string opening_of(int number, std::string_view question) {
   return "Answer:";
 }
 
-std::vector<Sample> make(const TaskRequest& request, int number) {
+std::vector<Sample> make_babi(const TaskRequest& request, int number) {
   const std::string name = fmt::format("qa{}", number);
   const std::vector<Story> stories = read_stories(*request.data, fmt::format("babi/{}.txt", name));
   const std::vector<size_t> order = story_order(*request.data, name, stories.size());
   const Prompt prompt = read_prompt(*request.data, name);
-  const std::string task = std::string(kFamily) + name;
+  const std::string task = std::string(kBabiFamily) + name;
   return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
     const Story& story = stories[order[static_cast<size_t>(i) % order.size()]];
     const BookStretch stretch(*request.data, random);
@@ -143,7 +143,7 @@ std::vector<Sample> make(const TaskRequest& request, int number) {
     sample.opening = opening_of(number, story.question);
     sample.before_opening = "\n";
     sample.rule = "labels";
-    sample.max_tokens = kReplyTokens;
+    sample.max_tokens = kBabiReplyTokens;
     fit_to_length(request, sample, kBytesPerToken, kLeastBytes, [&](Sample& filled, int64_t bytes) {
       const std::string book = stretch.text(static_cast<size_t>(bytes));
       place_prompt(filled, prompt.text, hide(book, facts), fields);
@@ -153,7 +153,7 @@ std::vector<Sample> make(const TaskRequest& request, int number) {
 
 template <size_t i>
 std::vector<Sample> make_task(const TaskRequest& request) {
-  return make(request, static_cast<int>(i) + 1);
+  return make_babi(request, static_cast<int>(i) + 1);
 }
 
 constexpr std::string_view kSummaries[kTasksOfBabi] = {"where a person is",
@@ -177,23 +177,24 @@ constexpr std::string_view kSummaries[kTasksOfBabi] = {"where a person is",
                                                        "the way between two places",
                                                        "why a person went there"};
 
-constexpr std::string_view kNames[kTasksOfBabi] = {
+constexpr std::string_view kBabiNames[kTasksOfBabi] = {
     "babilong/qa1",  "babilong/qa2",  "babilong/qa3",  "babilong/qa4",  "babilong/qa5",
     "babilong/qa6",  "babilong/qa7",  "babilong/qa8",  "babilong/qa9",  "babilong/qa10",
     "babilong/qa11", "babilong/qa12", "babilong/qa13", "babilong/qa14", "babilong/qa15",
     "babilong/qa16", "babilong/qa17", "babilong/qa18", "babilong/qa19", "babilong/qa20"};
 
 template <size_t... i>
-std::vector<TaskInfo> infos(std::index_sequence<i...>) {
-  return {
-      {kNames[i], kSummaries[i], "the right label is the only one in the reply's first sentence",
-       "BABILong's prompt and questions; public-domain books for PG-19", true, make_task<i>}...};
+std::vector<TaskInfo> babi_infos(std::index_sequence<i...>) {
+  return {{kBabiNames[i], kSummaries[i],
+           "the right label is the only one in the reply's first sentence",
+           "BABILong's prompt and questions; public-domain books for PG-19", true,
+           make_task<i>}...};
 }
 
 }  // namespace
 
 std::span<const TaskInfo> babilong_tasks() {
-  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<kTasksOfBabi>());
+  static const std::vector<TaskInfo> tasks = babi_infos(std::make_index_sequence<kTasksOfBabi>());
   return tasks;
 }
 

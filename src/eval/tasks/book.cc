@@ -7,7 +7,7 @@
 namespace longhaul {
 namespace {
 
-std::vector<Sample> make(const TaskRequest& request) {
+std::vector<Sample> make_book(const TaskRequest& request) {
   return make_samples(request, "book", [&](Sample& sample, Random& random, int) {
     const BookStretch stretch(*request.data, random);
     sample.group = sample.id;
@@ -19,14 +19,14 @@ std::vector<Sample> make(const TaskRequest& request) {
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kBookTasks[] = {
     {"book", "predicting a book's next token, by position",
      "mean negative log-likelihood, nats per token; lower is better",
-     "public-domain books; one pass, as methods read a prompt", true, make},
+     "public-domain books; one pass, as methods read a prompt", true, make_book},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> book_tasks() { return kTasks; }
+std::span<const TaskInfo> book_tasks() { return kBookTasks; }
 
 }  // namespace longhaul

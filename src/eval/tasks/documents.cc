@@ -19,7 +19,7 @@ constexpr std::string_view kPrompt =
     "Write a high-quality answer for the given question using only the provided search results "
     "(some of which might be irrelevant).\n\n{context}\n\nQuestion: {question}\nAnswer:";
 constexpr std::string_view kCue = "Answer:";  // the prompt's own, once more behind the mark
-constexpr int kReplyTokens = 100;
+constexpr int kDocumentReplyTokens = 100;
 constexpr double kDocumentsPerToken = 1.0 / 150;
 
 std::string search_results(const QuestionSet& set, const std::vector<size_t>& order) {
@@ -47,8 +47,8 @@ std::vector<size_t> with_gold(const std::vector<size_t>& others, const std::vect
   return order;
 }
 
-std::vector<Sample> make(const TaskRequest& request, std::string_view task, const QuestionSet& set,
-                         bool several) {
+std::vector<Sample> make_documents(const TaskRequest& request, std::string_view task,
+                                   const QuestionSet& set, bool several) {
   std::vector<size_t> questions(set.questions.size());
   for (size_t i = 0; i < questions.size(); ++i) questions[i] = i;
   Random(task, request.seed, 0, 0).shuffle(questions);
@@ -68,7 +68,7 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, cons
     sample.answers = question.answers;
     sample.opening = kCue;
     sample.rule = several ? "f1" : "first-line+subspan";
-    sample.max_tokens = kReplyTokens;
+    sample.max_tokens = kDocumentReplyTokens;
     fit_to_length(request, sample, kDocumentsPerToken, static_cast<int64_t>(question.gold.size()),
                   [&](Sample& filled, int64_t count) {
                     const auto order =
@@ -79,29 +79,30 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, cons
 }
 
 std::vector<Sample> make_nq(const TaskRequest& request) {
-  return make(request, "multidoc/nq", natural_questions(*request.data), false);
+  return make_documents(request, "multidoc/nq", natural_questions(*request.data), false);
 }
 std::vector<Sample> make_xquad(const TaskRequest& request) {
-  return make(request, "multidoc/xquad", xquad(*request.data), false);
+  return make_documents(request, "multidoc/xquad", xquad(*request.data), false);
 }
-std::vector<Sample> make_hotpot(const TaskRequest& request) {
-  return make(request, "multihop/hotpotqa", hotpotqa(*request.data), true);
+std::vector<Sample> make_multihop(const TaskRequest& request) {
+  return make_documents(request, "multihop/hotpotqa", hotpotqa(*request.data), true);
 }
 
-constexpr std::string_view kRule = "an answer is in the reply's first line (words as SQuAD's)";
+constexpr std::string_view kDocumentRule =
+    "an answer is in the reply's first line (words as SQuAD's)";
 
-constexpr TaskInfo kTasks[] = {
-    {"multidoc/nq", "a question on one of many passages", kRule,
+constexpr TaskInfo kDocumentTasks[] = {
+    {"multidoc/nq", "a question on one of many passages", kDocumentRule,
      "lost in the middle's prompt and gold passages; passages of other questions distract", true,
      make_nq},
-    {"multidoc/xquad", "a question on one of many paragraphs", kRule,
+    {"multidoc/xquad", "a question on one of many paragraphs", kDocumentRule,
      "lost in the middle's prompt; XQuAD", true, make_xquad},
     {"multihop/hotpotqa", "a question on two paragraphs that stand far apart", "word F1 (SQuAD)",
-     "lost in the middle's prompt; HotpotQA", true, make_hotpot},
+     "lost in the middle's prompt; HotpotQA", true, make_multihop},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> document_tasks() { return kTasks; }
+std::span<const TaskInfo> document_tasks() { return kDocumentTasks; }
 
 }  // namespace longhaul

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kCities[] = {
     "Lisbon", "Oslo",   "Vienna", "Prague", "Dublin", "Cairo",  "Boston",  "Chicago",
     "Paris",  "London", "Rome",   "Madrid", "Berlin", "Athens", "Toronto", "Sydney"};
-constexpr std::string_view kThings[] = {
+constexpr std::string_view kFactThings[] = {
     "eat a warm apple pie",         "ride an old red tram",          "watch the boats at dawn",
     "walk along the river wall",    "climb the tall church tower",   "listen to the street organ",
     "drink tea in the rose garden", "feed the birds near the bridge"};
@@ -19,12 +19,12 @@ constexpr std::string_view kWhen[] = {"on a sunny day", "in the early morning", 
                                       "at midnight",    "in late autumn",       "before sunset",
                                       "on a Sunday",    "with a good friend"};
 
-std::vector<Sample> make(const TaskRequest& request) {
+std::vector<Sample> make_fact(const TaskRequest& request) {
   return make_samples(request, "fact", [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     const std::string city(random.pick(kCities));
     const std::string thing =
-        std::string(random.pick(kThings)) + " " + std::string(random.pick(kWhen));
+        std::string(random.pick(kFactThings)) + " " + std::string(random.pick(kWhen));
     sample.depth = grid_depth(i);
     sample.question = "What is the best thing to do in " + city + "?";
     sample.opening = "The best thing to do in " + city + " is";
@@ -37,13 +37,13 @@ std::vector<Sample> make(const TaskRequest& request) {
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kFactTasks[] = {
     {"fact", "the best thing to do in some city, in a book", "the whole phrase is in the reply",
-     "our own, after gkamradt's needle; public-domain books", true, make},
+     "our own, after gkamradt's needle; public-domain books", true, make_fact},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> fact_tasks() { return kTasks; }
+std::span<const TaskInfo> fact_tasks() { return kFactTasks; }
 
 }  // namespace longhaul

@@ -99,7 +99,7 @@ std::vector<Sample> make_gsm8k(const TaskRequest& request) {
   return samples;
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kFewShotTasks[] = {
     {"mmlu", "multiple choice after five worked examples", "the first lone letter A-D is right",
      "MMLU's prompt without a chat template", false, make_mmlu},
     {"gsm8k", "word problems after five worked ones", "the last number is the answer",
@@ -108,6 +108,6 @@ constexpr TaskInfo kTasks[] = {
 
 }  // namespace
 
-std::span<const TaskInfo> few_shot_tasks() { return kTasks; }
+std::span<const TaskInfo> few_shot_tasks() { return kFewShotTasks; }
 
 }  // namespace longhaul

@@ -162,22 +162,22 @@ std::vector<Sample> make_run(const TaskRequest& request) {
   });
 }
 
-constexpr std::string_view kSource = "InfiniteBench's prompt and generator, at any length";
+constexpr std::string_view kComputedSource = "InfiniteBench's prompt and generator, at any length";
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kComputedTasks[] = {
     {"infinitebench/math_find", "the largest, smallest or median of many numbers",
-     "the first number is the answer", kSource, true, make_find},
+     "the first number is the answer", kComputedSource, true, make_find},
     {"infinitebench/math_calc", "all intermediate values of an expression",
      "share of the values that are right from the start on; the first number counts as the "
      "prompt's "
      "examples show",
-     kSource, true, make_calc},
+     kComputedSource, true, make_calc},
     {"infinitebench/code_run", "the value of functions that call each other",
-     "the last word is the value", kSource, true, make_run},
+     "the last word is the value", kComputedSource, true, make_run},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> infinite_computed_tasks() { return kTasks; }
+std::span<const TaskInfo> infinite_computed_tasks() { return kComputedTasks; }
 
 }  // namespace longhaul

@@ -13,29 +13,32 @@
 namespace longhaul {
 namespace {
 
-constexpr std::string_view kFamily = "infinitebench/";
-constexpr std::string_view kLetters = "ABCD";
+constexpr std::string_view kInfiniteFamily = "infinitebench/";
+constexpr std::string_view kOptionLetters = "ABCD";
 
 /// {answer's text, its letter}: both may be named in a reply.
 std::vector<std::string> answer_and_letter(const DataValue& record,
                                            const std::vector<std::string>& options) {
   const std::vector<std::string> given = texts_member(record, "answer");
-  if (given.size() == 2 && given[1].size() == 1 && kLetters.find(given[1]) != std::string::npos) {
+  if (given.size() == 2 && given[1].size() == 1 &&
+      kOptionLetters.find(given[1]) != std::string::npos) {
     return given;
   }
   const auto place =
       given.empty() ? options.end() : std::find(options.begin(), options.end(), given.front());
   if (place == options.end()) user_error("{}: the answer is none of the options", record.where);
-  return {given.front(), std::string(1, kLetters[static_cast<size_t>(place - options.begin())])};
+  return {given.front(),
+          std::string(1, kOptionLetters[static_cast<size_t>(place - options.begin())])};
 }
 
 /// `opening`: the words that InfiniteBench's prompt for base models ends with, behind
 /// `before_opening`.
-struct DataSet {
+struct InfiniteSet {
   std::string_view name, summary, rule, rule_in_words, opening, before_opening = "\n\n";
 };
 
-Sample sample_of(const DataValue& record, const InfinitePrompt& prompt, const DataSet& set) {
+Sample infinite_sample(const DataValue& record, const InfinitePrompt& prompt,
+                       const InfiniteSet& set) {
   Sample sample;
   use_prompt(sample, prompt, set.rule);
   sample.opening = set.opening;
@@ -45,10 +48,11 @@ Sample sample_of(const DataValue& record, const InfinitePrompt& prompt, const Da
   std::vector<PromptField> fields = {{"question", question}};
   if (set.rule.ends_with("choice")) {
     options = texts_member(record, "options");
-    if (options.size() != kLetters.size()) user_error("{}: has not four options", record.where);
+    if (options.size() != kOptionLetters.size())
+      user_error("{}: has not four options", record.where);
     for (size_t i = 0; i < options.size(); ++i) {
-      constexpr std::string_view kNames[] = {"OPTION_A", "OPTION_B", "OPTION_C", "OPTION_D"};
-      fields.emplace_back(kNames[i], options[i]);
+      constexpr std::string_view kOptions[] = {"OPTION_A", "OPTION_B", "OPTION_C", "OPTION_D"};
+      fields.emplace_back(kOptions[i], options[i]);
     }
     sample.answers = answer_and_letter(record, options);
   } else {
@@ -60,12 +64,13 @@ Sample sample_of(const DataValue& record, const InfinitePrompt& prompt, const Da
   return sample;
 }
 
-std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
-  const InfinitePrompt prompt = infinite_prompt(*request.data, set.name.substr(kFamily.size()));
+std::vector<Sample> make_infinite(const TaskRequest& request, const InfiniteSet& set) {
+  const InfinitePrompt prompt =
+      infinite_prompt(*request.data, set.name.substr(kInfiniteFamily.size()));
   std::vector<Sample> samples;
   for (const DataValue& record :
        data_json_lines(*request.data, fmt::format("{}.jsonl", set.name), request.samples)) {
-    Sample sample = sample_of(record, prompt, set);
+    Sample sample = infinite_sample(record, prompt, set);
     sample.id = std::to_string(samples.size());
     cut_to_length(request, sample);
     samples.push_back(std::move(sample));
@@ -73,7 +78,7 @@ std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
   return samples;
 }
 
-constexpr DataSet kSets[] = {
+constexpr InfiniteSet kInfiniteSets[] = {
     {"infinitebench/longbook_sum_eng", "a summary of a novel", "rouge-lsum", "ROUGE-Lsum F",
      "Summary:"},
     {"infinitebench/longbook_choice_eng", "a question on a novel with four options",
@@ -90,21 +95,22 @@ constexpr DataSet kSets[] = {
 };
 
 template <size_t i>
-std::vector<Sample> make_set(const TaskRequest& request) {
-  return make(request, kSets[i]);
+std::vector<Sample> make_infinite_set(const TaskRequest& request) {
+  return make_infinite(request, kInfiniteSets[i]);
 }
 
 template <size_t... i>
-std::vector<TaskInfo> infos(std::index_sequence<i...>) {
-  return {{kSets[i].name, kSets[i].summary, kSets[i].rule_in_words,
+std::vector<TaskInfo> infinite_infos(std::index_sequence<i...>) {
+  return {{kInfiniteSets[i].name, kInfiniteSets[i].summary, kInfiniteSets[i].rule_in_words,
            "InfiniteBench's prompt; data from --data DIR (infinitebench/*.jsonl)", false,
-           make_set<i>}...};
+           make_infinite_set<i>}...};
 }
 
 }  // namespace
 
 std::span<const TaskInfo> infinite_filed_tasks() {
-  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<std::size(kSets)>());
+  static const std::vector<TaskInfo> tasks =
+      infinite_infos(std::make_index_sequence<std::size(kInfiniteSets)>());
   return tasks;
 }
 

@@ -23,7 +23,7 @@ constexpr double kPairsPerToken = 1.0 / 80;
 constexpr struct {
   std::string_view name;
   int tokens;
-} kReplyTokens[] = {{"passkey", 32}, {"number_string", 32}, {"kv_retrieval", 100}};
+} kRetrievalReplies[] = {{"passkey", 32}, {"number_string", 32}, {"kv_retrieval", 100}};
 
 /// Any five digits, zeros first among them.
 std::string five_digits(Random& random) {
@@ -41,7 +41,7 @@ void fit_lines(const TaskRequest& request, Sample& sample, const InfinitePrompt&
   });
 }
 
-std::vector<Sample> make_passkey(const TaskRequest& request) {
+std::vector<Sample> make_infinite_passkey(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "passkey");
   return make_samples(request, "infinitebench/passkey", [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-integer");
@@ -103,15 +103,15 @@ std::vector<Sample> make_pairs(const TaskRequest& request) {
   });
 }
 
-constexpr std::string_view kSource = "InfiniteBench's prompt and generator, at any length";
+constexpr std::string_view kRetrievalSource = "InfiniteBench's prompt and generator, at any length";
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kRetrievalTasks[] = {
     {"infinitebench/passkey", "a key of five digits in noise", "the first integer is the key",
-     kSource, true, make_passkey},
+     kRetrievalSource, true, make_infinite_passkey},
     {"infinitebench/number_string", "ten digits with runs in noise",
-     "the first integer is the sequence", kSource, true, make_number_string},
+     "the first integer is the sequence", kRetrievalSource, true, make_number_string},
     {"infinitebench/kv_retrieval", "the value of a UUID in a JSON object",
-     "the value is a word of the reply", kSource, true, make_pairs},
+     "the value is a word of the reply", kRetrievalSource, true, make_pairs},
 };
 
 }  // namespace
@@ -120,7 +120,7 @@ InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool
   const DataValue file = data_json(data, "prompts/infinitebench.json");
   const DataValue sets = member(file, "templates");
   const DataValue set = member(sets, base ? "yarn_mistral_templates" : "gpt4_templates");
-  for (const auto& reply : kReplyTokens) {
+  for (const auto& reply : kRetrievalReplies) {
     if (reply.name == name) return {text_member(set, name), reply.tokens};
   }
   return {text_member(set, name), count_member(member(file, "max_new_tokens"), name)};
@@ -131,6 +131,6 @@ void use_prompt(Sample& sample, const InfinitePrompt& prompt, std::string_view r
   sample.rule = rule;
 }
 
-std::span<const TaskInfo> infinite_retrieval_tasks() { return kTasks; }
+std::span<const TaskInfo> infinite_retrieval_tasks() { return kRetrievalTasks; }
 
 }  // namespace longhaul

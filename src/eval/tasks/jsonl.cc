@@ -22,9 +22,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kKeys[] = {"id",      "prompt", "messages",   "context", "question",
-                                      "answers", "match",  "max_tokens", "group",   "system",
-                                      "opening", "stop",   "depth"};
+constexpr std::string_view kJsonlKeys[] = {"id",      "prompt", "messages",   "context", "question",
+                                           "answers", "match",  "max_tokens", "group",   "system",
+                                           "opening", "stop",   "depth"};
 constexpr struct {
   std::string_view name, rule;  ///< the user's, score_rules()'s
 } kMatches[] = {{"contains", "contains-any"},
@@ -72,8 +72,9 @@ std::vector<std::string> texts_of(const json& object, const char* key) {
 
 void check_keys(const json& object) {
   for (const auto& [key, value] : object.items()) {
-    if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys)) continue;
-    user_error("key {} is not known{}", shown(key), nearest_name_hint(key, kKeys));
+    if (std::find(std::begin(kJsonlKeys), std::end(kJsonlKeys), key) != std::end(kJsonlKeys))
+      continue;
+    user_error("key {} is not known{}", shown(key), nearest_name_hint(key, kJsonlKeys));
   }
 }
 

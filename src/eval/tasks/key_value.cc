@@ -39,8 +39,8 @@ class Pairs {
 
 /// The pair that is asked for is the first drawn, and stands at `depth` of the list.
 template <class Line>
-std::string list_of(Pairs& pairs, int64_t count, double depth, std::string_view between,
-                    Line&& line) {
+std::string list_of_pairs(Pairs& pairs, int64_t count, double depth, std::string_view between,
+                          Line&& line) {
   const int64_t place = std::llround(depth * static_cast<double>(count - 1));
   std::string text;
   for (int64_t i = 0; i < count; ++i) {
@@ -65,8 +65,8 @@ std::vector<Sample> make_lines(const TaskRequest& request) {
     sample.answers = {asked.value};
     sample.max_tokens = 40;
     fit_to_length(request, sample, 1.0 / 16, 2, [&](Sample& s, int64_t count) {
-      s.context = list_of(pairs, count, *s.depth, "\n",
-                          [](const Pair& pair) { return pair.key + ": " + pair.value; });
+      s.context = list_of_pairs(pairs, count, *s.depth, "\n",
+                                [](const Pair& pair) { return pair.key + ": " + pair.value; });
     });
   });
 }
@@ -85,23 +85,24 @@ std::vector<Sample> make_json(const TaskRequest& request) {
       s.context =
           "Extract the value corresponding to the specified key in the JSON object below.\n\nJSON "
           "data:\n{" +
-          list_of(pairs, count, *s.depth, ",\n ",
-                  [](const Pair& pair) { return "\"" + pair.key + "\": \"" + pair.value + "\""; }) +
+          list_of_pairs(
+              pairs, count, *s.depth, ",\n ",
+              [](const Pair& pair) { return "\"" + pair.key + "\": \"" + pair.value + "\""; }) +
           "}";
     });
   });
 }
 
-constexpr std::string_view kRule = "the value is in the reply";
+constexpr std::string_view kPairRule = "the value is in the reply";
 
-constexpr TaskInfo kTasks[] = {
-    {"key-value", "the value of a key in a list of lines", kRule, "our own", true, make_lines},
-    {"key-value-uuid", "the value of a UUID in a JSON object", kRule,
+constexpr TaskInfo kKeyValueTasks[] = {
+    {"key-value", "the value of a key in a list of lines", kPairRule, "our own", true, make_lines},
+    {"key-value-uuid", "the value of a UUID in a JSON object", kPairRule,
      "lost in the middle's prompt, at any length", true, make_json},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> key_value_tasks() { return kTasks; }
+std::span<const TaskInfo> key_value_tasks() { return kKeyValueTasks; }
 
 }  // namespace longhaul

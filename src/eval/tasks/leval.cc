@@ -19,12 +19,12 @@ constexpr std::string_view kTruthSystem =
 constexpr std::string_view kMathSystem =
     "Solve the last problem the way the examples do. End with \"The answer is\" and the number.";
 
-struct DataSet {
+struct LevalSet {
   std::string_view name, summary, system, rule, rule_in_words;
   int max_tokens;
 };
 
-constexpr DataSet kSets[] = {
+constexpr LevalSet kLevalSets[] = {
     {"leval/quality", "a question on a story with four options", kLetterSystem, "lone-letter",
      "the first lone letter A-D is right", 32},
     {"leval/tpo", "a question on a lecture with four options", kLetterSystem, "lone-letter",
@@ -36,7 +36,7 @@ constexpr DataSet kSets[] = {
 };
 
 /// "(B) They escaped" and "B" are B; "True [fact: False]" is True: the story counts, not the world.
-std::string answer_of(const std::string& output, const DataSet& set, const std::string& where) {
+std::string answer_of(const std::string& output, const LevalSet& set, const std::string& where) {
   if (set.rule == "true-false") return output.substr(0, output.find(' '));
   if (set.rule == "number") return output;
   const size_t at = output.find_first_of("ABCD");
@@ -44,7 +44,7 @@ std::string answer_of(const std::string& output, const DataSet& set, const std::
   return output.substr(at, 1);
 }
 
-std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
+std::vector<Sample> make_leval(const TaskRequest& request, const LevalSet& set) {
   std::vector<Sample> samples;
   const auto enough = [&] { return static_cast<int>(samples.size()) >= request.samples; };
   for (const DataValue& record :
@@ -73,21 +73,22 @@ std::vector<Sample> make(const TaskRequest& request, const DataSet& set) {
 }
 
 template <size_t i>
-std::vector<Sample> make_set(const TaskRequest& request) {
-  return make(request, kSets[i]);
+std::vector<Sample> make_leval_set(const TaskRequest& request) {
+  return make_leval(request, kLevalSets[i]);
 }
 
 template <size_t... i>
-std::vector<TaskInfo> infos(std::index_sequence<i...>) {
-  return {{kSets[i].name, kSets[i].summary, kSets[i].rule_in_words,
+std::vector<TaskInfo> leval_infos(std::index_sequence<i...>) {
+  return {{kLevalSets[i].name, kLevalSets[i].summary, kLevalSets[i].rule_in_words,
            "L-Eval's questions, our own instruction; data from --data DIR (leval/*.jsonl)", false,
-           make_set<i>}...};
+           make_leval_set<i>}...};
 }
 
 }  // namespace
 
 std::span<const TaskInfo> leval_tasks() {
-  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<std::size(kSets)>());
+  static const std::vector<TaskInfo> tasks =
+      leval_infos(std::make_index_sequence<std::size(kLevalSets)>());
   return tasks;
 }
 

@@ -15,7 +15,7 @@
 namespace longhaul {
 namespace {
 
-constexpr std::string_view kFamily = "longbench/";
+constexpr std::string_view kLongBenchFamily = "longbench/";
 
 /// LongBench's metric names and the rules of scorers.h; "" where a word segmenter is missing.
 const std::map<std::string, std::string_view>& rules_of_metrics() {
@@ -46,13 +46,13 @@ std::string retrieval_cue(const std::string& name, std::string_view prompt) {
 }
 
 /// What every sample of a data set shares.
-struct Settings {
+struct LongBenchSettings {
   std::string prompt, rule, opening;
   int max_tokens = 0;
   bool chat = true;
 };
 
-Settings settings_of(const EvalData& data, const std::string& name) {
+LongBenchSettings settings_of(const EvalData& data, const std::string& name) {
   const DataValue prompts = data_json(data, "prompts/longbench.json");
   const DataValue rules = data_json(data, "prompts/longbench_rules.json");
   const DataValue metrics = member(rules, "dataset2metric");
@@ -67,7 +67,7 @@ Settings settings_of(const EvalData& data, const std::string& name) {
         "segmenter",
         name);
   }
-  Settings s;
+  LongBenchSettings s;
   s.prompt = text_member(prompts, name);
   s.opening = retrieval_cue(name, s.prompt);
   s.rule =
@@ -83,9 +83,9 @@ std::string bucket(const DataValue& record) {
   return words < 4000 ? "0-4k" : words < 8000 ? "4-8k" : "8k+";
 }
 
-std::vector<Sample> make(const TaskRequest& request, std::string_view task) {
-  const std::string name(task.substr(kFamily.size()));
-  const Settings settings = settings_of(*request.data, name);
+std::vector<Sample> make_longbench(const TaskRequest& request, std::string_view task) {
+  const std::string name(task.substr(kLongBenchFamily.size()));
+  const LongBenchSettings settings = settings_of(*request.data, name);
   const auto records =
       data_json_lines(*request.data, fmt::format("{}.jsonl", task), request.samples);
   std::vector<Sample> samples;
@@ -117,50 +117,54 @@ constexpr std::string_view kCharacters =
     "F1 of characters (LongBench: of words; not comparable with its numbers)";
 constexpr std::string_view kNoWords = "not to be had: needs a Chinese word segmenter";
 constexpr std::string_view kHere = "LongBench's prompt and data";
-constexpr std::string_view kAsked = "LongBench's prompt; data from --data DIR (longbench/*.jsonl)";
+constexpr std::string_view kLongBenchSource =
+    "LongBench's prompt; data from --data DIR (longbench/*.jsonl)";
 
-struct DataSet {
+struct LongBenchSet {
   std::string_view name, summary, rule, source;
 };
 
-constexpr DataSet kSets[] = {
-    {"longbench/narrativeqa", "questions on a story", kF1, kAsked},
-    {"longbench/qasper", "questions on a paper", kF1, kAsked},
-    {"longbench/multifieldqa_en", "questions on one text", kF1, kAsked},
+constexpr LongBenchSet kLongBenchSets[] = {
+    {"longbench/narrativeqa", "questions on a story", kF1, kLongBenchSource},
+    {"longbench/qasper", "questions on a paper", kF1, kLongBenchSource},
+    {"longbench/multifieldqa_en", "questions on one text", kF1, kLongBenchSource},
     {"longbench/multifieldqa_zh", "questions on one Chinese text", kCharacters, kHere},
-    {"longbench/hotpotqa", "questions on two of several passages", kF1, kAsked},
-    {"longbench/2wikimqa", "questions on two or more passages", kF1, kAsked},
-    {"longbench/musique", "questions over up to four passages", kF1, kAsked},
-    {"longbench/dureader", "questions on Chinese passages", kNoWords, kAsked},
-    {"longbench/gov_report", "a summary of a report", kRouge, kAsked},
-    {"longbench/qmsum", "questions on a meeting", kRouge, kAsked},
-    {"longbench/multi_news", "a summary of several news texts", kRouge, kAsked},
-    {"longbench/vcsum", "a summary of a Chinese meeting", kNoWords, kAsked},
-    {"longbench/trec", "the class of a question, after examples", kClasses, kAsked},
-    {"longbench/triviaqa", "a question, after examples", kF1, kAsked},
-    {"longbench/samsum", "a summary of a dialogue, after examples", kRouge, kAsked},
-    {"longbench/lsht", "the class of Chinese news, after examples", kClasses, kAsked},
-    {"longbench/passage_count", "how many different passages there are", kInteger, kAsked},
-    {"longbench/passage_retrieval_en", "which passage a summary is of", kInteger, kAsked},
+    {"longbench/hotpotqa", "questions on two of several passages", kF1, kLongBenchSource},
+    {"longbench/2wikimqa", "questions on two or more passages", kF1, kLongBenchSource},
+    {"longbench/musique", "questions over up to four passages", kF1, kLongBenchSource},
+    {"longbench/dureader", "questions on Chinese passages", kNoWords, kLongBenchSource},
+    {"longbench/gov_report", "a summary of a report", kRouge, kLongBenchSource},
+    {"longbench/qmsum", "questions on a meeting", kRouge, kLongBenchSource},
+    {"longbench/multi_news", "a summary of several news texts", kRouge, kLongBenchSource},
+    {"longbench/vcsum", "a summary of a Chinese meeting", kNoWords, kLongBenchSource},
+    {"longbench/trec", "the class of a question, after examples", kClasses, kLongBenchSource},
+    {"longbench/triviaqa", "a question, after examples", kF1, kLongBenchSource},
+    {"longbench/samsum", "a summary of a dialogue, after examples", kRouge, kLongBenchSource},
+    {"longbench/lsht", "the class of Chinese news, after examples", kClasses, kLongBenchSource},
+    {"longbench/passage_count", "how many different passages there are", kInteger,
+     kLongBenchSource},
+    {"longbench/passage_retrieval_en", "which passage a summary is of", kInteger, kLongBenchSource},
     {"longbench/passage_retrieval_zh", "which Chinese passage a summary is of", kInteger, kHere},
-    {"longbench/lcc", "the next line of code", kCode, kAsked},
-    {"longbench/repobench-p", "the next line of code in a repository", kCode, kAsked},
+    {"longbench/lcc", "the next line of code", kCode, kLongBenchSource},
+    {"longbench/repobench-p", "the next line of code in a repository", kCode, kLongBenchSource},
 };
 
 template <size_t i>
-std::vector<Sample> make_set(const TaskRequest& request) {
-  return make(request, kSets[i].name);
+std::vector<Sample> make_longbench_set(const TaskRequest& request) {
+  return make_longbench(request, kLongBenchSets[i].name);
 }
 
 template <size_t... i>
-std::vector<TaskInfo> infos(std::index_sequence<i...>) {
-  return {{kSets[i].name, kSets[i].summary, kSets[i].rule, kSets[i].source, false, make_set<i>}...};
+std::vector<TaskInfo> longbench_infos(std::index_sequence<i...>) {
+  return {{kLongBenchSets[i].name, kLongBenchSets[i].summary, kLongBenchSets[i].rule,
+           kLongBenchSets[i].source, false, make_longbench_set<i>}...};
 }
 
 }  // namespace
 
 std::span<const TaskInfo> longbench_tasks() {
-  static const std::vector<TaskInfo> tasks = infos(std::make_index_sequence<std::size(kSets)>());
+  static const std::vector<TaskInfo> tasks =
+      longbench_infos(std::make_index_sequence<std::size(kLongBenchSets)>());
   return tasks;
 }
 

@@ -13,9 +13,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int kKeys = 8;
+constexpr int kMagicKeys = 8;
 
-std::vector<Sample> make(const TaskRequest& request, std::string_view task, int keys) {
+std::vector<Sample> make_magic(const TaskRequest& request, std::string_view task, int keys) {
   return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     sample.depth = grid_depth(i);
@@ -39,22 +39,24 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task, int 
   });
 }
 
-std::vector<Sample> make_single(const TaskRequest& request) { return make(request, "magic", 1); }
+std::vector<Sample> make_single(const TaskRequest& request) {
+  return make_magic(request, "magic", 1);
+}
 std::vector<Sample> make_multikey(const TaskRequest& request) {
-  return make(request, "multikey", kKeys);
+  return make_magic(request, "multikey", kMagicKeys);
 }
 
-constexpr std::string_view kRule = "the number is in the reply";
+constexpr std::string_view kMagicRule = "the number is in the reply";
 
-constexpr TaskInfo kTasks[] = {
-    {"magic", "a magic number of seven digits in a book", kRule,
+constexpr TaskInfo kMagicTasks[] = {
+    {"magic", "a magic number of seven digits in a book", kMagicRule,
      "RULER's sentence and question; public-domain books", true, make_single},
-    {"multikey", "one of eight magic numbers in a book", kRule,
+    {"multikey", "one of eight magic numbers in a book", kMagicRule,
      "RULER's sentences and question; public-domain books", true, make_multikey},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> magic_tasks() { return kTasks; }
+std::span<const TaskInfo> magic_tasks() { return kMagicTasks; }
 
 }  // namespace longhaul

@@ -145,7 +145,7 @@ std::vector<Sample> make_needlebench(const TaskRequest& request) {
 constexpr std::string_view kWords =
     "share of the needle's different words in the reply (DuoAttention's rule, in place of a judge)";
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kNeedleTasks[] = {
     {"needle", "the San Francisco sentence in a book", kWords,
      "gkamradt's prompt; public-domain books, or Graham's essays where --data has them", true,
      make_gkamradt, true},
@@ -166,6 +166,6 @@ constexpr TaskInfo kTasks[] = {
 
 }  // namespace
 
-std::span<const TaskInfo> needle_tasks() { return kTasks; }
+std::span<const TaskInfo> needle_tasks() { return kNeedleTasks; }
 
 }  // namespace longhaul

@@ -31,7 +31,7 @@ std::vector<Sample> make_passkey(const TaskRequest& request) {
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kPasskeyTasks[] = {
     {"passkey", "a number up to 50,000 in repeated noise",
      "the reply's first run of digits is the key",
      "prompt of Landmark attention, LongLoRA and PoSE", true, make_passkey},
@@ -39,6 +39,6 @@ constexpr TaskInfo kTasks[] = {
 
 }  // namespace
 
-std::span<const TaskInfo> passkey_tasks() { return kTasks; }
+std::span<const TaskInfo> passkey_tasks() { return kPasskeyTasks; }
 
 }  // namespace longhaul

@@ -16,11 +16,11 @@ namespace {
 // that the last of them stand in the book alone; those behind them are scored.
 constexpr size_t kNamed = 6;
 constexpr size_t kOpened = 10;
-constexpr size_t kAsked = 24;
-constexpr size_t kPassage = kOpened + kAsked;
-constexpr int64_t kShortest = 512;  // bytes of a book; a passage takes about 200
+constexpr size_t kAskedWords = 24;
+constexpr size_t kPassage = kOpened + kAskedWords;
+constexpr int64_t kShortestBook = 512;  // bytes of a book; a passage takes about 200
 
-std::string joined(std::span<const std::string> words) {
+std::string joined_words(std::span<const std::string> words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -44,33 +44,34 @@ std::vector<std::string> passage_at(const std::string& text, double depth) {
 void ask_for(Sample& sample, const std::vector<std::string>& passage) {
   const std::span<const std::string> words = passage;
   sample.question =
-      "Repeat the passage that begins with these words:\n" + joined(words.first(kNamed));
-  sample.opening = joined(words.first(kOpened));
-  sample.answers = {joined(words.subspan(kOpened))};
+      "Repeat the passage that begins with these words:\n" + joined_words(words.first(kNamed));
+  sample.opening = joined_words(words.first(kOpened));
+  sample.answers = {joined_words(words.subspan(kOpened))};
 }
 
-std::vector<Sample> make(const TaskRequest& request) {
+std::vector<Sample> make_repeat(const TaskRequest& request) {
   return make_samples(request, "repeat", [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     sample.depth = grid_depth(i);
     sample.rule = "verbatim";
     sample.max_tokens = 96;
-    fit_to_length(request, sample, kBytesPerToken, kShortest, [&](Sample& filled, int64_t bytes) {
-      // On one line, so that the passage is the same text in book, opening and answer.
-      filled.context = joined(split_words(stretch.text(static_cast<size_t>(bytes))));
-      ask_for(filled, passage_at(filled.context, *filled.depth));
-    });
+    fit_to_length(
+        request, sample, kBytesPerToken, kShortestBook, [&](Sample& filled, int64_t bytes) {
+          // On one line, so that the passage is the same text in book, opening and answer.
+          filled.context = joined_words(split_words(stretch.text(static_cast<size_t>(bytes))));
+          ask_for(filled, passage_at(filled.context, *filled.depth));
+        });
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kRepeatTasks[] = {
     {"repeat", "a passage of a book, word for word, from its first words on",
      "of the passage's next 24 words, the share that the longest run of them in the reply covers",
-     "our own; public-domain books", true, make},
+     "our own; public-domain books", true, make_repeat},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> repeat_tasks() { return kTasks; }
+std::span<const TaskInfo> repeat_tasks() { return kRepeatTasks; }
 
 }  // namespace longhaul

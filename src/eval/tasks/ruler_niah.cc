@@ -21,14 +21,14 @@ namespace {
 
 enum class Haystack { kNoise, kBook, kNeedles };
 
-struct Settings {
+struct NiahSettings {
   std::string_view name;
   Haystack haystack;
   std::string_view keys, values;  ///< "words", "numbers" or "uuids"
   int key_count, value_count, query_count;
 };
 
-constexpr Settings kSettings[] = {
+constexpr NiahSettings kSettings[] = {
     {"ruler/niah_single_1", Haystack::kNoise, "words", "numbers", 1, 1, 1},
     {"ruler/niah_single_2", Haystack::kBook, "words", "numbers", 1, 1, 1},
     {"ruler/niah_single_3", Haystack::kBook, "words", "uuids", 1, 1, 1},
@@ -39,7 +39,7 @@ constexpr Settings kSettings[] = {
     {"ruler/niah_multiquery", Haystack::kBook, "words", "numbers", 4, 1, 4},
 };
 
-constexpr int kDepths = 40;
+constexpr int kNeedleDepths = 40;
 
 /// Draws keys and values of a kind.
 class Vocabulary {
@@ -59,7 +59,7 @@ class Vocabulary {
   std::vector<std::string_view> nouns_, adjectives_;
 };
 
-std::string needle_sentence(const Settings& s, std::string_view key, std::string_view value) {
+std::string needle_sentence(const NiahSettings& s, std::string_view key, std::string_view value) {
   return fmt::format("One of the special magic {} for {} is: {}.", s.values, key, value);
 }
 
@@ -70,7 +70,7 @@ struct Needles {
   std::vector<std::string> answers;
 };
 
-std::string joined(const std::vector<std::string>& keys) {
+std::string listed(const std::vector<std::string>& keys) {
   std::string text = keys.front();
   for (size_t i = 1; i < keys.size(); ++i) {
     text += (i + 1 == keys.size() ? ", and " : ", ") + keys[i];
@@ -78,7 +78,7 @@ std::string joined(const std::vector<std::string>& keys) {
   return text;
 }
 
-Needles draw_needles(const Settings& s, const Vocabulary& vocabulary, Random& random) {
+Needles draw_needles(const NiahSettings& s, const Vocabulary& vocabulary, Random& random) {
   Needles needles;
   std::set<std::string> keys;
   while (static_cast<int>(keys.size()) < s.key_count) keys.insert(vocabulary.draw(s.keys, random));
@@ -93,7 +93,7 @@ Needles draw_needles(const Settings& s, const Vocabulary& vocabulary, Random& ra
   }
   random.shuffle(needles.sentences);
   order.resize(static_cast<size_t>(s.query_count));
-  needles.query = joined(order);
+  needles.query = listed(order);
   return needles;
 }
 
@@ -124,7 +124,8 @@ std::string in_book(std::string_view book, const Needles& needles,
   std::vector<std::string_view> parts;
   size_t done = 0;
   for (size_t i = 0; i < depths.size(); ++i) {
-    const double percent = std::nearbyint(static_cast<double>(depths[i]) * 100 / (kDepths - 1));
+    const double percent =
+        std::nearbyint(static_cast<double>(depths[i]) * 100 / (kNeedleDepths - 1));
     const auto sentences = static_cast<size_t>(static_cast<double>(ends.size()) * percent / 100);
     const size_t end = sentences == 0 ? 0 : ends[sentences - 1];
     if (end > done) {
@@ -137,7 +138,7 @@ std::string in_book(std::string_view book, const Needles& needles,
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-std::string in_lines(const Settings& s, const Vocabulary& vocabulary, const Needles& needles,
+std::string in_lines(const NiahSettings& s, const Vocabulary& vocabulary, const Needles& needles,
                      int64_t lines, Random& random) {
   const std::vector<int64_t> places = draw_places(lines, needles.sentences.size(), random);
   std::string text;
@@ -155,7 +156,7 @@ std::string in_lines(const Settings& s, const Vocabulary& vocabulary, const Need
   return text;
 }
 
-std::string single_blanks(std::string_view text) {
+std::string with_single_blanks(std::string_view text) {
   return fmt::format("{}", fmt::join(split_words(text), " "));
 }
 
@@ -167,7 +168,7 @@ void make_singular(std::string& text) {
   replace_all(text, "answers", "answer");
 }
 
-std::vector<Sample> make(const TaskRequest& request, const Settings& s) {
+std::vector<Sample> make_niah(const TaskRequest& request, const NiahSettings& s) {
   RulerTemplate prompt = ruler_template(*request.data, "niah");
   std::string kind(s.values);
   if (s.query_count * s.value_count == 1) {
@@ -183,15 +184,15 @@ std::vector<Sample> make(const TaskRequest& request, const Settings& s) {
     sample.answers = needles.answers;
     sample.opening = fill_in(prompt.answer_prefix, fields);
     sample.max_tokens = prompt.max_tokens;
-    const auto depths = draw_places(kDepths, needles.sentences.size(), random);
+    const auto depths = draw_places(kNeedleDepths, needles.sentences.size(), random);
     if (s.haystack == Haystack::kBook) {
       const BookStretch stretch(*request.data, random, essays);
-      if (depths.size() == 1) sample.depth = static_cast<double>(depths[0]) / (kDepths - 1);
-      fit_to_length(request, sample, kBytesPerToken, kLeastBytes,
-                    [&](Sample& filled, int64_t bytes) {
-                      const auto book = single_blanks(stretch.text(static_cast<size_t>(bytes)));
-                      place_prompt(filled, prompt.text, in_book(book, needles, depths), fields);
-                    });
+      if (depths.size() == 1) sample.depth = static_cast<double>(depths[0]) / (kNeedleDepths - 1);
+      fit_to_length(
+          request, sample, kBytesPerToken, kLeastBytes, [&](Sample& filled, int64_t bytes) {
+            const auto book = with_single_blanks(stretch.text(static_cast<size_t>(bytes)));
+            place_prompt(filled, prompt.text, in_book(book, needles, depths), fields);
+          });
       return;
     }
     const uint64_t seed = random.bits();
@@ -210,26 +211,27 @@ std::vector<Sample> make(const TaskRequest& request, const Settings& s) {
 
 template <size_t i>
 std::vector<Sample> make_setting(const TaskRequest& request) {
-  return make(request, kSettings[i]);
+  return make_niah(request, kSettings[i]);
 }
 
-constexpr std::string_view kRule = "share of the values that are in the reply, case ignored";
+constexpr std::string_view kNiahRule = "share of the values that are in the reply, case ignored";
 constexpr std::string_view kNoise = "RULER's prompt and noise";
 constexpr std::string_view kBook =
     "RULER's prompt; public-domain books, or Graham's essays where --data has them";
 constexpr std::string_view kAmong = "RULER's prompt and needles";
 
-constexpr TaskInfo kTasks[] = {
-    {kSettings[0].name, "a number in repeated noise", kRule, kNoise, true, make_setting<0>},
-    {kSettings[1].name, "a number in a book", kRule, kBook, true, make_setting<1>, true},
-    {kSettings[2].name, "a UUID in a book", kRule, kBook, true, make_setting<2>, true},
-    {kSettings[3].name, "one of four numbers in a book", kRule, kBook, true, make_setting<3>, true},
-    {kSettings[4].name, "one number among numbers", kRule, kAmong, true, make_setting<4>},
-    {kSettings[5].name, "one UUID among UUIDs", kRule, kAmong, true, make_setting<5>},
-    {kSettings[6].name, "four numbers of one key in a book", kRule, kBook, true, make_setting<6>,
+constexpr TaskInfo kNiahTasks[] = {
+    {kSettings[0].name, "a number in repeated noise", kNiahRule, kNoise, true, make_setting<0>},
+    {kSettings[1].name, "a number in a book", kNiahRule, kBook, true, make_setting<1>, true},
+    {kSettings[2].name, "a UUID in a book", kNiahRule, kBook, true, make_setting<2>, true},
+    {kSettings[3].name, "one of four numbers in a book", kNiahRule, kBook, true, make_setting<3>,
      true},
-    {kSettings[7].name, "the numbers of four keys in a book", kRule, kBook, true, make_setting<7>,
-     true},
+    {kSettings[4].name, "one number among numbers", kNiahRule, kAmong, true, make_setting<4>},
+    {kSettings[5].name, "one UUID among UUIDs", kNiahRule, kAmong, true, make_setting<5>},
+    {kSettings[6].name, "four numbers of one key in a book", kNiahRule, kBook, true,
+     make_setting<6>, true},
+    {kSettings[7].name, "the numbers of four keys in a book", kNiahRule, kBook, true,
+     make_setting<7>, true},
 };
 
 }  // namespace
@@ -241,6 +243,6 @@ RulerTemplate ruler_template(const EvalData& data, std::string_view base_task) {
           count_member(base, "tokens_to_generate")};
 }
 
-std::span<const TaskInfo> ruler_niah_tasks() { return kTasks; }
+std::span<const TaskInfo> ruler_niah_tasks() { return kNiahTasks; }
 
 }  // namespace longhaul

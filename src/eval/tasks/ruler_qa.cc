@@ -37,8 +37,8 @@ std::vector<size_t> pick_documents(const Question& question, const std::vector<s
   return picked;
 }
 
-std::vector<Sample> make(const TaskRequest& request, std::string_view task,
-                         const QuestionSet& set) {
+std::vector<Sample> make_qa(const TaskRequest& request, std::string_view task,
+                            const QuestionSet& set) {
   const RulerTemplate prompt = ruler_template(*request.data, "qa");
   return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
     Question question = set.questions[static_cast<size_t>(i) % set.questions.size()];
@@ -64,25 +64,25 @@ std::vector<Sample> make(const TaskRequest& request, std::string_view task,
 }
 
 std::vector<Sample> make_squad(const TaskRequest& request) {
-  return make(request, "ruler/qa_1", xquad(*request.data));
+  return make_qa(request, "ruler/qa_1", xquad(*request.data));
 }
 std::vector<Sample> make_hotpot(const TaskRequest& request) {
-  return make(request, "ruler/qa_2", hotpotqa(*request.data));
+  return make_qa(request, "ruler/qa_2", hotpotqa(*request.data));
 }
 
-constexpr std::string_view kRule = "one of the answers is in the reply, case ignored";
+constexpr std::string_view kQaRule = "one of the answers is in the reply, case ignored";
 
-constexpr TaskInfo kTasks[] = {
-    {"ruler/qa_1", "a question on one of many paragraphs", kRule,
+constexpr TaskInfo kQaTasks[] = {
+    {"ruler/qa_1", "a question on one of many paragraphs", kQaRule,
      "RULER's prompt; XQuAD's English questions, all of SQuAD's dev set, for SQuAD", true,
      make_squad},
-    {"ruler/qa_2", "a question on two of many paragraphs", kRule,
+    {"ruler/qa_2", "a question on two of many paragraphs", kQaRule,
      "RULER's prompt; 100 HotpotQA questions and 1,900 paragraphs for the whole dev set", true,
      make_hotpot},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> ruler_qa_tasks() { return kTasks; }
+std::span<const TaskInfo> ruler_qa_tasks() { return kQaTasks; }
 
 }  // namespace longhaul

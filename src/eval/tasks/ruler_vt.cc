@@ -17,7 +17,7 @@ namespace longhaul {
 namespace {
 
 constexpr int kHops = 4;
-constexpr int kNames = kHops + 1;
+constexpr int kChainNames = kHops + 1;
 constexpr int64_t kExampleTokens = 500;
 
 std::string letters(int count, Random& random) {
@@ -33,7 +33,7 @@ struct Chain {
 
 Chain draw_chain(int name_letters, Random& random) {
   Chain chain;
-  while (chain.names.size() < kNames) {
+  while (chain.names.size() < kChainNames) {
     const std::string name = letters(name_letters, random);
     if (std::find(chain.names.begin(), chain.names.end(), name) == chain.names.end()) {
       chain.names.push_back(name);
@@ -46,7 +46,7 @@ Chain draw_chain(int name_letters, Random& random) {
 /// Assignments in order at random places among lines of noise.
 std::string hidden_chain(const Chain& chain, int64_t noise_lines, Random& random) {
   std::set<int64_t> places;
-  while (places.size() < kNames) places.insert(random.between(0, noise_lines - 1));
+  while (places.size() < kChainNames) places.insert(random.between(0, noise_lines - 1));
   std::string text;
   size_t next = 0;
   for (int64_t i = 0; i < noise_lines; ++i) {
@@ -68,8 +68,8 @@ int64_t example_lines(const TaskRequest& request, const RulerTemplate& prompt) {
   short_request.length = std::min(request.length / 2, kExampleTokens);
   Sample sample;
   sample.max_tokens = 0;
-  int64_t lines = kNames;
-  fit_to_length(short_request, sample, 1.0 / 25, kNames, [&](Sample& filled, int64_t count) {
+  int64_t lines = kChainNames;
+  fit_to_length(short_request, sample, 1.0 / 25, kChainNames, [&](Sample& filled, int64_t count) {
     Random random("ruler/vt example", 0, 0, 0);
     const Chain chain = draw_chain(3, random);
     const PromptField fields[] = {{"query", chain.value}, {"num_v", "5"}};
@@ -88,7 +88,7 @@ std::string worked_example(const RulerTemplate& prompt, int64_t lines, Random& r
                      fmt::join(chain.names, " "));
 }
 
-std::vector<Sample> make(const TaskRequest& request) {
+std::vector<Sample> make_vt(const TaskRequest& request) {
   const RulerTemplate prompt = ruler_template(*request.data, "variable_tracking");
   const int64_t lines_of_example = example_lines(request, prompt);
   return make_samples(request, "ruler/vt", [&](Sample& sample, Random& random, int) {
@@ -99,7 +99,7 @@ std::vector<Sample> make(const TaskRequest& request) {
     sample.opening = fill_in(prompt.answer_prefix, fields);
     sample.max_tokens = prompt.max_tokens;
     const uint64_t seed = random.bits();
-    fit_to_length(request, sample, 1.0 / 25, kNames, [&](Sample& filled, int64_t lines) {
+    fit_to_length(request, sample, 1.0 / 25, kChainNames, [&](Sample& filled, int64_t lines) {
       Random again(seed);
       place_prompt(filled, prompt.text, hidden_chain(chain, lines, again), fields);
       filled.context.insert(0, example);
@@ -107,14 +107,14 @@ std::vector<Sample> make(const TaskRequest& request) {
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kVtTasks[] = {
     {"ruler/vt", "all variables of a chain of assignments in noise",
      "share of the five names that are in the reply", "RULER's prompt, noise and worked example",
-     true, make},
+     true, make_vt},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> ruler_vt_tasks() { return kTasks; }
+std::span<const TaskInfo> ruler_vt_tasks() { return kVtTasks; }
 
 }  // namespace longhaul

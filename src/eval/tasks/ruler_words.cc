@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kCommon = 10;
 constexpr int64_t kShortLength = 4096;  // below it words are repeated less often
 
-using Words = std::vector<std::string_view>;
+using WordViews = std::vector<std::string_view>;
 
 /// How often the common and the other words stand in a list.
 struct Repeats {
@@ -31,10 +31,10 @@ struct Repeats {
 };
 
 /// `count` different words of a list, at random.
-Words draw_words(const Words& from, int64_t count, Random& random) {
+WordViews draw_words(const WordViews& from, int64_t count, Random& random) {
   std::vector<size_t> order(from.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  Words drawn;
+  WordViews drawn;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     std::swap(order[i], order[i + static_cast<size_t>(random.below(order.size() - i))]);
     drawn.push_back(from[order[i]]);
@@ -42,7 +42,7 @@ Words draw_words(const Words& from, int64_t count, Random& random) {
   return drawn;
 }
 
-std::string numbered(const Words& words) {
+std::string numbered(const WordViews& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
     text += fmt::format("{}{}. {}", i == 0 ? "" : " ", i + 1, words[i]);
@@ -62,10 +62,10 @@ class WordList {
   }
 
   /// A numbered list of `different` words, the first ten of which are the common ones.
-  std::string list(int64_t different, Repeats repeats, Random& random, Words* common) {
-    const Words drawn = draw_words(enough(different), different, random);
+  std::string list(int64_t different, Repeats repeats, Random& random, WordViews* common) {
+    const WordViews drawn = draw_words(enough(different), different, random);
     common->assign(drawn.begin(), drawn.begin() + kCommon);
-    Words all;
+    WordViews all;
     for (size_t i = 0; i < drawn.size(); ++i) {
       const int64_t times = static_cast<int64_t>(i) < kCommon ? repeats.common : repeats.other;
       all.insert(all.end(), static_cast<size_t>(times), drawn[i]);
@@ -75,7 +75,7 @@ class WordList {
   }
 
  private:
-  const Words& enough(int64_t count) {
+  const WordViews& enough(int64_t count) {
     if (count <= static_cast<int64_t>(words_.size())) return words_;
     if (more_.empty()) more_ = data_lines(data_, "words/english.txt");
     if (count > static_cast<int64_t>(more_.size())) {
@@ -85,7 +85,7 @@ class WordList {
   }
 
   const EvalData& data_;
-  Words words_, more_;
+  WordViews words_, more_;
 };
 
 std::vector<Sample> make_common(const TaskRequest& request) {
@@ -95,7 +95,7 @@ std::vector<Sample> make_common(const TaskRequest& request) {
   const Repeats repeats = is_short ? Repeats{6, 1} : Repeats{30, 3};
   const Repeats example_repeats = is_short ? Repeats{3, 1} : Repeats{10, 3};
   return make_samples(request, "ruler/cwe", [&](Sample& sample, Random& random, int) {
-    Words common;
+    WordViews common;
     const std::string list = words.list(is_short ? 20 : 40, example_repeats, random, &common);
     const PromptField fields[] = {{"context", list}};
     const std::string example =
@@ -142,7 +142,7 @@ std::vector<Sample> make_frequent(const TaskRequest& request) {
     sample.max_tokens = prompt.max_tokens;
     const uint64_t seed = random.bits();
     fit_to_length(request, sample, 1.0 / 3, kLeastCodedWords, [&](Sample& filled, int64_t count) {
-      Words text;
+      WordViews text;
       for (size_t i = 0; i < words.size(); ++i) {
         const auto rank = static_cast<double>(i + 1);
         const double times = static_cast<double>(count) / (rank * rank) / kZeta2;
@@ -155,7 +155,7 @@ std::vector<Sample> make_frequent(const TaskRequest& request) {
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kWordTasks[] = {
     {"ruler/cwe", "the ten common words of a numbered list",
      "share of the ten words that are in the reply",
      "RULER's prompt; its second word list is replaced by an older one past 8,700 words", true,
@@ -166,6 +166,6 @@ constexpr TaskInfo kTasks[] = {
 
 }  // namespace
 
-std::span<const TaskInfo> ruler_words_tasks() { return kTasks; }
+std::span<const TaskInfo> ruler_words_tasks() { return kWordTasks; }
 
 }  // namespace longhaul

@@ -13,15 +13,15 @@ namespace longhaul {
 namespace {
 
 constexpr int kVariables = 5;  // the first and four hops
-constexpr int kLetters = 5;
+constexpr int kNameLetters = 5;
 
 std::string variable_name(Random& random) {
   std::string name;
-  for (int i = 0; i < kLetters; ++i) name += static_cast<char>('A' + random.below(26));
+  for (int i = 0; i < kNameLetters; ++i) name += static_cast<char>('A' + random.below(26));
   return name;
 }
 
-std::vector<Sample> make(const TaskRequest& request) {
+std::vector<Sample> make_tracing(const TaskRequest& request) {
   return make_samples(request, "variables", [&](Sample& sample, Random& random, int) {
     const BookStretch stretch(*request.data, random);
     const std::string value = std::to_string(random.between(10000, 99998));
@@ -51,14 +51,14 @@ std::vector<Sample> make(const TaskRequest& request) {
   });
 }
 
-constexpr TaskInfo kTasks[] = {
+constexpr TaskInfo kTracingTasks[] = {
     {"variables", "five variables that hold the same value, through each other",
      "share of the five names that are in the reply",
-     "RULER's prompt without the worked example; public-domain books", true, make},
+     "RULER's prompt without the worked example; public-domain books", true, make_tracing},
 };
 
 }  // namespace
 
-std::span<const TaskInfo> tracing_tasks() { return kTasks; }
+std::span<const TaskInfo> tracing_tasks() { return kTracingTasks; }
 
 }  // namespace longhaul

@@ -15,7 +15,7 @@ constexpr int kTileElements = kTileSide * kTileDepth;
 
 int64_t tiles_of(int64_t k) { return (k + kTileDepth - 1) / kTileDepth; }
 
-void pack_rows(const float* const rows[16], int64_t k, std::byte* to) {
+void pack_bf16_rows(const float* const rows[16], int64_t k, std::byte* to) {
   bf16_t* tiles = reinterpret_cast<bf16_t*>(to);
   const int64_t k_tiles = tiles_of(k);
   for (int64_t t = 0; t < k_tiles; ++t, tiles += kTileElements) {
@@ -36,7 +36,7 @@ void pack_rows(const float* const rows[16], int64_t k, std::byte* to) {
   }
 }
 
-void pack_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
+void pack_bf16_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
   bf16_t* tiles = reinterpret_cast<bf16_t*>(to);
   const int64_t k_tiles = tiles_of(k);
   for (int64_t t = 0; t < k_tiles; ++t, tiles += kTileElements) {
@@ -56,8 +56,8 @@ void begin() { load_tile_config(); }
 
 void end() { _tile_release(); }
 
-void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, int64_t w_stride,
-           float* c, bool accumulate) {
+void bf16_block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w,
+                int64_t w_stride, float* c, bool accumulate) {
   const bf16_t* a[] = {reinterpret_cast<const bf16_t*>(x),
                        reinterpret_cast<const bf16_t*>(x + x_stride)};
   const bf16_t* b[] = {reinterpret_cast<const bf16_t*>(w),
@@ -97,8 +97,8 @@ void eight_rows(int64_t k_tiles, const bf16_t* a, const bf16_t* b, int64_t b_str
   }
 }
 
-void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, int64_t w_stride,
-           float* c, bool accumulate) {
+void bf16_block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w,
+                int64_t w_stride, float* c, bool accumulate) {
   const bf16_t* b = reinterpret_cast<const bf16_t*>(w);
   for (int r = 0; r < kBlockSide; r += 8) {
     const bf16_t* a = reinterpret_cast<const bf16_t*>(x + r / kTileSide * x_stride);
@@ -108,8 +108,8 @@ void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, 
 }
 #endif
 
-void swiglu(const Gating& gating, const float* gate, int /*one pair*/, std::byte* to,
-            int64_t tile_stride) {
+void swiglu_bf16(const Gating& gating, const float* gate, int /*one pair*/, std::byte* to,
+                 int64_t tile_stride) {
   const float* up = gate + kBlockSide * kBlockSide;
   for (int r = 0; r < kBlockSide; ++r, gate += kBlockSide, up += kBlockSide) {
     const Vec a = gated(gating, load(gate), load(up));
@@ -127,11 +127,11 @@ extern const PanelGemmKernels kBf16PanelGemm = {
     .x_tile = 2 * kTileElements,
     .w_tile = 2 * kTileElements,
     .product = "bf16",
-    .pack_rows = pack_rows,
-    .pack_weights = pack_weights,
-    .block = block,
+    .pack_rows = pack_bf16_rows,
+    .pack_weights = pack_bf16_weights,
+    .block = bf16_block,
     .write = write_block,
-    .swiglu = swiglu,
+    .swiglu = swiglu_bf16,
     .begin = begin,
     .end = end,
 };

@@ -12,34 +12,34 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX2__) && !defined(__AVX512BF16__)
 namespace {
 
-constexpr int kDepth = 128;
-constexpr int kPairs = kDepth / 2;
-constexpr int kMost = 4095;  // of q: kDepth products fit in 31 bits
-static_assert(int64_t{kDepth} * kMost * kMost <= INT32_MAX);
+constexpr int kInt16Depth = 128;
+constexpr int kPairs = kInt16Depth / 2;
+constexpr int kMost = 4095;  // of q: kInt16Depth products fit in 31 bits
+static_assert(int64_t{kInt16Depth} * kMost * kMost <= INT32_MAX);
 
-struct XTile {
-  int16_t q[kTileSide][kDepth];
+struct Int16Rows {
+  int16_t q[kTileSide][kInt16Depth];
   float scale[kTileSide];
 };
 
-struct WTile {
+struct Int16Weights {
   int16_t q[kPairs][kTileSide][2];
   float scale[kTileSide];
 };
 
 /// q = x / scale, rounded to nearest even, at most kMost; returns the scale, which is not a number
 /// where one of x is none. The largest is found by its bits, in whose order such come last.
-float quantize(const float* x, int16_t* q) {
+float quantize_int16(const float* x, int16_t* q) {
   int32_t bits = 0;
 #pragma omp simd reduction(max : bits)
-  for (int i = 0; i < kDepth; ++i) {
+  for (int i = 0; i < kInt16Depth; ++i) {
     const int32_t a = static_cast<int32_t>(bits_from_float(x[i]) & 0x7fffffffu);
     bits = a > bits ? a : bits;
   }
   const float top = float_from_bits(static_cast<uint32_t>(bits));
   const float inverse = top > 1e-30f ? kMost / top : 0.0f;
 #pragma omp simd
-  for (int i = 0; i < kDepth; ++i) {  // adding 1.5 * 2^23 leaves the integer in the low bits
+  for (int i = 0; i < kInt16Depth; ++i) {  // adding 1.5 * 2^23 leaves the integer in the low bits
     float shifted = x[i] * inverse;
     shifted += 12582912.0f;
     q[i] = static_cast<int16_t>(bits_from_float(shifted) - 0x4b400000u);
@@ -47,35 +47,35 @@ float quantize(const float* x, int16_t* q) {
   return top / kMost;
 }
 
-void pack_rows(const float* const rows[16], int64_t k, std::byte* to) {
-  XTile* tile = reinterpret_cast<XTile*>(to);
-  for (int64_t at = 0; at < k; at += kDepth, ++tile) {
-    const int64_t count = k - at < kDepth ? k - at : kDepth;
+void pack_int16_rows(const float* const rows[16], int64_t k, std::byte* to) {
+  Int16Rows* tile = reinterpret_cast<Int16Rows*>(to);
+  for (int64_t at = 0; at < k; at += kInt16Depth, ++tile) {
+    const int64_t count = k - at < kInt16Depth ? k - at : kInt16Depth;
     for (int r = 0; r < kTileSide; ++r) {
-      float x[kDepth] = {};
+      float x[kInt16Depth] = {};
       if (rows[r] != nullptr) {
         std::memcpy(x, rows[r] + at, sizeof(float) * static_cast<size_t>(count));
       }
-      tile->scale[r] = quantize(x, tile->q[r]);
+      tile->scale[r] = quantize_int16(x, tile->q[r]);
     }
   }
 }
 
-void pack_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
-  WTile* tile = reinterpret_cast<WTile*>(to);
-  for (int64_t at = 0; at < k; at += kDepth, ++tile) {
-    const int64_t count = k - at < kDepth ? k - at : kDepth;
+void pack_int16_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
+  Int16Weights* tile = reinterpret_cast<Int16Weights*>(to);
+  for (int64_t at = 0; at < k; at += kInt16Depth, ++tile) {
+    const int64_t count = k - at < kInt16Depth ? k - at : kInt16Depth;
     for (int r = 0; r < kTileSide; ++r) {
-      bf16_t stored[kDepth] = {};
+      bf16_t stored[kInt16Depth] = {};
       if (rows[r] != nullptr) {
         std::memcpy(stored, rows[r] + at, sizeof(bf16_t) * static_cast<size_t>(count));
       }
-      float w[kDepth];
-      for (int i = 0; i < kDepth; i += kLanes) {
+      float w[kInt16Depth];
+      for (int i = 0; i < kInt16Depth; i += kLanes) {
         store(w + i, load_bf16(reinterpret_cast<const uint16_t*>(stored) + i));
       }
-      int16_t q[kDepth];
-      tile->scale[r] = quantize(w, q);
+      int16_t q[kInt16Depth];
+      tile->scale[r] = quantize_int16(w, q);
       for (int p = 0; p < kPairs; ++p) std::memcpy(tile->q[p][r], q + 2 * p, 4);
     }
   }
@@ -101,7 +101,7 @@ Vec to_floats(Sums sum) { return (Vec)_mm256_cvtepi32_ps(sum); }
 
 /// kRows rows of a tile of x from r on by 2 * kLanes outputs, over its first `pairs`: sums, scaled
 /// and added to c.
-void rows_by_outputs(int pairs, const XTile& x, int r, const int16_t* const w[2],
+void rows_by_outputs(int pairs, const Int16Rows& x, int r, const int16_t* const w[2],
                      const float* const scales[2], float* c, bool add) {
   Sums sum[kRows][2] = {};
   const int16_t* rows = x.q[r];
@@ -111,7 +111,7 @@ void rows_by_outputs(int pairs, const XTile& x, int r, const int16_t* const w[2]
     const Sums a = load_pairs(w[0] + 2 * kTileSide * p), b = load_pairs(w[1] + 2 * kTileSide * p);
     for (int i = 0; i < kRows; ++i) {
       int32_t pair;
-      std::memcpy(&pair, rows + i * kDepth, 4);
+      std::memcpy(&pair, rows + i * kInt16Depth, 4);
       const Sums both = broadcast_pair(pair);
       sum[i][0] = add_products(sum[i][0], both, a);
       sum[i][1] = add_products(sum[i][1], both, b);
@@ -127,23 +127,24 @@ void rows_by_outputs(int pairs, const XTile& x, int r, const int16_t* const w[2]
   }
 }
 
-void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, int64_t w_stride,
-           float* c, bool accumulate) {
-  for (int64_t t = 0; t * kDepth < k; ++t) {
-    const int64_t left = k - t * kDepth;
-    const int pairs = left < kDepth ? static_cast<int>((left + 1) / 2) : kPairs;
+void int16_block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w,
+                 int64_t w_stride, float* c, bool accumulate) {
+  for (int64_t t = 0; t * kInt16Depth < k; ++t) {
+    const int64_t left = k - t * kInt16Depth;
+    const int pairs = left < kInt16Depth ? static_cast<int>((left + 1) / 2) : kPairs;
     for (int n = 0; n < kBlockSide; n += 2 * kLanes) {
       const int16_t* weights[2];
       const float* scales[2];
       for (int j = 0; j < 2; ++j) {
         const int output = n + j * kLanes, at = output % kTileSide;
-        const WTile& tile = reinterpret_cast<const WTile*>(w + output / kTileSide * w_stride)[t];
+        const Int16Weights& tile =
+            reinterpret_cast<const Int16Weights*>(w + output / kTileSide * w_stride)[t];
         weights[j] = tile.q[0][at];
         scales[j] = tile.scale + at;
       }
       for (int r = 0; r < kBlockSide; r += kRows) {
         const int half = r / kTileSide;
-        const XTile& rows = reinterpret_cast<const XTile*>(x + half * x_stride)[t];
+        const Int16Rows& rows = reinterpret_cast<const Int16Rows*>(x + half * x_stride)[t];
         rows_by_outputs(pairs, rows, r % kTileSide, weights, scales,
                         c + half * kTileSide * kBlockSide + n, accumulate || t > 0);
       }
@@ -154,15 +155,15 @@ void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, 
 }  // namespace
 
 extern const PanelGemmKernels kInt16PanelGemm = {
-    .depth = kDepth,
-    .x_tile = sizeof(XTile),
-    .w_tile = sizeof(WTile),
+    .depth = kInt16Depth,
+    .x_tile = sizeof(Int16Rows),
+    .w_tile = sizeof(Int16Weights),
     .product = "int16",
-    .pack_rows = pack_rows,
-    .pack_weights = pack_weights,
-    .block = block,
+    .pack_rows = pack_int16_rows,
+    .pack_weights = pack_int16_weights,
+    .block = int16_block,
     .write = write_block,
-    .swiglu = swiglu_tiles<kDepth, pack_rows>,
+    .swiglu = swiglu_tiles<kInt16Depth, pack_int16_rows>,
     .begin = nothing,
     .end = nothing,
 };

@@ -11,22 +11,22 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512VNNI__) && !defined(__AMX_BF16__)
 namespace {
 
-constexpr int kDepth = 64;
-constexpr int kQuads = kDepth / 4;
-constexpr int kVectors = kDepth / 16;
+constexpr int kInt8Depth = 64;
+constexpr int kQuads = kInt8Depth / 4;
+constexpr int kVectors = kInt8Depth / 16;
 
-struct XTile {
-  uint8_t q[kTileSide][kDepth];  ///< value / scale + 128
+struct Int8Rows {
+  uint8_t q[kTileSide][kInt8Depth];  ///< value / scale + 128
   float scale[kTileSide];
 };
 
-struct WTile {
+struct Int8Weights {
   int8_t q[kQuads][kTileSide][4];
   float scale[kTileSide];
   int32_t start[kTileSide];  ///< -128 * (sum of q)
 };
 
-static_assert(sizeof(XTile) % 64 == 0 && sizeof(WTile) % 64 == 0);
+static_assert(sizeof(Int8Rows) % 64 == 0 && sizeof(Int8Weights) % 64 == 0);
 
 __mmask16 live_lanes(int64_t count) {
   return count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1);
@@ -41,7 +41,7 @@ struct Quantized {
 __m512i magnitude_bits(__m512 x) { return _mm512_castps_si512(_mm512_abs_ps(x)); }
 
 /// A tile with a number that is none gets that as its scale, and so do all sums with it.
-Quantized quantize(const __m512 (&x)[kVectors]) {
+Quantized quantize_int8(const __m512 (&x)[kVectors]) {
   __m512i top = magnitude_bits(x[0]);
   for (int i = 1; i < kVectors; ++i) top = _mm512_max_epi32(top, magnitude_bits(x[i]));
   const float most =
@@ -55,16 +55,16 @@ Quantized quantize(const __m512 (&x)[kVectors]) {
   return out;
 }
 
-void pack_rows(const float* const rows[16], int64_t k, std::byte* to) {
-  XTile* tile = reinterpret_cast<XTile*>(to);
-  for (int64_t at = 0; at < k; at += kDepth, ++tile) {
+void pack_int8_rows(const float* const rows[16], int64_t k, std::byte* to) {
+  Int8Rows* tile = reinterpret_cast<Int8Rows*>(to);
+  for (int64_t at = 0; at < k; at += kInt8Depth, ++tile) {
     for (int r = 0; r < kTileSide; ++r) {
       __m512 x[kVectors] = {};
       for (int i = 0; i < kVectors && rows[r] != nullptr; ++i) {
         const int64_t begin = at + 16 * i;
         if (begin < k) x[i] = _mm512_maskz_loadu_ps(live_lanes(k - begin), rows[r] + begin);
       }
-      const Quantized quantized = quantize(x);
+      const Quantized quantized = quantize_int8(x);
       tile->scale[r] = quantized.scale;
       for (int i = 0; i < kVectors; ++i) {  // q + 128 flips the sign bit
         _mm_store_si128(reinterpret_cast<__m128i*>(tile->q[r] + 16 * i),
@@ -74,7 +74,7 @@ void pack_rows(const float* const rows[16], int64_t k, std::byte* to) {
   }
 }
 
-/// Columns [at, at + kDepth) of a row of k bf16; zeros beyond its end, and where it is missing.
+/// Columns [at, at + kInt8Depth) of a row of k bf16; zeros beyond its end, and where it is missing.
 void load_weights(const bf16_t* row, int64_t at, int64_t k, __m512 (&x)[kVectors]) {
   for (int i = 0; i < kVectors; ++i) {
     const int64_t begin = at + 16 * i;
@@ -85,14 +85,14 @@ void load_weights(const bf16_t* row, int64_t at, int64_t k, __m512 (&x)[kVectors
   }
 }
 
-void pack_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
-  WTile* tile = reinterpret_cast<WTile*>(to);
-  for (int64_t at = 0; at < k; at += kDepth, ++tile) {
-    alignas(64) int8_t q[kTileSide][kDepth];
+void pack_int8_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
+  Int8Weights* tile = reinterpret_cast<Int8Weights*>(to);
+  for (int64_t at = 0; at < k; at += kInt8Depth, ++tile) {
+    alignas(64) int8_t q[kTileSide][kInt8Depth];
     for (int r = 0; r < kTileSide; ++r) {
       __m512 w[kVectors];
       load_weights(rows[r], at, k, w);
-      const Quantized quantized = quantize(w);
+      const Quantized quantized = quantize_int8(w);
       tile->scale[r] = quantized.scale;
       for (int i = 0; i < kVectors; ++i) {
         _mm_store_si128(reinterpret_cast<__m128i*>(q[r] + 16 * i), quantized.q[i]);
@@ -111,8 +111,8 @@ void pack_weights(const bf16_t* const rows[16], int64_t k, std::byte* to) {
 
 /// Rows [r, r + 8) of a tile of x by 32 outputs, over its first `quads`: 16 integer sums, scaled
 /// and added to c.
-void eight_rows(int quads, const XTile& x, int r, const WTile& w0, const WTile& w1, float* c,
-                bool add) {
+void eight_int8_rows(int quads, const Int8Rows& x, int r, const Int8Weights& w0,
+                     const Int8Weights& w1, float* c, bool add) {
   __m512i sum[8][2];
   const __m512i start[2] = {_mm512_load_si512(w0.start), _mm512_load_si512(w1.start)};
   for (int i = 0; i < 8; ++i) sum[i][0] = start[0], sum[i][1] = start[1];
@@ -122,7 +122,7 @@ void eight_rows(int quads, const XTile& x, int r, const WTile& w0, const WTile& 
     const __m512i a = _mm512_load_si512(w0.q[p]), b = _mm512_load_si512(w1.q[p]);
     for (int i = 0; i < 8; ++i) {
       int32_t quad;
-      std::memcpy(&quad, rows + i * kDepth, 4);
+      std::memcpy(&quad, rows + i * kInt8Depth, 4);
       const __m512i four = _mm512_set1_epi32(quad);
       sum[i][0] = _mm512_dpbusd_epi32(sum[i][0], four, a);
       sum[i][1] = _mm512_dpbusd_epi32(sum[i][1], four, b);
@@ -141,18 +141,18 @@ void eight_rows(int quads, const XTile& x, int r, const WTile& w0, const WTile& 
   }
 }
 
-void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, int64_t w_stride,
-           float* c, bool accumulate) {
-  for (int64_t t = 0; t * kDepth < k; ++t) {
-    const int64_t left = k - t * kDepth;
-    const int quads = left < kDepth ? static_cast<int>((left + 3) / 4) : kQuads;
-    const WTile& w0 = reinterpret_cast<const WTile*>(w)[t];
-    const WTile& w1 = reinterpret_cast<const WTile*>(w + w_stride)[t];
+void int8_block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w,
+                int64_t w_stride, float* c, bool accumulate) {
+  for (int64_t t = 0; t * kInt8Depth < k; ++t) {
+    const int64_t left = k - t * kInt8Depth;
+    const int quads = left < kInt8Depth ? static_cast<int>((left + 3) / 4) : kQuads;
+    const Int8Weights& w0 = reinterpret_cast<const Int8Weights*>(w)[t];
+    const Int8Weights& w1 = reinterpret_cast<const Int8Weights*>(w + w_stride)[t];
     for (int half = 0; half < 2; ++half) {
-      const XTile& rows = reinterpret_cast<const XTile*>(x + half * x_stride)[t];
+      const Int8Rows& rows = reinterpret_cast<const Int8Rows*>(x + half * x_stride)[t];
       float* sums = c + half * kTileSide * kBlockSide;
-      eight_rows(quads, rows, 0, w0, w1, sums, accumulate || t > 0);
-      eight_rows(quads, rows, 8, w0, w1, sums, accumulate || t > 0);
+      eight_int8_rows(quads, rows, 0, w0, w1, sums, accumulate || t > 0);
+      eight_int8_rows(quads, rows, 8, w0, w1, sums, accumulate || t > 0);
     }
   }
 }
@@ -160,15 +160,15 @@ void block(int64_t k, const std::byte* x, int64_t x_stride, const std::byte* w, 
 }  // namespace
 
 extern const PanelGemmKernels kInt8PanelGemm = {
-    .depth = kDepth,
-    .x_tile = sizeof(XTile),
-    .w_tile = sizeof(WTile),
+    .depth = kInt8Depth,
+    .x_tile = sizeof(Int8Rows),
+    .w_tile = sizeof(Int8Weights),
     .product = "int8",
-    .pack_rows = pack_rows,
-    .pack_weights = pack_weights,
-    .block = block,
+    .pack_rows = pack_int8_rows,
+    .pack_weights = pack_int8_weights,
+    .block = int8_block,
     .write = write_block,
-    .swiglu = swiglu_tiles<kDepth, pack_rows>,
+    .swiglu = swiglu_tiles<kInt8Depth, pack_int8_rows>,
     .begin = nothing,
     .end = nothing,
 };

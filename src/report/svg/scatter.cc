@@ -15,8 +15,8 @@
 namespace longhaul {
 namespace {
 
-constexpr double kWidth = 460, kHeight = 340;
-constexpr Frame kFrame{46, 52, kWidth - 12, kHeight - 44};
+constexpr double kScatterWidth = 460, kHeight = 340;
+constexpr Frame kFrame{46, 52, kScatterWidth - 12, kHeight - 44};
 
 using Strokes = std::vector<std::pair<Point, Point>>;
 
@@ -98,7 +98,7 @@ Svg draw(const Scatter& chart) {
   }
   for (const auto& level : chart.levels) ys.push_back(level.second);
   Axis x = make_axis(xs, chart.x_unit, chart.log_x, 5), y = make_axis(ys, chart.y_unit, false, 5);
-  Svg svg(kWidth, kHeight,
+  Svg svg(kScatterWidth, kHeight,
           fmt::format("{}: {} against {}", chart.title, chart.y_title, chart.x_title));
   svg.text({2, 15}, chart.title, "head");
   draw_axes(svg, kFrame, x, y, chart.x_title, chart.y_title);
