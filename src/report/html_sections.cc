@@ -50,7 +50,7 @@ std::string charts_html(const std::vector<NamedChart>& charts, const std::string
 std::string with_whole_figures(const std::string& text) {
   std::string out = escape_xml(text);
   for (size_t at = 0; (at = out.find(' ', at + 1)) != std::string::npos;) {
-    if (std::isdigit(static_cast<unsigned char>(out[at - 1]))) out.replace(at, 1, "&#160;");
+    if (std::isdigit(static_cast<unsigned char>(out[at - 1]))) out.replace(at, 1, "\xC2\xA0");
   }
   return out;
 }

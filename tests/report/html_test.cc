@@ -73,7 +73,7 @@ TEST(HtmlReport, OpensWithAVerdict) {
   const size_t verdict = page.find("<section id=\"verdict\">");
   EXPECT_LT(verdict, page.find("<nav"));
   EXPECT_LT(verdict, page.find("<table"));
-  EXPECT_TRUE(has(page, {"8K tokens: dense scores 100&#160;%", "0 of 1 methods"}));
+  EXPECT_TRUE(has(page, {"8K tokens: dense scores 100\xC2\xA0%", "0 of 1 methods"}));
 }
 
 TEST(HtmlReport, ColumnsSortByNumbersAndRowsAreFilteredByNames) {
