@@ -28,8 +28,8 @@ using testing_support::has;
 using testing_support::logits_at;
 using testing_support::TempFolder;
 
-const fs::path kMergedTiny = LONGHAUL_TEST_DATA "/tiny_models";
-const fs::path kAdapters = LONGHAUL_TEST_DATA "/adapters";
+const fs::path kFolders = LONGHAUL_TEST_DATA "/tiny_models";
+const fs::path kFolderAdapters = LONGHAUL_TEST_DATA "/adapters";
 
 json read(const fs::path& file) {
   std::ifstream in(file);
@@ -80,9 +80,9 @@ void copy_in_f32(const fs::path& from, const fs::path& to) {
 
 class MergeOfFolder : public testing::TestWithParam<const char*> {
  protected:
-  fs::path adapter() const { return kAdapters / GetParam(); }
+  fs::path adapter() const { return kFolderAdapters / GetParam(); }
   json golden() const { return read(adapter() / "logits.json"); }
-  fs::path model() const { return kMergedTiny / golden()["model"].get<std::string>(); }
+  fs::path model() const { return kFolders / golden()["model"].get<std::string>(); }
 
   /// How far the folder's logits are from PEFT's.
   double from_golden(const fs::path& folder) const {
@@ -153,32 +153,32 @@ TEST(MergeOfFolders, AnglesAndLengthStandWhereTheyStood) {
   TempFolder folder;
   const auto lora = folder.write("a.gguf", with_angles("llama", "blk.1.attn_v", 32));
   const fs::path out = folder.path() / "llama", images = folder.path() / "images";
-  write_merged(kMergedTiny / "llama_linear", {{lora, 1}}, out);
-  json want = read(kMergedTiny / "llama_linear/config.json");
+  write_merged(kFolders / "llama_linear", {{lora, 1}}, out);
+  json want = read(kFolders / "llama_linear/config.json");
   want["rope_theta"] = 1e6;
   want["max_position_embeddings"] = 4096;
   EXPECT_EQ(read(out / "config.json"), want);
 
   // Within the configuration of a model that sees images, whose other parts stay.
   const auto of_gemma = folder.write("g.gguf", with_angles("gemma3", "blk.1.attn_v", 32));
-  write_merged(kMergedTiny / "gemma3_images", {{of_gemma, 1}}, images);
+  write_merged(kFolders / "gemma3_images", {{of_gemma, 1}}, images);
   const json config = read(images / "config.json");
   EXPECT_EQ(config["text_config"]["max_position_embeddings"], 4096);
   EXPECT_FALSE(config.contains("max_position_embeddings"));
   EXPECT_EQ(open_checkpoint(images).left_out(),
-            open_checkpoint(kMergedTiny / "gemma3_images").left_out());
+            open_checkpoint(kFolders / "gemma3_images").left_out());
 }
 
 TEST(MergeOfFolders, RefusesWhatAFolderCannotSay) {
   TempFolder folder;
   const auto of_head = folder.write("h.gguf", with_angles("llama", "output", 264));
   EXPECT_TRUE(has(error_of([&] {
-                    write_merged(kMergedTiny / "llama_linear", {{of_head, 1}}, folder.path() / "o");
+                    write_merged(kFolders / "llama_linear", {{of_head, 1}}, folder.path() / "o");
                   }),
                   {"llama_linear", "output matrix is the embedding", "--lora"}));
   const auto yarn = folder.write("y.gguf", with_angles("llama", "blk.1.attn_v", 32));
   EXPECT_TRUE(has(error_of([&] {
-                    write_merged(kMergedTiny / "llama_yarn", {{yarn, 1}}, folder.path() / "o");
+                    write_merged(kFolders / "llama_yarn", {{yarn, 1}}, folder.path() / "o");
                   }),
                   {"llama_yarn", "trained length", "--lora"}));
 }
@@ -188,12 +188,12 @@ TEST(MergeOfFolders, OfShardsAreShards) {
   TempFolder folder;
   const fs::path whole = folder.path() / "whole", out = folder.path() / "out";
   fs::create_directory(whole);
-  fs::copy_file(kMergedTiny / "llama_linear/config.json", whole / "config.json");
-  fs::copy_file(kMergedTiny / "llama_linear/tokenizer.json", whole / "tokenizer.json");
+  fs::copy_file(kFolders / "llama_linear/config.json", whole / "config.json");
+  fs::copy_file(kFolders / "llama_linear/tokenizer.json", whole / "tokenizer.json");
   for (const char* other : {"pytorch_model.bin", "consolidated.safetensors", "README.md"}) {
     std::ofstream(whole / other) << "x";
   }
-  const Checkpoint one = open_checkpoint(kMergedTiny / "llama_linear");
+  const Checkpoint one = open_checkpoint(kFolders / "llama_linear");
   std::string headers[2], data[2];
   json index;
   for (size_t i = 0; i < one.tensors().size(); ++i) {
@@ -213,8 +213,8 @@ TEST(MergeOfFolders, OfShardsAreShards) {
         << testing_support::safetensors(header, data[i]);
   }
   std::ofstream(whole / "model.safetensors.index.json") << index.dump();
-  write_merged(whole, {{kAdapters / "llama_linear", 1}}, out);
-  write_merged(kMergedTiny / "llama_linear", {{kAdapters / "llama_linear", 1}},
+  write_merged(whole, {{kFolderAdapters / "llama_linear", 1}}, out);
+  write_merged(kFolders / "llama_linear", {{kFolderAdapters / "llama_linear", 1}},
                folder.path() / "single");
   const Checkpoint merged = open_checkpoint(out),
                    single = open_checkpoint(folder.path() / "single");
