@@ -21,7 +21,7 @@ struct SeenPage {
 };
 
 template <int D>
-class SeenPages {
+class SeenByMask {
  public:
   static_assert(Sm90Form<D>::kPages == 2);
   using Note = MaskNote;
@@ -54,7 +54,7 @@ class SeenPages {
     return next;
   }
 
-  __device__ __forceinline__ SeenPages(const UnitRecord& unit, int group)
+  __device__ __forceinline__ SeenByMask(const UnitRecord& unit, int group)
       : unit_(unit), group_(group) {}
 
   __device__ __forceinline__ Own own(const Note& of) const {
@@ -113,7 +113,7 @@ class SeenPages {
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
                                const UnitRecord* units, int count, int head_dim) {
   const auto launch =
-      head_dim <= 64 ? launch_sm90<64, SeenPages<64>> : launch_sm90<128, SeenPages<128>>;
+      head_dim <= 64 ? launch_sm90<64, SeenByMask<64>> : launch_sm90<128, SeenByMask<128>>;
   launch(stream, args, pages, units, count);
 }
 
