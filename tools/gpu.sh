@@ -27,7 +27,7 @@ pack() {
   cp -r models/nano "$stage/models"
   cp -r tests/data/tiny_models "$stage/data"
   zcat data/books/villette.txt.gz >"$stage/book.txt"
-  cp tools/gpu.sh tools/make_random_gguf.py "$stage"
+  cp tools/gpu.sh tools/make_random_gguf.py tools/random_shapes.py "$stage"
   tar -C "$stage" -cf - . | xz -T0 -1 >"$to/gpu.tar.xz"
   ls -l "$to/gpu.tar.xz"
 }

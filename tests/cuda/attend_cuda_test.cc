@@ -98,7 +98,7 @@ struct Wanted {
 
 Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& task, size_t kv_head,
                      const std::vector<std::vector<float>>& queries, const Tables& tables,
-                     float scale, int row, int head) {
+                     float scale, bool stored, int row, int head) {
   const size_t dim = static_cast<size_t>(shape.head_dim), half = static_cast<size_t>(tables.half);
   const int64_t at = task.row_position + row - task.row_begin;
   std::vector<double> logits;
@@ -107,13 +107,14 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
     const float* q = queries[static_cast<size_t>(s.query)].data() +
                      static_cast<size_t>(row * shape.heads + head) * dim;
     for (int64_t i = 0; i < s.count; ++i) {
-      const int64_t stored = s.index.empty() ? s.begin + i : s.index.address()[i];
-      const int64_t p = s.position + (s.indexed_positions ? stored : i);
+      const int64_t row_number = s.index.empty() ? s.begin + i : s.index.address()[i];
+      const int64_t p = s.position + (s.indexed_positions ? row_number : i);
       const bool causal = p <= at;
       if (s.visible == Visibility::kCausal && !causal) continue;
       if (s.visible == Visibility::kWindow && !(causal && at - p < s.window)) continue;
       if (s.visible == Visibility::kBeyond && at - p < s.window) continue;
-      std::vector<float> key = pages.k[kv_head][static_cast<size_t>(stored)];
+      std::vector<float> key = pages.k[kv_head][static_cast<size_t>(row_number)];
+      if (!stored) std::ranges::transform(key, key.begin(), rounded);
       if (s.rotate) {
         const size_t first = static_cast<size_t>(p - tables.first) * half;
         for (size_t t = 0; t < half; ++t) {
@@ -127,7 +128,7 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
       for (size_t t = 0; t < dim; ++t) dot += static_cast<double>(rounded(q[t])) * key[t];
       const double logit = dot * scale;
       logits.push_back(shape.cap > 0 ? shape.cap * std::tanh(logit / shape.cap) : logit);
-      values.push_back(&pages.v[kv_head][static_cast<size_t>(stored)]);
+      values.push_back(&pages.v[kv_head][static_cast<size_t>(row_number)]);
     }
   }
   const double sink = shape.sinks ? sink_logits(shape)[static_cast<size_t>(head)]
@@ -144,6 +145,17 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
   for (double& x : want.out) x /= sum;
   want.lse = top + std::log(sum);
   return want;
+}
+
+/// Whether keys and values are multiplied as they are stored: blocks, few rows, and neither lists
+/// nor rotation. Other kernels round them to bf16.
+bool as_stored(const Shape& shape, const std::vector<std::vector<KeySegment>>& segments) {
+  const bool few = shape.rows == 1 || shape.rows * shape.group <= 32;
+  const auto plain = [](const KeySegment& s) { return !s.rotate && s.index.empty(); };
+  return few && shape.head_dim % 64 == 0 && is_block_type(shape.type.k) &&
+         is_block_type(shape.type.v) && std::ranges::all_of(segments, [&](const auto& of) {
+           return std::ranges::all_of(of, plain);
+         });
 }
 
 /// Where mixed keys meet mixed queries, other numbers are rounded to bf16 than those by which the
@@ -225,6 +237,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   const std::vector<float> got = out.back(), got_lse = lse.back();
   for (size_t i = 0; i < pad * width; ++i) ASSERT_EQ(got[i], 777.0f);
 
+  const bool stored = as_stored(shape, segments);
   double worst = 0, worst_lse = 0;
   const int step = std::max(1, shape.rows / 24);
   for (int r = pad; r < pad + shape.rows;
@@ -232,7 +245,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
     for (int head = 0; head < shape.heads; ++head) {
       const size_t kv = static_cast<size_t>(head / shape.group);
       const Wanted want =
-          by_definition(shape, pages, tasks[kv], kv, queries, tables, call.scale, r, head);
+          by_definition(shape, pages, tasks[kv], kv, queries, tables, call.scale, stored, r, head);
       const size_t at = static_cast<size_t>(r * shape.heads + head);
       if (std::isinf(want.lse)) {
         ASSERT_EQ(got_lse[at], want.lse) << "row " << r << " head " << head;

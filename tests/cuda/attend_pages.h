@@ -52,11 +52,10 @@ class OnDevice {
 
 inline float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
 
-/// Writes a row, of which `x` then says what the products read.
+/// Writes a row, of which `x` then says what it holds.
 inline void encode(DType type, bool key, std::vector<float>& x, std::byte* at) {
   write_row(type, key, x.data(), std::ssize(x), at);
   read_row(type, key, at, std::ssize(x), x.data());
-  for (float& e : x) e = rounded(e);
 }
 
 /// Pages of several heads in one range of device memory, in shuffled order. What no row has been

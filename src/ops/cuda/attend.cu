@@ -122,8 +122,10 @@ struct Scratch::Impl {
     few.packed = at;
     few.units = static_cast<uint32_t>(layout.few);
     few.count = static_cast<int32_t>(plan.few().size());
-    few.key_bytes = plan.stored().keys;
-    few.value_bytes = plan.stored().values;
+    const AttendPlan::Stored stored = plan.stored();
+    few.key_bytes = stored.key_bytes;
+    few.value_bytes = stored.value_bytes;
+    few.blocks = stored.blocks;
     if (at == nullptr) plan.pack(few.here, nullptr);
     return few;
   }

@@ -1,14 +1,16 @@
-// Attention of few rows (decode): up to 16 flat rows against a range of the keys. Each warp brings
+// Attention of few rows (decode): up to 8 flat rows against a range of the keys. Each warp brings
 // 16 keys at a time into shared memory of its own, several tiles ahead, so that no warp waits for
 // another until the end, when their sums are added in order. Where a unit's keys are split, the
 // part that arrives last adds all of them, in their order.
 
-#include <new>
+#include <algorithm>
 
+#include "ops/cuda/block_products.cuh"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/early_launch.cuh"
+#include "ops/cuda/few_rows.cuh"
 #include "ops/cuda/few_tiles.cuh"
-#include "ops/cuda/row_block.cuh"
+#include "ops/cuda/row_place.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -16,20 +18,19 @@ namespace {
 constexpr int kMostStages = 6;
 constexpr int kKeys = kFewKeys;
 
-/// As many warps as have two stages on the smallest card.
-template <int D>
-inline constexpr int kWarps = D <= 128 ? 4 : 2;
+/// As many warps as have two stages on the smallest card. Blocks as they are stored take less room
+/// and more instructions: twice the warps hide what these wait for, with 128 registers each.
+template <int D, FewForm F>
+inline constexpr int kWarps = D > 128                 ? (F == FewForm::kBlocks ? 4 : 2)
+                              : F == FewForm::kBlocks ? 8
+                                                      : 4;
 
-/// Sums of one warp, when all its tiles are done.
+/// Sums of one warp, when all its tiles are done; they lie where the tiles were.
 template <int D>
 struct FewSums {
   float o[kFewUnitRows][D];
   float top[kFewUnitRows], sum[kFewUnitRows];
 };
-// They lie where the tiles were: two stages of bf16, or a tile and more.
-static_assert(sizeof(FewSums<128>) <= sizeof(FewTile<128>));
-static_assert(sizeof(FewSums<256>) <= sizeof(FewTile<256>));
-static_assert(2 * kMostMerged * sizeof(float) <= kWarps<64> * sizeof(FewTile<64>));
 
 __device__ __forceinline__ void wait_for_stage(int stages) {
   switch (stages) {
@@ -47,9 +48,9 @@ __device__ __forceinline__ void wait_for_stage(int stages) {
 }
 
 /// Brings the walk's next tile; false when there is none.
-template <int D, bool kStored>
+template <int D, FewForm F>
 __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
-                                           const FewTiles<D, kStored>& tiles, int to) {
+                                           const FewTiles<D, F>& tiles, int to) {
   const int lane = threadIdx.x % 32;
   const bool more = walk.next();
   if (more) {
@@ -59,55 +60,76 @@ __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
     tiles.load(s, slot, to);
     if (lane < kKeys) stage.offsets[lane] = key_offset(s, slot + lane, row_position);
     if (lane == 0) stage.info = {&s, s.queries, slot, s.nearest, s.furthest, s.rotate};
-    walk.skip(kWarps<D> - 1);
+    walk.skip(kWarps<D, F> - 1);
   }
   commit_copies();
   return more;
 }
 
-template <int D, bool kStored>
+template <int D, FewForm F>
+using RowsOf = FewRows<D, F == FewForm::kBlocks>;
+
+/// Calls f with the type of a tile in blocks; mixed keys are multiplied as they are stored.
+template <class Function>
+__device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
+  if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
+  f(PageTypeConstant<PageType::kQ4_0>());
+}
+
+template <int D, FewForm F>
 __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord& unit,
-                                          const FewTiles<D, kStored>& tiles, int at,
-                                          RowBlock<D, kKeys>& rows) {
+                                          const FewTiles<D, F>& tiles, int at, RowsOf<D, F>& rows) {
   const int lane = threadIdx.x % 32;
   const FewHeader& stage = tiles.header(at);
   const TileInfo& info = stage.info;
   const bool mixed = tiles.mixed(at);
   if (info.queries != rows.queries || mixed != rows.mixed) {
     if (mixed) {
-      rows.load_mixed_queries(info.queries, unit, a.heads, 0, tiles.spare());
+      rows.load_mixed_queries(info.queries, unit, a.heads, tiles.spare());
     } else {
-      rows.load_queries(info.queries, unit, a.heads, 0);
+      rows.load_queries(info.queries, unit, a.heads);
     }
-  }
-  const FewTile<D>& tile = tiles.tile(at);
-  const uint32_t keys = shared_address(tile.keys);
-  if (info.rotate) {
-    rotate_tile<D, kKeys, 32>(a.rotations, keys, stage.offsets, unit.row_position, lane);
-    __syncwarp();
   }
   const int32_t near = stage.offsets[kKeys - 1], far = stage.offsets[0];
   const bool all = near != kNoKey && far != kNoKey && -near >= info.nearest &&
                    unit.row_count - 1 - far < info.furthest;
-  rows.add_tile(keys, shared_address(tile.values), stage.offsets, info, 0, unit.head_count, !all,
-                a.logits);
+  float c[4];
+  if constexpr (F == FewForm::kBlocks) {
+    with_block_type(stage.keys.type, [&](auto type) {
+      multiply_keys<decltype(type)::value>(rows, tiles.keys(at), c);
+    });
+    rows.weigh(c, stage.offsets, info, unit.head_count, !all, a.logits);
+    with_block_type(stage.values.type, [&](auto type) {
+      add_values<decltype(type)::value>(rows, tiles.values(at), stage.offsets, c);
+    });
+  } else {
+    const FewTile<D>& tile = tiles.tile(at);
+    const uint32_t keys = shared_address(tile.keys);
+    if (info.rotate) {
+      rotate_tile<D, kKeys, 32>(a.rotations, keys, stage.offsets, unit.row_position, lane);
+      __syncwarp();
+    }
+    rows.multiply_keys(keys, c);
+    rows.weigh(c, stage.offsets, info, unit.head_count, !all, a.logits);
+    rows.add_values(shared_address(tile.values), c);
+  }
 }
 
 /// Adds the warps' sums and writes the unit's rows.
-template <int D>
+template <int D, int kWarps>
 __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit,
                                            const FewSums<D>* sums) {
-  constexpr int kThreads = 32 * kWarps<D>;
+  constexpr int kThreads = 32 * kWarps;
   const int flat_rows = unit.row_count * unit.head_count;
   for (int i = threadIdx.x; i < flat_rows * (D / 4); i += kThreads) {
     const int f = i / (D / 4), t = i % (D / 4) * 4;
     float top = -INFINITY;
 #pragma unroll
-    for (int w = 0; w < kWarps<D>; ++w) top = fmaxf(top, sums[w].top[f]);
+    for (int w = 0; w < kWarps; ++w) top = fmaxf(top, sums[w].top[f]);
     float sum = 0;
     float4 o = {0, 0, 0, 0};
 #pragma unroll
-    for (int w = 0; w < kWarps<D>; ++w) {
+    for (int w = 0; w < kWarps; ++w) {
       const float weight = top == -INFINITY ? 0.0f : exp2_of(sums[w].top[f] - top);
       const float4 x = *reinterpret_cast<const float4*>(&sums[w].o[f][t]);
       sum += weight * sums[w].sum[f];
@@ -139,10 +161,10 @@ __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitReco
 
 /// Adds the parts of a unit in their order, whichever arrived last. `weights`: [2 * kMostMerged] in
 /// shared memory.
-template <int D>
+template <int D, int kWarps>
 __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
                                             float* weights) {
-  constexpr int kThreads = 32 * kWarps<D>;
+  constexpr int kThreads = 32 * kWarps;
   const int flat = unit.row_count * unit.head_count, parts = unit.parts;
   const int64_t stride = part_floats(flat, D);
   const float* const first = a.partial + unit.partial - unit.part * stride;
@@ -156,7 +178,7 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
   UnitRecord whole = unit;
   whole.partial = -1;
   const int lane = threadIdx.x % 32;
-  for (int f = threadIdx.x / 32; f < flat; f += kWarps<D>) {
+  for (int f = threadIdx.x / 32; f < flat; f += kWarps) {
     float* const of = weights + f * parts;
     float top = -INFINITY, sum = 0;
     for (int p = lane; p < parts; p += 32) top = fmaxf(top, of[p]);
@@ -189,8 +211,28 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
   }
 }
 
-template <int D, bool kStored>
-__global__ void __launch_bounds__(32 * kWarps<D>, 2)
+/// Writes a warp's sums where all can add them.
+template <int D, bool kByQuarters>
+__device__ __forceinline__ void write_sums(const FewRows<D, kByQuarters>& rows, float scale,
+                                           FewSums<D>& sums) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int f = 2 * (lane % 4) + r;
+#pragma unroll
+    for (int d = 0; d < D / 16; ++d) {
+      sums.o[f][number_of_sum<kByQuarters>(d, r)] = rows.o[d][r];
+      sums.o[f][number_of_sum<kByQuarters>(d, r + 2)] = rows.o[d][r + 2];
+    }
+    if (lane < 4) {
+      sums.top[f] = rows.top[r] * scale;
+      sums.sum[f] = rows.sum[r];
+    }
+  }
+}
+
+template <int D, FewForm F>
+__global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
     attend_few(const __grid_constant__ AttendArgs a, const __grid_constant__ FewPlan plan,
                int stages) {
   extern __shared__ uint4 memory[];
@@ -198,19 +240,17 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
   const std::byte* const begin = plan.packed != nullptr ? plan.packed : plan.here;
   const auto* const units = reinterpret_cast<const UnitRecord*>(begin + plan.units);
   const UnitRecord unit = part_of_block(units, plan.count, static_cast<int>(blockIdx.x), D);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  using Tiles = FewTiles<D, kStored>;
+  const int warp = threadIdx.x / 32;
+  using Tiles = FewTiles<D, F>;
   const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan);
-  auto* const of_block = reinterpret_cast<std::byte*>(memory);
-  const Tiles tiles(of_block + warp * ring_bytes, plan);
+  const Tiles tiles(reinterpret_cast<std::byte*>(memory) + warp * ring_bytes, plan);
   wait_for_earlier_kernels();
   let_next_kernel_begin();
   TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, kKeys);
   walk.skip(warp);
   int loaded = 0;
   for (int i = 0; i < stages - 1; ++i) loaded += load_stage(walk, unit.row_position, tiles, i);
-  const uint32_t queries = shared_address(of_block + kWarps<D> * ring_bytes);
-  RowBlock<D, kKeys> rows(queries + static_cast<uint32_t>(warp * RowBlock<D, kKeys>::kSharedBytes));
+  RowsOf<D, F> rows;
   int at = 0, free = stages - 1;
   for (int i = 0; i < loaded; ++i) {
     wait_for_stage(stages);
@@ -223,45 +263,36 @@ __global__ void __launch_bounds__(32 * kWarps<D>, 2)
   wait_copies<0>();
   rows.finish();
   __syncthreads();
-  auto* sums = reinterpret_cast<FewSums<D>*>(memory);
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int f = lane / 4 + 8 * h;
-    float* o = sums[warp].o[f] + 2 * (lane % 4);
-#pragma unroll
-    for (int d = 0; d < D / 8; ++d) {
-      *reinterpret_cast<float2*>(o + 8 * d) = make_float2(rows.o[d][2 * h], rows.o[d][2 * h + 1]);
-    }
-    if (lane % 4 == 0) {
-      sums[warp].top[f] = rows.top[h] * a.logits.scale;
-      sums[warp].sum[f] = rows.sum[h];
-    }
-  }
+  auto* const sums = reinterpret_cast<FewSums<D>*>(memory);
+  write_sums(rows, a.logits.scale, sums[warp]);
   __syncthreads();
-  write_rows<D>(a, unit, sums);
+  write_rows<D, kWarps<D, F>>(a, unit, sums);
   if (unit.counter >= 0 && arrives_last(a, unit)) {
-    merge_parts<D>(a, unit, reinterpret_cast<float*>(memory));
+    merge_parts<D, kWarps<D, F>>(a, unit, reinterpret_cast<float*>(memory));
   }
 }
 
 /// False where the card has no room for two stages.
-template <int D, bool kStored>
+template <int D, FewForm F>
 bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
                const DeviceLimits& limits) {
-  using Tiles = FewTiles<D, kStored>;
-  const int stage = kWarps<D> * Tiles::stage_bytes(plan);
+  using Tiles = FewTiles<D, F>;
+  const int stage = kWarps<D, F> * Tiles::stage_bytes(plan);
   // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
-  constexpr int kFixed = kWarps<D> * (RowBlock<D, kKeys>::kSharedBytes + Tiles::kFixedBytes);
+  constexpr int kFixed = kWarps<D, F> * Tiles::kFixedBytes;
   const int share = limits.shared_per_processor / 2 - 1024 - kFixed;
   int stages = share / stage;
   if (stages < 2) stages = (limits.shared_per_block - kFixed) / stage;
   if (stages < 2) return false;
   stages = stages > kMostStages ? kMostStages : stages;
-  const int bytes = stages * stage + kFixed;
-  const auto kernel = attend_few<D, kStored>;
+  // In the end the warps' sums lie there, or the weights of what is merged.
+  constexpr int kSums = kWarps<D, F> * static_cast<int>(sizeof(FewSums<D>));
+  constexpr int kMerged = 2 * kMostMerged * static_cast<int>(sizeof(float));
+  const int bytes = std::max({stages * stage + kFixed, kSums, kMerged});
+  const auto kernel = attend_few<D, F>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
         "shared memory of attend_few");
-  launch_early(stream, "attend_few", kernel, static_cast<unsigned>(blocks), 32 * kWarps<D>,
+  launch_early(stream, "attend_few", kernel, static_cast<unsigned>(blocks), 32 * kWarps<D, F>,
                static_cast<size_t>(bytes), args, plan, stages);
   return true;
 }
@@ -269,8 +300,12 @@ bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan,
 template <int D>
 void launch(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
             const DeviceLimits& limits) {
-  if (plan.key_bytes > 0 && launch_as<D, true>(stream, args, plan, blocks, limits)) return;
-  launch_as<D, false>(stream, args, plan, blocks, limits);
+  if constexpr (D % 64 == 0) {  // block_products.cuh reads rows that begin with a word
+    if (plan.blocks && launch_as<D, FewForm::kBlocks>(stream, args, plan, blocks, limits)) return;
+  }
+  if (plan.key_bytes > 0 && launch_as<D, FewForm::kStored>(stream, args, plan, blocks, limits))
+    return;
+  launch_as<D, FewForm::kPlain>(stream, args, plan, blocks, limits);
 }
 
 }  // namespace

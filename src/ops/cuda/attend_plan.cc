@@ -5,9 +5,10 @@
 namespace longhaul::cuda {
 namespace {
 
-/// A task of so many flat rows or fewer is read by the few-row kernel, in one or two units: it
-/// takes what the memory takes, and a tile of 128 rows would be mostly empty.
-constexpr int kMostFewRows = 2 * kFewUnitRows;
+/// A task of so many flat rows or fewer is read by the few-row kernel, in four units at most: it
+/// takes what the memory takes (units that run at once find each other's keys in the device's
+/// cache), and a tile of 128 rows would be mostly empty.
+constexpr int kMostFewRows = 4 * kFewUnitRows;
 constexpr int64_t kMostParts = 1024;
 constexpr int64_t kMostPosition = int64_t{1} << 29;
 
@@ -58,8 +59,10 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
   record.key_type = page_type(s.rows.type.k, true);
   record.value_type = page_type(s.rows.type.v, false);
   all_bf16_ = all_bf16_ && s.rows.type == DType::BF16;
-  row_sizes_.keys = std::max(row_sizes_.keys, static_cast<int>(s.rows.key_bytes()));
-  row_sizes_.values = std::max(row_sizes_.values, static_cast<int>(s.rows.value_bytes()));
+  stored_.key_bytes = std::max(stored_.key_bytes, static_cast<int>(s.rows.key_bytes()));
+  stored_.value_bytes = std::max(stored_.value_bytes, static_cast<int>(s.rows.value_bytes()));
+  stored_.blocks = stored_.blocks && is_block_type(s.rows.type.k) && is_block_type(s.rows.type.v) &&
+                   (!list || s.whole_pages) && !s.rotate;
   record.rotate = s.rotate;
   record.indexed_positions = s.indexed_positions && list;
   if (s.indexed_positions && !list) record.position += s.begin;
@@ -285,7 +288,7 @@ void AttendPlan::clear() {
   members_.clear();
   merges_.clear();
   few_blocks_ = 0;
-  row_sizes_ = {};
+  stored_ = {};
   all_bf16_ = true;
   counts_.clear();
   most_merge_rows_ = 0;

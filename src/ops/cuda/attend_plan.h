@@ -40,11 +40,13 @@ class AttendPlan {
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
 
-  /// Bytes of a row of keys and of values, at most; zeros where all are bf16.
-  struct RowSizes {
-    int keys = 0, values = 0;
+  /// How keys and values are stored: bytes of a row of each, at most, zeros where all are bf16;
+  /// whether all are blocks of 32 in stretches that do not rotate.
+  struct Stored {
+    int key_bytes = 0, value_bytes = 0;
+    bool blocks = true;
   };
-  RowSizes stored() const { return all_bf16_ ? RowSizes{} : row_sizes_; }
+  Stored stored() const { return all_bf16_ ? Stored{0, 0, false} : stored_; }
 
   /// Nothing but segments and few rows, and nothing that either names in host memory.
   bool few_alone() const;
@@ -116,7 +118,7 @@ class AttendPlan {
   std::vector<Strip> strips_;
   std::vector<MergeRecord> merges_;
   int few_blocks_ = 0;
-  RowSizes row_sizes_;
+  Stored stored_;
   bool all_bf16_ = true;
   std::vector<CountRecord> counts_;
   int most_merge_rows_ = 0;

@@ -18,7 +18,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kPageRows = 64;           ///< keys, then as many values
 inline constexpr int kTileUnitRows = 128;      ///< flat rows of a unit for the tile kernels
-inline constexpr int kFewUnitRows = 16;        ///< flat rows of a unit for the few-row kernel
+inline constexpr int kFewUnitRows = 8;         ///< flat rows of a unit for the few-row kernel
 inline constexpr int kMostMerged = 512;        ///< rows of all parts that a unit's last part merges
 inline constexpr int kTileKeys = 64;           ///< keys by which units of tile kernels are cut
 inline constexpr int kFewKeys = 16;            ///< keys by which units of few rows are cut

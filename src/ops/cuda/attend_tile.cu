@@ -6,6 +6,7 @@
 
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/row_block.cuh"
+#include "ops/cuda/row_place.cuh"
 
 namespace longhaul::cuda {
 namespace {

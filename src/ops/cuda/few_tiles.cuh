@@ -1,8 +1,9 @@
 #pragma once
 // How the few-row kernel brings tiles of 16 keys: by each warp for itself, several tiles ahead.
-// Pages of bf16 arrive as they are multiplied. Of other types the bytes of the rows arrive, and
-// become bf16 in shared memory when their turn comes: so as many loads are on their way as for
-// bf16, and fewer bytes. Where a card has no room for that, numbers are rounded as they are loaded.
+// Pages of bf16 arrive as they are multiplied. Of other types the bytes of the rows arrive. Blocks
+// that follow each other are multiplied as they lie (block_products.cuh); all else becomes bf16 in
+// shared memory when its turn comes: so as many loads are on their way as for bf16, and fewer
+// bytes. Where a card has no room for that, numbers are rounded as they are loaded.
 
 #include "ops/cuda/key_tile.cuh"
 
@@ -135,13 +136,20 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
   });
 }
 
+/// What the tiles of a call hold, and so which kernel reads them.
+enum class FewForm : uint8_t {
+  kPlain,   ///< bf16, or what is rounded as it is loaded
+  kStored,  ///< rows as they are stored, which become bf16
+  kBlocks   ///< blocks of 32 in stretches that do not rotate, multiplied as they are stored
+};
+
 /// The stages of a warp: a ring of what is on its way, and (kStored) the tile that is multiplied.
-template <int D, bool kStored>
+template <int D, FewForm F>
 class FewTiles;
 
 /// Tiles as they are multiplied.
 template <int D>
-class FewTiles<D, false> {
+class FewTiles<D, FewForm::kPlain> {
  public:
   struct Stage {
     FewTile<D> tile;
@@ -169,74 +177,118 @@ class FewTiles<D, false> {
   Stage* stages_;
 };
 
-/// Rows as they are stored.
-template <int D>
-class FewTiles<D, true> {
+/// Rows as they are stored, behind a header each.
+template <int D, int kFixed>
+class StoredStages {
  public:
-  static constexpr int kFixedBytes = static_cast<int>(sizeof(FewTile<D>));
-  LH_BOTH static int stage_bytes(const FewPlan& plan) {
-    return static_cast<int>((sizeof(FewHeader) + 15) / 16 * 16) + room_of_rows(plan.key_bytes) +
-           room_of_rows(plan.value_bytes);
-  }
+  static constexpr int kFixedBytes = kFixed;
 
-  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan)
-      : tile_(*reinterpret_cast<FewTile<D>*>(memory)),
-        stages_(memory + kFixedBytes),
-        stage_bytes_(stage_bytes(plan)),
-        key_room_(room_of_rows(plan.key_bytes)) {}
+  __device__ __forceinline__ StoredStages(std::byte* memory, int stage_bytes, int key_room)
+      : stages_(memory + kFixed), stage_bytes_(stage_bytes), key_room_(key_room) {}
 
   __device__ __forceinline__ FewHeader& header(int stage) const {
     return *reinterpret_cast<FewHeader*>(stages_ + stage * stage_bytes_);
-  }
-  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
-    FewHeader& h = header(stage);
-    const RowCopy keys{bytes_of_stage(stage), 0, stored_bytes(s.key_type, D), s.key_type};
-    const RowCopy values{keys.to + static_cast<uint32_t>(key_room_), kPageRows * keys.bytes,
-                         stored_bytes(s.value_type, D), s.value_type};
-    if (lists_rows(s)) {
-      const int key = slot + static_cast<int>(threadIdx.x % 32);
-      const bool present = key < slot + kFewKeys && key < s.count;
-      const int at = present ? __ldg(s.index + key) : 0;
-      const std::byte* const page = present ? s.pages[at / kPageRows] : nullptr;
-      copy_listed(page, at % kPageRows, keys, h.keys);
-      copy_listed(page, at % kPageRows, values, h.values);
-    } else {
-      const std::byte* const page = page_of(s, slot / kPageRows);
-      copy_stretch(page, slot, keys, h.keys);
-      copy_stretch(page, slot, values, h.values);
-    }
-  }
-  __device__ __forceinline__ const FewTile<D>& tile(int stage) const {
-    const FewHeader& h = header(stage);
-    const uint32_t bytes = bytes_of_stage(stage);
-    const unsigned lane = threadIdx.x % 32;
-    const uint32_t present =
-        __ballot_sync(~0u, lane < kFewKeys && h.offsets[lane % kFewKeys] != kNoKey);
-    const PageType type = mixed(stage) ? PageType::kQ4_0 : h.keys.type;
-    expand_rows<D>(bytes, h.keys, type, present, shared_address(tile_.keys));
-    expand_rows<D>(bytes + static_cast<uint32_t>(key_room_), h.values, h.values.type, present,
-                   shared_address(tile_.values));
-    __syncwarp();
-    return tile_;
   }
   /// Keys in Q4_0 stay mixed, as they are stored, unless they rotate.
   __device__ __forceinline__ bool mixed(int stage) const {
     const FewHeader& h = header(stage);
     return D % 32 == 0 && h.keys.type == PageType::kMixedQ4_0 && !h.info.rotate;
   }
+  __device__ __forceinline__ uint32_t keys(int stage) const {
+    return shared_address(stages_ + stage * stage_bytes_) + kHeaderBytes;
+  }
+  __device__ __forceinline__ uint32_t values(int stage) const {
+    return keys(stage) + static_cast<uint32_t>(key_room_);
+  }
 
+ protected:
+  static constexpr uint32_t kHeaderBytes = (sizeof(FewHeader) + 15) / 16 * 16;
+
+  __device__ __forceinline__ void load_stretch(const SegmentRecord& s, int32_t slot,
+                                               int stage) const {
+    FewHeader& h = header(stage);
+    const std::byte* const page = page_of(s, slot / kPageRows);
+    copy_stretch(page, slot, key_copy(s, stage), h.keys);
+    copy_stretch(page, slot, value_copy(s, stage), h.values);
+  }
+  __device__ __forceinline__ RowCopy key_copy(const SegmentRecord& s, int stage) const {
+    return {keys(stage), 0, stored_bytes(s.key_type, D), s.key_type};
+  }
+  __device__ __forceinline__ RowCopy value_copy(const SegmentRecord& s, int stage) const {
+    return {values(stage), kPageRows * stored_bytes(s.key_type, D), stored_bytes(s.value_type, D),
+            s.value_type};
+  }
+
+ private:
+  std::byte* stages_;
+  int stage_bytes_, key_room_;
+};
+
+/// ... of which one at a time becomes bf16.
+template <int D>
+class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)> {
+  using Stages = StoredStages<D, sizeof(FewTile<D>)>;
+
+ public:
+  LH_BOTH static int stage_bytes(const FewPlan& plan) {
+    return static_cast<int>(Stages::kHeaderBytes) + room_of_rows(plan.key_bytes) +
+           room_of_rows(plan.value_bytes);
+  }
+
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan)
+      : Stages(memory, stage_bytes(plan), room_of_rows(plan.key_bytes)),
+        tile_(*reinterpret_cast<FewTile<D>*>(memory)) {}
+
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    if (!lists_rows(s)) return this->load_stretch(s, slot, stage);
+    FewHeader& h = this->header(stage);
+    const int key = slot + static_cast<int>(threadIdx.x % 32);
+    const bool present = key < slot + kFewKeys && key < s.count;
+    const int at = present ? __ldg(s.index + key) : 0;
+    const std::byte* const page = present ? s.pages[at / kPageRows] : nullptr;
+    copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
+    copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
+  }
+  __device__ __forceinline__ const FewTile<D>& tile(int stage) const {
+    const FewHeader& h = this->header(stage);
+    const unsigned lane = threadIdx.x % 32;
+    const uint32_t present =
+        __ballot_sync(~0u, lane < kFewKeys && h.offsets[lane % kFewKeys] != kNoKey);
+    const PageType type = this->mixed(stage) ? PageType::kQ4_0 : h.keys.type;
+    expand_rows<D>(this->keys(stage), h.keys, type, present, shared_address(tile_.keys));
+    expand_rows<D>(this->values(stage), h.values, h.values.type, present,
+                   shared_address(tile_.values));
+    __syncwarp();
+    return tile_;
+  }
   /// Room for queries until tile() is called.
   __device__ __forceinline__ uint32_t spare() const { return shared_address(tile_.keys); }
 
  private:
-  __device__ __forceinline__ uint32_t bytes_of_stage(int stage) const {
-    return shared_address(stages_ + stage * stage_bytes_) +
-           static_cast<uint32_t>((sizeof(FewHeader) + 15) / 16 * 16);
+  FewTile<D>& tile_;
+};
+
+/// ... of which all are multiplied as they lie. Before them there is room for mixed queries.
+template <int D>
+class FewTiles<D, FewForm::kBlocks> : public StoredStages<D, kFewUnitRows * kPitch<D>> {
+  using Stages = StoredStages<D, kFewUnitRows * kPitch<D>>;
+
+ public:
+  LH_BOTH static int stage_bytes(const FewPlan& plan) {
+    return static_cast<int>(Stages::kHeaderBytes) + kFewKeys * (plan.key_bytes + plan.value_bytes);
   }
 
-  FewTile<D>& tile_;
-  std::byte* stages_;
-  int stage_bytes_, key_room_;
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan)
+      : Stages(memory, stage_bytes(plan), kFewKeys * plan.key_bytes),
+        spare_(shared_address(memory)) {}
+
+  __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
+    this->load_stretch(s, slot, stage);
+  }
+  __device__ __forceinline__ uint32_t spare() const { return spare_; }
+
+ private:
+  uint32_t spare_;
 };
 
 }  // namespace longhaul::cuda

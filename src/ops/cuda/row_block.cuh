@@ -1,9 +1,8 @@
 #pragma once
-// Sixteen flat rows of one warp against tiles of keys: the running softmax by mma.sync, which the
-// tile and the few-row kernels share. In a warp, a lane holds rows lane / 4 and lane / 4 + 8.
+// Sixteen flat rows of one warp against tiles of keys: the running softmax of the tile kernel, by
+// mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
 
 #include "ops/cuda/key_tile.cuh"
-#include "ops/cuda/mix_of_warp.cuh"
 
 namespace longhaul::cuda {
 
@@ -18,7 +17,6 @@ struct RowBlock {
   float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before its scale
   float sum[2] = {0, 0};                  ///< this lane's part of the denominators
   const float* queries = nullptr;         ///< what q was loaded from
-  bool mixed = false;                     ///< and whether it was mixed
 
   /// `shared`: kSharedBytes of this warp.
   __device__ __forceinline__ explicit RowBlock(uint32_t shared)
@@ -34,7 +32,6 @@ struct RowBlock {
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit, int heads,
                                                int flat) {
     queries = from;
-    mixed = false;
     const int lane = threadIdx.x % 32;
     const float* x[2];
     bool present[2];
@@ -62,42 +59,6 @@ struct RowBlock {
         for (int i = 0; i < 4; ++i) q[k][i] = a[i];
       }
     }
-  }
-
-  /// The same for keys that are mixed: so is each 32 of a row's numbers (ops/convert.h). `room` for
-  /// 16 rows of bf16, kPitch<D> bytes each, in shared memory.
-  __device__ __forceinline__ void load_mixed_queries(const float* from, const UnitRecord& unit,
-                                                     int heads, int flat, uint32_t room) {
-    queries = from;
-    mixed = true;
-    const int lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (int i = 0; i < 16; ++i) {
-      const int f = flat + i;
-      const bool present = f < unit.row_count * unit.head_count;
-      const int64_t row = unit.row_begin + f / unit.head_count;
-      const float* x = from + (row * heads + unit.head_begin + f % unit.head_count) * D;
-#pragma unroll
-      for (int t = lane; t < D; t += 32) {
-        const float number = present ? mix_of_warp(__ldg(x + t)) : 0.0f;
-        const auto bits = static_cast<uint16_t>(bf16_pair(number, 0));
-        asm volatile("st.shared.u16 [%0], %1;" ::"r"(room + i * kPitch<D> + 2 * t), "h"(bits)
-                     : "memory");
-      }
-    }
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-      uint32_t a[4];
-      load_matrices(a, room + lane % 16 * kPitch<D> + lane / 16 * 16 + 32 * k);
-      if constexpr (kQueriesShared) {
-        store_16(shared_q + 512 * k, {a[0], a[1], a[2], a[3]});
-      } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) q[k][j] = a[j];
-      }
-    }
-    __syncwarp();
   }
 
   /// The tile's keys [N, D] and values in shared memory; flat rows flat, ..., flat + 15 of a unit
@@ -202,65 +163,5 @@ struct RowBlock {
     return {shrink[0], shrink[1]};
   }
 };
-
-/// Where flat row f of a unit is written: its row of `out`, or of the part's sums.
-struct RowPlace {
-  float* sums;  ///< [head_dim]
-  float* top;   ///< null for a whole row
-  float* sum;
-  float* lse;  ///< may be null
-  float sink;  ///< logit in base 2 that the denominator counts beside the keys'; -infinity: none
-};
-
-/// A part counts no sink: whoever merges the parts of a row does.
-__device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
-  return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
-}
-
-__device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitRecord& unit, int f,
-                                             int head_dim) {
-  if (unit.partial >= 0) {
-    const int64_t flat = unit.row_count * unit.head_count;
-    float* part = a.partial + unit.partial;
-    return {part + static_cast<int64_t>(f) * head_dim, part + flat * head_dim + f,
-            part + flat * (head_dim + 1) + f, nullptr, -INFINITY};
-  }
-  const int64_t row = unit.row_begin + f / unit.head_count;
-  const int head = unit.head_begin + f % unit.head_count;
-  const int64_t at = row * a.heads + head;
-  return {a.out + at * head_dim, nullptr, nullptr, a.lse == nullptr ? nullptr : a.lse + at,
-          sink_of(a, head)};
-}
-
-/// Counts the sink in a row's largest logit and its denominator relative to that. Returns what the
-/// row's sums of weights times values are multiplied by.
-__device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
-  float shrink = 1;
-  if (sink > -INFINITY) {
-    const float best = fmaxf(top, sink);
-    shrink = exp2_of(top - best);
-    sum = sum * shrink + exp2_of(sink - best);
-    top = best;
-  }
-  return sum > 0 ? shrink / sum : 0.0f;
-}
-__device__ __forceinline__ float end_row(const RowPlace& to, float& top, float& sum) {
-  return to.top != nullptr ? 1.0f : end_row(to.sink, top, sum);
-}
-
-__device__ __forceinline__ float natural_lse(float top, float sum) {
-  constexpr float kNaturalOfBase2 = 0.69314718056f;
-  return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
-}
-
-/// The largest logit in base 2 and the denominator of a row, by one thread.
-__device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
-  if (to.top != nullptr) {
-    *to.top = top;
-    *to.sum = sum;
-  } else if (to.lse != nullptr) {
-    *to.lse = natural_lse(top, sum);
-  }
-}
 
 }  // namespace longhaul::cuda

@@ -3,7 +3,7 @@
 // tiles of keys and values in shared memory, and keeps the running softmax between.
 
 #include "ops/cuda/hopper.cuh"
-#include "ops/cuda/row_block.cuh"
+#include "ops/cuda/row_place.cuh"
 
 namespace longhaul::cuda {
 

@@ -1,0 +1,171 @@
+#pragma once
+// Eight flat rows of one warp against tiles of 16 keys: the running softmax of the few-row kernel,
+// by mma.sync. Keys and values are the first factors of the products (K Q^T, then V^T P^T), so that
+// the 16 rows of a product are keys or numbers of a value, and not mostly empty: a group of eight
+// heads has all of its columns. A lane holds flat rows 2 (lane % 4) and the next of keys lane / 4
+// and lane / 4 + 8.
+
+#include "ops/cuda/key_tile.cuh"
+#include "ops/cuda/mix_of_warp.cuh"
+
+namespace longhaul::cuda {
+
+/// An 8 x 8 matrix of bf16 numbers, a row in four lanes, becomes its transpose.
+__device__ __forceinline__ uint32_t transposed(uint32_t pair) {
+  uint32_t t;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(t) : "r"(pair));
+  return t;
+}
+
+/// kByQuarters: of every 16 numbers of a query, a lane holds the four from 4 (lane % 4) on, as
+/// block_products.cuh multiplies keys; otherwise two each from 2 (lane % 4) and 8 further on.
+template <int D, bool kByQuarters>
+struct FewRows {
+  uint32_t q[D / 16][2];
+  float o[D / 16][4] = {};                ///< sums of weights times values
+  float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before its scale
+  float sum[2] = {0, 0};                  ///< this lane's part of the denominators
+  const float* queries = nullptr;         ///< what q was loaded from
+  bool mixed = false;                     ///< and whether it was mixed
+
+  static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
+
+  /// The queries of a unit's flat rows, of `heads` a row. Zeros where there is none.
+  __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
+                                               int heads) {
+    queries = from;
+    mixed = false;
+    const int f = threadIdx.x % 32 / 4;
+    const bool present = f < unit.row_count * unit.head_count;
+    const float* const x = query_of(from, unit, heads, f) + kOwn * (threadIdx.x % 4);
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const auto* const two = reinterpret_cast<const float2*>(x + 16 * k + kNext * i);
+        const float2 numbers = present ? __ldg(two) : make_float2(0, 0);
+        q[k][i] = bf16_pair(numbers.x, numbers.y);
+      }
+    }
+  }
+
+  /// The same for keys that are mixed: so is each 32 of a row's numbers (ops/convert.h). `room` for
+  /// eight rows of bf16, kPitch<D> bytes each, in shared memory.
+  __device__ __forceinline__ void load_mixed_queries(const float* from, const UnitRecord& unit,
+                                                     int heads, uint32_t room) {
+    queries = from;
+    mixed = true;
+    const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
+#pragma unroll 1
+    for (int f = 0; f < kFewUnitRows; ++f) {
+      const float* const x = query_of(from, unit, heads, f);
+#pragma unroll
+      for (int t = lane; t < D; t += 32) {
+        const float number = mix_of_warp(f < flat_rows ? __ldg(x + t) : 0.0f);
+        const auto bits = static_cast<uint16_t>(bf16_pair(number, 0));
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(room + f * kPitch<D> + 2 * t), "h"(bits)
+                     : "memory");
+      }
+    }
+    __syncwarp();
+    const uint32_t own = room + lane / 4 * kPitch<D> + 2 * kOwn * (lane % 4);
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        asm volatile("ld.shared.u32 %0, [%1];"
+                     : "=r"(q[k][i])
+                     : "r"(own + 32 * k + 2 * kNext * i)
+                     : "memory");
+      }
+    }
+    __syncwarp();
+  }
+
+  /// The products of bf16 keys [16, D] in shared memory, kPitch<D> bytes a row.
+  __device__ __forceinline__ void multiply_keys(uint32_t keys, float (&c)[4]) const {
+    const int lane = threadIdx.x % 32;
+    const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
+    float odd[4] = {0, 0, 0, 0};  // two sums: a product waits for the one before it
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] = 0;
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      uint32_t a[4];
+      load_matrices(a, key + 32 * k);
+      multiply(k % 2 == 0 ? c : odd, a, q[k][0], q[k][1]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] += odd[i];
+  }
+
+  /// o += bf16 values [16, D] times the weights that weigh() made of c.
+  __device__ __forceinline__ void add_values(uint32_t values, const float (&c)[4]) {
+    const int lane = threadIdx.x % 32;
+    const uint32_t p[2] = {transposed(bf16_pair(c[0], c[1])), transposed(bf16_pair(c[2], c[3]))};
+    const uint32_t value = values + (lane % 8 + lane / 16 * 8) * kPitch<D> + lane / 8 % 2 * 16;
+#pragma unroll
+    for (int d = 0; d < D / 16; ++d) {
+      uint32_t a[4];
+      load_transposed(a, value + 32 * d);
+      multiply(o[d], a, p[0], p[1]);
+    }
+  }
+
+  /// Products of a tile's keys become their weights, and what was summed before fits them. `edge`:
+  /// some row of a unit of `heads` does not see all of the keys.
+  __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
+                                        int heads, bool edge, LogitForm logits) {
+    const int lane = threadIdx.x % 32;
+    if (logits.bend != 0) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) c[i] = tanh_of(c[i] * logits.bend);
+    }
+    if (edge) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = (2 * (lane % 4) + i % 2) / heads;
+        const int32_t offset = offsets[lane / 4 + i / 2 * 8];
+        if (!sees(info.nearest, info.furthest, row, offset)) c[i] = -INFINITY;
+      }
+    }
+    float shrink[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float best = fmaxf(top[r], fmaxf(c[r], c[r + 2]));
+#pragma unroll
+      for (int step = 4; step < 32; step *= 2) {
+        best = fmaxf(best, __shfl_xor_sync(~0u, best, step));
+      }
+      const float safe = best == -INFINITY ? 0.0f : best * logits.scale;
+      shrink[r] = exp2_of(top[r] * logits.scale - safe);
+      top[r] = best;
+      c[r] = exp2_of(c[r] * logits.scale - safe);
+      c[r + 2] = exp2_of(c[r + 2] * logits.scale - safe);
+      sum[r] = sum[r] * shrink[r] + (c[r] + c[r + 2]);
+    }
+#pragma unroll
+    for (int d = 0; d < D / 16; ++d) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) o[d][i] *= shrink[i % 2];
+    }
+  }
+
+  /// The rows' denominators, once all tiles are added.
+  __device__ __forceinline__ void finish() {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+#pragma unroll
+      for (int step = 4; step < 32; step *= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], step);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ static const float* query_of(const float* from, const UnitRecord& unit,
+                                                          int heads, int f) {
+    const int64_t row = unit.row_begin + f / unit.head_count;
+    return from + (row * heads + unit.head_begin + f % unit.head_count) * D;
+  }
+};
+
+}  // namespace longhaul::cuda
