@@ -46,7 +46,7 @@ class PagedHeads {
   static constexpr int kRows = 64;  // of a page
 
   /// `alike`: all rows are the same. `queue`: the pages are in a slab of its memory, as those of
-  /// the KV store are, and stay there.
+  /// the KV store are.
   PagedHeads(KvType type, int dim, int heads, int64_t count, uint32_t seed, bool alike = false,
              DeviceQueue* queue = nullptr)
       : type_(type),
@@ -78,6 +78,7 @@ class PagedHeads {
     } else {
       EXPECT_LE(bytes_.size(), DeviceQueue::kSlabBytes);
       base_ = static_cast<std::byte*>(queue->allocate_slab());
+      slab_ = {base_, [queue](std::byte* slab) { queue->release_slab(slab); }};
       queue->upload(bytes_.data(), base_, bytes_.size());
     }
     for (size_t h = 0; h < static_cast<size_t>(heads); ++h) {
@@ -113,7 +114,8 @@ class PagedHeads {
   int dim_;
   size_t page_;
   std::vector<std::byte> bytes_;
-  std::unique_ptr<OnDevice<std::byte>> device_;  ///< null: `base_` is a slab
+  std::unique_ptr<OnDevice<std::byte>> device_;  ///< null: `base_` is `slab_`
+  std::shared_ptr<std::byte> slab_;
   std::byte* base_ = nullptr;
   std::vector<std::vector<const std::byte*>> pages_;
   std::vector<std::unique_ptr<OnDevice<const std::byte*>>> listed_;
