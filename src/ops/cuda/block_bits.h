@@ -10,6 +10,16 @@ struct Weights16 {
   float step, offset;
 };
 
+/// Where the planes of a matrix begin.
+struct Planes {
+  const uint8_t* at[4];
+};
+
+/// Group `group` (of 16 elements) of a block is group `k` of unit `u` of the block.
+struct GroupPlace {
+  int u, k;
+};
+
 namespace unit {
 
 LH_EVERYWHERE const Word4* words4(const uint8_t* p) { return reinterpret_cast<const Word4*>(p); }
@@ -38,22 +48,40 @@ LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
   }
 }
 
-/// The levels of IQ4_NL and IQ4_XS of the low (k = 0) or high halves of 16 bytes. The halves are
-/// the digits of selectors as they stand: four levels of two bytes at a time, then low or high
-/// ones.
-LH_EVERYWHERE void take_iq4_levels(const Word4& packed, int k, uint32_t* q) {
-  constexpr uint32_t kLevels[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
-  for (int i = 0; i < 4; ++i) {
-    const uint32_t in_half = packed.w[i] & 0x77777777u;
-    const uint32_t which = (packed.w[i] & 0x88888888u) >> 1 | 0x32103210u;
-    uint32_t pairs[2];
-    for (int j = 0; j < 2; ++j) {
-      const uint32_t low = pick_bytes(kLevels[0], kLevels[1], in_half >> (16 * j));
-      const uint32_t high = pick_bytes(kLevels[2], kLevels[3], in_half >> (16 * j));
-      pairs[j] = pick_bytes(low, high, which >> (16 * j));
-    }
-    q[i] = pick_bytes(pairs[0], pairs[1], k == 0 ? 0x6420u : 0x7531u);
+/// Signed bytes that 16 half bytes stand for, four a word.
+struct Levels {
+  uint32_t of[4];
+};
+/// Of IQ4_NL and IQ4_XS.
+LH_EVERYWHERE Levels iq4_levels() { return {{0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}}; }
+/// Twice the 4-bit floats (E2M1) of MXFP4 and NVFP4: 0 to 12, then the same with a sign.
+LH_EVERYWHERE Levels fp4_levels() { return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}}; }
+
+/// The levels of the low (k = 0) or high halves of four bytes. The halves are the digits of
+/// selectors as they stand: four levels of two bytes at a time, then low or high ones.
+LH_EVERYWHERE uint32_t levels_of_word(const Levels& levels, uint32_t packed, int k) {
+  const uint32_t in_half = packed & 0x77777777u;
+  const uint32_t which = (packed & 0x88888888u) >> 1 | 0x32103210u;
+  uint32_t pairs[2];
+  for (int j = 0; j < 2; ++j) {
+    const uint32_t low = pick_bytes(levels.of[0], levels.of[1], in_half >> (16 * j));
+    const uint32_t high = pick_bytes(levels.of[2], levels.of[3], in_half >> (16 * j));
+    pairs[j] = pick_bytes(low, high, which >> (16 * j));
   }
+  return pick_bytes(pairs[0], pairs[1], k == 0 ? 0x6420u : 0x7531u);
+}
+
+LH_EVERYWHERE void take_levels(const Levels& levels, const Word4& packed, int k, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] = levels_of_word(levels, packed.w[i], k);
+}
+
+/// Half of an unsigned E4M3, the factor of NVFP4; its levels are twice the numbers.
+LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
+  if (x == 0x7f) return 0.0f;
+  const uint32_t exponent = x >> 3 & 15u;
+  const auto mantissa = static_cast<float>(x & 7u);
+  if (exponent == 0) return mantissa * 0x1p-10f;
+  return (1.0f + mantissa / 8.0f) * float_of((exponent + 119u) << 23);
 }
 
 /// Factors (in bits 0-7 and 8-15) and minima of sub-blocks 2 pair and 2 pair + 1 of Q4_K and Q5_K.

@@ -10,6 +10,9 @@ constexpr BlockField kQ4_1[] = {{4, 16}, {0, 4}};
 constexpr BlockField kQ5_0[] = {{6, 16}, {2, 4}, {0, 2}};
 constexpr BlockField kQ5_1[] = {{8, 16}, {4, 4}, {0, 4}};
 constexpr BlockField kQ8_0[] = {{2, 32}, {0, 2}};
+constexpr BlockField kMXFP4[] = {{1, 16}, {0, 1}};
+constexpr BlockField kNVFP4[] = {{4, 32}, {0, 4}};
+constexpr BlockField kQ2_K[] = {{16, 64}, {0, 16}, {80, 4}};
 constexpr BlockField kQ3_K[] = {{32, 64}, {0, 32}, {96, 12}, {108, 2}};
 constexpr BlockField kQ4_K[] = {{16, 128}, {0, 16}};
 constexpr BlockField kQ5_K[] = {{48, 128}, {16, 32}, {0, 16}};
@@ -33,6 +36,12 @@ std::span<const BlockField> block_fields(DType type) {
       return kQ5_1;
     case DType::Q8_0:
       return kQ8_0;
+    case DType::MXFP4:
+      return kMXFP4;
+    case DType::NVFP4:
+      return kNVFP4;
+    case DType::Q2_K:
+      return kQ2_K;
     case DType::Q3_K:
       return kQ3_K;
     case DType::Q4_K:

@@ -28,7 +28,7 @@ int lanes_for(const MatrixView& w, int64_t x_rows) {
 MatvecLaunch launch_for(DType type, int64_t rows, int lanes) {
   const int block = traits(type).block_size;
   if (block == 1) return plain_matvec(type, rows, lanes);
-  return block == 32 ? block_matvec(type, rows, lanes) : super_block_matvec(type, rows, lanes);
+  return block < 256 ? block_matvec(type, rows, lanes) : super_block_matvec(type, rows, lanes);
 }
 
 void fill_x(const MatvecInput& x, MatvecArgs& a) {

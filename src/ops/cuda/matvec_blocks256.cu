@@ -7,6 +7,8 @@ namespace longhaul::cuda {
 
 MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes) {
   switch (type) {
+    case DType::Q2_K:
+      return block_launch<UnitsQ2_K>(rows, lanes);
     case DType::Q3_K:
       return block_launch<UnitsQ3_K>(rows, lanes);
     case DType::Q4_K:
