@@ -107,7 +107,7 @@ class CudaOps : public CudaChoices {
       uploader_->put(part, copy, rows);
       rows += part.rows();
     }
-    return std::make_shared<OwnMatrix>(std::move(copy));
+    return std::make_shared<OwnMatrix>(std::move(copy), queue_.copies());
   }
   std::unique_ptr<DeviceInput> input() override { return std::make_unique<OwnInput>(queue_); }
   void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {

@@ -57,7 +57,9 @@ GpuQueue::~GpuQueue() {
 /// CUDA's current device belongs to the thread.
 void GpuQueue::make_current() const { check(cudaSetDevice(device_), "cannot be used"); }
 
-size_t GpuQueue::free_bytes() const {
+size_t GpuQueue::free_bytes() const { return memory_left() + copies_->bytes(); }
+
+size_t GpuQueue::memory_left() const {
   make_current();
   size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all), "free memory");
@@ -72,9 +74,12 @@ size_t GpuQueue::free_bytes() const {
 void* GpuQueue::allocate(size_t bytes) {
   make_current();
   void* memory = nullptr;
+  constexpr size_t kLarge = size_t{64} << 20;
+  if (bytes >= kLarge) keep_room(bytes);
   const cudaError_t error = cudaMallocAsync(&memory, std::max<size_t>(bytes, 1), stream_);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
+    if (give_up_copies()) return allocate(bytes);
     user_error(
         "GPU {} ({}): no room for {}, {} are free; try a shorter text, --kv-type q8_0, a "
         "smaller --chunk or an attention method that keeps less",
@@ -85,6 +90,25 @@ void* GpuQueue::allocate(size_t bytes) {
 }
 
 void GpuQueue::release(void* memory) noexcept { cudaFreeAsync(memory, stream_); }
+
+void* GpuQueue::allocate_slab() {
+  constexpr int64_t kSeldom = 8;  // asking the driver takes as long as some kernels
+  if (slabs_taken_++ % kSeldom == 0) keep_room(kSeldom * kSlabBytes);
+  return slabs_->acquire();
+}
+
+/// Copies go before memory runs out: not all memory is asked for here.
+void GpuQueue::keep_room(size_t bytes) {
+  constexpr size_t kLeast = size_t{1} << 30;
+  if (copies_->bytes() > 0 && memory_left() < bytes + kLeast) give_up_copies();
+}
+
+/// False: there was nothing.
+bool GpuQueue::give_up_copies() {
+  if (copies_->bytes() == 0) return false;
+  copies_->give_up();
+  return true;
+}
 
 /// Work that reads the slab may be under way.
 void GpuQueue::release_slab(void* slab) noexcept {

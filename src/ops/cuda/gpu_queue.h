@@ -9,6 +9,7 @@
 
 #include "base/device_queue.h"
 #include "ops/cuda/slab_range.h"
+#include "ops/cuda/weight_copies.h"
 
 namespace longhaul::cuda {
 
@@ -25,7 +26,7 @@ class GpuQueue : public DeviceQueue {
   Place place() const override { return {static_cast<int16_t>(device_)}; }
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
-  void* allocate_slab() override { return slabs_->acquire(); }
+  void* allocate_slab() override;
   void release_slab(void* slab) noexcept override;
   void upload(const void* host, void* device, size_t bytes) override;
   void upload_all(std::span<const DeviceBytes> pieces) override;
@@ -42,6 +43,9 @@ class GpuQueue : public DeviceQueue {
   cudaStream_t handle() const { return stream_; }
   int processors() const { return processors_; }
   int capability() const { return capability_; }  ///< 90 for 9.0
+  size_t memory_left() const;                     ///< bytes, beside what copies hold
+  /// Of weights, as many as there is room for.
+  const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
   /// Pinned memory of the host for `bytes` bytes, at most kStageBytes, that is free to be written
   /// until the next call; what is copied from it must be handed on before that.
   std::byte* stage(size_t bytes);
@@ -55,6 +59,8 @@ class GpuQueue : public DeviceQueue {
     cudaEvent_t done = nullptr;
   };
   void make_current() const;
+  void keep_room(size_t bytes);
+  bool give_up_copies();
 
   int device_;
   int processors_ = 0, capability_ = 0;
@@ -63,6 +69,8 @@ class GpuQueue : public DeviceQueue {
   std::array<Stage, 4> stages_;
   size_t stage_ = 0;
   int64_t waits_ = 0;
+  int64_t slabs_taken_ = 0;
+  std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
   std::unique_ptr<SlabRange> slabs_;
   std::unique_ptr<DeviceOps> ops_;
 };

@@ -39,6 +39,7 @@ class Matrix {
   int64_t rows() const { return view_.rows; }
   int64_t cols() const { return view_.cols; }
   size_t bytes() const { return planes_.bytes() + bf16_.bytes(); }
+  size_t bf16_bytes() const { return bf16_.bytes(); }  ///< of the copy
 
   /// Keeps a bf16 copy beside the weights for products with many rows. After it was uploaded. Of
   /// bf16 weights nothing is copied.

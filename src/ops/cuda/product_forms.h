@@ -1,26 +1,40 @@
 #pragma once
 // What ops/device_ops.h calls a matrix and an input, on a GPU.
 
+#include <memory>
 #include <utility>
 
 #include "ops/cuda/int8_rows.h"
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/matvec.h"
 #include "ops/cuda/room.h"
+#include "ops/cuda/weight_copies.h"
 #include "ops/device_ops.h"
 
 namespace longhaul::cuda {
 
 class OwnMatrix : public DeviceMatrix {
  public:
-  explicit OwnMatrix(Matrix&& matrix) : matrix_(std::move(matrix)) {}
+  OwnMatrix(Matrix&& matrix, std::shared_ptr<WeightCopies> copies)
+      : matrix_(std::move(matrix)), copies_(std::move(copies)) {}
+  ~OwnMatrix() override { copies_->forget(matrix_); }
+  OwnMatrix(const OwnMatrix&) = delete;
+  OwnMatrix& operator=(const OwnMatrix&) = delete;
   int64_t rows() const override { return matrix_.rows(); }
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
+  /// With a bf16 copy, where `rows` rows gain by one and there is room.
+  MatrixView view_for(int64_t rows, GpuQueue& queue) const {
+    if (copies_->wanted(matrix_.view(), rows)) {
+      copies_->make(queue.handle(), matrix_, queue.memory_left());
+    }
+    return matrix_.view();
+  }
 
  private:
-  Matrix matrix_;
+  mutable Matrix matrix_;  ///< the weights stay the same, copied or not
+  std::shared_ptr<WeightCopies> copies_;
 };
 
 inline MatrixView view_of(const DeviceMatrix& matrix) {

@@ -11,7 +11,8 @@ void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products)
   const Stream stream = queue_.handle();
   if (x.rows() > kMostMatvecRows) {
     for (const DeviceLinear& product : products) {
-      const MatrixView w = view_of(*product.weight);
+      const auto& weight = static_cast<const OwnMatrix&>(*product.weight);
+      const MatrixView w = weight.view_for(x.rows(), queue_);
       float* const y = product.y.address();
       many(x.bf16(), x.rows(), w, y, product.add);
       if (!product.bias.empty()) {

@@ -1,0 +1,52 @@
+#pragma once
+// bf16 copies of quantized weights for products with some hundreds of rows: expanding the weights
+// anew for a pass of 256 rows takes as long as all else in it. They are made while memory is
+// plenty, and given up for good when it runs short.
+
+#include <cstddef>
+#include <set>
+
+#include "ops/cuda/matrix.h"
+
+namespace longhaul::cuda {
+
+class WeightCopies {
+ public:
+  /// Passes of more rows spend a tenth of their time or less on expanding weights.
+  static constexpr int64_t kMostRows = 2048;
+  /// Memory that stays free beside copies when they are made.
+  static constexpr size_t kLeftFree = size_t{6} << 30;
+
+  bool wanted(const MatrixView& weight, int64_t rows) const {
+    return wanted_ && weight.bf16 == nullptr && rows <= kMostRows;
+  }
+  /// Makes one, if `free` bytes of memory are enough.
+  void make(Stream stream, Matrix& matrix, size_t free) {
+    const auto stride = static_cast<size_t>(bf16_stride_of(matrix.cols()));
+    if (free < static_cast<size_t>(matrix.rows()) * stride * sizeof(uint16_t) + kLeftFree) {
+      wanted_ = false;
+      return;
+    }
+    matrix.keep_bf16(stream);
+    copied_.insert(&matrix);
+    bytes_ += matrix.bf16_bytes();
+  }
+  /// The matrix goes.
+  void forget(Matrix& matrix) {
+    if (copied_.erase(&matrix) > 0) bytes_ -= matrix.bf16_bytes();
+  }
+  void give_up() {
+    for (Matrix* matrix : copied_) matrix->drop_bf16();
+    copied_.clear();
+    bytes_ = 0;
+    wanted_ = false;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::set<Matrix*> copied_;
+  size_t bytes_ = 0;
+  bool wanted_ = true;
+};
+
+}  // namespace longhaul::cuda

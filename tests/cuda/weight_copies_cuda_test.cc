@@ -1,0 +1,52 @@
+// Copies of weights for products with many rows: made where there is room, given up when asked for,
+// and never seen in a result.
+
+#include <gtest/gtest.h>
+
+#include "cuda/on_device.h"
+#include "cuda/queued.h"
+#include "ops/cuda/gpu_queue.h"
+#include "ops/device_ops.h"
+#include "ops/stored_key.h"
+
+namespace longhaul::cuda {
+namespace {
+
+using WeightCopiesTest = OnQueue;
+
+TEST_F(WeightCopiesTest, ChangeNoResultAndAreGivenBack) {
+  constexpr int64_t kRows = 100, kOutputs = 512, kColumns = 256;
+  DeviceOps& ops = queue().device().ops();
+  WeightCopies& copies = *static_cast<GpuQueue&>(queue().device()).copies();
+  const size_t before = copies.bytes();
+  const std::vector<float> numbers = random_floats(kOutputs * kColumns, 5);
+  const size_t row = bytes_of(DType::Q8_0, kColumns);
+  std::vector<std::byte> stored(kOutputs * row);
+  for (size_t r = 0; r < kOutputs; ++r) {
+    write_row(DType::Q8_0, false, numbers.data() + r * kColumns, kColumns, stored.data() + r * row);
+  }
+  TensorView weight;
+  weight.data = stored.data();
+  weight.type = DType::Q8_0;
+  weight.rank = 2;
+  weight.shape = {kOutputs, kColumns, 1, 1};
+  {
+    const auto matrix = ops.matrix({&weight, 1});
+    const auto input = ops.input();
+    const View<float> x = there(random_floats(static_cast<size_t>(kRows * kColumns), 6));
+    ops.take(x, kRows, kColumns, *input);
+    const View<float> y = empty_there<float>(kRows * kOutputs);
+    const DeviceLinear product{matrix.get(), y, {}, false};
+    ops.linear(*input, {&product, 1});
+    const std::vector<float> copied = here(y);
+    EXPECT_EQ(copies.bytes(), before + kOutputs * kColumns * 2);
+    copies.give_up();
+    EXPECT_EQ(copies.bytes(), 0);
+    ops.linear(*input, {&product, 1});
+    EXPECT_EQ(here(y), copied);
+    EXPECT_EQ(copies.bytes(), 0) << "made again after it was given up";
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
