@@ -21,9 +21,7 @@ constexpr int kKeys = kFewKeys;
 /// As many warps as have two stages on the smallest card. Blocks as they are stored take less room
 /// and more instructions: twice the warps hide what these wait for, with 128 registers each.
 template <int D, FewForm F>
-inline constexpr int kWarps = D > 128                 ? (F == FewForm::kBlocks ? 4 : 2)
-                              : F == FewForm::kBlocks ? 8
-                                                      : 4;
+inline constexpr int kWarps = (D > 128 ? 2 : 4) * (F == FewForm::kBlocks ? 2 : 1);
 
 /// Sums of one warp, when all its tiles are done; they lie where the tiles were.
 template <int D>
