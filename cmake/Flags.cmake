@@ -40,3 +40,8 @@ endfunction()
 function(longhaul_light_optimisation target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
+
+# For what runs once and only calls others: two thirds of the build time that -O1 takes.
+function(longhaul_no_optimisation target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+endfunction()
