@@ -39,4 +39,11 @@ endfunction()
 # For what puts text together: its run time is nothing, its build time a third less.
 function(longhaul_light_optimisation target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
+endfunction()
+
+# For what runs once and only calls others: two thirds of the build time that -O1 takes.
+function(longhaul_no_optimisation target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
 endfunction()

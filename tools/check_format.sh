@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 sources() { find src tests bench fuzz \( -name '*.cc' -o -name '*.h' \) -print0; }
+sources | xargs -0 -n 100 -P "$(nproc)" clang-format --dry-run -Werror 2>/dev/null && exit 0
 wrong=$(sources | xargs -0 clang-format --dry-run 2>&1 | sed -n 's/^\([^:]*\):.*clang-format-violations.*/\1/p' | sort -u)
-[ -z "$wrong" ] && exit 0
 echo "error: not formatted; run clang-format -i on:" >&2
 echo "$wrong" >&2
 exit 1

@@ -29,10 +29,10 @@ REGISTRY = ROOT / "src/attention/registry.cc"
 METHOD = re.compile(r"^ +METHOD\((\w+)\)", re.MULTILINE)
 
 
-def sources(*folders):
+def sources(*folders, endings=(".cc", ".h")):
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".cc", ".h"):
+            if path.suffix in endings:
                 yield path
 
 
@@ -104,21 +104,23 @@ def check_links(path, text):
             yield text.count("\n", 0, match.start()) + 1, f"broken link: {match[1]}"
 
 
-# A file of the project as pages name it: from the root, or from src/ where a room is meant.
-NAMED_FILE = re.compile(r"`((?:src|tests|tools|bench|fuzz|cmake|docs|%s)/[\w/.-]+\.(?:h|cc|cu|isa\.cc|py|sh|md|json))`" % "|".join(ROOMS))
+# A file of the project as pages name it: from the root, or from src/ where a room is meant; code also by its bare name.
+NAMED_FILE = re.compile(r"`((?:src|tests|tools|bench|fuzz|cmake|docs|%s)/[\w/.-]+\.(?:h|cc|cu|cuh|py|sh|md|json)"
+                        r"|[A-Za-z][\w.-]*\.(?:h|cc|cu|cuh|py|sh|cmake))`" % "|".join(ROOMS))
 
 
-def check_named_files(text):
+def check_named_files(text, bare_names):
     """Files that a page names are there; names in capitals stand for any."""
     for match in NAMED_FILE.finditer(text):
         name = match[1]
-        if not re.search("[A-Z]{4}", name) and not any((ROOT / folder / name).exists() for folder in (".", "src")):
+        there = any((ROOT / folder / name).exists() for folder in (".", "src")) if "/" in name else name in bare_names
+        if not there and not re.search("[A-Z]{4}", name):
             yield text.count("\n", 0, match.start()) + 1, f"names {name}, which is not there"
 
 
 NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
 END_OF_NAMESPACE = re.compile(r"\}  // namespace(?: ([\w:]+))?$")
-TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum(?: class)?) (\w+)(?: final)?(?: : .*)? \{")
+TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum(?: class)?) (?:(?:alignas|__align__)\(\w+\) )?(\w+)(?: final)?(?: : .*)? \{")
 
 
 def types_of(lines):
@@ -136,7 +138,7 @@ def types_of(lines):
 def check_types():
     """Two types of one name are no error to compiler or linker: the functions of one serve both."""
     where = {}
-    for path in sources("src"):
+    for path in sources("src", endings=(".cc", ".h", ".cu", ".cuh")):
         for name, number in types_of(path.read_text(encoding="utf-8").splitlines()):
             other = where.setdefault(name, path)
             if other != path:
@@ -145,8 +147,7 @@ def check_types():
 
 def check_headers():
     """A header that nothing includes is left over."""
-    sources_of_all_kinds = [path for folder in ("src", "tests", "fuzz", "bench") for path in (ROOT / folder).rglob("*")
-                            if path.suffix in (".cc", ".h", ".cu", ".cuh")]
+    sources_of_all_kinds = list(sources("src", "tests", "fuzz", "bench", endings=(".cc", ".h", ".cu", ".cuh")))
     included = {pathlib.PurePath(name).name for path in sources_of_all_kinds
                 for name in re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8"))}
     for path in sources_of_all_kinds:
@@ -172,10 +173,11 @@ def problems():
         if parts[:2] == ("src", "attention"):
             for number, what in check_methods(path, lines):
                 yield path, number, what
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
-    for path in pages:
+    folders = [ROOT / name for name in ("bench", "cmake", "data", "docs", "examples", "fuzz", "models", "src", "tests", "tools")]
+    bare_names = {path.name for folder in folders for path in folder.rglob("*")}
+    for path in [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
-        for number, what in [*check_links(path, text), *check_named_files(text)]:
+        for number, what in [*check_links(path, text), *check_named_files(text, bare_names)]:
             yield path, number, what
 
 

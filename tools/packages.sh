@@ -33,7 +33,7 @@ need_packages() {
       as_root=(sudo)
     else
       echo "Debian packages are missing, and this user may not install them. As root, run:" >&2
-      echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+      echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
       exit 1
     fi
   fi

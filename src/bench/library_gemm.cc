@@ -14,7 +14,6 @@ namespace {
 
 using dnnl::memory;
 
-constexpr double kSeconds = 0.15;
 constexpr int kFewestRuns = 3;
 
 /// Small numbers that are no denormals in either type.
@@ -22,7 +21,7 @@ void fill(memory& m) { std::memset(m.get_data_handle(), 0x3c, m.get_desc().get_s
 
 }  // namespace
 
-double library_gemm_flops(const GemmShape& s, GemmType type) {
+double library_gemm_flops(const GemmShape& s, GemmType type, double seconds) {
   limit_library_isa();
   omp_set_num_threads(thread_count());
   const auto element = type == GemmType::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
@@ -38,7 +37,7 @@ double library_gemm_flops(const GemmShape& s, GemmType type) {
         c_memory(description.dst_desc(), engine);
     fill(a_memory);
     fill(b_memory);
-    const double runs = best_rate(kSeconds, kFewestRuns, [&] {
+    const double runs = best_rate(seconds, kFewestRuns, [&] {
       product.execute(
           stream,
           {{DNNL_ARG_SRC, a_memory}, {DNNL_ARG_WEIGHTS, b_memory}, {DNNL_ARG_DST, c_memory}});

@@ -12,8 +12,9 @@ struct GemmShape {
 
 enum class GemmType : uint8_t { kF32, kBf16 };
 
-/// FLOP/s of the fastest of several runs on all threads, B in the form that the library likes best
-/// (packed beforehand, not timed); C is f32. 0 when the library cannot multiply that type here.
-double library_gemm_flops(const GemmShape& shape, GemmType type);
+/// FLOP/s of the fastest of several runs, for so many seconds, on all threads, B in the form that
+/// the library likes best (packed beforehand, not timed); C is f32. 0 when the library cannot
+/// multiply that type here.
+double library_gemm_flops(const GemmShape& shape, GemmType type, double seconds);
 
 }  // namespace longhaul

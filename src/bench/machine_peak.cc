@@ -20,12 +20,10 @@ namespace longhaul {
 namespace {
 
 constexpr int kReadRuns = 5;
-constexpr int64_t kChunkRows = 1024;
-constexpr double kEngineSeconds = 0.15;
 constexpr int kEngineRuns = 3;
 
 /// linear() with weights in bf16, the packing of its input included.
-double engine_gemm_flops(const GemmShape& s, Compute compute) {
+double engine_gemm_flops(const GemmShape& s, Compute compute, double seconds) {
   Buffer<float> x(static_cast<size_t>(s.m * s.k)), y(static_cast<size_t>(s.m * s.n));
   Buffer<bf16_t> w(static_cast<size_t>(s.n * s.k));
   std::fill(x.data(), x.data() + x.size(), 0.5f);
@@ -35,7 +33,7 @@ double engine_gemm_flops(const GemmShape& s, Compute compute) {
   weight.type = DType::BF16;
   weight.rank = 2;
   weight.shape = {s.n, s.k, 1, 1};
-  const double runs = best_rate(kEngineSeconds, kEngineRuns, [&] {
+  const double runs = best_rate(seconds, kEngineRuns, [&] {
     LinearInput input;
     input.assign(x.data(), s.m, s.k);
     linear(input, LinearJob{weight, y.data()}, compute);
@@ -43,9 +41,10 @@ double engine_gemm_flops(const GemmShape& s, Compute compute) {
   return runs * 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
 }
 
-GemmPeak measure_gemm(const GemmShape& shape, Compute compute, bool of_model) {
-  return {shape, of_model, library_gemm_flops(shape, GemmType::kBf16),
-          library_gemm_flops(shape, GemmType::kF32), engine_gemm_flops(shape, compute)};
+GemmPeak measure_gemm(const GemmShape& shape, Compute compute, double seconds, bool of_model) {
+  return {shape, of_model, library_gemm_flops(shape, GemmType::kBf16, seconds),
+          library_gemm_flops(shape, GemmType::kF32, seconds),
+          engine_gemm_flops(shape, compute, seconds)};
 }
 
 double measure_reading(size_t bytes) {
@@ -96,14 +95,15 @@ size_t read_test_bytes() {
   return std::min({wanted, size_t{1} << 30, available_memory_bytes() / 4});
 }
 
-MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes) {
+MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes,
+                            const ProductLoad& load) {
   MachinePeak peak;
-  for (const GemmShape& shape : {GemmShape{1024, 1024, 1024}, {1024, 4096, 4096}}) {
-    peak.gemms.push_back(measure_gemm(shape, compute, false));
-  }
-  for (const GemmShape& shape : shapes_of(model, kChunkRows)) {
-    peak.gemms.push_back(measure_gemm(shape, compute, true));
-  }
+  const auto measure = [&](const GemmShape& shape, bool of_model) {
+    peak.gemms.push_back(measure_gemm(shape, compute, load.seconds, of_model));
+  };
+  measure({load.rows, load.rows, load.rows}, false);
+  measure({load.rows, load.large, load.large}, false);
+  for (const GemmShape& shape : shapes_of(model, load.rows)) measure(shape, true);
   peak.memory_bytes_per_second = measure_reading(read_bytes);
   return peak;
 }

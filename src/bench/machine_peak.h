@@ -27,9 +27,17 @@ struct MachinePeak {
   double best(bool rounded) const;
 };
 
-/// Large square-like products and the model's own, then memory. Takes two to four seconds and as
-/// much memory as `read_bytes` (which the caches must not hold).
-MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes);
+/// How much is multiplied: what takes two to four seconds with a small model.
+struct ProductLoad {
+  int64_t rows = 1024;    ///< of every product, and all sides of the smallest one
+  int64_t large = 4096;   ///< outputs and columns of the largest one
+  double seconds = 0.15;  ///< for each product, at least
+};
+
+/// Large square-like products and the model's own, then memory. Takes as much memory as
+/// `read_bytes` (which the caches must not hold).
+MachinePeak measure_machine(const Model& model, Compute compute, size_t read_bytes,
+                            const ProductLoad& load = {});
 
 /// The distinct matrix shapes of the model's first layer, for products of so many rows.
 std::vector<GemmShape> shapes_of(const Model& model, int64_t rows);

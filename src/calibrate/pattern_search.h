@@ -26,9 +26,6 @@ struct PatternSearchSettings {
   std::optional<ChatTemplate> chat;
 };
 
-/// Shorter prompts have no row that the search is made for: only their last one counts then.
-inline constexpr int64_t kFirstSearchedToken = 2500;
-
 class PatternSearch final : public Calibration {
  public:
   PatternSearch(std::shared_ptr<const Engine> engine, const EvalData& data,

@@ -139,7 +139,8 @@ void print_advice(const Advice& a, const AdviseFlags& flags) {
   table.add({"attention", "memory", "reading, at most", "trained length", "profile"});
   for (const MethodAdvice& m : a.methods) {
     if (!m.problem.empty()) {
-      table.add({m.name, "-", "-", "-", one_line(m.problem).substr(0, 60)});
+      const std::string problem = one_line(m.problem);
+      table.add({m.name, "-", "-", "-", problem.substr(0, problem.find(';'))});
       continue;
     }
     table.add({m.name, format_bytes(m.memory) + (m.fits ? "" : " (too much)"),

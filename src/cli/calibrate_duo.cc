@@ -13,7 +13,6 @@
 #include "cli/profile_file.h"
 #include "cli/table.h"
 #include "ops/gated_heads.h"
-#include "report/svg/heat_map.h"
 #include "text/number_lines.h"
 
 namespace longhaul {
@@ -69,26 +68,6 @@ HeadGates head_gates(const Gates& gates) {
   return found;
 }
 
-HeatMap gate_map(const Gates& gates) {
-  size_t most = 0;
-  for (const auto& layer : gates) most = std::max(most, layer.size());
-  HeatMap map{"Gates, in per cent",     "KV head", "layer", numbers_to(most),
-              numbers_to(gates.size()), {}};
-  map.one_sided = true;
-  for (size_t layer = 0; layer < gates.size(); ++layer) {
-    for (size_t head = 0; head < most; ++head) {
-      if (head >= gates[layer].size()) {
-        map.cells.emplace_back();
-        continue;
-      }
-      const double gate = static_cast<double>(gates[layer][head]);
-      map.cells.push_back(
-          HeatCell{gate, fmt::format("layer {}, KV head {}: gate {:.3f}", layer, head, gate)});
-    }
-  }
-  return map;
-}
-
 class DuoPart final : public CalibrationPart {
  public:
   explicit DuoPart(const CalibrationInput& input)
@@ -133,7 +112,8 @@ class DuoPart final : public CalibrationPart {
         "At sparsity {} these stay full (LAYER.HEAD): {}. The others stream: {} first "
         "tokens and the last {}.",
         flags_.sparsity, kept.empty() ? "none" : kept, flags_.sink, flags_.recent);
-    section.charts.push_back(draw(gate_map(gates())));
+    section.charts.push_back(
+        draw(map_of_heads("Gates, in per cent", "KV head", "gate ", 3, head_gates(gates()))));
     section.note = fmt::format(
         "{} of {} steps. A gate near 1 says that the answers' last hidden states change when the "
         "head forgets the middle of the text; near 0, that nobody misses it.",

@@ -11,7 +11,6 @@
 #include "cli/calibration_part.h"
 #include "cli/profile_file.h"
 #include "cli/table.h"
-#include "report/svg/heat_map.h"
 
 namespace longhaul {
 namespace {
@@ -23,7 +22,7 @@ LtriSearchSettings ltri_settings(const CalibrationInput& input) {
   const CalibrateFlags& flags = input.flags;
   LtriSearchSettings s;
   s.tasks = tasks_or(flags, kLtriTasks);
-  s.lengths = lengths_or(flags, *input.engine, {1024, 2048, 4096});
+  s.lengths = lengths_or(flags.lengths, *input.engine, {1024, 2048, 4096});
   s.samples = flags.prompts > 0 ? flags.prompts : kLtriPrompts;
   s.seed = flags.seed;
   s.session = session_of(flags);
@@ -39,24 +38,6 @@ LtriSearchSettings ltri_settings(const CalibrationInput& input) {
   s.least = flags.least;
   s.form = flags.form_of_ltri;
   return s;
-}
-
-HeatMap score_map(const HeadScores& scores) {
-  HeatMap map{"Retrieval scores, in per cent",
-              "query head",
-              "layer",
-              numbers_to(scores.front().size()),
-              numbers_to(scores.size()),
-              {}};
-  map.one_sided = true;
-  for (size_t layer = 0; layer < scores.size(); ++layer) {
-    for (size_t head = 0; head < scores[layer].size(); ++head) {
-      const double score = scores[layer][head];
-      map.cells.push_back(
-          HeatCell{score, fmt::format("layer {}, query head {}: {:.2f}", layer, head, score)});
-    }
-  }
-  return map;
 }
 
 class LtriPart final : public CalibrationPart {
@@ -136,7 +117,8 @@ class LtriPart final : public CalibrationPart {
     }
     section.found = fmt::format("{} query heads (LAYER.HEAD) look at what replies copy: {}{}.",
                                 heads.size(), best, heads.size() > 8 ? ", ..." : "");
-    section.charts.push_back(draw(score_map(search_.found().scores)));
+    section.charts.push_back(draw(map_of_heads("Retrieval scores, in per cent", "query head", "", 2,
+                                               search_.found().scores)));
     section.tables.push_back(layer_table());
     section.note =
         "theta and phi are the best of a random search: F1 of the best span against the sentence "

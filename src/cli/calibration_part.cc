@@ -77,9 +77,9 @@ int calibrate_one(const CalibrateFlags& flags) {
   return finished ? kExitOk : kExitCancelled;
 }
 
-std::vector<int64_t> lengths_or(const CalibrateFlags& flags, const Engine& engine,
+std::vector<int64_t> lengths_or(const std::vector<int64_t>& asked, const Engine& engine,
                                 std::vector<int64_t> usual) {
-  if (!flags.lengths.empty()) return flags.lengths;
+  if (!asked.empty()) return asked;
   const int64_t trained = engine.model().config.trained_context;
   std::erase_if(usual, [&](int64_t length) { return length > trained; });
   if (usual.empty()) usual.push_back(trained);
@@ -100,6 +100,25 @@ std::vector<std::string> numbers_to(size_t count) {
   std::vector<std::string> numbers;
   for (size_t i = 0; i < count; ++i) numbers.push_back(std::to_string(i));
   return numbers;
+}
+
+HeatMap map_of_heads(std::string title, std::string_view head, std::string_view what, int digits,
+                     const std::vector<std::vector<double>>& numbers) {
+  size_t most = 0;
+  for (const auto& layer : numbers) most = std::max(most, layer.size());
+  HeatMap map{std::move(title), std::string(head),          "layer",
+              numbers_to(most), numbers_to(numbers.size()), {}};
+  map.one_sided = true;
+  for (size_t layer = 0; layer < numbers.size(); ++layer) {
+    for (size_t i = 0; i < most; ++i) {
+      map.cells.emplace_back();
+      if (i >= numbers[layer].size()) continue;
+      const double number = numbers[layer][i];
+      map.cells.back() = HeatCell{
+          number, fmt::format("layer {}, {} {}: {}{:.{}f}", layer, head, i, what, number, digits)};
+    }
+  }
+  return map;
 }
 
 }  // namespace longhaul

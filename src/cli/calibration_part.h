@@ -1,7 +1,6 @@
 #pragma once
 // One method's calibration as `longhaul calibrate` runs and shows it: alone, or as a part of all.
 
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +12,7 @@
 #include "cli/calibrate_command.h"
 #include "eval/data.h"
 #include "report/calibration_page.h"
+#include "report/svg/heat_map.h"
 
 namespace longhaul {
 
@@ -61,8 +61,8 @@ std::span<const CalibratedMethod> calibrated_methods();
 /// progress bar. False: Ctrl-C ended it.
 bool run_part(CalibrationPart& part, const CalibrateFlags& flags, const std::string& state);
 
-/// --lengths, or `usual` as far as the model was trained for (at least one of them).
-std::vector<int64_t> lengths_or(const CalibrateFlags& flags, const Engine& engine,
+/// Of --lengths, or `usual` as far as the model was trained for (at least one of them).
+std::vector<int64_t> lengths_or(const std::vector<int64_t>& asked, const Engine& engine,
                                 std::vector<int64_t> usual);
 std::vector<std::string> tasks_or(const CalibrateFlags& flags, std::string_view usual);
 /// A dense session in the type of products that --compute asks for.
@@ -70,5 +70,10 @@ SessionOptions session_of(const CalibrateFlags& flags);
 
 /// "0", "1", ...: layers or heads.
 std::vector<std::string> numbers_to(size_t count);
+
+/// A number of 0..1 for every head of every layer; "layer 3, KV head 1: gate 0.250" is one of a
+/// `head` "KV head" and a `what` "gate ". Layers may have fewer heads than others.
+HeatMap map_of_heads(std::string title, std::string_view head, std::string_view what, int digits,
+                     const std::vector<std::vector<double>>& numbers);
 
 }  // namespace longhaul

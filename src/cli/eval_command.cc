@@ -30,7 +30,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLongest = int64_t{1} << 26;  // a prompt is made before it is refused
+constexpr int64_t kLongestPrompt = int64_t{1} << 26;  // a prompt is made before it is refused
 
 struct EvalFlags {
   ModelFlags model;
@@ -63,7 +63,7 @@ void EvalFlags::add_to(CLI::App& app) {
   add_text(app, "--attention", attention, "METHOD,...",
            "Attention methods, compared on the same prompts");
   add_number_list(
-      app, "--lengths", lengths, 64, kLongest,
+      app, "--lengths", lengths, 64, kLongestPrompt,
       "Tokens that prompt and reply may fill; benchmarks' texts of their own length are "
       "cut to the longest (4096; such texts: what the model was trained for), your own "
       "cases are not");

@@ -12,6 +12,7 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/calibration_part.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -62,16 +63,8 @@ void HeadsFlags::add_to(CLI::App& app) {
 }
 
 HeadSearch HeadsFlags::search(const Engine& engine) const {
-  constexpr int64_t kUsual[] = {1024, 2048, 4096};
   HeadSearch s;
-  s.lengths = lengths;
-  if (lengths.empty()) {
-    const int64_t trained = engine.model().config.trained_context;
-    for (const int64_t length : kUsual) {
-      if (length <= trained) s.lengths.push_back(length);
-    }
-    if (s.lengths.empty()) s.lengths.push_back(trained);
-  }
+  s.lengths = lengths_or(lengths, engine, {1024, 2048, 4096});
   s.samples = samples;
   s.seed = seed;
   s.session = session.options();

@@ -19,6 +19,7 @@
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
 #include "cli/progress_bar.h"
+#include "cli/pull_folder.h"
 #include "cli/sandbox_flags.h"
 #include "engine/open_adapters.h"
 #include "model/merged_folder.h"
@@ -46,19 +47,11 @@ void check_target(const fs::path& out) {
   if (is_there(out)) user_error("{}: is there already: remove it, or name another", out.string());
 }
 
-void check_space(const fs::path& out, size_t bytes) {
-  std::error_code unknown;
-  const fs::space_info space = fs::space(folder_of(out), unknown);
-  if (unknown || space.available >= bytes) return;
-  user_error("{}: needs {}, of which {} are free", out.string(), format_bytes(bytes),
-             format_bytes(space.available));
-}
-
 /// Counts the bytes of one result over all its files.
-class Progress {
+class Written {
  public:
-  Progress(size_t bytes, bool quiet) : bytes_(bytes), bar_("writing", !quiet, "MiB") {}
-  ~Progress() { bar_.clear(); }
+  Written(size_t bytes, bool quiet) : bytes_(bytes), bar_("writing", !quiet, "MiB") {}
+  ~Written() { bar_.clear(); }
 
   void add(size_t bytes) {
     done_ += bytes;
@@ -71,7 +64,7 @@ class Progress {
 };
 
 /// `source` hands the file's bytes to what it is given.
-void write_file(const fs::path& path, Progress& progress,
+void write_file(const fs::path& path, Written& progress,
                 const std::function<void(const ByteSink&)>& source) {
   std::optional<PartFile> part = PartFile::create(path);
   if (!part) refuse_write(path);
@@ -109,12 +102,12 @@ class NewFolder {
 };
 
 void write(const MergedModel& merged, const fs::path& out, bool quiet) {
-  Progress progress(merged.bytes(), quiet);
+  Written progress(merged.bytes(), quiet);
   write_file(out, progress, [&](const ByteSink& to) { merged.write(to); });
 }
 
 void write(const MergedFolder& merged, const fs::path& out, bool quiet) {
-  Progress progress(merged.bytes(), quiet);
+  Written progress(merged.bytes(), quiet);
   NewFolder folder(out);
   for (const std::string& file : merged.files()) {
     write_file(out / file, progress, [&](const ByteSink& to) { merged.write(file, to); });
@@ -143,7 +136,7 @@ void print_result(size_t tensors, size_t bytes, const ChangedTypes& changes, con
 
 template <class Merged>
 void put(const Merged& merged, const Flags& flags) {
-  check_space(flags.out, merged.bytes());
+  check_space(folder_of(flags.out), merged.bytes());
   write(merged, flags.out, flags.quiet);
   if (flags.quiet && !flags.json) return;
   print_result(merged.tensors(), merged.bytes(), merged.changed(), flags);

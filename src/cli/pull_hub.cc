@@ -33,7 +33,7 @@ struct PlannedFile {
   fs::path target;
 };
 
-struct Plan {
+struct PullPlan {
   PullRecord record;
   std::vector<PlannedFile> files;
   std::string token;
@@ -57,10 +57,10 @@ std::string name_of_gguf(const std::string& path) {
 }
 
 /// Shards lie in a folder of their own and keep their names, by which they find each other.
-Plan plan_repository(const PullRequest& request, const CancelFlag* cancel) {
+PullPlan plan_repository(const PullRequest& request, const CancelFlag* cancel) {
   const HubRepository repository = ask_hub(request.reference.repository, cancel);
   const ChosenFiles chosen = choose_files(repository, request.reference.choice);
-  Plan plan;
+  PullPlan plan;
   plan.token = hub_token();
   plan.record = {"", repository.name, repository.commit, "", repository.licence, {}, ""};
   std::string& name = plan.record.name;
@@ -97,8 +97,8 @@ HubFile ask_server(const std::string& url, const CancelFlag* cancel) {
   return file;
 }
 
-Plan plan_url(const PullRequest& request, const CancelFlag* cancel) {
-  Plan plan;
+PullPlan plan_url(const PullRequest& request, const CancelFlag* cancel) {
+  PullPlan plan;
   const std::string& url = request.reference.url;
   const HubFile file = ask_server(url, cancel);
   if (!file.path.ends_with(".gguf"))
@@ -114,7 +114,7 @@ Plan plan_url(const PullRequest& request, const CancelFlag* cancel) {
 }
 
 /// A model of that name that came from elsewhere is not written over.
-void refuse_other(const fs::path& folder, const Plan& plan) {
+void refuse_other(const fs::path& folder, const PullPlan& plan) {
   const fs::path target = folder / plan.record.path;
   if (!is_there(target)) return;
   const auto record = read_record(folder, plan.record.name);
@@ -161,7 +161,7 @@ class Progress {
 };
 
 /// False: stopped.
-bool fetch(const Plan& plan, const fs::path& folder, bool progress, bool again,
+bool fetch(const PullPlan& plan, const fs::path& folder, bool progress, bool again,
            Interrupt& interrupt) {
   int64_t all = 0, arrived = 0, before = 0;
   for (const PlannedFile& f : plan.files) {
@@ -226,7 +226,7 @@ PulledModel pull_from_hub(const PullRequest& request) {
       return described(*record, folder, false);
   }
   Interrupt interrupt;
-  Plan plan;
+  PullPlan plan;
   try {
     plan = request.reference.url.empty() ? plan_repository(request, &interrupt.flag())
                                          : plan_url(request, &interrupt.flag());

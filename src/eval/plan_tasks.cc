@@ -47,7 +47,7 @@ PlannedTask planned(const TaskInfo& info, const EvalData& data) {
   task.source = info.source;
   if (info.essays) task.contents = essays_hash(data);
   task.scales = info.scales;
-  task.make = info.make;
+  task.make = [&info](const TaskRequest& request) { return info.make(request); };
   return task;
 }
 

@@ -16,7 +16,8 @@ namespace longhaul {
 class EvalData;  // data.h: files that travel with the project, or those of --data DIR
 
 struct TaskRequest {
-  int64_t length = 0;  ///< tokens that prompt and reply may fill; 0: texts stay whole
+  std::string_view task;  ///< the name of the task: TaskInfo::make() writes it
+  int64_t length = 0;     ///< tokens that prompt and reply may fill; 0: texts stay whole
   int samples = 0;
   uint64_t seed = 0;
   /// Tokens of the finished prompt of a sample, template included (tasks fill up to `length`).
@@ -30,10 +31,16 @@ struct TaskInfo {
   std::string_view rule;     ///< how it is scored, in words; printed beside every score
   std::string_view source;   ///< whose prompts, and which texts stand in for which
   bool scales = true;        ///< false: samples have lengths of their own
+  /// A function that several tasks have tells them apart by `request.task`.
+  std::vector<Sample> (*samples_of)(const TaskRequest& request) = nullptr;
+  bool essays = false;  ///< reads Graham's essays in place of books where the data has them
+
   /// Deterministic in (length, samples, seed): sample i is the same whatever `samples` is.
   /// UserError names the data file that is missing and --data.
-  std::vector<Sample> (*make)(const TaskRequest& request);
-  bool essays = false;  ///< reads Graham's essays in place of books where the data has them
+  std::vector<Sample> make(TaskRequest request) const {
+    request.task = name;
+    return samples_of(request);
+  }
 };
 
 std::span<const TaskInfo> eval_tasks();

@@ -190,10 +190,6 @@ bool Tokenizer::end_of_generation(int32_t id) const {
   return std::binary_search(ids.begin(), ids.end(), id);
 }
 
-std::span<const int32_t> Tokenizer::end_of_generation_ids() const {
-  return model_->end_of_generation;
-}
-
 bool Tokenizer::is_special(int32_t id) const {
   if (!model_->vocabulary.contains(id)) return false;
   const TokenKind kind = model_->vocabulary[id].kind;

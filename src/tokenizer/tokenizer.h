@@ -65,7 +65,6 @@ class Tokenizer {
   /// True for every token that ends a reply: eos, eot, eom, the generation config's list, and
   /// control tokens with a known text such as `<|im_end|>`.
   bool end_of_generation(int32_t id) const;
-  std::span<const int32_t> end_of_generation_ids() const;  ///< ascending
 
   bool is_special(int32_t id) const;  ///< a control token: left out of decoded text
   /// The id of the control or added token with exactly this text.

@@ -102,7 +102,8 @@ TEST(SpeedBench, CancelledRunsGiveNothing) {
 
 TEST(MachinePeak, IsMeasured) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
-  const MachinePeak peak = measure_machine(engine->model(), Compute::kBest, size_t{8} << 20);
+  const MachinePeak peak = measure_machine(engine->model(), Compute::kBest, size_t{8} << 20,
+                                           {.rows = 64, .large = 256, .seconds = 0});
   ASSERT_FALSE(peak.gemms.empty());
   for (const GemmPeak& g : peak.gemms) {
     EXPECT_GT(g.f32, 1e8);

@@ -97,8 +97,7 @@ TEST_F(PromptChoices, AreWhatTheMethodsDo) {
     } else if (name == "tova") {
       EXPECT_EQ(choice(spec), PromptChoice::kByLastRow);
     } else {
-      const bool until_then = std::abs(loss(spec, 0, kChunk) - dense) < 1e-4;
-      const bool at_end = until_then && leaves_out(spec);
+      const bool at_end = leaves_out(spec) && std::abs(loss(spec, 0, kChunk) - dense) < 1e-4;
       const bool by_attention = spec.find("keydiff") == std::string::npos &&  // adakv's, too
                                 spec.find("expectedattention") == std::string::npos;
       EXPECT_EQ(choice(spec), !at_end        ? PromptChoice::kWhileReading

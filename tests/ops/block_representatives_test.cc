@@ -16,11 +16,11 @@ using testing_support::PagedHead;
 using testing_support::view_of;
 
 TEST(BlockRepresentatives, AreTheKeysOfEachHeadsMostVotedTokens) {
-  constexpr int kTokens = 40, kFirst = 25, kDim = 32, kHeads = 6;
+  constexpr int kTokens = 40, kFirst = 25, kHeadSize = 32, kHeads = 6;
   std::mt19937 random(9);
   std::uniform_int_distribution<int> draw(0, 12);  // ties
   for (const DType type : {DType::F32, DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0}) {
-    const PagedHead a(type, kDim, 70, random), b(type, kDim, 70, random);
+    const PagedHead a(type, kHeadSize, 70, random), b(type, kHeadSize, 70, random);
     const PagedRows lists[] = {a.view(), b.view()};
     std::vector<float> votes(kTokens * kHeads);
     for (float& each : votes) each = static_cast<float>(draw(random));
@@ -29,7 +29,7 @@ TEST(BlockRepresentatives, AreTheKeysOfEachHeadsMostVotedTokens) {
         const RepresentativesCall call{lists, kFirst, view_of(votes), kHeads, count, mean};
         RepresentativesMemory memory;
         const int64_t vectors = mean ? 1 : count;
-        std::vector<float> out(static_cast<size_t>(kHeads * vectors * kDim), NAN);
+        std::vector<float> out(static_cast<size_t>(kHeads * vectors * kHeadSize), NAN);
         block_representatives(host_queue(), call, memory, view_of(out));
         for (int h = 0; h < kHeads; ++h) {
           std::vector<double> own;
@@ -38,20 +38,20 @@ TEST(BlockRepresentatives, AreTheKeysOfEachHeadsMostVotedTokens) {
           }
           const PagedHead& list = h < 3 ? a : b;
           const auto chosen = best_by_definition(own, count);
-          for (int64_t d = 0; d < kDim; ++d) {
+          for (int64_t d = 0; d < kHeadSize; ++d) {
             double sum = 0;
             for (int64_t i = 0; i < count; ++i) {
               const float key = list.k[static_cast<size_t>(kFirst + chosen[static_cast<size_t>(i)])]
                                       [static_cast<size_t>(d)];
               sum += key;
-              const size_t at = static_cast<size_t>((h * vectors + i) * kDim + d);
+              const size_t at = static_cast<size_t>((h * vectors + i) * kHeadSize + d);
               if (!mean) {
                 ASSERT_EQ(out[at], key) << h;
               }
             }
             if (!mean) continue;
-            ASSERT_NEAR(out[static_cast<size_t>(h * kDim + d)], sum / static_cast<double>(count),
-                        1e-5)
+            ASSERT_NEAR(out[static_cast<size_t>(h * kHeadSize + d)],
+                        sum / static_cast<double>(count), 1e-5)
                 << h;
           }
         }

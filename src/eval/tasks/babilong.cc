@@ -16,7 +16,6 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kBabiFamily = "babilong/";
-constexpr int kTasksOfBabi = 20;
 constexpr int kBabiReplyTokens = 25;
 
 struct Story {
@@ -108,28 +107,28 @@ std::string_view asked_between(std::string_view question, std::string_view befor
 
 /// The first words of the answer that the prompt's examples show. Where they show the bare answer,
 /// the cue before it.
-std::string opening_of(int number, std::string_view question) {
+std::string opening_of(std::string_view task, std::string_view question) {
   const std::string_view asked = asked_between(question, "Where is ", "?");
-  if (number == 1 && !asked.empty()) return fmt::format("The most recent location of {} is", asked);
-  if (number == 2 && asked.starts_with("the "))
+  if (task == "qa1" && !asked.empty())
+    return fmt::format("The most recent location of {} is", asked);
+  if (task == "qa2" && asked.starts_with("the "))
     return fmt::format("T{} is in the", asked.substr(1));
   const std::string_view former = asked_between(question, "Where was ", "?");
   constexpr std::string_view kBefore = " before ";
   const size_t at = former.find(kBefore);
-  if (number == 3 && at != std::string_view::npos) {
+  if (task == "qa3" && at != std::string_view::npos) {
     return fmt::format("Before {} {} was in the", former.substr(at + kBefore.size()),
                        former.substr(0, at));
   }
   return "Answer:";
 }
 
-std::vector<Sample> make_babi(const TaskRequest& request, int number) {
-  const std::string name = fmt::format("qa{}", number);
+std::vector<Sample> make_babi(const TaskRequest& request) {
+  const std::string name(request.task.substr(kBabiFamily.size()));
   const std::vector<Story> stories = read_stories(*request.data, fmt::format("babi/{}.txt", name));
   const std::vector<size_t> order = story_order(*request.data, name, stories.size());
   const Prompt prompt = read_prompt(*request.data, name);
-  const std::string task = std::string(kBabiFamily) + name;
-  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const Story& story = stories[order[static_cast<size_t>(i) % order.size()]];
     const BookStretch stretch(*request.data, random);
     std::vector<double> depths;
@@ -140,7 +139,7 @@ std::vector<Sample> make_babi(const TaskRequest& request, int number) {
     const PromptField fields[] = {{"question", story.question}};
     sample.answers = {story.answer};
     sample.choices = prompt.labels;
-    sample.opening = opening_of(number, story.question);
+    sample.opening = opening_of(name, story.question);
     sample.before_opening = "\n";
     sample.rule = "labels";
     sample.max_tokens = kBabiReplyTokens;
@@ -151,51 +150,46 @@ std::vector<Sample> make_babi(const TaskRequest& request, int number) {
   });
 }
 
-template <size_t i>
-std::vector<Sample> make_task(const TaskRequest& request) {
-  return make_babi(request, static_cast<int>(i) + 1);
+struct BabiSet {
+  std::string_view name, summary;
+};
+
+constexpr BabiSet kBabiSets[] = {
+    {"babilong/qa1", "where a person is"},
+    {"babilong/qa2", "where a thing is"},
+    {"babilong/qa3", "where a thing was before"},
+    {"babilong/qa4", "who or what stands where"},
+    {"babilong/qa5", "who gave what to whom"},
+    {"babilong/qa6", "is a person there, yes or no"},
+    {"babilong/qa7", "how many things one has"},
+    {"babilong/qa8", "which things one has"},
+    {"babilong/qa9", "is a person there, with negations"},
+    {"babilong/qa10", "is a person there, maybe"},
+    {"babilong/qa11", "where a person is (he, she)"},
+    {"babilong/qa12", "where one of two is"},
+    {"babilong/qa13", "where they are"},
+    {"babilong/qa14", "where a person was when"},
+    {"babilong/qa15", "what one is afraid of"},
+    {"babilong/qa16", "which colour one has"},
+    {"babilong/qa17", "what stands where, yes or no"},
+    {"babilong/qa18", "what fits where, yes or no"},
+    {"babilong/qa19", "the way between two places"},
+    {"babilong/qa20", "why a person went there"},
+};
+
+constexpr TaskInfo babi_task(const BabiSet& set) {
+  return {set.name,
+          set.summary,
+          "the right label is the only one in the reply's first sentence",
+          "BABILong's prompt and questions; public-domain books for PG-19",
+          true,
+          make_babi};
 }
 
-constexpr std::string_view kSummaries[kTasksOfBabi] = {"where a person is",
-                                                       "where a thing is",
-                                                       "where a thing was before",
-                                                       "who or what stands where",
-                                                       "who gave what to whom",
-                                                       "is a person there, yes or no",
-                                                       "how many things one has",
-                                                       "which things one has",
-                                                       "is a person there, with negations",
-                                                       "is a person there, maybe",
-                                                       "where a person is (he, she)",
-                                                       "where one of two is",
-                                                       "where they are",
-                                                       "where a person was when",
-                                                       "what one is afraid of",
-                                                       "which colour one has",
-                                                       "what stands where, yes or no",
-                                                       "what fits where, yes or no",
-                                                       "the way between two places",
-                                                       "why a person went there"};
-
-constexpr std::string_view kBabiNames[kTasksOfBabi] = {
-    "babilong/qa1",  "babilong/qa2",  "babilong/qa3",  "babilong/qa4",  "babilong/qa5",
-    "babilong/qa6",  "babilong/qa7",  "babilong/qa8",  "babilong/qa9",  "babilong/qa10",
-    "babilong/qa11", "babilong/qa12", "babilong/qa13", "babilong/qa14", "babilong/qa15",
-    "babilong/qa16", "babilong/qa17", "babilong/qa18", "babilong/qa19", "babilong/qa20"};
-
-template <size_t... i>
-std::vector<TaskInfo> babi_infos(std::index_sequence<i...>) {
-  return {{kBabiNames[i], kSummaries[i],
-           "the right label is the only one in the reply's first sentence",
-           "BABILong's prompt and questions; public-domain books for PG-19", true,
-           make_task<i>}...};
-}
+constexpr auto kBabiTasks = tasks_of_sets(kBabiSets, babi_task);
 
 }  // namespace
 
-std::span<const TaskInfo> babilong_tasks() {
-  static const std::vector<TaskInfo> tasks = babi_infos(std::make_index_sequence<kTasksOfBabi>());
-  return tasks;
-}
+std::span<const TaskInfo> babilong_tasks() { return kBabiTasks; }
 
 }  // namespace longhaul

@@ -8,7 +8,7 @@ namespace longhaul {
 namespace {
 
 std::vector<Sample> make_book(const TaskRequest& request) {
-  return make_samples(request, "book", [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     const BookStretch stretch(*request.data, random);
     sample.group = sample.id;
     sample.perplexity = true;

@@ -47,12 +47,12 @@ std::vector<size_t> with_gold(const std::vector<size_t>& others, const std::vect
   return order;
 }
 
-std::vector<Sample> make_documents(const TaskRequest& request, std::string_view task,
-                                   const QuestionSet& set, bool several) {
+std::vector<Sample> make_documents(const TaskRequest& request, const QuestionSet& set,
+                                   bool several) {
   std::vector<size_t> questions(set.questions.size());
   for (size_t i = 0; i < questions.size(); ++i) questions[i] = i;
-  Random(task, request.seed, 0, 0).shuffle(questions);
-  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
+  Random(request.task, request.seed, 0, 0).shuffle(questions);
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const Question& question = set.questions[questions[static_cast<size_t>(i) % questions.size()]];
     // Two documents stand at a third of all places from each other.
     const double depth = grid_depth(i);
@@ -79,13 +79,13 @@ std::vector<Sample> make_documents(const TaskRequest& request, std::string_view 
 }
 
 std::vector<Sample> make_nq(const TaskRequest& request) {
-  return make_documents(request, "multidoc/nq", natural_questions(*request.data), false);
+  return make_documents(request, natural_questions(*request.data), false);
 }
 std::vector<Sample> make_xquad(const TaskRequest& request) {
-  return make_documents(request, "multidoc/xquad", xquad(*request.data), false);
+  return make_documents(request, xquad(*request.data), false);
 }
 std::vector<Sample> make_multihop(const TaskRequest& request) {
-  return make_documents(request, "multihop/hotpotqa", hotpotqa(*request.data), true);
+  return make_documents(request, hotpotqa(*request.data), true);
 }
 
 constexpr std::string_view kDocumentRule =

@@ -20,7 +20,7 @@ constexpr std::string_view kWhen[] = {"on a sunny day", "in the early morning", 
                                       "on a Sunday",    "with a good friend"};
 
 std::vector<Sample> make_fact(const TaskRequest& request) {
-  return make_samples(request, "fact", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     const std::string city(random.pick(kCities));
     const std::string thing =

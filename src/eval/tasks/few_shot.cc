@@ -17,12 +17,12 @@ namespace {
 constexpr size_t kShots = 5;
 constexpr size_t kChoices = 4;
 
-/// The first `count` of 0..total-1 in an order that depends on the seed alone.
-std::vector<size_t> draw(std::string_view task, uint64_t seed, size_t total, int count) {
+/// As many of 0..total-1 as samples are asked for, in an order that depends on the seed alone.
+std::vector<size_t> draw(const TaskRequest& request, size_t total) {
   std::vector<size_t> order(total);
   for (size_t i = 0; i < total; ++i) order[i] = i;
-  Random(task, seed, 0, 0).shuffle(order);
-  order.resize(std::min(total, static_cast<size_t>(std::max(count, 0))));
+  Random(request.task, request.seed, 0, 0).shuffle(order);
+  order.resize(std::min(total, static_cast<size_t>(std::max(request.samples, 0))));
   return order;
 }
 
@@ -44,7 +44,7 @@ std::vector<Sample> make_mmlu(const TaskRequest& request) {
   }
   const DataJsonLines questions(*request.data, "mmlu/test.jsonl");
   std::vector<Sample> samples;
-  for (const size_t i : draw("mmlu", request.seed, questions.size(), request.samples)) {
+  for (const size_t i : draw(request, questions.size())) {
     Sample sample;
     sample.id = std::to_string(i);
     const DataValue asked = questions.at(i);
@@ -79,7 +79,7 @@ std::vector<Sample> make_gsm8k(const TaskRequest& request) {
     examples += (examples.empty() ? "" : "\n\n") + worked(entries.at(i));
   }
   std::vector<Sample> samples;
-  for (const size_t i : draw("gsm8k", request.seed, questions, request.samples)) {
+  for (const size_t i : draw(request, questions)) {
     const DataValue asked = entries.at(i);
     const std::string answer = text_member(asked, "answer");
     const size_t mark = answer.rfind("####");

@@ -42,8 +42,7 @@ std::string ranked(std::vector<int64_t> numbers, size_t rank) {
 
 std::vector<Sample> make_find(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "math_find");
-  constexpr std::string_view kTask = "infinitebench/math_find";
-  return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-number");
     const size_t rank = static_cast<size_t>(i) % std::size(kRanks);
     sample.group = kRanks[rank];
@@ -71,8 +70,7 @@ std::vector<Sample> make_find(const TaskRequest& request) {
 
 std::vector<Sample> make_calc(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "math_calc", true);
-  constexpr std::string_view kTask = "infinitebench/math_calc";
-  return make_samples(request, kTask, [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     use_prompt(sample, prompt, "running-values");
     // Every number of the expression has its value in the reply.
     sample.max_tokens = static_cast<int>(
@@ -143,8 +141,7 @@ Functions draw_functions(int64_t count, int64_t levels, Random& random) {
 
 std::vector<Sample> make_run(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "code_run");
-  constexpr std::string_view kTask = "infinitebench/code_run";
-  return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "last-integer");
     const int64_t levels = 2 * (1 + i % 5);
     sample.group = fmt::format("{} calls", levels);

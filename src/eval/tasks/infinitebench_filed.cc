@@ -9,6 +9,7 @@
 #include "eval/prompt_template.h"
 #include "eval/tasks/benchmark_families.h"
 #include "eval/tasks/infinitebench.h"
+#include "eval/tasks/make_samples.h"
 
 namespace longhaul {
 namespace {
@@ -64,20 +65,6 @@ Sample infinite_sample(const DataValue& record, const InfinitePrompt& prompt,
   return sample;
 }
 
-std::vector<Sample> make_infinite(const TaskRequest& request, const InfiniteSet& set) {
-  const InfinitePrompt prompt =
-      infinite_prompt(*request.data, set.name.substr(kInfiniteFamily.size()));
-  std::vector<Sample> samples;
-  for (const DataValue& record :
-       data_json_lines(*request.data, fmt::format("{}.jsonl", set.name), request.samples)) {
-    Sample sample = infinite_sample(record, prompt, set);
-    sample.id = std::to_string(samples.size());
-    cut_to_length(request, sample);
-    samples.push_back(std::move(sample));
-  }
-  return samples;
-}
-
 constexpr InfiniteSet kInfiniteSets[] = {
     {"infinitebench/longbook_sum_eng", "a summary of a novel", "rouge-lsum", "ROUGE-Lsum F",
      "Summary:"},
@@ -94,24 +81,31 @@ constexpr InfiniteSet kInfiniteSets[] = {
      "the letter or function that the reply settles on", "The correct option is:"},
 };
 
-template <size_t i>
-std::vector<Sample> make_infinite_set(const TaskRequest& request) {
-  return make_infinite(request, kInfiniteSets[i]);
+std::vector<Sample> make_infinite(const TaskRequest& request) {
+  const InfiniteSet& set = requested_set(kInfiniteSets, request);
+  const InfinitePrompt prompt =
+      infinite_prompt(*request.data, set.name.substr(kInfiniteFamily.size()));
+  std::vector<Sample> samples;
+  for (const DataValue& record :
+       data_json_lines(*request.data, fmt::format("{}.jsonl", set.name), request.samples)) {
+    Sample sample = infinite_sample(record, prompt, set);
+    sample.id = std::to_string(samples.size());
+    cut_to_length(request, sample);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
 }
 
-template <size_t... i>
-std::vector<TaskInfo> infinite_infos(std::index_sequence<i...>) {
-  return {{kInfiniteSets[i].name, kInfiniteSets[i].summary, kInfiniteSets[i].rule_in_words,
-           "InfiniteBench's prompt; data from --data DIR (infinitebench/*.jsonl)", false,
-           make_infinite_set<i>}...};
+constexpr TaskInfo infinite_task(const InfiniteSet& set) {
+  constexpr std::string_view kSource =
+      "InfiniteBench's prompt; data from --data DIR (infinitebench/*.jsonl)";
+  return {set.name, set.summary, set.rule_in_words, kSource, false, make_infinite};
 }
+
+constexpr auto kInfiniteFiledTasks = tasks_of_sets(kInfiniteSets, infinite_task);
 
 }  // namespace
 
-std::span<const TaskInfo> infinite_filed_tasks() {
-  static const std::vector<TaskInfo> tasks =
-      infinite_infos(std::make_index_sequence<std::size(kInfiniteSets)>());
-  return tasks;
-}
+std::span<const TaskInfo> infinite_filed_tasks() { return kInfiniteFiledTasks; }
 
 }  // namespace longhaul

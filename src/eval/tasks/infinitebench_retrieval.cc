@@ -43,7 +43,7 @@ void fit_lines(const TaskRequest& request, Sample& sample, const InfinitePrompt&
 
 std::vector<Sample> make_infinite_passkey(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "passkey");
-  return make_samples(request, "infinitebench/passkey", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-integer");
     const std::string key = five_digits(random);
     sample.answers = {key};
@@ -56,8 +56,7 @@ std::vector<Sample> make_infinite_passkey(const TaskRequest& request) {
 
 std::vector<Sample> make_number_string(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "number_string");
-  constexpr std::string_view kTask = "infinitebench/number_string";
-  return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "first-integer");
     std::string key = five_digits(random);
     while (key.size() < 10) {  // a digit is repeated beside itself
@@ -78,8 +77,7 @@ std::vector<Sample> make_number_string(const TaskRequest& request) {
 
 std::vector<Sample> make_pairs(const TaskRequest& request) {
   const InfinitePrompt prompt = infinite_prompt(*request.data, "kv_retrieval");
-  constexpr std::string_view kTask = "infinitebench/kv_retrieval";
-  return make_samples(request, kTask, [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     use_prompt(sample, prompt, "whole-word");
     const std::string key = random.uuid();
     sample.answers = {random.uuid()};

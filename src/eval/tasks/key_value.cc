@@ -55,7 +55,7 @@ std::string number(Random& random) { return random.digits(7); }
 std::string uuid(Random& random) { return random.uuid(); }
 
 std::vector<Sample> make_lines(const TaskRequest& request) {
-  return make_samples(request, "key-value", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     Pairs pairs(random, word_key, number);
     const Pair asked = pairs.at(0);
     sample.depth = grid_depth(i);
@@ -72,7 +72,7 @@ std::vector<Sample> make_lines(const TaskRequest& request) {
 }
 
 std::vector<Sample> make_json(const TaskRequest& request) {
-  return make_samples(request, "key-value-uuid", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     Pairs pairs(random, uuid, uuid);
     const Pair asked = pairs.at(0);
     sample.depth = grid_depth(i);

@@ -7,6 +7,7 @@
 #include "eval/data_json.h"
 #include "eval/prompt_template.h"
 #include "eval/tasks/benchmark_families.h"
+#include "eval/tasks/make_samples.h"
 
 namespace longhaul {
 namespace {
@@ -44,7 +45,8 @@ std::string answer_of(const std::string& output, const LevalSet& set, const std:
   return output.substr(at, 1);
 }
 
-std::vector<Sample> make_leval(const TaskRequest& request, const LevalSet& set) {
+std::vector<Sample> make_leval(const TaskRequest& request) {
+  const LevalSet& set = requested_set(kLevalSets, request);
   std::vector<Sample> samples;
   const auto enough = [&] { return static_cast<int>(samples.size()) >= request.samples; };
   for (const DataValue& record :
@@ -72,24 +74,16 @@ std::vector<Sample> make_leval(const TaskRequest& request, const LevalSet& set) 
   return samples;
 }
 
-template <size_t i>
-std::vector<Sample> make_leval_set(const TaskRequest& request) {
-  return make_leval(request, kLevalSets[i]);
+constexpr TaskInfo leval_task(const LevalSet& set) {
+  constexpr std::string_view kSource =
+      "L-Eval's questions, our own instruction; data from --data DIR (leval/*.jsonl)";
+  return {set.name, set.summary, set.rule_in_words, kSource, false, make_leval};
 }
 
-template <size_t... i>
-std::vector<TaskInfo> leval_infos(std::index_sequence<i...>) {
-  return {{kLevalSets[i].name, kLevalSets[i].summary, kLevalSets[i].rule_in_words,
-           "L-Eval's questions, our own instruction; data from --data DIR (leval/*.jsonl)", false,
-           make_leval_set<i>}...};
-}
+constexpr auto kLevalTasks = tasks_of_sets(kLevalSets, leval_task);
 
 }  // namespace
 
-std::span<const TaskInfo> leval_tasks() {
-  static const std::vector<TaskInfo> tasks =
-      leval_infos(std::make_index_sequence<std::size(kLevalSets)>());
-  return tasks;
-}
+std::span<const TaskInfo> leval_tasks() { return kLevalTasks; }
 
 }  // namespace longhaul

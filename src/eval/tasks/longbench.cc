@@ -11,6 +11,7 @@
 #include "eval/prompt_template.h"
 #include "eval/score_text.h"
 #include "eval/tasks/benchmark_families.h"
+#include "eval/tasks/make_samples.h"
 
 namespace longhaul {
 namespace {
@@ -83,11 +84,11 @@ std::string bucket(const DataValue& record) {
   return words < 4000 ? "0-4k" : words < 8000 ? "4-8k" : "8k+";
 }
 
-std::vector<Sample> make_longbench(const TaskRequest& request, std::string_view task) {
-  const std::string name(task.substr(kLongBenchFamily.size()));
+std::vector<Sample> make_longbench(const TaskRequest& request) {
+  const std::string name(request.task.substr(kLongBenchFamily.size()));
   const LongBenchSettings settings = settings_of(*request.data, name);
   const auto records =
-      data_json_lines(*request.data, fmt::format("{}.jsonl", task), request.samples);
+      data_json_lines(*request.data, fmt::format("{}.jsonl", request.task), request.samples);
   std::vector<Sample> samples;
   for (const DataValue& record : records) {
     Sample sample;
@@ -149,23 +150,14 @@ constexpr LongBenchSet kLongBenchSets[] = {
     {"longbench/repobench-p", "the next line of code in a repository", kCode, kLongBenchSource},
 };
 
-template <size_t i>
-std::vector<Sample> make_longbench_set(const TaskRequest& request) {
-  return make_longbench(request, kLongBenchSets[i].name);
+constexpr TaskInfo longbench_task(const LongBenchSet& set) {
+  return {set.name, set.summary, set.rule, set.source, false, make_longbench};
 }
 
-template <size_t... i>
-std::vector<TaskInfo> longbench_infos(std::index_sequence<i...>) {
-  return {{kLongBenchSets[i].name, kLongBenchSets[i].summary, kLongBenchSets[i].rule,
-           kLongBenchSets[i].source, false, make_longbench_set<i>}...};
-}
+constexpr auto kLongBenchTasks = tasks_of_sets(kLongBenchSets, longbench_task);
 
 }  // namespace
 
-std::span<const TaskInfo> longbench_tasks() {
-  static const std::vector<TaskInfo> tasks =
-      longbench_infos(std::make_index_sequence<std::size(kLongBenchSets)>());
-  return tasks;
-}
+std::span<const TaskInfo> longbench_tasks() { return kLongBenchTasks; }
 
 }  // namespace longhaul

@@ -15,8 +15,9 @@ namespace {
 
 constexpr int kMagicKeys = 8;
 
-std::vector<Sample> make_magic(const TaskRequest& request, std::string_view task, int keys) {
-  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
+std::vector<Sample> make_magic(const TaskRequest& request) {
+  const int keys = request.task == "magic" ? 1 : kMagicKeys;
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     sample.depth = grid_depth(i);
     std::vector<Hidden> needles;
@@ -39,20 +40,13 @@ std::vector<Sample> make_magic(const TaskRequest& request, std::string_view task
   });
 }
 
-std::vector<Sample> make_single(const TaskRequest& request) {
-  return make_magic(request, "magic", 1);
-}
-std::vector<Sample> make_multikey(const TaskRequest& request) {
-  return make_magic(request, "multikey", kMagicKeys);
-}
-
 constexpr std::string_view kMagicRule = "the number is in the reply";
 
 constexpr TaskInfo kMagicTasks[] = {
     {"magic", "a magic number of seven digits in a book", kMagicRule,
-     "RULER's sentence and question; public-domain books", true, make_single},
+     "RULER's sentence and question; public-domain books", true, make_magic},
     {"multikey", "one of eight magic numbers in a book", kMagicRule,
-     "RULER's sentences and question; public-domain books", true, make_multikey},
+     "RULER's sentences and question; public-domain books", true, make_magic},
 };
 
 }  // namespace

@@ -1,11 +1,14 @@
 #pragma once
-// The loop that tasks of any length share.
+// What tasks share: the loop of those of any length, and the way from a table of sets to tasks.
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "eval/random.h"
 #include "eval/task.h"
 
@@ -14,16 +17,33 @@ namespace longhaul {
 /// Calls make(sample, random, i) for each sample, whose random numbers depend on the task, the
 /// seed, the length and i alone.
 template <class Make>
-std::vector<Sample> make_samples(const TaskRequest& request, std::string_view task, Make&& make) {
+std::vector<Sample> make_samples(const TaskRequest& request, Make&& make) {
   std::vector<Sample> samples;
   for (int i = 0; i < request.samples; ++i) {
-    Random random(task, request.seed, request.length, i);
+    Random random(request.task, request.seed, request.length, i);
     Sample sample;
     sample.id = std::to_string(i);
     make(sample, random, i);
     samples.push_back(std::move(sample));
   }
   return samples;
+}
+
+/// A task for each set of a table; a set has a `name`.
+template <class Set, size_t n>
+constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
+                                                TaskInfo (*task)(const Set&)) {
+  std::array<TaskInfo, n> tasks;
+  for (size_t i = 0; i < n; ++i) tasks[i] = task(sets[i]);
+  return tasks;
+}
+
+/// The set that a request of such a task is about.
+template <class Set, size_t n>
+const Set& requested_set(const Set (&sets)[n], const TaskRequest& request) {
+  const Set* set = std::ranges::find(sets, request.task, &Set::name);
+  LH_ASSERT(set != std::end(sets));
+  return *set;
 }
 
 }  // namespace longhaul

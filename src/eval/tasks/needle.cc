@@ -16,7 +16,7 @@ constexpr std::string_view kSandwichOpening = "The best thing to do in San Franc
 
 std::vector<Sample> make_gkamradt(const TaskRequest& request) {
   const auto essays = graham_essays(*request.data);
-  return make_samples(request, "needle", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random, essays);
     sample.depth = grid_depth(i);
     sample.system =
@@ -38,7 +38,7 @@ std::vector<Sample> make_gkamradt(const TaskRequest& request) {
 }
 
 std::vector<Sample> make_duo(const TaskRequest& request) {
-  return make_samples(request, "needle-duo", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     sample.depth = grid_depth(i);
     sample.separator = "";
@@ -64,7 +64,7 @@ std::vector<Sample> make_duo(const TaskRequest& request) {
 /// The question stands before the needle and not at the end (DuoAttention, A.12): what a method
 /// keeps for the last rows says nothing of it.
 std::vector<Sample> make_middle(const TaskRequest& request) {
-  return make_samples(request, "needle-middle", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     sample.depth = grid_depth(i);
     sample.separator = "";
@@ -86,7 +86,7 @@ std::vector<Sample> make_middle(const TaskRequest& request) {
 
 std::vector<Sample> make_citrus(const TaskRequest& request) {
   const auto essays = graham_essays(*request.data);
-  return make_samples(request, "needle-citrus", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random, essays);
     sample.depth = grid_depth(i);
     sample.system =
@@ -117,7 +117,7 @@ constexpr std::string_view kThings[] = {"Lantern", "Chalice", "Compass", "Harp",
                                         "Mirror",  "Sundial", "Anchor",  "Crown"};
 
 std::vector<Sample> make_needlebench(const TaskRequest& request) {
-  return make_samples(request, "needle-bench", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     const auto& treasure = random.pick(kTreasures);
     const std::string keyword =

@@ -14,7 +14,7 @@ constexpr std::string_view kDescription =
     "I will quiz you about the important information there.\n";
 
 std::vector<Sample> make_passkey(const TaskRequest& request) {
-  return make_samples(request, "passkey", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const std::string key = std::to_string(random.between(1, 50000));
     sample.depth = grid_depth(i);
     sample.question = "What is the pass key?";

@@ -50,7 +50,7 @@ void ask_for(Sample& sample, const std::vector<std::string>& passage) {
 }
 
 std::vector<Sample> make_repeat(const TaskRequest& request) {
-  return make_samples(request, "repeat", [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     const BookStretch stretch(*request.data, random);
     sample.depth = grid_depth(i);
     sample.rule = "verbatim";

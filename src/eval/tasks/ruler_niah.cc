@@ -22,21 +22,27 @@ namespace {
 enum class Haystack { kNoise, kBook, kNeedles };
 
 struct NiahSettings {
-  std::string_view name;
+  std::string_view name, summary;
   Haystack haystack;
   std::string_view keys, values;  ///< "words", "numbers" or "uuids"
   int key_count, value_count, query_count;
 };
 
 constexpr NiahSettings kSettings[] = {
-    {"ruler/niah_single_1", Haystack::kNoise, "words", "numbers", 1, 1, 1},
-    {"ruler/niah_single_2", Haystack::kBook, "words", "numbers", 1, 1, 1},
-    {"ruler/niah_single_3", Haystack::kBook, "words", "uuids", 1, 1, 1},
-    {"ruler/niah_multikey_1", Haystack::kBook, "words", "numbers", 4, 1, 1},
-    {"ruler/niah_multikey_2", Haystack::kNeedles, "words", "numbers", 1, 1, 1},
-    {"ruler/niah_multikey_3", Haystack::kNeedles, "uuids", "uuids", 1, 1, 1},
-    {"ruler/niah_multivalue", Haystack::kBook, "words", "numbers", 1, 4, 1},
-    {"ruler/niah_multiquery", Haystack::kBook, "words", "numbers", 4, 1, 4},
+    {"ruler/niah_single_1", "a number in repeated noise", Haystack::kNoise, "words", "numbers", 1,
+     1, 1},
+    {"ruler/niah_single_2", "a number in a book", Haystack::kBook, "words", "numbers", 1, 1, 1},
+    {"ruler/niah_single_3", "a UUID in a book", Haystack::kBook, "words", "uuids", 1, 1, 1},
+    {"ruler/niah_multikey_1", "one of four numbers in a book", Haystack::kBook, "words", "numbers",
+     4, 1, 1},
+    {"ruler/niah_multikey_2", "one number among numbers", Haystack::kNeedles, "words", "numbers", 1,
+     1, 1},
+    {"ruler/niah_multikey_3", "one UUID among UUIDs", Haystack::kNeedles, "uuids", "uuids", 1, 1,
+     1},
+    {"ruler/niah_multivalue", "four numbers of one key in a book", Haystack::kBook, "words",
+     "numbers", 1, 4, 1},
+    {"ruler/niah_multiquery", "the numbers of four keys in a book", Haystack::kBook, "words",
+     "numbers", 4, 1, 4},
 };
 
 constexpr int kNeedleDepths = 40;
@@ -168,7 +174,8 @@ void make_singular(std::string& text) {
   replace_all(text, "answers", "answer");
 }
 
-std::vector<Sample> make_niah(const TaskRequest& request, const NiahSettings& s) {
+std::vector<Sample> make_niah(const TaskRequest& request) {
+  const NiahSettings& s = requested_set(kSettings, request);
   RulerTemplate prompt = ruler_template(*request.data, "niah");
   std::string kind(s.values);
   if (s.query_count * s.value_count == 1) {
@@ -178,7 +185,7 @@ std::vector<Sample> make_niah(const TaskRequest& request, const NiahSettings& s)
   }
   const Vocabulary vocabulary(*request.data);
   const auto essays = s.haystack == Haystack::kBook ? graham_essays(*request.data) : nullptr;
-  return make_samples(request, s.name, [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     const Needles needles = draw_needles(s, vocabulary, random);
     const PromptField fields[] = {{"type_needle_v", kind}, {"query", needles.query}};
     sample.answers = needles.answers;
@@ -209,30 +216,25 @@ std::vector<Sample> make_niah(const TaskRequest& request, const NiahSettings& s)
   });
 }
 
-template <size_t i>
-std::vector<Sample> make_setting(const TaskRequest& request) {
-  return make_niah(request, kSettings[i]);
+constexpr std::string_view source_of(Haystack haystack) {
+  switch (haystack) {
+    case Haystack::kNoise:
+      return "RULER's prompt and noise";
+    case Haystack::kNeedles:
+      return "RULER's prompt and needles";
+    case Haystack::kBook:
+      break;
+  }
+  return "RULER's prompt; public-domain books, or Graham's essays where --data has them";
 }
 
-constexpr std::string_view kNiahRule = "share of the values that are in the reply, case ignored";
-constexpr std::string_view kNoise = "RULER's prompt and noise";
-constexpr std::string_view kBook =
-    "RULER's prompt; public-domain books, or Graham's essays where --data has them";
-constexpr std::string_view kAmong = "RULER's prompt and needles";
+constexpr TaskInfo niah_task(const NiahSettings& s) {
+  constexpr std::string_view kRule = "share of the values that are in the reply, case ignored";
+  const bool essays = s.haystack == Haystack::kBook;
+  return {s.name, s.summary, kRule, source_of(s.haystack), true, make_niah, essays};
+}
 
-constexpr TaskInfo kNiahTasks[] = {
-    {kSettings[0].name, "a number in repeated noise", kNiahRule, kNoise, true, make_setting<0>},
-    {kSettings[1].name, "a number in a book", kNiahRule, kBook, true, make_setting<1>, true},
-    {kSettings[2].name, "a UUID in a book", kNiahRule, kBook, true, make_setting<2>, true},
-    {kSettings[3].name, "one of four numbers in a book", kNiahRule, kBook, true, make_setting<3>,
-     true},
-    {kSettings[4].name, "one number among numbers", kNiahRule, kAmong, true, make_setting<4>},
-    {kSettings[5].name, "one UUID among UUIDs", kNiahRule, kAmong, true, make_setting<5>},
-    {kSettings[6].name, "four numbers of one key in a book", kNiahRule, kBook, true,
-     make_setting<6>, true},
-    {kSettings[7].name, "the numbers of four keys in a book", kNiahRule, kBook, true,
-     make_setting<7>, true},
-};
+constexpr auto kNiahTasks = tasks_of_sets(kSettings, niah_task);
 
 }  // namespace
 

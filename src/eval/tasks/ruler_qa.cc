@@ -37,10 +37,9 @@ std::vector<size_t> pick_documents(const Question& question, const std::vector<s
   return picked;
 }
 
-std::vector<Sample> make_qa(const TaskRequest& request, std::string_view task,
-                            const QuestionSet& set) {
+std::vector<Sample> make_qa(const TaskRequest& request, const QuestionSet& set) {
   const RulerTemplate prompt = ruler_template(*request.data, "qa");
-  return make_samples(request, task, [&](Sample& sample, Random& random, int i) {
+  return make_samples(request, [&](Sample& sample, Random& random, int i) {
     Question question = set.questions[static_cast<size_t>(i) % set.questions.size()];
     random.shuffle(question.near);
     std::vector<size_t> known = question.own;
@@ -64,10 +63,10 @@ std::vector<Sample> make_qa(const TaskRequest& request, std::string_view task,
 }
 
 std::vector<Sample> make_squad(const TaskRequest& request) {
-  return make_qa(request, "ruler/qa_1", xquad(*request.data));
+  return make_qa(request, xquad(*request.data));
 }
 std::vector<Sample> make_hotpot(const TaskRequest& request) {
-  return make_qa(request, "ruler/qa_2", hotpotqa(*request.data));
+  return make_qa(request, hotpotqa(*request.data));
 }
 
 constexpr std::string_view kQaRule = "one of the answers is in the reply, case ignored";

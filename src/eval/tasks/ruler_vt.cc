@@ -91,7 +91,7 @@ std::string worked_example(const RulerTemplate& prompt, int64_t lines, Random& r
 std::vector<Sample> make_vt(const TaskRequest& request) {
   const RulerTemplate prompt = ruler_template(*request.data, "variable_tracking");
   const int64_t lines_of_example = example_lines(request, prompt);
-  return make_samples(request, "ruler/vt", [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     const std::string example = worked_example(prompt, lines_of_example, random);
     const Chain chain = draw_chain(5, random);
     const PromptField fields[] = {{"query", chain.value}, {"num_v", "5"}};

@@ -94,7 +94,7 @@ std::vector<Sample> make_common(const TaskRequest& request) {
   const bool is_short = request.length < kShortLength;
   const Repeats repeats = is_short ? Repeats{6, 1} : Repeats{30, 3};
   const Repeats example_repeats = is_short ? Repeats{3, 1} : Repeats{10, 3};
-  return make_samples(request, "ruler/cwe", [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     WordViews common;
     const std::string list = words.list(is_short ? 20 : 40, example_repeats, random, &common);
     const PromptField fields[] = {{"context", list}};
@@ -135,7 +135,7 @@ std::vector<Sample> make_frequent(const TaskRequest& request) {
   const RulerTemplate prompt = ruler_template(*request.data, "freq_words_extraction");
   const int64_t ranks =
       std::max<int64_t>(4, (request.length - prompt.max_tokens) / kTokensPerCodedWord);
-  return make_samples(request, "ruler/fwe", [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     const std::vector<std::string> words = coded_words(ranks, random);
     sample.answers = {words[1], words[2], words[3]};
     sample.opening = prompt.answer_prefix;

@@ -22,7 +22,7 @@ std::string variable_name(Random& random) {
 }
 
 std::vector<Sample> make_tracing(const TaskRequest& request) {
-  return make_samples(request, "variables", [&](Sample& sample, Random& random, int) {
+  return make_samples(request, [&](Sample& sample, Random& random, int) {
     const BookStretch stretch(*request.data, random);
     const std::string value = std::to_string(random.between(10000, 99998));
     std::set<std::string> used;
