@@ -143,7 +143,7 @@ bool Session::State::run_pass(const ForwardPass& forward, const PrefillHooks& ho
   }
   const int64_t width = engine->model().config.hidden;
   const int64_t vocab = engine->model().config.vocab;
-  if (hooks.all_logits && !pass.discard) {
+  if (!forward.last_state && !pass.discard) {
     for (int64_t r = 0; r < pass.count; r += kLogitRows) {
       const int64_t rows = std::min(kLogitRows, pass.count - r);
       rows_of_logits.resize(static_cast<size_t>(rows * vocab));
@@ -153,7 +153,7 @@ bool Session::State::run_pass(const ForwardPass& forward, const PrefillHooks& ho
   }
   if (pass.last) {
     logits.resize(static_cast<size_t>(vocab));
-    decoder.logits(hidden + (pass.count - 1) * width, 1, logits.data());
+    decoder.logits(hidden + (forward.last_state ? 0 : pass.count - 1) * width, 1, logits.data());
   }
   method->retain(streams, pass);
   if (!pass.discard) tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
@@ -194,7 +194,8 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
                               .pass = pass,
                               .store = pass.discard ? &*copy : &stream,
                               .streams = streams,
-                              .go_on = go_on};
+                              .go_on = go_on,
+                              .last_state = !hooks.all_logits};
     if (!run_pass(forward, hooks)) return false;
     tell(layers);
     before = pass;

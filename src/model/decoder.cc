@@ -5,6 +5,7 @@
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
 #include "ops/attention_memory.h"
+#include "ops/fill.h"
 
 namespace longhaul {
 
@@ -55,6 +56,7 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   if (c.interleaved_rope) split_pairs(kv_heads);
   if (c.temperature_scale != 0) grow_queries();
   attend(layer, kv_heads, pass, method);
+  if (pass.last_state && layer + 1 == c.layers) keep_last_row();
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
 }
 
@@ -78,6 +80,15 @@ void Decoder::State::attend(int layer, int kv_heads, const ForwardPass& pass,
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = &workspace;
   method.attend(step);
+}
+
+/// Of the residual stream and of what attention wrote: later steps take it for the only one.
+void Decoder::State::keep_last_row() {
+  for (const View<float> x : {stream.view(), mixed.view()}) {
+    const int64_t width = x.size() / rows;
+    if (rows > 1) copy(queue, x.part((rows - 1) * width, width), x.part(0, width));
+  }
+  rows = 1;
 }
 
 void Decoder::State::feed_forward(int layer) {

@@ -24,6 +24,9 @@ struct ForwardPass {
   std::span<KvStore> streams;  ///< of the session
   /// Asked between two layers, with how many are done: false gives the pass up.
   std::function<bool(int layers)> go_on;
+  /// Whether the state of the last row is all that is asked for: the last layer computes the others
+  /// as far as their keys and what they see.
+  bool last_state = false;
 };
 
 /// Sees the tasks of an attention call before they run.
@@ -45,9 +48,9 @@ class Decoder {
   void set_context_length(int64_t tokens);
 
   /// Reads the pass's tokens at positions position, position + 1, ... Keys and values go where the
-  /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32 where the
-  /// model is, valid until the next call; null where the pass was given up: some layers hold its
-  /// rows then, others do not.
+  /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, or
+  /// [hidden] of the last row (ForwardPass::last_state), where the model is, valid until the next
+  /// call; null where the pass was given up: some layers hold its rows then, others do not.
   const float* forward(const ForwardPass& pass, AttentionDriver& method);
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the

@@ -55,6 +55,7 @@ struct Decoder::State {
  private:
   void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
   void attend(int layer, int kv_heads, const ForwardPass& pass, AttentionDriver& method);
+  void keep_last_row();
   void feed_forward(int layer);
   template <class Part>
   void add_part(int layer, RowNorm after, Part&& part);

@@ -23,8 +23,8 @@ const MatvecTable& kernels() {
 }
 
 int64_t chunk_rows(const MatvecJob& job, size_t chunk_bytes) {
-  return std::max<int64_t>(
-      1, static_cast<int64_t>(chunk_bytes / std::max<size_t>(1, job.weight.row_bytes())));
+  const auto rows = static_cast<int64_t>(chunk_bytes / std::max<size_t>(1, job.weight.row_bytes()));
+  return std::max<int64_t>(1, rows / 4) * 4;  // kernels may take four at a time
 }
 
 int64_t chunks_of(const MatvecJob& job, size_t chunk_bytes) {
@@ -34,7 +34,7 @@ int64_t chunks_of(const MatvecJob& job, size_t chunk_bytes) {
 
 void run_rows(const MatvecTable& table, const MatvecJob& job, const ActivationRows& x,
               int64_t begin, int64_t end) {
-  const bool blocks = is_block_type(job.weight.type);
+  const bool factored = reads_factored(job.weight.type);
   MatvecRows a{};
   a.weight = reinterpret_cast<const uint8_t*>(job.weight.row(begin));
   a.row_bytes = job.weight.row_bytes();
@@ -43,7 +43,8 @@ void run_rows(const MatvecTable& table, const MatvecJob& job, const ActivationRo
   const int64_t first = std::max<int64_t>(job.only, 0);
   a.x_rows = job.only < 0 ? x.rows() : 1;
   a.x = x.f32(first);
-  a.groups = blocks ? x.groups(first) : nullptr;
+  a.groups = factored ? nullptr : x.groups(first);
+  a.factored = factored ? x.factored(first) : nullptr;
   a.groups_per_row = x.groups_per_row();
   a.y = job.y + begin;
   a.y_stride = job.y_stride != 0 ? job.y_stride : job.weight.rows();
@@ -58,7 +59,7 @@ void ActivationRows::assign(const float* x, int64_t rows, int64_t cols) {
   x_ = x;
   rows_ = rows;
   cols_ = cols;
-  quantized_ = false;
+  quantized_ = is_factored_ = false;
 }
 
 void ActivationRows::quantize() {
@@ -70,11 +71,38 @@ void ActivationRows::quantize() {
   quantized_ = true;
 }
 
+void ActivationRows::factor() {
+  if (is_factored_) return;
+  LH_ASSERT(cols_ % 256 == 0);
+  factored_.resize(static_cast<size_t>(rows_ * groups_per_row()));
+  for (int64_t r = 0; r < rows_; ++r) {
+    kernels().factor(f32(r), groups_per_row(), factored_.data() + r * groups_per_row());
+  }
+  is_factored_ = true;
+}
+
+bool reads_factored(DType type) {
+  switch (type) {
+    case DType::Q2_K:
+    case DType::Q3_K:
+    case DType::Q4_K:
+    case DType::Q5_K:
+    case DType::Q6_K:
+      return kernels().factor != nullptr;
+    default:
+      return false;
+  }
+}
+
 void matvec(std::span<const MatvecJob> jobs, ActivationRows& x) {
   size_t bytes = 0;
   for (const MatvecJob& job : jobs) {
     LH_ASSERT(job.weight.cols() == x.cols() && job.only < x.rows());
-    if (is_block_type(job.weight.type)) x.quantize();
+    if (reads_factored(job.weight.type)) {
+      x.factor();
+    } else if (is_block_type(job.weight.type)) {
+      x.quantize();
+    }
     bytes += job.weight.bytes();
   }
   const size_t share = bytes / (static_cast<size_t>(thread_count()) * kChunksPerThread);

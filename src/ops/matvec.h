@@ -14,11 +14,29 @@ namespace longhaul {
 inline constexpr int64_t kMatvecMaxRows = 8;  ///< of x; more are linear()'s
 
 /// 256 activations in int8: blocks of 32 share a scale (amax / 127). Scale and sum are kept per 16,
-/// the finest sub-block of any weight type, so that all types read them alike.
+/// the finest sub-block of any weight type, so that all types that read them do it alike.
 struct ActivationGroup {
   int8_t q[256];
   float scale[16];
   float sum[16];  ///< scale * (sum of its 16 q): what a weight block's minimum or offset multiplies
+};
+
+/// The largest whole factor of 32 activations. So eight products of a dot product of 4 (within 32 *
+/// 127 * 4 in any type), a weight's factor (128) and this add up to less than 2^31.
+inline constexpr int kMostFactor = 127;
+
+/// 256 activations in int8 for the types whose own factors are whole numbers (the K types), where
+/// AVX-512 multiplies factors in integers: x = scale * factor * q. A factor, from 0 to kMostFactor,
+/// for each 32, the least that keeps q within 127: so the step of 32 is above that of an
+/// ActivationGroup by at most 1/127 of the largest step of the group.
+struct alignas(64) FactoredGroup {
+  int8_t q[256];
+  int8_t pairs[256];     ///< q by 32: 0, 2, 1, 3, 4, 6, 5, 7
+  int32_t offsets[64];   ///< -32 * (sum of 4 q), for weights that are u - 32
+  int16_t factor16[16];  ///< 256 times the factor of each 16
+  int16_t sum16[16];     ///< of q
+  int16_t factor32[8], sum32[8];
+  float scale;
 };
 
 /// Up to kMatvecMaxRows rows of activations, in the forms that the weights ask for: f32 as given,
@@ -40,12 +58,22 @@ class ActivationRows {
   }
   int64_t groups_per_row() const { return (cols_ + 255) / 256; }
 
+  /// The same of the other int8 form; only where reads_factored(), of whole groups.
+  void factor();
+  const FactoredGroup* factored(int64_t row) const {
+    return factored_.data() + row * groups_per_row();
+  }
+
  private:
   const float* x_ = nullptr;
   int64_t rows_ = 0, cols_ = 0;
-  bool quantized_ = false;
+  bool quantized_ = false, is_factored_ = false;
   Buffer<ActivationGroup> groups_;
+  Buffer<FactoredGroup> factored_;
 };
+
+/// Whether weights of the type are multiplied with FactoredGroups, at the ISA level in force.
+bool reads_factored(DType type);
 
 struct MatvecJob {
   TensorView weight;            ///< [N, K], any type, any byte alignment
@@ -55,8 +83,9 @@ struct MatvecJob {
   int64_t only = -1;            ///< from 0 on: of this row of x alone, y is [N]
 };
 
-/// y[m, n] = sum_k W[n, k] x[m, k] (+ bias[n]). Block types: x rounded to int8 in blocks of 32,
-/// exact integer dot products, f32 sums of the blocks. Plain types: f32 throughout.
+/// y[m, n] = sum_k W[n, k] x[m, k] (+ bias[n]). Block types: x rounded to int8 in blocks of 32
+/// (ActivationGroup, FactoredGroup), exact integer dot products, f32 sums of the blocks. Plain
+/// types: f32 throughout.
 void matvec(const TensorView& weight, ActivationRows& x, float* y);
 
 /// Several matrices that read the same x (query, key, value; gate, up) in one parallel region.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "isa_fixture.h"
 #include "ops/cuda/block_layout.h"
 #include "ops/cuda/block_units.h"
 #include "ops/dequantize.h"
@@ -109,7 +110,10 @@ TEST_P(CudaBlockUnits, PlacesAreAllGroupsOnce) {
   });
 }
 
+/// At a level where every type reads ActivationGroups, as GPUs do.
 TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
+  const RestoreIsaAndThreads restore;
+  set_isa(Isa::kGeneric);
   const int64_t cols = 768;
   const BlockUnitMatrix m = random_matrix(GetParam(), 3, cols);
   const Planar planar(m.view);

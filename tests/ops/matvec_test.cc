@@ -50,17 +50,40 @@ std::vector<float> random_activations(int64_t count, uint32_t seed) {
   return x;
 }
 
+/// 32 of x, which are multiples of `step`.
+void round_to(double step, float inverse, const float* x, double* y) {
+  for (int i = 0; i < 32; ++i) y[i] = std::nearbyint(static_cast<float>(x[i] * inverse)) * step;
+}
+
+float largest_of_32(const float* x) {
+  float amax = 0;
+  for (int i = 0; i < 32; ++i) amax = std::max(amax, std::abs(x[i]));
+  return amax;
+}
+
 /// The int8 rounding of x, in blocks of 32, as ops/matvec.h documents it.
-std::vector<double> rounded_to_int8(const std::vector<float>& x, int64_t cols) {
+std::vector<double> rounded_to_int8(const std::vector<float>& x) {
   std::vector<double> y(x.size());
-  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(cols)) {
-    for (size_t b = row; b < row + static_cast<size_t>(cols); b += 32) {
-      float amax = 0;
-      for (size_t i = b; i < b + 32; ++i) amax = std::max(amax, std::abs(x[i]));
-      const double inverse = amax > 0 ? 127.0f / amax : 0.0f;
-      for (size_t i = b; i < b + 32; ++i) {
-        y[i] = std::nearbyint(static_cast<float>(x[i] * inverse)) * amax / 127;
-      }
+  for (size_t b = 0; b < x.size(); b += 32) {
+    const float amax = largest_of_32(&x[b]);
+    round_to(static_cast<double>(amax) / 127, amax > 0 ? 127.0f / amax : 0.0f, &x[b], &y[b]);
+  }
+  return y;
+}
+
+/// The same with a step that is a whole multiple of 1 / kMostFactor of the largest one of 256.
+std::vector<double> rounded_to_factors(const std::vector<float>& x) {
+  std::vector<double> y(x.size());
+  for (size_t g = 0; g < x.size(); g += 256) {
+    float most = 0;
+    for (size_t b = g; b < g + 256; b += 32) most = std::max(most, largest_of_32(&x[b]));
+    if (most <= 1e-33f) continue;
+    const float scale = most / (127.0f * kMostFactor);
+    for (size_t b = g; b < g + 256; b += 32) {
+      const float factor = std::nearbyint(largest_of_32(&x[b]) * (kMostFactor / most) + 0.4999f);
+      const float step = scale * factor;
+      round_to(static_cast<double>(scale) * static_cast<double>(factor),
+               step > 0 ? 1.0f / step : 0.0f, &x[b], &y[b]);
     }
   }
   return y;
@@ -90,9 +113,9 @@ class MatvecTest : public testing::TestWithParam<std::tuple<int, int>> {
   void SetUp() override { set_isa(static_cast<Isa>(std::get<1>(GetParam()))); }
   DType type() const { return static_cast<DType>(std::get<0>(GetParam())); }
 
-  std::vector<double> as_read(const std::vector<float>& x, int64_t cols) const {
-    return is_block_type(type()) ? rounded_to_int8(x, cols)
-                                 : std::vector<double>(x.begin(), x.end());
+  std::vector<double> as_read(const std::vector<float>& x) const {
+    if (reads_factored(type())) return rounded_to_factors(x);
+    return is_block_type(type()) ? rounded_to_int8(x) : std::vector<double>(x.begin(), x.end());
   }
   /// Column counts that leave every kind of tail.
   std::vector<int64_t> column_counts() const {
@@ -120,7 +143,7 @@ TEST_P(MatvecTest, EqualsTheDoubleLoop) {
       activations.assign(x.data(), m, cols);
       matvec(w.view(), activations, y.data());
       SCOPED_TRACE("cols " + std::to_string(cols) + " rows of x " + std::to_string(m));
-      expect_products(w, as_read(x, cols), nullptr, y, 13);
+      expect_products(w, as_read(x), nullptr, y, 13);
     }
   }
 }
@@ -143,11 +166,47 @@ TEST_P(MatvecTest, SeveralMatricesShareARegionOnOneAndTwoThreads) {
         {.weight = value.view(), .y = values.data()},
     };
     matvec(jobs, activations);
-    expect_products(query, as_read(x, cols), bias.data(), fused, stride);
+    expect_products(query, as_read(x), bias.data(), fused, stride);
     expect_products(value, std::vector<double>(x.begin(), x.end()), nullptr, values, 57);
     fused.erase(fused.begin(), fused.begin() + 331);
-    expect_products(key, as_read(x, cols), nullptr, fused, stride);
+    expect_products(key, as_read(x), nullptr, fused, stride);
   }
+}
+
+/// Kernels may take several rows at a time; threads divide them where they like.
+TEST_P(MatvecTest, AnOutputIsTheSameWhicheverRowsStandBesideIt) {
+  const int64_t cols = 768, rows = 203;
+  const MatvecMatrix w(type(), rows, cols, 21);
+  for (const int64_t m : {1, 4}) {
+    const std::vector<float> x = random_activations(m * cols, 22);
+    ActivationRows activations;
+    activations.assign(x.data(), m, cols);
+    std::vector<float> all(static_cast<size_t>(m * rows));
+    matvec(w.view(), activations, all.data());
+    for (const int64_t first : {1, 2, 3, 200}) {
+      const int64_t count = std::min<int64_t>(rows - first, 6);
+      TensorView some = w.view();
+      some.data = w.view().row(first);
+      some.shape[0] = count;
+      std::vector<float> y(static_cast<size_t>(m * count), NAN);
+      matvec(some, activations, y.data());
+      for (int64_t i = 0; i < m * count; ++i) {
+        const auto at = static_cast<size_t>(i / count * rows + first + i % count);
+        EXPECT_EQ(y[static_cast<size_t>(i)], all[at]) << "output " << first + i % count;
+      }
+    }
+  }
+}
+
+TEST_P(MatvecTest, RunsOfVeryDifferentSize) {
+  const int64_t cols = 512;
+  const MatvecMatrix w(type(), 5, cols, 9);
+  std::vector<float> x = random_activations(cols, 23), y(5, NAN);
+  for (size_t i = 0; i < x.size(); ++i) x[i] *= std::pow(10.0f, -static_cast<float>(i / 32 % 7));
+  ActivationRows activations;
+  activations.assign(x.data(), 1, cols);
+  matvec(w.view(), activations, y.data());
+  expect_products(w, as_read(x), nullptr, y, 5);
 }
 
 TEST_P(MatvecTest, ZeroAndExtremeActivations) {
@@ -160,7 +219,7 @@ TEST_P(MatvecTest, ZeroAndExtremeActivations) {
     std::vector<float> y(5, NAN);
     activations.assign(x.data(), 1, cols);
     matvec(w.view(), activations, y.data());
-    expect_products(w, as_read(x, cols), nullptr, y, 5);
+    expect_products(w, as_read(x), nullptr, y, 5);
   }
 }
 
@@ -187,9 +246,11 @@ TEST(Matvec, ActivationsThatAreNoNumbersAreRoundedWithoutOverflow) {
       rows.quantize();
       const ActivationGroup& sound = rows.groups(0)[1];
       for (const float sum : sound.sum) EXPECT_NEAR(sum, 16.0f, 1e-4f);
-      const MatvecMatrix weights(DType::Q8_0, 8, 512, 3);
       std::vector<float> y(8);
-      matvec(weights.view(), rows, y.data());  // of any value: a file is not trusted to be sound
+      for (const DType type : {DType::Q8_0, DType::Q4_K}) {
+        const MatvecMatrix weights(type, 8, 512, 3);
+        matvec(weights.view(), rows, y.data());  // of any value: a file is not trusted to be sound
+      }
     }
   });
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Rows of a block type against int8 activations: integer dot products of 16 or 32, then
-// sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m).
+// sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m). With AVX-512 the K
+// types go by factored_dots_avx512.h.
 
 #include "ops/cpu/matvec_kernels.h"
 #include "ops/cpu/plain_row_sums.h"
@@ -10,6 +11,8 @@
 
 #if defined(__AVX512VNNI__)
 #include "ops/cpu/block_dots_avx512.h"
+#include "ops/cpu/factor_groups_avx512.h"
+#include "ops/cpu/factored_dots_avx512.h"
 #elif defined(__AVX2__)
 #include "ops/cpu/block_dots_avx2.h"
 #else
@@ -71,13 +74,21 @@ template <class Type>
 constexpr auto* block_rows = plain_block_rows<Type>;
 #endif
 
-/// The same in registers, where they are written for one.
+/// The same in registers, where they are written for one; and the K types.
 #if defined(__AVX512VNNI__)
 template <class Type>
 constexpr auto* small_rows = block_rows<SmallRegisters<Type>>;
+template <class Type>
+constexpr auto* k_rows = factored_rows<Factored<Type>>;
+inline constexpr auto* kFactor = factor_groups;
 #else
 template <class Type>
 constexpr auto* small_rows = unpacked_rows<Type>;
+template <class Type>
+constexpr auto* k_rows = block_rows<KBlocks<Type>>;
+template <>
+inline constexpr auto* k_rows<Q2_K> = small_rows<Q2_K>;
+inline constexpr decltype(MatvecTable::factor) kFactor = nullptr;
 #endif
 
 }  // namespace

@@ -14,10 +14,6 @@ using BlocksQ5_0 = Registers32<Q5_0>;
 using BlocksQ5_1 = Registers32<Q5_1>;
 using BlocksQ8_0 = Registers32<Q8_0>;
 using BlocksIQ4_NL = Registers32<IQ4_NL>;
-using BlocksQ3_K = RegistersQ3_K;
-using BlocksQ4_K = RegistersQ4_K;
-using BlocksQ5_K = RegistersQ5_K;
-using BlocksQ6_K = RegistersQ6_K;
 using BlocksIQ4_XS = RegistersIQ4_XS;
 using BlocksMXFP4 = RegistersMXFP4;
 

@@ -13,12 +13,10 @@ using BlocksQ5_0 = Q5_0;
 using BlocksQ5_1 = Q5_1;
 using BlocksQ8_0 = Q8_0;
 using BlocksIQ4_NL = IQ4_NL;
-using BlocksQ3_K = Q3_K;
-using BlocksQ4_K = Q4_K;
-using BlocksQ5_K = Q5_K;
-using BlocksQ6_K = Q6_K;
 using BlocksIQ4_XS = IQ4_XS;
 using BlocksMXFP4 = Unpacked<MXFP4>;
+template <class Type>
+using KBlocks = Type;
 
 }  // namespace
 }  // namespace longhaul::LH_ISA

@@ -14,8 +14,9 @@ inline void prefetch_bytes(const void* begin, int bytes) {
 }
 
 /// How far ahead of their use weights are asked for. The hardware's own prefetch stops at each
-/// page; rows lie one after the other, so ours runs on across rows.
-inline constexpr int kPrefetchBytes = 3072;
+/// page; rows lie one after the other, so ours runs on across rows. Half as far, one thread of a
+/// Zen 4 reads Q8_0 from memory at 14 instead of 20 GB/s.
+inline constexpr int kPrefetchBytes = 6144;
 
 /// Asks for as many bytes as are about to be used, kPrefetchBytes further on.
 inline void prefetch_ahead_of(const uint8_t* weights, int bytes) {

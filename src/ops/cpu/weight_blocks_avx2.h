@@ -149,20 +149,25 @@ struct BlocksIQ4_XS : IQ4_XS {
   }
   static __m256i block(const uint8_t* p, int j) { return iq4_bytes(halves(p + 8 + 16 * j)); }
 };
-struct BlocksQ4_K : Q4_K {
+template <class Type>
+struct KBlocks;
+template <>
+struct KBlocks<Q4_K> : Q4_K {
   static Factors factors(const uint8_t* p, int) { return factors_with_minima(p); }
   static __m256i block(const uint8_t* p, int j) {
     return bits_at(bytes32(p + 16 + 32 * (j / 2)), j % 2 * 4, 15);
   }
 };
-struct BlocksQ5_K : Q5_K {
+template <>
+struct KBlocks<Q5_K> : Q5_K {
   static Factors factors(const uint8_t* p, int) { return factors_with_minima(p); }
   static __m256i block(const uint8_t* p, int j) {
     const __m256i fifth = _mm256_slli_epi16(bits_at(bytes32(p + 16), j, 1), 4);
     return _mm256_or_si256(bits_at(bytes32(p + 48 + 32 * (j / 2)), j % 2 * 4, 15), fifth);
   }
 };
-struct BlocksQ6_K : Q6_K {
+template <>
+struct KBlocks<Q6_K> : Q6_K {
   static Factors factors(const uint8_t* p, int) {
     const __m128i scales = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 192));
     return factors_of_16(scales, load_f16(p + 208), -32.0f);
@@ -174,7 +179,8 @@ struct BlocksQ6_K : Q6_K {
     return _mm256_or_si256(bits_at(low, quarter / 2 * 4, 15), _mm256_slli_epi16(high, 4));
   }
 };
-struct BlocksQ3_K : Q3_K {
+template <>
+struct KBlocks<Q3_K> : Q3_K {
   static Factors factors(const uint8_t* p, int) {
     const uint32_t a = load_u32(p + 96), b = load_u32(p + 100), c = load_u32(p + 104);
     const __m128i low = two_words((a & 0x0f0f0f0fu) | (c & 0x03030303u) << 4,
