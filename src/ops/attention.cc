@@ -90,19 +90,18 @@ void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, P
 /// the threads that there are: sums are then merged in the same order on every machine, and a reply
 /// is the same on any number of threads.
 int64_t keys_of_part(int64_t all_keys) {
-  // A part costs about half a microsecond besides its keys, as much as 30 of them: 256 is the least
+  // A part costs about half a microsecond besides its keys, as much as 30 of them: 384 is the least
   // that is worth it. 4,096 (75 microseconds) is the most that a thread should wait for another
   // one, until 48 parts in all come out, three for each of 16 threads.
-  constexpr int64_t kLeastKeys = 256, kMostKeys = 4096, kFewestParts = 6, kManyParts = 48;
+  constexpr int64_t kLeastKeys = 384, kMostKeys = 4096, kFewestParts = 6, kManyParts = 48;
   return std::max(std::clamp(all_keys / kFewestParts, kLeastKeys, kMostKeys),
                   all_keys / kManyParts);
 }
 
-/// A power of two, so that two and four threads have as much each with an odd number of heads too.
+/// An even number, so that two threads have as much each with an odd number of heads too.
 int64_t parts_of(int64_t keys, int64_t keys_of_part) {
-  int64_t parts = 1;
-  while (parts * (keys_of_part + keys_of_part / 8) < keys) parts *= 2;
-  return parts;
+  const int64_t most = keys_of_part + keys_of_part / 8, parts = (keys + most - 1) / most;
+  return parts <= 1 ? 1 : parts + parts % 2;
 }
 
 void add_few(const HostCall& call, const AttendTask& task, int64_t keys_of_part, Plan& plan) {
