@@ -86,23 +86,34 @@ void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, P
   }
 }
 
-/// Parts are cut by the keys alone, not for the threads that there are: sums are then merged in the
-/// same order on every machine, and a reply is the same on any number of threads.
-void add_few(const HostCall& call, const AttendTask& task, int64_t all_keys, Plan& plan) {
-  // A part begins with a wait for memory, about 3 microseconds: it has 2,048 keys at least, 4,096
-  // where six parts in all, for two or three threads, still come out, and more where 48 do.
-  constexpr int64_t kLeastKeys = 2048, kUsualKeys = 4096, kFewestParts = 6, kMostParts = 48;
-  const int64_t share =
-      std::max(std::clamp(all_keys / kFewestParts, kLeastKeys, kUsualKeys), all_keys / kMostParts);
+/// Keys of a part, of tasks with so many keys in all. They follow from the keys alone and not from
+/// the threads that there are: sums are then merged in the same order on every machine, and a reply
+/// is the same on any number of threads.
+int64_t keys_of_part(int64_t all_keys) {
+  // A part costs about half a microsecond besides its keys, as much as 30 of them: 384 is the least
+  // that is worth it. 4,096 (75 microseconds) is the most that a thread should wait for another
+  // one, until 48 parts in all come out, three for each of 16 threads.
+  constexpr int64_t kLeastKeys = 384, kMostKeys = 4096, kFewestParts = 6, kManyParts = 48;
+  return std::max(std::clamp(all_keys / kFewestParts, kLeastKeys, kMostKeys),
+                  all_keys / kManyParts);
+}
+
+/// An even number, so that two threads have as much each with an odd number of heads too.
+int64_t parts_of(int64_t keys, int64_t keys_of_part) {
+  const int64_t most = keys_of_part + keys_of_part / 8, parts = (keys + most - 1) / most;
+  return parts <= 1 ? 1 : parts + parts % 2;
+}
+
+void add_few(const HostCall& call, const AttendTask& task, int64_t keys_of_part, Plan& plan) {
+  constexpr int64_t kGroup = 64;
   for (int h = 0; h < task.head_count; h += kFewRows) {
     AttendUnit unit = unit_of(call, task);
     unit.head_begin = task.head_begin + h;
     unit.head_count = std::min(kFewRows, task.head_count - h);
-    const int64_t keys = unit.key_count;
-    const int64_t parts = std::max<int64_t>(1, (keys + share / 2) / share);
+    const int64_t keys = unit.key_count, parts = parts_of(keys, keys_of_part);
     if (parts > 1) plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts)});
-    const auto cut = [&](int64_t p) {  // at whole tiles, which are whole pages of a list
-      return p == parts ? keys : keys * p / parts / kTileKeys * kTileKeys;
+    const auto cut = [&](int64_t p) {  // at whole groups of the kernel, which are a list's pages
+      return p == parts ? keys : (keys * p / parts + kGroup / 2) / kGroup * kGroup;
     };
     for (int64_t p = 0; p < parts; ++p) {
       unit.key_begin = cut(p);
@@ -129,7 +140,7 @@ void make_plan(const HostCall& call, std::span<const AttendTask> tasks, Plan& pl
   for (const AttendTask& task : tasks) {
     if (task.row_count == 0 || task.head_count == 0) continue;
     if (has_few_rows(task)) {
-      add_few(call, task, keys, plan);
+      add_few(call, task, keys_of_part(keys), plan);
     } else {
       add_tiles(call, task, rows, plan);
     }
@@ -180,6 +191,21 @@ void assign_partials(const HostCall& call, Plan& plan) {
   }
 }
 
+void run_units(const AttentionKernels& kernels, const HostCall& call, const Plan& plan) {
+  const auto few = [&](int64_t i) {
+    kernels.few(plan.few[static_cast<size_t>(i)], thread_scratch(kernels.few_scratch_bytes(call)));
+  };
+  const int64_t tiles = std::ssize(plan.tiles), units = tiles + std::ssize(plan.few);
+  // A thread takes neighbouring parts: each fetches the keys ahead that the next one begins with.
+  if (tiles == 0) return parallel_runs(units, few);
+  parallel_for(units, [&](int64_t i, int) {
+    if (i >= tiles) return few(i - tiles);
+    const AttendUnit& unit = plan.tiles[static_cast<size_t>(i)];
+    const int flat = unit.row_count * unit.head_count;
+    kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(call, flat)));
+  });
+}
+
 int64_t pairs_of(const AttendTask& task, const KeySegment& s) {
   int64_t keys = 0;
   for (int r = 0; r < task.row_count; ++r) {
@@ -217,17 +243,7 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
   Plan& plan = plan_of_thread;  // the pool's threads share it
   make_plan(call, tasks, plan);
   assign_partials(call, plan);
-  const int64_t tiles = static_cast<int64_t>(plan.tiles.size());
-  parallel_for(tiles + static_cast<int64_t>(plan.few.size()), [&](int64_t i, int) {
-    if (i < tiles) {
-      const AttendUnit& unit = plan.tiles[static_cast<size_t>(i)];
-      const int flat = unit.row_count * unit.head_count;
-      kernels.tile(unit, thread_scratch(kernels.tile_scratch_bytes(call, flat)));
-    } else {
-      const AttendUnit& unit = plan.few[static_cast<size_t>(i - tiles)];
-      kernels.few(unit, thread_scratch(kernels.few_scratch_bytes(call)));
-    }
-  });
+  run_units(kernels, call, plan);
   for (const Merge& merge : plan.merges) merge_parts(call, merge, plan.few);
 }
 

@@ -31,18 +31,22 @@ struct Scratch {
   }
 };
 
+/// Where the rows of a group lie. Set before they are read; zeros, since the static analyzer does
+/// not see that.
+struct Group {
+  const std::byte* key[kGroup] = {};
+  const std::byte* value[kGroup] = {};
+};
+
 struct Few : Scratch {
   const AttendUnit& unit;
   const HostCall& call;
   const FlatRows flat;
   int dim;   // head_dim rounded up to 16
   int rows;  // flat rows
-  // Set before they are read; zeros, since the static analyzer does not see that.
-  const std::byte* key[kGroup] = {};
-  const std::byte* value[kGroup] = {};
-  // Of the group after this one, to be fetched meanwhile.
-  const std::byte* next_key[kGroup] = {};
-  const std::byte* next_value[kGroup] = {};
+  Group groups[2];
+  Group* now = &groups[0];
+  Group* next = &groups[1];            // after this one, to be fetched meanwhile
   int key_bytes = 0, value_bytes = 0;  // of a row, as stored
   FewBf16* bf16 = nullptr;             // null: f32
   float max[kFewRows], sum[kFewRows];
@@ -72,10 +76,10 @@ void score_keys(Few& f, int count) {
     Vec partial[M][kLanes];
     for (int i = 0; i < kLanes; ++i) {
       const int at = g + i < count ? g + i : g;
-      const std::byte* row = f.key[at];
+      const std::byte* row = f.now->key[at];
       // Rows are short and scattered over pages, which hides them from the hardware.
-      prefetch_bytes(f.value[at], f.value_bytes);
-      prefetch_bytes(f.next_key[at], f.key_bytes);
+      prefetch_bytes(f.now->value[at], f.value_bytes);
+      prefetch_bytes(f.next->key[at], f.key_bytes);
       Vec acc[M] = {};
       for (int t = 0; t < f.dim; t += kStretch<T>) {
         for (int j = 0; j < kStretch<T> / kLanes; ++j) {
@@ -102,8 +106,8 @@ void add_values_at(Few& f, int count, int t) {
   for (int i = 0; i < count; ++i) {
     Vec v[N];
     for (int n = 0; n < N; ++n) {
-      v[n] = kOneStretch ? load_of_stretch<T>(f.value[i], t, n)
-                         : load_stored<T>(f.value[i], t + n * kLanes);
+      v[n] = kOneStretch ? load_of_stretch<T>(f.now->value[i], t, n)
+                         : load_stored<T>(f.now->value[i], t + n * kLanes);
     }
     for (int m = 0; m < M; ++m) {
       const Vec w = splat(f.weights[m * kGroup + i]);
@@ -192,7 +196,7 @@ struct Reading {
 /// Brings key i of the group into f.fetched: rotated, as the type that the products read.
 const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
   float* row = f.fetched + i * f.dim;
-  load_row(r.keys, f.key[i], row);
+  load_row(r.keys, f.now->key[i], row);
   if (r.segment.rotate) rotate_in_place(*f.call.rotations, position_of(r.segment, key), row);
   if (r.key_type != DType::BF16) return reinterpret_cast<const std::byte*>(row);
   // bf16 rows lie side by side, below the f32 row that is being read.
@@ -201,23 +205,50 @@ const std::byte* fetch_key(Few& f, const Reading& r, int i, int64_t key) {
   return reinterpret_cast<const std::byte*>(packed);
 }
 
-/// Finds a group of keys, its values, and the keys of the next group (what is left of it).
-void locate(Few& f, const Reading& r, int64_t at, int count, int64_t end) {
-  const KeySegment& s = r.segment;
-  const int64_t left = end - at - kGroup, later = left < 0 ? 0 : left < count ? left : count;
-  locate_rows(s, r.keys, at, count, f.key);
-  locate_rows(s, r.values, at, count, f.value);
-  locate_rows(s, r.keys, at + kGroup, later, f.next_key);
-  locate_rows(s, r.values, at + kGroup, later, f.next_value);
-  for (int64_t i = later; i < count; ++i) f.next_key[i] = f.key[i], f.next_value[i] = f.value[i];
-  if (s.rotate || r.key_type != r.keys.type) {
-    for (int i = 0; i < count; ++i) f.key[i] = fetch_key(f, r, i, at + i);
+/// Finds keys [at, at + count) of a segment, and their values.
+void locate(const Reading& r, int64_t at, int count, Group& group) {
+  const int page = r.keys.page_rows;
+  const bool listed = !r.segment.index.empty();
+  for (int i = 0; i < count;) {
+    const int64_t row = row_of(r.segment, at + i);
+    const std::byte *key = r.keys.at(row), *value = r.values.at(row);
+    const int along = listed ? 1 : page - static_cast<int>(row & (page - 1));
+    for (const int end = along < count - i ? i + along : count; i < end; ++i) {
+      group.key[i] = key, group.value[i] = value;
+      key += r.keys.stride, value += r.values.stride;
+    }
+  }
+}
+
+/// The first group of a part that was not fetched meanwhile.
+void fetch_first(const Few& f, int count) {
+  for (int i = 0; i < count; ++i) {
+    prefetch_bytes(f.now->key[i], f.key_bytes);
+    prefetch_bytes(f.now->value[i], f.value_bytes);
+  }
+}
+
+/// Finds the group at `at`, before `end`. Where it has fewer rows than this one, which has `count`,
+/// this one's stand for them: nothing is fetched in vain.
+void look_ahead(Few& f, const Reading& r, int64_t at, int64_t end, int count) {
+  const int64_t left = end - at;
+  const int rows = left < 0 ? 0 : left < kGroup ? static_cast<int>(left) : kGroup;
+  locate(r, at, rows, *f.next);
+  for (int i = rows; i < count; ++i) {
+    f.next->key[i] = f.now->key[i], f.next->value[i] = f.now->value[i];
+  }
+}
+
+/// Brings what the products do not read as it is stored into f.fetched.
+void convert(Few& f, const Reading& r, int64_t at, int count) {
+  if (r.segment.rotate || r.key_type != r.keys.type) {
+    for (int i = 0; i < count; ++i) f.now->key[i] = fetch_key(f, r, i, at + i);
   }
   if (r.value_type == r.values.type) return;
   for (int i = 0; i < count; ++i) {
     float* to = f.fetched + (kGroup + i) * f.dim;
-    load_row(r.values, f.value[i], to);
-    f.value[i] = reinterpret_cast<const std::byte*>(to);
+    load_row(r.values, f.now->value[i], to);
+    f.now->value[i] = reinterpret_cast<const std::byte*>(to);
   }
 }
 
@@ -248,20 +279,31 @@ void segment_part(Few& f, const KeySegment& s, int64_t begin, int64_t end) {
   const KeyRange last = visible_keys(s, f.flat.position(f.rows - 1));
   begin = begin > first.begin ? begin : first.begin;
   end = end < last.end ? end : last.end;
+  if (begin >= end) return;
+  // What is fetched ahead at the end of a part is what the thread's next part begins with.
+  const int64_t ahead = s.count < last.end ? s.count : last.end;
+  const auto count_at = [&](int64_t at) {
+    return end - at < kGroup ? static_cast<int>(end - at) : kGroup;
+  };
+  locate(r, begin, count_at(begin), *f.now);
+  fetch_first(f, count_at(begin));
   for (int64_t at = begin; at < end; at += kGroup) {
-    const int count = end - at < kGroup ? static_cast<int>(end - at) : kGroup;
-    locate(f, r, at, count, end);
+    const int count = count_at(at);
+    look_ahead(f, r, at + count, ahead, count);
+    convert(f, r, at, count);
     if (f.bf16 != nullptr) {
-      f.bf16->score(f.key, r.key_stride, count, f.weights, {f.next_key, f.key_bytes});
+      f.bf16->score(f.now->key, r.key_stride, count, f.weights, {f.next->key, f.key_bytes});
     } else {
       score(f, count);
     }
     softmax_rows(f, s, at, count);
     if (f.bf16 != nullptr) {
-      f.bf16->add_values(f.value, count, f.weights, {f.next_value, f.value_bytes});
+      f.bf16->add_values(f.now->value, count, f.weights, {f.next->value, f.value_bytes});
     } else {
       add(f, count);
     }
+    Group* const done = f.now;
+    f.now = f.next, f.next = done;
   }
 }
 
