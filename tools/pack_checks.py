@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Packs the fuzz targets, or the tests of kernels under sanitizers, for a machine without compiler,
 libraries and network: programs without debug information, every library they need with its loader,
-and what they read. There: ./run_fuzz.sh SECONDS CORES OUT [WALL], or ./run_asan.sh OUT.
+and what they read. There: ./run_fuzz.sh SECONDS CORES OUT [WALL], or ./run_asan.sh OUT
+[SECONDS [PROCESSES]].
 
 usage: pack_checks.py fuzz|asan OUT.tar.xz
   fuzz  of build/fuzz (tools/build.sh fuzz fuzz_targets)
@@ -34,7 +35,7 @@ KINDS = {
                              for room in ("ops", "kv", "attention")],
         "data": ["tests/data/dequantize", "tests/data/minference", "models/nano"],
         "runner": "run_sanitized.py",
-        "start": 'exec python3 tools/run_sanitized.py bin "$out"',
+        "start": 'exec python3 tools/run_sanitized.py bin "$out" ${2:-300} ${3:-8}',
         "out": "$1",
     },
 }
