@@ -161,18 +161,28 @@ class Run:
         self.save()
 
 
+def worth_keeping(args, most):
+    """Logs, what broke a target, and of each corpus the smallest inputs, `most` bytes of each."""
+    for work in sorted(path for path in args.work.iterdir() if path.is_dir()):
+        yield from (path for path in sorted(work.iterdir()) if path.is_file())
+        left = most
+        for size, path in sorted((path.stat().st_size, path) for path in (work / "found").iterdir()):
+            left -= size + 512  # of the archive's header
+            if left < 0:
+                break
+            yield path
+
+
 def write_results(args):
-    """fuzz.json and what was found; where that is too much, without the largest inputs."""
     args.results.mkdir(parents=True, exist_ok=True)
     shutil.copy(args.work / "fuzz.json", args.results)
     archive = args.results / "found.tar.xz"
-    most = 1 << 20
+    most = 2 << 20
     while True:
-        with tarfile.open(archive, "w:xz", preset=6) as out:
-            for path in sorted(args.work.glob("*/**/*")):
-                if path.is_file() and path.stat().st_size <= most:
-                    out.add(path, path.relative_to(args.work), recursive=False)
-        if archive.stat().st_size <= MOST_RESULT_BYTES or most < 64:
+        with tarfile.open(archive, "w:xz", preset=1) as out:
+            for path in worth_keeping(args, most):
+                out.add(path, path.relative_to(args.work), recursive=False)
+        if archive.stat().st_size <= MOST_RESULT_BYTES or most < 4096:
             return
         most //= 4
 
