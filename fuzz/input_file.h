@@ -28,6 +28,13 @@ inline const std::filesystem::path& folder() {
   return path;
 }
 
+/// Where a target finds what it opens beside its input: LONGHAUL_SOURCE in the environment of
+/// programs that were taken elsewhere, else the repository that they were built in.
+inline std::filesystem::path source(const char* path) {
+  const char* moved = std::getenv("LONGHAUL_SOURCE");
+  return std::filesystem::path(moved != nullptr ? moved : LONGHAUL_SOURCE_DIR) / path;
+}
+
 inline void write_file(const std::string& name, const uint8_t* data, size_t size) {
   std::ofstream out(folder() / name, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));

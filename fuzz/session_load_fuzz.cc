@@ -44,7 +44,7 @@ const std::vector<std::string>& methods() {
 
 const std::shared_ptr<const Engine>& model(size_t which) {
   const auto open = [](const char* name) {
-    return Engine::open(fs::path(LONGHAUL_SOURCE_DIR "/tests/data/tiny_models") / name);
+    return Engine::open(fuzzing::source("tests/data/tiny_models") / name);
   };
   static const std::shared_ptr<const Engine> models[] = {open("llama_linear"), open("mistral")};
   return models[which % 2];

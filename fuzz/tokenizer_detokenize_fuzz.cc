@@ -3,15 +3,16 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
+#include "input_file.h"
 #include "text/utf8.h"
 #include "tokenizer/detokenizer.h"
 #include "tokenizer/load_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace longhaul;
-  static const Tokenizer tokenizer = load_tokenizer_folder(LONGHAUL_SOURCE_DIR "/models/nano");
+  static const Tokenizer tokenizer =
+      load_tokenizer_folder(longhaul::fuzzing::source("models/nano"));
   const bool skip_special = size % 2 == 0;
   Detokenizer detokenizer(tokenizer, {skip_special, false});
   std::vector<int32_t> ids;

@@ -2,8 +2,8 @@
 // tokens never come from plain text, and segments are one text.
 
 #include <cstdlib>
-#include <filesystem>
 
+#include "input_file.h"
 #include "text/utf8.h"
 #include "tokenizer/load_tokenizer.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 const longhaul::Tokenizer& nano() {
   static const longhaul::Tokenizer tokenizer =
-      longhaul::load_tokenizer_folder(LONGHAUL_SOURCE_DIR "/models/nano");
+      longhaul::load_tokenizer_folder(longhaul::fuzzing::source("models/nano"));
   return tokenizer;
 }
 

@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/build.sh fuzz fuzz_targets
-tools/fuzz_all.sh "${1:-60}" "${JOBS:-$(nproc)}"
+tools/fuzz_all.py "${1:-60}" --cores "${JOBS:-$(nproc)}"

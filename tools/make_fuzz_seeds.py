@@ -119,6 +119,49 @@ def cut_in_two(first: bytes, second: bytes) -> bytes:
     return struct.pack("<H", len(first)) + first + second
 
 
+def gguf_adapter_bytes() -> bytes:
+    """Of the query matrix of gguf_model_bytes(), with angles and a length of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "seed.gguf"
+        writer = GGUFWriter(path, "llama")
+        writer.add_type("adapter")
+        writer.add_string("adapter.type", "lora")
+        writer.add_float32("adapter.lora.alpha", 2)
+        writer.add_rope_freq_base(20000.0)
+        writer.add_context_length(128)
+        writer.add_tensor("blk.0.attn_q.weight.lora_a", np.ones((1, HIDDEN), np.float32))
+        writer.add_tensor("blk.0.attn_q.weight.lora_b", np.ones((HEADS * HEAD_DIM, 1), np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path.read_bytes()
+
+
+def peft_adapter_texts() -> tuple:
+    """Of the query matrix of hf_model_bytes()."""
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+    header = {name + "A.weight": {"dtype": "F32", "shape": [1, HIDDEN], "data_offsets": [0, 16]},
+              name + "B.weight": {"dtype": "F32", "shape": [HEADS * HEAD_DIM, 1], "data_offsets": [16, 32]}}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    config = json.dumps({"peft_type": "LORA", "lora_alpha": 2, "bias": "none"}).encode()
+    return config, struct.pack("<Q", len(text)) + text + struct.pack("<8f", *[1.0] * 8)
+
+
+def merged_model_seeds() -> dict:
+    """Four texts, the lengths of the first three before them."""
+    def four(*texts: bytes) -> bytes:
+        texts += (b"",) * (4 - len(texts))
+        return struct.pack("<3H", *map(len, texts[:3])) + b"".join(texts)
+
+    whole = hf_model_bytes()
+    end = 2 + struct.unpack_from("<H", whole)[0]
+    folder = whole[2:end], whole[end:]
+    return {"gguf": four(gguf_model_bytes(), gguf_adapter_bytes()),
+            "folder": four(*folder, *peft_adapter_texts())}
+
+
 def kv_store_bytes() -> bytes:
     """A store of layers with one and two heads, head dimension 8, BF16: three rows a head, the second
     head with token numbers and a column, the third with a row in the slower tier."""
@@ -227,6 +270,7 @@ def main() -> None:
              "tokenizer_folder/vocab": folder_bytes(False), "report_run": run_folder_bytes()}
     seeds |= {f"method_files/{name}": seed for name, seed in method_file_seeds().items()}
     seeds |= {f"tokenizer_pattern/{name}": seed for name, seed in pattern_seeds().items()}
+    seeds |= {f"merged_model/{name}": seed for name, seed in merged_model_seeds().items()}
     seeds |= {f"jinja_template/{name}": seed for name, seed in template_seeds().items()}
     for name, seed in seeds.items():
         path = root / (name if "/" in name else name + "/seed")

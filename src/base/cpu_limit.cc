@@ -20,6 +20,7 @@ timespec time_of(double seconds) {
 }
 
 thread_local CpuLimit* innermost = nullptr;
+thread_local double scale_of_seconds = 1, scale_of_grace = 1;
 
 }  // namespace
 
@@ -53,13 +54,19 @@ CpuLimit::CpuLimit(double seconds, const std::string& line, double grace)
   // Without a timer (the system lends no more of them) the work is as long as it is.
   if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) return;
   armed_ = true;
-  const itimerspec when{.it_interval = time_of(grace), .it_value = time_of(seconds)};
+  const itimerspec when{.it_interval = time_of(scale_of_grace * grace),
+                        .it_value = time_of(scale_of_seconds * seconds)};
   timer_settime(timer_, 0, &when, nullptr);
 }
 
 CpuLimit::~CpuLimit() {
   if (armed_) timer_delete(timer_);
   innermost = outer_;
+}
+
+void CpuLimit::scale(double share, double share_of_grace) {
+  scale_of_seconds = share;
+  scale_of_grace = share_of_grace;
 }
 
 void CpuLimit::check() {

@@ -26,6 +26,10 @@ class CpuLimit {
   /// UserError with the line once the innermost limit of this thread is used up. Cheap.
   static void check();
 
+  /// Limits of this thread that begin from now on are `share` of what they ask for, and so is their
+  /// grace: how tests reach those of minutes.
+  static void scale(double share, double share_of_grace = 1);
+
  private:
   static void on_signal(int, siginfo_t* info, void*);
 

@@ -194,9 +194,7 @@ size_t limit_of(const AdviseFlags& flags, const Engine& engine, const Queue& que
 }
 
 int run(AdviseFlags flags) {
-  std::vector<Document> documents;
-  const TextLimit limit = text_limit(0, flags.session.memory_limit);
-  for (const std::string& file : flags.files) documents.push_back(read_document(file, limit));
+  const auto documents = read_documents(flags.files, text_limit(0, flags.session.memory_limit));
   const auto engine =
       flags.model.open([&] { flags.sandbox.enter_for(flags.session.options(), {}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));

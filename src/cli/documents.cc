@@ -161,6 +161,18 @@ Document read_document(const std::string& file, const TextLimit& limit) {
   return document;
 }
 
+std::vector<Document> read_documents(const std::vector<std::string>& files,
+                                     const TextLimit& limit) {
+  std::vector<Document> documents;
+  TextLimit left = limit;
+  for (const std::string& file : files) {
+    documents.push_back(read_document(file, left));
+    left.bytes -= documents.back().text.size();
+    left.reason = "with the texts before it " + limit.reason;
+  }
+  return documents;
+}
+
 void warn_replaced(const std::string& where, size_t count) { warn_broken(where, count, "UTF-8"); }
 
 std::vector<std::string> texts_of(const std::vector<Document>& documents) {

@@ -23,6 +23,9 @@ struct Document {
 /// stands in the result.
 Document read_document(const std::string& file, const TextLimit& limit = text_limit());
 
+/// All of them, with one limit for all together.
+std::vector<Document> read_documents(const std::vector<std::string>& files, const TextLimit& limit);
+
 /// One warning for `count` broken UTF-8 sequences of `where`, none for 0.
 void warn_replaced(const std::string& where, size_t count);
 

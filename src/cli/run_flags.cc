@@ -109,9 +109,7 @@ void RunFlags::settle() {
 }
 
 std::vector<Document> RunFlags::read_texts(const TextLimit& limit) const {
-  std::vector<Document> documents;
-  for (const std::string& file : prompt.files) documents.push_back(read_document(file, limit));
-  return documents;
+  return read_documents(prompt.files, limit);
 }
 
 }  // namespace longhaul

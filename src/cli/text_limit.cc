@@ -9,10 +9,10 @@
 namespace longhaul {
 namespace {
 
-// A text is held three times while it is composed, and tokenizing takes some ten bytes for each of
-// its own: words, symbols, ids.
-constexpr size_t kMemoryForAByte = 16;
-constexpr size_t kLeastBytes = size_t{16} << 20;
+// A text is held three times while it is composed, and tokenizing takes ten bytes for each of its
+// own, or, where every byte becomes a token, more: 100 MB of "aaaa" took 48 bytes for each in all.
+constexpr size_t kMemoryForAByte = 64;
+constexpr size_t kLeastBytes = size_t{1} << 20;
 constexpr size_t kMostBytes = size_t{2} << 30;  // the tokenizer's own limit
 constexpr size_t kLongestToken = 1024;          // bytes
 constexpr size_t kBesideContext = size_t{1} << 20;

@@ -145,13 +145,14 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   };
   const size_t input = row(std::max<int64_t>(c.hidden, q_width));
   const size_t inner = row(c.ffn) * (tiles ? 1 : 2);
+  const size_t product = tiles ? 0 : stream;  // that is added to the stream
   const bool apart = has_sublayer_apart(c);
   const size_t mixed = c.experts == 0
                            ? 0
                            : n(c.hidden + c.experts) * n(rows) * sizeof(float) +
                                  ExpertMix::bytes_for(rows, c.experts_used, c.hidden, c.ffn);
-  return n(rows) *
-             (stream * (apart ? 2 : 1) + projections + input + inner + adapter_row_bytes(model)) +
+  return n(rows) * (stream * (apart ? 2 : 1) + product + projections + input + inner +
+                    adapter_row_bytes(model)) +
          mixed + n(c.vocab) * sizeof(float) + attention_scratch_bytes(c.head_dim) +
          (rows > kMatvecMaxRows ? linear_scratch_bytes(rows, std::max(c.ffn, c.hidden), compute)
                                 : 0);

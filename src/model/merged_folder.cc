@@ -29,6 +29,23 @@ bool describes_the_model(const fs::path& file) {
          name.starts_with("LICENSE") || name.starts_with("NOTICE");
 }
 
+/// A link may lead to another file of the model: of the folder, or, in the cache of a hub, of the
+/// blobs two folders up. One that leads elsewhere would put a file of the user's into what perhaps
+/// is given away.
+void check_link(const fs::path& file) {
+  if (!fs::is_symlink(file)) return;
+  const fs::path folder = fs::canonical(file.parent_path().empty() ? "." : file.parent_path());
+  const fs::path to = fs::canonical(file);
+  const fs::path blobs = folder.parent_path().parent_path() / "blobs";
+  const auto lies_in = [&](const fs::path& place) {
+    return std::mismatch(place.begin(), place.end(), to.begin(), to.end()).first == place.end();
+  };
+  if (lies_in(folder) || lies_in(blobs)) return;
+  user_error(
+      "{}: is a link to {}, which is no file of the model: copy it into the folder, or remove it",
+      file.string(), to.string());
+}
+
 /// Where a configuration keeps the RoPE base, as config_hf_rope.cc reads it.
 json& holder_of_base(json& text) {
   const char* key = text.contains("rope_parameters") ? "rope_parameters" : "rope_scaling";
@@ -106,6 +123,7 @@ void MergedFolder::list_files() {
   if (files_.size() > 1) others.emplace_back(kIndex);
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
     if (entry.is_regular_file() && describes_the_model(entry.path())) {
+      check_link(entry.path());
       others.push_back(entry.path().filename());
     }
   }

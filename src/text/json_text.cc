@@ -30,17 +30,40 @@ class OpenObjects {
 
 }  // namespace
 
+void check_json_shape(std::string_view text, int deepest) {
+  constexpr size_t kMostValues = 8'000'000;
+  size_t values = 1;
+  int depth = 0;
+  bool in_text = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') in_text = !in_text;
+    if (in_text) {
+      at += c == '\\' ? 1 : 0;
+      continue;
+    }
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > deepest) user_error("is nested deeper than {}", deepest);
+    values += c == '[' || c == '{' || c == ',' ? 1 : 0;
+  }
+  if (values > kMostValues) user_error("has {} values; at most {} are read", values, kMostValues);
+}
+
 json parse_json(std::string_view text, int deepest, JsonKeys keys) {
   constexpr size_t kLargest = size_t{64} << 20;
   if (text.size() > kLargest) {
     user_error("is too large for JSON: {} bytes; at most {} are read", text.size(), kLargest);
   }
+  check_json_shape(text, deepest);
   OpenObjects objects;
-  const auto check = [&](int depth, json::parse_event_t event, const json& value) {
-    if (depth > deepest) user_error("is nested deeper than {}", deepest);
-    if (keys == JsonKeys::kOnce) objects.see(event, value);
-    return true;
-  };
+  json::parser_callback_t check;
+  if (keys == JsonKeys::kOnce) {
+    check = [&](int, json::parse_event_t event, const json& value) {
+      objects.see(event, value);
+      return true;
+    };
+  }
   try {
     return json::parse(text, check);
   } catch (const json::parse_error& error) {

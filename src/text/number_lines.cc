@@ -40,8 +40,13 @@ std::vector<double> read_line(std::string_view line, const std::string& file, si
 std::vector<std::vector<double>> read_number_lines(const std::filesystem::path& path,
                                                    std::span<const int> columns,
                                                    const NumberLines& words) {
+  constexpr size_t kMostBytes = size_t{16} << 20;  // a number for each of a million heads
   const MappedFile mapped(path);
   const std::string file = path.string();
+  if (mapped.bytes().size() > kMostBytes) {
+    user_error("{}: {} bytes; lines of numbers are read up to {}", file, mapped.bytes().size(),
+               kMostBytes);
+  }
   std::string_view rest(reinterpret_cast<const char*>(mapped.bytes().data()),
                         mapped.bytes().size());
   std::vector<std::vector<double>> lines;

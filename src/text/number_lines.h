@@ -15,8 +15,8 @@ struct NumberLines {
   std::string_view column;  ///< "KV heads"
 };
 
-/// A text file with columns[i] numbers in its line i, blanks or tabs between them; empty lines do
-/// not count. Throws UserError naming the file, the line and what was found instead.
+/// A text file (16 MiB at most) with columns[i] numbers in its line i, blanks or tabs between them;
+/// empty lines do not count. Throws UserError naming the file, the line and what was found instead.
 std::vector<std::vector<double>> read_number_lines(const std::filesystem::path& path,
                                                    std::span<const int> columns,
                                                    const NumberLines& words);

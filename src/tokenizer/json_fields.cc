@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "text/json_text.h"
 
 namespace longhaul {
 
@@ -64,33 +65,17 @@ std::string JsonField::text_or(std::string_view when_absent) const {
 std::string JsonField::type() const { return is_null() ? std::string() : (*this)["type"].text(); }
 
 nlohmann::json parse_json(std::string_view text, const std::string& where) {
+  constexpr int kDeepest = 64;
   try {
+    check_json_shape(text, kDeepest);
     return nlohmann::json::parse(text);
+  } catch (const UserError& problem) {
+    user_error("{}: {}", where, problem.what());
+  } catch (const nlohmann::json::parse_error& error) {  // whose message quotes the text
+    user_error("{}: not valid JSON at byte {} of {}", where, error.byte, text.size());
   } catch (const nlohmann::json::exception&) {
+    user_error("{}: not valid JSON: has a number beyond f64", where);
   }
-  // A second look for the place only: the library's own message quotes the text.
-  struct PlaceFinder : nlohmann::json_sax<nlohmann::json> {
-    size_t place = 0;
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool number_integer(number_integer_t) override { return true; }
-    bool number_unsigned(number_unsigned_t) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool string(string_t&) override { return true; }
-    bool binary(binary_t&) override { return true; }
-    bool start_object(size_t) override { return true; }
-    bool key(string_t&) override { return true; }
-    bool end_object() override { return true; }
-    bool start_array(size_t) override { return true; }
-    bool end_array() override { return true; }
-    bool parse_error(size_t position, const std::string&,
-                     const nlohmann::detail::exception&) override {
-      place = position;
-      return false;
-    }
-  } finder;
-  nlohmann::json::sax_parse(text, &finder);
-  user_error("{}: not valid JSON at byte {} of {}", where, finder.place, text.size());
 }
 
 }  // namespace longhaul

@@ -37,7 +37,8 @@ class JsonField {
   std::string where_;
 };
 
-/// Parses; UserError when it is not JSON. `where` is the file's name.
+/// Parses; UserError when it is not JSON or has a hostile shape (check_json_shape()). `where` is
+/// the file's name.
 nlohmann::json parse_json(std::string_view text, const std::string& where);
 
 }  // namespace longhaul

@@ -20,20 +20,6 @@ bool may_need_composition(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) >= 0xCC; });
 }
 
-/// What steps may make of `input` bytes. Unicode's forms give at most 11 times as much.
-size_t most_bytes(size_t input) {
-  constexpr size_t kTimes = 64, kBeside = size_t{1} << 20;
-  return input * kTimes + kBeside;
-}
-
-[[noreturn]] void refuse_growth(std::string_view where, size_t input, size_t grown) {
-  user_error(
-      "{}: the normalizer makes {} bytes or more of a text of {}; at most 64 times the text and 1 "
-      "MiB "
-      "are supported",
-      where, grown, input);
-}
-
 std::string unicode_form(const std::string& text, StepKind kind) {
   if (kind == StepKind::nfc && !may_need_composition(text)) return text;
   int options = UTF8PROC_STABLE;
@@ -54,13 +40,10 @@ std::string unicode_form(const std::string& text, StepKind kind) {
 std::string replaced(const std::string& text, const NormalizeStep& step, size_t input,
                      std::string_view where) {
   const std::string &from = step.from, &to = step.to;
-  const size_t most = most_bytes(input);
   std::string out;
   size_t done = 0;
   for (size_t at; (at = text.find(from, done)) != std::string::npos; done = at + from.size()) {
-    // Before the memory is taken, not after.
-    const size_t grown = out.size() + (at - done) + to.size();
-    if (grown > most) refuse_growth(where, input, grown);
+    check_growth(where, input, out.size() + (at - done) + to.size());
     out.append(text, done, at - done).append(to);
   }
   if (done == 0) return text;
@@ -68,6 +51,15 @@ std::string replaced(const std::string& text, const NormalizeStep& step, size_t 
 }
 
 }  // namespace
+
+void check_growth(std::string_view where, size_t input, size_t grown) {
+  constexpr size_t kTimes = 64, kBeside = size_t{1} << 20;
+  if (grown <= input * kTimes + kBeside) return;
+  user_error(
+      "{}: the normalizer makes {} bytes or more of a text of {}; at most 64 times the text and 1 "
+      "MiB are supported",
+      where, grown, input);
+}
 
 std::string Normalizer::apply(std::string text, bool at_start, std::string_view where) const {
   const size_t input = text.size();
@@ -84,9 +76,7 @@ std::string Normalizer::apply(std::string text, bool at_start, std::string_view 
         const bool there = step.kind == StepKind::prepend_unless_there &&
                            text.compare(0, step.to.size(), step.to) == 0;
         if (there || (!at_start && step.only_at_start)) break;
-        if (text.size() + step.to.size() > most_bytes(input)) {
-          refuse_growth(where, input, text.size() + step.to.size());
-        }
+        check_growth(where, input, text.size() + step.to.size());
         text.insert(0, step.to);
         break;
       }
@@ -94,7 +84,7 @@ std::string Normalizer::apply(std::string text, bool at_start, std::string_view 
         if (!step.from.empty()) text = replaced(text, step, input, where);
         break;
     }
-    if (text.size() > most_bytes(input)) refuse_growth(where, input, text.size());
+    check_growth(where, input, text.size());
   }
   return text;
 }

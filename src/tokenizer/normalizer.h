@@ -23,13 +23,17 @@ struct NormalizeStep {
   bool only_at_start = false;  ///< prepend: only at the very beginning of the input
 };
 
+/// UserError (naming `where`) when `grown` bytes are more than 64 times the `input` and 1 MiB,
+/// which is what normalizers may make of it. Unicode's forms give at most 11 times as much.
+void check_growth(std::string_view where, size_t input, size_t grown);
+
 class Normalizer {
  public:
   void add(NormalizeStep step) { steps_.push_back(std::move(step)); }
   const std::vector<NormalizeStep>& steps() const { return steps_; }
 
   /// `text` is valid UTF-8 and not empty; `at_start`: nothing stands before it in the input. Throws
-  /// UserError (naming `where`) when a step makes more than 64 times the text and 1 MiB of it.
+  /// UserError as check_growth() does, before the memory is taken.
   std::string apply(std::string text, bool at_start, std::string_view where) const;
 
  private:

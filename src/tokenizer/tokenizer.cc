@@ -72,17 +72,20 @@ void collect(const AddedTokens& added, std::string_view text, bool parse_special
   out.add_text(text.substr(done));
 }
 
+/// `bytes`: of the text that the fragments are of.
 std::vector<int32_t> encode_fragments(const TokenizerModel& model, const FragmentList& fragments,
-                                      bool add_special) {
+                                      bool add_special, size_t bytes) {
   std::vector<int32_t> ids;
   if (add_special) ids = model.prefix;
   WordEncoder words(model.vocabulary, model.merges);
   bool at_start = true;
+  size_t normal_bytes = 0;  // of all fragments
   for (const Fragment& fragment : fragments.list()) {
     if (fragment.id >= 0) {
       ids.push_back(fragment.id);
     } else {
       const std::string normal = model.normalizer.apply(fragment.text, at_start, model.source);
+      check_growth(model.source, bytes, normal_bytes += normal.size());
       for (const std::string_view word : model.pre_tokenizer.split(normal)) {
         CpuLimit::check();
         words.encode(word, ids);
@@ -115,7 +118,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
   std::string repaired;
   FragmentList fragments;
   collect(model_->added, repair_utf8(text, repaired, replaced), options.parse_special, fragments);
-  return encode_fragments(*model_, fragments, options.add_special);
+  return encode_fragments(*model_, fragments, options.add_special, text.size());
 }
 
 std::vector<int32_t> Tokenizer::encode(std::span<const TextSegment> segments, bool add_special,
@@ -130,7 +133,7 @@ std::vector<int32_t> Tokenizer::encode(std::span<const TextSegment> segments, bo
     const std::string_view text = repair_utf8(segment.text, repaired, replaced);
     collect(model_->added, text, segment.parse_special, fragments);
   }
-  return encode_fragments(*model_, fragments, add_special);
+  return encode_fragments(*model_, fragments, add_special, bytes);
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {

@@ -14,6 +14,7 @@ namespace {
 using StepKind = NormalizeStep::Kind;
 
 constexpr size_t kMaxSteps = 64;
+constexpr size_t kMostTokensAround = 1024;  // a text; real ones have one or two
 constexpr std::string_view kPunctuation =
     R"([\p{P}\x{21}-\x{2f}\x{3a}-\x{40}\x{5b}-\x{60}\x{7b}-\x{7e}])";
 /// "\w+|[^\w\s]+" where combining marks are of words, as in Hugging Face.
@@ -127,6 +128,9 @@ void add_template(TokenizerModel& model, const JsonField& post) {
     }
     const std::vector<int32_t> ids = template_ids(post, item, model);
     std::vector<int32_t>& side = behind_text ? model.suffix : model.prefix;
+    if (side.size() + ids.size() > kMostTokensAround) {
+      user_error("{}: puts more than {} tokens around a text", single.where(), kMostTokensAround);
+    }
     side.insert(side.end(), ids.begin(), ids.end());
   }
 }

@@ -63,7 +63,7 @@ TEST_F(Documents, WhatBecomesOfThemIsBoundedAsTextsAre) {
   EXPECT_TRUE(refused(program_.run({"run", "-f", pdf, "-p", "x", "--ctx", "100"}),
                       {"a.pdf: more than", "--ctx 100"}));
   EXPECT_TRUE(refused(program_.run({"advise", pdf, "--memory-limit", "99M"}),
-                      {"a.pdf: more than 16.0 MiB", "--memory-limit"}));
+                      {"a.pdf: more than 1.5 MiB", "--memory-limit"}));
 }
 
 TEST_F(Documents, PagesKeepTheirNumbers) {

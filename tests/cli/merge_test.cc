@@ -104,6 +104,30 @@ TEST(Merge, OfAFolderIsAFolder) {
                       {"merged", "cannot be written: is a folder"}));
 }
 
+/// In what perhaps is given away no file of the user's may stand because a model's folder linked
+/// it.
+TEST(Merge, LinksOutOfTheFolderAreRefusedAndThoseIntoAHubsBlobsAreNot) {
+  namespace fs = std::filesystem;
+  Program program;
+  const fs::path cache = program.folder().path() / "models--a--b";
+  const fs::path folder = cache / "snapshots" / "c0ffee";
+  fs::create_directories(folder);
+  fs::create_directory(cache / "blobs");
+  for (const std::string& name : names_in(kFolder)) {
+    fs::copy_file(fs::path(kFolder) / name, cache / "blobs" / name);
+    fs::create_symlink("../../blobs/" + name, folder / name);
+  }
+  const std::string factors = LONGHAUL_TEST_DATA "/adapters/llama_linear";
+  const auto merge = [&](const char* out) {
+    return program.run({"merge", "-m", folder, "--lora", factors, program.folder().path() / out});
+  };
+  EXPECT_EQ(merge("one").status, 0);
+  const fs::path secret = program.folder().write("id_rsa", "a secret");
+  fs::create_symlink(secret, folder / "notes.txt");
+  EXPECT_TRUE(refused(merge("two"), {"notes.txt: is a link to", "id_rsa"}));
+  EXPECT_FALSE(fs::exists(program.folder().path() / "two"));
+}
+
 /// What breaks off leaves nothing behind.
 TEST(Merge, FilesThatCannotBeWrittenWholeAreNot) {
   Program program;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,14 +28,32 @@ using testing_support::RunMaker;
 using testing_support::small_run;
 using testing_support::Terminal;
 
-/// A model's folder in which `name` is a pipe that nobody writes to.
-fs::path with_pipe(const fs::path& folder, const std::string& name) {
+/// A model's folder that lacks the file `name`.
+fs::path without(const fs::path& folder, const std::string& name) {
   const fs::path model = folder / ("m_" + name);
+  fs::create_directories((model / name).parent_path());
   fs::copy(fs::path(LONGHAUL_TEST_DATA) / "tiny_models/llama_linear", model);
   fs::remove(model / name);
   if (name == "model.safetensors.index.json") fs::remove(model / "model.safetensors");
+  return model;
+}
+
+/// A model's folder in which `name` is a pipe that nobody writes to.
+fs::path with_pipe(const fs::path& folder, const std::string& name) {
+  fs::path model = without(folder, name);
   if (mkfifo((model / name).c_str(), 0600) != 0) throw std::runtime_error("no pipe");
   return model;
+}
+
+void make_huge(const fs::path& file) {
+  std::ofstream(file) << "{}";
+  fs::resize_file(file, uintmax_t{3} << 30);  // sparse
+}
+
+/// Whoever would read such a file as a whole gets no memory for it.
+void limit_memory() {
+  const rlimit limit = {rlim_t{1} << 30, rlim_t{1} << 30};
+  setrlimit(RLIMIT_DATA, &limit);
 }
 
 TEST(UntrustedFiles, APipeInAModelsFolderIsRefusedWithoutWaiting) {
@@ -48,6 +67,43 @@ TEST(UntrustedFiles, APipeInAModelsFolderIsRefusedWithoutWaiting) {
     EXPECT_TRUE(refused(program.run({"run", "-m", model, "-p", "a", "-n", "1"}),
                         {name + ": not a regular file"}))
         << name;
+  }
+}
+
+TEST(UntrustedFiles, EveryTextFileOfAModelHasALimit) {
+  Program program;
+  program.before_exec(limit_memory);
+  for (const std::string name :
+       {"config.json", "model.safetensors.index.json", "tokenizer.json", "tokenizer_config.json",
+        "generation_config.json", "special_tokens_map.json", "chat_template.jinja",
+        "chat_template.json", "additional_chat_templates/tool_use.jinja", "model.json",
+        "duo.json"}) {
+    const fs::path model = without(program.folder().path(), name);
+    make_huge(model / name);
+    Program::Arguments call = {"run", "-m", model, "-p", "a", "-n", "1"};
+    if (name == "duo.json") call.insert(call.end(), {"--attention", "duo"});
+    EXPECT_TRUE(refused(program.run(call), {name + ": "})) << name;
+  }
+}
+
+TEST(UntrustedFiles, EveryTextFileBesideAModelHasALimit) {
+  Program program;
+  program.before_exec(limit_memory);
+  const fs::path folder = program.folder().path(), file = folder / "huge";
+  const fs::path model = fs::path(LONGHAUL_TEST_DATA) / "tiny_models/llama_linear";
+  make_huge(file);
+  fs::create_directory(folder / "peft");
+  fs::create_symlink(file, folder / "peft/adapter_config.json");
+  for (const Program::Arguments& more :
+       {Program::Arguments{"--lora", folder / "peft"}, Program::Arguments{"--chat-template", file},
+        Program::Arguments{"--attention", "duo:gates=" + file.string()},
+        Program::Arguments{"--attention", "minference:patterns=" + file.string()},
+        Program::Arguments{"--attention", "xattention:thresholds=" + file.string()}}) {
+    Program::Arguments call = {"run", "-m", model, "--raw", "-p", "a", "-n", "1"};
+    if (more[0] == "--chat-template") std::erase(call, "--raw");
+    call.insert(call.end(), more.begin(), more.end());
+    const char* name = more[0] == "--lora" ? "adapter_config.json: " : "huge: ";
+    EXPECT_TRUE(refused(program.run(call), {name})) << more[0] << ' ' << more[1];
   }
 }
 
@@ -86,6 +142,13 @@ TEST(UntrustedFiles, ATextWithoutEndFromAPipeIsRefused) {
   program.before_exec([] { alarm(60); });
   EXPECT_TRUE(refused(program.run({"run", "-f", pipe, "-p", "x", "--ctx", "100"}),
                       {"pipe: more than", "--ctx 100"}));
+}
+
+TEST(UntrustedFiles, TextsTogetherHaveTheLimitOfOne) {
+  Program program;
+  const std::string text = program.folder().write("text", std::string(700'000, 'x'));
+  EXPECT_TRUE(refused(program.run({"run", "-f", text, "-f", text, "-p", "x", "--ctx", "100"}),
+                      {"text: more than 440.4 KiB", "with the texts before it", "--ctx 100"}));
 }
 
 /// What a window would be renamed by, in one byte and in two.

@@ -23,6 +23,18 @@ TEST(JsonText, SaysWhatIsWrongInOneLine) {
   EXPECT_EQ(error_of([] { parse_json_object("[]", 8); }), "is no JSON object");
 }
 
+TEST(JsonText, CountsBracketsOutsideOfTextsOnly) {
+  EXPECT_EQ(parse_json(R"(["[[[[", "\\", "\"[[{{", {"a[": 1}])", 2).size(), 4u);
+  EXPECT_EQ(error_of([] { parse_json(R"(["\\", [[0]]])", 2); }), "is nested deeper than 2");
+}
+
+TEST(JsonText, ManySmallValuesAreRefusedBeforeTheyTakeMemory) {
+  std::string text(16'000'001, ',');
+  for (size_t i = 0; i < text.size(); i += 2) text[i] = '0';
+  EXPECT_EQ(error_of([&] { parse_json("[" + text + "]", 2); }),
+            "has 8000002 values; at most 8000000 are read");
+}
+
 TEST(JsonFile, NamesTheFile) {
   const TempFolder folder;
   const std::filesystem::path path = folder.path() / "settings.json";

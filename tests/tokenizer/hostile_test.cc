@@ -108,10 +108,10 @@ TEST(HostileTokenizerJson, NotJson) {
 
 TEST(HostileTokenizerJson, DeepNestingIsNoStackOverflow) {
   const std::string open(2'000'000, '['), close(2'000'000, ']');
-  EXPECT_NE(error_in(open).find("not valid JSON"), std::string::npos);
-  EXPECT_NE(error_in("{\"model\": " + open + close + "}"), "");
+  EXPECT_NE(error_in(open).find("t.json: is nested deeper than 64"), std::string::npos);
+  EXPECT_NE(error_in("{\"model\": " + open + close + "}").find("64"), std::string::npos);
   std::string nested = "null";
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 8; ++i) {
     nested = R"({"type": "Sequence", "normalizers": [)" + nested + "]}";
   }
   json document = small_json();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ops/cpu/amx_tiles.h"
 #include "ops/cpu/few_terms.h"
 #include "ops/cpu/prefetch.h"
 #include "ops/cpu/scratch_layout.h"
@@ -91,20 +92,20 @@ class FewTiles {
       _tile_zero(0);
       _tile_zero(1);
       for (int t = 0; t < dim_; t += 32) {
-        _tile_loadd(3, s_.queries + 16 * t, 64);
-        _tile_loadd(4, s_.queries + 16 * (dim_ + t), 64);
-        _tile_loadd(2, block[0] + 2 * t, stride[0]);
+        LH_LOAD_TILE(3, s_.queries + 16 * t, 64);
+        LH_LOAD_TILE(4, s_.queries + 16 * (dim_ + t), 64);
+        LH_LOAD_TILE(2, block[0] + 2 * t, stride[0]);
         _tile_dpbf16ps(0, 2, 3);
         _tile_dpbf16ps(0, 2, 4);
         if (!both) continue;
-        _tile_loadd(2, block[1] + 2 * t, stride[1]);
+        LH_LOAD_TILE(2, block[1] + 2 * t, stride[1]);
         _tile_dpbf16ps(1, 2, 3);
         _tile_dpbf16ps(1, 2, 4);
       }
-      _tile_stored(0, s_.scores, 64);
+      LH_STORE_TILE(0, s_.scores, 64);
       transpose(weights + g);
       if (!both) continue;
-      _tile_stored(1, s_.scores, 64);
+      LH_STORE_TILE(1, s_.scores, 64);
       transpose(weights + g + 16);
     }
   }
@@ -136,15 +137,15 @@ class FewTiles {
           pack_values<DType::BF16>(value, g, count, ahead);
           break;
       }
-      _tile_loadd(6, s_.weights + g, 2 * kKeys);
-      _tile_loadd(7, s_.weights + kRows * kKeys + g, 2 * kKeys);
+      LH_LOAD_TILE(6, s_.weights + g, 2 * kKeys);
+      LH_LOAD_TILE(7, s_.weights + kRows * kKeys + g, 2 * kKeys);
       for (int t = 0; t < dim_; t += 16) {
         float* sums = s_.out + t * kRows;
-        _tile_loadd(5, sums, 64);
-        _tile_loadd(3, s_.values + 32 * t, 64);
+        LH_LOAD_TILE(5, sums, 64);
+        LH_LOAD_TILE(3, s_.values + 32 * t, 64);
         _tile_dpbf16ps(5, 6, 3);
         _tile_dpbf16ps(5, 7, 3);
-        _tile_stored(5, sums, 64);
+        LH_STORE_TILE(5, sums, 64);
       }
     }
   }

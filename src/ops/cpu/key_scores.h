@@ -33,10 +33,10 @@ class KeyScores {
         for (int i = 0; i < 16; ++i) queries_[(t + i) / 2 * 32 + 2 * m + i % 2] = x[i];
       }
     }
-    _tile_loadd(4, queries_, 64);
-    if (dim > 32) _tile_loadd(5, queries_ + 16 * 32, 64);
-    if (dim > 64) _tile_loadd(6, queries_ + 32 * 32, 64);
-    if (dim > 96) _tile_loadd(7, queries_ + 48 * 32, 64);
+    LH_LOAD_TILE(4, queries_, 64);
+    if (dim > 32) LH_LOAD_TILE(5, queries_ + 16 * 32, 64);
+    if (dim > 64) LH_LOAD_TILE(6, queries_ + 32 * 32, 64);
+    if (dim > 96) LH_LOAD_TILE(7, queries_ + 48 * 32, 64);
   }
 
   /// Keys [at, at + count) of a stretch. Returns the best score of each query.
@@ -47,7 +47,7 @@ class KeyScores {
       const std::byte* block = together(s, stride, at + g, keys);
       _tile_zero(0);
       multiply(block, stride);
-      _tile_stored(0, scores_ + 16 * g, 64);
+      LH_STORE_TILE(0, scores_ + 16 * g, 64);
       for (int i = 0; i < keys; ++i) {
         best = _mm512_max_ps(best, _mm512_load_ps(scores_ + 16 * (g + i)));
       }
@@ -64,18 +64,18 @@ class KeyScores {
   static constexpr int kQueryTiles = 4;
 
   void multiply(const std::byte* block, int stride) const {
-    _tile_loadd(1, block, stride);
+    LH_LOAD_TILE(1, block, stride);
     _tile_dpbf16ps(0, 1, 4);
     if (dim_ > 32) {
-      _tile_loadd(1, block + 64, stride);
+      LH_LOAD_TILE(1, block + 64, stride);
       _tile_dpbf16ps(0, 1, 5);
     }
     if (dim_ > 64) {
-      _tile_loadd(1, block + 128, stride);
+      LH_LOAD_TILE(1, block + 128, stride);
       _tile_dpbf16ps(0, 1, 6);
     }
     if (dim_ > 96) {
-      _tile_loadd(1, block + 192, stride);
+      LH_LOAD_TILE(1, block + 192, stride);
       _tile_dpbf16ps(0, 1, 7);
     }
   }
