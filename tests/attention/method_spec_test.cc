@@ -64,7 +64,7 @@ SamplerOptions made(const MethodSpec& spec) {
 }
 
 MethodSpec parse(std::string_view text) { return MethodSpec::parse(text, kMethods); }
-std::string refused(std::string_view text) {
+std::string refusal_of(std::string_view text) {
   return error_of([&] { parse(text); });
 }
 
@@ -103,46 +103,46 @@ TEST(MethodSpec, TextIsCanonicalAndReadsBack) {
 }
 
 TEST(MethodSpec, AnUnknownMethodIsAnsweredWithTheList) {
-  EXPECT_EQ(refused("samplr:recent=3"),
+  EXPECT_EQ(refusal_of("samplr:recent=3"),
             "--attention: unknown method 'samplr'; did you mean 'sampler'? "
             "(methods: plain, sampler)");
-  EXPECT_EQ(refused("qqqq"), "--attention: unknown method 'qqqq' (methods: plain, sampler)");
-  EXPECT_TRUE(has(refused("SAMPLER:recent=3"), {"did you mean 'sampler'?"}));
-  EXPECT_EQ(refused(""), "--attention: the method's name is missing (methods: plain, sampler)");
+  EXPECT_EQ(refusal_of("qqqq"), "--attention: unknown method 'qqqq' (methods: plain, sampler)");
+  EXPECT_TRUE(has(refusal_of("SAMPLER:recent=3"), {"did you mean 'sampler'?"}));
+  EXPECT_EQ(refusal_of(""), "--attention: the method's name is missing (methods: plain, sampler)");
 }
 
 TEST(MethodSpec, AnUnknownKeyIsAnsweredWithTheKeys) {
-  EXPECT_EQ(refused("sampler:recnt=3"),
+  EXPECT_EQ(refusal_of("sampler:recnt=3"),
             "--attention sampler: unknown option 'recnt'; did you mean 'recent'? "
             "(options: recent, share, strict, fidelity, gates, bias, tail, gate, span)");
-  EXPECT_EQ(refused("plain:recent=3"),
+  EXPECT_EQ(refusal_of("plain:recent=3"),
             "--attention plain: unknown option 'recent'; this method has none");
-  EXPECT_TRUE(has(refused("sampler:"), {"unknown option ''"}));
-  EXPECT_TRUE(has(refused("sampler:recent=3,"), {"unknown option ''"}));
+  EXPECT_TRUE(has(refusal_of("sampler:"), {"unknown option ''"}));
+  EXPECT_TRUE(has(refusal_of("sampler:recent=3,"), {"unknown option ''"}));
 }
 
 TEST(MethodSpec, AValueOutOfRangeIsAnsweredWithTheRange) {
-  EXPECT_EQ(refused("sampler:recent=0"),
+  EXPECT_EQ(refusal_of("sampler:recent=0"),
             "--attention sampler: recent=0: must be from 1 to 4,096 tokens");
-  EXPECT_TRUE(has(refused("sampler:recent=4097"), {"recent=4097", "from 1 to 4,096 tokens"}));
-  EXPECT_TRUE(has(refused("sampler:share=1.01"), {"share=1.01", "from 0 to 1"}));
-  EXPECT_TRUE(has(refused("sampler:share=-0.1"), {"from 0 to 1"}));
+  EXPECT_TRUE(has(refusal_of("sampler:recent=4097"), {"recent=4097", "from 1 to 4,096 tokens"}));
+  EXPECT_TRUE(has(refusal_of("sampler:share=1.01"), {"share=1.01", "from 0 to 1"}));
+  EXPECT_TRUE(has(refusal_of("sampler:share=-0.1"), {"from 0 to 1"}));
 }
 
 TEST(MethodSpec, AValueThatIsNoneIsRefused) {
   for (const char* bad : {"", "x", "3x", "1.5", " 3", "99999999999999999999"}) {
-    EXPECT_TRUE(has(refused(std::string("sampler:recent=") + bad), {"recent=", "whole number"}));
+    EXPECT_TRUE(has(refusal_of(std::string("sampler:recent=") + bad), {"recent=", "whole number"}));
   }
   for (const char* bad : {"", "x", "nan", "inf", "1e999", "0.5 "}) {
-    EXPECT_TRUE(has(refused(std::string("sampler:share=") + bad), {"share=", "a number"}));
+    EXPECT_TRUE(has(refusal_of(std::string("sampler:share=") + bad), {"share=", "a number"}));
   }
-  EXPECT_TRUE(has(refused("sampler:strict=maybe"), {"strict=maybe", "true or false"}));
-  EXPECT_TRUE(has(refused("sampler:fidelity=pap"), {"fidelity=pap", "paper, repo or own"}));
-  EXPECT_TRUE(has(refused("sampler:strict"), {"'strict' has no value", "strict=VALUE"}));
+  EXPECT_TRUE(has(refusal_of("sampler:strict=maybe"), {"strict=maybe", "true or false"}));
+  EXPECT_TRUE(has(refusal_of("sampler:fidelity=pap"), {"fidelity=pap", "paper, repo or own"}));
+  EXPECT_TRUE(has(refusal_of("sampler:strict"), {"'strict' has no value", "strict=VALUE"}));
 }
 
 TEST(MethodSpec, AKeyGivenTwiceIsRefused) {
-  EXPECT_EQ(refused("sampler:recent=3,recent=3"),
+  EXPECT_EQ(refusal_of("sampler:recent=3,recent=3"),
             "--attention sampler: option 'recent' is given twice");
 }
 
@@ -155,18 +155,18 @@ TEST(MethodSpec, AutoIsAValueOfNumbersWhoseDefaultItIs) {
   EXPECT_EQ(parse("sampler:tail=00").text(), "sampler:tail=0");
   EXPECT_EQ(parse("sampler:tail=auto").fingerprint(), parse("sampler").fingerprint());
   EXPECT_NE(parse("sampler:tail=0").fingerprint(), parse("sampler").fingerprint());
-  EXPECT_EQ(refused("sampler:tail=65"),
+  EXPECT_EQ(refusal_of("sampler:tail=65"),
             "--attention sampler: tail=65: must be auto or from 0 to 64 tokens");
-  EXPECT_EQ(refused("sampler:tail=aut"),
+  EXPECT_EQ(refusal_of("sampler:tail=aut"),
             "--attention sampler: tail=aut: must be auto or a whole number");
-  EXPECT_EQ(refused("sampler:recent=auto"),
+  EXPECT_EQ(refusal_of("sampler:recent=auto"),
             "--attention sampler: recent=auto: must be a whole number");
 }
 
 TEST(MethodSpec, AnOptionThatHasNoEffectIsRefused) {
-  EXPECT_EQ(refused("sampler:fidelity=repo,span=3"),
+  EXPECT_EQ(refusal_of("sampler:fidelity=repo,span=3"),
             "--attention sampler: span has no effect with fidelity=repo");
-  EXPECT_EQ(refused("sampler:span=3,fidelity=repo"),
+  EXPECT_EQ(refusal_of("sampler:span=3,fidelity=repo"),
             "--attention sampler: span has no effect with fidelity=repo");
   // Not given: a profile may say otherwise, so that this waits for the model.
   const MethodSpec spec = parse("sampler:span=3");
