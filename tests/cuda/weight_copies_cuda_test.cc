@@ -37,6 +37,8 @@ TEST_F(WeightCopiesTest, ChangeNoResultAndAreGivenBack) {
     ops.take(x, kRows, kColumns, *input);
     const View<float> y = empty_there<float>(kRows * kOutputs);
     const DeviceLinear product{matrix.get(), y, {}, false};
+    for (int i = 0; i < WeightCopies::kPassesBefore; ++i) ops.linear(*input, {&product, 1});
+    EXPECT_EQ(copies.bytes(), before);
     ops.linear(*input, {&product, 1});
     const std::vector<float> copied = here(y);
     EXPECT_EQ(copies.bytes(), before + kOutputs * kColumns * 2);

@@ -371,16 +371,21 @@ TEST(AttendPlan, SaysHowLongStoredRowsAre) {
   const AttendTask task{0, 2, 0, 1, 299, segments};
   AttendPlan plan;
   plan.make(c.call, {&task, 1}, {});
-  EXPECT_EQ(plan.stored().keys, 0);
-  EXPECT_EQ(plan.stored().values, 0);
+  EXPECT_EQ(plan.stored().key_bytes, 0);
+  EXPECT_EQ(plan.stored().value_bytes, 0);
   segments[0].rows.type = {DType::Q8_0, DType::Q4_0};
   plan.make(c.call, {&task, 1}, {});
-  EXPECT_EQ(plan.stored().keys, 256);
-  EXPECT_EQ(plan.stored().values, 256);
+  EXPECT_EQ(plan.stored().key_bytes, 256);
+  EXPECT_EQ(plan.stored().value_bytes, 256);
+  EXPECT_FALSE(plan.stored().blocks);
   segments[1].rows.type = {DType::Q4_0, DType::Q4_0};
   plan.make(c.call, {&task, 1}, {});
-  EXPECT_EQ(plan.stored().keys, 136);
-  EXPECT_EQ(plan.stored().values, 72);
+  EXPECT_EQ(plan.stored().key_bytes, 136);
+  EXPECT_EQ(plan.stored().value_bytes, 72);
+  EXPECT_TRUE(plan.stored().blocks);
+  segments[1].rotate = true;
+  plan.make(c.call, {&task, 1}, {});
+  EXPECT_FALSE(plan.stored().blocks);
 }
 
 }  // namespace

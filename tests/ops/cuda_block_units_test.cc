@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "isa_fixture.h"
 #include "ops/cuda/block_layout.h"
+#include "ops/cuda/block_split.h"
 #include "ops/cuda/block_units.h"
 #include "ops/dequantize.h"
 #include "ops/matvec.h"
@@ -47,17 +48,28 @@ struct Planar {
     memory.resize(layout.bytes + 16);
     auto* base = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 15) &
                                             ~uintptr_t{15});
-    const auto fields = cuda::block_fields(m.type);
-    const auto block_bytes = static_cast<size_t>(traits(m.type).block_bytes);
-    const size_t blocks = m.bytes() / block_bytes;
-    for (size_t f = 0; f < fields.size(); ++f) {
-      const auto bytes = static_cast<size_t>(fields[f].bytes);
-      uint8_t* plane = base + layout.offset[f];
-      planes.at[f] = plane;
-      for (size_t b = 0; b < blocks; ++b) {
-        std::memcpy(plane + b * bytes, m.data + b * block_bytes + fields[f].offset, bytes);
-      }
+    const std::byte* at[cuda::kMostPlanes] = {};
+    for (size_t f = 0; f < cuda::block_fields(m.type).size(); ++f) {
+      planes.at[f] = base + layout.offset[f];
+      at[f] = reinterpret_cast<const std::byte*>(planes.at[f]);
     }
+    // In two pieces, as of a matrix that travels in several.
+    const auto block = static_cast<size_t>(traits(m.type).block_bytes);
+    const size_t first = m.bytes() / block / 3 * block;
+    if (cuda::splits_by_pairs(m.type)) {
+      split<uint16_t>(m, 0, first, at);
+      split<uint16_t>(m, first, m.bytes(), at);
+    } else {
+      split<uint8_t>(m, 0, first, at);
+      split<uint8_t>(m, first, m.bytes(), at);
+    }
+  }
+
+  template <class T>
+  static void split(const TensorView& m, size_t begin, size_t end, const std::byte* const* at) {
+    const auto first_block = static_cast<int64_t>(begin) / traits(m.type).block_bytes;
+    const auto s = cuda::block_split<T>(m.type, m.data + begin, end - begin, first_block, at);
+    for (uint32_t i = 0; i < s.count; ++i) cuda::split_piece(s, i);
   }
 
   cuda::PlaneLayout layout;

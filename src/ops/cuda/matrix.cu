@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/parallel.h"
+#include "ops/cuda/block_split.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/expand.h"
 #include "ops/cuda/matrix.h"
@@ -12,45 +13,29 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Where the pairs of bytes of a block go.
-struct Split {
-  const uint16_t* raw;  // blocks as in the file
-  uint32_t pairs;       // of bytes, in all blocks
-  uint32_t per_block;
-  int fields;
-  uint32_t begin[kMostPlanes], count[kMostPlanes];  // pairs of a block
-  uint16_t* plane[kMostPlanes];
-};
-
-__global__ void split_kernel(Split s) {
+template <class T>
+__global__ void split_kernel(BlockSplit<T> s) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= s.pairs) return;
-  const uint32_t block = i / s.per_block, at = i - block * s.per_block;
-#pragma unroll
-  for (int f = 0; f < kMostPlanes; ++f) {
-    if (f < s.fields && at - s.begin[f] < s.count[f]) {
-      s.plane[f][static_cast<size_t>(block) * s.count[f] + (at - s.begin[f])] = s.raw[i];
-    }
-  }
+  if (i < s.count) split_piece(s, i);
+}
+
+template <class T>
+void split_as(Stream stream, const std::byte* raw, size_t bytes, const MatrixView& to,
+              int64_t first_block) {
+  const BlockSplit<T> s = block_split<T>(to.type, raw, bytes, first_block, to.planes);
+  if (s.count == 0) return;
+  split_kernel<<<(s.count + 255) / 256, 256, 0, stream>>>(s);
+  check_launch("split_blocks");
 }
 
 void split_blocks(Stream stream, const std::byte* raw, size_t bytes, const MatrixView& to,
                   int64_t first_block) {
-  const DTypeTraits& t = traits(to.type);
-  Split s{};
-  s.raw = reinterpret_cast<const uint16_t*>(raw);
-  LH_ASSERT(bytes / 2 < (size_t{1} << 31));
-  s.pairs = static_cast<uint32_t>(bytes / 2);
-  s.per_block = static_cast<uint32_t>(t.block_bytes) / 2;
-  for (const BlockField& field : block_fields(to.type)) {
-    s.begin[s.fields] = static_cast<uint32_t>(field.offset) / 2;
-    s.count[s.fields] = static_cast<uint32_t>(field.bytes) / 2;
-    auto* plane = const_cast<std::byte*>(to.planes[s.fields]) + first_block * field.bytes;
-    s.plane[s.fields++] = reinterpret_cast<uint16_t*>(plane);
+  LH_ASSERT(bytes < (size_t{1} << 31));
+  if (splits_by_pairs(to.type)) {
+    split_as<uint16_t>(stream, raw, bytes, to, first_block);
+  } else {
+    split_as<uint8_t>(stream, raw, bytes, to, first_block);
   }
-  if (s.pairs == 0) return;
-  split_kernel<<<(s.pairs + 255) / 256, 256, 0, stream>>>(s);
-  check_launch("split_blocks");
 }
 
 }  // namespace

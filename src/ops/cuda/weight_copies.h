@@ -12,6 +12,9 @@ namespace longhaul::cuda {
 
 class WeightCopies {
  public:
+  /// A copy takes as long as expanding for three such passes: a single prompt shall not wait for
+  /// it.
+  static constexpr int kPassesBefore = 3;
   /// Passes of more rows spend a tenth of their time or less on expanding weights.
   static constexpr int64_t kMostRows = 2048;
   /// Memory that stays free beside copies when they are made.
