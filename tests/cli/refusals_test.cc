@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"run", "-p", "x", "--ctx", "12k"}, "--ctx: '12k'", "whole number"},
         BadCall{{"run", "-p", "x", "--threads", "two"}, "--threads: 'two'", "whole number"},
         BadCall{{"run", "-f", "/dev/zero", "--ctx", "100"}, "/dev/zero: more than", "--ctx 100"},
-        BadCall{{"run", "-f", "/dev/zero", "--memory-limit", "99M"}, "16.0 MiB", "--memory-limit"},
+        BadCall{{"run", "-f", "/dev/zero", "--memory-limit", "99M"}, "1.5 MiB", "--memory-limit"},
         BadCall{{"run", "-p", "x", "--isa", "avx"}, "--isa: 'avx'", "avx2"},
         BadCall{{"run", "-p", "x", "--kv-type", "q4_1"}, "--kv-type: 'q4_1'", "q8_0 or q4_0"},
         BadCall{{"run", "-p", "x", "--kv-type", "k=q8_0,q4_0"}, "'k=q8_0,q4_0'", "k=q8_0,v=q4_0"},
