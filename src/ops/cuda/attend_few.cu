@@ -219,8 +219,8 @@ __device__ __forceinline__ void write_sums(const FewRows<D, kByQuarters>& rows, 
     const int f = 2 * (lane % 4) + r;
 #pragma unroll
     for (int d = 0; d < D / 16; ++d) {
-      sums.o[f][number_of_sum<kByQuarters>(d, r)] = rows.o[d][r];
-      sums.o[f][number_of_sum<kByQuarters>(d, r + 2)] = rows.o[d][r + 2];
+      sums.o[f][rows.number_of_sum(d, r)] = rows.o[d][r];
+      sums.o[f][rows.number_of_sum(d, r + 2)] = rows.o[d][r + 2];
     }
     if (lane < 4) {
       sums.top[f] = rows.top[r] * scale;

@@ -1,6 +1,6 @@
 #include "ops/cuda/block_layout.h"
 
-#include "base/error.h"
+#include "base/assert.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -58,12 +58,6 @@ std::span<const BlockField> block_fields(DType type) {
 }
 
 bool on_device(DType type) { return !is_block_type(type) || !block_fields(type).empty(); }
-
-void require_on_device(const TensorView& matrix) {
-  if (on_device(matrix.type)) return;
-  user_error("tensor {}: weights of type {} cannot be used on a GPU yet; run with --device cpu",
-             matrix.name, name_of(matrix.type));
-}
 
 PlaneLayout plane_layout(DType type, int64_t rows, int64_t cols) {
   LH_ASSERT(rows >= 0 && cols >= 0 && on_device(type));

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "base/dtype.h"
-#include "base/tensor_view.h"
 
 namespace longhaul::cuda {
 
@@ -27,9 +26,6 @@ std::span<const BlockField> block_fields(DType type);
 
 /// Whether device code reads this type.
 bool on_device(DType type);
-
-/// Throws UserError, naming the tensor and its type, unless on_device().
-void require_on_device(const TensorView& matrix);
 
 /// Where the planes of [rows, cols] begin, counted from the first; `bytes` of them all. Plain types
 /// have one plane, whose rows are `row_stride` bytes apart: a multiple of 16, zeros at the end.

@@ -135,12 +135,4 @@ __device__ __forceinline__ void add_values(FewRows<D, true>& rows, uint32_t valu
   }
 }
 
-/// Number of the row's D numbers that o[d][i] of a lane sums.
-template <bool kByQuarters>
-__device__ __forceinline__ int number_of_sum(int d, int i) {
-  const int column = threadIdx.x % 32 / 4;
-  if (kByQuarters) return d / 2 * 32 + 4 * column + d % 2 * 2 + i / 2;
-  return 16 * d + column + i / 2 * 8;
-}
-
 }  // namespace longhaul::cuda

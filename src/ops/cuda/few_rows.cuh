@@ -117,10 +117,7 @@ struct FewRows {
   __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
                                         int heads, bool edge, LogitForm logits) {
     const int lane = threadIdx.x % 32;
-    if (logits.bend != 0) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) c[i] = tanh_of(c[i] * logits.bend);
-    }
+    bend_logits(c, logits.bend);
     if (edge) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -149,6 +146,13 @@ struct FewRows {
 #pragma unroll
       for (int i = 0; i < 4; ++i) o[d][i] *= shrink[i % 2];
     }
+  }
+
+  /// Which of the row's D numbers this lane's o[d][i] sums.
+  __device__ __forceinline__ static int number_of_sum(int d, int i) {
+    const int column = threadIdx.x % 32 / 4;
+    if (kByQuarters) return d / 2 * 32 + 4 * column + d % 2 * 2 + i / 2;
+    return 16 * d + column + i / 2 * 8;
   }
 
   /// The rows' denominators, once all tiles are added.

@@ -143,7 +143,8 @@ enum class FewForm : uint8_t {
   kBlocks   ///< blocks of 32 in stretches that do not rotate, multiplied as they are stored
 };
 
-/// The stages of a warp: a ring of what is on its way, and (kStored) the tile that is multiplied.
+/// The stages of a warp: a ring of the tiles that are on their way. With kStored it also holds the
+/// tile that is multiplied.
 template <int D, FewForm F>
 class FewTiles;
 
@@ -177,7 +178,7 @@ class FewTiles<D, FewForm::kPlain> {
   Stage* stages_;
 };
 
-/// Rows as they are stored, behind a header each.
+/// A ring of stages, each a header with the rows of a tile as they are stored behind it.
 template <int D, int kFixed>
 class StoredStages {
  public:
@@ -224,7 +225,7 @@ class StoredStages {
   int stage_bytes_, key_room_;
 };
 
-/// ... of which one at a time becomes bf16.
+/// Stages of rows as they are stored, of which the one that is multiplied becomes bf16 first.
 template <int D>
 class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)> {
   using Stages = StoredStages<D, sizeof(FewTile<D>)>;
@@ -268,7 +269,8 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)>
   FewTile<D>& tile_;
 };
 
-/// ... of which all are multiplied as they lie. Before them there is room for mixed queries.
+/// Stages of blocks that are multiplied as they are stored. Room for mixed queries lies before
+/// them.
 template <int D>
 class FewTiles<D, FewForm::kBlocks> : public StoredStages<D, kFewUnitRows * kPitch<D>> {
   using Stages = StoredStages<D, kFewUnitRows * kPitch<D>>;

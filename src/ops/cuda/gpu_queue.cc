@@ -97,7 +97,8 @@ void* GpuQueue::allocate_slab() {
   return slabs_->acquire();
 }
 
-/// Copies go before memory runs out: not all memory is asked for here.
+/// Gives copies of weights up before memory runs out, since some memory is allocated elsewhere,
+/// where nothing could be given up.
 void GpuQueue::keep_room(size_t bytes) {
   constexpr size_t kLeast = size_t{1} << 30;
   if (copies_->bytes() > 0 && memory_left() < bytes + kLeast) give_up_copies();

@@ -31,8 +31,8 @@ inline int64_t bf16_stride_of(int64_t cols) { return (cols + 7) / 8 * 8; }
 class Matrix {
  public:
   Matrix() = default;
-  /// Memory for [rows, cols], to be filled by Uploader::put(). Throws std::bad_alloc; require_
-  /// on_device() is the caller's to ask.
+  /// Memory for [rows, cols], to be filled by Uploader::put(), of a type that is on_device().
+  /// Throws std::bad_alloc.
   Matrix(DType type, int64_t rows, int64_t cols);
 
   MatrixView view() const { return view_; }

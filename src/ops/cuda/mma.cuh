@@ -25,14 +25,16 @@ __device__ __forceinline__ float tanh_of(float x) {
 
 /// Products become what their logits are in proportion to: their tanh where a cap bends them
 /// (LogitForm).
+__device__ __forceinline__ void bend_logits(float (&x)[4], float bend) {
+  if (bend == 0) return;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = tanh_of(x[i] * bend);
+}
 template <int N>
 __device__ __forceinline__ void bend_logits(float (&x)[N][4], float bend) {
   if (bend == 0) return;
 #pragma unroll
-  for (int g = 0; g < N; ++g) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) x[g][i] = tanh_of(x[g][i] * bend);
-  }
+  for (int g = 0; g < N; ++g) bend_logits(x[g], bend);
 }
 
 /// Two numbers as bf16, the first in the lower half.

@@ -23,7 +23,7 @@ class WeightCopies {
   bool wanted(const MatrixView& weight, int64_t rows) const {
     return wanted_ && weight.bf16 == nullptr && rows <= kMostRows;
   }
-  /// Makes one, if `free` bytes of memory are enough.
+  /// Copies the matrix if `free` bytes of memory are enough; otherwise no more copies are wanted.
   void make(Stream stream, Matrix& matrix, size_t free) {
     const auto stride = static_cast<size_t>(bf16_stride_of(matrix.cols()));
     if (free < static_cast<size_t>(matrix.rows()) * stride * sizeof(uint16_t) + kLeftFree) {
@@ -34,7 +34,7 @@ class WeightCopies {
     copied_.insert(&matrix);
     bytes_ += matrix.bf16_bytes();
   }
-  /// The matrix goes.
+  /// To be called before the matrix is destroyed.
   void forget(Matrix& matrix) {
     if (copied_.erase(&matrix) > 0) bytes_ -= matrix.bf16_bytes();
   }
