@@ -38,9 +38,14 @@ class RollingArray {
       numbers_.resize(numbers_.size() + static_cast<size_t>(count));
     } else {
       reserve(queue, count);
-      DeviceQueue& device = queue.device();
-      if (count > 0) device.clear(data() + held_, static_cast<size_t>(count) * sizeof(T));
+      // Rows join one by one, and each clearing is a launch: the rest of the room is cleared too.
+      const int64_t end = first_ + held_;
+      if (count > 0 && end < used_) {
+        queue.device().clear(data() + held_, device_.capacity() - bytes_of(end));
+        used_ = end;
+      }
       held_ += count;
+      used_ = std::max(used_, end + count);
     }
     return view().from(size() - count);
   }
@@ -96,10 +101,10 @@ class RollingArray {
   /// Room for `more` numbers behind those there are, on the queue's device.
   void reserve(Queue& queue, int64_t more) {
     const int64_t all = size() + more;
-    const bool fits = static_cast<size_t>(first_ + all) * sizeof(T) <= device_.capacity();
+    const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
     DeviceBuffer wider;
-    wider.resize(queue.shared_device(), static_cast<size_t>(all) * sizeof(T));
+    wider.resize(queue.shared_device(), bytes_of(all));
     const size_t held = bytes();
     if (held > 0 && numbers_.empty()) queue.device().copy(data(), wider.data(), held);
     if (!numbers_.empty()) queue.device().upload(numbers_.data(), wider.data(), held);
@@ -107,11 +112,15 @@ class RollingArray {
     first_ = 0;
     numbers_ = {};
     device_ = std::move(wider);
+    used_ = static_cast<int64_t>(device_.capacity() / sizeof(T));
   }
+
+  static size_t bytes_of(int64_t count) { return static_cast<size_t>(count) * sizeof(T); }
 
   std::vector<T, HugePageAllocator<T>> numbers_;  ///< on the host
   DeviceBuffer device_;                           ///< on a device: numbers [first_, + held_)
   int64_t first_ = 0, held_ = 0;
+  int64_t used_ = 0;  ///< of a device's memory: from here on it holds zeros
 };
 
 }  // namespace longhaul

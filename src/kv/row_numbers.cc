@@ -26,6 +26,7 @@ RowNumbers::RowNumbers(const RowNumbers& other)
   if (queue_.on_host() || size_ == 0) return;
   device_.resize(queue_.shared_device(), float_bytes(size_));
   queue_.device().copy(other.device_.data(), device_.data(), float_bytes(size_));
+  used_ = room_there();
 }
 
 RowNumbers& RowNumbers::operator=(const RowNumbers& other) { return *this = RowNumbers(other); }
@@ -47,6 +48,7 @@ void RowNumbers::write(std::span<const float> numbers, int64_t room) {
   size_ = std::ssize(numbers);
   device_.resize(queue_.shared_device(), float_bytes(std::max(room, size_)));
   if (size_ > 0) queue_.device().upload(numbers.data(), device_.data(), numbers.size_bytes());
+  used_ = room_there();
 }
 
 void RowNumbers::resize(int64_t size, int64_t room) {
@@ -62,8 +64,14 @@ void RowNumbers::resize(int64_t size, int64_t room) {
     grown.resize(queue_.shared_device(), float_bytes(room));
     if (before > 0) device.copy(device_.data(), grown.data(), float_bytes(before));
     device_ = std::move(grown);
+    used_ = room_there();
   }
-  if (size > before) device.clear(numbers_at(device_, before), float_bytes(size - before));
+  // A list grows row by row, and each clearing is a launch: all of the room is cleared with it.
+  if (size > before && before < used_) {
+    device.clear(numbers_at(device_, before), float_bytes(room_there() - before));
+    used_ = before;
+  }
+  used_ = std::max(used_, size);
 }
 
 void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room) {

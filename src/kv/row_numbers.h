@@ -46,11 +46,13 @@ class RowNumbers {
 
  private:
   void write(std::span<const float> numbers, int64_t room);
+  int64_t room_there() const { return static_cast<int64_t>(device_.capacity() / sizeof(float)); }
 
   Queue queue_;
   std::vector<float> values_;  ///< the host's
   DeviceBuffer device_;        ///< a device's
   int64_t size_ = 0;
+  int64_t used_ = 0;  ///< of a device's memory: from here on it holds zeros
 };
 
 }  // namespace longhaul

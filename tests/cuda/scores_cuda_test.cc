@@ -34,6 +34,11 @@ const Shape kShapes[] = {
     {DType::Q4_0, 128, 2, 4, 130, 300},
     {{DType::Q8_0, DType::Q4_0}, 96, 2, 2, 40, 200},
     {DType::BF16, 256, 2, 2, 140, 60, 2.0f},
+    // So few that all heads of a row are columns of one product, also across segments' jobs.
+    {DType::BF16, 128, 8, 4, 1, 700},
+    {DType::Q4_0, 128, 2, 4, 7, 300},
+    {DType::F16, 256, 1, 8, 4, 200, 2.0f},
+    {DType::BF16, 80, 24, 1, 31, 130},
 };
 
 /// Of a probability: capped logits of 2 and less are off by 2^-11 of that, keys in Q4_0 by 1.1e-4
@@ -269,10 +274,13 @@ TEST(CudaTileMaps, EqualTheHosts) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(name_of(shape));
     Setting s(shape);
-    const int64_t keys = std::min<int64_t>(shape.rows, kMostTileKeys), stride = keys + 3;
+    // Few rows are those of replies, behind keys of the same block of text.
+    const int64_t keys = shape.rows < 8 ? std::min<int64_t>(s.total, 150)
+                                        : std::min<int64_t>(shape.rows, kMostTileKeys);
+    const int64_t stride = keys + 3;
     s.see([&](const PagedRows& rows, int) {
       std::vector<KeySegment> own = causal(rows, keys);
-      own[0].begin = own[0].position = shape.past;
+      own[0].begin = own[0].position = shape.rows < 8 ? s.total - keys : shape.past;
       return own;
     });
     s.attend_here();

@@ -9,6 +9,7 @@
 #include "ops/cuda/attend_plan.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/page_map.h"
+#include "ops/cuda/piece_copies.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -135,7 +136,7 @@ struct Scratch::Impl {
     std::byte* const from = ring.take(stream, bytes);
     std::byte* const to = plans.reserve(stream, bytes);
     plan.pack(from, to);
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "plan's upload");
+    send_plan(stream, {from, to, bytes});
     return to;
   }
 

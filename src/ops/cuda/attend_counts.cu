@@ -2,7 +2,7 @@
 // device memory, before the kernels of attention read it.
 
 #include "ops/cuda/attend_kernels.h"
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -11,6 +11,7 @@ constexpr int kThreads = 128;
 
 __global__ void __launch_bounds__(kThreads)
     resolve_counts(const CountRecord* counts, int count, SegmentRecord* segments, int64_t* pairs) {
+  await_turn();
   const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
   if (i >= count) return;
   const int64_t seen = resolve_count(counts[i], segments[counts[i].segment]);
@@ -25,8 +26,8 @@ __global__ void __launch_bounds__(kThreads)
 void launch_resolve_counts(CUstream_st* stream, const CountRecord* counts, int count,
                            SegmentRecord* segments, int64_t* pairs) {
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
-  resolve_counts<<<blocks, kThreads, 0, stream>>>(counts, count, segments, pairs);
-  check_launch("resolve_counts");
+  launch_early(stream, "resolve_counts", resolve_counts, blocks, kThreads, 0, counts, count,
+               segments, pairs);
 }
 
 }  // namespace longhaul::cuda

@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "ops/cuda/block_lists.h"
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/select_phases.h"
 #include "ops/cuda/stored_keys.cuh"
 
@@ -13,6 +13,7 @@ constexpr int kThreads = 256;
 __global__ void __launch_bounds__(kThreads)
     block_rows_kernel(int64_t first, const int32_t* blocks, int64_t rows, int64_t block,
                       int64_t begin, int32_t* out) {
+  await_turn();
   const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
   if (i >= rows) return;
   const int64_t behind = i - first;
@@ -58,9 +59,9 @@ void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t cou
                 int64_t begin, int32_t* rows) {
   const int64_t all = first + count * block;
   if (all <= 0) return;
-  block_rows_kernel<<<static_cast<unsigned>((all + kThreads - 1) / kThreads), kThreads, 0,
-                      stream>>>(first, blocks, all, block, begin, rows);
-  check_launch("block_rows");
+  launch_early(stream, "block_rows", block_rows_kernel,
+               static_cast<unsigned>((all + kThreads - 1) / kThreads), kThreads, 0, first, blocks,
+               all, block, begin, rows);
 }
 
 void block_representatives(Stream stream, const KvForm& form, const RepresentativesTask& task) {

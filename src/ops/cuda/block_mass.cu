@@ -201,7 +201,7 @@ __device__ __forceinline__ float reduce(float x, float* of_warps) {
 /// Sums become shares of the rows' totals: a block for every flat row.
 __global__ void __launch_bounds__(128) to_shares(const __grid_constant__ MassArgs a) {
   __shared__ float of_warps[4];
-  const ScoreJob& job = a.score.jobs[blockIdx.y];
+  const ScoreJob& job = a.score.jobs()[blockIdx.y];
   const int f = static_cast<int>(blockIdx.x);
   if (f >= job.row_count * job.head_count) return;
   const float* tops = a.score.room + job.partial + static_cast<int64_t>(f) * job.tiles;
@@ -251,7 +251,8 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
     most_rows = std::max(most_rows, rows);
   }
   if (jobs.all().empty()) return true;
-  MassArgs args{prepare(stream, call, jobs, numbers, scratch), call.head_dim, block};
+  MassArgs args{prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch), call.head_dim,
+                block};
   if (jobs.blocks() > 0) {
     constexpr int kBytes = sizeof(MassShared);
     static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)

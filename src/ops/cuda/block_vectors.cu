@@ -35,6 +35,7 @@ template <int kRun, class T>
 __global__ void __launch_bounds__(32 * kWarps)
     block_scores_kernel(IndexedBlocks index, const float* query, float* scores) {
   __shared__ float of_warps[kWarps];
+  await_turn();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int dim = index.head_dim, width = index.heads * dim;
   for (int64_t b = blockIdx.x; b < index.blocks; b += gridDim.x) {
@@ -69,8 +70,8 @@ void launch_scores(Stream stream, const IndexedBlocks& index, const float* query
   const bool runs =
       index.head_dim % 4 == 0 && aligned_to(4 * sizeof(T), index.vectors) && aligned_to(16, query);
   const auto kernel = runs ? block_scores_kernel<4, T> : block_scores_kernel<1, T>;
-  kernel<<<blocks_for(index.blocks, 1), 32 * kWarps, 0, stream>>>(index, query, scores);
-  check_launch("block_scores");
+  launch_early(stream, "block_scores", kernel, blocks_for(index.blocks, 1), 32 * kWarps, 0, index,
+               query, scores);
 }
 
 /// A warp for every 32 numbers, rounded as ops/convert.h does.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ops/cuda/column_sums.h"
-#include "ops/cuda/score_call.cuh"
+#include "ops/cuda/score_few.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -100,9 +100,35 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
+/// The same of few rows, all heads at once.
+template <int D>
+__global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
+    column_sums_few(const __grid_constant__ ScoreArgs a, bool per_head) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
+  find_job(a, shared);
+  const float* const map = flat_map<D>(a, shared);
+  const ScoreJob& job = shared.job;
+  const int lists = per_head ? job.head_count : 1;
+  for (int i = static_cast<int>(threadIdx.x); i < kScoreKeys * lists; i += kScoreThreads) {
+    const int k = i % kScoreKeys, list = i / kScoreKeys, key = shared.tile * kScoreKeys + k;
+    if (key >= job.keys.count) continue;
+    float sum = 0, square = 0;
+    for (int row = 0; row < job.row_count; ++row) {
+      const float x = per_head ? map[k * kMapPitch + row * job.head_count + list]
+                               : sum_of_heads(map, job, k, row);
+      sum += x;
+      square = fmaf(x, x, square);
+    }
+    const int64_t at = list * job.stride + key;
+    job.out[at] += sum;
+    if (job.more_out != nullptr) job.more_out[at] += square;
+  }
+}
+
 /// Adds the parts of cut jobs in their order: a row of blocks for every job.
 __global__ void __launch_bounds__(256) add_parts(const __grid_constant__ ScoreArgs a) {
-  const ScoreJob& job = a.jobs[blockIdx.y];
+  const ScoreJob& job = a.jobs()[blockIdx.y];
   if (job.parts == 1) return;
   const int64_t keys = job.keys.count, all = keys * job.lists;
   const bool squares = job.more_out != nullptr;
@@ -125,11 +151,17 @@ template <int D>
 void launch(Stream stream, const ScoreArgs& args, int blocks) {
   constexpr int kBytes = sizeof(ScoreShared<D>);
   static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
-  launch_scores(stream, column_sums_kernel<D>, args, blocks, kBytes, "column_sums");
+  launch_scores(stream, column_sums_kernel<D>, blocks, kBytes, "column_sums", args);
+}
+
+template <int D>
+void launch_few(Stream stream, const ScoreArgs& args, int blocks, bool per_head) {
+  launch_scores(stream, column_sums_few<D>, blocks, sizeof(ScoreShared<D>), "column_sums", args,
+                per_head);
 }
 
 /// Jobs for all segments of a task; false for what the kernels do not take.
-bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target,
+bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget& target, bool few,
               ScoreJobs& jobs) {
   if (task.row_count <= 0 || task.head_count <= 0) return true;
   if (target.sums.place().host()) return false;
@@ -139,7 +171,7 @@ bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget
     if (s.count == 0) continue;
     ScoreJob* const job = jobs.add(call, task, s);
     if (job == nullptr || s.rows.head_dim != call.head_dim) return false;
-    if (target.per_head) {
+    if (target.per_head && !few) {
       job->lists = task.head_count;
       job->head_count = 1;
     }
@@ -172,6 +204,14 @@ int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors) {
   return numbers;
 }
 
+/// Whether the kernel of few rows does all of it.
+bool all_few(std::span<const AttendTask> tasks, std::span<const ColumnTarget> targets) {
+  return std::ranges::all_of(tasks, has_few_rows) &&
+         std::ranges::all_of(targets, [&](const ColumnTarget& target) {
+           return target.per_head == targets.front().per_head;
+         });
+}
+
 }  // namespace
 
 bool column_sums(Stream stream, const AttendCall& call, std::span<const AttendTask> tasks,
@@ -179,12 +219,20 @@ bool column_sums(Stream stream, const AttendCall& call, std::span<const AttendTa
   if (!has_score_tile(call.head_dim)) return false;
   thread_local ScoreJobs jobs;
   jobs.clear();
+  const bool few = all_few(tasks, targets);
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!add_jobs(call, tasks[i], targets[i], jobs)) return false;
+    if (!add_jobs(call, tasks[i], targets[i], few, jobs)) return false;
   }
   if (jobs.all().empty()) return true;
+  if (few) {
+    const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kAsGiven, 0, scratch);
+    with_head_dim(call.head_dim, [&](auto dim) {
+      launch_few<dim()>(stream, args, jobs.blocks(), targets.front().per_head);
+    });
+    return true;
+  }
   const int64_t numbers = cut_rows(jobs.all(), scratch.processors());
-  const ScoreArgs args = prepare(stream, call, jobs, numbers, scratch);
+  const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch);
   with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
   if (numbers == 0) return true;
   int64_t most = 0;

@@ -105,7 +105,8 @@ bool CudaChoices::select_rows(std::span<const View<const float>> scores, const R
     selected_.push_back({scores[l].address(), scores[l].size(), keep.first, keep.last, keep.count,
                          rows[l].address()});
   }
-  return cuda::select_rows(stream(), selected_, scores_);
+  cuda::select_rows(stream(), selected_);
+  return true;
 }
 
 bool CudaChoices::deal_rows(const DealtRows& dealt) {

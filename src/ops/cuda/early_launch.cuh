@@ -24,6 +24,12 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
+/// Both, for a kernel that has nothing to do before its turn.
+__device__ __forceinline__ void await_turn() {
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
+}
+
 /// Whether the code of `kernel` that this device runs was compiled to wait by itself: not so where
 /// the driver makes it from the code for older cards. Remembered.
 bool waits_by_itself(const void* kernel);

@@ -4,6 +4,7 @@
 // only where it or an earlier one has read; slices never meet.
 
 #include "base/assert.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/in_launches.cuh"
 #include "ops/cuda/kv_pages.cuh"
 
@@ -24,6 +25,7 @@ template <class Word>
 __global__ void __launch_bounds__(kThreads)
     move_rows_kernel(PageShape shape, const __grid_constant__ Records<RowMove> moves,
                      Slices slices) {
+  await_turn();
   const RowMove& move = moves.each[blockIdx.y];
   const bool value = static_cast<int>(blockIdx.x) >= slices.keys;
   const int slice = static_cast<int>(blockIdx.x) - (value ? slices.keys : 0);
@@ -56,6 +58,7 @@ constexpr int kColumnThreads = 1024;
 
 __global__ void __launch_bounds__(kColumnThreads)
     move_columns_kernel(const __grid_constant__ Records<ColumnMove> moves) {
+  await_turn();
   const ColumnMove& move = moves.each[blockIdx.x];
   const int64_t count = move.chosen != nullptr ? *move.chosen : move.most;
   for (int64_t first = 0; first < count; first += kColumnThreads * kWave) {
@@ -83,7 +86,8 @@ void move_as(Stream stream, const PageShape& shape, const Records<RowMove>& move
   const auto slices_of = [](int bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; };
   const Slices slices{slices_of(shape.keys.row_bytes), slices_of(shape.values.row_bytes)};
   const dim3 grid(static_cast<unsigned>(slices.keys + slices.values), count, apart ? 16u : 1u);
-  move_rows_kernel<Word><<<grid, kThreads, 0, stream>>>(shape, moves, slices);
+  launch_early(stream, "move_rows", move_rows_kernel<Word>, grid, kThreads, 0, shape, moves,
+               slices);
 }
 
 }  // namespace
@@ -107,7 +111,7 @@ void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves
 
 void move_columns(Stream stream, std::span<const ColumnMove> moves) {
   in_launches(moves, "move_columns", [&](const Records<ColumnMove>& some, unsigned count) {
-    move_columns_kernel<<<count, kColumnThreads, 0, stream>>>(some);
+    launch_early(stream, "move_columns", move_columns_kernel, count, kColumnThreads, 0, some);
   });
 }
 

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
 
 /// Adds the tiles' pieces of every diagonal, in the order of the keys.
 __global__ void __launch_bounds__(256) add_pieces(const __grid_constant__ ScoreArgs a) {
-  const ScoreJob& job = a.jobs[blockIdx.z];
+  const ScoreJob& job = a.jobs()[blockIdx.z];
   const int list = static_cast<int>(blockIdx.y);
   const int64_t distance = blockIdx.x * int64_t{256} + threadIdx.x;
   const int64_t keys = job.keys.count;
@@ -112,7 +112,7 @@ template <int D>
 void launch(Stream stream, const ScoreArgs& args, int blocks) {
   constexpr int kBytes = sizeof(LineShared<D>);
   static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
-  launch_scores(stream, line_sums_kernel<D>, args, blocks, kBytes, "line_sums");
+  launch_scores(stream, line_sums_kernel<D>, blocks, kBytes, "line_sums", args);
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ bool line_sums(Stream stream, const AttendCall& call, std::span<const AttendTask
     most_heads = std::max(most_heads, task.head_count);
   }
   if (jobs.all().empty()) return true;
-  const ScoreArgs args = prepare(stream, call, jobs, numbers, scratch);
+  const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch);
   with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
   const dim3 grid(static_cast<unsigned>((most_keys + 255) / 256), static_cast<unsigned>(most_heads),
                   static_cast<unsigned>(jobs.all().size()));

@@ -59,8 +59,7 @@ template <int kRun, class Op>
 __global__ void __launch_bounds__(256) over_rows_kernel(Op op, int64_t rows, int64_t runs) {
   const int64_t row = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
   const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.x;
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
+  await_turn();
   if (row >= rows) return;
   for (int64_t run = blockIdx.y * static_cast<int64_t>(blockDim.x) + threadIdx.x; run < runs;
        run += step) {

@@ -1,3 +1,4 @@
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/in_launches.cuh"
 #include "ops/cuda/piece_copies.h"
 
@@ -16,10 +17,12 @@ struct SentWords {
 };
 static_assert(sizeof(SentWords) <= 4000);  // all cards take 4 KiB of parameters
 
+/// A warp for every piece, in turn.
 __global__ void __launch_bounds__(kThreads) send_kernel(const __grid_constant__ SentWords sent) {
-  for (uint32_t p = 0; p < sent.pieces; ++p) {
+  await_turn();
+  for (uint32_t p = threadIdx.x / 32; p < sent.pieces; p += kThreads / 32) {
     const uint32_t first = sent.first[p], count = sent.first[p + 1] - first;
-    for (uint32_t i = threadIdx.x; i < count; i += kThreads) sent.to[p][i] = sent.words[first + i];
+    for (uint32_t i = threadIdx.x % 32; i < count; i += 32) sent.to[p][i] = sent.words[first + i];
   }
 }
 
@@ -36,6 +39,7 @@ __device__ void copy_words(const DeviceBytes& piece) {
 
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(const __grid_constant__ Records<DeviceBytes> pieces) {
+  await_turn();
   const DeviceBytes& piece = pieces.each[blockIdx.y];
   const auto bits =
       reinterpret_cast<uintptr_t>(piece.from) | reinterpret_cast<uintptr_t>(piece.to) | piece.bytes;
@@ -50,8 +54,7 @@ void send_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   sent.pieces = sent.first[0] = 0;
   const auto launch = [&] {
     if (sent.pieces == 0) return;
-    send_kernel<<<1, kThreads, 0, stream>>>(sent);
-    check_launch("send_pieces");
+    launch_early(stream, "send_pieces", send_kernel, 1, kThreads, 0, sent);
     sent.pieces = 0;
   };
   for (const DeviceBytes& piece : pieces) {
@@ -75,13 +78,21 @@ void send_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   launch();
 }
 
+void send_plan(Stream stream, const DeviceBytes& plan) {
+  if (plan.bytes % sizeof(uint32_t) == 0 && plan.bytes <= SentWords::kMost * sizeof(uint32_t)) {
+    return send_pieces(stream, {&plan, 1});
+  }
+  check(cudaMemcpyAsync(plan.to, plan.from, plan.bytes, cudaMemcpyHostToDevice, stream),
+        "sending a plan");
+}
+
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   size_t most = 1;
   for (const DeviceBytes& piece : pieces) most = std::max(most, piece.bytes);
   constexpr size_t kEach = 4 * kThreads * sizeof(uint4);  // bytes of a block
   const auto blocks = static_cast<unsigned>(std::min<size_t>((most + kEach - 1) / kEach, 1024));
   in_launches(pieces, "copy_pieces", [&](const Records<DeviceBytes>& some, unsigned count) {
-    copy_kernel<<<dim3(blocks, count), kThreads, 0, stream>>>(some);
+    launch_early(stream, "copy_pieces", copy_kernel, dim3(blocks, count), kThreads, 0, some);
   });
 }
 

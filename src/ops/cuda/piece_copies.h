@@ -12,6 +12,10 @@ namespace longhaul::cuda {
 /// it must be cut.
 void send_pieces(Stream stream, std::span<const DeviceBytes> pieces);
 
+/// From pinned memory: what one launch takes travels with it, since a copy between two kernels
+/// costs the device several microseconds (H100: 9).
+void send_plan(Stream stream, const DeviceBytes& plan);
+
 /// Within device memory; addresses and sizes are multiples of 4.
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces);
 

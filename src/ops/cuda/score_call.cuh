@@ -3,21 +3,23 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <type_traits>
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/score_launch.h"
 #include "ops/cuda/score_tile.cuh"
 
 namespace longhaul::cuda {
 
 /// Numbers the jobs' blocks, sends them, and says what the kernels need.
-inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, int64_t numbers,
-                         ScoreScratch& scratch) {
+inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm form,
+                         int64_t numbers, ScoreScratch& scratch) {
   jobs.number_blocks();
-  const SentJobs sent = send_jobs(stream, call, jobs, numbers, scratch);
+  const SentJobs sent = send_jobs(stream, call, jobs, form, numbers, scratch);
   ScoreArgs args{};
-  args.jobs = sent.jobs;
+  args.sent = sent.jobs;
+  if (sent.jobs == nullptr) std::ranges::copy(jobs.all(), args.own);
   args.job_count = static_cast<int32_t>(jobs.all().size());
   args.lse = call.known_lse.address();
   args.room = sent.room;
@@ -46,13 +48,13 @@ void with_head_dim(int head_dim, F&& f) {
   }
 }
 
-template <class Kernel>
-void launch_scores(Stream stream, Kernel kernel, const ScoreArgs& args, int blocks, int bytes,
-                   const char* name) {
+/// The kernel waits for earlier ones by itself.
+template <class... Parameters, class... Arguments>
+void launch_scores(Stream stream, void (*kernel)(Parameters...), int blocks, int bytes,
+                   const char* name, const Arguments&... arguments) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), name);
-  kernel<<<static_cast<unsigned>(blocks), kScoreThreads, static_cast<size_t>(bytes), stream>>>(
-      args);
-  check_launch(name);
+  launch_early(stream, name, kernel, static_cast<unsigned>(blocks), kScoreThreads,
+               static_cast<size_t>(bytes), arguments...);
 }
 
 }  // namespace longhaul::cuda

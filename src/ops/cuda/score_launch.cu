@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/mma.cuh"
 #include "ops/cuda/score_launch.h"
 
@@ -11,6 +11,7 @@ namespace {
 __global__ void __launch_bounds__(256)
     round_queries(const float2* from, int64_t pairs, uint32_t* to) {
   const int64_t i = blockIdx.x * int64_t{256} + threadIdx.x;
+  await_turn();
   if (i >= pairs) return;
   const float2 x = from[i];
   to[i] = bf16_pair(x.x, x.y);
@@ -25,24 +26,27 @@ bool has_score_tile(int head_dim) {
          head_dim == 256;
 }
 
-SentJobs send_jobs(Stream stream, const AttendCall& call, ScoreJobs& jobs, int64_t numbers,
-                   ScoreScratch& scratch) {
-  const int64_t row = int64_t{call.heads} * call.head_dim, rows = jobs.rows().count();
+SentJobs send_jobs(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm query_form,
+                   int64_t numbers, ScoreScratch& scratch) {
+  const int64_t row = int64_t{call.heads} * call.head_dim;
+  const int64_t rows = query_form == QueryRowForm::kBF16 ? jobs.rows().count() : 0;
   const auto forms = std::ssize(call.queries);
   const size_t queries = aligned(static_cast<size_t>(forms * rows * row) * sizeof(uint16_t));
   std::byte* const room = scratch.room(queries + static_cast<size_t>(numbers) * sizeof(float));
   for (int64_t form = 0; form < forms && rows > 0; ++form) {
     const float* from = call.queries[static_cast<size_t>(form)].address();
     const int64_t pairs = rows * row / 2;
-    round_queries<<<static_cast<unsigned>((pairs + 255) / 256), 256, 0, stream>>>(
-        reinterpret_cast<const float2*>(from + jobs.rows().first * row), pairs,
-        reinterpret_cast<uint32_t*>(room) + form * pairs);
-    check_launch("round_queries");
+    launch_early(stream, "round_queries", round_queries, static_cast<unsigned>((pairs + 255) / 256),
+                 256, 0, reinterpret_cast<const float2*>(from + jobs.rows().first * row), pairs,
+                 reinterpret_cast<uint32_t*>(room) + form * pairs);
   }
+  jobs.name_queries(call, reinterpret_cast<const uint16_t*>(room));
+  float* const numbers_at = reinterpret_cast<float*>(room + queries);
+  if (jobs.all().size() <= kOwnJobs && !jobs.have_lists()) return {nullptr, numbers_at};
   const ScoreScratch::Plan plan = scratch.begin(jobs.bytes());
-  jobs.write(plan.host, plan.device, reinterpret_cast<const uint16_t*>(room), call);
+  jobs.write(plan.host, plan.device);
   scratch.send(stream, plan);
-  return {reinterpret_cast<const ScoreJob*>(plan.device), reinterpret_cast<float*>(room + queries)};
+  return {reinterpret_cast<const ScoreJob*>(plan.device), numbers_at};
 }
 
 }  // namespace longhaul::cuda

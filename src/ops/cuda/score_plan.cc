@@ -96,12 +96,21 @@ size_t ScoreJobs::bytes() {
   return bytes_.bytes();
 }
 
-void ScoreJobs::write(std::byte* host, const std::byte* device, const uint16_t* queries,
-                      const AttendCall& call) {
+void ScoreJobs::name_queries(const AttendCall& call, const uint16_t* queries) {
   const int64_t row = int64_t{call.heads} * call.head_dim;
   for (size_t i = 0; i < jobs_.size(); ++i) {
+    jobs_[i].keys.queries = call.queries[static_cast<size_t>(forms_[i])].address();
     // Row `first` lies first: the address is that of row 0, which may not be there.
     jobs_[i].queries = queries + (forms_[i] * rows_.count() - rows_.first) * row;
+  }
+}
+
+bool ScoreJobs::have_lists() const {
+  return std::ranges::any_of(lists_, [](const int32_t* list) { return list != nullptr; });
+}
+
+void ScoreJobs::write(std::byte* host, const std::byte* device) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
     if (lists_[i] != nullptr) {
       jobs_[i].keys.index = reinterpret_cast<const int32_t*>(device + list_places_[i]);
     }

@@ -37,6 +37,9 @@ struct ScoreJob {
 };
 static_assert(sizeof(ScoreJob) == 152);
 
+/// So many jobs travel with the launch of a kernel, of which all cards take 4 KiB.
+inline constexpr size_t kOwnJobs = 20;
+
 /// Query forms that a call uses, of rows [first, end), as bf16 one behind the other.
 struct QueryRows {
   int64_t first = std::numeric_limits<int64_t>::max(), end = 0;
@@ -104,11 +107,14 @@ class ScoreJobs {
   const QueryRows& rows() const { return rows_; }
   int blocks() const { return blocks_; }
 
+  /// Names the query rows: the call's own, and their bf16 copies at `queries`, form after form.
+  void name_queries(const AttendCall& call, const uint16_t* queries);
+  /// Whether lists of the host belong to them, which must be sent with them.
+  bool have_lists() const;
   /// Bytes of the jobs and their lists; write() puts them to `host` with addresses as they are once
-  /// they lie at `device`, and the bf16 queries at `queries`, form after form.
+  /// they lie at `device`.
   size_t bytes();
-  void write(std::byte* host, const std::byte* device, const uint16_t* queries,
-             const AttendCall& call);
+  void write(std::byte* host, const std::byte* device);
 
  private:
   std::vector<ScoreJob> jobs_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/piece_copies.h"
 #include "ops/cuda/score_scratch.h"
 
 namespace longhaul::cuda {
@@ -53,8 +54,7 @@ ScoreScratch::Plan ScoreScratch::begin(size_t bytes) {
 
 void ScoreScratch::send(Stream stream, const Plan& plan) {
   // One device buffer serves all plans: the stream writes it after the kernels of the plan before.
-  check(cudaMemcpyAsync(plan.device, plan.host, plan.bytes, cudaMemcpyHostToDevice, stream),
-        "sending a plan");
+  send_plan(stream, {plan.host, plan.device, plan.bytes});
   check(cudaEventRecord(stages_[stage_].sent, stream), "cudaEventRecord");
 }
 

@@ -3,6 +3,7 @@
 // 16 in the registers of each warp, and query rows stream past them, 32 rows of one head at a time.
 // In a warp, a lane holds keys lane / 4 and lane / 4 + 8.
 
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/key_tile.cuh"
 #include "ops/cuda/score_plan.h"
 
@@ -35,21 +36,25 @@ __device__ __forceinline__ void copy_4(uint32_t to, const void* from, bool prese
 
 /// What all blocks of a call share.
 struct ScoreArgs {
-  const ScoreJob* jobs;
-  const float* lse;  ///< [rows, heads]
-  float* room;       ///< the call's scratch
+  const ScoreJob* sent;  ///< jobs in device memory; null: `own`
+  const float* lse;      ///< [rows, heads]
+  float* room;           ///< the call's scratch
   RotationTable rotations;
   int32_t job_count, heads;
   LogitForm logits;
+  ScoreJob own[kOwnJobs];
+
+  __device__ __forceinline__ const ScoreJob* jobs() const { return sent == nullptr ? own : sent; }
 };
 
-/// Which job, and what of it, this block does.
+/// Which job, and what of it, this block does: the first that a kernel asks.
 template <class Shared>
 __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
+  await_turn();
   if (threadIdx.x == 0) {
     const int block = static_cast<int>(blockIdx.x);
-    shared.index = number_of_block(a.jobs, a.job_count, block);
-    shared.job = a.jobs[shared.index];
+    shared.index = number_of_block(a.jobs(), a.job_count, block);
+    shared.job = a.jobs()[shared.index];
     const int at = block - shared.job.first_block;
     shared.tile = at % shared.job.tiles;
     shared.part = at / shared.job.tiles % shared.job.parts;
@@ -159,14 +164,13 @@ __device__ __forceinline__ void stage_step(const ScoreArgs& a, const ScoreJob& j
   }
 }
 
-/// Probabilities p[g][i] of a step: key lane / 4 + 8 * (i / 2) of the warp, row 8 g + 2 (lane % 4)
-/// + i % 2 of the step, which begins at row `first`.
+/// Logits p[g][i] of a step: key lane / 4 + 8 * (i / 2) of the warp, row 8 g + 2 (lane % 4) + i % 2
+/// of the step.
 template <int D>
-__device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob& job,
-                                              const KeyFragments<D>& keys,
-                                              const ScoreShared<D>& shared, int stage, int first,
-                                              int end, float (&p)[kStepRows / 8][4]) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+__device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragments<D>& keys,
+                                            const ScoreShared<D>& shared, int stage,
+                                            float (&p)[kStepRows / 8][4]) {
+  const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int g = 0; g < kStepRows / 8; ++g) {
 #pragma unroll
@@ -186,6 +190,21 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
     }
   }
   bend_logits(p, a.logits.bend);
+}
+
+/// What the logits of a row with this log-sum-exp lose, in base 2.
+__device__ __forceinline__ float denominator_of(float lse) {
+  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // a row that saw nothing has probabilities of zero
+}
+
+/// Probabilities of a step that begins at row `first`, as step_logits() has them.
+template <int D>
+__device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob& job,
+                                              const KeyFragments<D>& keys,
+                                              const ScoreShared<D>& shared, int stage, int first,
+                                              int end, float (&p)[kStepRows / 8][4]) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  step_logits<D>(a, keys, shared, stage, p);
   const int32_t far = shared.offsets[16 * warp], near = shared.offsets[16 * warp + 15];
   const int32_t nearest = job.keys.nearest, furthest = job.keys.furthest;
   const bool all = near != kNoKey && first + kStepRows <= end && first - near >= nearest &&
@@ -197,9 +216,7 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const int n = 8 * g + 2 * (lane % 4) + j;
-      const float lse = shared.lse[stage][n];
-      // Rows that saw nothing have probabilities of zero.
-      const float denominator = lse > -1e30f ? lse * kLog2OfE : 1e30f;
+      const float denominator = denominator_of(shared.lse[stage][n]);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float& x = p[g][2 * h + j];

@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/in_launches.cuh"
 #include "ops/cuda/score_vectors.h"
 
@@ -21,6 +22,7 @@ constexpr int kColumns = 32, kRowGroups = 32;
 __global__ void __launch_bounds__(kColumns* kRowGroups)
     mean_rows_kernel(const float* x, int64_t rows, int64_t stride, int64_t width, float* out) {
   __shared__ float sums[kRowGroups][kColumns];
+  await_turn();
   const int64_t column = blockIdx.x * int64_t{kColumns} + threadIdx.x;
   float sum = 0;
   if (column < width) {
@@ -36,9 +38,9 @@ __global__ void __launch_bounds__(kColumns* kRowGroups)
 void mean_columns(Stream stream, const float* x, int64_t rows, int64_t stride, int64_t width,
                   float* out) {
   if (width <= 0) return;
-  mean_rows_kernel<<<static_cast<unsigned>((width + kColumns - 1) / kColumns),
-                     dim3(kColumns, kRowGroups), 0, stream>>>(x, rows, stride, width, out);
-  check_launch("mean_rows");
+  launch_early(stream, "mean_rows", mean_rows_kernel,
+               static_cast<unsigned>((width + kColumns - 1) / kColumns), dim3(kColumns, kRowGroups),
+               0, x, rows, stride, width, out);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -66,6 +68,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     transposed_kernel(const float* x, int64_t rows, int64_t columns, float* to) {
+  await_turn();
   const int64_t i = own_number();
   if (i < rows * columns) to[i] += x[i % rows * columns + i / rows];
 }
@@ -142,8 +145,8 @@ void add_seen(Stream stream, int64_t rows, std::span<const SeenColumn> columns) 
 
 void add_transposed(Stream stream, const float* x, int64_t rows, int64_t columns, float* to) {
   if (rows * columns <= 0) return;
-  transposed_kernel<<<blocks_of(rows * columns), kThreads, 0, stream>>>(x, rows, columns, to);
-  check_launch("add_transposed");
+  launch_early(stream, "add_transposed", transposed_kernel, blocks_of(rows * columns), kThreads, 0,
+               x, rows, columns, to);
 }
 
 void mean_scores(Stream stream, const float* query, const float* means, int64_t blocks,

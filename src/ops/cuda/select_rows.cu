@@ -1,30 +1,25 @@
 #include <cuda_runtime.h>
 
-#include <cstring>
-
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
+#include "ops/cuda/in_launches.cuh"
 #include "ops/cuda/select_rows.h"
 
 namespace longhaul::cuda {
 namespace {
 
-__global__ void __launch_bounds__(kBlockThreads) select_rows_kernel(const SelectTask* tasks) {
+__global__ void __launch_bounds__(kBlockThreads)
+    select_rows_kernel(const __grid_constant__ Records<SelectTask> tasks) {
   __shared__ SelectShared shared;
-  const SelectTask task = tasks[blockIdx.x];
-  select_rows(CudaBlock{}, shared, task);
+  await_turn();
+  select_rows(CudaBlock{}, shared, tasks.each[blockIdx.x]);
 }
 
 }  // namespace
 
-bool select_rows(Stream stream, std::span<const SelectTask> tasks, ScoreScratch& scratch) {
-  if (tasks.empty()) return true;
-  const ScoreScratch::Plan plan = scratch.begin(tasks.size_bytes());
-  std::memcpy(plan.host, tasks.data(), tasks.size_bytes());
-  scratch.send(stream, plan);
-  select_rows_kernel<<<static_cast<unsigned>(tasks.size()), kBlockThreads, 0, stream>>>(
-      reinterpret_cast<const SelectTask*>(plan.device));
-  check_launch("select_rows");
-  return true;
+void select_rows(Stream stream, std::span<const SelectTask> tasks) {
+  in_launches(tasks, "select_rows", [&](const Records<SelectTask>& some, unsigned count) {
+    launch_early(stream, "select_rows", select_rows_kernel, count, kBlockThreads, 0, some);
+  });
 }
 
 }  // namespace longhaul::cuda

@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include "ops/cuda/score_scratch.h"
 #include "ops/cuda/select_phases.h"
+#include "ops/cuda/stream.h"
 
 namespace longhaul::cuda {
 
 /// Queues all lists on `stream`, one block of threads for each. Addresses are the device's.
-bool select_rows(Stream stream, std::span<const SelectTask> tasks, ScoreScratch& scratch);
+void select_rows(Stream stream, std::span<const SelectTask> tasks);
 
 }  // namespace longhaul::cuda

@@ -1,4 +1,4 @@
-#include "ops/cuda/score_call.cuh"
+#include "ops/cuda/score_few.cuh"
 #include "ops/cuda/tile_maps.h"
 
 namespace longhaul::cuda {
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   for (int s = 0; s < segments; ++s) {
     if (s > 0) {
       __syncthreads();  // nobody reads the job and the rows before any more
-      if (threadIdx.x == 0) shared.job = a.jobs[shared.index + s];
+      if (threadIdx.x == 0) shared.job = a.jobs()[shared.index + s];
       __syncthreads();
     }
     load_keys<D>(a, job.keys, job.page_shift, first, job.row_position, shared);
@@ -57,9 +57,66 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
+/// The same of few rows: blocks for every segment, whose sums over its heads go to scratch, [rows,
+/// keys] for each.
+template <int D>
+__global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
+    tile_maps_few(const __grid_constant__ ScoreArgs a) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
+  find_job(a, shared);
+  const float* const map = flat_map<D>(a, shared);
+  const ScoreJob& job = shared.job;
+  float* const out = a.room + job.partial;
+  for (int i = static_cast<int>(threadIdx.x); i < kScoreKeys * job.row_count; i += kScoreThreads) {
+    const int k = i % kScoreKeys, row = i / kScoreKeys, key = shared.tile * kScoreKeys + k;
+    if (key >= job.keys.count) continue;
+    out[int64_t{row} * job.keys.count + key] = sum_of_heads(map, job, k, row);
+  }
+}
+
+/// Adds the segments' sums in their order: a row of blocks for every tile's first job.
+__global__ void __launch_bounds__(256) add_segments(const __grid_constant__ ScoreArgs a) {
+  await_turn();
+  const ScoreJob* const jobs = a.jobs();
+  const ScoreJob& first = jobs[blockIdx.y];
+  const int keys = first.keys.count;
+  const int i = static_cast<int>(blockIdx.x * 256 + threadIdx.x);
+  if (first.segments == 0 || i >= first.row_count * keys) return;
+  float sum = 0;
+  for (int s = 0; s < first.segments; ++s) sum += a.room[jobs[blockIdx.y + s].partial + i];
+  first.out[i / keys * first.stride + i % keys] += sum;
+}
+
 template <int D>
 void launch(Stream stream, const ScoreArgs& args, int blocks) {
-  launch_scores(stream, tile_maps_kernel<D>, args, blocks, sizeof(ScoreShared<D>), "tile_maps");
+  launch_scores(stream, tile_maps_kernel<D>, blocks, sizeof(ScoreShared<D>), "tile_maps", args);
+}
+
+/// Every segment gets blocks of its own, and scratch.
+void launch_few(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
+  int64_t numbers = 0, most = 0;
+  int left = 0;  // segments of the tile that have no blocks yet
+  for (ScoreJob& job : jobs.all()) {
+    left = left == 0 ? job.segments : left;
+    if (left < job.segments) job.segments = 0;
+    --left;
+    job.parts = 1;
+    job.tiles = (job.keys.count + kScoreKeys - 1) / kScoreKeys;
+    job.partial = numbers;
+    const int64_t each = int64_t{job.row_count} * job.keys.count;
+    numbers += each;
+    most = std::max(most, each);
+  }
+  const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kAsGiven, numbers, scratch);
+  with_head_dim(call.head_dim, [&](auto dim) {
+    constexpr int D = dim();
+    launch_scores(stream, tile_maps_few<D>, jobs.blocks(), sizeof(ScoreShared<D>), "tile_maps",
+                  args);
+  });
+  const dim3 grid(static_cast<unsigned>((most + 255) / 256),
+                  static_cast<unsigned>(jobs.all().size()));
+  launch_early(stream, "add_segments", add_segments, grid, 256, 0, args);
 }
 
 bool add_jobs(const AttendCall& call, const MapTile& tile, ScoreJobs& jobs) {
@@ -96,7 +153,13 @@ bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> t
     if (!add_jobs(call, tile, jobs)) return false;
   }
   if (jobs.all().empty()) return true;
-  const ScoreArgs args = prepare(stream, call, jobs, 0, scratch);
+  if (std::ranges::all_of(tiles, [&](const MapTile& tile) {
+        return int64_t{tile.row_count} * call.heads <= kStepRows * std::ssize(tile.keys);
+      })) {
+    launch_few(stream, call, jobs, scratch);
+    return true;
+  }
+  const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, 0, scratch);
   with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
   return true;
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kFewFlatRows = 16;  ///< of a block whose warps read different keys
 constexpr int kManyFlatRows = 128;
-constexpr int kFewWarps = 4, kFewStep = 16, kFewSteps = 4;
+constexpr int kFewWarps = 2, kFewStep = 16, kFewSteps = 8;  ///< a whole tile under way
 constexpr int kManyStep = 64;  ///< keys that are in shared memory, twice
 
 /// Sixteen flat rows of a warp and their best keys so far.
@@ -216,7 +216,8 @@ __global__ void __launch_bounds__(32 * kFewWarps, 2)
 /// The best of a row's parts: a warp for every flat row.
 template <int K>
 __global__ void __launch_bounds__(128) merge_lists(const __grid_constant__ TopArgs a) {
-  const ScoreJob& job = a.score.jobs[blockIdx.y];
+  await_turn();
+  const ScoreJob& job = a.score.jobs()[blockIdx.y];
   const int f = static_cast<int>(blockIdx.x * 4 + threadIdx.x / 32);
   const int lane = threadIdx.x % 32;
   if (f >= job.row_count * job.head_count) return;
@@ -241,8 +242,8 @@ void launch(Stream stream, Kernel kernel, const TopArgs& args, int blocks, int t
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),
         "shared memory of top_keys");
-  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), bytes, stream>>>(args);
-  check_launch("top_keys");
+  launch_early(stream, "top_keys", kernel, static_cast<unsigned>(blocks),
+               static_cast<unsigned>(threads), bytes, args);
 }
 
 /// Flat rows that share what a block reads.
@@ -269,8 +270,7 @@ void launch_mma(Stream stream, const TopArgs& args, int blocks, int head_dim, bo
 template <int K>
 void merge(Stream stream, const TopArgs& args, int64_t most_rows, int64_t jobs) {
   const dim3 grid(static_cast<unsigned>((most_rows + 3) / 4), static_cast<unsigned>(jobs));
-  merge_lists<K><<<grid, 128, 0, stream>>>(args);
-  check_launch("merge_lists");
+  launch_early(stream, "merge_lists", merge_lists<K>, grid, 128, 0, args);
 }
 
 /// In how many parts keys are cut for `blocks` blocks of rows: so many that rounds of blocks, as
@@ -292,17 +292,17 @@ int64_t parts_for(int64_t blocks, int64_t processors) {
 /// Parts of the keys for all jobs, which have their row blocks; the numbers of scratch for them.
 int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, TopKernel kernel,
                  int64_t processors) {
-  constexpr int64_t kLeastTiles = 4;
   int64_t blocks = 0, numbers = 0;
   for (const ScoreJob& job : jobs) blocks += job.tiles;
   const bool few = kernel == TopKernel::kFew;
+  const int64_t least_tiles = few ? kFewWarps : 4;
   const int64_t wanted = kernel == TopKernel::kSm90
                              ? parts_for(blocks, processors)
-                             : std::max<int64_t>(1, (few ? 3 : 2) * processors / blocks);
+                             : std::max<int64_t>(1, (few ? 4 : 2) * processors / blocks);
   for (ScoreJob& job : jobs) {
     const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
     job.parts =
-        static_cast<int32_t>(std::clamp<int64_t>(std::min(wanted, tiles / kLeastTiles), 1, 256));
+        static_cast<int32_t>(std::clamp<int64_t>(std::min(wanted, tiles / least_tiles), 1, 256));
     job.stride = int64_t{job.parts} * (few ? kFewWarps : 1);  // lists of a row
     job.partial = numbers;
     numbers += 2 * int64_t{job.row_count} * job.head_count * job.stride * call.k;
@@ -383,7 +383,7 @@ bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTas
   }
   if (jobs.all().empty()) return true;
   const int64_t numbers = cut_keys(jobs.all(), call, kernel, scratch.processors());
-  const TopArgs args{prepare(stream, rows, jobs, numbers, scratch), call.k,
+  const TopArgs args{prepare(stream, rows, jobs, QueryRowForm::kBF16, numbers, scratch), call.k,
                      call.rule == TopRule::kTile, call.keys.address(), call.scores.address()};
   const bool small = call.k <= 4;
   if (kernel == TopKernel::kSm90) {

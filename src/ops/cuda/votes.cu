@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/votes.h"
 
 namespace longhaul::cuda {
@@ -31,6 +31,7 @@ Tasks<Task> send(Stream stream, std::span<const Task> tasks, ScoreScratch& scrat
 
 __global__ void __launch_bounds__(kBlockThreads, 1)
     tally_votes_kernel(const __grid_constant__ Tasks<VoteTask> tasks) {
+  await_turn();
   const VoteTask task = tasks.of_block();
   const int64_t first = blockIdx.x * kVotesOfBlock, end = first + kVotesOfBlock;
   tally_votes(CudaBlock{}, task, first, end < task.cast ? end : task.cast);
@@ -39,6 +40,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 __global__ void __launch_bounds__(kBlockThreads, 1)
     choose_voted_kernel(const __grid_constant__ Tasks<VoteTask> tasks) {
   __shared__ ChoiceShared shared;
+  await_turn();
   const VoteTask task = tasks.of_block();
   choose_voted(CudaBlock{}, shared, task);
 }
@@ -46,6 +48,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 __global__ void __launch_bounds__(kBlockThreads, 1)
     expand_spans_kernel(const __grid_constant__ Tasks<ExpandTask> tasks) {
   __shared__ ExpandShared shared;
+  await_turn();
   const ExpandTask task = tasks.of_block();
   expand_spans(CudaBlock{}, shared, task);
 }
@@ -60,19 +63,17 @@ void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& sc
   const auto count = static_cast<unsigned>(votes.size());
   if (cast > 0) {
     const auto blocks = static_cast<unsigned>((cast + kVotesOfBlock - 1) / kVotesOfBlock);
-    tally_votes_kernel<<<{blocks, count}, kBlockThreads, 0, stream>>>(tasks);
-    check_launch("tally_votes");
+    launch_early(stream, "tally_votes", tally_votes_kernel, {blocks, count}, kBlockThreads, 0,
+                 tasks);
   }
-  choose_voted_kernel<<<{1, count}, kBlockThreads, 0, stream>>>(tasks);
-  check_launch("choose_voted");
+  launch_early(stream, "choose_voted", choose_voted_kernel, {1, count}, kBlockThreads, 0, tasks);
 }
 
 void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch) {
   if (spans.empty()) return;
   const Tasks<ExpandTask> tasks = send(stream, spans, scratch);
   const auto count = static_cast<unsigned>(spans.size());
-  expand_spans_kernel<<<{1, count}, kBlockThreads, 0, stream>>>(tasks);
-  check_launch("expand_spans");
+  launch_early(stream, "expand_spans", expand_spans_kernel, {1, count}, kBlockThreads, 0, tasks);
 }
 
 }  // namespace longhaul::cuda
