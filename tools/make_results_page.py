@@ -114,8 +114,8 @@ def by_position(run, records):
 
 
 def main():
-    runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets", "smollm2")}
-    text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)(?: (\w+))?",
+    runs = {name: pages.read_run(RESULTS / name) for name in ("nano", "budgets", "smollm2", "smollm2-no-opening")}
+    text = pages.fill(PAGE.read_text(encoding="utf-8"), r"table (\d+)(?: ([\w-]+))?",
                       lambda m: table(int(m[2]), *runs[m[3] or "nano"]))
     text = pages.fill(text, r"lengths (\S+)", lambda m: by_length(*pages.read_run(RESULTS / m[2])))
     text = pages.fill(text, r"positions (\S+)", lambda m: by_position(*pages.read_run(RESULTS / m[2])))
