@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -31,16 +33,32 @@ DevicePages::~DevicePages() {
 void DevicePages::add_slab() {
   const auto unused =
       std::ranges::find_if(slabs_, [](const Slab& slab) { return slab.memory == nullptr; });
-  const auto number = static_cast<uint32_t>(unused - slabs_.begin());
+  const auto number = static_cast<size_t>(unused - slabs_.begin());
   if (unused == slabs_.end()) slabs_.emplace_back();
-  void* const memory = queue_.device().allocate_slab();
-  slabs_[number] = {memory, 0};
-  queue_.device().clear(memory, kSlabBytes);
-  auto* const first = static_cast<std::byte*>(memory);
-  for (size_t i = per_slab_; i-- > 0;) {
-    pages_[first + i * stride_] = {0, number};
-    free_.push_back(first + i * stride_);
+  auto* const first = static_cast<std::byte*>(queue_.device().allocate_slab());
+  slabs_[number] = {first, 0, std::vector<uint32_t>(per_slab_)};
+  numbers_[first] = number;
+  queue_.device().clear(first, kSlabBytes);
+  for (size_t i = per_slab_; i-- > 0;) free_.push_back(first + i * stride_);
+}
+
+bool DevicePages::within(const Slab& slab, const std::byte* page) const {
+  return slab.memory != nullptr && page >= slab.memory && page < slab.memory + kSlabBytes;
+}
+
+DevicePages::Slab& DevicePages::slab_of(const std::byte* page) const {
+  if (last_ >= slabs_.size() || !within(slabs_[last_], page)) {
+    const auto behind = numbers_.upper_bound(page);
+    LH_ASSERT(behind != numbers_.begin());
+    last_ = std::prev(behind)->second;
+    LH_ASSERT(within(slabs_[last_], page));
   }
+  return slabs_[last_];
+}
+
+uint32_t& DevicePages::owners_of(const std::byte* page) const {
+  Slab& slab = slab_of(page);
+  return slab.owners[static_cast<size_t>(page - slab.memory) / stride_];
 }
 
 std::byte* DevicePages::acquire() {
@@ -48,37 +66,35 @@ std::byte* DevicePages::acquire() {
   if (free_.empty()) add_slab();
   std::byte* const page = free_.back();
   free_.pop_back();
-  Page& found = pages_.at(page);
-  found.owners = 1;
-  ++slabs_[found.slab].used;
+  owners_of(page) = 1;
+  ++slab_of(page).used;
   return page;
 }
 
 void DevicePages::share(std::byte* page) {
   const std::lock_guard lock(mutex_);
-  ++pages_.at(page).owners;
+  ++owners_of(page);
 }
 
 void DevicePages::release(std::byte* page) {
   const std::lock_guard lock(mutex_);
-  Page& found = pages_.at(page);
-  LH_ASSERT(found.owners > 0);
-  if (--found.owners > 0) return;
+  uint32_t& owners = owners_of(page);
+  LH_ASSERT(owners > 0);
+  if (--owners > 0) return;
   free_.push_back(page);
-  const uint32_t number = found.slab;
-  Slab& slab = slabs_[number];
+  Slab& slab = slab_of(page);
   // Some free pages stay (128 MiB), lest lists that grow and shrink ask for memory each time: to
   // give a slab back takes a wait for all work under way.
   constexpr size_t kSpareSlabs = 8;
   if (--slab.used > 0 || free_.size() < (kSpareSlabs + 1) * per_slab_) return;
-  std::erase_if(free_, [&](const std::byte* of) { return pages_.at(of).slab == number; });
-  std::erase_if(pages_, [&](const auto& of) { return of.second.slab == number; });
+  std::erase_if(free_, [&](const std::byte* of) { return within(slab, of); });
+  numbers_.erase(slab.memory);
   queue_.device().release_slab(std::exchange(slab.memory, nullptr));
 }
 
 bool DevicePages::shared(const std::byte* page) const {
   const std::lock_guard lock(mutex_);
-  return pages_.at(page).owners > 1;
+  return owners_of(page) > 1;
 }
 
 size_t DevicePages::bytes_in_use() const {

@@ -1,8 +1,8 @@
 #pragma once
 // Pages in a device's memory.
 
+#include <map>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "base/queue.h"
@@ -34,21 +34,24 @@ class DevicePages : public PageMemory {
 
  private:
   struct Slab {
-    void* memory = nullptr;
-    size_t used = 0;  ///< pages
-  };
-  struct Page {
-    uint32_t owners = 0;
-    uint32_t slab = 0;
+    std::byte* memory = nullptr;
+    size_t used = 0;               ///< pages
+    std::vector<uint32_t> owners;  ///< of each page
   };
   void add_slab();
+  bool within(const Slab& slab, const std::byte* page) const;
+  Slab& slab_of(const std::byte* page) const;
+  uint32_t& owners_of(const std::byte* page) const;
 
   Queue queue_;
   const size_t page_bytes_, stride_, per_slab_;
   mutable std::mutex mutex_;
-  std::vector<Slab> slabs_;
+  mutable std::vector<Slab> slabs_;
+  std::map<const std::byte*, size_t> numbers_;  ///< of slabs, by their address
+  /// Whose page was asked for last: lists that are cut ask for hundreds of pages a layer and token,
+  /// most of them of one slab.
+  mutable size_t last_ = 0;
   std::vector<std::byte*> free_;
-  std::unordered_map<const std::byte*, Page> pages_;  ///< of all slabs
 };
 
 }  // namespace longhaul

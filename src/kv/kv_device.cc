@@ -147,7 +147,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
     h.listed = h.pages.size();
     h.chosen = std::move(tokens[i]);
     h.length = length;
-    for (Column& column : h.columns) column.values.resize(length, layout_.room_for(length));
+    for (Column& column : h.columns) column.values.shrunk(length);
   }
   return true;
 }

@@ -1,5 +1,7 @@
 #include "kv/row_numbers.h"
 
+#include "base/assert.h"
+
 namespace longhaul {
 namespace {
 
@@ -72,6 +74,12 @@ void RowNumbers::resize(int64_t size, int64_t room) {
     used_ = before;
   }
   used_ = std::max(used_, size);
+}
+
+void RowNumbers::shrunk(int64_t size) {
+  LH_ASSERT(size <= size_);
+  if (used_ <= size_) used_ = size;
+  size_ = size;
 }
 
 void RowNumbers::keep(std::span<const int32_t> rows, size_t first, int64_t room) {

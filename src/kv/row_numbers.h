@@ -39,6 +39,8 @@ class RowNumbers {
 
   /// To `size` numbers, new ones zero, in memory for `room`.
   void resize(int64_t size, int64_t room);
+  /// A device has moved the numbers that stay to the front, and zeros behind them.
+  void shrunk(int64_t size);
   /// Number i becomes number rows[i]; those before `first` are where they were.
   void keep(std::span<const int32_t> rows, size_t first, int64_t room);
   /// Numbers [begin, end) leave.

@@ -89,7 +89,8 @@ struct KeptRows {
 };
 
 /// Number i of 4 bytes at `to` becomes number rows[i] of the `listed` ones at `from`, which may be
-/// the same address, or rows[i] + behind past their end; rows are ascending.
+/// the same address, or rows[i] + behind past their end; rows are ascending. Where it is the same,
+/// what of the listed ones lies behind those that stay becomes zeros.
 struct KeptNumbers {
   View<const int32_t> rows;
   const void* from = nullptr;

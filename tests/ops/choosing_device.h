@@ -88,6 +88,7 @@ class ChoosingOps : public FakeOps {
         const int32_t row = each.rows.address()[i];
         to[i] = row < each.listed ? from[row] : static_cast<uint32_t>(row + each.behind);
       }
+      if (from == to) std::fill(to + each.rows.size(), to + each.listed, 0);
     }
     return true;
   }

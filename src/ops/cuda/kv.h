@@ -61,8 +61,9 @@ struct RowMove {
 void move_rows(Stream stream, const KvForm& form, std::span<const RowMove> moves, bool apart);
 
 /// to[first + i] = from[rows[i]], ascending: numbers of 4 bytes that stand beside the rows. `from`
-/// and `to` may be the same where rows[i] >= first + i. Past the `listed` numbers of `from`
-/// stands the row's own, plus `behind`.
+/// and `to` may be the same where rows[i] >= first + i: then those of the `listed` numbers that lie
+/// behind what stays become zeros. Past the `listed` numbers of `from` stands the row's own, plus
+/// `behind`.
 struct ColumnMove {
   const uint32_t* from;
   int64_t listed, behind;

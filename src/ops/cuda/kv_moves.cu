@@ -77,6 +77,11 @@ __global__ void __launch_bounds__(kColumnThreads)
       if (i < count) move.to[move.first + i] = values[w];
     }
   }
+  if (move.from != move.to) return;
+  __syncthreads();
+  for (int64_t i = move.first + count + threadIdx.x; i < move.listed; i += kColumnThreads) {
+    move.to[i] = 0;
+  }
 }
 
 template <class Word>

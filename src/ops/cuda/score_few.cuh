@@ -16,42 +16,61 @@ inline bool has_few_rows(const AttendTask& task) {
 /// f / head_count, head f % head_count. The odd length puts keys into different banks.
 inline constexpr int kMapPitch = kStepRows + 1;
 
-/// The job's queries as bf16, and what attend() wrote for them.
+/// A thread's part of the job's queries as bf16, and of what attend() wrote for them: loaded while
+/// the keys arrive, in shared memory once these are in registers.
 template <int D>
-__device__ __forceinline__ void stage_flat_rows(const ScoreArgs& a, ScoreShared<D>& shared) {
-  constexpr int kChunks = D / 8;
-  const ScoreJob& job = shared.job;
-  const int flat_rows = job.row_count * job.head_count;
-  const uint32_t to = shared_address(shared.memory);
-  const auto place = [&](int f) {
-    return int64_t{job.row_begin + f / job.head_count} * a.heads + job.head_begin +
-           f % job.head_count;
-  };
-  for (int c = static_cast<int>(threadIdx.x); c < kStepRows * kChunks; c += kScoreThreads) {
-    const int f = c / kChunks, chunk = c % kChunks;
-    Eight x{};
-    if (f < flat_rows) {
+class FlatRows {
+ public:
+  __device__ __forceinline__ FlatRows(const ScoreArgs& a, const ScoreJob& job) {
+    const int flat_rows = job.row_count * job.head_count;
+    const auto place = [&](int f) {
+      return int64_t{job.row_begin + f / job.head_count} * a.heads + job.head_begin +
+             f % job.head_count;
+    };
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int f = (thread() + i * kScoreThreads) / kChunks;
+      const int chunk = (thread() + i * kScoreThreads) % kChunks;
+      own_[i] = {0, 0, 0, 0};
+      if (f >= flat_rows) continue;
       const auto* from =
           reinterpret_cast<const float4*>(job.keys.queries + place(f) * D + 8 * chunk);
       const float4 low = from[0], high = from[1];
-      x = {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
+      own_[i] = bf16_of({{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}});
     }
-    store_16(to + static_cast<uint32_t>(f * kPitch<D> + chunk * 16), bf16_of(x));
+    lse_ = thread() < flat_rows ? a.lse[place(thread())] : -INFINITY;
   }
-  const int f = static_cast<int>(threadIdx.x);
-  if (f < kStepRows) shared.lse[0][f] = f < flat_rows ? a.lse[place(f)] : -INFINITY;
-}
+  __device__ __forceinline__ void store(ScoreShared<D>& shared) const {
+    const uint32_t to = shared_address(shared.memory);
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int c = thread() + i * kScoreThreads;
+      if (c >= kStepRows * kChunks) break;
+      store_16(to + static_cast<uint32_t>(c / kChunks * kPitch<D> + c % kChunks * 16), own_[i]);
+    }
+    if (thread() < kStepRows) shared.lse[0][thread()] = lse_;
+  }
+
+ private:
+  static constexpr int kChunks = D / 8;
+  static constexpr int kOwn = (kStepRows * kChunks + kScoreThreads - 1) / kScoreThreads;
+  __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
+
+  uint4 own_[kOwn];
+  float lse_;
+};
 
 /// This block's map, in shared memory.
 template <int D>
 __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared<D>& shared) {
   static_assert(sizeof(shared.memory) >= kScoreKeys * kMapPitch * sizeof(float));
   const ScoreJob& job = shared.job;
+  const FlatRows<D> rows(a, job);
   load_keys<D>(a, job.keys, job.page_shift, shared.tile * kScoreKeys, job.row_position, shared);
   KeyFragments<D> keys;
   keys.load(shared);
   __syncthreads();  // all keys are in registers
-  stage_flat_rows<D>(a, shared);
+  rows.store(shared);
   __syncthreads();
   float p[kStepRows / 8][4];
   step_logits<D>(a, keys, shared, 0, p);

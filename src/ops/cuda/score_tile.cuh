@@ -21,6 +21,7 @@ struct ScoreShared {
   static constexpr int kBytes = kKeyBytes > kSteps* kStepBytes ? kKeyBytes : kSteps* kStepBytes;
   uint4 memory[kBytes / 16];  ///< the keys until they are in registers, then steps
   float lse[kSteps][kStepRows];
+  const std::byte* rows[kScoreKeys];  ///< where the keys lie
   int32_t offsets[kScoreKeys];
   ScoreJob job;
   int32_t index;  ///< of the job
@@ -83,16 +84,27 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   const PageType type = s.key_type;
   const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
-  for (int c = thread; c < kScoreKeys * kChunks; c += kScoreThreads) {
-    const int n = c / kChunks, chunk = c % kChunks;
-    const bool present = n < count;
-    const std::byte* row = key_row(s, page_shift, bytes, first + (present ? n : 0));
-    copy_eight(keys + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), row, type, chunk, present);
-  }
-  commit_copies();
+  // All addresses at once: looked up by every piece of a row, each look-up waits for the one
+  // before.
   if (thread < kScoreKeys) {
+    shared.rows[thread] = key_row(s, page_shift, bytes, first + (thread < count ? thread : 0));
     shared.offsets[thread] = key_offset(s, s.shift + first + thread, row_position);
   }
+  __syncthreads();
+  const auto bring = [&](int c) {
+    const int n = c / kChunks, chunk = c % kChunks;
+    copy_eight(keys + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), shared.rows[n], type,
+               chunk, n < count);
+  };
+  static_assert(kScoreKeys * kChunks % kScoreThreads == 0);
+  if (type == PageType::kBF16) {
+#pragma unroll
+    for (int i = 0; i < kScoreKeys * kChunks / kScoreThreads; ++i)
+      bring(thread + i * kScoreThreads);
+  } else {
+    for (int c = thread; c < kScoreKeys * kChunks; c += kScoreThreads) bring(c);
+  }
+  commit_copies();
   wait_copies<0>();
   __syncthreads();
   if (s.rotate) {
