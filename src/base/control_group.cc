@@ -102,13 +102,13 @@ fs::path below(const std::string& group, const std::string& mounted) {
 /// One group's limit less what it holds; kNone without a limit.
 size_t room_in(const ControlGroup& group) {
   const fs::path& folder = group.folder;
-  const size_t limit =
-      number_in(folder / (group.v2 ? "memory.max" : "memory.limit_in_bytes"), kNone);
+  const size_t limit = group.v2 ? std::min(number_in(folder / "memory.max", kNone),
+                                           number_in(folder / "memory.high", kNone))
+                                : number_in(folder / "memory.limit_in_bytes", kNone);
   if (limit == kNone) return kNone;
   const size_t current =
       number_in(folder / (group.v2 ? "memory.current" : "memory.usage_in_bytes"), 0);
-  const size_t held = held_by_control_group(current, text_of(folder / "memory.stat"),
-                                            group.v2 ? "inactive_file" : "total_inactive_file");
+  const size_t held = held_by_control_group(current, text_of(folder / "memory.stat"), group.v2);
   return limit > held ? limit - held : 0;
 }
 
@@ -146,13 +146,16 @@ std::optional<int64_t> control_group_most_threads(const fs::path& proc) {
   return least == kNone ? std::nullopt : std::optional(static_cast<int64_t>(least));
 }
 
-size_t held_by_control_group(size_t current, const std::string& stat, const std::string& wanted) {
+size_t held_by_control_group(size_t current, const std::string& stat, bool v2) {
   std::istringstream lines(stat);
+  const std::string prefix = v2 ? "" : "total_";
+  size_t held = current;
   std::string key;
   for (size_t value = 0; lines >> key >> value;) {
-    if (key == wanted) return current > value ? current - value : 0;
+    if (key != prefix + "active_file" && key != prefix + "inactive_file") continue;
+    held -= std::min(held, value);
   }
-  return current;
+  return held;
 }
 
 }  // namespace longhaul

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/control_group.h"
 #include "base/error.h"
 #include "base/system_info.h"
 #include "base/units.h"
@@ -114,10 +115,13 @@ void Session::State::check_memory(const MemoryForecast& need, const std::string&
                                   format_bytes(need.weights), format_bytes(need.kv),
                                   format_bytes(need.working), format_bytes(need.process));
   if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
+  // The machine may have much more than a group of processes in it may take.
+  const bool grouped = control_group_room().value_or(limit + 1) <= limit;
   user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
-             options.memory_limit > 0  ? "--memory-limit"
-             : options.queue.on_host() ? "the memory that is free,"
-                                       : "the GPU's memory that is free,",
+             options.memory_limit > 0   ? "--memory-limit"
+             : !options.queue.on_host() ? "the GPU's memory that is free,"
+             : grouped                  ? "this process's control group leaves,"
+                                        : "the memory that is free,",
              format_bytes(limit), advice);
 }
 
