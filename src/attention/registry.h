@@ -39,6 +39,7 @@ struct MethodInfo {
   std::string_view harms;    ///< one sentence: what is answered worse with it
   std::string_view paper;
   bool uncapped = false;  ///< it is for models only that do not cap their attention's logits
+  bool looks_up = false;  ///< blocks of older tokens, PromptFacts::evidence always among them
   /// Options under which it sees and keeps everything of 700 tokens, so that it equals dense.
   std::vector<std::string_view> covers;
   std::vector<SmallSetting> small;

@@ -21,6 +21,9 @@ struct PromptFacts {
   int64_t tokens = 0;       ///< new ones
   int64_t instruction = 0;  ///< how many of them, at the end, are the instruction; 0: not known
   int chunk = 0;            ///< cap on the rows of a pass
+  /// Tokens of the context, ascending, that look-ups of blocks must find whatever they would choose
+  /// (MethodInfo::looks_up); others ignore it. For analyses: forecasts do not know of it.
+  std::span<const int64_t> evidence = {};
 };
 
 /// What the rows of a pass are.

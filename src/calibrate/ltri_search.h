@@ -11,8 +11,8 @@
 
 #include "calibrate/block_maps.h"
 #include "calibrate/calibration.h"
-#include "calibrate/evidence.h"
 #include "calibrate/threshold_search.h"
+#include "eval/evidence.h"
 #include "eval/head_profiles.h"
 #include "eval/retrieval_heads.h"
 #include "eval/task.h"

@@ -47,7 +47,8 @@ struct EvalFlags {
   std::string out, data;
   PromptFormFlags form;
   int simulated = 0;
-  bool no_sharing = false, sources = false, list = false, json = false, quiet = false;
+  bool inject_evidence = false, no_sharing = false, sources = false, list = false, json = false,
+       quiet = false;
 
   void add_to(CLI::App& app);
   EvalSettings settings() const;
@@ -77,6 +78,9 @@ void EvalFlags::add_to(CLI::App& app) {
                "Ask dense attention without the context, and with its middle cut out");
   add_number(app, "--kept", kept, 0.01, 0.99,
              "Share of the prompt that the cut of --controls leaves");
+  app.add_flag("--inject-evidence", inject_evidence,
+               "Ask methods that look up blocks (infllm, ltri) once more with those that hold the "
+               "answer always among them");
   add_number(app, "--parallel", parallel, 1, 1024,
              "Answers at a time, one thread each; for models too small to fill the cores");
   add_number(app, "--simulate", simulated, 0, 1 << 16,
@@ -124,6 +128,7 @@ EvalSettings EvalFlags::settings() const {
                                   : Openings::kBoth;
   s.controls = controls;
   s.kept_by_cut = kept;
+  s.inject_evidence = inject_evidence;
   s.raw = form.raw;
   s.chat_template = form.chat_template;
   s.parallel = parallel;

@@ -236,7 +236,8 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
   const int64_t count = static_cast<int64_t>(tokens.size());
   s.forecast_of_prompt = s.check_fits(count, hooks.reply);
   const int64_t instruction = std::clamp<int64_t>(hooks.instruction, 0, count);
-  const std::vector<Pass> passes = s.method->prepare({begin, count, instruction, s.chunk});
+  const std::vector<Pass> passes =
+      s.method->prepare({begin, count, instruction, s.chunk, hooks.evidence});
   s.set_angles(begin + count);
   return s.whole_or_nothing([&] {
     s.logits.clear();  // of a reading that is cancelled there are none

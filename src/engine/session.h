@@ -41,8 +41,9 @@ struct PrefillHooks {
   const CancelFlag* cancel = nullptr;
   /// Logits of every row of a pass, [rows, vocab], first row's index in the call (perplexity).
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
-  int64_t instruction = 0;  ///< how many tokens at the end are the instruction
-  int64_t reply = 0;        ///< most tokens to be generated afterwards: the forecast counts them
+  int64_t instruction = 0;            ///< how many tokens at the end are the instruction
+  std::span<const int64_t> evidence;  ///< PromptFacts::evidence
+  int64_t reply = 0;  ///< most tokens to be generated afterwards: the forecast counts them
 };
 
 /// What a prompt will need, before it is read.

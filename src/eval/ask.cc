@@ -73,6 +73,7 @@ Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
   const int64_t taken = goes_on ? session.begin_with(*shared->copy, read, instruction) : 0;
   PrefillHooks hooks;
   hooks.instruction = instruction;
+  hooks.evidence = prompt.evidence;
   hooks.reply = reply;
   hooks.cancel = cancel;
   Reading reading;

@@ -16,7 +16,8 @@ namespace longhaul {
 struct ComposedPrompt : PromptTokens {
   int64_t generated = 0;  ///< tokens at its end that are read one by one, as generated ones are
   int64_t context_begin = 0, context_end = 0;  ///< tokens that hold nothing but context
-  std::vector<int64_t> answer;  ///< of them, those that hold it, where that was looked for
+  std::vector<int64_t> answer;    ///< of them, those that hold it, where that was looked for
+  std::vector<int64_t> evidence;  ///< of them, those that look-ups of blocks are made to find
 };
 
 class PromptComposer {

@@ -5,6 +5,7 @@
 
 #include "attention/method_spec.h"
 #include "base/error.h"
+#include "eval/record.h"
 
 namespace longhaul {
 namespace {
@@ -48,6 +49,9 @@ EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
   choose_lengths(settings, shape, tasks);
   const int64_t shortest = shortest_prompt(settings.lengths, tasks);
   std::set<std::string> names;
+  if (settings.inject_evidence && shown_evidence(settings).empty()) {
+    user_error("--inject-evidence: none of the methods looks up blocks of the text (infllm, ltri)");
+  }
   for (MethodSpec& method : settings.methods) {
     method = method.for_model(shape);
     const std::string name = method.text();
@@ -70,6 +74,11 @@ std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelSh
     contender.dense = method.info().name == "dense";
     contender.shares = settings.share_reading && begins_densely(method, shape);
   }
+  for (const MethodSpec& method : shown_evidence(settings)) {
+    contenders.push_back({std::string(kWithEvidence) + method.text(), session});
+    contenders.back().options.attention = method;
+    contenders.back().shown_evidence = true;
+  }
   std::stable_partition(contenders.begin(), contenders.end(),
                         [](const Contender& contender) { return contender.dense; });
   if (settings.controls) {
@@ -82,7 +91,7 @@ std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelSh
 }
 
 bool concerns(const Contender& contender, const Sample& sample) {
-  return !sample.perplexity || contender.reads == Contender::Reads::kWhole;
+  return !sample.perplexity || !of_control(contender.name);
 }
 
 }  // namespace longhaul

@@ -18,6 +18,7 @@ struct Contender {
   Reads reads = Reads::kWhole;
   bool dense = false;
   bool shares = false;  ///< begins like dense attention
+  bool shown_evidence = false;
 };
 
 /// The settings with each method as this model's profiles make it, and with lengths where none were
@@ -31,7 +32,7 @@ EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
 /// methods in their order, then the controls.
 std::vector<Contender> contenders_of(const EvalSettings& settings, const ModelShape& shape);
 
-/// Whether it is asked this sample. Controls leave text out, so they take no perplexity samples.
+/// Whether it is asked this sample. Controls take no perplexity samples: nothing is asked.
 bool concerns(const Contender& contender, const Sample& sample);
 
 }  // namespace longhaul

@@ -21,7 +21,8 @@ namespace longhaul {
 
 /// What the names of controls begin with.
 inline constexpr std::string_view kControlPrefix = "control:";
-/// Whether a method of that name is a control, which reads a part of the prompt.
+/// Whether a method of that name is a control, which reads a part of the prompt or is shown where
+/// the answer stands.
 inline bool of_control(std::string_view method) { return method.starts_with(kControlPrefix); }
 
 struct Record {
@@ -32,7 +33,7 @@ struct Record {
   std::string id;
   std::string group;
   std::optional<double> depth;
-  std::string method;  ///< canonical text, or "control:no-context", "control:middle-cut"
+  std::string method;  ///< canonical text, or "control:no-context", "control:evidence+infllm", ...
   // What happened.
   std::string sample_hash;  ///< hex xxh3 of the texts that the prompt is made of; may be empty
   std::string prompt_hash;  ///< hex xxh3 of the prompt's token ids

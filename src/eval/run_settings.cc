@@ -3,7 +3,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
@@ -42,9 +44,20 @@ ordered_json conditions(const EvalSettings& s, const Engine& engine) {
 
 }  // namespace
 
+std::vector<MethodSpec> shown_evidence(const EvalSettings& settings) {
+  std::vector<MethodSpec> shown;
+  if (!settings.inject_evidence) return shown;
+  std::ranges::copy_if(settings.methods, std::back_inserter(shown),
+                       [](const MethodSpec& method) { return method.info().looks_up; });
+  return shown;
+}
+
 std::vector<std::string> method_names(const EvalSettings& settings) {
   std::vector<std::string> names;
   for (const MethodSpec& method : settings.methods) names.push_back(method.text());
+  for (const MethodSpec& method : shown_evidence(settings)) {
+    names.push_back(std::string(kWithEvidence) + method.text());
+  }
   if (settings.controls) {
     names.emplace_back(kNoContext);
     names.emplace_back(kMiddleCut);

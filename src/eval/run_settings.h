@@ -43,6 +43,8 @@ struct EvalSettings {
   Openings openings = Openings::kBoth;
   bool controls = false;      ///< control:no-context and control:middle-cut beside the methods
   double kept_by_cut = 0.25;  ///< of the prompt's tokens, by control:middle-cut
+  /// Methods that look up blocks answer once more, shown the evidence (Ltri-LLM, section 2).
+  bool inject_evidence = false;
   bool raw = false;           ///< no chat template
   std::string chat_template;  ///< a name or a file; empty: the model's own
   SessionOptions session;     ///< its `attention` is not looked at
@@ -62,6 +64,11 @@ struct EvalSettings {
 
 inline constexpr std::string_view kNoContext = "control:no-context";
 inline constexpr std::string_view kMiddleCut = "control:middle-cut";
+/// What stands before a method's text where it is shown the evidence.
+inline constexpr std::string_view kWithEvidence = "control:evidence+";
+
+/// Those that are asked once more with the evidence.
+std::vector<MethodSpec> shown_evidence(const EvalSettings& settings);
 
 /// Names under which records are kept, controls last.
 std::vector<std::string> method_names(const EvalSettings& settings);

@@ -15,6 +15,7 @@
 #include "eval/ask.h"
 #include "eval/contenders.h"
 #include "eval/data.h"
+#include "eval/evidence.h"
 #include "eval/run_answers.h"
 #include "eval/run_progress.h"
 #include "eval/sample_queue.h"
@@ -118,14 +119,20 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
   const auto& [contender_at, cell, whole] = wanted;
   const Contender& contender = *contender_at;
   const Sample& sample = *queued.sample;
-  if (sample.context.empty() && contender.reads != Contender::Reads::kWhole) {
+  const auto refuse = [&](std::string why) {
     Record refused = cell;
-    refused.error = "the sample has no context apart from its question";
+    refused.error = std::move(why);
     answers_.writer().add({refused});
     progress_.count(queue_.work_of(queued), {refused}, 0);
-    return;
+  };
+  if (sample.context.empty() && contender.reads != Contender::Reads::kWhole) {
+    return refuse("the sample has no context apart from its question");
   }
   ComposedPrompt prompt = prompt_of(queued, contender, cell.opening, *whole);
+  if (contender.shown_evidence) {
+    prompt.evidence = evidence_tokens(engine_->tokenizer(), prompt, sample.answers);
+    if (prompt.evidence.empty()) return refuse("no sentence of the context holds the answer");
+  }
   if (settings_.simulated > 0) {
     prompt.generated = std::min<int64_t>(settings_.simulated, std::ssize(prompt.tokens) - 1);
     shared = nullptr;

@@ -183,8 +183,7 @@ std::optional<QueuedSample> SampleQueue::next() {
 int64_t SampleQueue::answers_of(const Sample& sample) const {
   const auto methods = static_cast<int64_t>(settings_.methods.size());
   if (sample.perplexity) return methods;
-  const int64_t controls = settings_.controls ? 2 : 0;
-  return (methods + controls) *
+  return std::ssize(method_names(settings_)) *
          static_cast<int64_t>(openings_of(sample, settings_.openings, composer_).size());
 }
 

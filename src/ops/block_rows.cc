@@ -50,6 +50,17 @@ RowList with_run(Queue& queue, const RowList& list, int64_t begin, int64_t end,
   return {memory.view(), {}};
 }
 
+RowList with_rows(Queue& queue, const RowList& list, std::span<const int32_t> more,
+                  Array<int32_t>& memory) {
+  if (more.empty()) return list;
+  HostStage on(queue);
+  const std::span<const int32_t> before = host_rows(on_host(on, list));
+  std::vector<int32_t> both;
+  std::ranges::set_union(before, more, std::back_inserter(both));
+  std::ranges::copy(both, host(memory.resize(host_queue(), std::ssize(both))).begin());
+  return {memory.view(), {}};
+}
+
 void StoredList::set(Queue& queue, const RowList& list) {
   if (list.rows.place() == queue.place() && !queue.on_host() && list.count.empty()) {
     rows_.clear();

@@ -15,6 +15,11 @@ RowList block_rows(Queue& queue, int64_t first, const RowList& blocks, int64_t b
 RowList with_run(Queue& queue, const RowList& list, int64_t begin, int64_t end,
                  Array<int32_t>& memory);
 
+/// `list` and `more`, ascending, each row once. The result lives in `memory`, or is the list. A
+/// device waits, unless `more` is empty.
+RowList with_rows(Queue& queue, const RowList& list, std::span<const int32_t> more,
+                  Array<int32_t>& memory);
+
 /// A list that stays until the next, and in session files.
 class StoredList {
  public:

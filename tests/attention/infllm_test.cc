@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <numeric>
+
 #include "attention/attention_by_distance.h"
 #include "attention/eviction_oracle.h"
 #include "attention/infllm_oracle.h"
@@ -265,6 +269,47 @@ TEST(InfLlm, MovingABlockDoesNotChangeWhatARowGetsFromIt) {
     last[swapped].assign(run.out[0].end() - 64, run.out[0].end());
   }
   for (size_t i = 0; i < 64; ++i) EXPECT_NEAR(last[0][i], last[1][i], 2e-6);
+}
+
+/// Steps of a prompt and of generated tokens in which every list is shown the 16 rows from `row` on
+/// by number (first), and those in which some list is not. All lists are shown the same rows.
+std::pair<int, int> shown(const char* text, std::vector<int64_t> evidence, int32_t row) {
+  const ModelShape shape = small_shape(2, 2, 2, 32);
+  const auto method = make(text, shape);
+  MethodRun run(shape, *method, DType::F32, 300);
+  run.evidence = std::move(evidence);
+  std::vector<int32_t> block(16);
+  std::iota(block.begin(), block.end(), row);
+  std::map<std::pair<int, int64_t>, bool> steps;  // by layer and first token
+  run.workspace.observer = [&](const LayerStep& step, std::span<const AttendTask> tasks) {
+    if (split_context({.init = 8, .local = 40, .block = 16}, step.begin).blocks < 7) return;
+    bool& seen = steps[{step.layer, step.begin}];
+    for (const AttendTask& task : tasks) {
+      for (const KeySegment& segment : task.segments) {
+        const auto rows = host(segment.index);
+        seen |= std::ranges::search(rows, block).size() == 16;
+      }
+    }
+  };
+  run.prompt(290, 24);
+  run.decode(10);
+  const auto seen = std::ranges::count_if(steps, [](const auto& step) { return step.second; });
+  return {static_cast<int>(seen), static_cast<int>(std::ssize(steps) - seen)};
+}
+
+TEST(InfLlm, EveryStepSeesTheEvidence) {
+  // Blocks begin at token 8: the evidence, tokens 102 to 104, lies in number 5 and goes on in
+  // number 6.
+  const char* ltri =
+      "ltri:form=longhaul,n_init=8,n_local=40,block=16,topk=2,chunk=24,last=8,cached=2";
+  for (const char* text : {kSmallBlocks, ltri}) {
+    for (const int32_t row : {88, 104}) {
+      EXPECT_GT(shown(text, {}, row).second, 10) << text << ": it is not chosen by itself";
+      const auto [seen, missed] = shown(text, {3, 102, 103, 104}, row);
+      EXPECT_GT(seen, 30) << text;
+      EXPECT_EQ(missed, 0) << text << " row " << row;
+    }
+  }
 }
 
 TEST(InfLlm, MemoryStaysBoundedWhileTheTierGrows) {

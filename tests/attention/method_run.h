@@ -102,7 +102,7 @@ struct MethodRun {
   /// `instruction` are the instruction. Returns after `most` passes that keep what they read.
   void prompt(int64_t tokens, int chunk, int64_t instruction = 1, size_t most = SIZE_MAX) {
     const int64_t begin = done;
-    const std::vector<Pass> passes = method.prepare({begin, tokens, instruction, chunk});
+    const std::vector<Pass> passes = method.prepare({begin, tokens, instruction, chunk, evidence});
     while (static_cast<int>(streams.size()) < method.streams()) streams.push_back(store.fork());
     std::optional<KvStore> copy;
     for (size_t i = 0; i < passes.size() && most > 0; ++i) {
@@ -146,6 +146,7 @@ struct MethodRun {
   AttendCompute compute = AttendCompute::kF32;
   LayerStep::Workspace workspace;
   std::vector<int32_t> ids;             ///< of the tokens; empty: not known
+  std::vector<int64_t> evidence;        ///< PromptFacts::evidence of the prompts
   std::vector<LayerInputs> inputs;      ///< per layer
   std::vector<std::vector<float>> out;  ///< per layer, as q
   int64_t done = 0;

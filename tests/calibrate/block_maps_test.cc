@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "calibrate/evidence.h"
 #include "engine/session.h"
+#include "eval/evidence.h"
 #include "eval/nano.h"
 #include "ops/stored_key.h"
 

@@ -188,6 +188,8 @@ TEST(Eval, RefusesBeforeTheRun) {
                       {"--lengths 80", "too short"}));
   EXPECT_TRUE(
       refused(program.run({"eval", "passkey", "-t", "1", "--parallel", "2"}), {"--parallel 2"}));
+  EXPECT_TRUE(refused(program.run({"eval", "passkey", "--inject-evidence", "--out", out}),
+                      {"--inject-evidence", "infllm"}));
   EXPECT_TRUE(refused(program.run({"eval", "passkey", "--data", "/nowhere"}), {"--data /nowhere"}));
   EXPECT_FALSE(std::filesystem::exists(out));
 }

@@ -62,5 +62,20 @@ TEST(Contenders, AMethodThatIsGivenTwiceIsRefused) {
                   {"dense is given twice"}));
 }
 
+TEST(Contenders, WhoLooksUpBlocksIsAskedOnceMoreWithTheEvidence) {
+  EvalSettings settings;
+  settings.inject_evidence = true;
+  settings.methods = {MethodSpec::parse("dense")};
+  EXPECT_TRUE(has(error_of([&] { for_model(settings, small_shape(2, 2, 2, 64), {}); }),
+                  {"--inject-evidence", "infllm"}));
+  settings.methods.push_back(MethodSpec::parse("infllm:topk=2"));
+  const auto contenders = contenders_of(settings, small_shape(2, 2, 2, 64));
+  ASSERT_EQ(contenders.size(), 3u);
+  EXPECT_EQ(contenders[2].name, "control:evidence+infllm:topk=2");
+  EXPECT_TRUE(contenders[2].shown_evidence && !contenders[1].shown_evidence);
+  EXPECT_EQ(contenders[2].options.attention.text(), "infllm:topk=2");
+  EXPECT_EQ(method_names(settings).back(), contenders[2].name);
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -192,5 +192,33 @@ TEST(RunnerWork, TokensReadAsGeneratedAreNotLookedAtByWhatEndsAPrompt) {
   EXPECT_THROW(run(settings, folder.path() / "simulated", {"magic"}), UserError);
 }
 
+/// One block of 30 is looked up in every layer: too few to find the number, unless it is shown.
+TEST(RunnerWork, TheEvidenceIsInSightOfEveryLayer) {
+  const TempFolder folder;
+  EvalSettings settings = small_settings();
+  const std::string method = "infllm:n_init=16,n_local=128,block=32,topk=1,cached=1";
+  settings.methods = {MethodSpec::parse(method)};
+  settings.lengths = {1200};
+  settings.openings = Openings::kOff;
+  settings.inject_evidence = true;
+  std::vector<PlannedTask> tasks = plan_tasks(std::vector<std::string>{"magic"});
+  tasks.emplace_back().name = "bare";
+  tasks.back().make = [](const TaskRequest&) { return bare_samples(1); };
+  const EvalOutcome outcome = run_eval(nano(), settings, tasks, folder.path(), {});
+  ASSERT_EQ(outcome.records.size(), 6u);
+  int seen = 0, right = 0;
+  for (const Record& r : outcome.records) {
+    const bool shown = r.method.starts_with("control:evidence+infllm:");
+    if (r.task == "bare") {
+      EXPECT_EQ(r.error, shown ? "no sentence of the context holds the answer" : "");
+      continue;
+    }
+    const bool all = std::ranges::all_of(r.recall, [](double share) { return share == 1; });
+    EXPECT_EQ(all, shown || r.depth >= 0.99) << r.method << r.id;
+    (shown ? seen : right) += r.score == 1;
+  }
+  EXPECT_GT(seen, right);
+}
+
 }  // namespace
 }  // namespace longhaul

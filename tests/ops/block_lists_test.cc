@@ -41,6 +41,17 @@ TEST(BlockRows, ARunJoinsAList) {
   EXPECT_EQ(numbers(with_run(host_queue(), {view_of(list), {}}, 6, 6, memory)), list);
 }
 
+TEST(BlockRows, OtherRowsJoinAList) {
+  const std::vector<int32_t> list{1, 4, 9}, count{2}, more{0, 4, 6};
+  Array<int32_t> memory;
+  EXPECT_EQ(numbers(with_rows(host_queue(), {view_of(list), {}}, more, memory)),
+            (std::vector<int32_t>{0, 1, 4, 6, 9}));
+  EXPECT_EQ(numbers(with_rows(host_queue(), {view_of(list), view_of(count)}, more, memory)),
+            (std::vector<int32_t>{0, 1, 4, 6}));
+  EXPECT_EQ(numbers(with_rows(host_queue(), {view_of(list), {}}, {}, memory)), list);
+  EXPECT_EQ(numbers(with_rows(host_queue(), {}, more, memory)), more);
+}
+
 TEST(StoredList, StaysAndIsCheckedWhenItComesFromAFile) {
   const TempFolder folder;
   const auto read_back = [&](const std::vector<int32_t>& rows) {

@@ -46,6 +46,7 @@ class InfLlm final : public Method {
   Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
+    blocks_.begin_prompt(prompt);
     return passes_with_last(prompt, 0, sizes.chunk, 1);
   }
 
@@ -122,6 +123,7 @@ class InfLlm final : public Method {
 
 MethodInfo infllm_method() {
   MethodInfo info = method_info<InfLlm>({.name = "infllm"});
+  info.looks_up = true;
   info.summary = "a window and the first tokens; older blocks in a slower tier, looked up by step";
   info.when = "texts far beyond memory and trained length, at nearly linear cost";
   info.keeps =

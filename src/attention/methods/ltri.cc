@@ -33,6 +33,7 @@ class Ltri final : public Method {
   Plan plan(int, int, int64_t) const override { return blocks_.plan(); }
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
+    blocks_.begin_prompt(prompt);
     return passes_with_last(prompt, 0, o_.blocks.chunk, o_.last);
   }
 
@@ -216,6 +217,7 @@ class Ltri final : public Method {
 
 MethodInfo ltri_method() {
   MethodInfo info = method_info<Ltri>({.name = "ltri"});
+  info.looks_up = true;
   info.summary =
       "InfLLM's window and blocks, looked up by retrieval heads through spans of meaning";
   info.when = "finding facts in texts far beyond memory and trained length, at nearly linear cost";

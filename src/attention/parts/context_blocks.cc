@@ -1,5 +1,7 @@
 #include "attention/parts/context_blocks.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
@@ -55,6 +57,15 @@ Plan ContextBlocks::plan() const {
           .see = {.place = KeyPlace::kOwn, .reach = reach}};
 }
 
+void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
+  evidence_.clear();
+  for (const int64_t token : prompt.evidence) {
+    if (token < o_.init) continue;  // every row sees it
+    const auto block = static_cast<int32_t>((token - o_.init) / o_.block);
+    if (evidence_.empty() || evidence_.back() < block) evidence_.push_back(block);
+  }
+}
+
 void ContextBlocks::begin(LayerStep& step) {
   split_ = split_context(o_, step.begin);
   next_ = split_context(o_, step.begin + step.rows);
@@ -99,10 +110,12 @@ WindowRows ContextBlocks::window_rows(const LayerStep& step) {
   return rows;
 }
 
-/// Brings the chosen blocks into memory and lists what every row sees: initial tokens and those
-/// blocks, the same rows in all lists.
-void ContextBlocks::open_blocks(const LayerStep& step, const RowList& chosen) {
+/// Brings the chosen blocks, and those of the evidence, into memory and lists what every row sees:
+/// initial tokens and those blocks, the same rows in all lists.
+void ContextBlocks::open_blocks(const LayerStep& step, const RowList& looked_up) {
   Queue& queue = *step.queue;
+  const auto formed = std::ranges::lower_bound(evidence_, retrieves_ ? split_.blocks : 0);
+  const RowList chosen = with_rows(queue, looked_up, {evidence_.begin(), formed}, with_evidence_);
   nth(cached_, step.layer)
       .use_blocks(queue, *step.store, step.layer, {split_.init, split_.remainder, o_.block}, chosen,
                   o_.cached);

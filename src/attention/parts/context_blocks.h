@@ -53,6 +53,10 @@ class ContextBlocks {
   /// For all layers and heads.
   Plan plan() const;
 
+  /// Before a prompt: its steps see the blocks of prompt.evidence beside those that they choose,
+  /// and so do the tokens generated after it.
+  void begin_prompt(const PromptFacts& prompt);
+
   /// Begins a layer of a step: lays out the window. Call it first.
   void begin(LayerStep& step);
 
@@ -64,7 +68,8 @@ class ContextBlocks {
   /// next attention of the step.
   WindowRows window_rows(const LayerStep& step);
 
-  /// Attention over window, initial and aged tokens and the blocks `chosen` (ascending).
+  /// Attention over window, initial and aged tokens, the blocks `chosen` (ascending) and those of
+  /// the evidence.
   void attend(LayerStep& step, const RowList& chosen);
   /// The same in two parts, where the attention of the window chooses the blocks.
   void attend_near(LayerStep& step);
@@ -96,7 +101,7 @@ class ContextBlocks {
   SlidingRows& votes(const LayerStep& step) { return nth(votes_, step.layer); }
   KeySegment near_keys(const LayerStep& step, int head) const;
   void near_segments(const LayerStep& step);
-  void open_blocks(const LayerStep& step, const RowList& chosen);
+  void open_blocks(const LayerStep& step, const RowList& looked_up);
   void add_far_keys(const LayerStep& step, int head);
   void run(LayerStep& step, int segments_per_head);
 
@@ -111,8 +116,9 @@ class ContextBlocks {
   bool retrieves_ = false, voted_ = false;
   int64_t near_begin_ = 0, near_position_ = 0;
   Array<float> near_q_, far_q_, lse_, far_out_, far_lse_;
-  View<const float> forms_[2];  ///< of the queries: near, far
-  Array<int32_t> far_list_;
+  View<const float> forms_[2];     ///< of the queries: near, far
+  std::vector<int32_t> evidence_;  ///< blocks that every step sees once they are blocks
+  Array<int32_t> far_list_, with_evidence_;
   RowList far_rows_;  ///< that all rows of the step see, in every list
   std::vector<KeySegment> segments_;
   WindowSums sums_;

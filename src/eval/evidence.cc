@@ -1,4 +1,4 @@
-#include "calibrate/evidence.h"
+#include "eval/evidence.h"
 
 #include <algorithm>
 
@@ -45,6 +45,15 @@ std::vector<TokenRange> evidence_in(const Tokenizer& tokenizer, const ComposedPr
         {prompt.context_begin + token_at(begin), prompt.context_begin + token_at(end - 1) + 1});
   }
   return found;
+}
+
+std::vector<int64_t> evidence_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
+                                     std::span<const std::string> answers) {
+  std::vector<int64_t> tokens;
+  for (const TokenRange& range : evidence_in(tokenizer, prompt, answers)) {
+    for (int64_t token = range.begin; token < range.end; ++token) tokens.push_back(token);
+  }
+  return tokens;
 }
 
 int64_t block_of(const TokenRange& range, int64_t init, int64_t block, int64_t tokens) {

@@ -22,6 +22,10 @@ struct TokenRange {
 std::vector<TokenRange> evidence_in(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                     std::span<const std::string> answers);
 
+/// Their tokens, ascending.
+std::vector<int64_t> evidence_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
+                                     std::span<const std::string> answers);
+
 /// The block of `block` tokens, counted from token `init` on, that holds most of the range: its
 /// first token. -1 where the range begins before `init`, or the block is not whole in `tokens`.
 int64_t block_of(const TokenRange& range, int64_t init, int64_t block, int64_t tokens);
