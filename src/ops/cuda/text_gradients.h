@@ -1,0 +1,42 @@
+#pragma once
+// Attention of a whole text, backward on a GPU (ops/attention_backward.h): products of rows and
+// keys by cuBLASLt, some tokens at a time with the keys that they see, all heads at once, and a
+// kernel between them.
+
+#include "ops/cuda/gradients.h"
+#include "ops/cuda/products.h"
+
+namespace longhaul::cuda {
+
+class TextGradients {
+ public:
+  TextGradients(GpuQueue& queue, Products& products) : queue_(queue), products_(products) {}
+
+  void backward(const TextAttention& shape, const AttentionTrace& trace, float* dq, float* dk,
+                float* dv);
+  RegionSums regions(const TextAttention& shape, const AttentionTrace& trace,
+                     const ProbedRegions& regions);
+  /// sums [kv_heads] += the gates' gradients.
+  void add_gates(const GatedRows& shape, const float* d_mixed, const float* full, const float* near,
+                 float* sums);
+
+  /// Tokens whose pairs with the keys that they see are held at a time: as many as kPairBytes have
+  /// room for, a multiple of 8 where they do not end the text.
+  static int64_t chunk_tokens(const TextAttention& shape);
+  static constexpr int64_t kPairBytes = int64_t{1} << 30;
+
+ private:
+  void pack(const TextAttention& shape, const AttentionTrace& trace);
+  GemmCall with_keys(const TextAttention& shape, const PairTile& tile, const uint16_t* rows,
+                     const uint16_t* keys) const;
+  void multiply(const TextAttention& shape, PairTile& tile);
+  void add_tile(const TextAttention& shape, const PairTile& tile, bool first, float* dk, float* dv);
+
+  GpuQueue& queue_;
+  Products& products_;
+  Room q_{queue_}, d_out_{queue_}, k_{queue_}, v_{queue_}, means_{queue_};  // bf16, packed; f32
+  Room scores_{queue_}, d_weights_{queue_}, weights_{queue_}, d_scores_{queue_};
+  Room dq_{queue_}, sums_{queue_}, of_rows_{queue_};
+};
+
+}  // namespace longhaul::cuda
