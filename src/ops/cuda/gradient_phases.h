@@ -79,8 +79,11 @@ LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const fl
                               const float* full, const float* near, int64_t begin, int64_t end,
                               int64_t width, int64_t stride) {
   block.sums(shared, [&](int t, double* sums) {
-    for (int64_t i = begin * width + t; i < end * width; i += kBlockThreads) {
-      const int64_t at = i / width * stride + i % width;
+    // Of a million tokens a part of 32 has 2^26 numbers of 2,048 a row.
+    const auto of_row = static_cast<uint32_t>(width);
+    const auto count = static_cast<uint32_t>((end - begin) * width);
+    for (auto i = static_cast<uint32_t>(t); i < count; i += kBlockThreads) {
+      const int64_t at = (begin + i / of_row) * stride + i % of_row;
       sums[0] += d[at] * (full[at] - near[at]);
     }
   });
@@ -97,13 +100,15 @@ struct RegionRow {
 template <class Block>
 LH_PHASES void region_row(const Block& block, SumShared<6>& shared, const RegionRow& r) {
   block.sums(shared, [&](int t, double* sums) {
-    const int rest = r.row >= r.tokens - r.last ? 2 : 4;
+    const int rest = r.row >= r.tokens - r.last ? 1 : 2;
     for (int64_t key = t; key <= r.row; key += kBlockThreads) {
       const float product = softmax_weight(r.scores[key], r.scale, r.lse) * r.d_weights[key];
       const bool streaming = key <= r.sink || r.row - key <= r.window;
-      double* const to = sums + (streaming ? 0 : rest);
-      to[0] += product;
-      to[1] += fabsf(product);
+      for (int region = 0; region < 3; ++region) {  // by numbers that the compiler knows
+        const float counted = region == (streaming ? 0 : rest) ? product : 0.0f;
+        sums[2 * region] += counted;
+        sums[2 * region + 1] += fabsf(counted);
+      }
     }
   });
 }
