@@ -1,51 +1,20 @@
 #include "ops/cuda/text_gradients.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 
-#include "base/assert.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/text_chunks.h"
 
 namespace longhaul::cuda {
 namespace {
-
-int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
 uint16_t* bf16(const Room& room) { return static_cast<uint16_t*>(room.data); }
 float* f32(const Room& room) { return static_cast<float*>(room.data); }
 
 /// Tokens of a packed head: texts of about one length share the library's plans for products.
-int64_t room_of(const TextAttention& shape) { return round_up(shape.tokens, 1024); }
-
-/// Keys [begin, end).
-struct KeyRange {
-  int64_t begin = 0, end = 0;
-};
-/// What rows [token, token + count) see some of, in one stretch or two; and more, so that there are
-/// not many different lengths: each is a shape of five products for the library.
-std::array<KeyRange, 2> keys_of(const TextAttention& shape, int64_t token, int64_t count) {
-  const int64_t near = token - shape.window + 1;
-  if (near > shape.sink) {
-    return {{{std::max(shape.sink, near / 8 * 8), token + count}, {0, shape.sink}}};
-  }
-  const auto thirtieth = static_cast<uint64_t>(std::max<int64_t>(64, shape.tokens / 32));
-  const auto step = static_cast<int64_t>(std::bit_ceil(thirtieth));
-  return {{{0, std::min(round_up(token + count, step), shape.tokens)}, {}}};
-}
+int64_t room_of(const TextAttention& shape) { return (shape.tokens + 1023) / 1024 * 1024; }
 
 }  // namespace
-
-int64_t TextGradients::chunk_tokens(const TextAttention& shape) {
-  constexpr int64_t kPair = 2 * sizeof(float) + 2 * sizeof(uint16_t);
-  constexpr int64_t kMost = 512;  // more would see many keys that most of them do not
-  const auto keys = [&](int64_t count) {
-    return std::min(shape.tokens, count + shape.window + shape.sink) + 16;
-  };
-  int64_t count = kMost;
-  while (count > 8 && count * shape.heads * keys(count) * kPair > kPairBytes) count /= 2;
-  return count;
-}
 
 /// Queries and d_out by KV heads, keys and values as they lie, all in bf16.
 void TextGradients::pack(const TextAttention& shape, const AttentionTrace& trace) {
@@ -154,11 +123,11 @@ void TextGradients::backward(const TextAttention& shape, const AttentionTrace& t
   for (int64_t token = 0; token < shape.tokens; token += chunk) {
     const int64_t count = std::min(chunk, shape.tokens - token);
     bool first = true;
-    for (const KeyRange& keys : keys_of(shape, token, count)) {
-      if (keys.begin >= keys.end) continue;
+    for (const KeyRange& keys : seen_keys(shape, token, count)) {
+      if (keys.count() == 0) continue;
       PairTile tile{.token = token, .tokens = count, .key = keys.begin};
-      tile.keys = keys.end - keys.begin;
-      tile.stride = round_up(tile.keys, 8);
+      tile.keys = keys.count();
+      tile.stride = pair_stride(tile.keys);
       tile.lse = trace.lse.address();
       tile.means = f32(means_);
       multiply(shape, tile);
@@ -179,8 +148,8 @@ RegionSums TextGradients::regions(const TextAttention& shape, const AttentionTra
   auto* const sums = static_cast<double*>(sums_.data);
   for (int64_t token = 0; token < shape.tokens; token += chunk) {
     const int64_t count = std::min(chunk, shape.tokens - token);
-    PairTile tile{.token = token, .tokens = count, .keys = keys_of(shape, token, count)[0].end};
-    tile.stride = round_up(tile.keys, 8);
+    PairTile tile{.token = token, .tokens = count, .keys = seen_keys(shape, token, count)[0].end};
+    tile.stride = pair_stride(tile.keys);
     tile.lse = trace.lse.address();
     multiply(shape, tile);
     cuda::add_regions(queue_.handle(), shape, tile, regions, static_cast<double*>(of_rows_.data),

@@ -1,7 +1,7 @@
 #pragma once
 // Attention of a whole text, backward on a GPU (ops/attention_backward.h): products of rows and
-// keys by cuBLASLt, some tokens at a time with the keys that they see, all heads at once, and a
-// kernel between them.
+// keys by cuBLASLt, a chunk of tokens at a time (text_chunks.h), all heads at once, and a kernel
+// between them.
 
 #include "ops/cuda/gradients.h"
 #include "ops/cuda/products.h"
@@ -19,11 +19,6 @@ class TextGradients {
   /// sums [kv_heads] += the gates' gradients.
   void add_gates(const GatedRows& shape, const float* d_mixed, const float* full, const float* near,
                  float* sums);
-
-  /// Tokens whose pairs with the keys that they see are held at a time: as many as kPairBytes have
-  /// room for, a multiple of 8 where they do not end the text.
-  static int64_t chunk_tokens(const TextAttention& shape);
-  static constexpr int64_t kPairBytes = int64_t{1} << 30;
 
  private:
   void pack(const TextAttention& shape, const AttentionTrace& trace);
