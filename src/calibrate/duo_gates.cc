@@ -11,6 +11,7 @@
 #include "base/nth.h"
 #include "calibrate/asked_sample.h"
 #include "eval/random.h"
+#include "ops/fill.h"
 
 namespace longhaul {
 namespace {
@@ -65,8 +66,8 @@ DuoTrainer::DuoTrainer(std::shared_ptr<const Engine> engine, const EvalData& dat
       data_(data),
       chat_(std::move(chat)),
       settings_(settings),
-      model_(engine_->model(), settings.compute),
-      gated_(engine_->model(), settings.compute),
+      decoder_(settings.queue.on_host() ? FrozenDecoder(engine_->model(), settings.compute)
+                                        : FrozenDecoder(engine_->on_device(settings.queue))),
       gates_(all_open(engine_->model().shape)),
       adam_(count_of(gates_)) {
   LH_ASSERT(!settings_.tasks.empty());
@@ -108,22 +109,23 @@ DuoStep DuoTrainer::step() {
   const bool keep = settings_.full == GatedAttention::Full::kOfModel;
 
   Buffer<float> wanted(static_cast<size_t>(rows * hidden)), found(wanted.size());
-  FullAttention full(model_, compute, keep);
-  const float* model_states = model_.forward(text.tokens, full, false) + text.answer * hidden;
-  model_.final_norm(model_states, rows, wanted.data());
+  FullAttention full(decoder_, compute, keep);
+  decoder_.final_norm(decoder_.forward(text.tokens, full, false).from(text.answer * hidden), rows,
+                      wanted.data());
 
-  GatedAttention gated(gated_, compute, gates_, settings_.sight, keep ? &full : nullptr);
-  const float* states = gated_.forward(text.tokens, gated, true) + text.answer * hidden;
-  gated_.final_norm(states, rows, found.data());
+  GatedAttention gated(decoder_, compute, gates_, settings_.sight, keep ? &full : nullptr);
+  const View<const float> states =
+      decoder_.forward(text.tokens, gated, true).from(text.answer * hidden);
+  decoder_.final_norm(states, rows, found.data());
 
   DuoStep report{.step = done_, .tokens = tokens, .answer_tokens = rows};
   report.difference = difference(wanted, found);
   report.gates = mean_of(flat(gates_));
   report.loss = report.difference + settings_.penalty * report.gates;
-  Buffer<float> d(static_cast<size_t>(tokens * hidden));
-  std::fill_n(d.data(), text.answer * hidden, 0.0f);
-  gated_.final_norm_backward(states, found.data(), rows, d.data() + text.answer * hidden);
-  gated_.backward(gated, d.data());
+  const View<float> d = d_.resize(decoder_.queue(), tokens * hidden);
+  fill(decoder_.queue(), d.part(0, text.answer * hidden), 0);
+  decoder_.final_norm_backward(states, found.data(), rows, d.from(text.answer * hidden));
+  decoder_.backward(gated, d);
   remember(report.loss);
   descend(gated.gradient());
   last_ = report;

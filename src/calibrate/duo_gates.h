@@ -27,6 +27,7 @@ struct DuoTraining {
   int64_t shortest = 1000, longest = 2000;  ///< tokens of a prompt
   uint64_t seed = 1;
   Compute compute = Compute::kBest;
+  Queue queue;  ///< where it runs
 };
 
 struct DuoStep {
@@ -71,7 +72,8 @@ class DuoTrainer final : public Calibration {
   const EvalData& data_;
   std::optional<ChatTemplate> chat_;
   DuoTraining settings_;
-  FrozenDecoder model_, gated_;
+  FrozenDecoder decoder_;
+  Array<float> d_;  // the gradient of the residual stream
   Gates gates_, best_;
   std::vector<double> losses_;  // of all steps
   double least_ = 0;            // of best_

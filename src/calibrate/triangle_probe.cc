@@ -10,6 +10,7 @@
 #include "calibrate/state_file.h"
 #include "calibrate/triangle_prompt.h"
 #include "ops/dequantize.h"
+#include "ops/fill.h"
 #include "ops/linear.h"
 #include "training/gated_attention.h"
 
@@ -23,16 +24,16 @@ class ProbedAttention final : public AttentionRule {
                   std::vector<LayerGradients>& sums)
       : decoder_(decoder), full_(decoder, compute, false), regions_(regions), sums_(sums) {}
 
-  void forward(int layer, const AttentionRows& rows, float* mixed) override {
+  void forward(int layer, const AttentionRows& rows, View<float> mixed) override {
     full_.forward(layer, rows, mixed);
   }
-  void backward(int layer, const AttentionRows& rows, const float* d_mixed,
+  void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override {
     full_.backward(layer, rows, d_mixed, d);
     const TextAttention shape = decoder_.causal(layer);
     if (shape.window < shape.tokens) return;  // the model's own window: no triangle either
     const RegionSums found = attention_regions(
-        shape, {rows.q, rows.k, rows.v, nullptr, full_.lse().data(), d_mixed}, regions_);
+        decoder_.queue(), shape, {rows.q, rows.k, rows.v, {}, full_.lse(), d_mixed}, regions_);
     LayerGradients& sum = nth(sums_, layer);
     add_mean(found.streaming, pairs(shape, 0), sum.streaming);
     add_mean(found.last, pairs(shape, 1), sum.last);
@@ -98,14 +99,14 @@ bool probe_prompt(const Model& model, FrozenDecoder& decoder, const TriangleProm
   ProbedAttention attention(
       decoder, probe.compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest,
       probe.regions, sums);
-  const float* states = decoder.forward(prompt.tokens, attention, true);
+  const View<const float> state = decoder.forward(prompt.tokens, attention, true).from(last);
   std::vector<float> normed(static_cast<size_t>(hidden));
-  decoder.final_norm(states + last, 1, normed.data());
+  decoder.final_norm(state, 1, normed.data());
   const bool right = likeliest(model, normed.data(), probe.compute) == prompt.wanted;
-  std::vector<float> d(prompt.tokens.size() * static_cast<size_t>(hidden));
-  decoder.final_norm_backward(states + last, head_row(model, prompt.wanted).data(), 1,
-                              d.data() + last);
-  decoder.backward(attention, d.data());
+  Array<float> d;
+  fill(decoder.queue(), d.resize(decoder.queue(), last + hidden), 0);
+  decoder.final_norm_backward(state, head_row(model, prompt.wanted).data(), 1, d.view().from(last));
+  decoder.backward(attention, d.view());
   return right;
 }
 
@@ -123,7 +124,10 @@ void for_each_sum(Layers& layers, Do&& act) {
 }  // namespace
 
 TriangleSearch::TriangleSearch(std::shared_ptr<const Engine> engine, const TriangleProbe& probe)
-    : engine_(std::move(engine)), probe_(probe), decoder_(engine_->model(), probe.compute) {
+    : engine_(std::move(engine)),
+      probe_(probe),
+      decoder_(probe.queue.on_host() ? FrozenDecoder(engine_->model(), probe.compute)
+                                     : FrozenDecoder(engine_->on_device(probe.queue))) {
   sums_.layers.resize(static_cast<size_t>(engine_->model().config.layers));
 }
 

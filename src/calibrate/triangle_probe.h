@@ -21,6 +21,7 @@ struct TriangleProbe {
   uint64_t seed = 1;
   std::optional<ChatTemplate> chat;  ///< none: bare text, as published
   Compute compute = Compute::kF32;
+  Queue queue;  ///< where it runs
   ProbedRegions regions;
 };
 

@@ -37,7 +37,7 @@ double reading_speed(const CalibrationInput& input) {
   const ComposedPrompt prompt = composer.compose(sample, true);
   double best = 0;
   for (int i = 0; i < 2; ++i) {  // the first touches weights that nobody has touched yet
-    Session session(input.engine, session_of(input.flags));
+    Session session(input.engine, session_of(input, kTokens));
     const Stopwatch watch;
     session.prefill(prompt.tokens);
     best = std::max(best, static_cast<double>(prompt.tokens.size()) / watch.seconds());
@@ -148,7 +148,8 @@ class AllMethods {
   /// What the model cannot have is left out; what was asked for by name is refused.
   void make(const CalibratedMethod& method) {
     try {
-      parts_.push_back(method.make(input_));
+      if (!flags_.methods.empty()) expect_place(flags_, method);  // by name, not as one of all
+      parts_.push_back(method.make(placed(input_, method)));
     } catch (const UserError& why) {
       if (!flags_.methods.empty()) throw;
       left_out_.push_back(fmt::format("{}: {}", method.name, why.what()));
@@ -227,7 +228,7 @@ class AllMethods {
 int calibrate_all(const CalibrateFlags& flags) {
   const auto engine = flags.model.open();
   const EvalData data(flags.data);
-  const CalibrationInput input{flags, engine, data};
+  const CalibrationInput input{flags, engine, data, flags.queue()};
   AllMethods all(flags, input);
   all.say_plan();
   const Stopwatch watch;

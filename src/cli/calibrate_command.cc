@@ -150,6 +150,9 @@ Command add_calibrate_command(CLI::App& program) {
   add_number<uint64_t>(*app, "--seed", flags->seed, 0, int64_t{1} << 53, "Other prompts");
   add_text(*app, "--data", flags->data, "DIR", "Folder with the texts of benchmarks");
   add_choice(*app, "--compute", flags->compute, {"best", "f32"}, "Products of weights");
+  add_text(*app, "--device", flags->device, "auto|cpu|cuda[:N]",
+           "Where the model is read ('longhaul devices' lists the GPUs); auto: on a GPU that has "
+           "room, else on the CPU. ltri runs on the CPU");
   app->add_flag("--save", flags->save, "Write the method's profile beside the model");
   app->add_flag("--json", flags->json, "One JSON object on standard output");
   app->add_flag("-q,--quiet", flags->quiet, "No progress bar");

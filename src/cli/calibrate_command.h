@@ -10,11 +10,13 @@
 
 namespace longhaul {
 
+inline constexpr std::string_view kAutoDevice = "auto";
+
 struct CalibrateFlags {
   std::string method;
   ModelFlags model;
   PromptFormFlags form;
-  std::string data, compute = "best", state;
+  std::string data, compute = "best", device = "auto", state;
   uint64_t seed = 1;
   bool save = false, json = false, quiet = false;
 
@@ -47,6 +49,8 @@ struct CalibrateFlags {
     return form.raw ? std::nullopt : std::optional(engine.chat_template(form.chat_template));
   }
   Compute compute_type() const { return *compute_from_name(compute); }
+  /// Of --device; where that is `auto`, a GPU that is there.
+  Queue queue() const;
 };
 
 // Exit statuses; they throw UserError.

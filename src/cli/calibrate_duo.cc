@@ -59,6 +59,7 @@ DuoTraining training_of(const CalibrationInput& input) {
   t.seed = flags.seed;
   t.compute = flags.compute_type();
   set_lengths(input, t);
+  t.queue = training_queue(input, t.longest, t.full == GatedAttention::Full::kOfModel);
   return t;
 }
 

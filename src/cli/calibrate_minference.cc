@@ -37,7 +37,7 @@ PatternSearchSettings pattern_settings(const CalibrationInput& input) {
   if (s.lengths.empty()) s.lengths = {std::min(trained, kPatternLength)};
   s.prompts = flags.prompts > 0 ? flags.prompts : kPatternPrompts;
   s.seed = flags.seed;
-  s.session = session_of(flags);
+  s.session = session_of(input, std::ranges::max(s.lengths));
   s.chat = flags.chat(*input.engine);
   return s;
 }

@@ -32,7 +32,7 @@ SweepSettings sweep_settings(const CalibrationInput& input) {
   s.tasks = tasks_or(flags, kSweepTasks);
   s.prompts = flags.prompts > 0 ? flags.prompts : kSweepPrompts;
   s.seed = flags.seed;
-  s.session = session_of(flags);
+  s.session = session_of(input, std::ranges::max(s.lengths));
   s.chat = flags.chat(*input.engine);
   return s;
 }

@@ -59,6 +59,7 @@ TriangleProbe probe_of(const CalibrationInput& input) {
   probe.tokens = flags.tokens;
   probe.seed = flags.seed;
   probe.compute = flags.compute_type();
+  probe.queue = training_queue(input, probe.tokens, false);
   if (!flags.form.chat_template.empty()) probe.chat = flags.chat(*input.engine);
   return probe;
 }

@@ -17,6 +17,9 @@
 #include "cli/json_output.h"
 #include "cli/profile_file.h"
 #include "cli/progress_bar.h"
+#include "engine/device_choice.h"
+#include "ops/devices.h"
+#include "training/frozen_decoder.h"
 
 namespace longhaul {
 
@@ -24,7 +27,8 @@ std::span<const CalibratedMethod> calibrated_methods() {
   static constexpr CalibratedMethod kMethods[] = {
       {"duo", "gates of its KV heads", duo_part},
       {"trianglemix", "layers that read by triangles", trianglemix_part},
-      {"ltri", "retrieval heads and thresholds", ltri_part},
+      {"ltri", "retrieval heads and thresholds", ltri_part,
+       "it looks at every row of attention there"},
       {"reattention", "what is visible", reattention_part},
       {"minference", "a pattern for every head", minference_part},
   };
@@ -43,14 +47,22 @@ bool run_part(CalibrationPart& part, const CalibrateFlags& flags, const std::str
   return search.finished();
 }
 
+Queue CalibrateFlags::queue() const {
+  // Products of other kinds are the CPU's alone.
+  const bool only_here = device == kAutoDevice && compute_type() != Compute::kBest;
+  return open_device(only_here ? "cpu" : device);
+}
+
 int calibrate_one(const CalibrateFlags& flags) {
   const auto method =
       std::ranges::find(calibrated_methods(), flags.method, &CalibratedMethod::name);
   LH_ASSERT(method != calibrated_methods().end());
+  expect_place(flags, *method);
   const auto engine = flags.model.open();
   const EvalData data(flags.data);
   const std::string& prefix = engine->model().shape.profile_prefix;
-  const auto part = method->make({flags, engine, data});
+  const CalibrationInput input{flags, engine, data, flags.queue()};
+  const auto part = method->make(placed(input, *method));
   if (flags.save) refuse_to_replace(part->files(prefix));
   if (!flags.state.empty()) expect_writable(flags.state);
   if (!flags.state.empty() && is_there(flags.state)) part->search().restore(flags.state);
@@ -94,6 +106,48 @@ SessionOptions session_of(const CalibrateFlags& flags) {
   SessionOptions options;
   options.compute = flags.compute_type();
   return options;
+}
+
+SessionOptions session_of(const CalibrationInput& input, int64_t tokens) {
+  constexpr int64_t kReply = 512;
+  SessionOptions options = session_of(input.flags);
+  options.queue = input.queue;
+  if (input.flags.device == kAutoDevice) {
+    settle_device(input.engine, std::span(&options, 1), tokens, kReply);
+  }
+  return options;
+}
+
+Queue training_queue(const CalibrationInput& input, int64_t tokens, bool keep) {
+  if (input.queue.on_host()) return {};
+  const bool settled = input.flags.device != kAutoDevice;
+  const Model& model = input.engine->model();
+  if (!settled && !model.config.beyond_plain().empty()) return {};
+  try {
+    input.engine->on_device(input.queue);
+    const DeviceQueue& device = input.queue.device();
+    const size_t needed = FrozenDecoder::device_bytes(model, tokens, keep);
+    if (needed <= device.free_bytes()) return input.queue;
+    user_error("gradients of {} tokens need {} on {}, of which {} is free: use --device cpu",
+               with_commas(tokens), format_bytes(needed), device.name(),
+               format_bytes(device.free_bytes()));
+  } catch (const UserError&) {
+    if (settled) throw;
+  }
+  input.engine->leave_device();
+  return {};
+}
+
+void expect_place(const CalibrateFlags& flags, const CalibratedMethod& method) {
+  if (method.only_here.empty() || flags.device == kAutoDevice || flags.device == "cpu") return;
+  user_error("--device {}: calibrate {} runs on the CPU: {}", flags.device, method.name,
+             method.only_here);
+}
+
+CalibrationInput placed(const CalibrationInput& input, const CalibratedMethod& method) {
+  CalibrationInput here = input;
+  if (!method.only_here.empty()) here.queue = {};
+  return here;
 }
 
 std::vector<std::string> numbers_to(size_t count) {

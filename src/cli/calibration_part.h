@@ -42,6 +42,7 @@ struct CalibrationInput {
   const CalibrateFlags& flags;
   std::shared_ptr<const Engine> engine;
   const EvalData& data;
+  Queue queue;  ///< of --device
 };
 
 // UserError where the model cannot be calibrated so.
@@ -54,6 +55,7 @@ std::unique_ptr<CalibrationPart> minference_part(const CalibrationInput& input);
 struct CalibratedMethod {
   std::string_view name, what;
   std::unique_ptr<CalibrationPart> (*make)(const CalibrationInput& input);
+  std::string_view only_here = {};  ///< why it runs on the CPU alone; empty: it does not
 };
 std::span<const CalibratedMethod> calibrated_methods();
 
@@ -65,8 +67,18 @@ bool run_part(CalibrationPart& part, const CalibrateFlags& flags, const std::str
 std::vector<int64_t> lengths_or(const std::vector<int64_t>& asked, const Engine& engine,
                                 std::vector<int64_t> usual);
 std::vector<std::string> tasks_or(const CalibrateFlags& flags, std::string_view usual);
-/// A dense session in the type of products that --compute asks for.
+/// A dense session on the host in the type of products that --compute asks for.
 SessionOptions session_of(const CalibrateFlags& flags);
+/// The same where --device says; with `auto` on the host where the device cannot read `tokens`.
+SessionOptions session_of(const CalibrationInput& input, int64_t tokens);
+/// Where gradients of texts of up to `tokens` tokens are computed (`keep`:
+/// FrozenDecoder::device_bytes). With `auto` on the host where the device has no room or no form
+/// for the weights; else UserError.
+Queue training_queue(const CalibrationInput& input, int64_t tokens, bool keep);
+/// UserError where --device names a GPU for a method that runs on the host alone.
+void expect_place(const CalibrateFlags& flags, const CalibratedMethod& method);
+/// The input as a method takes it: such a one on the host.
+CalibrationInput placed(const CalibrationInput& input, const CalibratedMethod& method);
 
 /// "0", "1", ...: layers or heads.
 std::vector<std::string> numbers_to(size_t count);

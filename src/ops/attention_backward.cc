@@ -7,14 +7,23 @@
 #include "base/parallel.h"
 #include "ops/cpu/row_gradients.h"
 #include "ops/cpu/sgemm.h"
+#include "ops/device_ops.h"
 #include "ops/text_tiles.h"
 
 namespace longhaul {
 namespace {
 
-void check(const TextAttention& shape) {
+void check(const TextAttention& shape, const AttentionTrace& trace) {
   LH_ASSERT(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0 && shape.head_dim > 0);
   LH_ASSERT(shape.sink >= 0 && shape.window > 0);
+  LH_ASSERT(trace.q.size() == shape.tokens * shape.query_width());
+  LH_ASSERT(trace.k.size() == shape.tokens * shape.key_width());
+  LH_ASSERT(trace.v.size() == trace.k.size() && trace.d_out.size() == trace.q.size());
+  LH_ASSERT(trace.lse.size() == shape.tokens * shape.heads);
+}
+
+AttentionTrace on_host(HostStage& on, const AttentionTrace& trace) {
+  return {on(trace.q), on(trace.k), on(trace.v), on(trace.out), on(trace.lse), on(trace.d_out)};
 }
 
 /// The rows of a KV head's query heads are dealt to this many workers, each with sums of its own:
@@ -22,7 +31,7 @@ void check(const TextAttention& shape) {
 int64_t parts_of(const TextAttention& shape) { return std::max(1, 16 / shape.kv_heads); }
 
 /// One query head's rows in one tile: what they add to dq, and to sums [tokens, head_dim] each.
-void add_tile(const TextAttention& shape, const AttentionTrace& trace, const TextTiles& tiles,
+void add_tile(const TextAttention& shape, const TextRows& trace, const TextTiles& tiles,
               const TextTiles::Tile& tile, int head, float* dq, float* dk, float* dv) {
   const int64_t d = shape.head_dim, width = shape.query_width();
   const int kv_head = head / (shape.heads / shape.kv_heads);
@@ -62,11 +71,8 @@ void add_sums(const TextAttention& shape, const Buffer<float>& sums, float* to) 
   });
 }
 
-}  // namespace
-
-void attention_backward(const TextAttention& shape, const AttentionTrace& trace, float* dq,
-                        float* dk, float* dv) {
-  check(shape);
+void backward_on_host(const TextAttention& shape, const TextRows& trace, float* dq, float* dk,
+                      float* dv) {
   const int64_t parts = parts_of(shape), size = shape.tokens * shape.head_dim;
   const int group = shape.heads / shape.kv_heads;
   Buffer<float> dk_sums(static_cast<size_t>(shape.kv_heads * parts * size));
@@ -89,8 +95,6 @@ void attention_backward(const TextAttention& shape, const AttentionTrace& trace,
   add_sums(shape, dk_sums, dk);
   add_sums(shape, dv_sums, dv);
 }
-
-namespace {
 
 /// Pairs (row, key), keys [from, to) of a tile, into `sums`.
 void add_pairs(const TextTiles::Tile& tile, int64_t row, int64_t from, int64_t to, PairSums& sums) {
@@ -122,12 +126,8 @@ void add(const PairSums& from, PairSums& to) {
   to.magnitude += from.magnitude;
 }
 
-}  // namespace
-
-RegionSums attention_regions(const TextAttention& shape, const AttentionTrace& trace,
-                             const ProbedRegions& regions) {
-  check(shape);
-  LH_ASSERT(shape.window >= shape.tokens);
+RegionSums regions_on_host(const TextAttention& shape, const TextRows& trace,
+                           const ProbedRegions& regions) {
   const int64_t row_tiles = TextTiles(shape, trace).row_tiles();
   std::vector<RegionSums> of_task(static_cast<size_t>(shape.heads * row_tiles));
   parallel_for(shape.heads * row_tiles, [&](int64_t task, int) {
@@ -144,6 +144,33 @@ RegionSums attention_regions(const TextAttention& shape, const AttentionTrace& t
     add(sums.middle, all.middle);
   }
   return all;
+}
+
+}  // namespace
+
+void attention_backward(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
+                        View<float> dq, View<float> dk, View<float> dv) {
+  check(shape, trace);
+  LH_ASSERT(trace.out.size() == trace.q.size());
+  LH_ASSERT(dq.size() == trace.q.size() && dk.size() == trace.k.size() && dv.size() == dk.size());
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->attention_backward(shape, trace, dq, dk, dv)) return;
+    HostStage on(queue);
+    return attention_backward(host_queue(), shape, on_host(on, trace), on(dq), on(dk), on(dv));
+  }
+  backward_on_host(shape, TextRows(trace), host(dq).data(), host(dk).data(), host(dv).data());
+}
+
+RegionSums attention_regions(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
+                             const ProbedRegions& regions) {
+  check(shape, trace);
+  LH_ASSERT(shape.window >= shape.tokens);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (const auto sums = device->attention_regions(shape, trace, regions)) return *sums;
+    HostStage on(queue);
+    return attention_regions(host_queue(), shape, on_host(on, trace), regions);
+  }
+  return regions_on_host(shape, TextRows(trace), regions);
 }
 
 }  // namespace longhaul

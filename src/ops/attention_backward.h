@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/array.h"
+
 namespace longhaul {
 
 /// Row i sees key j <= i where j < sink or i - j < window. Query heads share KV heads in contiguous
@@ -23,16 +25,15 @@ struct TextAttention {
 /// [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim], lse [tokens, heads]; queries
 /// and keys as they were multiplied (rotated).
 struct AttentionTrace {
-  const float *q = nullptr, *k = nullptr, *v = nullptr;
-  const float *out = nullptr, *lse = nullptr, *d_out = nullptr;
+  View<const float> q, k, v, out, lse, d_out;
 };
 
 /// With P the softmax weights, dP = d_out v and D = d_out . out row by row:
 ///   dv = P^T d_out,  dS = scale P (dP - D),  dq = dS k,  dk = dS^T q
 /// in the shapes of q, k and v; all are added to what is there. Rows whose d_out is zero cost
-/// nothing. The same bits on any number of threads.
-void attention_backward(const TextAttention& shape, const AttentionTrace& trace, float* dq,
-                        float* dk, float* dv);
+/// nothing on the host. The same bits on any number of threads.
+void attention_backward(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
+                        View<float> dq, View<float> dk, View<float> dv);
 
 /// How much a stretch of pairs (row, key) contributes to what d_out is the gradient of: the sum of
 /// P_ij (d_out_i . v_j) over them, which is its derivative by a factor on those weights, and the
@@ -52,7 +53,7 @@ struct RegionSums {
 
 /// `shape` must be causal without a window that cuts (window >= tokens), and `trace.out` is not
 /// read.
-RegionSums attention_regions(const TextAttention& shape, const AttentionTrace& trace,
+RegionSums attention_regions(Queue& queue, const TextAttention& shape, const AttentionTrace& trace,
                              const ProbedRegions& regions);
 
 }  // namespace longhaul

@@ -5,6 +5,7 @@
 // new backend begins with DeviceQueue alone and takes operations over one by one.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,11 +13,13 @@
 #include "base/tensor_view.h"
 #include "ops/antidiagonal_blocks.h"
 #include "ops/attention.h"
+#include "ops/attention_backward.h"
 #include "ops/block_index.h"
 #include "ops/block_representatives.h"
 #include "ops/column_sums.h"
 #include "ops/expected_attention.h"
 #include "ops/flex_blocks.h"
+#include "ops/gate_mix.h"
 #include "ops/hybrid_rules.h"
 #include "ops/line_sums.h"
 #include "ops/mean_blocks.h"
@@ -313,6 +316,44 @@ class DeviceOps {
   /// count] choose among them.
   virtual void mix_experts(const DeviceInput&, View<const float> /*logits*/, const DeviceExperts&,
                            View<float> /*y*/, bool /*add*/) {}
+
+  // Gradients, for training/.
+  /// dx [rows, cols] = dy W of the rows [rows, outputs] that were taken, or added to dx.
+  virtual bool linear_back(const DeviceInput& /*dy*/, const DeviceMatrix&, bool /*add*/,
+                           View<float> /*dx*/) {
+    return false;
+  }
+  virtual bool attention_backward(const TextAttention&, const AttentionTrace&, View<float> /*dq*/,
+                                  View<float> /*dk*/, View<float> /*dv*/) {
+    return false;
+  }
+  virtual std::optional<RegionSums> attention_regions(const TextAttention&, const AttentionTrace&,
+                                                      const ProbedRegions&) {
+    return std::nullopt;
+  }
+  virtual bool rms_norm_backward(View<const float> /*x*/, View<const float> /*weight*/,
+                                 float /*eps*/, View<const float> /*dy*/, int64_t /*rows*/,
+                                 int64_t /*n*/, View<float> /*dx*/, bool /*add*/) {
+    return false;
+  }
+  virtual bool swiglu_backward(View<const float> /*gate*/, View<const float> /*up*/,
+                               View<const float> /*dy*/, View<float> /*d_gate*/,
+                               View<float> /*d_up*/) {
+    return false;
+  }
+  virtual bool mix_gated(const GatedRows&, View<const float> /*gates*/, View<const float> /*full*/,
+                         View<const float> /*near*/, View<float> /*out*/) {
+    return false;
+  }
+  virtual bool scale_heads(const GatedRows&, View<const float> /*factors*/, View<const float> /*x*/,
+                           View<float> /*out*/) {
+    return false;
+  }
+  virtual bool add_gate_gradient(const GatedRows&, View<const float> /*d_mixed*/,
+                                 View<const float> /*full*/, View<const float> /*near*/,
+                                 View<float> /*sums*/) {
+    return false;
+  }
 
   // What makes an input of rows [rows, n].
   virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/array.h"
+
 namespace longhaul {
 
 /// From dy, the gradient with respect to y = rms_norm(x), that with respect to x. With
@@ -10,7 +12,7 @@ namespace longhaul {
 ///   dx[i] = r * (weight[i] dy[i] - x[i] r^2 / n * sum over j of weight[j] x[j] dy[j])
 /// All [rows, n] packed, weight [n]. `add`: dx += instead of dx =; else dx may be dy. The norm of
 /// each query or key head is the same with rows = tokens * heads.
-void rms_norm_backward(const float* x, const float* weight, float eps, const float* dy,
-                       int64_t rows, int64_t n, float* dx, bool add);
+void rms_norm_backward(Queue& queue, View<const float> x, View<const float> weight, float eps,
+                       View<const float> dy, int64_t rows, int64_t n, View<float> dx, bool add);
 
 }  // namespace longhaul

@@ -15,12 +15,23 @@ struct HeadRows {
   int64_t stride = 0;
 };
 
+/// An AttentionTrace in host memory.
+struct TextRows {
+  explicit TextRows(const AttentionTrace& trace)
+      : q(host(trace.q).data()),
+        k(host(trace.k).data()),
+        v(host(trace.v).data()),
+        out(host(trace.out).data()),
+        lse(host(trace.lse).data()),
+        d_out(host(trace.d_out).data()) {}
+  const float *q, *k, *v, *out, *lse, *d_out;
+};
+
 class TextTiles {
  public:
   static constexpr int64_t kRows = 128, kKeys = 512;
 
-  TextTiles(const TextAttention& shape, const AttentionTrace& trace)
-      : shape_(shape), trace_(trace) {}
+  TextTiles(const TextAttention& shape, const TextRows& trace) : shape_(shape), trace_(trace) {}
 
   int64_t row_tiles() const { return (shape_.tokens + kRows - 1) / kRows; }
   bool without_gradient(int head, int64_t row, int64_t rows) const;
@@ -60,7 +71,7 @@ class TextTiles {
   const Tile& make(int head, int64_t row, int64_t rows, int64_t key, int64_t end);
 
   const TextAttention& shape_;
-  const AttentionTrace& trace_;
+  const TextRows& trace_;
   Tile tile_;
   Buffer<float> weights_, d_weights_;
 };

@@ -2,61 +2,60 @@
 
 #include <algorithm>
 
-#include "base/nth.h"
-#include "base/parallel.h"
+#include "ops/fill.h"
+#include "ops/gate_mix.h"
 
 namespace longhaul {
 namespace {
 
-void resize(const TextAttention& shape, Buffer<float>& out, Buffer<float>& lse) {
-  out.resize(static_cast<size_t>(shape.tokens * shape.query_width()));
-  lse.resize(static_cast<size_t>(shape.tokens * shape.heads));
+View<float> output_of(Queue& queue, const TextAttention& shape, Array<float>& out) {
+  return out.resize(queue, shape.tokens * shape.query_width());
+}
+View<float> lse_of(Queue& queue, const TextAttention& shape, Array<float>& lse) {
+  return lse.resize(queue, shape.tokens * shape.heads);
 }
 
-/// Calls body(at, gate) with where the numbers of each row's query heads begin, in parallel.
-template <class Body>
-void each_head(const TextAttention& shape, const std::vector<float>& gates, Body&& body) {
-  const int group = shape.heads / shape.kv_heads;
-  parallel_ranges(shape.tokens, 64, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      for (int head = 0; head < shape.heads; ++head) {
-        body((row * shape.heads + head) * shape.head_dim, nth(gates, head / group));
-      }
-    }
-  });
+GatedRows rows_of(const TextAttention& shape) {
+  return {shape.tokens, shape.heads, shape.kv_heads, shape.head_dim};
 }
 
 }  // namespace
 
-void FullAttention::forward(int layer, const AttentionRows& rows, float* mixed) {
+void FullAttention::forward(int layer, const AttentionRows& rows, View<float> mixed) {
   const TextAttention shape = decoder_.causal(layer);
-  resize(shape, last_, lse_);
-  attend_.forward(shape, rows, mixed, lse_.data());
-  Buffer<float>* kept = &last_;
-  if (keep_) {
-    outputs_.resize(std::max(outputs_.size(), static_cast<size_t>(layer) + 1));
-    kept = &nth(outputs_, layer);
-    kept->resize(last_.size());
-  }
-  std::copy_n(mixed, last_.size(), kept->data());
+  Queue& queue = decoder_.queue();
+  attend_.store(shape, rows);
+  attend_.attend(shape, rows.q, mixed, lse_of(queue, shape, lse_));
+  if (keep_) outputs_.resize(std::max(outputs_.size(), static_cast<size_t>(layer) + 1));
+  copy(queue, mixed, output_of(queue, shape, keep_ ? nth(outputs_, layer) : last_));
 }
 
-void FullAttention::backward(int layer, const AttentionRows& rows, const float* d_mixed,
+void FullAttention::backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                              const AttentionRowGradients& d) {
-  const Buffer<float>& out = keep_ ? nth(outputs_, layer) : last_;
-  attention_backward(decoder_.causal(layer),
-                     {rows.q, rows.k, rows.v, out.data(), lse_.data(), d_mixed}, d.q, d.k, d.v);
+  const View<const float> out = keep_ ? output(layer) : last_.view();
+  attention_backward(decoder_.queue(), decoder_.causal(layer),
+                     {rows.q, rows.k, rows.v, out, lse_.view(), d_mixed}, d.q, d.k, d.v);
 }
 
 GatedAttention::GatedAttention(const FrozenDecoder& decoder, AttendCompute compute,
                                const Gates& gates, const Sight& sight, const FullAttention* model)
     : decoder_(decoder),
-      attend_(compute),
+      attend_(decoder.queue(), compute),
       gates_(gates),
       sight_(sight),
       model_(model),
-      gradient_(gates) {
-  for (std::vector<float>& layer : gradient_) std::ranges::fill(layer, 0.0f);
+      gradient_(gates.size()) {
+  for (size_t layer = 0; layer < gates.size(); ++layer) {
+    fill(decoder.queue(), gradient_[layer].resize(decoder.queue(), std::ssize(gates[layer])), 0);
+  }
+}
+
+Gates GatedAttention::gradient() const {
+  Gates gradient = gates_;
+  for (size_t layer = 0; layer < gradient.size(); ++layer) {
+    copy(decoder_.queue(), gradient_[layer].view(), View<float>(std::span(gradient[layer])));
+  }
+  return gradient;
 }
 
 TextAttention GatedAttention::streaming(int layer) const {
@@ -67,52 +66,46 @@ TextAttention GatedAttention::streaming(int layer) const {
   return shape;
 }
 
-const float* GatedAttention::full_rows(int layer) const {
-  return model_ != nullptr ? model_->output(layer).data() : full_.data();
+View<const float> GatedAttention::full_rows(int layer) const {
+  return model_ != nullptr ? model_->output(layer) : full_.view();
 }
 
-void GatedAttention::forward(int layer, const AttentionRows& rows, float* mixed) {
-  const TextAttention causal = decoder_.causal(layer), shape = streaming(layer);
-  if (model_ == nullptr) {
-    resize(causal, full_, full_lse_);
-    attend_.forward(causal, rows, full_.data(), full_lse_.data());
-  }
-  resize(shape, streaming_, streaming_lse_);
-  attend_.forward(shape, rows, streaming_.data(), streaming_lse_.data());
-  const float *full = full_rows(layer), *near = streaming_.data();
-  each_head(shape, nth(gates_, layer), [&](int64_t at, float gate) {
+/// Of every KV head; valid until the next call.
+View<const float> GatedAttention::shares(int layer, bool of_full) {
+  std::vector<float> shares;
+  for (const float gate : nth(gates_, layer)) {
     const float a = std::clamp(gate, 0.0f, 1.0f);
-    for (int64_t i = at; i < at + shape.head_dim; ++i) mixed[i] = a * full[i] + (1 - a) * near[i];
-  });
+    shares.push_back(of_full ? a : 1 - a);
+  }
+  const View<float> there = shares_.resize(decoder_.queue(), std::ssize(shares));
+  copy(decoder_.queue(), View<const float>(std::span<const float>(shares)), there);
+  return there;
 }
 
-void GatedAttention::backward(int layer, const AttentionRows& rows, const float* d_mixed,
+void GatedAttention::forward(int layer, const AttentionRows& rows, View<float> mixed) {
+  const TextAttention causal = decoder_.causal(layer), shape = streaming(layer);
+  Queue& queue = decoder_.queue();
+  attend_.store(shape, rows);
+  if (model_ == nullptr) {
+    attend_.attend(causal, rows.q, output_of(queue, causal, full_),
+                   lse_of(queue, causal, full_lse_));
+  }
+  const View<float> near = output_of(queue, shape, streaming_);
+  attend_.attend(shape, rows.q, near, lse_of(queue, shape, streaming_lse_));
+  mix_gated(queue, rows_of(shape), shares(layer, true), full_rows(layer), near, mixed);
+}
+
+void GatedAttention::backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                               const AttentionRowGradients& d) {
   const TextAttention causal = decoder_.causal(layer), shape = streaming(layer);
-  const std::vector<float>& gates = nth(gates_, layer);
-  const float *full = full_rows(layer), *near = streaming_.data();
-  const int group = shape.heads / shape.kv_heads;
-  parallel_for(shape.kv_heads, [&](int64_t kv_head, int) {
-    double sum = 0;
-    for (int64_t row = 0; row < shape.tokens; ++row) {
-      const int64_t at = (row * shape.heads + kv_head * group) * shape.head_dim;
-      float products = 0;
-      for (int64_t i = at; i < at + group * shape.head_dim; ++i) {
-        products += d_mixed[i] * (full[i] - near[i]);
-      }
-      sum += static_cast<double>(products);
-    }
-    nth(nth(gradient_, layer), kv_head) += static_cast<float>(sum);
-  });
-  const auto pass_on = [&](const TextAttention& seen, const Buffer<float>& out,
-                           const Buffer<float>& lse, bool of_full) {
-    part_.resize(out.size());
-    each_head(seen, gates, [&](int64_t at, float gate) {
-      const float a = std::clamp(gate, 0.0f, 1.0f), share = of_full ? a : 1 - a;
-      for (int64_t i = at; i < at + seen.head_dim; ++i)
-        part_[static_cast<size_t>(i)] = share * d_mixed[i];
-    });
-    attention_backward(seen, {rows.q, rows.k, rows.v, out.data(), lse.data(), part_.data()}, d.q,
+  Queue& queue = decoder_.queue();
+  add_gate_gradient(queue, rows_of(shape), d_mixed, full_rows(layer), streaming_.view(),
+                    nth(gradient_, layer).view());
+  const auto pass_on = [&](const TextAttention& seen, const Array<float>& out,
+                           const Array<float>& lse, bool of_full) {
+    const View<float> part = output_of(queue, seen, part_);
+    scale_heads(queue, rows_of(seen), shares(layer, of_full), d_mixed, part);
+    attention_backward(queue, seen, {rows.q, rows.k, rows.v, out.view(), lse.view(), part}, d.q,
                        d.k, d.v);
   };
   pass_on(shape, streaming_, streaming_lse_, false);

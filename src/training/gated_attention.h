@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/nth.h"
 #include "training/frozen_decoder.h"
 
 namespace longhaul {
@@ -16,23 +17,23 @@ class FullAttention final : public AttentionRule {
  public:
   /// `keep`: every layer's output stays, for GatedAttention::Full::kOfModel.
   FullAttention(const FrozenDecoder& decoder, AttendCompute compute, bool keep)
-      : decoder_(decoder), attend_(compute), keep_(keep) {}
+      : decoder_(decoder), attend_(decoder.queue(), compute), keep_(keep) {}
 
-  void forward(int layer, const AttentionRows& rows, float* mixed) override;
-  void backward(int layer, const AttentionRows& rows, const float* d_mixed,
+  void forward(int layer, const AttentionRows& rows, View<float> mixed) override;
+  void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
   /// [rows, heads * head_dim] of a layer, where they are kept.
-  const Buffer<float>& output(int layer) const { return outputs_[static_cast<size_t>(layer)]; }
+  View<const float> output(int layer) const { return nth(outputs_, layer).view(); }
   /// log-sum-exp [rows, heads] of the layer that forward() was called for last.
-  const Buffer<float>& lse() const { return lse_; }
+  View<const float> lse() const { return lse_.view(); }
 
  private:
   const FrozenDecoder& decoder_;
   TextAttend attend_;
   bool keep_;
-  Buffer<float> lse_, last_;
-  std::vector<Buffer<float>> outputs_;
+  Array<float> lse_, last_;
+  std::vector<Array<float>> outputs_;
 };
 
 class GatedAttention final : public AttentionRule {
@@ -50,25 +51,27 @@ class GatedAttention final : public AttentionRule {
   GatedAttention(const FrozenDecoder& decoder, AttendCompute compute, const Gates& gates,
                  const Sight& sight, const FullAttention* model);
 
-  void forward(int layer, const AttentionRows& rows, float* mixed) override;
-  void backward(int layer, const AttentionRows& rows, const float* d_mixed,
+  void forward(int layer, const AttentionRows& rows, View<float> mixed) override;
+  void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
   /// The gradient with respect to the gates, summed over all backward passes so far.
-  const Gates& gradient() const { return gradient_; }
+  Gates gradient() const;
 
  private:
-  const float* full_rows(int layer) const;
+  View<const float> full_rows(int layer) const;
   TextAttention streaming(int layer) const;
+  View<const float> shares(int layer, bool of_full);
 
   const FrozenDecoder& decoder_;
   TextAttend attend_;
   const Gates& gates_;
   Sight sight_;
   const FullAttention* model_;
-  Gates gradient_;
+  std::vector<Array<float>> gradient_;  // of every layer's gates
+  Array<float> shares_;                 // of full or of streaming attention, in one layer
   // Of the layer that forward() was called for last.
-  Buffer<float> full_, full_lse_, streaming_, streaming_lse_, part_;
+  Array<float> full_, full_lse_, streaming_, streaming_lse_, part_;
 };
 
 }  // namespace longhaul

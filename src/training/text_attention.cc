@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
-#include "base/nth.h"
-#include "base/parallel.h"
+#include "ops/attention.h"
 
 namespace longhaul {
 namespace {
 
-constexpr int64_t kPageRows = 64;
 constexpr int64_t kTaskRows = 256;  // that share the choice of their keys
-
-int64_t pages_of(const TextAttention& shape) { return (shape.tokens + kPageRows - 1) / kPageRows; }
 
 /// What rows [begin, begin + count) see: the sinks beyond every window, then the windows.
 void add_segments(const TextAttention& shape, const PagedRows& rows, int64_t begin, int64_t count,
@@ -35,27 +31,22 @@ void add_segments(const TextAttention& shape, const PagedRows& rows, int64_t beg
 }  // namespace
 
 void TextAttend::store(const TextAttention& shape, const AttentionRows& rows) {
-  const int64_t d = shape.head_dim, pages = pages_of(shape), page = 2 * kPageRows * d;
-  pages_.resize(static_cast<size_t>(shape.kv_heads * pages * page));
-  addresses_.clear();
-  for (int64_t i = 0; i < shape.kv_heads * pages; ++i) {
-    addresses_.push_back(reinterpret_cast<const std::byte*>(pages_.data() + i * page));
+  // In f32 the host loses nothing; what a device multiplies is bf16 unless f32 is asked for.
+  const bool exact = queue_.on_host() || compute_ == AttendCompute::kF32;
+  const KvLayout layout{.heads = {shape.kv_heads},
+                        .head_dim = shape.head_dim,
+                        .type = exact ? DType::F32 : DType::BF16};
+  if (keys_ && keys_->layout().same_rows(layout)) {
+    keys_->clear();
+  } else {
+    keys_.emplace(layout, queue_);
   }
-  parallel_for(shape.kv_heads * pages, [&](int64_t i, int) {
-    const int64_t first = i % pages * kPageRows, width = shape.key_width();
-    for (int64_t r = first; r < std::min(first + kPageRows, shape.tokens); ++r) {
-      const int64_t from = r * width + i / pages * d;
-      float* to = pages_.data() + i * page + (r - first) * d;
-      std::copy_n(rows.k + from, d, to);
-      std::copy_n(rows.v + from, d, to + kPageRows * d);
-    }
-  });
+  keys_->append(0, shape.tokens, rows.k, rows.v);
 }
 
-void TextAttend::forward(const TextAttention& shape, const AttentionRows& rows, float* out,
-                         float* lse) {
-  store(shape, rows);
-  const int64_t pages = pages_of(shape), blocks = (shape.tokens + kTaskRows - 1) / kTaskRows;
+void TextAttend::attend(const TextAttention& shape, View<const float> q, View<float> out,
+                        View<float> lse) {
+  const int64_t blocks = (shape.tokens + kTaskRows - 1) / kTaskRows;
   const int group = shape.heads / shape.kv_heads;
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;
@@ -63,9 +54,7 @@ void TextAttend::forward(const TextAttention& shape, const AttentionRows& rows, 
   for (int64_t block = blocks - 1; block >= 0; --block) {  // the longest first
     const int64_t begin = block * kTaskRows, count = std::min(kTaskRows, shape.tokens - begin);
     for (int head = 0; head < shape.kv_heads; ++head) {
-      const PagedRows paged{addresses_.data() + head * pages, static_cast<int>(kPageRows),
-                            shape.head_dim, DType::F32};
-      add_segments(shape, paged, begin, count, segments);
+      add_segments(shape, keys_->rows(0, head), begin, count, segments);
       tasks.push_back({.head_begin = head * group,
                        .head_count = group,
                        .row_begin = static_cast<int>(begin),
@@ -74,16 +63,16 @@ void TextAttend::forward(const TextAttention& shape, const AttentionRows& rows, 
                        .segments = std::span(segments).last(2)});
     }
   }
-  const View<const float> queries(rows.q, shape.tokens * shape.query_width());
   AttendCall call;
-  call.queries = std::span(&queries, 1);
+  call.queue = &queue_;
+  call.queries = std::span(&q, 1);
   call.heads = shape.heads;
   call.head_dim = shape.head_dim;
   call.scale = shape.scale;
   call.compute = compute_;
-  call.out = {out, shape.tokens * shape.query_width()};
-  call.lse = {lse, shape.tokens * shape.heads};
-  attend(call, tasks);
+  call.out = out;
+  call.lse = lse;
+  longhaul::attend(call, tasks);
 }
 
 }  // namespace longhaul

@@ -1,8 +1,9 @@
 #pragma once
 // Attention of a whole text in one call, with what its gradient needs.
 
-#include "base/buffer.h"
-#include "ops/attention.h"
+#include <optional>
+
+#include "kv/kv_store.h"
 #include "ops/attention_backward.h"
 
 namespace longhaul {
@@ -10,22 +11,22 @@ namespace longhaul {
 /// Queries [tokens, heads, head_dim], keys and values [tokens, kv_heads, head_dim]; f32, queries
 /// and keys rotated.
 struct AttentionRows {
-  const float *q = nullptr, *k = nullptr, *v = nullptr;
+  View<const float> q, k, v;
 };
 
 class TextAttend {
  public:
-  explicit TextAttend(AttendCompute compute) : compute_(compute) {}
+  TextAttend(const Queue& queue, AttendCompute compute) : queue_(queue), compute_(compute) {}
 
-  /// out [tokens, heads, head_dim], lse [tokens, heads].
-  void forward(const TextAttention& shape, const AttentionRows& rows, float* out, float* lse);
+  /// Keys and values that attend() reads from now on.
+  void store(const TextAttention& shape, const AttentionRows& rows);
+  /// out [tokens, heads, head_dim], lse [tokens, heads] of queries q, by the shape's rule of sight.
+  void attend(const TextAttention& shape, View<const float> q, View<float> out, View<float> lse);
 
  private:
-  void store(const TextAttention& shape, const AttentionRows& rows);
-
+  Queue queue_;
   AttendCompute compute_;
-  Buffer<float> pages_;  // of each KV head in turn, as ops/attention.h reads them
-  std::vector<const std::byte*> addresses_;
+  std::optional<KvStore> keys_;  // of one layer
 };
 
 }  // namespace longhaul

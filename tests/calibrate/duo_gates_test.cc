@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "eval/nano.h"
 #include "format/temp_folder.h"
+#include "ops/fake_device.h"
 
 namespace longhaul {
 namespace {
@@ -55,6 +56,31 @@ TEST(DuoTrainer, ClosesHeadsThatNothingMissesAndGoesOnFromItsFile) {
   while (!rest.finished()) rest.step();
   EXPECT_EQ(rest.gates(), whole.gates());
   EXPECT_EQ(rest.best(), whole.best());
+}
+
+TEST(DuoTrainer, ADeviceTakesTheHostsSteps) {
+  DuoTraining settings = short_training();
+  settings.compute = Compute::kF32;
+  settings.tasks = {"magic"};
+  settings.shortest = settings.longest = 400;
+  for (const auto full : {GatedAttention::Full::kOfStream, GatedAttention::Full::kOfModel}) {
+    settings.full = full;
+    settings.queue = {};
+    DuoTrainer here = trainer_of(settings);
+    settings.queue = testing_support::fake_queue();
+    DuoTrainer there = trainer_of(settings);
+    for (int step = 0; step < 2; ++step) {
+      const DuoStep expected = here.step(), found = there.step();
+      EXPECT_NEAR(found.difference, expected.difference, 1e-4 * expected.difference + 1e-9);
+      EXPECT_EQ(found.answer_tokens, expected.answer_tokens);
+    }
+    for (size_t layer = 0; layer < here.gates().size(); ++layer) {
+      for (size_t head = 0; head < here.gates()[layer].size(); ++head) {
+        EXPECT_NEAR(there.gates()[layer][head], here.gates()[layer][head], 1e-3) << layer;
+      }
+    }
+  }
+  nano()->leave_device();
 }
 
 TEST(DuoTrainer, RefusesAStateThatIsNotItsOwn) {

@@ -117,6 +117,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"calibrate", "duo", "--tasks", "passkey,magix"}, "magix", "magic"},
         BadCall{{"calibrate", "duo", "--lengths", "900,300"}, "--lengths 900,300", "shortest"},
         BadCall{{"calibrate", "duo", "--prompts", "9"}, "--prompts", "trianglemix"},
+        BadCall{{"calibrate", "ltri", "--device", "cuda"}, "calibrate ltri", "CPU"},
+        BadCall{{"calibrate", "duo", "--device", "gpu"}, "gpu", "cuda"},
         BadCall{{"calibrate", "trianglemix", "--steps", "9"}, "--steps", "duo"},
         BadCall{{"calibrate", "trianglemix", "--triangle-layers", "13"}, "13", "12 layers"},
         BadCall{{"perplexity"}, "file", "longhaul perplexity --help"},

@@ -17,6 +17,9 @@ static_assert(lt::kCompute32F == CUBLAS_COMPUTE_32F);
 static_assert(lt::kR32F == CUDA_R_32F && lt::kR16BF == CUDA_R_16BF);
 static_assert(lt::kTransposed == CUBLAS_OP_T && sizeof(cublasOperation_t) == sizeof(int32_t));
 static_assert(lt::kTransA == CUBLASLT_MATMUL_DESC_TRANSA);
+static_assert(lt::kTransB == CUBLASLT_MATMUL_DESC_TRANSB);
+static_assert(lt::kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+static_assert(lt::kBatchOffset == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
 static_assert(lt::kMaxWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 static_assert(lt::kAlignmentOf[0] == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 static_assert(lt::kAlignmentOf[3] == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
@@ -92,6 +95,54 @@ TEST(CudaGemm, EqualsTheDoubleLoop) {
       run_case(gemm, c, random_bf16(count, 3), 1.0 / 256);
     } else {
       run_case(gemm, c, random_floats(count, 3), 1e-6);
+    }
+  }
+}
+
+/// Operands that lie the other way round, and several products whose rows lie between each other's.
+TEST(CudaGemm, TurnedOperandsAndBatches) {
+  Gemm gemm(open_cublas());
+  constexpr int64_t kRows = 50, kOutputs = 72, kCols = 40, kBatch = 3;
+  for (const bool x_turned : {false, true}) {
+    for (const bool w_turned : {false, true}) {
+      GemmCall call{.rows = kRows, .outputs = kOutputs, .cols = kCols};
+      call.x_turned = x_turned;
+      call.w_turned = w_turned;
+      call.batch = kBatch;
+      call.add = true;
+      call.x_batch = x_turned ? kRows : kCols;  // side by side
+      call.x_stride = kBatch * call.x_batch;
+      call.w_stride = w_turned ? kOutputs : kCols;  // one behind the other
+      call.w_batch = kOutputs * kCols;
+      call.y_batch = kOutputs;
+      call.y_stride = kBatch * kOutputs;
+      const auto x = random_bf16(kBatch * kRows * kCols, 1);
+      const auto w = random_bf16(kBatch * kOutputs * kCols, 2);
+      const auto before = random_floats(kBatch * kRows * kOutputs, 3);
+      const OnDevice<uint16_t> x_there(x), w_there(w);
+      const OnDevice<float> y(before);
+      call.x = x_there.data();
+      call.w = w_there.data();
+      call.y = y.data();
+      gemm.run(nullptr, call);
+      const std::vector<float> got = y.get();
+      for (int64_t b = 0; b < kBatch; ++b) {
+        for (int64_t r = 0; r < kRows; ++r) {
+          for (int64_t o = 0; o < kOutputs; ++o) {
+            const auto at = static_cast<size_t>(r * call.y_stride + b * call.y_batch + o);
+            double sum = value(before[at]), size = 1;
+            for (int64_t i = 0; i < kCols; ++i) {
+              const int64_t in = x_turned ? i * call.x_stride + r : r * call.x_stride + i;
+              const int64_t of = w_turned ? i * call.w_stride + o : o * call.w_stride + i;
+              const double term = value(x[static_cast<size_t>(b * call.x_batch + in)]) *
+                                  value(w[static_cast<size_t>(b * call.w_batch + of)]);
+              sum += term;
+              size += std::abs(term);
+            }
+            ASSERT_NEAR(value(got[at]), sum, 1e-6 * size) << x_turned << w_turned << b << r << o;
+          }
+        }
+      }
     }
   }
 }

@@ -10,11 +10,15 @@
 #include <vector>
 
 #include "isa_fixture.h"
+#include "ops/fake_device.h"
+#include "ops/fill.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
 
 using Numbers = std::vector<double>;
+using testing_support::view_of;
 
 bool sees(const TextAttention& shape, int64_t row, int64_t key) {
   return key <= row && (key < shape.sink || row - key < shape.window);
@@ -103,7 +107,7 @@ struct Example {
   }
 
   AttentionTrace trace() const {
-    return {q.data(), k.data(), v.data(), out.data(), lse.data(), d_out.data()};
+    return {view_of(q), view_of(k), view_of(v), view_of(out), view_of(lse), view_of(d_out)};
   }
 
   TextAttention shape;
@@ -134,7 +138,7 @@ TEST(AttentionBackward, EqualsTheDoubleLoopForEveryRuleOfSight) {
     example.gradients(dq, dk, dv);
     at_every_isa([&] {
       std::vector<float> q(dq.size()), k(dk.size()), v(dv.size());
-      attention_backward(shape, example.trace(), q.data(), k.data(), v.data());
+      attention_backward(host_queue(), shape, example.trace(), view_of(q), view_of(k), view_of(v));
       expect_near(q, dq, "dq");
       expect_near(k, dk, "dk");
       expect_near(v, dv, "dv");
@@ -149,13 +153,39 @@ TEST(AttentionBackward, RowsWithoutGradientChangeNothingAndSumsAreAdded) {
   Numbers dq, dk, dv;
   example.gradients(dq, dk, dv);
   std::vector<float> q(dq.size(), 1), k(dk.size(), 2), v(dv.size(), 3);
-  attention_backward(shape, example.trace(), q.data(), k.data(), v.data());
+  attention_backward(host_queue(), shape, example.trace(), view_of(q), view_of(k), view_of(v));
   for (double& x : dq) x += 1;
   for (double& x : dk) x += 2;
   for (double& x : dv) x += 3;
   expect_near(q, dq, "dq");
   expect_near(k, dk, "dk");
   expect_near(v, dv, "dv");
+}
+
+TEST(AttentionBackward, ADeviceWithoutItHasTheHostsGradients) {
+  Queue device = testing_support::fake_queue();
+  const TextAttention shape = shape_of(150, 4, 2, 16, 3, 40);
+  const Example example(shape);
+  std::vector<float> dq(example.q.size(), 1), dk(example.k.size(), 2), dv = dk;
+  const auto there = [&](const std::vector<float>& numbers, Array<float>& memory) {
+    const View<float> view = memory.resize(device, std::ssize(numbers));
+    copy(device, view_of(numbers), view);
+    return view;
+  };
+  Array<float> q, k, v, out, lse, d_out, to_q, to_k, to_v;
+  const AttentionTrace trace{there(example.q, q),     there(example.k, k),
+                             there(example.v, v),     there(example.out, out),
+                             there(example.lse, lse), there(example.d_out, d_out)};
+  attention_backward(device, shape, trace, there(dq, to_q), there(dk, to_k), there(dv, to_v));
+  attention_backward(host_queue(), shape, example.trace(), view_of(dq), view_of(dk), view_of(dv));
+  const auto expect_equal = [&](const Array<float>& found, const std::vector<float>& expected) {
+    std::vector<float> here(expected.size());
+    copy(device, found.view(), view_of(here));
+    EXPECT_EQ(here, expected);
+  };
+  expect_equal(to_q, dq);
+  expect_equal(to_k, dk);
+  expect_equal(to_v, dv);
 }
 
 TEST(AttentionRegions, SumWhatEachPairContributes) {
@@ -178,7 +208,7 @@ TEST(AttentionRegions, SumWhatEachPairContributes) {
     }
   }
   at_every_isa([&] {
-    const RegionSums found = attention_regions(shape, example.trace(), regions);
+    const RegionSums found = attention_regions(host_queue(), shape, example.trace(), regions);
     EXPECT_NEAR(found.streaming.sum, streaming.sum, 1e-5 * streaming.magnitude);
     EXPECT_NEAR(found.last.sum, last.sum, 1e-5 * last.magnitude);
     EXPECT_NEAR(found.middle.sum, middle.sum, 1e-5 * middle.magnitude);

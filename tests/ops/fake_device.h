@@ -18,6 +18,7 @@
 #include "ops/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/soft_cap.h"
+#include "ops/transposed_weight.h"
 
 namespace longhaul::testing_support {
 
@@ -127,6 +128,20 @@ class FakeOps : public DeviceOps {
   }
   void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& y) override {
     std::copy_n(x.address(), rows * n, begin(y, rows, n));
+  }
+  bool linear_back(const DeviceInput& of, const DeviceMatrix& weight, bool add,
+                   View<float> dx) override {
+    const auto& dy = static_cast<const FakeInput&>(of);
+    LH_ASSERT(weight.rows() == dy.cols && dx.size() == dy.rows * weight.cols());
+    TransposedWeight turned;
+    LinearInput rows;
+    rows.assign(dy.numbers.data(), dy.rows, dy.cols);
+    longhaul::linear(rows,
+                     {.weight = turned.assign(view_of(&weight), nullptr, DType::F32),
+                      .y = dx.address(),
+                      .add = add},
+                     Compute::kF32);
+    return true;
   }
 
  private:

@@ -9,9 +9,12 @@
 #include "isa_fixture.h"
 #include "ops/rms_norm_backward.h"
 #include "ops/swiglu_backward.h"
+#include "ops/view_of.h"
 
 namespace longhaul {
 namespace {
+
+using testing_support::view_of;
 
 std::vector<float> random_inputs(int64_t count, uint32_t seed, float spread = 1) {
   std::mt19937 random(seed);
@@ -37,7 +40,8 @@ TEST(RmsNormBackward, IsTheDerivativeInEveryElement) {
       const std::vector<float> x = random_inputs(rows * n, 1, 2), w = random_inputs(n, 2);
       const std::vector<float> dy = random_inputs(rows * n, 3);
       std::vector<float> dx(x.size());
-      rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, dx.data(), false);
+      rms_norm_backward(host_queue(), view_of(x), view_of(w), 1e-5f, view_of(dy), rows, n,
+                        view_of(dx), false);
       for (int64_t r = 0; r < rows; ++r) {
         std::vector<double> row(x.begin() + r * n, x.begin() + (r + 1) * n);
         for (size_t i = 0; i < row.size(); ++i) {
@@ -60,9 +64,12 @@ TEST(RmsNormBackward, AddsAndWorksInPlace) {
     const std::vector<float> x = random_inputs(rows * n, 1), w = random_inputs(n, 2);
     const std::vector<float> dy = random_inputs(rows * n, 3), before = random_inputs(rows * n, 4);
     std::vector<float> alone(dy.size()), added = before, in_place = dy;
-    rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, alone.data(), false);
-    rms_norm_backward(x.data(), w.data(), 1e-5f, dy.data(), rows, n, added.data(), true);
-    rms_norm_backward(x.data(), w.data(), 1e-5f, in_place.data(), rows, n, in_place.data(), false);
+    rms_norm_backward(host_queue(), view_of(x), view_of(w), 1e-5f, view_of(dy), rows, n,
+                      view_of(alone), false);
+    rms_norm_backward(host_queue(), view_of(x), view_of(w), 1e-5f, view_of(dy), rows, n,
+                      view_of(added), true);
+    rms_norm_backward(host_queue(), view_of(x), view_of(w), 1e-5f, view_of(in_place), rows, n,
+                      view_of(in_place), false);
     for (size_t i = 0; i < dy.size(); ++i) {
       ASSERT_EQ(in_place[i], alone[i]);
       ASSERT_NEAR(added[i], before[i] + alone[i], 1e-5);
@@ -79,14 +86,16 @@ TEST(SwigluBackward, IsTheDerivativeAlsoFarFromZero) {
       gate[static_cast<size_t>(far + 500)] = far;
     }
     std::vector<float> d_gate(gate.size()), d_up(gate.size());
-    swiglu_backward(gate.data(), up.data(), dy.data(), 1003, d_gate.data(), d_up.data());
+    swiglu_backward(host_queue(), view_of(gate), view_of(up), view_of(dy), view_of(d_gate),
+                    view_of(d_up));
     for (size_t i = 0; i < gate.size(); ++i) {
       const double g = gate[i], step = 1e-5;
       const double slope = (silu(g + step) - silu(g - step)) / (2 * step);
       ASSERT_NEAR(d_gate[i], dy[i] * up[i] * slope, 1e-4) << g;
       ASSERT_NEAR(d_up[i], dy[i] * silu(g), 1e-5 * std::max(1.0, std::abs(g))) << g;
     }
-    swiglu_backward(gate.data(), up.data(), dy.data(), 1003, gate.data(), up.data());
+    swiglu_backward(host_queue(), view_of(gate), view_of(up), view_of(dy), view_of(gate),
+                    view_of(up));
     EXPECT_EQ(gate, d_gate);
     EXPECT_EQ(up, d_up);
   });

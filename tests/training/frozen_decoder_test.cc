@@ -34,10 +34,11 @@ bool expect_logits(const fs::path& path, const fs::path& expected_logits) {
   FrozenDecoder decoder(model, Compute::kF32);
   FullAttention full(decoder, AttendCompute::kF32, false);
   const auto tokens = golden["ids"].get<std::vector<int32_t>>();
-  const float* states = decoder.forward(tokens, full, false);
+  const View<const float> states = decoder.forward(tokens, full, false);
   for (size_t i = 0; i < golden["positions"].size(); ++i) {
     std::vector<float> normed(static_cast<size_t>(hidden));
-    decoder.final_norm(states + golden["positions"][i].get<int64_t>() * hidden, 1, normed.data());
+    decoder.final_norm(states.from(golden["positions"][i].get<int64_t>() * hidden), 1,
+                       normed.data());
     LinearInput input;
     input.assign(normed.data(), 1, hidden);
     std::vector<float> logits(static_cast<size_t>(model.config.vocab));

@@ -9,10 +9,10 @@ namespace {
 
 constexpr size_t kMostPlans = 512;  // a prompt's last pass may have any number of rows
 
-/// The largest power of two up to 256 that divides the address.
-uint32_t alignment_of(const void* p) {
-  const auto address = reinterpret_cast<uintptr_t>(p);
-  return static_cast<uint32_t>(std::min<uintptr_t>(address & (~address + 1), 256));
+/// The largest power of two up to 256 that divides the address and the bytes between batches.
+uint32_t alignment_of(const void* p, int64_t batch_bytes) {
+  const auto both = reinterpret_cast<uintptr_t>(p) | static_cast<uintptr_t>(batch_bytes);
+  return static_cast<uint32_t>(std::min<uintptr_t>(both & (~both + 1), 256));
 }
 
 }  // namespace
@@ -23,15 +23,25 @@ Gemm::Gemm(const CublasLibrary& library, size_t workspace_bytes)
     user_error("{}: cublasLtCreate fails with status {}: does its version fit the driver's?",
                library_.path, status);
   }
-  require(library_.create_operation(&operation_, lt::kCompute32F, lt::kR32F), "DescCreate");
-  const int32_t transposed = lt::kTransposed;
-  require(library_.set_operation(operation_, lt::kTransA, &transposed, sizeof transposed),
-          "DescSetAttribute");
+  for (const int w_turned : {0, 1}) {
+    for (const int x_turned : {0, 1}) {
+      lt::Operation& made = operations_[w_turned][x_turned];
+      require(library_.create_operation(&made, lt::kCompute32F, lt::kR32F), "DescCreate");
+      // cuBLAS counts columns first, so that what lies by rows is transposed already.
+      const int32_t w = w_turned ? 0 : lt::kTransposed, x = x_turned ? lt::kTransposed : 0;
+      require(library_.set_operation(made, lt::kTransA, &w, sizeof w), "DescSetAttribute");
+      require(library_.set_operation(made, lt::kTransB, &x, sizeof x), "DescSetAttribute");
+    }
+  }
 }
 
 Gemm::~Gemm() {
   for (const auto& [shape, plan] : plans_) release(plan);
-  if (operation_ != nullptr) library_.destroy_operation(operation_);
+  for (const auto& of_w : operations_) {
+    for (const lt::Operation made : of_w) {
+      if (made != nullptr) library_.destroy_operation(made);
+    }
+  }
   if (handle_ != nullptr) library_.destroy(handle_);
 }
 
@@ -58,7 +68,7 @@ lt::Heuristic Gemm::best(const Shape& shape, const Plan& plan) const {
   lt::Heuristic found{};
   int count = 0;
   if (status == lt::kSuccess) {
-    status = library_.find(handle_, operation_, plan.w, plan.x, plan.y, plan.y, preference, 1,
+    status = library_.find(handle_, operation(shape), plan.w, plan.x, plan.y, plan.y, preference, 1,
                            &found, &count);
   }
   library_.destroy_preference(preference);
@@ -70,18 +80,32 @@ lt::Heuristic Gemm::best(const Shape& shape, const Plan& plan) const {
   return found;
 }
 
+/// Of a matrix that lies as [rows, cols], or `turned` as [cols, rows].
+lt::Layout Gemm::layout(int type, int64_t rows, int64_t cols, bool turned, int64_t stride,
+                        const Shape& shape, int64_t batch_offset) const {
+  const auto n = [](int64_t size) { return static_cast<uint64_t>(size); };
+  lt::Layout made = nullptr;
+  if (turned) std::swap(rows, cols);
+  require(library_.create_layout(&made, type, n(cols), n(rows), stride), "LayoutCreate");
+  if (shape.batch == 1) return made;
+  const int32_t batch = shape.batch;
+  int status = library_.set_layout(made, lt::kBatchCount, &batch, sizeof batch);
+  if (status == lt::kSuccess) {
+    status = library_.set_layout(made, lt::kBatchOffset, &batch_offset, sizeof batch_offset);
+  }
+  if (status != lt::kSuccess) library_.destroy_layout(made);
+  require(status, "LayoutSetAttribute");
+  return made;
+}
+
 /// cuBLAS counts columns first: y^T [outputs, rows] = w^T^T [outputs, cols] x^T [cols, rows].
 Gemm::Plan Gemm::make_plan(const Shape& s) const {
-  const auto n = [](int64_t size) { return static_cast<uint64_t>(size); };
   Plan plan;
   try {
-    const int out = s.bf16_out != 0 ? lt::kR16BF : lt::kR32F;
-    require(library_.create_layout(&plan.w, lt::kR16BF, n(s.cols), n(s.outputs), s.w_stride),
-            "LayoutCreate");
-    require(library_.create_layout(&plan.x, lt::kR16BF, n(s.cols), n(s.rows), s.x_stride),
-            "LayoutCreate");
-    require(library_.create_layout(&plan.y, out, n(s.outputs), n(s.rows), s.y_stride),
-            "LayoutCreate");
+    plan.w = layout(lt::kR16BF, s.outputs, s.cols, s.w_turned != 0, s.w_stride, s, s.w_batch);
+    plan.x = layout(lt::kR16BF, s.rows, s.cols, s.x_turned != 0, s.x_stride, s, s.x_batch);
+    plan.y = layout(s.bf16_out != 0 ? lt::kR16BF : lt::kR32F, s.rows, s.outputs, false, s.y_stride,
+                    s, s.y_batch);
     plan.algorithm = best(s, plan).algorithm;
   } catch (...) {
     release(plan);
@@ -100,24 +124,37 @@ const Gemm::Plan& Gemm::plan_for(const Shape& shape) {
   return plans_.emplace(shape, make_plan(shape)).first->second;
 }
 
-void Gemm::run(Stream stream, const GemmCall& call) {
-  if (call.rows == 0 || call.outputs == 0) return;
-  LH_ASSERT(call.rows > 0 && call.outputs > 0 && call.cols > 0);
+Gemm::Shape Gemm::shape_of(const GemmCall& call) {
   Shape s{};
   s.rows = call.rows;
   s.outputs = call.outputs;
   s.cols = call.cols;
-  s.x_stride = call.x_stride != 0 ? call.x_stride : call.cols;
-  s.w_stride = call.w_stride != 0 ? call.w_stride : call.cols;
+  s.x_turned = call.x_turned;
+  s.w_turned = call.w_turned;
+  s.x_stride = call.x_stride != 0 ? call.x_stride : call.x_turned ? call.rows : call.cols;
+  s.w_stride = call.w_stride != 0 ? call.w_stride : call.w_turned ? call.outputs : call.cols;
   s.y_stride = call.y_stride != 0 ? call.y_stride : call.outputs;
   s.bf16_out = call.bf16_out;
   s.add = call.add;
-  s.alignment[0] = alignment_of(call.w);
-  s.alignment[1] = alignment_of(call.x);
-  s.alignment[2] = alignment_of(call.y);
+  s.batch = call.batch;
+  if (call.batch > 1) {
+    s.x_batch = call.x_batch;
+    s.w_batch = call.w_batch;
+    s.y_batch = call.y_batch;
+  }
+  s.alignment[0] = alignment_of(call.w, 2 * s.w_batch);
+  s.alignment[1] = alignment_of(call.x, 2 * s.x_batch);
+  s.alignment[2] = alignment_of(call.y, (call.bf16_out ? 2 : 4) * s.y_batch);
+  return s;
+}
+
+void Gemm::run(Stream stream, const GemmCall& call) {
+  if (call.rows == 0 || call.outputs == 0) return;
+  LH_ASSERT(call.rows > 0 && call.outputs > 0 && call.cols > 0 && call.batch > 0);
+  const Shape s = shape_of(call);
   const Plan& plan = plan_for(s);
   const float alpha = 1, beta = call.add ? 1.0f : 0.0f;
-  require(library_.multiply(handle_, operation_, &alpha, call.w, plan.w, call.x, plan.x, &beta,
+  require(library_.multiply(handle_, operation(s), &alpha, call.w, plan.w, call.x, plan.x, &beta,
                             call.y, plan.y, call.y, plan.y, &plan.algorithm, workspace_.data(),
                             workspace_.bytes(), stream),
           "Matmul");

@@ -1,5 +1,5 @@
 #pragma once
-// Products of many rows with bf16 weights, through cuBLASLt: f32 sums.
+// Products of many rows in bf16, through cuBLASLt: f32 sums.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,18 @@ namespace longhaul::cuda {
 struct GemmCall {
   int64_t rows = 0, outputs = 0, cols = 0;
   const uint16_t* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
-  int64_t x_stride = 0;         ///< 0: cols
+  int64_t x_stride = 0;         ///< 0: its columns
   const uint16_t* w = nullptr;  ///< [outputs, cols] bf16, rows w_stride elements apart
-  int64_t w_stride = 0;         ///< 0: cols
+  int64_t w_stride = 0;         ///< 0: its columns
+  bool x_turned = false;        ///< x lies as [cols, rows]
+  bool w_turned = false;        ///< w lies as [cols, outputs]
   void* y = nullptr;            ///< [rows, outputs], rows y_stride elements apart
   int64_t y_stride = 0;         ///< 0: outputs
   bool bf16_out = false;        ///< y is bf16, else f32
   bool add = false;             ///< y += instead of y =
+  /// Several such products at once, whose numbers begin so many elements apart.
+  int batch = 1;
+  int64_t x_batch = 0, w_batch = 0, y_batch = 0;
 };
 
 /// One for each queue: calls that run at the same time must not share the workspace.
@@ -41,7 +46,8 @@ class Gemm {
  private:
   struct Shape {
     int64_t rows, outputs, cols, x_stride, w_stride, y_stride;
-    int bf16_out, add;
+    int x_turned, w_turned, bf16_out, add, batch;
+    int64_t x_batch, w_batch, y_batch;
     uint32_t alignment[3];  ///< of w, x and y, in bytes
     auto operator<=>(const Shape&) const = default;
   };
@@ -50,6 +56,10 @@ class Gemm {
     lt::Algorithm algorithm{};
   };
 
+  static Shape shape_of(const GemmCall& call);
+  lt::Operation operation(const Shape& s) const { return operations_[s.w_turned][s.x_turned]; }
+  lt::Layout layout(int type, int64_t rows, int64_t cols, bool turned, int64_t stride,
+                    const Shape& shape, int64_t batch_offset) const;
   const Plan& plan_for(const Shape& shape);
   Plan make_plan(const Shape& shape) const;
   lt::Heuristic best(const Shape& shape, const Plan& plan) const;
@@ -58,7 +68,7 @@ class Gemm {
 
   const CublasLibrary& library_;
   lt::Handle handle_ = nullptr;
-  lt::Operation operation_ = nullptr;
+  lt::Operation operations_[2][2] = {};  ///< [w turned][x turned]
   DeviceBuffer workspace_;
   std::map<Shape, Plan> plans_;
 };

@@ -105,6 +105,7 @@ CublasLibrary load(const std::string& folder) {
   get("cublasLtMatmulDescDestroy", l.destroy_operation);
   get("cublasLtMatmulDescSetAttribute", l.set_operation);
   get("cublasLtMatrixLayoutCreate", l.create_layout);
+  get("cublasLtMatrixLayoutSetAttribute", l.set_layout);
   get("cublasLtMatrixLayoutDestroy", l.destroy_layout);
   get("cublasLtMatmulPreferenceCreate", l.create_preference);
   get("cublasLtMatmulPreferenceDestroy", l.destroy_preference);

@@ -21,7 +21,8 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kCompute32F = 68;  // CUBLAS_COMPUTE_32F
 inline constexpr int kR32F = 0, kR16BF = 14;
 inline constexpr int32_t kTransposed = 1;
-inline constexpr int kTransA = 3;  // CUBLASLT_MATMUL_DESC_TRANSA
+inline constexpr int kTransA = 3, kTransB = 4;           // CUBLASLT_MATMUL_DESC_TRANSA, ...
+inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // of a layout
 inline constexpr int kMaxWorkspace = 1;
 inline constexpr int kAlignmentOf[4] = {5, 6, 7, 8};  // A, B, C, D
 
@@ -49,6 +50,7 @@ struct CublasLibrary {
   int (*destroy_operation)(lt::Operation);
   int (*set_operation)(lt::Operation, int attribute, const void*, size_t);
   int (*create_layout)(lt::Layout*, int type, uint64_t rows, uint64_t cols, int64_t ld);
+  int (*set_layout)(lt::Layout, int attribute, const void*, size_t);
   int (*destroy_layout)(lt::Layout);
   int (*create_preference)(lt::Preference*);
   int (*destroy_preference)(lt::Preference);

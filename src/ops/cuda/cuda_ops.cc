@@ -12,6 +12,7 @@
 #include "ops/cuda/rms_norm.h"
 #include "ops/cuda/rope.h"
 #include "ops/cuda/staged_keys.h"
+#include "ops/cuda/text_gradients.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -148,6 +149,52 @@ class CudaOps : public CudaChoices {
     experts_.run(static_cast<const OwnInput&>(x), logits.address(), of, y.address(), add);
   }
 
+  bool linear_back(const DeviceInput& dy, const DeviceMatrix& weight, bool add,
+                   View<float> dx) override {
+    products_.back(static_cast<const OwnInput&>(dy), static_cast<const OwnMatrix&>(weight),
+                   dx.address(), add);
+    return true;
+  }
+  bool attention_backward(const TextAttention& shape, const AttentionTrace& trace, View<float> dq,
+                          View<float> dk, View<float> dv) override {
+    gradients_.backward(shape, trace, dq.address(), dk.address(), dv.address());
+    return true;
+  }
+  std::optional<RegionSums> attention_regions(const TextAttention& shape,
+                                              const AttentionTrace& trace,
+                                              const ProbedRegions& regions) override {
+    return gradients_.regions(shape, trace, regions);
+  }
+  bool rms_norm_backward(View<const float> x, View<const float> weight, float eps,
+                         View<const float> dy, int64_t rows, int64_t n, View<float> dx,
+                         bool add) override {
+    cuda::rms_norm_backward(stream(), x.address(), weight.address(), eps, dy.address(), rows, n,
+                            dx.address(), add);
+    return true;
+  }
+  bool swiglu_backward(View<const float> gate, View<const float> up, View<const float> dy,
+                       View<float> d_gate, View<float> d_up) override {
+    cuda::swiglu_backward(stream(), gate.address(), up.address(), dy.address(), dy.size(),
+                          d_gate.address(), d_up.address());
+    return true;
+  }
+  bool mix_gated(const GatedRows& shape, View<const float> gates, View<const float> full,
+                 View<const float> near, View<float> out) override {
+    cuda::mix_gated(stream(), shape, gates.address(), full.address(), near.address(),
+                    out.address());
+    return true;
+  }
+  bool scale_heads(const GatedRows& shape, View<const float> factors, View<const float> x,
+                   View<float> out) override {
+    cuda::scale_heads(stream(), shape, factors.address(), x.address(), out.address());
+    return true;
+  }
+  bool add_gate_gradient(const GatedRows& shape, View<const float> d_mixed, View<const float> full,
+                         View<const float> near, View<float> sums) override {
+    gradients_.add_gates(shape, d_mixed.address(), full.address(), near.address(), sums.address());
+    return true;
+  }
+
   void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
                 DeviceInput& to) override {
     const auto write = [&](auto y) {
@@ -182,6 +229,7 @@ class CudaOps : public CudaChoices {
   std::unique_ptr<Uploader> uploader_;
   Products products_{queue_};
   ExpertMix experts_{queue_, products_};
+  TextGradients gradients_{queue_, products_};
   std::vector<AppendList> append_lists_;
   std::vector<RowMove> row_moves_;
   std::vector<ColumnMove> column_moves_;

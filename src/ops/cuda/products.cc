@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/assert.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
 
@@ -31,11 +32,30 @@ void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products)
   matvec(stream, x.for_matvec(), jobs);
 }
 
-void Products::many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add) {
+Gemm& Products::gemm() {
   if (gemm_ == nullptr) gemm_ = std::make_unique<Gemm>(open_cublas());
+  return *gemm_;
+}
+
+void Products::many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add) {
   GemmCall call{.rows = rows, .outputs = w.rows, .cols = w.cols, .x = x};
   call.y = y;
   call.add = add;
+  run(call, w);
+}
+
+void Products::back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add) {
+  const MatrixView w = weight.view_for(dy.rows(), queue_);
+  LH_ASSERT(dy.cols() == w.rows);
+  GemmCall call{.rows = dy.rows(), .outputs = w.cols, .cols = w.rows, .x = dy.bf16()};
+  call.w_turned = true;
+  call.y = dx;
+  call.add = add;
+  run(call, w);
+}
+
+/// With the weights in bf16, as they are kept or expanded now.
+void Products::run(GemmCall& call, const MatrixView& w) {
   if (w.bf16 != nullptr) {
     call.w = w.bf16;
     call.w_stride = w.bf16_stride;
@@ -46,7 +66,7 @@ void Products::many(const uint16_t* x, int64_t rows, const MatrixView& w, float*
     call.w = static_cast<const uint16_t*>(expanded_.data);
     call.w_stride = stride;
   }
-  gemm_->run(queue_.handle(), call);
+  gemm().run(queue_.handle(), call);
 }
 
 }  // namespace longhaul::cuda

@@ -17,8 +17,14 @@ class Products {
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
   /// y [rows, outputs] = x w^T of bf16 rows, or added to y; all packed.
   void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
+  /// dx [rows, cols] = dy w of the rows [rows, outputs] of `dy`, or added to dx; packed.
+  void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
+
+  Gemm& gemm();
 
  private:
+  void run(GemmCall& call, const MatrixView& w);
+
   GpuQueue& queue_;
   std::unique_ptr<Gemm> gemm_;
   Room expanded_;
