@@ -238,14 +238,17 @@ struct MatvecLaunch {
   MatvecKernel kernel;
   int threads, batch;    // weight rows that a block takes at a time
   size_t bytes_per_256;  // of shared memory for 256 columns
+  size_t bytes_beside;   // of shared memory for whatever columns
 };
 
 /// Instead of rows of x: the row of a choice.
 inline constexpr int64_t kChosenRow = 0;
 
-/// The kernel for a type, for `rows` of x or kChosenRow; `lanes` 32, or 8 for one row.
+/// The kernel for a type, for `rows` of x or kChosenRow; `lanes` 32, or 8 for one row. Those of
+/// block types (a list of block_units.h each) give no kernel for others.
 MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
-MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);        ///< blocks of 32
-MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 256
+MatvecLaunch matvec_of_32(DType type, int64_t rows, int lanes);
+MatvecLaunch matvec_of_256(DType type, int64_t rows, int lanes);
+MatvecLaunch matvec_of_books(DType type, int64_t rows, int lanes);
 
 }  // namespace longhaul::cuda

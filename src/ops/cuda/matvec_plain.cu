@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
 template <class Plain, int kM, int kL, bool kChosen = false>
 MatvecLaunch plain_launch() {
   using Form = MatvecForm<kM, kL, kChosen>;
-  return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 256 * 4};
+  return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 256 * 4, 0};
 }
 
 template <class Plain>
