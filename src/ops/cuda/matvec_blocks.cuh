@@ -79,8 +79,8 @@ struct BlockMatvec {
     return Units::load(planes, row + u / Units::kUnits, u % Units::kUnits);
   }
 
-  __device__ void add(const Unit (&loaded)[Form::kRows], int u,
-                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
+  __device__ __forceinline__ void add(const Unit (&loaded)[Form::kRows], int u,
+                                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
 #pragma unroll
     for (int k = 0; k < kGroups; ++k) {
       Weights16 w[Form::kRows];

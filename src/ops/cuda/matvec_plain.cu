@@ -44,8 +44,8 @@ struct PlainMatvec {
   }
   __device__ static Unit load(const Planes&, Row row, int u) { return load_once(row + u); }
 
-  __device__ void add(const Word4 (&loaded)[Form::kRows], int u,
-                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
+  __device__ __forceinline__ void add(const Word4 (&loaded)[Form::kRows], int u,
+                                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
 #pragma unroll
