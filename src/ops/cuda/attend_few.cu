@@ -98,7 +98,9 @@ __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord&
     });
     rows.weigh(c, stage.offsets, info, unit.head_count, !all, a.logits);
     with_block_type(stage.values.type, [&](auto type) {
-      add_values<decltype(type)::value>(rows, tiles.values(at), stage.offsets, c);
+      constexpr PageType kType = decltype(type)::value;
+      if (!all) clear_absent<kType, D>(tiles.values(at), stage.offsets);
+      add_values<kType>(rows, tiles.values(at), c);
     });
   } else {
     const FewTile<D>& tile = tiles.tile(at);

@@ -42,13 +42,24 @@ struct RowCopy {
 LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
 LH_BOTH int room_of_rows(int bytes) { return kFewKeys * pitch_of_rows(bytes); }
 
-/// Of 16 slots of one page: their rows follow each other, from a multiple of 16 bytes on.
+/// Of 16 slots of one page: their rows follow each other, from a multiple of 16 bytes on. kMost: no
+/// row has more bytes, and few enough for a loop without branches; 0: rows of any length.
+template <int kMost>
 __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
                                              const RowCopy& copy, StageRows& rows) {
   const int lane = threadIdx.x % 32;
-  const std::byte* const from = page + copy.side + slot % kPageRows * copy.bytes;
+  const std::byte* const from = page + copy.side + slot % kPageRows * copy.bytes + 16 * lane;
+  const uint32_t to = copy.to + static_cast<uint32_t>(16 * lane);
+  const auto copy_from = [&](int c) {
+    if (lane + c < copy.bytes) copy_16(to + static_cast<uint32_t>(16 * c), from + 16 * c, true);
+  };
+  if constexpr (kMost > 0) {
+#pragma unroll
+    for (int c = 0; c < kMost; c += 32) copy_from(c);
+  } else {
 #pragma unroll 1
-  for (int c = lane; c < copy.bytes; c += 32) copy_16(copy.to + 16 * c, from + 16 * c, true);
+    for (int c = 0; c < copy.bytes; c += 32) copy_from(c);
+  }
   if (lane == 0) {
     rows.type = copy.type;
     rows.listed = false;
@@ -205,12 +216,13 @@ class StoredStages {
  protected:
   static constexpr uint32_t kHeaderBytes = (sizeof(FewHeader) + 15) / 16 * 16;
 
+  template <int kMost>
   __device__ __forceinline__ void load_stretch(const SegmentRecord& s, int32_t slot,
                                                int stage) const {
     FewHeader& h = header(stage);
     const std::byte* const page = page_of(s, slot / kPageRows);
-    copy_stretch(page, slot, key_copy(s, stage), h.keys);
-    copy_stretch(page, slot, value_copy(s, stage), h.values);
+    copy_stretch<kMost>(page, slot, key_copy(s, stage), h.keys);
+    copy_stretch<kMost>(page, slot, value_copy(s, stage), h.values);
   }
   __device__ __forceinline__ RowCopy key_copy(const SegmentRecord& s, int stage) const {
     return {keys(stage), 0, stored_bytes(s.key_type, D), s.key_type};
@@ -241,7 +253,7 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)>
         tile_(*reinterpret_cast<FewTile<D>*>(memory)) {}
 
   __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
-    if (!lists_rows(s)) return this->load_stretch(s, slot, stage);
+    if (!lists_rows(s)) return this->template load_stretch<0>(s, slot, stage);
     FewHeader& h = this->header(stage);
     const int key = slot + static_cast<int>(threadIdx.x % 32);
     const bool present = key < slot + kFewKeys && key < s.count;
@@ -285,7 +297,8 @@ class FewTiles<D, FewForm::kBlocks> : public StoredStages<D, kFewUnitRows * kPit
         spare_(shared_address(memory)) {}
 
   __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
-    this->load_stretch(s, slot, stage);
+    constexpr int kMost = D / 32 * 34;  // Q8_0, the longer of the two
+    this->template load_stretch<kMost>(s, slot, stage);
   }
   __device__ __forceinline__ uint32_t spare() const { return spare_; }
 
