@@ -7,17 +7,17 @@ namespace longhaul::cuda {
 
 namespace unit {
 
-/// Signs of 8 numbers in 7 bits: the number of negative ones is even.
-LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
-  seven &= 127u;
-  return seven | (count_ones(seven) & 1u) << 7;
-}
-
 /// Bits 0 to 7, nothing above them, become bit 0 of eight half bytes.
 LH_EVERYWHERE uint32_t spread_to_halves(uint32_t bits) {
   bits = (bits | bits << 12) & 0x000f000fu;
   bits = (bits | bits << 6) & 0x03030303u;
   return (bits | bits << 3) & 0x11111111u;
+}
+
+/// Of signs in seven half bytes the eighth too: the number of negative ones is even. The product's
+/// highest half byte is their sum.
+LH_EVERYWHERE uint32_t with_eighth_sign(uint32_t halves) {
+  return halves | (halves * 0x11111111u & 0x10000000u);
 }
 
 /// The levels that the half bytes of an entry number, 0 to 2; 4 to 6 those of the second three.
@@ -26,9 +26,12 @@ LH_EVERYWHERE void take_entry(uint32_t first, uint32_t second, uint32_t entry, u
   q[1] = pick_bytes(first, second, entry >> 16);
 }
 
-/// IQ2's entry with eight signs: 8, 25 and 43, then the same below zero.
+/// IQ2's entry with signs in eight half bytes: 8, 25 and 43, then the same below zero.
 LH_EVERYWHERE void take_signed_entry(uint32_t entry, uint32_t signs, uint32_t* q) {
-  take_entry(0x002b1908u, 0x00d5e7f8u, entry | spread_to_halves(signs) << 2, q);
+  take_entry(0x002b1908u, 0x00d5e7f8u, entry + 4 * signs, q);
+}
+LH_EVERYWHERE void take_entry_of_seven_signs(uint32_t entry, uint32_t signs, uint32_t* q) {
+  take_signed_entry(entry, with_eighth_sign(spread_to_halves(signs & 127u)), q);
 }
 
 /// IQ1's entry in eighths of the step: -1, 0 and 1, an eighth up or down.
@@ -40,6 +43,12 @@ LH_EVERYWHERE void take_moved_entry(uint32_t entry, bool down, uint32_t* q) {
 LH_EVERYWHERE uint32_t with_signs(uint32_t bytes, uint32_t signs) {
   const uint32_t ones = (signs & 15u) * 0x00204081u & 0x01010101u;
   return (bytes ^ ones * 255u) + ones;
+}
+
+/// Signs of 8 numbers in 7 bits: the number of negative ones is even.
+LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
+  seven &= 127u;
+  return seven | (count_ones(seven) & 1u) << 7;
 }
 
 }  // namespace unit
@@ -67,8 +76,8 @@ struct UnitsIQ2_XXS : BookForm {
     Weights16 out;
     const uint32_t entries = x.quants.w[k & 2], signs = x.quants.w[k | 1];
     for (int j = 0, i = 2 * (k & 1); j < 2; ++j, ++i) {
-      unit::take_signed_entry(book[entries >> (8 * i) & 255u], unit::eight_signs(signs >> (7 * i)),
-                              out.q + 2 * j);
+      unit::take_entry_of_seven_signs(book[entries >> (8 * i) & 255u], signs >> (7 * i),
+                                      out.q + 2 * j);
     }
     out.step = half_value(x.d) * (0.5f + static_cast<float>(signs >> 28)) * 0.25f;
     return out;
@@ -92,7 +101,7 @@ struct UnitsIQ2_XS : BookForm {
     Weights16 out;
     for (int j = 0; j < 2; ++j) {
       const uint32_t q = x.quants.w[k] >> (16 * j);
-      unit::take_signed_entry(book[q & 511u], unit::eight_signs(q >> 9), out.q + 2 * j);
+      unit::take_entry_of_seven_signs(book[q & 511u], q >> 9, out.q + 2 * j);
     }
     out.step = half_value(x.d) * (0.5f + static_cast<float>(x.scales >> (4 * k) & 15u)) * 0.25f;
     return out;
@@ -120,7 +129,8 @@ struct UnitsIQ2_S : BookForm {
       const int at = 16 * (k & 1) + 8 * j;
       const uint32_t high = x.high >> (4 * k + 2 * j) & 3u;
       unit::take_signed_entry(book[(x.quants.w[k >> 1] >> at & 255u) | high << 8],
-                              x.signs.w[k >> 1] >> at & 255u, out.q + 2 * j);
+                              unit::spread_to_halves(x.signs.w[k >> 1] >> at & 255u),
+                              out.q + 2 * j);
     }
     out.step = half_value(x.d) * (0.5f + static_cast<float>(x.scales >> (4 * k) & 15u)) * 0.25f;
     return out;
