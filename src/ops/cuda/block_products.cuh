@@ -32,9 +32,6 @@ __device__ __forceinline__ uint32_t bf16_of_bytes(uint32_t x) {
   return multiply_add_pair(high, 0xbf80bf80u, low);
 }
 
-template <PageType T>
-inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
-
 /// Four bytes from place `at` of a row, which begins at a multiple of 4 bytes. Numbers of every
 /// second block begin between two words.
 __device__ __forceinline__ uint32_t four_bytes(uint32_t row, int at, bool between) {
