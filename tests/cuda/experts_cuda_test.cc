@@ -196,7 +196,8 @@ class CudaExpertMix : public OnQueue {
 };
 
 TEST_F(CudaExpertMix, EqualsTheHost) {
-  for (const DType type : {DType::F32, DType::BF16, DType::Q8_0, DType::Q4_K}) {
+  for (const DType type :
+       {DType::F32, DType::BF16, DType::Q8_0, DType::Q4_K, DType::MXFP4, DType::IQ2_XXS}) {
     for (const int64_t rows : {1, 3, 8, 9, 200}) {
       for (const bool biases : {false, true}) {
         const Gating gating = biases ? kClampedGating : Gating{};

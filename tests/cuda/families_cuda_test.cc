@@ -64,13 +64,7 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   for (const int chunk : {1024, 7}) {
     SessionOptions there = exact_options(chunk);
     there.queue = gpu();
-    std::vector<float> got;
-    try {
-      got = all_logits(engine, there, ids);
-    } catch (const UserError& error) {
-      if (std::string(error.what()).find("the GPU has no form") == std::string::npos) throw;
-      GTEST_SKIP() << error.what();
-    }
+    const std::vector<float> got = all_logits(engine, there, ids);
     const std::vector<double> shares = differences(got, want, vocab);
     const double middle = shares[shares.size() / 2], worst = shares.back();
     const double much = chunk > 8 ? 0.09 : 0.16;

@@ -12,6 +12,7 @@
 #include "ops/cuda/block_layout.h"
 #include "ops/cuda/block_split.h"
 #include "ops/cuda/block_units.h"
+#include "ops/cuda/code_books.h"
 #include "ops/dequantize.h"
 #include "ops/matvec.h"
 #include "reference_weights.h"
@@ -44,7 +45,9 @@ BlockUnitMatrix random_matrix(DType type, int64_t rows, int64_t cols) {
 
 /// A matrix in planes, as an upload lays it.
 struct Planar {
-  explicit Planar(const TensorView& m) : layout(cuda::plane_layout(m.type, m.rows(), m.cols())) {
+  explicit Planar(const TensorView& m)
+      : layout(cuda::plane_layout(m.type, m.rows(), m.cols())), book(cuda::code_book(m.type)) {
+    planes.book = book.data();
     memory.resize(layout.bytes + 16);
     auto* base = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 15) &
                                             ~uintptr_t{15});
@@ -74,6 +77,7 @@ struct Planar {
 
   cuda::PlaneLayout layout;
   std::vector<uint8_t> memory;
+  std::vector<uint32_t> book;
   cuda::Planes planes{};
 };
 
@@ -88,19 +92,23 @@ TEST_P(CudaBlockUnits, FieldsCoverTheBlock) {
   EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
 }
 
+/// So many weights that every byte stands at every place of a block, and each of the 2,048 entries
+/// of the largest code book 32 times.
 TEST_P(CudaBlockUnits, WeightsHaveTheBitsOfDequantize) {
-  const BlockUnitMatrix m = random_matrix(GetParam(), 3, 768);
+  const int64_t rows = 128, cols = 4096;
+  const BlockUnitMatrix m = random_matrix(GetParam(), rows, cols);
   const Planar planar(m.view);
-  std::vector<float> expected(3 * 768);
+  std::vector<float> expected(static_cast<size_t>(rows * cols));
   std::vector<bf16_t> expected_bf16(expected.size());
-  dequantize_rows(m.view, 0, 3, expected.data());
-  dequantize_rows_bf16(m.view, 0, 3, expected_bf16.data());
+  dequantize_rows(m.view, 0, rows, expected.data());
+  dequantize_rows_bf16(m.view, 0, rows, expected_bf16.data());
   ASSERT_TRUE(cuda::with_units(GetParam(), [&](auto units) {
     using Units = decltype(units);
     for (size_t i = 0; i < expected.size(); ++i) {
       const auto block = static_cast<int64_t>(i / Units::kBlock);
       const auto [u, k] = Units::place(static_cast<int>(i % Units::kBlock / 16));
-      const auto weights = Units::weights(Units::load(planar.planes, block, u), u, k);
+      const auto weights =
+          cuda::weights_of<Units>(Units::load(planar.planes, block, u), u, k, planar.planes.book);
       const float got = cuda::weight_of<Units>(weights, static_cast<int>(i % 16));
       ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected[i])) << i;
       ASSERT_EQ(cuda::bf16_bits(got), expected_bf16[i]) << i;
@@ -111,6 +119,7 @@ TEST_P(CudaBlockUnits, WeightsHaveTheBitsOfDequantize) {
 TEST_P(CudaBlockUnits, PlacesAreAllGroupsOnce) {
   cuda::with_units(GetParam(), [&](auto units) {
     using Units = decltype(units);
+    EXPECT_EQ(cuda::code_book(GetParam()).size(), Units::kBook);
     static_assert(Units::kUnits * Units::kGroups * 16 == Units::kBlock);
     for (int u = 0; u < Units::kUnits; ++u) {
       for (int k = 0; k < Units::kGroups; ++k) {
@@ -144,7 +153,8 @@ TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
         const int64_t in_block = g % (Units::kBlock / 16), block = g / (Units::kBlock / 16);
         const auto [u, k] = Units::place(static_cast<int>(in_block));
         const int64_t at = r * (cols / Units::kBlock) + block;
-        const auto weights = Units::weights(Units::load(planar.planes, at, u), u, k);
+        const auto weights =
+            cuda::weights_of<Units>(Units::load(planar.planes, at, u), u, k, planar.planes.book);
         const ActivationGroup& group = rows.groups(0)[g / 16];
         cuda::Word4 q;
         std::memcpy(&q, group.q + 16 * (g % 16), 16);
@@ -160,6 +170,12 @@ TEST_P(CudaBlockUnits, ProductsEqualMatvec) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaBlockUnits, testing::ValuesIn(block_types()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
+
+TEST(CudaBlockLayout, EveryTypeOfWeightsIsOnTheDevice) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    EXPECT_TRUE(cuda::on_device(static_cast<DType>(i))) << name_of(static_cast<DType>(i));
+  }
+}
 
 TEST(CudaBlockLayout, PlanesAreAlignedAndAddNothing) {
   for (const DType type : block_types()) {

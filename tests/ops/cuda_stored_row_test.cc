@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "ops/cuda/half_bytes.h"
 #include "ops/cuda/stored_row.h"
 
 namespace longhaul {
@@ -92,6 +93,20 @@ TEST(CudaStoredRows, BytesAreScaledExactly) {
       ASSERT_EQ(x[0], (static_cast<float>(level % 16) - 8.0f) * stored);
     }
   }
+}
+
+TEST(CudaHalfBytes, AreRaisedNumbersOfEveryHalfByte) {
+  for (uint32_t two = 0; two < 65536; ++two) {
+    const uint32_t x = two | ~two << 16;
+    for (int n = 0; n < 4; ++n) {
+      const uint32_t pair = cuda::raised_half_bytes(x, n);
+      const auto low = static_cast<float>(two >> (4 * n) & 15u) - 8.0f;
+      ASSERT_EQ(cuda::bf16_value(pair & 0xffffu) - cuda::kRaised, low) << two << ' ' << n;
+      ASSERT_EQ(cuda::bf16_value(pair >> 16) - cuda::kRaised, -1.0f - low) << two << ' ' << n;
+    }
+  }
+  EXPECT_EQ(cuda::halves_of(0x33221100u, 0x77665544u), 0x55441100u);
+  EXPECT_EQ(cuda::upper_halves_of(0x33221100u, 0x77665544u), 0x77663322u);
 }
 
 }  // namespace

@@ -48,15 +48,15 @@ __device__ __forceinline__ void wait_for_stage(int stages) {
 /// Brings the walk's next tile; false when there is none.
 template <int D, FewForm F>
 __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
-                                           const FewTiles<D, F>& tiles, int to) {
+                                           const FewTiles<D, F>& tiles, int keys, int to) {
   const int lane = threadIdx.x % 32;
   const bool more = walk.next();
   if (more) {
     const SegmentRecord& s = walk.segment();
-    const int32_t slot = walk.tile() * kKeys;
-    FewHeader& stage = tiles.header(to);
+    const int32_t slot = walk.tile() * keys;
+    auto& stage = tiles.header(to);
     tiles.load(s, slot, to);
-    if (lane < kKeys) stage.offsets[lane] = key_offset(s, slot + lane, row_position);
+    if (lane < keys) stage.offsets[lane] = key_offset(s, slot + lane, row_position);
     if (lane == 0) stage.info = {&s, s.queries, slot, s.nearest, s.furthest, s.rotate};
     walk.skip(kWarps<D, F> - 1);
   }
@@ -67,18 +67,12 @@ __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
 template <int D, FewForm F>
 using RowsOf = FewRows<D, F == FewForm::kBlocks>;
 
-/// Calls f with the type of a tile in blocks; mixed keys are multiplied as they are stored.
-template <class Function>
-__device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
-  if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
-  f(PageTypeConstant<PageType::kQ4_0>());
-}
-
 template <int D, FewForm F>
 __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord& unit,
-                                          const FewTiles<D, F>& tiles, int at, RowsOf<D, F>& rows) {
+                                          const FewTiles<D, F>& tiles, int keys, int at,
+                                          RowsOf<D, F>& rows) {
   const int lane = threadIdx.x % 32;
-  const FewHeader& stage = tiles.header(at);
+  const auto& stage = tiles.header(at);
   const TileInfo& info = stage.info;
   const bool mixed = tiles.mixed(at);
   if (info.queries != rows.queries || mixed != rows.mixed) {
@@ -88,26 +82,34 @@ __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord&
       rows.load_queries(info.queries, unit, a.heads);
     }
   }
-  const int32_t near = stage.offsets[kKeys - 1], far = stage.offsets[0];
+  const int32_t near = stage.offsets[keys - 1], far = stage.offsets[0];
   const bool all = near != kNoKey && far != kNoKey && -near >= info.nearest &&
                    unit.row_count - 1 - far < info.furthest;
   float c[4];
   if constexpr (F == FewForm::kBlocks) {
-    with_block_type(stage.keys.type, [&](auto type) {
-      multiply_keys<decltype(type)::value>(rows, tiles.keys(at), c);
-    });
-    rows.weigh(c, stage.offsets, info, unit.head_count, !all, a.logits);
-    with_block_type(stage.values.type, [&](auto type) {
-      add_values<decltype(type)::value>(rows, tiles.values(at), stage.offsets, c);
-    });
+#pragma unroll 1
+    for (int first = 0; first < keys; first += kKeys) {
+      const int32_t* const offsets = stage.offsets + first;
+      with_block_type(stage.keys.type, [&](auto type) {
+        constexpr PageType kType = decltype(type)::value;
+        multiply_keys<kType>(rows, tiles.keys(at) + first * (D / 32 * kBlockBytes<kType>), c);
+      });
+      rows.weigh(c, offsets, info, unit.head_count, !all, a.logits);
+      with_block_type(stage.values.type, [&](auto type) {
+        constexpr PageType kType = decltype(type)::value;
+        const uint32_t values = tiles.values(at) + first * (D / 32 * kBlockBytes<kType>);
+        if (!all) clear_absent<kType, D>(values, offsets);
+        add_values<kType>(rows, values, c);
+      });
+    }
   } else {
     const FewTile<D>& tile = tiles.tile(at);
-    const uint32_t keys = shared_address(tile.keys);
+    const uint32_t bf16 = shared_address(tile.keys);
     if (info.rotate) {
-      rotate_tile<D, kKeys, 32>(a.rotations, keys, stage.offsets, unit.row_position, lane);
+      rotate_tile<D, kKeys, 32>(a.rotations, bf16, stage.offsets, unit.row_position, lane);
       __syncwarp();
     }
-    rows.multiply_keys(keys, c);
+    rows.multiply_keys(bf16, c);
     rows.weigh(c, stage.offsets, info, unit.head_count, !all, a.logits);
     rows.add_values(shared_address(tile.values), c);
   }
@@ -232,7 +234,7 @@ __device__ __forceinline__ void write_sums(const FewRows<D, kByQuarters>& rows, 
 template <int D, FewForm F>
 __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
     attend_few(const __grid_constant__ AttendArgs a, const __grid_constant__ FewPlan plan,
-               int stages) {
+               int stages, int tiles_of_stage) {
   extern __shared__ uint4 memory[];
   if (plan.packed != nullptr) wait_for_earlier_kernels();
   const std::byte* const begin = plan.packed != nullptr ? plan.packed : plan.here;
@@ -240,21 +242,24 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   const UnitRecord unit = part_of_block(units, plan.count, static_cast<int>(blockIdx.x), D);
   const int warp = threadIdx.x / 32;
   using Tiles = FewTiles<D, F>;
-  const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan);
-  const Tiles tiles(reinterpret_cast<std::byte*>(memory) + warp * ring_bytes, plan);
+  const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan, tiles_of_stage);
+  const Tiles tiles(reinterpret_cast<std::byte*>(memory) + warp * ring_bytes, plan, tiles_of_stage);
+  const int keys = F == FewForm::kBlocks ? tiles_of_stage * kKeys : kKeys;
   wait_for_earlier_kernels();
   let_next_kernel_begin();
-  TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, kKeys);
+  TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, keys);
   walk.skip(warp);
   int loaded = 0;
-  for (int i = 0; i < stages - 1; ++i) loaded += load_stage(walk, unit.row_position, tiles, i);
+  for (int i = 0; i < stages - 1; ++i) {
+    loaded += load_stage(walk, unit.row_position, tiles, keys, i);
+  }
   RowsOf<D, F> rows;
   int at = 0, free = stages - 1;
   for (int i = 0; i < loaded; ++i) {
     wait_for_stage(stages);
     __syncwarp();  // tile i is there, and no lane reads the one before it any more
-    loaded += load_stage(walk, unit.row_position, tiles, free);
-    add_stage(a, unit, tiles, at, rows);
+    loaded += load_stage(walk, unit.row_position, tiles, keys, free);
+    add_stage(a, unit, tiles, keys, at, rows);
     free = at;
     at = at + 1 == stages ? 0 : at + 1;
   }
@@ -275,10 +280,12 @@ template <int D, FewForm F>
 bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
                const DeviceLimits& limits) {
   using Tiles = FewTiles<D, F>;
-  const int stage = kWarps<D, F> * Tiles::stage_bytes(plan);
   // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
   constexpr int kFixed = kWarps<D, F> * Tiles::kFixedBytes;
   const int share = limits.shared_per_processor / 2 - 1024 - kFixed;
+  const auto bytes_with = [&](int tiles) { return kWarps<D, F> * Tiles::stage_bytes(plan, tiles); };
+  const bool wide = F == FewForm::kBlocks && share / bytes_with(kMostFewTiles) >= 2;
+  const int tiles = wide ? kMostFewTiles : 1, stage = bytes_with(tiles);
   int stages = share / stage;
   if (stages < 2) stages = (limits.shared_per_block - kFixed) / stage;
   if (stages < 2) return false;
@@ -291,7 +298,7 @@ bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan,
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
         "shared memory of attend_few");
   launch_early(stream, "attend_few", kernel, static_cast<unsigned>(blocks), 32 * kWarps<D, F>,
-               static_cast<size_t>(bytes), args, plan, stages);
+               static_cast<size_t>(bytes), args, plan, stages, tiles);
   return true;
 }
 

@@ -1,19 +1,37 @@
 #pragma once
 // Bits of quantized blocks as device code takes them apart, 16 bytes at a time.
 
+#include "ops/cuda/block_layout.h"
 #include "ops/cuda/numbers.h"
 
 namespace longhaul::cuda {
 
 struct Weights16 {
   uint32_t q[4];
-  float step, offset;
+  float step, offset = -0.0f;  // x + -0.0f is x, also for x = -0.0f
 };
 
-/// Where the planes of a matrix begin.
+/// Where the planes of a matrix begin, and its code book.
 struct Planes {
-  const uint8_t* at[4];
+  const uint8_t* at[kMostPlanes];
+  const uint32_t* book;
 };
+
+/// What most types have in common. kZero: of the quants (block_units.h). kOffset: has a minimum.
+/// kBook: entries of its code book (code_books.h).
+struct BlockForm {
+  static constexpr int kZero = 0, kBook = 0;
+  static constexpr bool kOffset = false;
+};
+
+template <class... Units>
+struct UnitsList {};
+
+/// Calls f(Units{}) for the one of the list that reads the type; false when there is none.
+template <class... Units, class F>
+bool with_one_of(UnitsList<Units...>, DType type, F&& f) {
+  return ((type == Units::kType && (f(Units{}), true)) || ...);
+}
 
 /// Group `group` (of 16 elements) of a block is group `k` of unit `u` of the block.
 struct GroupPlace {
@@ -34,6 +52,19 @@ LH_EVERYWHERE const uint16_t* halves(const uint8_t* p) {
 /// Low or high halves of 16 bytes.
 LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
   for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
+}
+
+/// Pair of bits k of each byte.
+LH_EVERYWHERE void take_pairs(const Word4& packed, int k, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (2 * k) & 0x03030303u;
+}
+
+/// Digit n (0 to 4) of four bytes that are fractions of 256 in base 3.
+LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
+  const uint32_t power = ((n & 1) != 0 ? 3u : 1u) * ((n & 2) != 0 ? 9u : 1u) * (n > 3 ? 81u : 1u);
+  const uint32_t even = (bytes & 0x00ff00ffu) * power & 0x00ff00ffu;
+  const uint32_t odd = (bytes >> 8 & 0x00ff00ffu) * power & 0x00ff00ffu;
+  return (3 * even >> 8 & 0x00030003u) | (3 * odd & 0x03000300u);
 }
 
 /// The bits of each byte from `bit` on that `mask` keeps once they stand at `to`.
@@ -94,6 +125,12 @@ LH_EVERYWHERE PairScales pair_scales(const Word4& head, int pair) {
   if (pair < 2) return {a >> shift & 0x3f3fu, b >> shift & 0x3f3fu};
   return {(c >> shift & 0x0f0fu) | (a >> shift >> 2 & 0x3030u),
           (c >> shift >> 4 & 0x0f0fu) | (b >> shift >> 2 & 0x3030u)};
+}
+
+/// d and, above it, a minimum or dmin.
+LH_EVERYWHERE void step_and_offset(uint32_t head, Weights16& out) {
+  out.step = half_value(head & 0xffffu);
+  out.offset = half_value(head >> 16);
 }
 
 /// d and dmin in the first word of the head.

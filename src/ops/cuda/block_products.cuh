@@ -6,7 +6,11 @@
 //
 // Sums do not depend on the order of what is added, so that each lane takes numbers that lie
 // together: of every 16 numbers of a query and a key, the four from 4 (lane % 4) on, and of every
-// 32 numbers of a value the four from 4 (lane / 4) on.
+// 16 numbers of a value the two from 2 (lane / 4) on.
+//
+// Half bytes are read as 136 more than they stand for. Sums of a key's products begin with what
+// that makes of the query (FewRows::less); from a value's sums 136 times the weights are taken, by
+// a product more.
 
 #include "ops/cuda/few_rows.cuh"
 #include "ops/cuda/few_tiles.cuh"
@@ -23,17 +27,10 @@ __device__ __forceinline__ uint32_t multiply_add_pair(uint32_t a, uint32_t b, ui
 /// Two signed bytes in the low halves of 16 bits each, whatever is beside them: 128 + its low seven
 /// bits less 128 or, for a negative one, 256. bf16 holds all of these.
 __device__ __forceinline__ uint32_t bf16_of_bytes(uint32_t x) {
-  const uint32_t low = (x & 0x007f007fu) | 0x43004300u, high = (x & 0x00800080u) | 0x43004300u;
+  const uint32_t low = masked_with(x, 0x007f007fu, 0x43004300u);
+  const uint32_t high = masked_with(x, 0x00800080u, 0x43004300u);
   return multiply_add_pair(high, 0xbf80bf80u, low);
 }
-/// Two half bytes less 8.
-__device__ __forceinline__ uint32_t bf16_of_half_bytes(uint32_t x) {
-  const uint32_t more = (x & 0x000f000fu) | 0x43004300u;  // 128 + its value
-  return multiply_add_pair(more, 0x3f803f80u, 0xc308c308u);
-}
-
-template <PageType T>
-inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
 
 /// Four bytes from place `at` of a row, which begins at a multiple of 4 bytes. Numbers of every
 /// second block begin between two words.
@@ -43,7 +40,8 @@ __device__ __forceinline__ uint32_t four_bytes(uint32_t row, int at, bool betwee
   return __byte_perm(bytes.word(at - 2), bytes.word(at + 2), 0x5432);
 }
 
-/// A key's numbers of one block in two products: those of lane `quarter` of four.
+/// A key's numbers of one block in two products, those of lane `quarter` of four: of each four the
+/// first and the third, the second and the fourth.
 template <PageType T>
 __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter,
                                             uint32_t (&x)[4]) {
@@ -52,16 +50,15 @@ __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter
   const uint32_t first = four_bytes(row, at, between);
   if constexpr (T == PageType::kQ8_0) {
     const uint32_t second = four_bytes(row, at + 16, between);
-    x[0] = bf16_of_bytes(__byte_perm(first, 0, 0x4140));
-    x[1] = bf16_of_bytes(__byte_perm(first, 0, 0x4342));
-    x[2] = bf16_of_bytes(__byte_perm(second, 0, 0x4140));
-    x[3] = bf16_of_bytes(__byte_perm(second, 0, 0x4342));
+    x[0] = bf16_of_bytes(first);
+    x[1] = bf16_of_bytes(first >> 8);
+    x[2] = bf16_of_bytes(second);
+    x[3] = bf16_of_bytes(second >> 8);
   } else {
-    const uint32_t low = __byte_perm(first, 0, 0x4140), high = __byte_perm(first, 0, 0x4342);
-    x[0] = bf16_of_half_bytes(low);
-    x[1] = bf16_of_half_bytes(high);
-    x[2] = bf16_of_half_bytes(low >> 4);
-    x[3] = bf16_of_half_bytes(high >> 4);
+    x[0] = raised_half_bytes(first, 0);
+    x[1] = raised_half_bytes(first, 2);
+    x[2] = raised_half_bytes(first, 1);
+    x[3] = raised_half_bytes(first, 3);
   }
 }
 
@@ -81,6 +78,10 @@ __device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint
     key_numbers<T>(low, block, quarter, x);
     key_numbers<T>(high, block, quarter, y);
     float sums[4] = {0, 0, 0, 0};
+    if constexpr (T == PageType::kQ4_0) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[i] = rows.less[block][i % 2];
+    }
     multiply(sums, {x[0], y[0], x[1], y[1]}, rows.q[2 * block][0], rows.q[2 * block][1]);
     multiply(sums, {x[2], y[2], x[3], y[3]}, rows.q[2 * block + 1][0], rows.q[2 * block + 1][1]);
     const int at = block * kBlockBytes<T>;
@@ -91,46 +92,57 @@ __device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint
   }
 }
 
-/// rows.o += 16 values, whose rows follow each other, times the weights c. A value without a key
-/// has no numbers; its weight is zero.
+/// Sets the scales of those of 16 values to zero that have no key, and so no numbers.
+template <PageType T, int D>
+__device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* offsets) {
+  const int lane = threadIdx.x % 32;
+  if (lane < kFewKeys && offsets[lane] == kNoKey) {
+#pragma unroll
+    for (int block = 0; block < D / 32; ++block) {
+      const uint32_t at = values + (lane * (D / 32) + block) * kBlockBytes<T>;
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(uint16_t{0}) : "memory");
+    }
+  }
+  __syncwarp();
+}
+
+/// rows.o += 16 values, whose rows follow each other, times the weights c.
 template <PageType T, int D>
 __device__ __forceinline__ void add_values(FewRows<D, true>& rows, uint32_t values,
-                                           const int32_t* offsets, const float (&c)[4]) {
+                                           const float (&c)[4]) {
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
   const uint32_t scaled[2] = {values + column * kPitch, values + (column + 8) * kPitch};
-  const bool present[2] = {offsets[column] != kNoKey, offsets[column + 8] != kNoKey};
-  const uint32_t first = values + 2 * quarter * kPitch;
+  // Of values 2 quarter and the next, and of those 8 further on.
+  const uint32_t pairs[2] = {values + 2 * quarter * kPitch, values + (2 * quarter + 8) * kPitch};
 #pragma unroll
   for (int block = 0; block < D / 32; ++block) {
-    const int at = block * kBlockBytes<T>;
-    uint32_t p[2];
+    const int at = block * kBlockBytes<T>, numbers = at + 2 + 2 * column;
+    uint32_t p[2], bytes[2][2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float scale = present[h] ? half_value(SharedRow{scaled[h]}.half(at)) : 0.0f;
+      const float scale = half_value(SharedRow{scaled[h]}.half(at));
       p[h] = transposed(bf16_pair(c[2 * h] * scale, c[2 * h + 1] * scale));
-    }
-    uint32_t word[4];  // of values 2 quarter, the next, and those 8 further on
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t row = first + (i % 2 + i / 2 * 8) * kPitch;
-      const bool between = block % 2 == 0;
-      if constexpr (T == PageType::kQ8_0) {
-        word[i] = four_bytes(row, at + 2 + 4 * column, between);
-      } else {
-        word[i] = four_bytes(row, at + 2 + 4 * (column % 4), between) >> (column / 4 * 4);
+      const SharedRow first{pairs[h]}, second{pairs[h] + kPitch};
+      bytes[h][0] = halves_of(first.half(numbers), second.half(numbers));
+      if (T == PageType::kQ8_0) {
+        bytes[h][1] = halves_of(first.half(numbers + 16), second.half(numbers + 16));
       }
     }
 #pragma unroll
-    for (uint32_t t = 0; t < 2; ++t) {
-      uint32_t a[4];  // numbers 2 t and 2 t + 1 of the four, of two values each
+    for (int t = 0; t < 2; ++t) {
+      uint32_t a[4];  // numbers t and 16 + t from 2 column on, of two values each
 #pragma unroll
-      for (uint32_t i = 0; i < 4; ++i) {
-        const uint32_t selector = 0x1111u * (2 * t + i % 2) + 0x0400u;
-        const uint32_t two = __byte_perm(word[i / 2 * 2], word[i / 2 * 2 + 1], selector);
-        a[i] = T == PageType::kQ8_0 ? bf16_of_bytes(two) : bf16_of_half_bytes(two);
+      for (int i = 0; i < 4; ++i) {
+        a[i] = T == PageType::kQ8_0 ? bf16_of_bytes(bytes[i / 2][i % 2] >> (8 * t))
+                                    : raised_half_bytes(bytes[i / 2][0], 2 * t + i % 2);
       }
-      multiply(rows.o[2 * block + t], a, p[0], p[1]);
+      float(&sums)[4] = rows.o[2 * block + t];
+      multiply(sums, a, p[0], p[1]);
+      if constexpr (T == PageType::kQ4_0) {
+        const uint32_t minus = bf16_pair(-kRaised, -kRaised);
+        multiply(sums, {minus, minus, minus, minus}, p[0], p[1]);
+      }
     }
   }
 }

@@ -8,43 +8,25 @@
 #include "base/dtype.h"
 #include "ops/cuda/block_units256.h"
 #include "ops/cuda/block_units32.h"
+#include "ops/cuda/block_units_iq.h"
 
 namespace longhaul::cuda {
 
 /// Calls f(Units{}) for the block type; false when there is no such.
 template <class F>
 bool with_units(DType type, F&& f) {
-  switch (type) {
-    case DType::Q4_0:
-      return f(UnitsQ4_0{}), true;
-    case DType::Q4_1:
-      return f(UnitsQ4_1{}), true;
-    case DType::Q5_0:
-      return f(UnitsQ5_0{}), true;
-    case DType::Q5_1:
-      return f(UnitsQ5_1{}), true;
-    case DType::Q8_0:
-      return f(UnitsQ8_0{}), true;
-    case DType::MXFP4:
-      return f(UnitsMXFP4{}), true;
-    case DType::NVFP4:
-      return f(UnitsNVFP4{}), true;
-    case DType::Q2_K:
-      return f(UnitsQ2_K{}), true;
-    case DType::Q3_K:
-      return f(UnitsQ3_K{}), true;
-    case DType::Q4_K:
-      return f(UnitsQ4_K{}), true;
-    case DType::Q5_K:
-      return f(UnitsQ5_K{}), true;
-    case DType::Q6_K:
-      return f(UnitsQ6_K{}), true;
-    case DType::IQ4_NL:
-      return f(UnitsIQ4_NL{}), true;
-    case DType::IQ4_XS:
-      return f(UnitsIQ4_XS{}), true;
-    default:
-      return false;
+  return with_one_of(Units32{}, type, f) || with_one_of(Units256{}, type, f) ||
+         with_one_of(UnitsOfBooks{}, type, f);
+}
+
+/// Group k of unit u. `book` is read by types that have one.
+template <class Units>
+LH_EVERYWHERE Weights16 weights_of(const typename Units::Unit& x, int u, int k,
+                                   const uint32_t* book) {
+  if constexpr (Units::kBook > 0) {
+    return Units::weights(x, u, k, book);
+  } else {
+    return Units::weights(x, u, k);
   }
 }
 

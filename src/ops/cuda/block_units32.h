@@ -6,16 +6,15 @@
 namespace longhaul::cuda {
 
 /// The types of 32 weights whose 16 bytes hold elements 0-15 low and 16-31 high.
-struct HalvesOf32 {
+struct HalvesOf32 : BlockForm {
   static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
-  static constexpr bool kOffset = false;
   LH_EVERYWHERE static int group(int, int k) { return k; }
   LH_EVERYWHERE static GroupPlace place(int group) { return {0, group}; }
 };
 
-// Offsets of types without a minimum are -0.0f: x + -0.0f is x, also for x = -0.0f.
-
 struct UnitsQ4_0 : HalvesOf32 {
+  static constexpr DType kType = DType::Q4_0;
+  static constexpr BlockField kFields[] = {{2, 16}, {0, 2}};
   static constexpr int kZero = 8;
   struct Unit {
     Word4 quants;
@@ -28,13 +27,13 @@ struct UnitsQ4_0 : HalvesOf32 {
     Weights16 out;
     unit::take_nibbles(x.quants, k, out.q);
     out.step = half_value(x.d);
-    out.offset = -0.0f;
     return out;
   }
 };
 
 struct UnitsQ4_1 : HalvesOf32 {
-  static constexpr int kZero = 0;
+  static constexpr DType kType = DType::Q4_1;
+  static constexpr BlockField kFields[] = {{4, 16}, {0, 4}};
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
@@ -46,13 +45,14 @@ struct UnitsQ4_1 : HalvesOf32 {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
     Weights16 out;
     unit::take_nibbles(x.quants, k, out.q);
-    out.step = half_value(x.head & 0xffffu);
-    out.offset = half_value(x.head >> 16);
+    unit::step_and_offset(x.head, out);
     return out;
   }
 };
 
 struct UnitsQ5_0 : HalvesOf32 {
+  static constexpr DType kType = DType::Q5_0;
+  static constexpr BlockField kFields[] = {{6, 16}, {2, 4}, {0, 2}};
   static constexpr int kZero = 16;
   struct Unit {
     Word4 quants;
@@ -67,13 +67,13 @@ struct UnitsQ5_0 : HalvesOf32 {
     unit::take_nibbles(x.quants, k, out.q);
     unit::add_fifth_bits(x.high >> (16 * k), out.q);
     out.step = half_value(x.d);
-    out.offset = -0.0f;
     return out;
   }
 };
 
 struct UnitsQ5_1 : HalvesOf32 {
-  static constexpr int kZero = 0;
+  static constexpr DType kType = DType::Q5_1;
+  static constexpr BlockField kFields[] = {{8, 16}, {4, 4}, {0, 4}};
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
@@ -87,15 +87,15 @@ struct UnitsQ5_1 : HalvesOf32 {
     Weights16 out;
     unit::take_nibbles(x.quants, k, out.q);
     unit::add_fifth_bits(x.high >> (16 * k), out.q);
-    out.step = half_value(x.head & 0xffffu);
-    out.offset = half_value(x.head >> 16);
+    unit::step_and_offset(x.head, out);
     return out;
   }
 };
 
-struct UnitsQ8_0 {
-  static constexpr int kBlock = 32, kUnits = 2, kGroups = 1, kZero = 0;
-  static constexpr bool kOffset = false;
+struct UnitsQ8_0 : BlockForm {
+  static constexpr DType kType = DType::Q8_0;
+  static constexpr BlockField kFields[] = {{2, 32}, {0, 2}};
+  static constexpr int kBlock = 32, kUnits = 2, kGroups = 1;
   struct Unit {
     Word4 quants;
     uint32_t d;
@@ -110,24 +110,24 @@ struct UnitsQ8_0 {
     Weights16 out;
     for (int i = 0; i < 4; ++i) out.q[i] = x.quants.w[i];
     out.step = half_value(x.d);
-    out.offset = -0.0f;
     return out;
   }
 };
 
 struct UnitsIQ4_NL : UnitsQ4_0 {
+  static constexpr DType kType = DType::IQ4_NL;
   static constexpr int kZero = 0;
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
     Weights16 out;
     unit::take_levels(unit::iq4_levels(), x.quants, k, out.q);
     out.step = half_value(x.d);
-    out.offset = -0.0f;
     return out;
   }
 };
 
 struct UnitsMXFP4 : HalvesOf32 {
-  static constexpr int kZero = 0;
+  static constexpr DType kType = DType::MXFP4;
+  static constexpr BlockField kFields[] = {{1, 16}, {0, 1}};
   struct Unit {
     Word4 quants;
     uint32_t exponent;
@@ -140,15 +140,15 @@ struct UnitsMXFP4 : HalvesOf32 {
     unit::take_levels(unit::fp4_levels(), x.quants, k, out.q);
     // Half of 2^(e - 127), since levels are twice the numbers.
     out.step = float_of(x.exponent < 2 ? 0x00200000u << x.exponent : (x.exponent - 1) << 23);
-    out.offset = -0.0f;
     return out;
   }
 };
 
 /// Unit u has elements 32 u to 32 u + 31: of each 16, eight bytes, low halves first.
-struct UnitsNVFP4 {
-  static constexpr int kBlock = 64, kUnits = 2, kGroups = 2, kZero = 0;
-  static constexpr bool kOffset = false;
+struct UnitsNVFP4 : BlockForm {
+  static constexpr DType kType = DType::NVFP4;
+  static constexpr BlockField kFields[] = {{4, 32}, {0, 4}};
+  static constexpr int kBlock = 64, kUnits = 2, kGroups = 2;
   struct Unit {
     Word4 quants;
     uint32_t factors;
@@ -165,9 +165,11 @@ struct UnitsNVFP4 {
       out.q[i] = unit::levels_of_word(unit::fp4_levels(), x.quants.w[2 * k + i % 2], i / 2);
     }
     out.step = unit::half_of_e4m3(x.factors >> (8 * group(u, k)) & 255u);
-    out.offset = -0.0f;
     return out;
   }
 };
+
+using Units32 = UnitsList<UnitsQ4_0, UnitsQ4_1, UnitsQ5_0, UnitsQ5_1, UnitsQ8_0, UnitsIQ4_NL,
+                          UnitsMXFP4, UnitsNVFP4>;
 
 }  // namespace longhaul::cuda

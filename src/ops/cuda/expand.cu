@@ -10,15 +10,30 @@ namespace {
 
 constexpr int kThreads = 256;
 
+/// The code book of a type that has one, in shared memory.
+template <class Units>
+__device__ const uint32_t* shared_book(const Planes& planes) {
+  if constexpr (Units::kBook == 0) {
+    return nullptr;
+  } else {
+    __shared__ uint32_t book[Units::kBook];
+    for (int i = threadIdx.x; i < Units::kBook; i += kThreads) book[i] = __ldg(planes.book + i);
+    __syncthreads();
+    return book;
+  }
+}
+
 /// Eight neighbouring weights, number `eight` of the matrix. Four threads and more read the same 16
 /// bytes of quants, which are in the first-level cache then.
 template <class Units>
-__device__ void eight_weights(const Planes& planes, int64_t eight, float* values) {
+__device__ void eight_weights(const Planes& planes, const uint32_t* book, int64_t eight,
+                              float* values) {
   constexpr int kEights = Units::kBlock / 8;
   const int64_t block = eight / kEights;
   const int in_block = static_cast<int>(eight % kEights);
   const GroupPlace place = Units::place(in_block / 2);
-  const Weights16 w = Units::weights(Units::load(planes, block, place.u), place.u, place.k);
+  const Weights16 w =
+      weights_of<Units>(Units::load(planes, block, place.u), place.u, place.k, book);
   const bool second = in_block & 1;
   const uint32_t q[2] = {second ? w.q[2] : w.q[0], second ? w.q[3] : w.q[1]};
 #pragma unroll
@@ -37,11 +52,12 @@ __device__ Word4 to_bf16(const float* values) {
 template <class Units>
 __global__ void __launch_bounds__(kThreads)
     expand_blocks(Planes planes, int64_t first, int64_t count, Word4* out) {
+  const uint32_t* const book = shared_book<Units>(planes);
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x; i < count;
        i += step) {
     float values[8];
-    eight_weights<Units>(planes, first + i, values);
+    eight_weights<Units>(planes, book, first + i, values);
     out[i] = to_bf16(values);
   }
 }
@@ -87,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
   if (token < 0) return;
   for (int64_t i = threadIdx.x; i < cols / 8; i += kThreads) {
     float values[8];
-    eight_weights<Units>(planes, token * (cols / 8) + i, values);
+    eight_weights<Units>(planes, planes.book, token * (cols / 8) + i, values);
     for (int k = 0; k < 8; ++k) out[8 * i + k] = values[k];
   }
 }

@@ -5,6 +5,7 @@
 // heads has all of its columns. A lane holds flat rows 2 (lane % 4) and the next of keys lane / 4
 // and lane / 4 + 8.
 
+#include "ops/cuda/half_bytes.h"
 #include "ops/cuda/key_tile.cuh"
 #include "ops/cuda/mix_of_warp.cuh"
 
@@ -17,16 +18,23 @@ __device__ __forceinline__ uint32_t transposed(uint32_t pair) {
   return t;
 }
 
-/// kByQuarters: of every 16 numbers of a query, a lane holds the four from 4 (lane % 4) on, as
-/// block_products.cuh multiplies keys; otherwise two each from 2 (lane % 4) and 8 further on.
+/// Weights are relative to a logit that is at most this much (a factor of 2^8) below the largest:
+/// it need not change with every larger one, and with it what was summed before.
+inline constexpr float kLogitSlack = 8;
+
+/// kByQuarters: of every 16 numbers of a query, a lane holds the first and the third, the second
+/// and the fourth from 4 (lane % 4) on, as block_products.cuh multiplies keys; otherwise two each
+/// from 2 (lane % 4) and 8 further on.
 template <int D, bool kByQuarters>
 struct FewRows {
   uint32_t q[D / 16][2];
-  float o[D / 16][4] = {};                ///< sums of weights times values
-  float top[2] = {-INFINITY, -INFINITY};  ///< largest logit, before its scale
-  float sum[2] = {0, 0};                  ///< this lane's part of the denominators
-  const float* queries = nullptr;         ///< what q was loaded from
-  bool mixed = false;                     ///< and whether it was mixed
+  float o[D / 16][4] = {};                  ///< sums of weights times values
+  float less[kByQuarters ? D / 32 : 1][2];  ///< block_products.cuh
+  float top[2] = {-INFINITY, -INFINITY};    ///< what weights are relative to, before its scale
+  float high[2] = {-INFINITY, -INFINITY};   ///< what it changes above
+  float sum[2] = {0, 0};                    ///< this lane's part of the denominators
+  const float* queries = nullptr;           ///< what q was loaded from
+  bool mixed = false;                       ///< and whether it was mixed
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
 
@@ -47,6 +55,7 @@ struct FewRows {
         q[k][i] = bf16_pair(numbers.x, numbers.y);
       }
     }
+    order_queries();
   }
 
   /// The same for keys that are mixed: so is each 32 of a row's numbers (ops/convert.h). `room` for
@@ -79,6 +88,7 @@ struct FewRows {
                      : "memory");
       }
     }
+    order_queries();
     __syncwarp();
   }
 
@@ -126,32 +136,21 @@ struct FewRows {
         if (!sees(info.nearest, info.furthest, row, offset)) c[i] = -INFINITY;
       }
     }
-    float shrink[2];
+    const bool above = fmaxf(c[0], c[2]) > high[0] || fmaxf(c[1], c[3]) > high[1];
+    if (__any_sync(~0u, above)) raise(c, logits.scale);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float best = fmaxf(top[r], fmaxf(c[r], c[r + 2]));
-#pragma unroll
-      for (int step = 4; step < 32; step *= 2) {
-        best = fmaxf(best, __shfl_xor_sync(~0u, best, step));
-      }
-      const float safe = best == -INFINITY ? 0.0f : best * logits.scale;
-      shrink[r] = exp2_of(top[r] * logits.scale - safe);
-      top[r] = best;
+      const float safe = top[r] == -INFINITY ? 0.0f : top[r] * logits.scale;
       c[r] = exp2_of(c[r] * logits.scale - safe);
       c[r + 2] = exp2_of(c[r + 2] * logits.scale - safe);
-      sum[r] = sum[r] * shrink[r] + (c[r] + c[r + 2]);
-    }
-#pragma unroll
-    for (int d = 0; d < D / 16; ++d) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) o[d][i] *= shrink[i % 2];
+      sum[r] += c[r] + c[r + 2];
     }
   }
 
   /// Which of the row's D numbers this lane's o[d][i] sums.
   __device__ __forceinline__ static int number_of_sum(int d, int i) {
     const int column = threadIdx.x % 32 / 4;
-    if (kByQuarters) return d / 2 * 32 + 4 * column + d % 2 * 2 + i / 2;
+    if (kByQuarters) return d / 2 * 32 + 2 * column + d % 2 + i / 2 * 16;
     return 16 * d + column + i / 2 * 8;
   }
 
@@ -165,6 +164,50 @@ struct FewRows {
   }
 
  private:
+  /// Weights become relative to the largest logit so far, c among them, and so does what was
+  /// summed.
+  __device__ __forceinline__ void raise(const float (&c)[4], float scale) {
+    float shrink[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float best = fmaxf(top[r], fmaxf(c[r], c[r + 2]));
+#pragma unroll
+      for (int step = 4; step < 32; step *= 2) {
+        best = fmaxf(best, __shfl_xor_sync(~0u, best, step));
+      }
+      shrink[r] = best == -INFINITY ? 0.0f : exp2_of((top[r] - best) * scale);
+      top[r] = best;
+      high[r] = best + __fdividef(kLogitSlack, scale);
+      sum[r] *= shrink[r];
+    }
+#pragma unroll
+    for (int d = 0; d < D / 16; ++d) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) o[d][i] *= shrink[i % 2];
+    }
+  }
+
+  /// Brings the queries into the order of the keys' numbers.
+  __device__ __forceinline__ void order_queries() {
+    if constexpr (kByQuarters) {
+#pragma unroll
+      for (int k = 0; k < D / 16; ++k) {
+        const uint32_t first = q[k][0], second = q[k][1];
+        q[k][0] = halves_of(first, second);
+        q[k][1] = upper_halves_of(first, second);
+      }
+#pragma unroll
+      for (int block = 0; block < D / 32; ++block) {
+        const uint32_t minus = bf16_pair(-kRaised, -kRaised), all[4] = {minus, minus, minus, minus};
+        float sums[4] = {0, 0, 0, 0};
+        multiply(sums, all, q[2 * block][0], q[2 * block][1]);
+        multiply(sums, all, q[2 * block + 1][0], q[2 * block + 1][1]);
+        less[block][0] = sums[0];
+        less[block][1] = sums[1];
+      }
+    }
+  }
+
   __device__ __forceinline__ static const float* query_of(const float* from, const UnitRecord& unit,
                                                           int heads, int f) {
     const int64_t row = unit.row_begin + f / unit.head_count;

@@ -24,9 +24,10 @@ struct StageRows {
   uint8_t shift[kFewKeys];  ///< of a list: where row n begins behind its place
 };
 
-/// What is known of a tile when it is asked for.
+/// What is known of a stage, of up to kTiles tiles, when it is asked for.
+template <int kTiles>
 struct FewHeader {
-  int32_t offsets[kFewKeys];
+  int32_t offsets[kTiles * kFewKeys];
   TileInfo info;
   StageRows keys, values;
 };
@@ -136,6 +137,16 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
   });
 }
 
+template <PageType T>
+inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
+
+/// Calls f with the type of a tile in blocks; mixed keys are multiplied as they are stored.
+template <class Function>
+__device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
+  if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
+  f(PageTypeConstant<PageType::kQ4_0>());
+}
+
 /// What the tiles of a call hold, and so which kernel reads them.
 enum class FewForm : uint8_t {
   kPlain,   ///< bf16, or what is rounded as it is loaded
@@ -143,8 +154,8 @@ enum class FewForm : uint8_t {
   kBlocks   ///< blocks of 32 in stretches that do not rotate, multiplied as they are stored
 };
 
-/// The stages of a warp: a ring of the tiles that are on their way. With kStored it also holds the
-/// tile that is multiplied.
+/// The stages of a warp: a ring of the tiles (of blocks, one or two a stage) that are on their way.
+/// With kStored it also holds the tile that is multiplied.
 template <int D, FewForm F>
 class FewTiles;
 
@@ -154,15 +165,15 @@ class FewTiles<D, FewForm::kPlain> {
  public:
   struct Stage {
     FewTile<D> tile;
-    FewHeader header;
+    FewHeader<1> header;
   };
   static constexpr int kFixedBytes = 0;
-  LH_BOTH static int stage_bytes(const FewPlan&) { return static_cast<int>(sizeof(Stage)); }
+  LH_BOTH static int stage_bytes(const FewPlan&, int) { return static_cast<int>(sizeof(Stage)); }
 
-  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan&)
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan&, int)
       : stages_(reinterpret_cast<Stage*>(memory)) {}
 
-  __device__ __forceinline__ FewHeader& header(int stage) const { return stages_[stage].header; }
+  __device__ __forceinline__ FewHeader<1>& header(int stage) const { return stages_[stage].header; }
   __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
     FewTile<D>& tile = stages_[stage].tile;
     load_tile<D, kFewKeys, 32>(s, slot, shared_address(tile.keys), shared_address(tile.values),
@@ -178,21 +189,22 @@ class FewTiles<D, FewForm::kPlain> {
   Stage* stages_;
 };
 
-/// A ring of stages, each a header with the rows of a tile as they are stored behind it.
-template <int D, int kFixed>
+/// A ring of stages, each a header with the rows of its tiles as they are stored behind it.
+template <int D, int kFixed, int kTiles>
 class StoredStages {
  public:
+  using Header = FewHeader<kTiles>;
   static constexpr int kFixedBytes = kFixed;
 
   __device__ __forceinline__ StoredStages(std::byte* memory, int stage_bytes, int key_room)
       : stages_(memory + kFixed), stage_bytes_(stage_bytes), key_room_(key_room) {}
 
-  __device__ __forceinline__ FewHeader& header(int stage) const {
-    return *reinterpret_cast<FewHeader*>(stages_ + stage * stage_bytes_);
+  __device__ __forceinline__ Header& header(int stage) const {
+    return *reinterpret_cast<Header*>(stages_ + stage * stage_bytes_);
   }
   /// Keys in Q4_0 stay mixed, as they are stored, unless they rotate.
   __device__ __forceinline__ bool mixed(int stage) const {
-    const FewHeader& h = header(stage);
+    const Header& h = header(stage);
     return D % 32 == 0 && h.keys.type == PageType::kMixedQ4_0 && !h.info.rotate;
   }
   __device__ __forceinline__ uint32_t keys(int stage) const {
@@ -203,15 +215,8 @@ class StoredStages {
   }
 
  protected:
-  static constexpr uint32_t kHeaderBytes = (sizeof(FewHeader) + 15) / 16 * 16;
+  static constexpr uint32_t kHeaderBytes = (sizeof(Header) + 15) / 16 * 16;
 
-  __device__ __forceinline__ void load_stretch(const SegmentRecord& s, int32_t slot,
-                                               int stage) const {
-    FewHeader& h = header(stage);
-    const std::byte* const page = page_of(s, slot / kPageRows);
-    copy_stretch(page, slot, key_copy(s, stage), h.keys);
-    copy_stretch(page, slot, value_copy(s, stage), h.values);
-  }
   __device__ __forceinline__ RowCopy key_copy(const SegmentRecord& s, int stage) const {
     return {keys(stage), 0, stored_bytes(s.key_type, D), s.key_type};
   }
@@ -227,22 +232,27 @@ class StoredStages {
 
 /// Stages of rows as they are stored, of which the one that is multiplied becomes bf16 first.
 template <int D>
-class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)> {
-  using Stages = StoredStages<D, sizeof(FewTile<D>)>;
+class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>), 1> {
+  using Stages = StoredStages<D, sizeof(FewTile<D>), 1>;
 
  public:
-  LH_BOTH static int stage_bytes(const FewPlan& plan) {
+  LH_BOTH static int stage_bytes(const FewPlan& plan, int) {
     return static_cast<int>(Stages::kHeaderBytes) + room_of_rows(plan.key_bytes) +
            room_of_rows(plan.value_bytes);
   }
 
-  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan)
-      : Stages(memory, stage_bytes(plan), room_of_rows(plan.key_bytes)),
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan, int)
+      : Stages(memory, stage_bytes(plan, 1), room_of_rows(plan.key_bytes)),
         tile_(*reinterpret_cast<FewTile<D>*>(memory)) {}
 
   __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
-    if (!lists_rows(s)) return this->load_stretch(s, slot, stage);
-    FewHeader& h = this->header(stage);
+    auto& h = this->header(stage);
+    if (!lists_rows(s)) {
+      const std::byte* const page = page_of(s, slot / kPageRows);
+      copy_stretch(page, slot, this->key_copy(s, stage), h.keys);
+      copy_stretch(page, slot, this->value_copy(s, stage), h.values);
+      return;
+    }
     const int key = slot + static_cast<int>(threadIdx.x % 32);
     const bool present = key < slot + kFewKeys && key < s.count;
     const int at = present ? __ldg(s.index + key) : 0;
@@ -251,7 +261,7 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)>
     copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
   }
   __device__ __forceinline__ const FewTile<D>& tile(int stage) const {
-    const FewHeader& h = this->header(stage);
+    const auto& h = this->header(stage);
     const unsigned lane = threadIdx.x % 32;
     const uint32_t present =
         __ballot_sync(~0u, lane < kFewKeys && h.offsets[lane % kFewKeys] != kNoKey);
@@ -269,27 +279,57 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>)>
   FewTile<D>& tile_;
 };
 
-/// Stages of blocks that are multiplied as they are stored. Room for mixed queries lies before
-/// them.
+/// Stages of blocks that are multiplied as they are stored, of one tile or, where there is room for
+/// two such stages, of two: asking for a stage costs half the instructions of a tile. Room for
+/// mixed queries lies before them.
+inline constexpr int kMostFewTiles = 2;
 template <int D>
-class FewTiles<D, FewForm::kBlocks> : public StoredStages<D, kFewUnitRows * kPitch<D>> {
-  using Stages = StoredStages<D, kFewUnitRows * kPitch<D>>;
+class FewTiles<D, FewForm::kBlocks>
+    : public StoredStages<D, kFewUnitRows * kPitch<D>, kMostFewTiles> {
+  using Stages = StoredStages<D, kFewUnitRows * kPitch<D>, kMostFewTiles>;
 
  public:
-  LH_BOTH static int stage_bytes(const FewPlan& plan) {
-    return static_cast<int>(Stages::kHeaderBytes) + kFewKeys * (plan.key_bytes + plan.value_bytes);
+  LH_BOTH static int stage_bytes(const FewPlan& plan, int tiles) {
+    return static_cast<int>(Stages::kHeaderBytes) +
+           tiles * kFewKeys * (plan.key_bytes + plan.value_bytes);
   }
 
-  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan)
-      : Stages(memory, stage_bytes(plan), kFewKeys * plan.key_bytes),
+  __device__ __forceinline__ FewTiles(std::byte* memory, const FewPlan& plan, int tiles)
+      : Stages(memory, stage_bytes(plan, tiles), tiles * kFewKeys * plan.key_bytes),
+        tiles_(tiles),
         spare_(shared_address(memory)) {}
 
   __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
-    this->load_stretch(s, slot, stage);
+    auto& h = this->header(stage);
+    const std::byte* const page = page_of(s, slot / kPageRows);
+    copy(page, slot, this->key_copy(s, stage));
+    copy(page, slot, this->value_copy(s, stage));
+    if (threadIdx.x % 32 == 0) h.keys.type = s.key_type, h.values.type = s.value_type;
   }
   __device__ __forceinline__ uint32_t spare() const { return spare_; }
 
  private:
+  /// As copy_stretch(): how long a row is, the type says.
+  __device__ __forceinline__ void copy(const std::byte* page, int32_t slot,
+                                       const RowCopy& rows) const {
+    with_block_type(rows.type, [&](auto type) {
+      constexpr int kBytes = D / 32 * kBlockBytes<decltype(type)::value>;
+      const int lane = threadIdx.x % 32;
+      const std::byte* from = page + rows.side + slot % kPageRows * kBytes + 16 * lane;
+      uint32_t to = rows.to + static_cast<uint32_t>(16 * lane);
+#pragma unroll 1
+      for (int tile = 0; tile < tiles_; ++tile, from += 16 * kBytes, to += 16 * kBytes) {
+#pragma unroll
+        for (int c = 0; c < kBytes; c += 32) {
+          if (c + 32 <= kBytes || lane + c < kBytes) {
+            copy_16(to + static_cast<uint32_t>(16 * c), from + 16 * c, true);
+          }
+        }
+      }
+    });
+  }
+
+  int tiles_;
   uint32_t spare_;
 };
 

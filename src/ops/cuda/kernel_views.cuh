@@ -13,6 +13,7 @@ inline Planes planes_of(const MatrixView& m) {
   for (int i = 0; i < kMostPlanes; ++i) {
     planes.at[i] = reinterpret_cast<const uint8_t*>(m.planes[i]);
   }
+  planes.book = m.book;
   return planes;
 }
 

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/parallel.h"
 #include "ops/cuda/block_split.h"
+#include "ops/cuda/code_books.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/expand.h"
 #include "ops/cuda/matrix.h"
@@ -70,6 +71,12 @@ Matrix::Matrix(DType type, int64_t rows, int64_t cols) {
   }
   if (!is_block_type(type) && layout.row_stride != bytes_of(type, cols) && layout.bytes > 0) {
     check(cudaMemset(planes_.data(), 0, layout.bytes), "cudaMemset");  // the ends of rows
+  }
+  if (const std::vector<uint32_t> book = code_book(type); !book.empty()) {
+    book_ = DeviceBuffer(book.size() * sizeof(uint32_t));
+    check(cudaMemcpy(book_.data(), book.data(), book_.bytes(), cudaMemcpyHostToDevice), "book");
+    check(cudaStreamSynchronize(nullptr), "book");  // other streams do not wait for a small copy
+    view_.book = book_.as<const uint32_t>();
   }
   if (type == DType::BF16) {
     view_.bf16 = planes_.as<const uint16_t>();

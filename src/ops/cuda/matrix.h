@@ -18,6 +18,7 @@ struct MatrixView {
   int64_t rows = 0, cols = 0;
   size_t row_stride = 0;                      ///< bytes between rows of the first plane
   const std::byte* planes[kMostPlanes] = {};  ///< block_layout.h
+  const uint32_t* book = nullptr;             ///< code_books.h; null: the type has none
   const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: none kept
   int64_t bf16_stride = 0;
 
@@ -38,7 +39,7 @@ class Matrix {
   MatrixView view() const { return view_; }
   int64_t rows() const { return view_.rows; }
   int64_t cols() const { return view_.cols; }
-  size_t bytes() const { return planes_.bytes() + bf16_.bytes(); }
+  size_t bytes() const { return planes_.bytes() + book_.bytes() + bf16_.bytes(); }
   size_t bf16_bytes() const { return bf16_.bytes(); }  ///< of the copy
 
   /// Keeps a bf16 copy beside the weights for products with many rows. After it was uploaded. Of
@@ -47,7 +48,7 @@ class Matrix {
   void drop_bf16();
 
  private:
-  DeviceBuffer planes_, bf16_;
+  DeviceBuffer planes_, book_, bf16_;
   MatrixView view_;
 };
 

@@ -26,9 +26,12 @@ int lanes_for(const MatrixView& w, int64_t x_rows) {
 }
 
 MatvecLaunch launch_for(DType type, int64_t rows, int lanes) {
-  const int block = traits(type).block_size;
-  if (block == 1) return plain_matvec(type, rows, lanes);
-  return block < 256 ? block_matvec(type, rows, lanes) : super_block_matvec(type, rows, lanes);
+  if (!is_block_type(type)) return plain_matvec(type, rows, lanes);
+  for (const auto& find : {matvec_of_32, matvec_of_256}) {
+    const MatvecLaunch launch = find(type, rows, lanes);
+    if (launch.kernel != nullptr) return launch;
+  }
+  return matvec_of_books(type, rows, lanes);
 }
 
 void fill_x(const MatvecInput& x, MatvecArgs& a) {
@@ -80,10 +83,10 @@ void launch(Stream stream, const MatvecInput& x, Choices choices,
   }
   const int batches = fill_jobs(jobs, choices, form.batch, a);
   const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
-  const size_t fitting = most_shared_memory() / form.bytes_per_256;
+  const size_t fitting = (most_shared_memory() - form.bytes_beside) / form.bytes_per_256;
   const size_t chunk = std::max<size_t>(1, std::min(pieces, fitting));
   a.chunk_cols = static_cast<int>(chunk * 256);
-  const size_t shared = chunk * form.bytes_per_256;
+  const size_t shared = chunk * form.bytes_per_256 + form.bytes_beside;
   const int resident =
       resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, shared);
   const int64_t count = choices != nullptr ? choices->count : 1;

@@ -1,7 +1,8 @@
 #pragma once
-// Quantized weights against x in int8. In shared memory each group of 16 of x is one 16-byte word
-// with (scale, scale * sum); they lie in the order in which the lanes read them: group k of unit u
-// at k * units + u, so that neighbouring lanes meet neighbouring words.
+// Quantized weights against x in int8. In shared memory there is the code book, if any, and each
+// group of 16 of x is one 16-byte word with (scale, scale * sum); they lie in the order in which
+// the lanes read them: group k of unit u at k * units + u, so that neighbouring lanes meet
+// neighbouring words.
 
 #include "ops/cuda/matvec_kernel.cuh"
 
@@ -26,6 +27,7 @@ struct BlockMatvec {
                                     ? 2
                                     : (sizeof(Unit) <= 24 ? 4 : (sizeof(Unit) <= 32 ? 3 : 2));
 
+  uint32_t* book;         // [kBook]
   Word4* q;               // [kRowsOfX][groups]
   GroupFactors* f;        // the same
   int groups, per_group;  // of a chunk: groups, and units, as many as have a group k
@@ -34,12 +36,16 @@ struct BlockMatvec {
     BlockMatvec s;
     s.groups = (chunk_cols + 255) / 256 * 16;
     s.per_group = s.groups / kGroups;
-    s.q = static_cast<Word4*>(shared);
+    s.book = static_cast<uint32_t*>(shared);
+    s.q = reinterpret_cast<Word4*>(s.book + Units::kBook);
     s.f = reinterpret_cast<GroupFactors*>(s.q + Form::kRowsOfX * s.groups);
     return s;
   }
 
   __device__ void stage(const MatvecArgs& a, int first, int cols) const {
+    for (int i = 4 * threadIdx.x; i < Units::kBook; i += 4 * Form::kThreads) {
+      begin_copy(book + i, a.jobs[0].planes.book + i, true);
+    }
     const int some = cols / 16;
 #pragma unroll
     for (int m = 0; m < Form::kRowsOfX; ++m) {
@@ -73,14 +79,14 @@ struct BlockMatvec {
     return Units::load(planes, row + u / Units::kUnits, u % Units::kUnits);
   }
 
-  __device__ void add(const Unit (&loaded)[Form::kRows], int u,
-                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
+  __device__ __forceinline__ void add(const Unit (&loaded)[Form::kRows], int u,
+                                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
 #pragma unroll
     for (int k = 0; k < kGroups; ++k) {
       Weights16 w[Form::kRows];
 #pragma unroll
       for (int r = 0; r < Form::kRows; ++r) {
-        w[r] = Units::weights(loaded[r], u % Units::kUnits, k);
+        w[r] = weights_of<Units>(loaded[r], u % Units::kUnits, k, book);
       }
 #pragma unroll
       for (int m = 0; m < Form::kRowsOfX; ++m) {
@@ -106,7 +112,8 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
 template <class Units, int kM, int kL, bool kChosen = false>
 MatvecLaunch block_launch() {
   using Form = MatvecForm<kM, kL, kChosen>;
-  return {block_matvec_kernel<Units, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 16 * 24};
+  return {block_matvec_kernel<Units, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 16 * 24,
+          Units::kBook * sizeof(uint32_t)};
 }
 
 template <class Units>
@@ -115,6 +122,14 @@ MatvecLaunch block_launch(int64_t rows, int lanes) {
   if (lanes == 8) return block_launch<Units, 1, 8>();
   if (rows == 1) return block_launch<Units, 1, 32>();
   return rows <= 4 ? block_launch<Units, 4, 32>() : block_launch<Units, 8, 32>();
+}
+
+/// Of the types of a list; no kernel for others.
+template <class List>
+MatvecLaunch launch_among(List list, DType type, int64_t rows, int lanes) {
+  MatvecLaunch launch{};
+  with_one_of(list, type, [&](auto units) { launch = block_launch<decltype(units)>(rows, lanes); });
+  return launch;
 }
 
 }  // namespace longhaul::cuda

@@ -7,6 +7,8 @@
 
 #include <cuda_runtime.h>
 
+#include <utility>
+
 #include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/matvec.h"
@@ -87,8 +89,9 @@ __device__ __forceinline__ int first_row_of_x(const MatvecArgs& a) {
 /// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y. `above`:
 /// rows of the weight that stand above the job's.
 template <class Form>
-__device__ void write_sums(const MatvecArgs::Job& job, int64_t first_row, int64_t above, int x_rows,
-                           bool more, float (&sums)[Form::kRows][Form::kRowsOfX]) {
+__device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
+                                           int64_t above, int x_rows, bool more,
+                                           float (&sums)[Form::kRows][Form::kRowsOfX]) {
 #pragma unroll
   for (int r = 0; r < Form::kRows; ++r) {
 #pragma unroll
@@ -134,26 +137,38 @@ class RowWalk {
 
   /// Adds up all that begin() has begun, with x in shared memory.
   __device__ void finish(const Product& product) {
-    float sums[Form::kRows][Form::kRowsOfX] = {};
-    for (;;) {
-#pragma unroll
-      for (int i = 0; i < Product::kAhead; ++i) {
-        const int unit = done_.unit + lane();
-        if (unit < units_) product.add(loaded_[i], unit, sums);
-        load(loaded_[i]);
-        done_.unit += Form::kLanes;
-        if (done_.unit < units_) continue;
-        const MatvecArgs::Job& job = a.jobs[done_.job];
-        write_sums<Form>(job, row_of(done_), above(job), a.x_rows, first_ > 0, sums);
-        done_.unit = 0;
-        done_.batch += gridDim.x;
-        if (done_.batch >= batches_) return;
-        find_job(done_);
-      }
+    Sums sums = {};
+    while (add_ahead(product, sums, std::make_integer_sequence<int, Product::kAhead>())) {
     }
   }
 
  private:
+  using Sums = float[Form::kRows][Form::kRowsOfX];
+
+  /// What is loaded, each in registers of its own: the compiler does not unroll as large a loop.
+  template <int... I>
+  __device__ __forceinline__ bool add_ahead(const Product& product, Sums& sums,
+                                            std::integer_sequence<int, I...>) {
+    return (add_one(product, loaded_[I], sums) && ...);
+  }
+  /// Adds units and loads those that follow in their place; false when all is added.
+  __device__ __forceinline__ bool add_one(const Product& product,
+                                          typename Product::Unit (&loaded)[Form::kRows],
+                                          Sums& sums) {
+    const int unit = done_.unit + lane();
+    if (unit < units_) product.add(loaded, unit, sums);
+    load(loaded);
+    done_.unit += Form::kLanes;
+    if (done_.unit < units_) return true;
+    const MatvecArgs::Job& job = a.jobs[done_.job];
+    write_sums<Form>(job, row_of(done_), above(job), a.x_rows, first_ > 0, sums);
+    done_.unit = 0;
+    done_.batch += gridDim.x;
+    if (done_.batch >= batches_) return false;
+    find_job(done_);
+    return true;
+  }
+
   struct Place {
     int batch, unit;  // unit: of the group's first lane
     int job, job_begin;
@@ -179,7 +194,7 @@ class RowWalk {
       rows_[r] = Product::row_of(a, job, above(job) + min(row + r, job.rows - 1), first_);
     }
   }
-  __device__ void load(typename Product::Unit (&to)[Form::kRows]) {
+  __device__ __forceinline__ void load(typename Product::Unit (&to)[Form::kRows]) {
     if (ahead_.batch >= batches_) return;
     const int unit = ahead_.unit + lane();
     if (unit < units_) {
@@ -238,14 +253,17 @@ struct MatvecLaunch {
   MatvecKernel kernel;
   int threads, batch;    // weight rows that a block takes at a time
   size_t bytes_per_256;  // of shared memory for 256 columns
+  size_t bytes_beside;   // of shared memory for whatever columns
 };
 
 /// Instead of rows of x: the row of a choice.
 inline constexpr int64_t kChosenRow = 0;
 
-/// The kernel for a type, for `rows` of x or kChosenRow; `lanes` 32, or 8 for one row.
+/// The kernel for a type, for `rows` of x or kChosenRow; `lanes` 32, or 8 for one row. Those of
+/// block types (a list of block_units.h each) give no kernel for others.
 MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
-MatvecLaunch block_matvec(DType type, int64_t rows, int lanes);        ///< blocks of 32
-MatvecLaunch super_block_matvec(DType type, int64_t rows, int lanes);  ///< blocks of 256
+MatvecLaunch matvec_of_32(DType type, int64_t rows, int lanes);
+MatvecLaunch matvec_of_256(DType type, int64_t rows, int lanes);
+MatvecLaunch matvec_of_books(DType type, int64_t rows, int lanes);
 
 }  // namespace longhaul::cuda

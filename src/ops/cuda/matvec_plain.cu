@@ -44,8 +44,8 @@ struct PlainMatvec {
   }
   __device__ static Unit load(const Planes&, Row row, int u) { return load_once(row + u); }
 
-  __device__ void add(const Word4 (&loaded)[Form::kRows], int u,
-                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
+  __device__ __forceinline__ void add(const Word4 (&loaded)[Form::kRows], int u,
+                                      float (&sums)[Form::kRows][Form::kRowsOfX]) const {
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
 #pragma unroll
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
 template <class Plain, int kM, int kL, bool kChosen = false>
 MatvecLaunch plain_launch() {
   using Form = MatvecForm<kM, kL, kChosen>;
-  return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 256 * 4};
+  return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 256 * 4, 0};
 }
 
 template <class Plain>

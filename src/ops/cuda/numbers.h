@@ -84,6 +84,14 @@ LH_EVERYWHERE uint32_t rotated_left(uint32_t x, int bits) {
 #endif
 }
 
+LH_EVERYWHERE uint32_t count_ones(uint32_t x) {
+#ifdef __CUDA_ARCH__
+  return static_cast<uint32_t>(__popc(x));
+#else
+  return static_cast<uint32_t>(std::popcount(x));
+#endif
+}
+
 /// Bytes of the eight in b:a that the four low halves of `selector` number (0 to 7).
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
