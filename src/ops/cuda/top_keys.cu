@@ -2,101 +2,14 @@
 #include <vector>
 
 #include "ops/cuda/page_map.h"
-#include "ops/cuda/top_keys.cuh"
 #include "ops/cuda/top_keys.h"
+#include "ops/cuda/top_keys_few.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kFewFlatRows = 16;  ///< of a block whose warps read different keys
 constexpr int kManyFlatRows = 128;
-constexpr int kFewWarps = 2, kFewStep = 16, kFewSteps = 8;  ///< a whole tile under way
 constexpr int kManyStep = 64;  ///< keys that are in shared memory, twice
-
-/// Sixteen flat rows of a warp and their best keys so far.
-template <int D, int K>
-struct RowsAndBest {
-  uint32_t q[D / 16][4];
-  BestList<K> best[2];
-  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< this lane's, for TopRule::kTile
-
-  __device__ __forceinline__ void load(const TopArgs& a, const ScoreJob& job, int flat) {
-    const int lane = threadIdx.x % 32;
-    const uint32_t* from[2];
-    bool present[2];
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int f = flat + lane / 4 + 8 * h;
-      present[h] = f < job.row_count * job.head_count;
-      const int at = present[h] ? f : 0;
-      const int64_t row = job.row_begin + at / job.head_count;
-      from[h] =
-          reinterpret_cast<const uint32_t*>(
-              job.queries + (row * a.score.heads + job.head_begin + at % job.head_count) * D) +
-          lane % 4;
-    }
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        q[k][i] = present[i % 2] ? __ldg(from[i % 2] + 8 * k + 4 * (i / 2)) : 0;
-      }
-    }
-  }
-
-  /// 16 keys in shared memory, the first of them number `first`, as far as `count`.
-  __device__ __forceinline__ void add_keys(uint32_t keys, int32_t first, int32_t count,
-                                           bool of_tiles) {
-    const int lane = threadIdx.x % 32;
-    float c[2][4] = {};
-    const uint32_t key = keys + (lane % 8 + 8 * (lane / 16)) * kPitch<D> + lane / 8 % 2 * 16;
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-      uint32_t b[4];
-      load_matrices(b, key + 32 * k);
-      multiply(c[0], q[k], b[0], b[1]);
-      multiply(c[1], q[k], b[2], b[3]);
-    }
-#pragma unroll
-    for (int g = 0; g < 2; ++g) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const ScoredKey x = {c[g][i], first + 8 * g + 2 * (lane % 4) + i % 2};
-        if (x.key >= count) continue;
-        if (of_tiles) {
-          if (x.score > of_tile[i / 2].score) of_tile[i / 2] = x;
-        } else {
-          best[i / 2].offer_next(x);
-        }
-      }
-    }
-  }
-
-  /// A tile of TopRule::kTile is over: its best key becomes a candidate, of all four lanes alike.
-  __device__ __forceinline__ void end_tile() {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      best[h].offer_next(best_of_lanes<4>(of_tile[h]));
-      of_tile[h] = kNoKeyYet;
-    }
-  }
-
-  __device__ __forceinline__ void write(const TopArgs& a, const ScoreJob& job, int flat, int list,
-                                        int lists) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int f = flat + lane / 4 + 8 * h;
-      const bool writes = lane % 4 == 0 && f < job.row_count * job.head_count;
-#pragma unroll
-      for (int i = 0; i < K; ++i) {
-        // Lanes have the same lists of tiles' best keys: equal keys leave all of them.
-        const ScoredKey x = best[h].template pop<4>();
-        if (writes && i < a.k) part_of_row(a, job, f, list, lists)[i] = x;
-      }
-    }
-  }
-};
 
 /// Keys [first, first + N) to shared memory by `threads` threads.
 template <int D, int N, int threads>
@@ -158,98 +71,6 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     if (a.of_tiles && (i + 1) % kPerTile == 0) rows.end_tile();
   }
   rows.write(a, job, flat, shared.part, job.parts);
-}
-
-/// Where a tile's keys lie: of keys lane, lane + 32, ... of it. Looked up at once, since each
-/// look-up takes as long as the keys themselves.
-struct TileRows {
-  const std::byte* own[kTopTile / 32];
-
-  __device__ __forceinline__ void look_up(const ScoreJob& job, int32_t first, int row_bytes) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int i = 0; i < kTopTile / 32; ++i) {
-      const int32_t key = first + 32 * i + lane;
-      own[i] = key_row(job.keys, job.page_shift, row_bytes, key < job.keys.count ? key : first);
-    }
-  }
-  /// Key n of step `step` of the tile; all lanes ask.
-  __device__ __forceinline__ const std::byte* row(int step, int n) const {
-    const std::byte* of_step = own[0];
-#pragma unroll
-    for (int i = 1; i < kTopTile / 32; ++i) of_step = step * kFewStep / 32 == i ? own[i] : of_step;
-    const auto address = reinterpret_cast<unsigned long long>(of_step);
-    return reinterpret_cast<const std::byte*>(__shfl_sync(~0u, address, step * kFewStep % 32 + n));
-  }
-};
-
-/// The keys of a step to shared memory, by a warp.
-template <int D>
-__device__ __forceinline__ void bring_step(const ScoreJob& job, const TileRows& rows, int step,
-                                           int32_t first, uint32_t to) {
-  constexpr int kChunks = D / 8, kOwn = kFewStep * kChunks / 32;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const PageType type = job.keys.key_type;
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    const int n = (lane + 32 * i) / kChunks, chunk = (lane + 32 * i) % kChunks;
-    copy_eight(to + static_cast<uint32_t>(n * kPitch<D> + chunk * 16), rows.row(step, n), type,
-               chunk, first + n < job.keys.count);
-  }
-}
-
-template <int D>
-struct FewShared {
-  uint4 keys[kFewWarps][kFewSteps][kFewStep * kPitch<D> / 16];
-  ScoreJob job;
-  int32_t index, list, part, tile;
-};
-
-/// 16 flat rows against a part of the keys, of which each warp reads tiles of its own.
-template <int D, int K>
-__global__ void __launch_bounds__(32 * kFewWarps, 2)
-    top_keys_few(const __grid_constant__ TopArgs a) {
-  extern __shared__ uint4 memory[];
-  auto& shared = *reinterpret_cast<FewShared<D>*>(memory);
-  find_job(a.score, shared);
-  const ScoreJob& job = shared.job;
-  constexpr int kPerTile = kTopTile / kFewStep;
-  const int warp = threadIdx.x / 32;
-  const int flat = shared.tile * kFewFlatRows;
-  RowsAndBest<D, K> rows;
-  rows.load(a, job, flat);
-  TileStretch tiles = tiles_of(job, shared.part);
-  tiles.begin += warp;
-  const int steps = tiles.begin < tiles.end
-                        ? (tiles.end - tiles.begin + kFewWarps - 1) / kFewWarps * kPerTile
-                        : 0;
-  // Step i of this warp is part i % 8 of its tile i / 8.
-  const auto first_of = [&](int i) {
-    return (tiles.begin + i / kPerTile * kFewWarps) * kTopTile + i % kPerTile * kFewStep;
-  };
-  TileRows tile_rows;
-  const int row_bytes = stored_bytes(job.keys.key_type, D);
-  const auto bring = [&](int i) {
-    if (i % kPerTile == 0) tile_rows.look_up(job, first_of(i), row_bytes);
-    bring_step<D>(job, tile_rows, i % kPerTile, first_of(i),
-                  shared_address(shared.keys[warp][i % kFewSteps]));
-  };
-#pragma unroll 1
-  for (int i = 0; i < kFewSteps - 1; ++i) {
-    if (i < steps) bring(i);
-    commit_copies();
-  }
-  for (int i = 0; i < steps; ++i) {
-    wait_copies<kFewSteps - 2>();
-    __syncwarp();  // step i is there, and no lane reads the one before it any more
-    if (i + kFewSteps - 1 < steps) bring(i + kFewSteps - 1);
-    commit_copies();
-    rows.add_keys(shared_address(shared.keys[warp][i % kFewSteps]), first_of(i), job.keys.count,
-                  a.of_tiles);
-    if (a.of_tiles && (i + 1) % kPerTile == 0) rows.end_tile();
-  }
-  wait_copies<0>();
-  rows.write(a, job, flat, shared.part * kFewWarps + warp, job.parts * kFewWarps);
 }
 
 /// The best of a row's parts: a warp for every flat row.
