@@ -202,51 +202,50 @@ TEST_F(GradientsOnTheGpu, PassThroughWeightsOfEveryType) {
 }
 
 struct GateGradients {
-  double difference = 0;
-  std::vector<float> gates, embeddings;
+  std::vector<float> states, plain, gates, embeddings;
 };
 
-/// The last rows of a text read with gates, compared with the text as the model reads it.
+/// Of the last rows' normed states, with gates and without, and of the sum of those with gates each
+/// times a number of `d`, which is empty where no gradient is asked for.
 GateGradients gradients_of(FrozenDecoder& decoder, AttendCompute compute,
-                           std::span<const int32_t> tokens, const Gates& gates, bool of_model) {
+                           std::span<const int32_t> tokens, const Gates& gates, bool of_model,
+                           const std::vector<float>& d) {
   constexpr int64_t kRows = 40;
   const int64_t count = std::ssize(tokens);
+  GateGradients result;
   FullAttention full(decoder, compute, of_model);
   const View<const float> plain = decoder.forward(tokens, full, false);
   const int64_t hidden = plain.size() / count, first = (count - kRows) * hidden;
-  std::vector<float> wanted(static_cast<size_t>(kRows * hidden)), found = wanted;
-  decoder.final_norm(plain.from(first), kRows, wanted.data());
+  result.plain.resize(static_cast<size_t>(kRows * hidden));
+  decoder.final_norm(plain.from(first), kRows, result.plain.data());
   GatedAttention gated(decoder, compute, gates, {16, 64}, of_model ? &full : nullptr);
   const View<const float> states = decoder.forward(tokens, gated, true).from(first);
-  decoder.final_norm(states, kRows, found.data());
-  GateGradients result;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const float by = found[i] - wanted[i];
-    result.difference += double{by} * double{by} / static_cast<double>(found.size());
-    found[i] = 2 * by / static_cast<float>(found.size());
-  }
-  Array<float> d;
-  fill(decoder.queue(), d.resize(decoder.queue(), count * hidden), 0);
-  decoder.final_norm_backward(states, found.data(), kRows, d.view().from(first));
-  decoder.backward(gated, d.view());
+  result.states.resize(result.plain.size());
+  decoder.final_norm(states, kRows, result.states.data());
+  if (d.empty()) return result;
+  Array<float> stream;
+  fill(decoder.queue(), stream.resize(decoder.queue(), count * hidden), 0);
+  decoder.final_norm_backward(states, d.data(), kRows, stream.view().from(first));
+  decoder.backward(gated, stream.view());
   for (const auto& layer : gated.gradient()) {
     result.gates.insert(result.gates.end(), layer.begin(), layer.end());
   }
-  result.embeddings.resize(static_cast<size_t>(d.size()));
-  copy(decoder.queue(), d.view(), view_of(result.embeddings));
+  result.embeddings.resize(static_cast<size_t>(stream.size()));
+  copy(decoder.queue(), stream.view(), view_of(result.embeddings));
   return result;
 }
 
-/// What is multiplied is bf16, whose rounding a model of 12 layers carries on.
+/// What is multiplied is bf16, whose rounding a model of 12 layers carries on: the host's own bf16
+/// products come out 0.009 (states), 0.013 (gates) and 0.014 (embeddings) apart from f32. Both pass
+/// the same back, the difference that training makes smaller: the GPU's own is a small one of two
+/// rounded numbers.
 TEST_F(GradientsOnTheGpu, OfNanosGatesAreTheHosts) {
   const char* const models = std::getenv("LONGHAUL_MODELS");
   const auto engine =
       Engine::open(std::string(models == nullptr ? LONGHAUL_MODELS : models) + "/nano");
   std::mt19937 random(5);
   std::vector<int32_t> tokens;
-  for (int i = 0; i < 700; ++i) {
-    tokens.push_back(static_cast<int32_t>(random() % 400));
-  }
+  for (int i = 0; i < 700; ++i) tokens.push_back(static_cast<int32_t>(random() % 400));
   Gates gates;
   for (const int heads : engine->model().shape.kv_heads) {
     gates.emplace_back();
@@ -254,18 +253,23 @@ TEST_F(GradientsOnTheGpu, OfNanosGatesAreTheHosts) {
   }
   for (const bool of_model : {false, true}) {
     FrozenDecoder host(engine->model(), Compute::kF32), gpu(engine->on_device(queue()));
-    const GateGradients want = gradients_of(host, AttendCompute::kF32, tokens, gates, of_model);
-    const GateGradients got = gradients_of(gpu, AttendCompute::kBest, tokens, gates, of_model);
-    const std::string name = of_model ? "of_model_" : "of_stream_";
+    const auto run = [&](FrozenDecoder& decoder, AttendCompute compute,
+                         const std::vector<float>& d) {
+      return gradients_of(decoder, compute, tokens, gates, of_model, d);
+    };
+    const GateGradients read = run(host, AttendCompute::kF32, {});
+    std::vector<float> d = read.states;
+    for (size_t i = 0; i < d.size(); ++i) d[i] -= read.plain[i];
+    const GateGradients want = run(host, AttendCompute::kF32, d);
+    const GateGradients got = run(gpu, AttendCompute::kBest, d);
+    const double of_states = apart(got.states, want.states);
     const double of_gates = apart(got.gates, want.gates);
     const double of_embeddings = apart(got.embeddings, want.embeddings);
-    RecordProperty(name + "gates", std::to_string(of_gates));
-    RecordProperty(name + "embeddings", std::to_string(of_embeddings));
-    std::printf("nano, %s: gates %.4f apart, embeddings %.4f\n", name.c_str(), of_gates,
-                of_embeddings);
-    EXPECT_NEAR(got.difference, want.difference, 0.05 * want.difference);
+    std::printf("nano, full attention of the %s: states %.4f apart, gates %.4f, embeddings %.4f\n",
+                of_model ? "model" : "stream", of_states, of_gates, of_embeddings);
+    EXPECT_LT(of_states, 0.03);
     EXPECT_LT(of_gates, 0.05);
-    EXPECT_LT(of_embeddings, 0.1);
+    EXPECT_LT(of_embeddings, 0.06);
   }
 }
 
