@@ -73,7 +73,8 @@ struct UnitRecord {
 static_assert(sizeof(UnitRecord) == 56);
 
 /// Partial results of all parts of a unit, to be merged in the order of the parts. A part of F flat
-/// rows is [F, head_dim] sums, then [F] largest logits in base 2, then [F] denominators.
+/// rows is [F, head_dim] sums, then [F] logits in base 2 that they are relative to (the largest, or
+/// little below it), then [F] denominators.
 struct MergeRecord {
   int64_t partial;
   int32_t parts;

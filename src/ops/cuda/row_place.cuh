@@ -56,7 +56,7 @@ __device__ __forceinline__ float natural_lse(float top, float sum) {
   return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
 }
 
-/// The largest logit in base 2 and the denominator of a row, by one thread.
+/// The logit in base 2 that a row's sums are relative to, and its denominator, by one thread.
 __device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
   if (to.top != nullptr) {
     *to.top = top;
