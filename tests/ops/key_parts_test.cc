@@ -69,7 +69,9 @@ TEST(KeyParts, AreNeitherSmallNorLong) {
     for (int64_t keys = 64; keys < 2'000'000; keys += 1 + keys / 9) {
       const std::vector<int64_t> sizes = parts_of_heads(heads, keys);
       const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
-      if (sizes.size() > static_cast<size_t>(heads)) EXPECT_GE(*least, 192) << keys;
+      if (sizes.size() > static_cast<size_t>(heads)) {
+        EXPECT_GE(*least, 192) << keys;
+      }
       EXPECT_LE(*most, std::max<int64_t>(4096, heads * keys / 48) * 9 / 8 + 64) << keys;
     }
   }
