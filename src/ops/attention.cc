@@ -11,6 +11,7 @@
 #include "ops/cpu/attention_kernels.h"
 #include "ops/device_ops.h"
 #include "ops/host_copies.h"
+#include "ops/key_parts.h"
 #include "ops/thread_scratch.h"
 #include "ops/visible_keys.h"
 
@@ -86,38 +87,18 @@ void add_tiles(const HostCall& call, const AttendTask& task, int64_t all_rows, P
   }
 }
 
-/// Keys of a part, of tasks with so many keys in all. They follow from the keys alone and not from
-/// the threads that there are: sums are then merged in the same order on every machine, and a reply
-/// is the same on any number of threads.
-int64_t keys_of_part(int64_t all_keys) {
-  // A part costs about half a microsecond besides its keys, as much as 30 of them: 384 is the least
-  // that is worth it. 4,096 (75 microseconds) is the most that a thread should wait for another
-  // one, until 48 parts in all come out, three for each of 16 threads.
-  constexpr int64_t kLeastKeys = 384, kMostKeys = 4096, kFewestParts = 6, kManyParts = 48;
-  return std::max(std::clamp(all_keys / kFewestParts, kLeastKeys, kMostKeys),
-                  all_keys / kManyParts);
-}
-
-/// An even number, so that two threads have as much each with an odd number of heads too.
-int64_t parts_of(int64_t keys, int64_t keys_of_part) {
-  const int64_t most = keys_of_part + keys_of_part / 8, parts = (keys + most - 1) / most;
-  return parts <= 1 ? 1 : parts + parts % 2;
-}
-
 void add_few(const HostCall& call, const AttendTask& task, int64_t keys_of_part, Plan& plan) {
-  constexpr int64_t kGroup = 64;
   for (int h = 0; h < task.head_count; h += kFewRows) {
     AttendUnit unit = unit_of(call, task);
     unit.head_begin = task.head_begin + h;
     unit.head_count = std::min(kFewRows, task.head_count - h);
-    const int64_t keys = unit.key_count, parts = parts_of(keys, keys_of_part);
-    if (parts > 1) plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts)});
-    const auto cut = [&](int64_t p) {  // at whole groups of the kernel, which are a list's pages
-      return p == parts ? keys : (keys * p / parts + kGroup / 2) / kGroup * kGroup;
-    };
-    for (int64_t p = 0; p < parts; ++p) {
-      unit.key_begin = cut(p);
-      unit.key_count = cut(p + 1) - unit.key_begin;
+    const KeyParts parts(unit.key_count, keys_of_part);
+    if (parts.count() > 1) {
+      plan.merges.push_back({unit, plan.few.size(), static_cast<size_t>(parts.count())});
+    }
+    for (int64_t p = 0; p < parts.count(); ++p) {
+      unit.key_begin = parts.begin(p);
+      unit.key_count = parts.begin(p + 1) - unit.key_begin;
       plan.few.push_back(unit);
     }
   }

@@ -32,6 +32,11 @@ std::map<std::string, std::string> read_json_options(const std::filesystem::path
       user_error("{}: options.{}: must be a text, a number, true, false or {{\"file\": NAME}}",
                  path.string(), key);
     }
+    // Names of files end there for the system, and so would the message that refuses one.
+    if (options[key].find('\0') != std::string::npos) {
+      user_error("{}: options.{}: {} holds a zero byte", path.string(), key,
+                 printable(options[key]));
+    }
   }
   return options;
 }

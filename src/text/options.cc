@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parse_number.h"
@@ -101,14 +102,14 @@ Option& OptionList::number(Number& member, OptionKind kind, std::string_view key
   return option;
 }
 
-#define LONGHAUL_NUMBER(type)                                                     \
-  template Option& OptionList::number(type&, OptionKind, std::string_view, Range, \
-                                      std::string_view, std::string_view);
-LONGHAUL_NUMBER(int64_t)
-LONGHAUL_NUMBER(double)
-LONGHAUL_NUMBER(std::optional<int64_t>)
-LONGHAUL_NUMBER(std::optional<double>)
-#undef LONGHAUL_NUMBER
+template Option& OptionList::number(int64_t&, OptionKind, std::string_view, Range, std::string_view,
+                                    std::string_view);
+template Option& OptionList::number(double&, OptionKind, std::string_view, Range, std::string_view,
+                                    std::string_view);
+template Option& OptionList::number(std::optional<int64_t>&, OptionKind, std::string_view, Range,
+                                    std::string_view, std::string_view);
+template Option& OptionList::number(std::optional<double>&, OptionKind, std::string_view, Range,
+                                    std::string_view, std::string_view);
 
 Option& OptionList::flag(bool& member, std::string_view key, std::string_view help) {
   Option& option = add(key, OptionKind::kBool, member ? "true" : "false", help);
@@ -144,8 +145,9 @@ Option& OptionList::choice_at(std::string_view key, std::initializer_list<std::s
   LH_ASSERT(now < names.size());
   Option& option = add(key, OptionKind::kChoice, std::string(names.begin()[now]), help);
   option.choices = names;
-  option.set_ = [all = std::vector<std::string_view>(names), set](const std::string& text) {
-    set(static_cast<size_t>(std::find(all.begin(), all.end(), text) - all.begin()));
+  option.set_ = [all = std::vector<std::string_view>(names),
+                 choose = std::move(set)](const std::string& text) {
+    choose(static_cast<size_t>(std::find(all.begin(), all.end(), text) - all.begin()));
   };
   return option;
 }

@@ -199,7 +199,11 @@ TEST(Ltri, RefusesHeadsAndThresholdsThatTheModelDoesNotHave) {
   EXPECT_NE(refused("heads=0.6:.5").find("query heads 0 to 5"), std::string::npos);
   EXPECT_NE(refused("heads=0.1/0.2").find("named twice"), std::string::npos);
   EXPECT_NE(refused("heads=1").find("LAYER.HEAD"), std::string::npos);
-  EXPECT_NE(refused("heads=1.2:x").find("1.2:x"), std::string::npos);
+  for (const char* weight : {"x", "0", "-1", "nan", "inf", "1e99"}) {
+    EXPECT_NE(refused(std::string("heads=1.2:") + weight).find("LAYER.HEAD:WEIGHT"),
+              std::string::npos)
+        << weight;
+  }
   EXPECT_NE(refused("theta=0.9/0.8").find("4 layers"), std::string::npos);
   EXPECT_NE(refused("phi=1.5").find("from 0 to 1"), std::string::npos);
   EXPECT_NE(refused("block=64,n_local=32").find("n_local"), std::string::npos);

@@ -67,6 +67,14 @@ TEST(Profile, ReadsFilesBesideItOnly) {
   }
 }
 
+TEST(Profile, ValuesWithAZeroByteAreRefusedInAWholeLine) {
+  for (const char* value : {R"({"file": "g.tsv\u0000x"})", R"("g.tsv\u0000x")"}) {
+    const Folder folder(fmt::format("{{\"options\": {{\"gates\": {}}}}}", value));
+    const std::string error = error_of([&] { folder.make("probe"); });
+    EXPECT_NE(error.find("g.tsv\\x00x' holds a zero byte"), std::string::npos) << error;
+  }
+}
+
 TEST(Profile, MakesNoMethodWriteFiles) {
   for (const auto& [method, options] : std::vector<std::pair<const char*, const char*>>{
            {"minference", R"("save": "found.json")"},

@@ -1,5 +1,7 @@
 #include "attention/parts/ltri_options.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/nth.h"
 #include "base/parse_number.h"
@@ -35,7 +37,8 @@ void read_heads(const std::string& text, const ModelShape& shape, std::vector<Lt
     float weight = 1;
     if (dot >= colon || !parse_number(item.substr(0, dot), layer) ||
         !parse_number(item.substr(dot + 1, colon - dot - 1), head) ||
-        (colon < item.size() && (!parse_number(item.substr(colon + 1), weight) || !(weight > 0)))) {
+        (colon < item.size() && (!parse_number(item.substr(colon + 1), weight) || !(weight > 0) ||
+                                 !std::isfinite(weight)))) {
       user_error("--attention ltri: heads: '{}' must be LAYER.HEAD or LAYER.HEAD:WEIGHT", item);
     }
     if (layer < 0 || layer >= shape.layers || head < 0 || head >= shape.heads) {

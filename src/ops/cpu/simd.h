@@ -122,13 +122,6 @@ struct Add {
     return a + b;
   }
 };
-struct Max {
-  template <class T>
-  static T of(T a, T b) {
-    return (T)max((Vec)a, (Vec)b);
-  }
-  static float of(float a, float b) { return a > b ? a : b; }
-};
 
 /// Reduces kLanes vectors at once: lane i of the result is Op over the lanes of in[i].
 template <class Op>
