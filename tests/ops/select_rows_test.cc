@@ -39,14 +39,14 @@ RowScores scores_with_ties(size_t n, std::mt19937& random) {
 }
 
 /// A row's place in the order by which rows stay: the least first.
-using Place = std::tuple<double, size_t, int32_t>;  // minus the score, list, row
-Place place(size_t list, int32_t row, float score) {
+using Ranked = std::tuple<double, size_t, int32_t>;  // minus the score, list, row
+Ranked ranked(size_t list, int32_t row, float score) {
   return {std::isnan(score) ? kInfinity : -score, list, row};
 }
 
 /// Takes the best of `rivals` one by one.
-std::vector<Place> best_scored(std::vector<Place> rivals, int64_t count) {
-  std::vector<Place> best;
+std::vector<Ranked> best_scored(std::vector<Ranked> rivals, int64_t count) {
+  std::vector<Ranked> best;
   for (int64_t i = 0; i < count; ++i) {
     const auto next = std::min_element(rivals.begin(), rivals.end());
     best.push_back(*next);
@@ -58,12 +58,12 @@ std::vector<Place> best_scored(std::vector<Place> rivals, int64_t count) {
 ChosenRows plain_selection(const RowScores& scores, const RowsToKeep& keep) {
   const auto n = std::ssize(scores);
   ChosenRows rows;
-  std::vector<Place> rivals;
+  std::vector<Ranked> rivals;
   for (int32_t row = 0; row < n; ++row) {
     if (n <= keep.count || row < keep.first || row >= n - keep.last) {
       rows.push_back(row);
     } else {
-      rivals.push_back(place(0, row, scores[static_cast<size_t>(row)]));
+      rivals.push_back(ranked(0, row, scores[static_cast<size_t>(row)]));
     }
   }
   if (n > keep.count) {
@@ -128,7 +128,7 @@ struct Dealt {
 std::vector<ChosenRows> plain_deal(const std::vector<RowScores>& lists, const RowsToKeep& keep,
                                    int64_t sure) {
   std::vector<ChosenRows> kept(lists.size());
-  std::vector<Place> rivals;
+  std::vector<Ranked> rivals;
   int64_t left = keep.count;
   for (size_t l = 0; l < lists.size(); ++l) {
     // What is sure is what the list would keep for itself.
@@ -136,7 +136,7 @@ std::vector<ChosenRows> plain_deal(const std::vector<RowScores>& lists, const Ro
     left -= std::ssize(kept[l]);
     for (int32_t row = 0; row < std::ssize(lists[l]); ++row) {
       if (std::find(kept[l].begin(), kept[l].end(), row) != kept[l].end()) continue;
-      rivals.push_back(place(l, row, lists[l][static_cast<size_t>(row)]));
+      rivals.push_back(ranked(l, row, lists[l][static_cast<size_t>(row)]));
     }
   }
   for (const auto& [score, list, row] : best_scored(rivals, std::min(left, std::ssize(rivals)))) {
