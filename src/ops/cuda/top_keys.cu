@@ -158,7 +158,7 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, TopKernel
   const int64_t least_tiles = few ? kFewWarps : 4;
   const int64_t wanted = kernel == TopKernel::kSm90
                              ? parts_for(blocks, processors)
-                             : std::max<int64_t>(1, (few ? 4 : 2) * processors / blocks);
+                             : std::max<int64_t>(1, (few ? 3 : 2) * processors / blocks);
   for (ScoreJob& job : jobs) {
     const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
     job.parts =
