@@ -88,7 +88,8 @@ class ChoosingOps : public FakeOps {
         const int32_t row = each.rows.address()[i];
         to[i] = row < each.listed ? from[row] : static_cast<uint32_t>(row + each.behind);
       }
-      if (from == to) std::fill(to + each.rows.size(), to + each.listed, 0);
+      // Beside tokens that the host had not listed all rows may stay behind the end.
+      for (int64_t i = each.rows.size(); from == to && i < each.listed; ++i) to[i] = 0;
     }
     return true;
   }
