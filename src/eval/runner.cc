@@ -119,8 +119,8 @@ void Run::ask_one(const QueuedSample& queued, const WantedAnswer& wanted, Shared
   const auto& [contender_at, cell, whole] = wanted;
   const Contender& contender = *contender_at;
   const Sample& sample = *queued.sample;
-  const auto refuse = [&](std::string why) {
-    Record refused = cell;
+  const auto refuse = [&, &record = cell](std::string why) {
+    Record refused = record;
     refused.error = std::move(why);
     answers_.writer().add({refused});
     progress_.count(queue_.work_of(queued), {refused}, 0);

@@ -20,7 +20,7 @@ FrozenDecoder::FrozenDecoder(const Model& model, std::unique_ptr<FrozenWeights> 
 FrozenDecoder::FrozenDecoder(const Model& model, Compute compute)
     : FrozenDecoder(model, FrozenWeights::on_host(model, compute)) {}
 
-FrozenDecoder::FrozenDecoder(std::shared_ptr<const DeviceModel> model)
+FrozenDecoder::FrozenDecoder(const std::shared_ptr<const DeviceModel>& model)
     : FrozenDecoder(model->model(), FrozenWeights::on_device(model)) {}
 
 size_t FrozenDecoder::device_bytes(const Model& model, int64_t tokens, bool keep) {

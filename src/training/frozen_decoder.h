@@ -32,7 +32,7 @@ class FrozenDecoder {
   /// (ModelConfig::beyond_plain).
   FrozenDecoder(const Model& model, Compute compute);
   /// The same on the device that holds the weights. All views are then of its memory.
-  explicit FrozenDecoder(std::shared_ptr<const DeviceModel> model);
+  explicit FrozenDecoder(const std::shared_ptr<const DeviceModel>& model);
 
   /// Bytes of a device's memory that a text of `tokens` tokens takes forward and backward through
   /// gated attention, beside the weights. `keep`: with the outputs of every layer's full attention.

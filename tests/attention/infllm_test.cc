@@ -287,7 +287,7 @@ std::pair<int, int> shown(const char* text, std::vector<int64_t> evidence, int32
     for (const AttendTask& task : tasks) {
       for (const KeySegment& segment : task.segments) {
         const auto rows = host(segment.index);
-        seen |= std::ranges::search(rows, block).size() == 16;
+        seen |= std::search(rows.begin(), rows.end(), block.begin(), block.end()) != rows.end();
       }
     }
   };

@@ -83,7 +83,7 @@ TEST(Profile, MakesNoMethodWriteFiles) {
     folder.write(fmt::format("{}.json", method), fmt::format("{{\"options\": {{{}}}}}", options));
     ModelShape shape = small_shape(1, 1, 1, 32);
     shape.profile_prefix = (folder.path() / "").string();
-    const std::string error = error_of([&] { MethodSpec::parse(method).make(shape); });
+    const std::string error = error_of([&, name = method] { MethodSpec::parse(name).make(shape); });
     EXPECT_NE(error.find(fmt::format("{}.json: options.", method)), std::string::npos) << error;
     EXPECT_NE(error.find("a profile makes no method write files"), std::string::npos) << error;
   }
