@@ -36,22 +36,36 @@ int64_t row_at(const LayerStep& step, int list, int64_t token) {
 
 }  // namespace
 
+ContextText::ContextText(const Tokenizer& tokenizer, const ComposedPrompt& prompt)
+    : begin(prompt.context_begin),
+      spans(tokenizer.spans(
+          std::span<const int32_t>(prompt.tokens)
+              .subspan(static_cast<size_t>(prompt.context_begin),
+                       static_cast<size_t>(prompt.context_end - prompt.context_begin)))) {
+  for (const TokenSpan& span : spans) text += span.piece;
+}
+
+int64_t ContextText::token_at(size_t byte) const {
+  const auto behind = std::ranges::upper_bound(spans, byte, {}, &TokenSpan::begin);
+  return begin + (behind - spans.begin()) - 1;
+}
+
 std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                    std::span<const std::string> answers) {
   if (answers.empty()) return {};  // a text that is predicted may be long
-  const auto context = std::span<const int32_t>(prompt.tokens)
-                           .subspan(static_cast<size_t>(prompt.context_begin),
-                                    static_cast<size_t>(prompt.context_end - prompt.context_begin));
-  const std::vector<TokenSpan> spans = tokenizer.spans(context);
-  std::string text;
-  for (const TokenSpan& span : spans) text += span.piece;
+  return answer_tokens(ContextText(tokenizer, prompt), answers);
+}
+
+std::vector<int64_t> answer_tokens(const ContextText& context,
+                                   std::span<const std::string> answers) {
+  const auto& [begin, spans, text] = context;
   std::vector<int64_t> tokens;
   for (const std::string& answer : answers) {
     if (answer.size() < kShortestAnswer) return {};
     for (size_t at = text.find(answer); at != std::string::npos; at = text.find(answer, at + 1)) {
-      const auto first = std::ranges::upper_bound(spans, at, {}, &TokenSpan::begin) - 1;
-      for (auto span = first; span != spans.end() && span->begin < at + answer.size(); ++span) {
-        tokens.push_back(prompt.context_begin + (span - spans.begin()));
+      for (auto span = spans.begin() + (context.token_at(at) - begin);
+           span != spans.end() && span->begin < at + answer.size(); ++span) {
+        tokens.push_back(begin + (span - spans.begin()));
       }
       if (tokens.size() > kMostTokens) return {};
     }

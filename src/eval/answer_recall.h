@@ -14,9 +14,26 @@
 
 namespace longhaul {
 
-/// Tokens of the prompt's context that hold an answer, ascending. Empty where the answers are not
+/// The prompt's context as its tokens spell it.
+struct ContextText {
+  ContextText(const Tokenizer& tokenizer, const ComposedPrompt& prompt);
+
+  /// Number, in the prompt, of the token that a byte of `text` belongs to.
+  int64_t token_at(size_t byte) const;
+  const TokenSpan& span_of(int64_t token) const {
+    return spans[static_cast<size_t>(token - begin)];
+  }
+
+  int64_t begin;  ///< of the context, in the prompt
+  std::vector<TokenSpan> spans;
+  std::string text;
+};
+
+/// Tokens of the context that hold an answer, ascending. Empty where the answers are not
 /// in the text word for word, are too short to mean this place (fewer than 3 bytes), or stand in
 /// more than 256 tokens.
+std::vector<int64_t> answer_tokens(const ContextText& context,
+                                   std::span<const std::string> answers);
 std::vector<int64_t> answer_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                    std::span<const std::string> answers);
 

@@ -25,24 +25,14 @@ std::pair<size_t, size_t> widened(std::string_view text, size_t begin, size_t en
 
 std::vector<TokenRange> evidence_in(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                     std::span<const std::string> answers) {
-  const std::vector<int64_t> tokens = answer_tokens(tokenizer, prompt, answers);
-  if (tokens.empty()) return {};
-  const auto context = std::span<const int32_t>(prompt.tokens)
-                           .subspan(static_cast<size_t>(prompt.context_begin),
-                                    static_cast<size_t>(prompt.context_end - prompt.context_begin));
-  const std::vector<TokenSpan> spans = tokenizer.spans(context);
-  std::string text;
-  for (const TokenSpan& span : spans) text += span.piece;
-  const auto token_at = [&](size_t byte) {
-    return std::ranges::upper_bound(spans, byte, {}, &TokenSpan::begin) - spans.begin() - 1;
-  };
+  if (answers.empty()) return {};
+  const ContextText context(tokenizer, prompt);
   std::vector<TokenRange> found;
-  for (const int64_t token : tokens) {
+  for (const int64_t token : answer_tokens(context, answers)) {
     if (!found.empty() && token < found.back().end) continue;
-    const TokenSpan& span = spans[static_cast<size_t>(token - prompt.context_begin)];
-    const auto [begin, end] = widened(text, span.begin, span.begin + span.piece.size());
-    found.push_back(
-        {prompt.context_begin + token_at(begin), prompt.context_begin + token_at(end - 1) + 1});
+    const TokenSpan& span = context.span_of(token);
+    const auto [begin, end] = widened(context.text, span.begin, span.begin + span.piece.size());
+    found.push_back({context.token_at(begin), context.token_at(end - 1) + 1});
   }
   return found;
 }

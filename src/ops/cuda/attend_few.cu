@@ -245,8 +245,7 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan, tiles_of_stage);
   const Tiles tiles(reinterpret_cast<std::byte*>(memory) + warp * ring_bytes, plan, tiles_of_stage);
   const int keys = F == FewForm::kBlocks ? tiles_of_stage * kKeys : kKeys;
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
+  await_turn();
   TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, keys);
   walk.skip(warp);
   int loaded = 0;

@@ -166,8 +166,7 @@ void swiglu_any(Stream stream, const float* gate, const float* up, int64_t rows,
 /// Rows in the forms that products read: of x, or of gated(x, up).
 __global__ void __launch_bounds__(256)
     product_rows_kernel(const float* x, const float* up, int n, Gated gated, ProductRows y) {
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
+  await_turn();
   const int64_t row = blockIdx.y;
   const int col = 4 * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   Run<4> run{};

@@ -22,8 +22,7 @@ __device__ float4 load_four(const In* x) {
 template <int kRun, class In>
 __global__ void __launch_bounds__(256)
     round_kernel(const In* x, int64_t cols, int64_t stride, Int8Rows to) {
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
+  await_turn();
   const int64_t row = blockIdx.y;
   const int col = 4 * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const bool present = col < cols;

@@ -93,8 +93,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     append_kernel(PageShape shape, NewRows a, const __grid_constant__ LaunchLists lists) {
   const WarpRow at = warp_row();
   const AppendList list = lists.list[blockIdx.y];
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
+  await_turn();
   if (at.row >= a.rows) return;
   store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
                   at.value ? shape.values.type : shape.keys.type, shape.head_dim,

@@ -58,8 +58,7 @@ __global__ void __launch_bounds__(1024)
 __global__ void __launch_bounds__(1024)
     rms_norm_forms_kernel(const float* x, int64_t stride, const float* weight, float eps, int n,
                           ProductRows y) {
-  wait_for_earlier_kernels();
-  let_next_kernel_begin();
+  await_turn();
   x += blockIdx.x * stride;
   const float sum = block_sum(sum_of_squares<4>(x, n, threadIdx.x, blockDim.x));
   const float scale = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);

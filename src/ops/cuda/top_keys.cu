@@ -11,15 +11,15 @@ namespace {
 constexpr int kManyFlatRows = 128;
 constexpr int kManyStep = 64;  ///< keys that are in shared memory, twice
 
-/// Keys [first, first + N) to shared memory by `threads` threads.
-template <int D, int N, int threads>
+/// Keys [first, first + kManyStep) to shared memory by all threads.
+template <int D>
 __device__ __forceinline__ void bring_keys(const ScoreJob& job, int32_t first, uint32_t to,
                                            int thread) {
   constexpr int kChunks = D / 8;
   const PageType type = job.keys.key_type;
   const int bytes = stored_bytes(type, D);
 #pragma unroll 4
-  for (int c = thread; c < N * kChunks; c += threads) {
+  for (int c = thread; c < kManyStep * kChunks; c += kScoreThreads) {
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = first + n < job.keys.count;
     const std::byte* row = key_row(job.keys, job.page_shift, bytes, present ? first + n : 0);
@@ -50,8 +50,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   const TileStretch tiles = tiles_of(job, shared.part);
   const int begin = tiles.begin * kPerTile, end = tiles.end * kPerTile;
   if (begin < end) {
-    bring_keys<D, kManyStep, kScoreThreads>(job, begin * kManyStep, shared_address(shared.keys[0]),
-                                            thread);
+    bring_keys<D>(job, begin * kManyStep, shared_address(shared.keys[0]), thread);
   }
   commit_copies();
   for (int i = begin; i < end; ++i) {
@@ -59,8 +58,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     wait_copies<0>();
     __syncthreads();  // step i is there, and nobody reads the one before it any more
     if (i + 1 < end) {
-      bring_keys<D, kManyStep, kScoreThreads>(job, (i + 1) * kManyStep,
-                                              shared_address(shared.keys[stage ^ 1]), thread);
+      bring_keys<D>(job, (i + 1) * kManyStep, shared_address(shared.keys[stage ^ 1]), thread);
     }
     commit_copies();
     const uint32_t keys = shared_address(shared.keys[stage]);
