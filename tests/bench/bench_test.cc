@@ -100,18 +100,23 @@ TEST(SpeedBench, CancelledRunsGiveNothing) {
   EXPECT_TRUE(bench_decode(engine, SessionOptions{}, {0}, 3, 2, &cancel).empty());
 }
 
+// Operations or bytes in a second. The least product, 64 x 64 x 64, may wait for a scheduler's
+// slice (8 ms were seen, 6.5e7 operations in a second); a rate that is wrong by a unit is below
+// this.
+constexpr double kSlowest = 1e6;
+
 TEST(MachinePeak, IsMeasured) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
   const MachinePeak peak = measure_machine(engine->model(), Compute::kBest, size_t{8} << 20,
-                                           {.rows = 64, .large = 256, .seconds = 0});
+                                           {.rows = 64, .large = 256, .seconds = 0.02});
   ASSERT_FALSE(peak.gemms.empty());
   for (const GemmPeak& g : peak.gemms) {
-    EXPECT_GT(g.f32, 1e8);
-    EXPECT_GT(g.engine, 1e8);
+    EXPECT_GT(g.f32, kSlowest);
+    EXPECT_GT(g.engine, kSlowest);
     EXPECT_GE(peak.best(false), g.f32);
     EXPECT_GE(peak.best(true), std::max({g.f32, g.bf16, g.engine}));
   }
-  EXPECT_GT(peak.memory_bytes_per_second, 1e8);
+  EXPECT_GT(peak.memory_bytes_per_second, kSlowest);
 }
 
 TEST(MachinePeak, OfADeviceIsWhatItsOwnOperationsReach) {
@@ -124,10 +129,10 @@ TEST(MachinePeak, OfADeviceIsWhatItsOwnOperationsReach) {
   EXPECT_EQ(peak.gemms[2].shape.n, 1024);
   for (const GemmPeak& g : peak.gemms) {
     EXPECT_EQ(g.shape.m, 16);
-    EXPECT_GT(g.engine, 1e6);
+    EXPECT_GT(g.engine, kSlowest);
     EXPECT_GE(peak.best(true), g.engine);
   }
-  EXPECT_GT(peak.memory_bytes_per_second, 1e8);
+  EXPECT_GT(peak.memory_bytes_per_second, kSlowest);
 }
 
 }  // namespace
