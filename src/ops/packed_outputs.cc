@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
@@ -19,13 +20,19 @@ constexpr int64_t kTilesPerPart = 24;  // less is not worth waking a thread for
 
 int64_t tiles_of(const PackedJob& job) { return (job.b->outputs() + kTile - 1) / kTile; }
 
-/// 32 of the rank of one output to its places in a block.
+/// 32 of the rank of one output to its places in a block. Where a damaged file has something else
+/// than numbers the block is of scale NaN: so is what it multiplies.
 void pack_row(const float* row, int count, int64_t output, uint8_t* block) {
   float largest = 0;
-  for (int i = 0; i < count; ++i) largest = std::max(largest, std::abs(row[i]));
-  const float scale = largest / 127;
+  bool numbers = true;
+  for (int i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(row[i]));
+    numbers = numbers && std::isfinite(row[i]);
+  }
+  const float scale = numbers ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
   for (int i = 0; i < 32; ++i) {
-    const float q = i < count && scale > 0 ? std::nearbyint(row[i] / scale) : 0.0f;
+    const float q =
+        i < count && scale > 0 ? std::clamp(std::nearbyint(row[i] / scale), -127.0f, 127.0f) : 0.0f;
     block[64 * (i / 4) + 4 * output + i % 4] = static_cast<uint8_t>(static_cast<int>(q) + 128);
   }
   std::memcpy(block + 512 + 4 * output, &scale, sizeof scale);

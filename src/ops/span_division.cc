@@ -117,8 +117,10 @@ float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neig
 
 int index_count(int length, float ratio, float lambda, int most) {
   const float share = std::exp(-lambda * (1.0f - ratio));
-  const int count = static_cast<int>(std::ceil(static_cast<float>(length) * share));
-  return std::max(1, std::min({count, most, length}));
+  const float count = std::ceil(static_cast<float>(length) * share);
+  // Damaged weights make maps of no numbers, whose ratio is none: then all tokens count.
+  const int within = count < static_cast<float>(length) ? static_cast<int>(count) : length;
+  return std::max(1, std::min(within, most));
 }
 
 }  // namespace longhaul

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -223,6 +225,22 @@ TEST_P(LowRankTest, IsAddedBeforeTheActivation) {
       });
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+/// What a damaged adapter holds beside numbers makes NaN of its output, and of no other; the
+/// smallest numbers, whose scale has hardly a digit, stay within their byte.
+TEST(PackedOutputsTest, WhatIsNoNumberIsSeenInItsOutput) {
+  constexpr int64_t kOutputs = 4, kRank = 3;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  for (const float bad : {none, std::numeric_limits<float>::infinity(), 2e-43f}) {
+    LowRankMatrix b(DType::F32, kOutputs, kRank, 5);
+    std::fill_n(reinterpret_cast<float*>(b.bytes.data()) + kRank, kRank, bad);
+    const PackedOutputs packed(b.view);
+    std::array<float, 16> scales;
+    std::memcpy(scales.data(), packed.tile(0) + 512, sizeof scales);
+    for (size_t n = 0; n < kOutputs; ++n) EXPECT_EQ(std::isnan(scales[n]), n == 1 && !(bad < 1));
+    EXPECT_EQ(packed.tile(0)[4], bad < 1 ? 128 + 127 : 128);  // output 1, the first of its rank
   }
 }
 

@@ -155,5 +155,13 @@ TEST(IndexCount, FallsWithConfidence) {
   EXPECT_EQ(index_count(10, 0.0f, 20, 12), 1);
 }
 
+/// Of maps that damaged weights have made: no number becomes a count.
+TEST(IndexCount, OfNoRatioIsAllTokens) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(index_count(10, none, 3, 12), 10);
+  EXPECT_EQ(index_count(10, none, 3, 4), 4);
+  EXPECT_EQ(index_count(10, 1.0f, none, 12), 10);
+}
+
 }  // namespace
 }  // namespace longhaul

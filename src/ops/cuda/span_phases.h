@@ -229,9 +229,9 @@ LH_PHASES void count_tokens(const Block& block, const SpanShared& s, const SpanT
       const float ratio = other > own ? static_cast<float>(own / other) : 1.0f;
       const int length = scratch.kept[j].end - scratch.kept[j].begin;
       const float share = expf(-task.lambda * (1.0f - ratio));
-      int count = static_cast<int>(ceilf(static_cast<float>(length) * share));
+      const float wanted = ceilf(static_cast<float>(length) * share);
+      int count = wanted < static_cast<float>(length) ? static_cast<int>(wanted) : length;
       count = count < task.most_tokens ? count : task.most_tokens;
-      count = count < length ? count : length;
       scratch.counts[j] = count > 1 ? count : 1;
     }
   });
