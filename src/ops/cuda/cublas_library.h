@@ -63,9 +63,8 @@ struct CublasLibrary {
   size_t (*get_version)();
 };
 
-/// Opens libcublasLt.so.13, else .12: in `folder` if that is not empty and nowhere else; otherwise
-/// where the loader looks, then in the toolkits under /usr/local, then in the nvidia packages of
-/// the first python3 of PATH. Throws UserError that says where it looked. It stays open for good.
-const CublasLibrary& open_cublas(const std::string& folder = {});
+/// Opens libcublasLt.so.13, else .12 (shared_library.h). Throws UserError that says where it
+/// looked.
+const CublasLibrary& open_cublas();
 
 }  // namespace longhaul::cuda
