@@ -28,6 +28,8 @@ class DeviceQueue {
   virtual ~DeviceQueue() = default;
 
   virtual Place place() const = 0;
+  /// The calling thread works for this device from now on, and for no other.
+  virtual void enter() {}
   virtual std::string name() const = 0;   ///< for people, "NVIDIA H100 80GB HBM3"
   virtual size_t free_bytes() const = 0;  ///< of its memory, now
 

@@ -166,17 +166,20 @@ class FakeOps : public DeviceOps {
   }
 };
 
-/// Asserts what DeviceQueue asks of those who use it: only the thread that made it may talk to it.
+/// Asserts what DeviceQueue asks of those who use it: only the thread that made it may talk to it,
+/// or the one that entered it last.
 class FakeDevice : public DeviceQueue {
  public:
   FakeDevice() : FakeDevice(std::make_unique<FakeOps>()) {}
-  explicit FakeDevice(std::unique_ptr<DeviceOps> ops) : ops_(std::move(ops)) {}
+  explicit FakeDevice(std::unique_ptr<DeviceOps> ops, int16_t number = 0)
+      : number_(number), ops_(std::move(ops)) {}
   ~FakeDevice() override { LH_ASSERT(held_.empty()); }
-  Place place() const override { return {0}; }
+  Place place() const override { return {number_}; }
   std::string name() const override { return "a fake device"; }
   size_t free_bytes() const override { return free; }
   void* allocate(size_t bytes) override {
-    LH_ASSERT(std::this_thread::get_id() == owner_);
+    LH_ASSERT(any_thread || std::this_thread::get_id() == owner_);
+    if (bytes > most_at_once) user_error("{}: no room for {} bytes", name(), bytes);
     void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (memory == nullptr) throw std::bad_alloc();
     std::memset(memory, 0xFF, bytes);
@@ -184,7 +187,7 @@ class FakeDevice : public DeviceQueue {
     return memory;
   }
   void release(void* memory) noexcept override {
-    LH_ASSERT(std::this_thread::get_id() == owner_);
+    LH_ASSERT(any_thread || std::this_thread::get_id() == owner_);
     LH_ASSERT(held_.erase(memory) == 1);
     std::free(memory);
   }
@@ -208,9 +211,12 @@ class FakeDevice : public DeviceQueue {
   int64_t waits() const override { return waits_; }
   DeviceOps& ops() override { return *ops_; }
 
-  size_t free = size_t{1} << 34;  ///< as it says; it takes what is asked for all the same
+  size_t free = size_t{1} << 34;  ///< as it says; it takes what is asked for all the same ...
+  bool any_thread = false;
+  size_t most_at_once = SIZE_MAX;  ///< ... up to this many bytes at a time
 
  private:
+  const int16_t number_ = 0;
   const std::thread::id owner_ = std::this_thread::get_id();
   std::unique_ptr<DeviceOps> ops_;
   std::set<void*> held_;

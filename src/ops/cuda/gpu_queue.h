@@ -24,6 +24,7 @@ class GpuQueue : public DeviceQueue {
   std::string name() const override { return name_; }
   size_t free_bytes() const override;
   Place place() const override { return {static_cast<int16_t>(device_)}; }
+  void enter() override { make_current(); }
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
   void* allocate_slab() override;

@@ -1,0 +1,52 @@
+#include "base/crew.h"
+
+#include "base/await_change.h"
+
+namespace longhaul {
+Crew::Crew(int size) : thrown_(static_cast<size_t>(size)) {
+  for (int member = 1; member < size; ++member) {
+    threads_.emplace_back([this, member] { serve(member); });
+  }
+}
+
+Crew::~Crew() {
+  ends_ = true;
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Crew::work_of(int member) {
+  std::exception_ptr& thrown = thrown_[static_cast<size_t>(member)];
+  thrown = nullptr;
+  try {
+    (*work_)(member);
+  } catch (...) {
+    thrown = std::current_exception();
+    (*failed_)();
+  }
+}
+
+void Crew::serve(int member) {
+  for (uint32_t round = 0;; ++round) {
+    await_change(round_, round, size());
+    if (ends_) return;
+    work_of(member);
+    busy_.fetch_sub(1);
+    busy_.notify_one();
+  }
+}
+
+std::vector<std::exception_ptr> Crew::run(const std::function<void(int)>& work,
+                                          const std::function<void()>& failed) {
+  work_ = &work;
+  failed_ = &failed;
+  busy_ = static_cast<int>(threads_.size());
+  round_.fetch_add(1);
+  round_.notify_all();
+  work_of(0);
+  for (int busy; (busy = busy_.load()) > 0;) await_change(busy_, busy, size());
+  return thrown_;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,90 @@
+#include "base/team.h"
+
+#include "base/assert.h"
+#include "base/await_change.h"
+
+namespace longhaul {
+
+Team::Team(std::vector<std::shared_ptr<DeviceQueue>> devices)
+    : devices_(std::move(devices)), shown_(devices_.size()) {
+  LH_ASSERT(devices_.size() >= 2);
+}
+
+const std::shared_ptr<DeviceQueue>& Team::device(int member) const {
+  return devices_[static_cast<size_t>(member)];
+}
+
+void Team::meet() {
+  const uint32_t round = round_.load();
+  if (gave_up_.load()) throw TeamGaveUp();  // before the round: nobody would end it
+  if (arrived_.fetch_add(1) + 1 == size()) {
+    arrived_.store(0);
+    round_.fetch_add(1);
+    round_.notify_all();
+  } else {
+    await_change(round_, round, size());
+  }
+  if (gave_up_.load()) throw TeamGaveUp();
+}
+
+void Team::give_up() noexcept {
+  gave_up_.store(true);
+  round_.fetch_add(1);
+  round_.notify_all();
+}
+
+void Team::begin_anew() {
+  arrived_.store(0);
+  gave_up_.store(false);
+  for (Shown& each : shown_) each.next = 0;
+}
+
+std::vector<int64_t> Team::gather(int member, std::span<const int64_t> own) {
+  const int place = shown(member).next++ % 2;
+  shown(member).says[place].assign(own.begin(), own.end());
+  meet();
+  std::vector<int64_t> all;
+  for (const Shown& each : shown_) {
+    LH_ASSERT(each.says[place].size() == own.size());
+    all.insert(all.end(), each.says[place].begin(), each.says[place].end());
+  }
+  return all;
+}
+
+bool Team::any(int member, bool says) {
+  const int64_t own = says ? 1 : 0;
+  for (const int64_t each : gather(member, {&own, 1})) {
+    if (each != 0) return true;
+  }
+  return false;
+}
+
+void Team::add_up(int member, float* numbers, int64_t count) {
+  const int place = shown(member).next++ % 2;
+  std::vector<float>& own = shown(member).numbers[place];
+  own.resize(static_cast<size_t>(count));
+  device(member)->download(numbers, own.data(), own.size() * sizeof(float));
+  meet();
+  std::vector<float> sum(own.size());
+  for (const Shown& each : shown_) {
+    LH_ASSERT(each.numbers[place].size() == sum.size());
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += each.numbers[place][i];
+  }
+  device(member)->upload(sum.data(), numbers, sum.size() * sizeof(float));
+}
+
+void Team::gather(int member, const int32_t* own, int64_t count, int32_t* all) {
+  const int place = shown(member).next++ % 2;
+  const auto bytes = static_cast<size_t>(count) * sizeof(int32_t);
+  std::vector<int32_t>& here = shown(member).words[place];
+  here.resize(static_cast<size_t>(count));
+  device(member)->download(own, here.data(), bytes);
+  meet();
+  for (const Shown& each : shown_) {
+    LH_ASSERT(each.words[place].size() == here.size());
+    device(member)->upload(each.words[place].data(), all, bytes);
+    all += count;
+  }
+}
+
+}  // namespace longhaul
