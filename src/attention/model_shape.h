@@ -29,9 +29,28 @@ struct ModelShape {
   std::vector<View<const float>> sinks;   ///< per layer [heads] (AttendCall::sinks); empty: none
   std::string profile_prefix;             ///< of profiles (profile_path); empty: none
   std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
+  /// Of devices that have the model's heads between them (base/team.h); heads are those of this
+  /// one.
+  int member = 0, members = 1;
 
   int64_t own_window(int layer) const { return nth(window, layer); }
   int lists(int layer) const { return nth(kv_heads, layer); }
+  /// Of the whole model; the second per layer.
+  int all_heads() const { return heads * members; }
+  std::vector<int> all_kv_heads() const {
+    std::vector<int> all = kv_heads;
+    for (int& count : all) count *= members;
+    return all;
+  }
+  /// Of something for every head of the whole model, [layer][head], what is for the heads here.
+  template <class T>
+  std::vector<std::vector<T>> of_own_heads(std::vector<std::vector<T>> all) const {
+    for (std::vector<T>& layer : all) {
+      const auto own = std::ssize(layer) / members;
+      layer = std::vector<T>(layer.begin() + own * member, layer.begin() + own * (member + 1));
+    }
+    return all;
+  }
   /// Which of the two tables turns the layer's positions.
   int rope_number(int layer) const { return other_angles.empty() ? 0 : nth(other_angles, layer); }
   const RopeTable& rope_of(int layer) const { return rope_number(layer) == 0 ? rope : other_rope; }

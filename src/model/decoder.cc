@@ -4,6 +4,7 @@
 
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
+#include "ops/add_up.h"
 #include "ops/attention_memory.h"
 #include "ops/fill.h"
 
@@ -98,12 +99,19 @@ void Decoder::State::feed_forward(int layer) {
   });
 }
 
-/// What a part of a layer writes joins the residual stream.
+/// What a part of a layer writes joins the residual stream. Of devices that have its heads between
+/// them each writes a term: the first one's joins the stream, and with the others' it is the stream
+/// of all.
 template <class Part>
 void Decoder::State::add_part(int layer, RowNorm after, Part&& part) {
+  const int64_t written = rows * model.config.hidden;
   const bool as_it_is = norm_of(nth(model.layers, layer), after).empty();
-  if (as_it_is && model.config.residual_scale == 1) return part({stream.view(), true});
+  if (as_it_is && model.config.residual_scale == 1) {
+    part({stream.view(), queue.member() == 0});
+    return add_up(queue, stream.view().part(0, written));
+  }
   part({sublayer.resize(queue, stream.size()), false});
+  add_up(queue, sublayer.view().part(0, written));
   add_sublayer(layer, after);
 }
 

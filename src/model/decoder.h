@@ -36,7 +36,8 @@ class Decoder {
  public:
   /// `model` must outlive the decoder.
   Decoder(const Model& model, Compute compute);
-  /// On the device where the model's weights are.
+  /// On the device where the model's weights are; of a team's member with its heads, and all of the
+  /// team call forward() together.
   Decoder(std::shared_ptr<const DeviceModel> model, Compute compute);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
@@ -54,7 +55,7 @@ class Decoder {
   const float* forward(const ForwardPass& pass, AttentionDriver& method);
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
-  /// final norm.
+  /// final norm. Of a team the leader's alone.
   void logits(const float* hidden, int64_t rows, float* out);
 
   /// Bytes of activations that a chunk of `rows` needs, expanded weights included.

@@ -118,6 +118,7 @@ void Decoder::DeviceState::add_sublayer(int layer, RowNorm norm) {
 
 void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out) {
   const ModelConfig& c = model.config;
+  LH_ASSERT(queue.member() == 0);
   ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
                  c.norm_eps, count, c.hidden, *input);
   const View<float> y = result.resize(queue, count * c.vocab);

@@ -32,6 +32,19 @@ std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(const TensorView& weight
   return matrix(view);
 }
 
+std::shared_ptr<const DeviceMatrix> DeviceModel::matrix(std::span<const TensorView> weights,
+                                                        const Columns& columns) {
+  if (columns.all()) return matrix(weights);
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<TensorView> parts(weights.begin(), weights.end());
+  for (TensorView& part : parts) {
+    part.data = bytes.emplace_back(packed(part, columns)).data();
+    part.shape = {part.rows(), columns.count, 1, 1};
+    part.rank = 2;
+  }
+  return matrix(parts);
+}
+
 Array<float> DeviceModel::numbers(const std::vector<float>& values, const RowOrder& order) {
   Array<float> copy;
   if (values.empty()) return copy;
@@ -46,7 +59,8 @@ Array<float> DeviceModel::numbers(const std::vector<float>& values, const RowOrd
   return copy;
 }
 
-DeviceAdapter DeviceModel::adapter(const LowRank& adapter, const RowOrder& order) {
+DeviceAdapter DeviceModel::adapter(const LowRank& adapter, const RowOrder& order,
+                                   const Columns& columns) {
   if (adapter.empty()) return {};
   const int64_t rank = adapter.rank(), cols = adapter.a.cols();
   std::vector<float> scaled(static_cast<size_t>(rank * cols));
@@ -55,7 +69,7 @@ DeviceAdapter DeviceModel::adapter(const LowRank& adapter, const RowOrder& order
   TensorView a = adapter.a;
   a.data = reinterpret_cast<const std::byte*>(scaled.data());
   a.type = DType::F32;
-  return {matrix(a), matrix(adapter.b, order)};
+  return {matrix({&a, 1}, columns), matrix(adapter.b, order)};
 }
 
 DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank& beside,
@@ -63,16 +77,21 @@ DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank& beside
   return {matrix(weight, order), numbers(bias, order), adapter(beside, order)};
 }
 
+DeviceWeight DeviceModel::weight(const TensorView& weight, const LowRank& beside,
+                                 const std::vector<float>& bias, const Columns& columns) {
+  return {matrix({&weight, 1}, columns), numbers(bias), adapter(beside, {}, columns)};
+}
+
 DeviceWeight DeviceModel::experts(const std::vector<ExpertWeights>& all,
                                   TensorView ExpertWeights::*role,
-                                  std::vector<float> ExpertWeights::*bias) {
+                                  std::vector<float> ExpertWeights::*bias, const Columns& columns) {
   std::vector<TensorView> matrices;
   std::vector<float> biases;
   for (const ExpertWeights& expert : all) {
     matrices.push_back(expert.*role);
     biases.insert(biases.end(), (expert.*bias).begin(), (expert.*bias).end());
   }
-  return {matrix(matrices), numbers(biases), {}};
+  return {matrix(matrices, columns), numbers(biases), {}};
 }
 
 void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& adapters,
@@ -87,25 +106,33 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
   to.q = weight(from.q, adapters.q, from.q_bias, in_halves(from.q.rows()));
   to.k = weight(from.k, adapters.k, from.k_bias, in_halves(from.k.rows()));
   to.v = weight(from.v, adapters.v, from.v_bias);
-  to.output = weight(from.output, adapters.output, from.output_bias);
+  to.output = weight(from.output, adapters.output, from.output_bias,
+                     part_ == nullptr ? Columns{} : part_->of_output);
 }
 
 void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters,
                                     DeviceLayer& to) {
+  const Columns of_down = part_ == nullptr ? Columns{} : part_->of_down;
   if (from.experts.empty()) {
     to.gate = weight(from.gate, adapters.gate);
     to.up = weight(from.up, adapters.up);
-    to.down = weight(from.down, adapters.down);
+    to.down = weight(from.down, adapters.down, {}, of_down);
     return;
   }
   to.router = weight(from.router, {}, from.router_bias);
   to.gate = experts(from.experts, &ExpertWeights::gate, &ExpertWeights::gate_bias);
   to.up = experts(from.experts, &ExpertWeights::up, &ExpertWeights::up_bias);
-  to.down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias);
+  to.down = experts(from.experts, &ExpertWeights::down, &ExpertWeights::down_bias, of_down);
 }
 
-DeviceModel::DeviceModel(const Model& model, const Queue& queue) : model_(model), queue_(queue) {
+DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
+    : part_(queue.members() == 1 ? nullptr
+                                 : std::make_unique<const ModelPart>(
+                                       part_of(whole, queue.member(), queue.members()))),
+      model_(part_ == nullptr ? whole : part_->model),
+      queue_(queue) {
   static const LayerAdapters kNone;
+  const Model& model = model_;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LayerWeights& from = model.layers[i];
     const LayerAdapters& adapters = model.adapters.empty() ? kNone : model.adapters[i];
@@ -117,6 +144,7 @@ DeviceModel::DeviceModel(const Model& model, const Queue& queue) : model_(model)
     copy_feed_forward(from, adapters, layer);
   }
   embedding_ = matrix(model.embedding);
+  if (queue.member() > 0) return;  // the first one has the logits
   final_norm_ = numbers(model.final_norm);
   const bool tied = model.head.data == model.embedding.data;
   head_.matrix = tied ? embedding_ : matrix(model.head);

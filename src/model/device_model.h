@@ -1,5 +1,5 @@
 #pragma once
-// A model's weights in a device's memory.
+// A model's weights in a device's memory, or the part of them that is its own in a team.
 
 #include <array>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/nth.h"
-#include "model/model.h"
+#include "model/model_part.h"
 #include "model/row_order.h"
 #include "ops/device_ops.h"
 
@@ -44,12 +44,13 @@ class DeviceModel {
   /// `model` must outlive it.
   DeviceModel(const Model& model, const Queue& queue);
 
+  /// As it is computed here: with the heads of this device.
   const Model& model() const { return model_; }
   const Queue& queue() const { return queue_; }
   size_t bytes() const { return bytes_; }
 
   const DeviceMatrix& embedding() const { return *embedding_; }
-  const DeviceWeight& head() const { return head_; }
+  const DeviceWeight& head() const { return head_; }  ///< of the device that leads
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
 
@@ -60,13 +61,20 @@ class DeviceModel {
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
   /// An empty order is the file's.
   std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight, const RowOrder& order = {});
+  /// Some columns of matrices, one matrix below the other.
+  std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights,
+                                             const Columns& columns);
   Array<float> numbers(const std::vector<float>& values, const RowOrder& order = {});
   DeviceWeight weight(const TensorView& matrix, const LowRank& adapter,
                       const std::vector<float>& bias = {}, const RowOrder& order = {});
-  DeviceAdapter adapter(const LowRank& adapter, const RowOrder& order = {});
+  DeviceWeight weight(const TensorView& matrix, const LowRank& adapter,
+                      const std::vector<float>& bias, const Columns& columns);
+  DeviceAdapter adapter(const LowRank& adapter, const RowOrder& order = {},
+                        const Columns& columns = {});
   DeviceWeight experts(const std::vector<ExpertWeights>& all, TensorView ExpertWeights::*matrix,
-                       std::vector<float> ExpertWeights::*bias);
+                       std::vector<float> ExpertWeights::*bias, const Columns& columns = {});
 
+  std::unique_ptr<const ModelPart> part_;  ///< null: all of it
   const Model& model_;
   Queue queue_;
   std::shared_ptr<const DeviceMatrix> embedding_;

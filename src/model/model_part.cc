@@ -1,0 +1,181 @@
+#include "model/model_part.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace longhaul {
+namespace {
+
+/// One of several equal stretches of [0, all).
+Columns stretch(int64_t all, int member, int members) {
+  return {all * member / members, all * (member + 1) / members - all * member / members};
+}
+
+void check_divides(const Model& model, int members) {
+  const ModelConfig& c = model.config;
+  for (const int heads : c.kv_heads) {
+    if (heads % members == 0) continue;
+    user_error("the model has {} KV heads in a layer, which {} devices cannot have between them",
+               heads, members);
+  }
+  if (c.qk_norm == QkNorm::kWhole) {
+    user_error(
+        "{} models normalise the queries of all heads together: they run on one device, not on {}",
+        c.architecture, members);
+  }
+}
+
+/// Where the columns of a block type may be cut.
+int64_t block_of(const TensorView& matrix) { return traits(matrix.type).block_size; }
+
+/// Stretches of the feed-forward network end with blocks of `down`; of 64 columns where that leaves
+/// every member some, so that they are as well aligned as the whole.
+Columns ffn_columns(const Model& model, int member, int members) {
+  int64_t unit = 1;
+  for (const LayerWeights& layer : model.layers) {
+    if (layer.experts.empty()) unit = std::max(unit, block_of(layer.down));
+    for (const ExpertWeights& expert : layer.experts) unit = std::max(unit, block_of(expert.down));
+  }
+  const int64_t ffn = model.config.ffn;
+  if (unit < 64 && ffn % 64 == 0 && ffn / 64 >= members) unit = 64;
+  if (ffn % unit != 0 || ffn / unit < members) {
+    user_error(
+        "the model's feed-forward part of {} columns in blocks of {} is too small for {} "
+        "devices",
+        ffn, unit, members);
+  }
+  const Columns units = stretch(ffn / unit, member, members);
+  return {units.begin * unit, units.count * unit};
+}
+
+class Dealer {
+ public:
+  Dealer(const Model& model, int member, int members)
+      : whole_(model), member_(member), members_(members) {
+    part_.of_down = ffn_columns(model, member, members);
+    part_.of_output = stretch(int64_t{model.config.heads} * model.config.head_dim, member, members);
+  }
+
+  ModelPart deal() {
+    Model& m = part_.model;
+    m.config = whole_.config;
+    m.config.heads /= members_;
+    for (int& heads : m.config.kv_heads) heads /= members_;
+    m.config.ffn = static_cast<int>(part_.of_down.count);
+    m.embedding = whole_.embedding;
+    m.head = whole_.head;
+    m.final_norm = whole_.final_norm;
+    for (const LayerWeights& layer : whole_.layers) m.layers.push_back(deal(layer));
+    for (const LayerAdapters& layer : whole_.adapters) m.adapters.push_back(deal(layer));
+    m.head_adapter.scale = whole_.head_adapter.scale;
+    m.head_adapter.a = whole_.head_adapter.a;
+    m.head_adapter.b = whole_.head_adapter.b;
+    m.shape = whole_.shape;
+    m.shape.heads = m.config.heads;
+    m.shape.kv_heads = m.config.kv_heads;
+    m.shape.member = member_;
+    m.shape.members = members_;
+    for (size_t layer = 0; layer < m.shape.sinks.size(); ++layer) {
+      m.shape.sinks[layer] = std::span<const float>(m.layers[layer].sinks);
+    }
+    return std::move(part_);
+  }
+
+ private:
+  /// The member's rows of a matrix whose rows are heads'.
+  TensorView own(const TensorView& matrix) const {
+    const Columns rows = stretch(matrix.rows(), member_, members_);
+    return matrix.slice_rows(rows.begin, rows.count);
+  }
+  std::vector<float> own(const std::vector<float>& values) const {
+    const Columns rows = stretch(std::ssize(values), member_, members_);
+    return {values.begin() + rows.begin, values.begin() + rows.begin + rows.count};
+  }
+  TensorView inner(const TensorView& matrix) const {
+    return matrix.slice_rows(part_.of_down.begin, part_.of_down.count);
+  }
+  std::vector<float> inner(const std::vector<float>& values) const {
+    if (values.empty()) return {};
+    const auto first = values.begin() + part_.of_down.begin;
+    return {first, first + part_.of_down.count};
+  }
+  std::vector<float> once(const std::vector<float>& values) const {
+    return member_ == 0 ? values : std::vector<float>();
+  }
+
+  LayerWeights deal(const LayerWeights& from) const {
+    LayerWeights to = from;
+    to.q = own(from.q);
+    to.k = own(from.k);
+    to.v = own(from.v);
+    to.q_bias = own(from.q_bias);
+    to.k_bias = own(from.k_bias);
+    to.v_bias = own(from.v_bias);
+    to.sinks = own(from.sinks);
+    to.output_bias = once(from.output_bias);
+    if (from.output.cols() / members_ % block_of(from.output) != 0) {
+      user_error("{}: {} columns in blocks of {} cannot be dealt to {} devices", from.output.name,
+                 from.output.cols(), block_of(from.output), members_);
+    }
+    if (from.experts.empty()) {
+      to.gate = inner(from.gate);
+      to.up = inner(from.up);
+    }
+    for (ExpertWeights& expert : to.experts) {
+      expert.gate = inner(expert.gate);
+      expert.up = inner(expert.up);
+      expert.gate_bias = inner(expert.gate_bias);
+      expert.up_bias = inner(expert.up_bias);
+      expert.down_bias = once(expert.down_bias);
+    }
+    return to;
+  }
+
+  /// Of an adapter beside a matrix of which the member has rows: those of its second factor. Beside
+  /// the others it is whole, and its first factor is cut as they are.
+  LayerAdapters deal(const LayerAdapters& from) const {
+    const auto rows_of = [&](const LowRank& adapter, auto&& cut) {
+      LowRank part;
+      if (adapter.empty()) return part;
+      part.a = adapter.a;
+      part.b = cut(adapter.b);
+      part.scale = adapter.scale;
+      return part;
+    };
+    const auto heads = [&](const TensorView& b) { return own(b); };
+    const auto columns = [&](const TensorView& b) { return inner(b); };
+    const auto all = [](const TensorView& b) { return b; };
+    return {.q = rows_of(from.q, heads),
+            .k = rows_of(from.k, heads),
+            .v = rows_of(from.v, heads),
+            .output = rows_of(from.output, all),
+            .gate = rows_of(from.gate, columns),
+            .up = rows_of(from.up, columns),
+            .down = rows_of(from.down, all)};
+  }
+
+  const Model& whole_;
+  int member_, members_;
+  ModelPart part_;
+};
+
+}  // namespace
+
+ModelPart part_of(const Model& model, int member, int members) {
+  check_divides(model, members);
+  return Dealer(model, member, members).deal();
+}
+
+std::vector<std::byte> packed(const TensorView& matrix, const Columns& columns) {
+  const size_t row = bytes_of(matrix.type, columns.count);
+  const size_t skipped = bytes_of(matrix.type, columns.begin);
+  std::vector<std::byte> bytes(static_cast<size_t>(matrix.rows()) * row);
+  for (int64_t r = 0; r < matrix.rows(); ++r) {
+    std::memcpy(bytes.data() + static_cast<size_t>(r) * row, matrix.row(r) + skipped, row);
+  }
+  return bytes;
+}
+
+}  // namespace longhaul
