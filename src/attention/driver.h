@@ -103,6 +103,7 @@ class AttentionDriver {
   void keep_best(const Cut& cut);
   void keep(const Cut& cut, std::span<const RowList> kept);
   void deal(const Cut& cut, const RowsToKeep& stay);
+  std::span<const View<const float>> dealt_scores(const Cut& cut);
   void keep_dealt(KvStore& store);
   int64_t most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
   void archive(Archive& archive);
@@ -137,13 +138,19 @@ class AttentionDriver {
   /// many rows of each list stay.
   struct Dealt {
     int layer = 0;
+    int first = 0, lists = 0;  ///< of those that share: the ones of this device
     std::vector<RowSelection> selections;
     std::vector<RowList> kept;
+
+    std::span<const RowList> own() const {
+      return std::span(kept).subspan(static_cast<size_t>(first), static_cast<size_t>(lists));
+    }
   };
   std::vector<Dealt> dealt_;
-  size_t waiting_ = 0;      ///< of `dealt_`
-  Array<int32_t> counts_;   ///< of all lists of the model ...
-  int64_t next_count_ = 0;  ///< ... of which so many are taken
+  Array<float> padded_scores_, team_scores_;  ///< scores as gathered from all devices of a team
+  size_t waiting_ = 0;                        ///< of `dealt_`
+  Array<int32_t> counts_;                     ///< of all lists of the model ...
+  int64_t next_count_ = 0;                    ///< ... of which so many are taken
   std::vector<StayingRows> staying_;
 };
 

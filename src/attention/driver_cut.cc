@@ -5,6 +5,7 @@
 
 #include "attention/driver.h"
 #include "base/nth.h"
+#include "ops/add_up.h"
 #include "ops/fill.h"
 
 namespace longhaul {
@@ -108,6 +109,7 @@ void AttentionDriver::keep_best(const Cut& cut) {
   if (keep.chooser == Chooser::kLayer) {
     const View<float> sums = layer_scores_.resize(queue_, cut.rows(0));
     sum_lists(queue_, scores_.view(), sums);
+    add_up(queue_, sums);
     kept_.assign(kept_.size(), select_rows(queue_, sums, stay, selections_.front()));
   } else {
     paid_views_.assign(score_views_.begin(), score_views_.end());
@@ -122,28 +124,63 @@ void AttentionDriver::keep(const Cut& cut, std::span<const RowList> kept) {
   cut.store.keep(cut.layer, staying_);
 }
 
+/// Of the layer's lists, those of all devices of a team one after the other: per list [rows].
+std::span<const View<const float>> AttentionDriver::dealt_scores(const Cut& cut) {
+  paid_views_.assign(score_views_.begin(), score_views_.end());
+  if (queue_.team() == nullptr) return paid_views_;
+  std::vector<int64_t> own;
+  int64_t total = 0;
+  for (int list = 0; list < cut.lists; ++list) total += own.emplace_back(cut.rows(list));
+  own.push_back(total);
+  // All gather as many: as the device whose lists are longest.
+  const std::vector<int64_t> said = queue_.team()->gather(queue_.member(), own);
+  const int64_t each = std::ssize(own);
+  int64_t most = 0;
+  for (int member = 0; member < queue_.members(); ++member) {
+    most = std::max(most, nth(said, member * each + cut.lists));
+  }
+  const View<float> padded = padded_scores_.resize(queue_, most);
+  fill(queue_, padded, 0);
+  copy(queue_, scores_.view().part(0, total), padded.part(0, total));
+  const View<float> all = team_scores_.resize(queue_, most * queue_.members());
+  gather<float>(queue_, padded, all);
+  paid_views_.clear();
+  for (int member = 0; member < queue_.members(); ++member) {
+    int64_t at = most * member;
+    for (int list = 0; list < cut.lists; ++list) {
+      const int64_t rows = nth(said, member * each + list);
+      paid_views_.push_back(all.part(at, rows));
+      at += rows;
+    }
+  }
+  return paid_views_;
+}
+
 void AttentionDriver::deal(const Cut& cut, const RowsToKeep& stay) {
   const auto floor = static_cast<int64_t>(cut.plan.keep.sure_share * static_cast<double>(cut.stay));
   const int64_t sure = std::max<int64_t>(0, floor - stay.first - stay.last);
+  const std::span<const View<const float>> scores = dealt_scores(cut);
+  const int64_t sharing = std::ssize(scores);
   RowsToKeep all = stay;
-  all.count *= cut.lists;
+  all.count *= sharing;
   if (waiting_ == 0) {
     int64_t lists = 0;
     for (int layer = 0; layer < shape_.layers; ++layer) lists += cut.store.lists(layer);
-    counts_.resize(queue_, lists);
+    counts_.resize(queue_, lists * queue_.members());
     next_count_ = 0;
   }
   if (dealt_.size() == waiting_) dealt_.emplace_back();
   Dealt& dealt = dealt_[waiting_];
   dealt.layer = cut.layer;
-  dealt.selections.resize(static_cast<size_t>(cut.lists));
-  dealt.kept.resize(dealt.selections.size());
-  paid_views_.assign(score_views_.begin(), score_views_.end());
-  select_rows_dealt(queue_, paid_views_, all, sure, dealt.selections, dealt.kept,
-                    counts_.view().part(next_count_, cut.lists));
-  if (dealt.kept.front().count.empty()) return keep(cut, dealt.kept);
+  dealt.first = queue_.member() * cut.lists;
+  dealt.lists = cut.lists;
+  dealt.selections.resize(scores.size());
+  dealt.kept.resize(scores.size());
+  select_rows_dealt(queue_, scores, all, sure, dealt.selections, dealt.kept,
+                    counts_.view().part(next_count_, sharing));
+  if (dealt.kept.front().count.empty()) return keep(cut, dealt.own());
   ++waiting_;
-  next_count_ += cut.lists;
+  next_count_ += sharing;
 }
 
 /// Waits, where a device has dealt.
@@ -153,9 +190,11 @@ void AttentionDriver::keep_dealt(KvStore& store) {
   int64_t next = 0;
   for (const Dealt& dealt : std::span(dealt_).first(std::exchange(waiting_, 0))) {
     staying_.clear();
-    for (int list = 0; list < std::ssize(dealt.kept); ++list) {
-      staying_.push_back({list, {nth(dealt.kept, list).rows.part(0, nth(counts, next++)), {}}});
+    for (int list = 0; list < dealt.lists; ++list) {
+      const int64_t stay = nth(counts, next + dealt.first + list);
+      staying_.push_back({list, {nth(dealt.own(), list).rows.part(0, stay), {}}});
     }
+    next += std::ssize(dealt.kept);
     store.keep(dealt.layer, staying_);
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/add_up.h"
 #include "ops/device_ops.h"
 #include "ops/fill.h"
 
@@ -96,6 +97,7 @@ RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t
     copy(host_queue(), scores(host_queue(), rows(data, vectors_.type(), blocks()), on(query), here),
          on(found));
   }
+  add_up(queue, found);  // every head of the layer has a say
   return select_rows(queue, found, {.count = k}, memory.best);
 }
 

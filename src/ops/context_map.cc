@@ -1,5 +1,6 @@
 #include "ops/context_map.h"
 
+#include "ops/add_up.h"
 #include "ops/fill.h"
 
 namespace longhaul {
@@ -38,6 +39,9 @@ void ContextMap::add(const WindowRows& rows, MapMemory& memory) {
     t = stop;
   }
   tile_maps(rows.call, memory.tiles);
+  // The rows are new, so that what stands there is theirs alone.
+  const int64_t begin = std::max(rows.begin, base);
+  if (begin < end) add_up(*rows.call.queue, map_.part(begin - base, end - begin));
 }
 
 View<const float> ContextMap::of(int64_t first, int64_t blocks, int64_t tokens) {
@@ -58,6 +62,7 @@ View<const float> maps_of_rows(const WindowRows& rows, int block, MapMemory& mem
              map.part(int64_t{first} * block, int64_t{count} * block), block, memory);
   }
   tile_maps(rows.call, memory.tiles);
+  add_up(*rows.call.queue, map);
   return map;
 }
 

@@ -17,7 +17,7 @@ struct MapMemory {
   Array<float> map;
 };
 
-/// Of one layer.
+/// Of one layer: of the heads of all devices of a team.
 class ContextMap {
  public:
   explicit ContextMap(const ContextSizes& sizes) : sizes_(sizes), map_(sizes.block) {}

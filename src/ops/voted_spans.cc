@@ -1,6 +1,7 @@
 #include "ops/voted_spans.h"
 
 #include "base/nth.h"
+#include "ops/add_up.h"
 
 namespace longhaul {
 
@@ -34,6 +35,17 @@ void VotedSpans::vote_by(TopRule rule, const AttendCall& call, std::span<const P
   top_keys(top, tasks_);
 }
 
+View<const int32_t> VotedSpans::votes_of(Queue& queue, const Election& election,
+                                         int64_t votes_of_row) {
+  const int64_t first = election.row * votes_of_row, count = election.rows * votes_of_row;
+  const View<const int32_t> own = votes_.view().part(first, count);
+  if (queue.team() == nullptr) return own;
+  const View<int32_t> all =
+      all_votes_.view().part(first * queue.members(), count * queue.members());
+  gather(queue, own, all);
+  return all;
+}
+
 void VotedSpans::choose(const AttendCall& call, std::span<const PagedRows> lists, int64_t first,
                         const SpanVote& vote, std::span<Election> elections) {
   LH_ASSERT(call.queries.size() == 1 && !lists.empty());
@@ -41,7 +53,8 @@ void VotedSpans::choose(const AttendCall& call, std::span<const PagedRows> lists
   Queue& queue = *call.queue;
   const int64_t rows = call.queries.front().size() / (int64_t{call.heads} * call.head_dim);
   const int64_t votes_of_row = int64_t{call.heads} * vote.k;
-  const View<int32_t> votes = votes_.resize(queue, rows * votes_of_row);
+  votes_.resize(queue, rows * votes_of_row);
+  if (queue.team() != nullptr) all_votes_.resize(queue, queue.members() * rows * votes_of_row);
   for (const TopRule rule : {TopRule::kTile, TopRule::kExact}) {
     vote_by(rule, call, lists, first, vote, elections);
   }
@@ -49,8 +62,7 @@ void VotedSpans::choose(const AttendCall& call, std::span<const PagedRows> lists
   counted_.clear();
   for (size_t i = 0; i < elections.size(); ++i) {
     const Election& e = elections[i];
-    counted_.push_back(
-        {votes.part(e.row * votes_of_row, e.rows * votes_of_row), e.count, &memory_[i].count});
+    counted_.push_back({votes_of(queue, e, votes_of_row), e.count, &memory_[i].count});
   }
   most_voted(queue, counted_, vote.clip);
   spans_.clear();

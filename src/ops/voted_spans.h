@@ -29,7 +29,8 @@ struct Election {
 
 class VotedSpans {
  public:
-  /// From rows [first, first + count) of every list. The call's only form of the queries [rows,
+  /// From rows [first, first + count) of every list; the heads of all devices of a team vote
+  /// together. The call's only form of the queries [rows,
   /// heads, head_dim] is as the keys are stored.
   void choose(const AttendCall& call, std::span<const PagedRows> lists, int64_t first,
               const SpanVote& vote, std::span<Election> elections);
@@ -39,11 +40,13 @@ class VotedSpans {
     VoteCount count;
     SpanRows spans;
   };
+  View<const int32_t> votes_of(Queue& queue, const Election& election, int64_t votes_of_row);
   void vote_by(TopRule rule, const AttendCall& call, std::span<const PagedRows> lists,
                int64_t first, const SpanVote& vote, std::span<const Election> elections);
 
   std::vector<TopKeysTask> tasks_;
   Array<int32_t> votes_;        ///< [rows, heads, k] numbers below an election's `count`
+  Array<int32_t> all_votes_;    ///< of a team: of each election [members, its rows, heads, k]
   std::vector<Memory> memory_;  ///< of each election
   std::vector<Vote> counted_;
   std::vector<Spans> spans_;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
+#include "ops/add_up.h"
 #include "ops/fill.h"
 #include "ops/select_rows.h"
 
@@ -174,10 +175,11 @@ class Citrus final : public Method {
         drop_old(list, layer, length - window);
       } else if (scores.size() > 0) {
         const int64_t scored = scores.size(), later = length - scored;
-        const bool add_up = sums == Sums::kAll;
+        const bool earlier = sums == Sums::kAll;
         const View<float> all =
-            add_up ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
-        (add_up ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
+            earlier ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
+        add_up(queue_, scores.view());
+        (earlier ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
         const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
         std::vector<StayingRows> staying;
         for (int head = 0; head < shape_.lists(layer); ++head) staying.push_back({head, kept});

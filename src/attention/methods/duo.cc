@@ -48,8 +48,9 @@ struct Duo final : WrappedMethod, PromptReader {
   void fit(const ModelShape& shape) {
     wrap(spec().make_method(shape));
     if (!gates.empty()) {
-      const HeadGates read = read_gates(gates, shape.kv_heads);
-      full_ = threshold ? full_by_threshold(read, *threshold) : full_by_sparsity(read, sparsity);
+      const HeadGates read = read_gates(gates, shape.all_kv_heads());
+      full_ = shape.of_own_heads(threshold ? full_by_threshold(read, *threshold)
+                                           : full_by_sparsity(read, sparsity));
     } else {
       full_ = all_heads(shape.kv_heads, sparsity == 0);
     }

@@ -7,10 +7,13 @@
 #include "attention/parts/ltri_options.h"
 #include "attention/parts/passes.h"
 #include "attention/registry.h"
+#include "base/error.h"
 #include "base/nth.h"
+#include "ops/add_up.h"
 #include "ops/block_rows.h"
 #include "ops/block_votes.h"
 #include "ops/context_map.h"
+#include "ops/fill.h"
 #include "ops/select_rows.h"
 
 namespace longhaul {
@@ -22,6 +25,7 @@ class Ltri final : public Method {
   void fit(const ModelShape& shape) {
     o_ = given_.in_form();
     rules_ = ltri_layers(o_, shape);
+    if (shape.members > 1) check_sums();
     shape_ = shape;
     blocks_ = {o_.blocks, shape};
     for (const LtriLayer& layer : rules_) {
@@ -68,7 +72,8 @@ class Ltri final : public Method {
     const auto looks_up = [&](int l) { return rule(l).looks_up; };
     blocks_.check(store, tokens, looks_up, [&](int l, int64_t blocks) {
       const Layer& layer = nth(layers_, l);
-      const bool own = layer.index.blocks() == blocks && nth(maps_, l).fits(tokens) &&
+      const bool own = layer.index.blocks() == (has_list(l) ? blocks : 0) &&
+                       nth(maps_, l).fits(tokens) &&
                        layer.index.takes(index_type(l, store.layout().type.k));
       return layer.known <= blocks && (own || !looks_up(l));
     });
@@ -99,6 +104,35 @@ class Ltri final : public Method {
   ContextMap& map(const LayerStep& step) { return nth(maps_, step.layer); }
   const LtriLayer& rule(int layer) const { return nth(rules_, layer); }
 
+  /// Of the layer's retrieval head, its number among the heads here.
+  int own_head(int layer) const {
+    const int head = rule(layer).head;
+    return head < 0 ? head : head - shape_.member * shape_.heads;
+  }
+  /// Whether the list that the layer's look-ups read is here: always, unless another device of a
+  /// team has its retrieval head, whose scores then come from there.
+  bool has_list(int layer) const {
+    return rule(layer).head < 0 || (own_head(layer) >= 0 && own_head(layer) < shape_.heads);
+  }
+  /// The best pair of vectors of all heads is not the best of each device's heads.
+  void check_sums() const {
+    if (o_.similarity == SpanSimilarity::kSum) return;
+    for (const LtriLayer& layer : rules_) {
+      if (layer.head >= 0 || !layer.looks_up) continue;
+      user_error(
+          "--attention ltri: on several devices a look-up by all heads needs similarity=sum; name "
+          "retrieval heads and early=window, or use form=paper");
+    }
+  }
+  /// Votes [tokens, heads]; in a team in every head's place the sum of those of the devices' heads
+  /// of that number: a token counts with the sum over its heads.
+  View<const float> votes_of_all(Queue& queue, View<const float> votes) {
+    if (queue.team() == nullptr) return votes;
+    const View<float> all = all_votes_.resize(queue, votes.size());
+    copy(queue, votes, all);
+    add_up(queue, all);
+    return all;
+  }
   /// Floats of a vector of the layer: the head dimension, or that of all KV heads.
   int64_t width(int layer) const {
     return int64_t{rule(layer).head >= 0 ? 1 : shape_.lists(layer)} * shape_.head_dim;
@@ -117,7 +151,8 @@ class Ltri final : public Method {
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
     const bool few = blocks <= o_.blocks.topk, looks_up = rule(step.layer).looks_up;
     const bool keeps = step.decoding() && o_.decode == LtriDecode::kPersistent;
-    LH_ASSERT(layer.known <= blocks && (!looks_up || layer.index.blocks() == blocks));
+    LH_ASSERT(layer.known <= blocks);
+    LH_ASSERT(!looks_up || !has_list(step.layer) || layer.index.blocks() == blocks);
     if (few) {
       layer.chosen.set_first(blocks);
       blocks_.attend(step, layer.chosen.list());
@@ -146,9 +181,14 @@ class Ltri final : public Method {
   RowList look_up(const LayerStep& step) {
     Queue& queue = *step.queue;
     const LtriLayer& rule = this->rule(step.layer);
-    find_queries(step);
     const View<float> scores = scores_.resize(queue, blocks_.split().blocks);
-    at(step).index.scores(queue, queries_, o_.similarity, search_, scores);
+    find_queries(step);
+    if (has_list(step.layer)) {
+      at(step).index.scores(queue, queries_, o_.similarity, search_, scores);
+    } else {
+      fill(queue, scores, 0);
+    }
+    add_up(queue, scores);
     const RowList best = select_rows(queue, scores, {.count = o_.blocks.topk}, best_);
     if (rule.head < 0) return best;
     votes_.add(queue, best, rule.weight, scores);
@@ -158,13 +198,15 @@ class Ltri final : public Method {
   /// Divides blocks that leave the remainder into spans, and adds them to the layer's index.
   void add_blocks(LayerStep& step, const AgedBlocks& aged) {
     Queue& queue = *step.queue;
-    const int head = rule(step.layer).head, block = static_cast<int>(o_.blocks.block);
+    const int head = own_head(step.layer), block = static_cast<int>(o_.blocks.block);
     const int64_t tokens = aged.votes.size() / shape_.heads;
     SpanTokenRule rule = this->rule(step.layer).rule;
     if (o_.mean_index) rule.most = block, rule.lambda = 0;  // all tokens of a span
-    choose_span_tokens(
-        queue, {tokens, block, map(step).of(aged.first, tokens / block, step.begin), aged.votes},
-        rule, tokens_);
+    const View<const float> votes = votes_of_all(queue, aged.votes);
+    choose_span_tokens(queue,
+                       {tokens, block, map(step).of(aged.first, tokens / block, step.begin), votes},
+                       rule, tokens_);
+    if (!has_list(step.layer)) return;
     std::span<const PagedRows> lists = step.lists();
     if (head >= 0) lists = lists.subspan(static_cast<size_t>(head / step.group()), 1);
     View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
@@ -181,16 +223,17 @@ class Ltri final : public Method {
                               .heads = shape_.heads,
                               .kv_heads = step.kv_heads,
                               .head_dim = shape_.head_dim,
-                              .head = rule(step.layer).head,
+                              .head = own_head(step.layer),
                               .sum_of_span = o_.similarity == SpanSimilarity::kSum};
     if (o_.queries == LtriQueries::kRows || step.rows == 1) {
       const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
-      return set_row_queries(*step.queue, queries, first, step.rows, queries_);
+      if (has_list(step.layer)) set_row_queries(*step.queue, queries, first, step.rows, queries_);
+      return;
     }
     const int block = static_cast<int>(o_.blocks.block);
     const View<const float> maps = maps_of_rows(blocks_.window_rows(step), block, maps_memory_);
     choose_span_tokens(*step.queue, {step.rows, block, maps, {}}, rule(step.layer).rule, tokens_);
-    set_span_queries(*step.queue, queries, block, tokens_, queries_);
+    if (has_list(step.layer)) set_span_queries(*step.queue, queries, block, tokens_, queries_);
   }
 
   LtriOptions given_;
@@ -203,7 +246,7 @@ class Ltri final : public Method {
   BlockVotes votes_;  ///< of the retrieval heads of this pass
 
   // Memory of a look-up.
-  Array<float> scores_;
+  Array<float> scores_, all_votes_;
   Array<int32_t> shown_;
   MapMemory maps_memory_;
   SpanTokens tokens_;

@@ -60,8 +60,11 @@ class MInference final : public SparsePrefill {
   void fit(const ModelShape& shape) {
     shape_ = shape;
     searching_ = searches();
+    if (shape.members > 1 && !save.empty()) {
+      user_error("minference: save= writes the patterns of all heads, which one device finds");
+    }
     if (!patterns.empty() && !searching_) {
-      patterns_ = read_patterns(patterns, shape.layers, shape.heads);
+      patterns_ = shape.of_own_heads(read_patterns(patterns, shape.layers, shape.all_heads()));
       return;
     }
     const std::vector<HeadPattern> heads(static_cast<size_t>(shape.heads), one_for_all());

@@ -64,6 +64,9 @@ class Reattention final : public Method {
 
   void fit(const ModelShape& shape) {
     regions_ = {global, local, fidelity == Fidelity::kRepo};
+    if (bug_compat && shape.members > 1) {
+      user_error("--attention reattention: bug_compat: each head needs another device's keys");
+    }
     trained_ = shape.trained_context;
     if (regions_.whole_tiles && local % ReattentionRegions::kTile != 0) {
       user_error("--attention reattention: local={}: must be a multiple of {} (or fidelity=paper)",

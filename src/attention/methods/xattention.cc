@@ -41,7 +41,8 @@ class XAttention final : public SparsePrefill {
     const std::vector<double> heads(static_cast<size_t>(shape.heads), tau);
     thresholds_.assign(static_cast<size_t>(shape.layers), heads);
     if (thresholds.empty()) return;
-    thresholds_ = read_thresholds(thresholds, rule_.stride, shape.layers, shape.heads);
+    thresholds_ = shape.of_own_heads(
+        read_thresholds(thresholds, rule_.stride, shape.layers, shape.all_heads()));
   }
 
   Beside beside(const KvLayout&, int64_t tokens, int rows) const override {

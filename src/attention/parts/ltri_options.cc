@@ -41,11 +41,11 @@ void read_heads(const std::string& text, const ModelShape& shape, std::vector<Lt
                                  !std::isfinite(weight)))) {
       user_error("--attention ltri: heads: '{}' must be LAYER.HEAD or LAYER.HEAD:WEIGHT", item);
     }
-    if (layer < 0 || layer >= shape.layers || head < 0 || head >= shape.heads) {
+    if (layer < 0 || layer >= shape.layers || head < 0 || head >= shape.all_heads()) {
       user_error(
           "--attention ltri: heads: {} does not exist: the model has layers 0 to {} and query "
           "heads 0 to {}",
-          item, shape.layers - 1, shape.heads - 1);
+          item, shape.layers - 1, shape.all_heads() - 1);
     }
     LtriLayer& at = nth(layers, layer);
     if (at.head >= 0) {
