@@ -176,20 +176,27 @@ void Engine::check_known(std::span<const int32_t> tokens) const {
 
 std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
   const std::lock_guard lock(device_mutex_);
-  if (on_device_ == nullptr || on_device_->queue().shared_device() != queue.shared_device()) {
-    // Copies are as large, and better refused than begun in vain.
-    if (const size_t room = queue.device().free_bytes(); weight_bytes() > room) {
-      user_error("{}: {} of weights do not fit into the GPU's memory, of which {} are free",
-                 checkpoint_.path().string(), format_bytes(weight_bytes()), format_bytes(room));
-    }
-    on_device_ = std::make_shared<const DeviceModel>(model_, queue);
+  for (const auto& known : on_device_) {
+    if (known->queue() == queue) return known;
   }
-  return on_device_;
+  // A copy for other devices takes the place of those that no session uses any more.
+  std::erase_if(on_device_, [&](const auto& known) {
+    return known.use_count() == 1 &&
+           (queue.team() == nullptr || known->queue().team() != queue.team());
+  });
+  // Copies are as large, and better refused than begun in vain.
+  const size_t room = queue.device().free_bytes();
+  const size_t needed = weight_bytes() / static_cast<size_t>(queue.members());
+  if (needed > room) {
+    user_error("{}: {} of weights do not fit into the GPU's memory, of which {} are free",
+               checkpoint_.path().string(), format_bytes(needed), format_bytes(room));
+  }
+  return on_device_.emplace_back(std::make_shared<const DeviceModel>(model_, queue));
 }
 
 void Engine::leave_device() const {
   const std::lock_guard lock(device_mutex_);
-  on_device_.reset();
+  on_device_.clear();
 }
 
 }  // namespace longhaul

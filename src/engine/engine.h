@@ -36,7 +36,8 @@ class Engine {
   /// Another one with this model's tokens (`--chat-template NAME|FILE`); empty: the model's.
   ChatTemplate chat_template(const std::string& name_or_file) const;
 
-  /// The weights in the device's memory, copied when they are first asked for. Throws UserError.
+  /// The weights in the device's memory, or of a team's member its part of them; copied when they
+  /// are first asked for. Throws UserError.
   std::shared_ptr<const DeviceModel> on_device(const Queue& queue) const;
   /// Gives the device's memory back once no session is there.
   void leave_device() const;
@@ -68,7 +69,7 @@ class Engine {
   double load_seconds_ = 0;
   size_t process_bytes_ = 0;
   mutable std::mutex device_mutex_;
-  mutable std::shared_ptr<const DeviceModel> on_device_;
+  mutable std::vector<std::shared_ptr<const DeviceModel>> on_device_;  ///< or of a team
   mutable std::once_flag hashed_;
   mutable uint64_t fingerprint_ = 0;
   std::string note_;

@@ -19,7 +19,7 @@ namespace longhaul {
 
 struct SessionOptions {
   MethodSpec attention = MethodSpec::parse("dense");
-  Queue queue;  ///< where it runs; the host's by default
+  Queue queue;  ///< where it runs; the host's by default. A team's: its leader's
   KvType kv_type;
   Compute compute = Compute::kBest;
   int chunk = 0;            ///< rows of a prefill pass; 0: chunk_of() decides
@@ -71,9 +71,11 @@ bool is_session_file(const std::filesystem::path& file);
 /// Tokens with their keys and values as dense attention has read them, and what that took.
 struct ContextCopy {
   std::vector<int32_t> tokens;
-  KvStore store;
-  int64_t angles_length = 0;  ///< the context length whose angles the keys have
+  std::vector<KvStore> stores;  ///< one, or of each device of a team
+  int64_t angles_length = 0;    ///< the context length whose angles the keys have
   double attention_seconds = 0;
+
+  size_t bytes() const { return stores.front().bytes(); }  ///< of one device
 };
 
 class Session {

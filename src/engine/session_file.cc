@@ -1,6 +1,7 @@
 // A session on disk: the KV store after a prompt, keyed by what it was made with. Layout: magic,
 // version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
-// logits, method state, store, hash.
+// logits, method state, store, hash. Of several devices (base/team.h) the version is another, their
+// number follows it, and each has its own method state and store, in order.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersion = 8, kVersionOfTeams = 9;
 
 /// Of another kind of file the checksum says nothing.
 void check_magic(const std::filesystem::path& file) {
@@ -28,6 +29,18 @@ void check_magic(const std::filesystem::path& file) {
   if (!in.read(begin.data(), begin.size())) return;
   if (std::memcmp(begin.data(), &kMagic, begin.size()) == 0) return;
   user_error("{}: not a session file of longhaul", file.string());
+}
+
+void check_version(ByteReader& in, int devices, const std::string& name) {
+  const auto version = in.number<uint32_t>();
+  if (version != kVersion && version != kVersionOfTeams) {
+    user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
+               version, kVersion);
+  }
+  const auto saved = version == kVersion ? 1 : in.number<uint32_t>();
+  if (saved == static_cast<uint32_t>(devices)) return;
+  user_error("{}: was saved on {} devices that had the heads between them, this session has {}",
+             name, saved, devices);
 }
 
 /// A text of the file as a message may hold it.
@@ -90,8 +103,10 @@ void Session::save(const std::filesystem::path& file) const {
   if (s.tokens.empty())
     user_error("{}: nothing to save: the session has read no tokens", file.string());
   ByteWriter out(file);
+  const auto devices = static_cast<uint32_t>(s.options.queue.members());
   out.number(kMagic);
-  out.number(kVersion);
+  out.number(devices == 1 ? kVersion : kVersionOfTeams);
+  if (devices > 1) out.number(devices);
   out.number(s.engine->fingerprint());
   out.text(s.options.attention.text());
   out.number(s.options.attention.fingerprint());
@@ -99,8 +114,10 @@ void Session::save(const std::filesystem::path& file) const {
   out.array(std::span<const int32_t>(s.tokens));
   out.number(s.angles_length);
   out.array(std::span<const float>(s.logits));
-  s.method->save(out);
-  s.store().save(out);
+  s.for_each([&](const State& each) {
+    each.method->save(out);
+    each.store().save(out);
+  });
   out.finish();
 }
 
@@ -112,11 +129,7 @@ void Session::load(const std::filesystem::path& file) {
   if (in.remaining() < sizeof kMagic || in.number<uint64_t>() != kMagic) {
     user_error("{}: not a session file of longhaul", name);
   }
-  const auto version = in.number<uint32_t>();
-  if (version != kVersion) {
-    user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
-               version, kVersion);
-  }
+  check_version(in, s.options.queue.members(), name);
   if (in.number<uint64_t>() != s.engine->fingerprint()) {
     user_error("{}: was saved with another model than {}", name,
                s.engine->checkpoint().path().string());
@@ -153,25 +166,44 @@ void Session::load(const std::filesystem::path& file) {
     user_error("{}: says that it was read as a context of {} tokens", name, angles_length);
   }
   // Everything is read before anything of this session changes.
-  std::unique_ptr<AttentionDriver> restored = s.options.attention.make(s.decoder.shape());
-  KvStore store = s.make_store(*restored);
-  MemoryForecast need;
-  need.weights = s.engine->weight_bytes();
-  if (s.options.queue.on_host()) need.process = s.engine->process_bytes();
-  need.kv = s.store().bytes() + most_bytes_restored(*restored, store.layout(), std::ssize(tokens),
-                                                    s.chunk, in.remaining());
-  s.check_memory(need, fmt::format("{}: its {} tokens", name, tokens.size()),
-                 "a file saved with --kv-type q8_0 or an attention method that keeps less");
-  restored->restore(in);
-  store.restore(in);
+  std::vector<State::RestoredPart> parts;
+  s.for_each(
+      [&](const State& each) { parts.push_back(each.restore_part(in, std::ssize(tokens), name)); });
   if (in.remaining() != 0) user_error("{}: {} bytes too many", name, in.remaining());
-  check_parts(*restored, store, static_cast<int64_t>(tokens.size()), name);
-  s.set_angles(angles_length);
-  s.method = std::move(restored);
-  s.to_be_reset = false;
-  s.store() = std::move(store);
-  s.tokens = std::move(tokens);
+  s.take(std::move(parts.front()), tokens, angles_length);
+  for (size_t i = 0; i < s.mates.size(); ++i) {
+    s.mates[i]->take(std::move(parts[i + 1]), tokens, angles_length);
+    s.mates[i]->logits.assign(logits.size(), 0);
+  }
   s.logits = std::move(logits);
+}
+
+/// Of one device: its method's state and its store.
+Session::State::RestoredPart Session::State::restore_part(ByteReader& in, int64_t of_tokens,
+                                                          const std::string& name) const {
+  std::unique_ptr<AttentionDriver> made = options.attention.make(decoder.shape());
+  KvStore empty = make_store(*made);
+  RestoredPart part{std::move(made), std::move(empty)};
+  const auto devices = static_cast<uint64_t>(options.queue.members());
+  MemoryForecast need;
+  need.weights = engine->weight_bytes() / devices;
+  if (options.queue.on_host()) need.process = engine->process_bytes();
+  need.kv = store().bytes() + most_bytes_restored(*part.method, part.store.layout(), of_tokens,
+                                                  chunk, in.remaining());
+  check_memory(need, fmt::format("{}: its {} tokens", name, of_tokens),
+               "a file saved with --kv-type q8_0 or an attention method that keeps less");
+  part.method->restore(in);
+  part.store.restore(in);
+  check_parts(*part.method, part.store, of_tokens, name);
+  return part;
+}
+
+void Session::State::take(RestoredPart part, std::span<const int32_t> text, int64_t length) {
+  set_angles(length);
+  method = std::move(part.method);
+  to_be_reset = false;
+  store() = std::move(part.store);
+  tokens.assign(text.begin(), text.end());
 }
 
 }  // namespace longhaul

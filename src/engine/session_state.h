@@ -1,5 +1,7 @@
 #pragma once
-// The parts of a session, for the two sources that work on them.
+// The parts of a session, for the sources that work on them. On several devices each of a team
+// (base/team.h) has such a state, with the keys and values of its heads: the leader's is the
+// session's, and owns its mates'.
 
 #include <memory>
 #include <string>
@@ -7,6 +9,8 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/byte_stream.h"
+#include "base/crew.h"
 #include "base/error.h"
 #include "engine/session.h"
 
@@ -17,6 +21,38 @@ struct Session::State {
 
   /// An empty store and a method without history.
   void reset();
+
+  // What a session does (session.h), of one device. All of a team do the same.
+  bool read(std::span<const int32_t> text, const PrefillHooks& hooks);
+  void read_generated(int32_t token);
+  int64_t keep_prefix(std::span<const int32_t> text);
+  int64_t take_over(const ContextCopy& copy, std::span<const int32_t> prompt, int64_t instruction);
+
+  /// What a file holds of one device.
+  struct RestoredPart {
+    std::unique_ptr<AttentionDriver> method;
+    KvStore store;
+  };
+  /// Throws UserError that names the file.
+  RestoredPart restore_part(ByteReader& in, int64_t of_tokens, const std::string& name) const;
+  void take(RestoredPart part, std::span<const int32_t> text, int64_t length);
+
+  bool leads() const { return options.queue.member() == 0; }
+  /// Work of every device, each in a thread of its own: work(state) for the leader and its mates.
+  /// Throws what the first that failed threw; where they are no longer at the same text all forget
+  /// everything.
+  void together(const std::function<void(State&)>& work);
+  template <class Work>
+  void for_each(Work&& work) const {
+    work(*this);
+    for (const auto& mate : mates) work(*mate);
+  }
+  void run_crew(const std::function<void(int member)>& work);
+  /// Makes the states of the other devices.
+  void call_mates();
+  /// Calls check(), which may throw, and throws where any device of the team did: before anything
+  /// has changed.
+  void all_agree(const std::function<void()>& check);
   KvStore make_store(const AttentionDriver& for_method) const;
   /// Takes the angles of a context of this many tokens.
   void set_angles(int64_t tokens_in_all);
@@ -30,10 +66,14 @@ struct Session::State {
   /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
   bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
                   const PrefillHooks& hooks);
+  /// Of the state of one row after the last layer.
+  void take_logits(const float* hidden);
   /// False when it was given up half-way: nothing of it is left then.
   bool run_pass(const ForwardPass& forward, const PrefillHooks& hooks);
   /// Whether a pass that has not reached all layers can be undone.
   bool can_undo(const Pass& pass) const;
+  /// AttentionDriver::can_rewind() of all devices.
+  bool can_rewind() const { return !options.queue.any_member(!method->can_rewind()); }
   void undo_pass();
   /// Runs `passes`. An exception leaves some layers with a pass's rows and some without, which is
   /// no valid context, so everything is forgotten then. Should even that fail, a later call tries
@@ -68,12 +108,15 @@ struct Session::State {
   std::vector<int32_t> tokens;
   bool to_be_reset = false;   ///< a reset failed: method and streams hold an abandoned context
   int64_t angles_length = 0;  ///< the context length whose angles are in force
-  std::vector<float> logits;  ///< [vocab], empty before the first token
+  std::vector<float> logits;  ///< [vocab], empty before the first token; the leader's alone count
   Buffer<float> rows_of_logits;
   // Attention of the tokens that begin_with() took over: dense.
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
   MemoryForecast forecast_of_prompt;  ///< the last
+  // Of the leader of a team.
+  std::vector<std::unique_ptr<State>> mates;
+  std::unique_ptr<Crew> crew;
 };
 
 }  // namespace longhaul

@@ -61,7 +61,7 @@ Reading read(Session& session, const ComposedPrompt& prompt, int64_t reply,
              const CancelFlag* cancel, SharedReading* shared) {
   const Stopwatch watch;
   if (shared != nullptr && shared->copy &&
-      !session.has_room(std::ssize(prompt.tokens), reply, shared->copy->store.bytes())) {
+      !session.has_room(std::ssize(prompt.tokens), reply, shared->copy->bytes())) {
     shared->copy.reset();
     shared->no_room = true;
   }

@@ -66,9 +66,9 @@ TEST_P(SharedPrefix, GoesOnAsIfItHadReadAll) {
     EXPECT_LT(farthest(shared.logits(), alone.logits()), 2e-3f);
   }
   // The copy is not touched by those who go on from it.
-  EXPECT_EQ(copy.store.length(0, 0), 300);
+  EXPECT_EQ(copy.stores.front().length(0, 0), 300);
   dense.decode(500);
-  EXPECT_EQ(copy.store.length(0, 0), 300);
+  EXPECT_EQ(copy.stores.front().length(0, 0), 300);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, SharedPrefix,

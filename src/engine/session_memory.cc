@@ -1,0 +1,88 @@
+// What a session will need, and whether there is room for it: of one device.
+
+#include <algorithm>
+
+#include "base/control_group.h"
+#include "base/error.h"
+#include "base/system_info.h"
+#include "base/units.h"
+#include "engine/session_state.h"
+#include "kv/page_pool.h"
+
+namespace longhaul {
+namespace {
+
+constexpr int64_t kMostReply = int64_t{1} << 40;  // beyond any memory, and sums stay in range
+
+}  // namespace
+
+MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const {
+  const int64_t read = static_cast<int64_t>(tokens.size()) + new_tokens;
+  const KvLayout& layout = store().layout();
+  MemoryForecast f;
+  const bool on_host = options.queue.on_host();
+  f.weights = on_host ? engine->weight_bytes() : engine->on_device(options.queue)->bytes();
+  if (method->keeps_replies()) {  // earlier ones too, until a prompt's first cut
+    const size_t everything =
+        layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
+    f.kv = std::min(everything, method->most_kv_bytes(layout, read, chunk) +
+                                    layout.bytes_for(reply) + store().bytes());
+  } else {
+    f.kv = method->most_kv_bytes(layout, read + reply, chunk);
+  }
+  if (on_host) f.kv = PagePool::most_bytes(layout.page_bytes(), f.kv);
+  const int64_t rows = method->most_rows_of_pass({read - new_tokens, new_tokens, 0, chunk});
+  f.working = (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
+                       : Decoder::device_working_bytes(engine->model(), rows)) +
+              method->working_bytes(read, static_cast<int>(rows));
+  if (on_host) f.process = engine->process_bytes();
+  f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);
+  return f;
+}
+
+MemoryForecast Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
+  const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
+  if (options.context > 0 && total > options.context) {
+    user_error("--ctx {}: the context would hold {} tokens", options.context, total);
+  }
+  const int64_t room = options.context > 0 ? options.context - total : kMostReply;
+  const int64_t written = std::clamp<int64_t>(reply, 0, std::min(room, kMostReply));
+  std::string what = fmt::format("{} tokens", total);
+  if (written > 0) what += fmt::format(" and a reply of up to {}", written);
+  const MemoryForecast need = forecast(new_tokens, written);
+  check_memory(need, what,
+               fmt::format("a shorter text{}, --kv-type q8_0, a smaller --chunk or an attention "
+                           "method that keeps less",
+                           written > 0 ? " or reply" : ""));
+  return need;
+}
+
+size_t Session::State::memory_limit() const {
+  // What this process holds already is counted in forecasts as well.
+  if (options.memory_limit == 0 && !options.queue.on_host()) {
+    return options.queue.device().free_bytes() + engine->on_device(options.queue)->bytes() +
+           store().bytes();
+  }
+  return options.memory_limit > 0 ? options.memory_limit
+                                  : available_memory_bytes() + anonymous_resident_bytes();
+}
+
+void Session::State::check_memory(const MemoryForecast& need, const std::string& what,
+                                  std::string_view advice) const {
+  const size_t limit = memory_limit();
+  if (need.total() <= limit) return;
+  std::string parts = fmt::format("weights {}, KV {}, working memory {}, program and tokenizer {}",
+                                  format_bytes(need.weights), format_bytes(need.kv),
+                                  format_bytes(need.working), format_bytes(need.process));
+  if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
+  // The machine may have much more than a group of processes in it may take.
+  const bool grouped = control_group_room().value_or(limit + 1) <= limit;
+  user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
+             options.memory_limit > 0   ? "--memory-limit"
+             : !options.queue.on_host() ? "the GPU's memory that is free,"
+             : grouped                  ? "this process's control group leaves,"
+                                        : "the memory that is free,",
+             format_bytes(limit), advice);
+}
+
+}  // namespace longhaul
