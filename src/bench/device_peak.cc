@@ -75,11 +75,11 @@ MachinePeak measure_device(const Queue& on, const Model& model, const DeviceLoad
   const auto measure = [&](const GemmShape& shape, bool of_model) {
     peak.gemms.push_back({.shape = shape,
                           .of_model = of_model,
-                          .engine = product_flops(queue, shape, load.seconds)});
+                          .engine = queue.members() * product_flops(queue, shape, load.seconds)});
   };
   measure({load.rows, load.large, load.large}, false);
   for (const GemmShape& shape : shapes_of(model, load.rows)) measure(shape, true);
-  peak.memory_bytes_per_second = copied_bytes(queue, load.copied_bytes);
+  peak.memory_bytes_per_second = queue.members() * copied_bytes(queue, load.copied_bytes);
   return peak;
 }
 

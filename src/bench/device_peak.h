@@ -16,7 +16,8 @@ struct DeviceLoad {
 };
 
 /// GemmPeak::engine of a large square product and of the model's own shapes, and in
-/// memory_bytes_per_second what a copy reads and writes. Throws UserError where the device has no
+/// memory_bytes_per_second what a copy reads and writes. Of a team what its leader reaches, times
+/// the number of its devices. Throws UserError where the device has no
 /// room.
 MachinePeak measure_device(const Queue& queue, const Model& model, const DeviceLoad& load = {});
 

@@ -33,6 +33,7 @@ ordered_json json_of(const Devices& devices) {
   return {{"devices", list},
           {"driver", devices.driver},
           {"library", devices.library},
+          {"collectives", devices.collectives},
           {"missing", devices.why}};
 }
 
@@ -49,6 +50,8 @@ void print(const Devices& devices) {
   std::fputs(table.text().c_str(), stdout);
   if (!devices.driver.empty()) fmt::print("driver: {}\n", devices.driver);
   if (!devices.library.empty()) fmt::print("matrix products: {}\n", printable(devices.library));
+  if (!devices.collectives.empty())
+    fmt::print("several GPUs: {}\n", printable(devices.collectives));
   if (!devices.why.empty()) fmt::print("no GPU can be used: {}\n", devices.why);
 }
 

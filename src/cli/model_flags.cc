@@ -83,7 +83,10 @@ std::shared_ptr<const Engine> ModelFlags::open(const std::function<void()>& at_h
 }
 
 std::string place_name(const SessionOptions& session) {
-  return session.queue.on_host() ? "cpu" : session.queue.device().name();
+  if (session.queue.on_host()) return "cpu";
+  const int devices = session.queue.members();
+  const std::string name = session.queue.device().name();
+  return devices == 1 ? name : fmt::format("{} x {}", devices, name);
 }
 
 std::string kernels_line(const SessionOptions& session) {

@@ -78,10 +78,9 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
              "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more "
              "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; f32: for reference")
       ->group("Machine");
-  add_text(
-      app, "--device", device, "auto|cpu|cuda[:N]",
-      "Where the model runs ('longhaul devices' lists the GPUs); auto: on a GPU that runs it and "
-      "has room, else on the CPU")
+  add_text(app, "--device", device, "auto|cpu|cuda[:N[,M...]]",
+           "Where the model runs ('longhaul devices' lists the GPUs); cuda:0,1: several GPUs "
+           "have the heads between them; auto: on a GPU that runs it and has room, else on the CPU")
       ->group("Machine");
   add_size(app, "--memory-limit", memory_limit,
            "Refuse what needs more, such as 2G; default: what is free")

@@ -9,6 +9,8 @@
 
 #include "attention/settings.h"
 #include "engine/tiny_models.h"
+#include "model/model_part.h"
+#include "ops/cuda/gpu_queue.h"
 #include "ops/devices.h"
 
 namespace longhaul {
@@ -29,13 +31,37 @@ std::vector<TinyModel> models() {
   return testing_support::tiny_models(test_data());
 }
 
-class FamilyOnTheGpu : public testing::TestWithParam<TinyModel> {
- protected:
-  static Queue& gpu() {
-    static Queue queue = open_device("cuda");
-    return queue;
-  }
+/// Where a model is read: on a GPU; by two queues of it that have the heads between them and add up
+/// by way of the host; and so by two GPUs over NCCL, where there are two.
+struct GpuPlace {
+  const char* name;
+  Queue queue;
 };
+
+const std::vector<GpuPlace>& places() {
+  static const std::vector<GpuPlace> all = [] {
+    std::vector<GpuPlace> found = {{"a GPU", open_device("cuda")}};
+    const auto queue = [] { return std::make_shared<cuda::GpuQueue>(0); };
+    const std::vector<std::shared_ptr<DeviceQueue>> both = {queue(), queue()};
+    found.push_back({"two queues", Queue(std::make_shared<Team>(both), 0)});
+    if (find_devices().found.size() > 1) found.push_back({"two GPUs", open_device("cuda:0,1")});
+    return found;
+  }();
+  return all;
+}
+
+/// Whether two devices cannot have the model's heads between them.
+bool is_whole(const Engine& engine, const Queue& queue) {
+  if (queue.members() == 1) return false;
+  try {
+    part_of(engine.model(), 0, queue.members());
+    return false;
+  } catch (const UserError&) {
+    return true;
+  }
+}
+
+class FamilyOnTheGpu : public testing::TestWithParam<TinyModel> {};
 
 /// The distance of each row of `got` from `want`, as a share of that, ascending.
 std::vector<double> differences(const std::vector<float>& got, const std::vector<float>& want,
@@ -61,21 +87,25 @@ TEST_P(FamilyOnTheGpu, LogitsAreNearTheHosts) {
   const auto vocab = static_cast<size_t>(engine->model().config.vocab);
   const std::vector<int32_t> ids = GetParam().prompt();
   const std::vector<float> want = all_logits(engine, exact_options(1024), ids);
-  for (const int chunk : {1024, 7}) {
-    SessionOptions there = exact_options(chunk);
-    there.queue = gpu();
-    const std::vector<float> got = all_logits(engine, there, ids);
-    const std::vector<double> shares = differences(got, want, vocab);
-    const double middle = shares[shares.size() / 2], worst = shares.back();
-    const double much = chunk > 8 ? 0.09 : 0.16;
-    const auto far = static_cast<size_t>(
-        std::count_if(shares.begin(), shares.end(), [&](double share) { return share > much; }));
-    RecordProperty(
-        "chunk_" + std::to_string(chunk),
-        fmt::format("median {:.4f} worst {:.4f} far {} of {}", middle, worst, far, shares.size()));
-    EXPECT_LT(middle, chunk > 8 ? 0.02 : 0.05) << "chunk " << chunk;
-    const bool experts = engine->model().config.experts > 0;
-    EXPECT_LE(far, experts ? shares.size() / 8 : 0) << "chunk " << chunk << " worst " << worst;
+  for (const GpuPlace& place : places()) {
+    if (is_whole(*engine, place.queue)) continue;
+    for (const int chunk : {1024, 7}) {
+      SCOPED_TRACE(fmt::format("{}, chunk {}", place.name, chunk));
+      SessionOptions there = exact_options(chunk);
+      there.queue = place.queue;
+      const std::vector<float> got = all_logits(engine, there, ids);
+      const std::vector<double> shares = differences(got, want, vocab);
+      const double middle = shares[shares.size() / 2], worst = shares.back();
+      const double much = chunk > 8 ? 0.09 : 0.16;
+      const auto far = static_cast<size_t>(
+          std::count_if(shares.begin(), shares.end(), [&](double share) { return share > much; }));
+      RecordProperty(fmt::format("{}_chunk_{}", place.name, chunk),
+                     fmt::format("median {:.4f} worst {:.4f} far {} of {}", middle, worst, far,
+                                 shares.size()));
+      EXPECT_LT(middle, chunk > 8 ? 0.02 : 0.05);
+      const bool experts = engine->model().config.experts > 0;
+      EXPECT_LE(far, experts ? shares.size() / 8 : 0) << "worst " << worst;
+    }
   }
 }
 
@@ -88,10 +118,9 @@ class CoveringOnTheGpu : public testing::TestWithParam<const char*> {};
 
 TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
   const auto engine = Engine::open(test_data() / "tiny_models" / GetParam());
-  const Queue queue = open_device("cuda");
   std::vector<int32_t> prompt;
   for (int32_t i = 0; i < 120; ++i) prompt.push_back((41 * i * i + 7 * i + 3) % 256);
-  const auto last_logits = [&](const std::string& method) {
+  const auto last_logits = [&](const std::string& method, const Queue& queue) {
     SessionOptions options = exact_options(50);
     options.queue = queue;
     options.attention = MethodSpec::parse(method);
@@ -101,21 +130,25 @@ TEST_P(CoveringOnTheGpu, ReadsAsDenseAttention) {
     EXPECT_TRUE(session.prefill(prompt, hooks)) << method;
     return std::vector<float>(session.logits().begin(), session.logits().end());
   };
-  const std::vector<float> dense = last_logits("dense");
-  int read_by = 0;
-  for (const std::string& method :
-       testing_support::first_of_each_kind(testing_support::covering_settings())) {
-    if (method.starts_with("ntk:mode=fixed")) continue;  // of nano's trained length, not of these
-    std::vector<float> got;
-    try {
-      got = last_logits(method);
-    } catch (const UserError&) {
-      continue;
+  for (const GpuPlace& place : places()) {
+    if (is_whole(*engine, place.queue)) continue;
+    SCOPED_TRACE(place.name);
+    const std::vector<float> dense = last_logits("dense", place.queue);
+    int read_by = 0;
+    for (const std::string& method :
+         testing_support::first_of_each_kind(testing_support::covering_settings())) {
+      if (method.starts_with("ntk:mode=fixed")) continue;  // of nano's trained length, not of these
+      std::vector<float> got;
+      try {
+        got = last_logits(method, place.queue);
+      } catch (const UserError&) {
+        continue;
+      }
+      ++read_by;
+      EXPECT_LT(differences(got, dense, dense.size())[0], 0.03) << method;
     }
-    ++read_by;
-    EXPECT_LT(differences(got, dense, dense.size())[0], 0.03) << method;
+    EXPECT_GT(read_by, 20);
   }
-  EXPECT_GT(read_by, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, CoveringOnTheGpu,

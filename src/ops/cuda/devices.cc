@@ -4,12 +4,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "ops/cuda/cublas_library.h"
 #include "ops/cuda/gpu_queue.h"
+#include "ops/cuda/nccl.h"
 
 namespace longhaul {
 namespace {
@@ -45,15 +48,51 @@ DeviceInfo look_at(int number) {
 }
 
 /// One queue a device: sessions of a process share weights and take turns.
-Queue queue_of(int number) {
+std::shared_ptr<cuda::GpuQueue> gpu(int number) {
   static std::mutex mutex;
-  static std::vector<std::weak_ptr<DeviceQueue>> queues;
+  static std::map<int, std::weak_ptr<cuda::GpuQueue>> queues;
   const std::lock_guard lock(mutex);
-  if (queues.size() <= static_cast<size_t>(number)) queues.resize(static_cast<size_t>(number) + 1);
-  std::weak_ptr<DeviceQueue>& known = queues[static_cast<size_t>(number)];
-  std::shared_ptr<DeviceQueue> queue = known.lock();
+  std::weak_ptr<cuda::GpuQueue>& known = queues[number];
+  std::shared_ptr<cuda::GpuQueue> queue = known.lock();
   if (queue == nullptr) known = queue = std::make_shared<cuda::GpuQueue>(number);
-  return Queue(queue);
+  return queue;
+}
+
+/// The leader's of a team, of which there is one as well.
+Queue queue_of(const std::vector<int>& numbers) {
+  if (numbers.size() == 1) return Queue(gpu(numbers.front()));
+  static std::mutex mutex;
+  static std::map<std::vector<int>, std::weak_ptr<Team>> teams;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Team>& known = teams[numbers];
+  std::shared_ptr<Team> team = known.lock();
+  if (team == nullptr) {
+    std::vector<std::shared_ptr<cuda::GpuQueue>> gpus;
+    for (const int number : numbers) gpus.push_back(gpu(number));
+    known = team = std::make_shared<cuda::NcclTeam>(gpus);
+  }
+  return {team, 0};
+}
+
+/// "cuda", "cuda:1", "cuda:0,1": the numbers, each once.
+std::vector<int> numbers_in(std::string_view name) {
+  const auto refuse = [&] {
+    user_error("--device {}: must be auto, cpu, cuda, cuda:N or cuda:N,M,... of different GPUs",
+               name);
+  };
+  if (name == "cuda") return {0};
+  if (!name.starts_with("cuda:")) refuse();
+  std::vector<int> numbers;
+  for (std::string_view rest = name.substr(5); !rest.empty() || numbers.empty();) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    int number = 0;
+    if (!parse_number(item, number) || number < 0) refuse();
+    if (std::ranges::find(numbers, number) != numbers.end()) refuse();
+    numbers.push_back(number);
+  }
+  if (name.ends_with(',')) refuse();
+  return numbers;
 }
 
 }  // namespace
@@ -81,32 +120,35 @@ Devices find_devices() {
   } catch (const UserError& missing) {
     devices.why = missing.what();
   }
+  if (devices.found.size() > 1) {
+    try {
+      devices.collectives = cuda::open_nccl().path;
+    } catch (const UserError&) {  // is named where several GPUs are asked for
+    }
+  }
   return devices;
 }
 
 Queue open_device(std::string_view name) {
   if (name == "cpu") return {};
-  int number = 0;
   const bool any = name == "auto";
-  if (!any && name != "cuda") {
-    if (!name.starts_with("cuda:") || !parse_number(name.substr(5), number) || number < 0) {
-      user_error("--device {}: must be auto, cpu, cuda or cuda:N", name);
-    }
-  }
+  const std::vector<int> numbers = any ? std::vector<int>() : numbers_in(name);
   const Devices devices = find_devices();
   if (any) {
     for (const DeviceInfo& info : devices.found) {
-      if (devices.why.empty() && info.trouble.empty()) return queue_of(info.number);
+      if (devices.why.empty() && info.trouble.empty()) return queue_of({info.number});
     }
     return {};
   }
   if (!devices.why.empty()) user_error("--device {}: {}", name, devices.why);
-  if (number >= static_cast<int>(devices.found.size())) {
-    user_error("--device {}: there are {} GPUs, from 0 on", name, devices.found.size());
+  for (const int number : numbers) {
+    if (number >= static_cast<int>(devices.found.size())) {
+      user_error("--device {}: there are {} GPUs, from 0 on", name, devices.found.size());
+    }
+    const DeviceInfo& info = devices.found[static_cast<size_t>(number)];
+    if (!info.trouble.empty()) user_error("--device {}: {}: {}", name, info.name, info.trouble);
   }
-  const DeviceInfo& info = devices.found[static_cast<size_t>(number)];
-  if (!info.trouble.empty()) user_error("--device {}: {}: {}", name, info.name, info.trouble);
-  return queue_of(number);
+  return queue_of(numbers);
 }
 
 }  // namespace longhaul

@@ -21,7 +21,7 @@ Devices find_devices() {
 Queue open_device(std::string_view name) {
   if (name == "auto" || name == "cpu") return {};
   if (name == "cuda" || name.starts_with("cuda:")) user_error("--device {}: {}", name, kWhy);
-  user_error("--device {}: must be auto, cpu, cuda or cuda:N", name);
+  user_error("--device {}: must be auto, cpu, cuda, cuda:N or cuda:N,M", name);
 }
 
 }  // namespace longhaul
