@@ -3,7 +3,9 @@
 #include "base/await_change.h"
 
 namespace longhaul {
-Crew::Crew(int size) : thrown_(static_cast<size_t>(size)) {
+
+Crew::Crew(int size) {
+  thrown_.resize(static_cast<size_t>(size));
   for (int member = 1; member < size; ++member) {
     threads_.emplace_back([this, member] { serve(member); });
   }

@@ -19,13 +19,15 @@ namespace {
 using testing_support::exact_options;
 using testing_support::FakeDevice;
 using testing_support::FakeOps;
+using testing_support::TempFolder;
 using testing_support::TinyModel;
 
 struct FakeTeam {
   explicit FakeTeam(int members) {
     std::vector<std::shared_ptr<DeviceQueue>> queues;
-    for (int16_t member = 0; member < members; ++member) {
-      devices.push_back(std::make_shared<FakeDevice>(std::make_unique<FakeOps>(), member));
+    for (int member = 0; member < members; ++member) {
+      devices.push_back(
+          std::make_shared<FakeDevice>(std::make_unique<FakeOps>(), static_cast<int16_t>(member)));
       devices.back()->any_thread = true;
       queues.push_back(devices.back());
     }
@@ -96,7 +98,8 @@ std::vector<std::string> dealt_settings() {
   const std::string ltri = "n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8";
   specs.push_back("ltri:heads=2.1/4.5:2/7.3,early=window," + ltri);
   specs.push_back("ltri:form=longhaul,heads=2.1/4.5:2/7.3,early=window," + ltri);
-  specs.push_back("duo:gates=" LONGHAUL_MODELS "/nano/duo_gates.tsv,sparsity=0.5,sink=4,recent=60");
+  specs.emplace_back("duo:gates=" LONGHAUL_MODELS
+                     "/nano/duo_gates.tsv,sparsity=0.5,sink=4,recent=60");
   return specs;
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "attention/parts/head_tables.h"
+#include "attention/parts/planned_attention.h"
 #include "attention/parts/wrapped_method.h"
 #include "base/nth.h"
 
@@ -76,14 +77,14 @@ struct Duo final : WrappedMethod, PromptReader {
   }
 
   void attend(LayerStep& step) override {
-    if (is_full() || step.decoding()) return Method::attend(step);
+    if (is_full() || step.decoding()) return attend_by_plan(step);
     const auto some = [](std::span<const uint8_t> heads) {
       return std::ranges::count(heads, 1) > 0;
     };
     step.only = nth(full_, step.layer);
     if (some(step.only)) WrappedMethod::attend(step);
     step.only = nth(streaming_, step.layer);
-    if (some(step.only)) Method::attend(step);
+    if (some(step.only)) attend_by_plan(step);
     step.only = {};
   }
 

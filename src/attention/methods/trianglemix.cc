@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "attention/parts/planned_attention.h"
 #include "attention/parts/wrapped_method.h"
 #include "base/error.h"
 #include "base/nth.h"
@@ -124,7 +125,7 @@ struct TriangleMix : WrappedMethod, MixOptions {
 
   void attend(LayerStep& step) override {
     if (!nth(triangle_, step.layer)) return WrappedMethod::attend(step);
-    Method::attend(step);
+    attend_by_plan(step);
   }
 
  private:
