@@ -21,7 +21,8 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   const KvLayout& layout = store().layout();
   MemoryForecast f;
   const bool on_host = options.queue.on_host();
-  f.weights = on_host ? engine->weight_bytes() : engine->on_device(options.queue)->bytes();
+  const auto there = on_host ? nullptr : engine->on_device(options.queue);
+  f.weights = on_host ? engine->weight_bytes() : there->bytes();
   if (method->keeps_replies()) {  // earlier ones too, until a prompt's first cut
     const size_t everything =
         layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
@@ -33,7 +34,7 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   if (on_host) f.kv = PagePool::most_bytes(layout.page_bytes(), f.kv);
   const int64_t rows = method->most_rows_of_pass({read - new_tokens, new_tokens, 0, chunk});
   f.working = (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
-                       : Decoder::device_working_bytes(engine->model(), rows)) +
+                       : Decoder::device_working_bytes(there->model(), rows)) +
               method->working_bytes(read, static_cast<int>(rows));
   if (on_host) f.process = engine->process_bytes();
   f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);

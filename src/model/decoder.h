@@ -60,7 +60,7 @@ class Decoder {
 
   /// Bytes of activations that a chunk of `rows` needs, expanded weights included.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
-  /// The same on a device.
+  /// The same on a device, of a team's member for the part that it has (DeviceModel::model()).
   static size_t device_working_bytes(const Model& model, int64_t rows);
 
   const LayerStep::Workspace& workspace() const;

@@ -268,6 +268,11 @@ class DeviceOps {
                                 const SpanTokens&, View<float> /*keys*/) {
     return false;
   }
+  /// Writes what SpanMeans holds, which has the sizes.
+  virtual bool mean_of_spans(const SpanTokens&, View<const float> /*keys*/, SpanTokens& /*one*/,
+                             View<float> /*means*/) {
+    return false;
+  }
   virtual bool span_queries(const SpanQueries&, int /*block*/, const SpanTokens&, VectorList&) {
     return false;
   }

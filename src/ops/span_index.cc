@@ -43,24 +43,32 @@ void keep_best_query(float* dots, int64_t queries, int64_t vectors, int64_t begi
 
 }  // namespace
 
-View<float> mean_of_spans(Queue& queue, SpanTokens& tokens, View<float> keys) {
+void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> keys,
+                   SpanMeans& means) {
   const int64_t blocks = tokens.blocks(), spans = tokens.spans(), slots = tokens.most();
   const int64_t width = keys.size() / (blocks * slots);
+  means.tokens.resize(queue, blocks, static_cast<int>(spans), 1);
+  const View<float> into = means.keys.resize(queue, blocks * spans * width);
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->mean_of_spans(tokens, keys, means.tokens, into)) return;
+  }
   HostStage on(queue);
-  const View<const int32_t> numbers = on(std::as_const(tokens).numbers());
-  float* const rows = host(on(keys)).data();
-  std::vector<int32_t> means;  // records of one token a span
+  const std::span<const int32_t> numbers = host(on(tokens.numbers()));
+  const float* const rows = host(on(keys)).data();
+  int32_t* record = host(on(means.tokens.numbers())).data();
+  float* mean = host(on(into)).data();
   for (int64_t b = 0; b < blocks; ++b) {
     const auto block =
-        SpanTokens::block_of(host(numbers.part(b * tokens.record(), tokens.record())), spans);
+        SpanTokens::block_of(numbers.subspan(static_cast<size_t>(b * tokens.record()),
+                                             static_cast<size_t>(tokens.record())),
+                             spans);
     const auto count = static_cast<int32_t>(block.ends.size());
-    means.push_back(count);
-    for (int32_t s = 0; s < spans; ++s) means.push_back(std::min(s + 1, count));
+    *record++ = count;
+    for (int32_t s = 0; s < spans; ++s) *record++ = std::min(s + 1, count);
     int64_t at = 0;
-    for (int32_t s = 0; s < spans; ++s) {
+    for (int32_t s = 0; s < spans; ++s, mean += width) {
       const int64_t end = s < count ? nth(block.ends, s) : at, length = end - at;
-      means.push_back(length > 0 ? nth(block.tokens, at) : 0);
-      float* const mean = rows + (b * spans + s) * width;  // never behind what is read
+      *record++ = length > 0 ? nth(block.tokens, at) : 0;
       const float* const first = rows + (b * slots + at) * width;
       for (int64_t i = 0; i < width; ++i) {
         float sum = 0;
@@ -70,11 +78,6 @@ View<float> mean_of_spans(Queue& queue, SpanTokens& tokens, View<float> keys) {
       at = end;
     }
   }
-  on.write_back();
-  tokens.resize(queue, blocks, static_cast<int>(spans), 1);
-  HostStage to(queue);
-  std::copy(means.begin(), means.end(), host(to(tokens.numbers())).begin());
-  return keys.part(0, blocks * spans * width);
 }
 
 SpanIndex::Group& SpanIndex::open_group() {

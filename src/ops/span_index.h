@@ -11,10 +11,16 @@
 
 namespace longhaul {
 
-/// Each span's keys, as gather_span_keys() laid them, become their mean, which stands for the
-/// span's first token alone: `tokens` have one of each span then. The result, in their place:
-/// [blocks, spans, width], zeros behind the spans that there are.
-View<float> mean_of_spans(Queue& queue, SpanTokens& tokens, View<float> keys);
+/// One key of each span, reused from call to call: the mean of all of its tokens' keys, which
+/// stands for the span's first token alone.
+struct SpanMeans {
+  SpanTokens tokens;  ///< one of each span
+  Array<float> keys;  ///< [blocks, spans, width], zeros behind the spans that there are
+};
+
+/// Of `keys` as gather_span_keys() laid them for `tokens`.
+void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> keys,
+                   SpanMeans& means);
 
 /// Memory of a look-up, reused from call to call.
 struct SpanSearch {

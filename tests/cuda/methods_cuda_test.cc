@@ -25,7 +25,6 @@ struct Waiting {
 };
 constexpr Waiting kWaiting[] = {
     {"patterns=search", "the search for patterns reads back what each of them catches"},
-    {"index=mean", "the mean of a span's keys is taken on the host"},
 };
 
 /// Methods whose heads keep as many rows as the numbers say: the host asks once for all layers,

@@ -102,6 +102,23 @@ TEST_F(CudaSpans, KeysAreTheHosts) {
   }
 }
 
+TEST_F(CudaSpans, MeansAreTheHosts) {
+  for (const int spans : {1, 4, 7}) {
+    const SpanTokens tokens = tokens_of_maps(3 * 32 + 5, 32, rule_of(spans, 3));
+    const SpanTokens tokens_there = copied(tokens);
+    for (const int64_t width : {1, 64, 200}) {
+      const std::vector<float> keys =
+          random_floats(static_cast<size_t>(tokens.blocks() * tokens.most() * width), 7);
+      const View<float> keys_there = there(keys);
+      SpanMeans expected, got;
+      mean_of_spans(host_queue(), tokens, std::span<const float>(keys), expected);
+      EXPECT_EQ(waits_in([&] { mean_of_spans(queue(), tokens_there, keys_there, got); }), 0);
+      EXPECT_EQ(here(got.tokens.numbers()), here(expected.tokens.numbers())) << spans;
+      EXPECT_EQ(here(got.keys.view()), here(expected.keys.view())) << spans << " width " << width;
+    }
+  }
+}
+
 TEST_F(CudaSpans, QueriesAreTheHosts) {
   constexpr int kRows = 70, kHeads = 6, kDim = 64;
   const SpanTokens tokens = tokens_of_maps(kRows, 32, rule_of(4, 3));

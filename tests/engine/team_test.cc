@@ -214,6 +214,7 @@ TEST(Team, EachDeviceHasItsPartOfWeightsAndKeys) {
   EXPECT_NEAR(static_cast<double>(part - shared), static_cast<double>(whole - shared) / 3,
               0.05 * static_cast<double>(whole));
   EXPECT_EQ(session.store().lists(0), 1);
+  EXPECT_EQ(session.report().forecast.weights, part);
 }
 
 TEST(Team, ADeviceWithoutRoomEndsThePromptForAllAndTheyGoOn) {

@@ -209,10 +209,11 @@ class Ltri final : public Method {
     if (!has_list(step.layer)) return;
     std::span<const PagedRows> lists = step.lists();
     if (head >= 0) lists = lists.subspan(static_cast<size_t>(head / step.group()), 1);
-    View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
-    if (o_.mean_index) keys = mean_of_spans(queue, tokens_, keys);
+    const View<float> keys = gather_span_keys(queue, lists, aged.first, block, tokens_, keys_);
     const DType type = index_type(step.layer, step.store->layout().type.k);
-    at(step).index.add_blocks(queue, tokens_, keys, type);
+    if (!o_.mean_index) return at(step).index.add_blocks(queue, tokens_, keys, type);
+    mean_of_spans(queue, tokens_, keys, means_);
+    at(step).index.add_blocks(queue, means_.tokens, means_.keys.view(), type);
   }
 
   /// What the step looks up by: the last `query_rows` rows, each for itself, or spans of its rows,
@@ -251,6 +252,7 @@ class Ltri final : public Method {
   MapMemory maps_memory_;
   SpanTokens tokens_;
   Array<float> keys_;
+  SpanMeans means_;
   VectorList queries_;
   SpanSearch search_;
   RowSelection best_;

@@ -113,6 +113,15 @@ bool BlockOps::gather_span_keys(std::span<const PagedRows> lists, int64_t first,
   return true;
 }
 
+bool BlockOps::mean_of_spans(const SpanTokens& tokens, View<const float> keys, SpanTokens& one,
+                             View<float> means) {
+  const TokenRecords records = token_records(tokens);
+  const int64_t places = records.blocks * records.most;
+  cuda::mean_of_spans(stream(), records, keys.address(), static_cast<int>(keys.size() / places),
+                      one.numbers().address(), means.address());
+  return true;
+}
+
 bool BlockOps::span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
                             VectorList& to) {
   if (queries.q.place().host()) return false;

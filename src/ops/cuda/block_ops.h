@@ -34,6 +34,8 @@ class BlockOps : public DeviceOps {
                           View<int32_t> tokens) override;
   bool gather_span_keys(std::span<const PagedRows> lists, int64_t first, int block,
                         const SpanTokens& tokens, View<float> keys) override;
+  bool mean_of_spans(const SpanTokens& tokens, View<const float> keys, SpanTokens& one,
+                     View<float> means) override;
   bool span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
                     VectorList& to) override;
   bool row_queries(const SpanQueries& queries, int64_t begin, int64_t end, VectorList& to) override;

@@ -34,6 +34,30 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// A block of threads for every span that a block of tokens may have; sums in the order of tokens.
+__global__ void __launch_bounds__(kThreads)
+    mean_kernel(TokenRecords tokens, const float* keys, int width, int32_t* one, float* means) {
+  const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.spans);
+  const int span = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.spans));
+  const int32_t* const record = tokens.of(b);
+  const int count = record[0];
+  const int begin = span == 0 ? 0 : record[span];
+  const int length = span < count ? record[1 + span] - begin : 0;
+  if (threadIdx.x == 0) {
+    int32_t* const to = one + b * (1 + 2 * int64_t{tokens.spans});
+    if (span == 0) to[0] = count;
+    to[1 + span] = min(span + 1, count);
+    to[1 + tokens.spans + span] = length > 0 ? tokens.tokens(record)[begin] : 0;
+  }
+  const float* const first = keys + (b * tokens.most + begin) * width;
+  for (int t = static_cast<int>(threadIdx.x); t < width; t += kThreads) {
+    float sum = 0;
+    for (int i = 0; i < length; ++i) sum += first[int64_t{i} * width + t];
+    means[int64_t{blockIdx.x} * width + t] =
+        length > 0 ? __fdiv_rn(sum, static_cast<float>(length)) : 0.0f;
+  }
+}
+
 /// Element t of a row's query.
 __device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row, int t) {
   const float* const q = queries.q + row * queries.heads * queries.head_dim;
@@ -102,6 +126,14 @@ void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists,
   gather_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(keys_of(form), lists, count,
                                                                         first, block, tokens, keys);
   check_launch("gather_span_keys");
+}
+
+void mean_of_spans(Stream stream, const TokenRecords& tokens, const float* keys, int width,
+                   int32_t* one, float* means) {
+  const int64_t all = tokens.blocks * tokens.spans;
+  if (all <= 0) return;
+  mean_kernel<<<static_cast<unsigned>(all), kThreads, 0, stream>>>(tokens, keys, width, one, means);
+  check_launch("mean_of_spans");
 }
 
 void span_queries(Stream stream, const QueryForm& queries, int block, const TokenRecords& tokens,

@@ -29,6 +29,11 @@ struct TokenRecords {
 void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
                       int64_t first, int block, const TokenRecords& tokens, float* keys);
 
+/// Of keys [blocks, most, width] the mean of each span to `means` [blocks, spans, width], and to
+/// `one` [blocks, 1 + 2 spans] the records of spans of their first token.
+void mean_of_spans(Stream stream, const TokenRecords& tokens, const float* keys, int width,
+                   int32_t* one, float* means);
+
 /// What looks up (SpanQueries).
 struct QueryForm {
   const float* q = nullptr;  ///< [rows, heads, head_dim]
