@@ -176,7 +176,9 @@ void SpanIndex::move_to_device(Queue& queue) {
   if (groups_.empty()) return;
   const DType type = groups_.front().vectors.type();
   const int64_t slots = int64_t{spans_} * most_, record = 1 + spans_ + slots;
-  const int64_t width = groups_.front().vectors.elements() / groups_.front().count();
+  const int64_t count = groups_.front().count();
+  LH_ASSERT(count > 0);  // a group begins with its first block
+  const int64_t width = groups_.front().vectors.elements() / count;
   const size_t row = bytes_of(type, width);
   SpanSlots::OnHost all;
   all.records.resize(static_cast<size_t>(blocks_ * record));
