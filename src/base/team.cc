@@ -15,16 +15,18 @@ const std::shared_ptr<DeviceQueue>& Team::device(int member) const {
 }
 
 void Team::meet() {
-  const uint32_t round = round_.load();
+  const uint32_t round = round_.load(), met = met_.load();
   if (gave_up_.load()) throw TeamGaveUp();  // before the round: nobody would end it
   if (arrived_.fetch_add(1) + 1 == size()) {
     arrived_.store(0);
+    met_.fetch_add(1);
     round_.fetch_add(1);
     round_.notify_all();
-  } else {
-    await_change(round_, round, size());
+    return;
   }
-  if (gave_up_.load()) throw TeamGaveUp();
+  await_change(round_, round, size());
+  // Where all have come, none is told of a failure that followed: each goes on to what all do next.
+  if (met_.load() == met) throw TeamGaveUp();
 }
 
 void Team::give_up() noexcept {

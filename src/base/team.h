@@ -45,7 +45,7 @@ class Team {
   virtual void begin_anew();
 
  protected:
-  /// Returns when all members have come.
+  /// Returns when all members have come: for all of them, or for none.
   void meet();
 
  private:
@@ -62,7 +62,8 @@ class Team {
   std::vector<std::shared_ptr<DeviceQueue>> devices_;
   std::vector<Shown> shown_;
   std::atomic<int> arrived_{0};
-  std::atomic<uint32_t> round_{0};
+  std::atomic<uint32_t> round_{0};  ///< changes when a meeting has been held, or a member failed
+  std::atomic<uint32_t> met_{0};    ///< meetings that were held
   std::atomic<bool> gave_up_{false};
 };
 

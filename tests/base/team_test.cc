@@ -111,6 +111,21 @@ TEST_P(Teams, EndWhereOneFails) {
   }
 }
 
+/// Who has met goes on, whatever others do right after it: a GPU that adds up would wait for ever
+/// for one that was called back.
+TEST_P(Teams, AMeetingIsHeldForAllOrForNone) {
+  for (int round = 0; round < 3000; ++round) {
+    std::atomic<int> held{0};
+    const auto failures = thrown([&](int member) {
+      team_.any(member, false);
+      ++held;
+      user_error("after it");
+    });
+    ASSERT_EQ(failures, Counts(0, GetParam())) << "round " << round;
+    ASSERT_EQ(held, GetParam());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, Teams, testing::Values(2, 3, 5));
 
 }  // namespace
