@@ -124,7 +124,8 @@ void AttentionDriver::keep(const Cut& cut, std::span<const RowList> kept) {
   cut.store.keep(cut.layer, staying_);
 }
 
-/// Of the layer's lists, those of all devices of a team one after the other: per list [rows].
+/// The scores of each of the layer's lists, [rows]; of a team's lists those of one device follow
+/// those of another.
 std::span<const View<const float>> AttentionDriver::dealt_scores(const Cut& cut) {
   paid_views_.assign(score_views_.begin(), score_views_.end());
   if (queue_.team() == nullptr) return paid_views_;
@@ -132,7 +133,7 @@ std::span<const View<const float>> AttentionDriver::dealt_scores(const Cut& cut)
   int64_t total = 0;
   for (int list = 0; list < cut.lists; ++list) total += own.emplace_back(cut.rows(list));
   own.push_back(total);
-  // All gather as many: as the device whose lists are longest.
+  // Every device gathers as many numbers as the one whose lists are longest.
   const std::vector<int64_t> said = queue_.team()->gather(queue_.member(), own);
   const int64_t each = std::ssize(own);
   int64_t most = 0;

@@ -35,14 +35,15 @@ struct ModelShape {
 
   int64_t own_window(int layer) const { return nth(window, layer); }
   int lists(int layer) const { return nth(kv_heads, layer); }
-  /// Of the whole model; the second per layer.
+  /// Query heads of the whole model, and its KV heads per layer.
   int all_heads() const { return heads * members; }
   std::vector<int> all_kv_heads() const {
     std::vector<int> all = kv_heads;
     for (int& count : all) count *= members;
     return all;
   }
-  /// Of something for every head of the whole model, [layer][head], what is for the heads here.
+  /// Takes something for every head of the whole model, [layer][head], and returns what is for the
+  /// heads of this device.
   template <class T>
   std::vector<std::vector<T>> of_own_heads(std::vector<std::vector<T>> all) const {
     for (std::vector<T>& layer : all) {

@@ -17,7 +17,7 @@ class Queue {
  public:
   Queue() = default;  ///< the host's
   explicit Queue(std::shared_ptr<DeviceQueue> device) : device_(std::move(device)) {}
-  /// Of a team's member.
+  /// The queue of one member of a team.
   Queue(std::shared_ptr<Team> team, int member)
       : device_(team->device(member)), team_(std::move(team)), member_(member) {}
 

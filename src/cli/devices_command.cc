@@ -19,6 +19,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// Looked for where there are several GPUs, since a search may take a tenth of a second.
+std::string collectives_of(const Devices& devices) {
+  return devices.found.size() > 1 ? find_collectives() : std::string();
+}
+
 ordered_json json_of(const Devices& devices) {
   ordered_json list = ordered_json::array();
   for (const DeviceInfo& info : devices.found) {
@@ -33,7 +38,7 @@ ordered_json json_of(const Devices& devices) {
   return {{"devices", list},
           {"driver", devices.driver},
           {"library", devices.library},
-          {"collectives", devices.collectives},
+          {"collectives", collectives_of(devices)},
           {"missing", devices.why}};
 }
 
@@ -50,8 +55,8 @@ void print(const Devices& devices) {
   std::fputs(table.text().c_str(), stdout);
   if (!devices.driver.empty()) fmt::print("driver: {}\n", devices.driver);
   if (!devices.library.empty()) fmt::print("matrix products: {}\n", printable(devices.library));
-  if (!devices.collectives.empty())
-    fmt::print("several GPUs: {}\n", printable(devices.collectives));
+  const std::string collectives = collectives_of(devices);
+  if (!collectives.empty()) fmt::print("several GPUs: {}\n", printable(collectives));
   if (!devices.why.empty()) fmt::print("no GPU can be used: {}\n", devices.why);
 }
 

@@ -178,7 +178,7 @@ void Session::load(const std::filesystem::path& file) {
   s.logits = std::move(logits);
 }
 
-/// Of one device: its method's state and its store.
+/// Reads the state of one device's method and its store.
 Session::State::RestoredPart Session::State::restore_part(ByteReader& in, int64_t of_tokens,
                                                           const std::string& name) const {
   std::unique_ptr<AttentionDriver> made = options.attention.make(decoder.shape());

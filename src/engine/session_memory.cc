@@ -1,4 +1,4 @@
-// What a session will need, and whether there is room for it: of one device.
+// Forecasts what a session will need on one device, and refuses what has no room there.
 
 #include <algorithm>
 

@@ -22,7 +22,7 @@ struct Session::State {
   /// An empty store and a method without history.
   void reset();
 
-  // What a session does (session.h), of one device. All of a team do the same.
+  // These do for one device what a session does (session.h). All devices of a team call them.
   bool read(std::span<const int32_t> text, const PrefillHooks& hooks);
   void read_generated(int32_t token);
   int64_t keep_prefix(std::span<const int32_t> text);
@@ -66,13 +66,13 @@ struct Session::State {
   /// Runs the passes of a prompt whose first token stands at `begin`. False when cancelled.
   bool run_passes(std::span<const int32_t> prompt, int64_t begin, std::span<const Pass> passes,
                   const PrefillHooks& hooks);
-  /// Of the state of one row after the last layer.
+  /// Computes `logits` from the state of one row after the last layer.
   void take_logits(const float* hidden);
   /// False when it was given up half-way: nothing of it is left then.
   bool run_pass(const ForwardPass& forward, const PrefillHooks& hooks);
   /// Whether a pass that has not reached all layers can be undone.
   bool can_undo(const Pass& pass) const;
-  /// AttentionDriver::can_rewind() of all devices.
+  /// Whether the drivers of all devices can (AttentionDriver::can_rewind).
   bool can_rewind() const { return !options.queue.any_member(!method->can_rewind()); }
   void undo_pass();
   /// Runs `passes`. An exception leaves some layers with a pass's rows and some without, which is
@@ -114,7 +114,7 @@ struct Session::State {
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
   MemoryForecast forecast_of_prompt;  ///< the last
-  // Of the leader of a team.
+  // The leader of a team has these.
   std::vector<std::unique_ptr<State>> mates;
   std::unique_ptr<Crew> crew;
 };

@@ -36,7 +36,7 @@ void Session::State::together(const std::function<void(State&)>& work) {
   run_crew([&](int member) { work((member == 0 ? *this : *nth(mates, member - 1)).usable()); });
 }
 
-/// What a member throws that had to give up because of another says nothing.
+/// Rethrows what the first failure was: TeamGaveUp, which the others were thrown, says nothing.
 void Session::State::run_crew(const std::function<void(int)>& work) {
   Team& team = *options.queue.team();
   const std::vector<std::exception_ptr> thrown = crew->run(

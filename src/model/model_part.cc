@@ -66,12 +66,10 @@ class Dealer {
     m.config.ffn = static_cast<int>(part_.of_down.count);
     m.embedding = whole_.embedding;
     m.head = whole_.head;
+    m.head_adapter = factors(whole_.head_adapter, whole_.head_adapter.b);
     m.final_norm = whole_.final_norm;
     for (const LayerWeights& layer : whole_.layers) m.layers.push_back(deal(layer));
     for (const LayerAdapters& layer : whole_.adapters) m.adapters.push_back(deal(layer));
-    m.head_adapter.scale = whole_.head_adapter.scale;
-    m.head_adapter.a = whole_.head_adapter.a;
-    m.head_adapter.b = whole_.head_adapter.b;
     m.shape = whole_.shape;
     m.shape.heads = m.config.heads;
     m.shape.kv_heads = m.config.kv_heads;
@@ -133,27 +131,30 @@ class Dealer {
     return to;
   }
 
-  /// Of an adapter beside a matrix of which the member has rows: those of its second factor. Beside
-  /// the others it is whole, and its first factor is cut as they are.
+  /// An adapter beside a matrix of which the member has rows keeps those of its second factor.
+  /// Beside the others it stays whole: its first factor is cut where the matrix is (DeviceModel).
   LayerAdapters deal(const LayerAdapters& from) const {
-    const auto rows_of = [&](const LowRank& adapter, auto&& cut) {
-      LowRank part;
-      if (adapter.empty()) return part;
-      part.a = adapter.a;
-      part.b = cut(adapter.b);
-      part.scale = adapter.scale;
-      return part;
+    const auto of_heads = [&](const LowRank& adapter) {
+      return adapter.empty() ? LowRank() : factors(adapter, own(adapter.b));
     };
-    const auto heads = [&](const TensorView& b) { return own(b); };
-    const auto columns = [&](const TensorView& b) { return inner(b); };
-    const auto all = [](const TensorView& b) { return b; };
-    return {.q = rows_of(from.q, heads),
-            .k = rows_of(from.k, heads),
-            .v = rows_of(from.v, heads),
-            .output = rows_of(from.output, all),
-            .gate = rows_of(from.gate, columns),
-            .up = rows_of(from.up, columns),
-            .down = rows_of(from.down, all)};
+    const auto of_columns = [&](const LowRank& adapter) {
+      return adapter.empty() ? LowRank() : factors(adapter, inner(adapter.b));
+    };
+    return {.q = of_heads(from.q),
+            .k = of_heads(from.k),
+            .v = of_heads(from.v),
+            .output = factors(from.output, from.output.b),
+            .gate = of_columns(from.gate),
+            .up = of_columns(from.up),
+            .down = factors(from.down, from.down.b)};
+  }
+  /// With another second factor, and without the copy of it that the host multiplies.
+  static LowRank factors(const LowRank& adapter, const TensorView& b) {
+    LowRank part;
+    part.a = adapter.a;
+    part.b = b;
+    part.scale = adapter.scale;
+    return part;
   }
 
   const Model& whole_;

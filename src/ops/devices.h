@@ -20,14 +20,16 @@ struct DeviceInfo {
 
 struct Devices {
   std::vector<DeviceInfo> found;
-  std::string driver;       ///< what is known of the driver; empty: there is none
-  std::string library;      ///< where the library of matrix products was found; empty: nowhere
-  std::string collectives;  ///< the same of what several GPUs need; looked for where there are any
-  std::string why;          ///< why no device can be used, and what was looked for; empty: one can
+  std::string driver;   ///< what is known of the driver; empty: there is none
+  std::string library;  ///< where the library of matrix products was found; empty: nowhere
+  std::string why;      ///< why no device can be used, and what was looked for; empty: one can
 };
 
 /// Looks at the machine anew.
 Devices find_devices();
+
+/// Where the library by which several GPUs work together was found; empty: nowhere.
+std::string find_collectives();
 
 /// "cpu": the host's queue; "cuda" or "cuda:N": that GPU's, or UserError that says what is missing;
 /// "cuda:N,M,...": of GPUs that have a model's heads between them (base/team.h), the first one's;

@@ -104,7 +104,7 @@ class Ltri final : public Method {
   ContextMap& map(const LayerStep& step) { return nth(maps_, step.layer); }
   const LtriLayer& rule(int layer) const { return nth(rules_, layer); }
 
-  /// Of the layer's retrieval head, its number among the heads here.
+  /// The number of the layer's retrieval head among the heads of this device.
   int own_head(int layer) const {
     const int head = rule(layer).head;
     return head < 0 ? head : head - shape_.member * shape_.heads;
@@ -124,8 +124,8 @@ class Ltri final : public Method {
           "retrieval heads and early=window, or use form=paper");
     }
   }
-  /// Votes [tokens, heads]; in a team in every head's place the sum of those of the devices' heads
-  /// of that number: a token counts with the sum over its heads.
+  /// Votes [tokens, heads] to divide blocks by, which add up a token's heads: so in a team head h
+  /// stands for head h of every device, and holds the sum of their votes.
   View<const float> votes_of_all(Queue& queue, View<const float> votes) {
     if (queue.team() == nullptr) return votes;
     const View<float> all = all_votes_.resize(queue, votes.size());

@@ -120,13 +120,15 @@ Devices find_devices() {
   } catch (const UserError& missing) {
     devices.why = missing.what();
   }
-  if (devices.found.size() > 1) {
-    try {
-      devices.collectives = cuda::open_nccl().path;
-    } catch (const UserError&) {  // is named where several GPUs are asked for
-    }
-  }
   return devices;
+}
+
+std::string find_collectives() {
+  try {
+    return cuda::open_nccl().path;
+  } catch (const UserError&) {  // --device cuda:N,M says what is missing
+    return {};
+  }
 }
 
 Queue open_device(std::string_view name) {

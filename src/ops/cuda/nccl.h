@@ -11,8 +11,8 @@
 
 namespace longhaul::cuda {
 
-/// The part of nccl.h that is used here, declared again so that no toolkit is needed to build; a
-/// test compares it with the header where there is one.
+/// The part of nccl.h that is used here, declared again so that no toolkit is needed to build:
+/// numbers and arguments are those of NCCL's header.
 struct NcclLibrary {
   using Communicator = void*;
   static constexpr int kSuccess = 0, kSum = 0, kInt32 = 2, kFloat32 = 7;

@@ -18,6 +18,8 @@ Devices find_devices() {
   return none;
 }
 
+std::string find_collectives() { return {}; }
+
 Queue open_device(std::string_view name) {
   if (name == "auto" || name == "cpu") return {};
   if (name == "cuda" || name.starts_with("cuda:")) user_error("--device {}: {}", name, kWhy);
