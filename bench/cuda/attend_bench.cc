@@ -24,6 +24,8 @@ void ok(cudaError_t error) {
   std::exit(1);
 }
 
+constexpr size_t kBeyondCaches = size_t{256} << 20, kMostSets = 16;
+
 struct Bench {
   const char* name;
   int heads, kv_heads, head_dim;
@@ -75,7 +77,11 @@ void measure(const Bench& b, std::string_view only) {
   if (name.find(only) == std::string::npos) return;
   const size_t page = 64 * (bytes_of(b.type.k, b.head_dim) + bytes_of(b.type.v, b.head_dim));
   const size_t per_head = static_cast<size_t>((b.keys + 63) / 64);
-  const size_t pages = per_head * static_cast<size_t>(b.kv_heads);
+  const size_t of_set = per_head * static_cast<size_t>(b.kv_heads);
+  // Few rows read so little that caches would hold it: several sets of keys, read in turn.
+  const size_t sets =
+      b.rows > 1 ? 1 : std::clamp<size_t>(kBeyondCaches / (of_set * page) + 1, 1, kMostSets);
+  const size_t pages = sets * of_set;
   const size_t width = static_cast<size_t>(b.heads * b.head_dim);
   std::byte *kv, *pattern;
   float *q, *out, *lse, *table;
@@ -101,7 +107,7 @@ void measure(const Bench& b, std::string_view only) {
   std::vector<size_t> order(pages);
   for (size_t i = 0; i < pages; ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random);
-  std::vector<std::vector<const std::byte*>> lists(static_cast<size_t>(b.kv_heads));
+  std::vector<std::vector<const std::byte*>> lists(sets * static_cast<size_t>(b.kv_heads));
   const std::byte** listed;  // as the KV store gives it
   ok(cudaMalloc(&listed, pages * sizeof *listed));
   std::vector<std::vector<KeySegment>> dense, sparse;
@@ -122,14 +128,15 @@ void measure(const Bench& b, std::string_view only) {
     near.window = 512;
     sparse.push_back({sink, near});
   }
-  std::vector<AttendTask> tasks;
+  std::vector<std::vector<AttendTask>> tasks(sets);
   const int group = b.heads / b.kv_heads;
   const int last = b.triangle ? 128 : 0, rows = static_cast<int>(b.rows);
   for (size_t h = 0; h < lists.size(); ++h) {
-    const int head = static_cast<int>(h) * group;
+    auto& own = tasks[h / static_cast<size_t>(b.kv_heads)];
+    const int head = static_cast<int>(h) % b.kv_heads * group;
     const auto& first = b.triangle ? sparse[h] : dense[h];
-    tasks.push_back({head, group, 0, rows - last, b.keys - b.rows, first});
-    if (last > 0) tasks.push_back({head, group, rows - last, last, b.keys - last, dense[h]});
+    own.push_back({head, group, 0, rows - last, b.keys - b.rows, first});
+    if (last > 0) own.push_back({head, group, rows - last, last, b.keys - last, dense[h]});
   }
   const View<const float> form(q, static_cast<int64_t>(q_size), Place{0});
   const Rotations rotations{.first = 0,
@@ -153,7 +160,7 @@ void measure(const Bench& b, std::string_view only) {
   cudaStream_t stream;
   ok(cudaStreamCreate(&stream));
   // Short calls are measured many at a time, so that the host's part hides where it is shorter.
-  const double pairs = visible_pairs_of(tasks);
+  const double pairs = visible_pairs_of(tasks[0]);
   const int calls = pairs * b.head_dim < 1e10 ? 20 : 4;
   cudaEvent_t begin, end;
   ok(cudaEventCreate(&begin));
@@ -163,7 +170,9 @@ void measure(const Bench& b, std::string_view only) {
   for (int i = 0; i < 8; ++i) {
     ok(cudaEventRecord(begin, stream));
     const auto host_begin = std::chrono::steady_clock::now();
-    for (int c = 0; c < calls; ++c) attend(stream, call, tasks, scratch);
+    for (int c = 0; c < calls; ++c) {
+      attend(stream, call, tasks[static_cast<size_t>(c) % sets], scratch);
+    }
     const std::chrono::duration<double> host = std::chrono::steady_clock::now() - host_begin;
     ok(cudaEventRecord(end, stream));
     ok(cudaStreamSynchronize(stream));
@@ -178,7 +187,7 @@ void measure(const Bench& b, std::string_view only) {
   const double seconds = times[times.size() / 2] * 1e-3;
   std::printf("%s: %9.1f us %6.1f TFLOP/s %5.2f TB/s of keys, host %.1f us\n", name.c_str(),
               seconds * 1e6, 4.0 * pairs * b.head_dim / seconds / 1e12,
-              static_cast<double>(pages * page) / seconds / 1e12,
+              static_cast<double>(of_set * page) / seconds / 1e12,
               host_times[host_times.size() / 2] * 1e6);
   std::fflush(stdout);
   ok(cudaEventDestroy(begin));

@@ -55,12 +55,12 @@ PlannedTask planned(const TaskInfo& info, const EvalData& data) {
 
 std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
                                     const std::filesystem::path& data) {
-  constexpr std::string_view kFile = "jsonl:";
+  constexpr std::string_view kJsonl = "jsonl:";
   const EvalData texts(data);
   std::vector<PlannedTask> tasks;
   for (const std::string& name : names) {
-    if (name.starts_with(kFile)) {
-      tasks.push_back(jsonl_task(name.substr(kFile.size())));
+    if (name.starts_with(kJsonl)) {
+      tasks.push_back(jsonl_task(name.substr(kJsonl.size())));
     } else {
       for (const TaskInfo* info : tasks_at_hand(name, texts)) {
         tasks.push_back(planned(*info, texts));

@@ -12,6 +12,7 @@
 #include "base/parse_number.h"
 #include "ops/cuda/cublas_library.h"
 #include "ops/cuda/gpu_queue.h"
+#include "ops/cuda/gpu_team.h"
 #include "ops/cuda/nccl.h"
 
 namespace longhaul {
@@ -69,7 +70,7 @@ Queue queue_of(const std::vector<int>& numbers) {
   if (team == nullptr) {
     std::vector<std::shared_ptr<cuda::GpuQueue>> gpus;
     for (const int number : numbers) gpus.push_back(gpu(number));
-    known = team = std::make_shared<cuda::NcclTeam>(gpus);
+    known = team = std::make_shared<cuda::GpuTeam>(gpus);
   }
   return {team, 0};
 }

@@ -1,8 +1,8 @@
-#include <map>
-#include <mutex>
+#include <algorithm>
 #include <tuple>
 
 #include "base/assert.h"
+#include "ops/cuda/asked_once.h"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/matvec.h"
 #include "ops/cuda/matvec_kernel.cuh"
@@ -129,24 +129,22 @@ size_t most_shared_memory() {
 }
 
 int resident_blocks(const void* kernel, int threads, size_t shared) {
-  static std::mutex mutex;
-  static std::map<std::tuple<int, const void*, size_t>, int> known;
+  static AskedOnce<std::tuple<int, const void*, size_t>, int> answers;
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  const std::lock_guard lock(mutex);
-  int& blocks = known[{device, kernel, shared}];
-  if (blocks != 0) return blocks;
-  // The most that is ever asked for: a smaller number would take back what another call was given.
-  if (shared > kAlwaysAllowed) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(most_shared_memory())),
-          "shared memory of matvec");
-  }
-  int per_processor = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, shared),
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  blocks = std::max(1, per_processor) * attribute(cudaDevAttrMultiProcessorCount);
-  return blocks;
+  return answers.of({device, kernel, shared}, [&] {
+    // The most that is ever asked for: a smaller number would take back what another call was
+    // given.
+    if (shared > kAlwaysAllowed) {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(most_shared_memory())),
+            "shared memory of matvec");
+    }
+    int per_processor = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, shared),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    return std::max(1, per_processor) * attribute(cudaDevAttrMultiProcessorCount);
+  });
 }
 
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs) {

@@ -1,13 +1,9 @@
 #pragma once
-// GPUs that add up and gather over NCCL, opened when it is needed (218 MB that the program neither
-// carries nor is linked with).
+// NCCL, opened when it is needed (218 MB that the program neither carries nor is linked with).
 
-#include <memory>
+#include <cuda_runtime_api.h>
+
 #include <string>
-#include <vector>
-
-#include "base/team.h"
-#include "ops/cuda/gpu_queue.h"
 
 namespace longhaul::cuda {
 
@@ -33,31 +29,5 @@ struct NcclLibrary {
 
 /// Throws UserError that says where it looked.
 const NcclLibrary& open_nccl();
-
-class NcclTeam final : public Team {
- public:
-  /// Throws UserError.
-  explicit NcclTeam(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
-  ~NcclTeam() override;
-
-  void add_up(int member, float* numbers, int64_t count) override;
-  void gather(int member, const int32_t* own, int64_t count, int32_t* all) override;
-  using Team::gather;
-  void give_up() noexcept override;
-  void begin_anew() override;
-
- private:
-  cudaStream_t stream(int member) const { return gpus_[static_cast<size_t>(member)]->handle(); }
-  NcclLibrary::Communicator communicator(int member) const {
-    return communicators_[static_cast<size_t>(member)];
-  }
-  void connect();
-  void check_call(int member, int result);
-
-  const NcclLibrary& nccl_;
-  std::vector<std::shared_ptr<GpuQueue>> gpus_;
-  std::vector<NcclLibrary::Communicator> communicators_;
-  std::atomic<bool> broken_{false};  ///< a call failed: another GPU may wait for it for ever
-};
 
 }  // namespace longhaul::cuda

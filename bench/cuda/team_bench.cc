@@ -1,0 +1,102 @@
+// What it costs to add up numbers over all GPUs of a machine: written into each other's memory
+// (ops/cuda/one_shot.h) and over NCCL. Microseconds of one sum, of many in a row, by the slowest
+// GPU.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+
+#include "base/crew.h"
+#include "ops/cuda/device_error.h"
+#include "ops/cuda/nccl.h"
+#include "ops/cuda/one_shot.h"
+#include "ops/devices.h"
+
+namespace longhaul::cuda {
+namespace {
+
+using Gpus = std::vector<std::shared_ptr<GpuQueue>>;
+constexpr int64_t kMostNumbers = int64_t{8192} * 4096;
+
+/// Threads of all GPUs hand over `calls` sums and wait for them.
+double microseconds(const Gpus& gpus, Crew& crew, int calls, const std::function<void(int)>& sum) {
+  double best = 1e30;
+  for (int run = 0; run < 5; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto thrown = crew.run(
+        [&](int member) {
+          GpuQueue& gpu = *gpus[static_cast<size_t>(member)];
+          gpu.enter();
+          for (int call = 0; call < calls; ++call) sum(member);
+          gpu.wait();
+        },
+        [] {});
+    for (const std::exception_ptr& each : thrown) {
+      if (each != nullptr) std::rethrow_exception(each);
+    }
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, took.count() / calls);
+  }
+  return best;
+}
+
+void bench(const Gpus& gpus) {
+  Crew crew(static_cast<int>(gpus.size()));
+  const auto one_shot = OneShot::between(gpus);
+  const NcclLibrary& nccl = open_nccl();
+  std::vector<NcclLibrary::Communicator> communicators(gpus.size());
+  std::vector<int> places;
+  std::vector<float*> numbers;
+  for (const auto& gpu : gpus) {
+    places.push_back(gpu->place().device);
+    gpu->enter();
+    numbers.push_back(static_cast<float*>(gpu->allocate(kMostNumbers * sizeof(float))));
+    gpu->clear(numbers.back(), kMostNumbers * sizeof(float));
+  }
+  check(nccl.init_all(communicators.data(), static_cast<int>(gpus.size()), places.data()), "NCCL");
+  std::printf("%zu GPUs, NCCL %d%s\n", gpus.size(), nccl.version,
+              one_shot == nullptr ? ", which cannot write into each other's memory" : "");
+  std::printf("%12s %12s %12s %12s\n", "numbers", "one shot us", "NCCL us", "NCCL GB/s");
+  for (const int64_t count : {int64_t{32}, int64_t{4096}, int64_t{16384}, int64_t{65536},
+                              int64_t{1} << 20, kMostNumbers}) {
+    const int calls = count > 1 << 17 ? 20 : 400;
+    if (one_shot != nullptr && count <= OneShot::kMostWords) {
+      const double took = microseconds(gpus, crew, calls, [&](int member) {
+        one_shot->add_up(member, numbers[static_cast<size_t>(member)], count);
+      });
+      std::printf("%12lld %12.1f", static_cast<long long>(count), took);
+    } else {
+      std::printf("%12lld %12s", static_cast<long long>(count), "");
+    }
+    const double took = microseconds(gpus, crew, calls, [&](int member) {
+      const auto m = static_cast<size_t>(member);
+      check(
+          nccl.all_reduce(numbers[m], numbers[m], static_cast<size_t>(count), NcclLibrary::kFloat32,
+                          NcclLibrary::kSum, communicators[m], gpus[m]->handle()),
+          "NCCL");
+    });
+    std::printf(" %12.1f %12.1f\n", took, 4e-3 * static_cast<double>(count) / took);
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
+
+int main() {
+  using namespace longhaul;
+  try {
+    const size_t count = find_devices().found.size();
+    if (count < 2) return std::puts("team_bench needs two GPUs"), 77;
+    cuda::Gpus gpus;
+    for (size_t i = 0; i < count; ++i) {
+      gpus.push_back(std::make_shared<cuda::GpuQueue>(static_cast<int>(i)));
+    }
+    cuda::bench(gpus);
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,124 @@
+// Numbers that two GPUs write into each other's memory, where there are two. (Two queues of one GPU
+// would not do: what one of them waits for may stand behind it in the same channel to the GPU.)
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/array.h"
+#include "cuda/on_device.h"
+#include "ops/cuda/one_shot.h"
+#include "ops/devices.h"
+
+namespace longhaul::cuda {
+namespace {
+
+using Gpus = std::vector<std::shared_ptr<GpuQueue>>;
+
+class OneShots : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_devices().found.size() < 2) GTEST_SKIP() << "there is one GPU";
+    gpus_ = {std::make_shared<GpuQueue>(0), std::make_shared<GpuQueue>(1)};
+    one_shot_ = OneShot::between(gpus_);
+    if (one_shot_ == nullptr) GTEST_SKIP() << "the GPUs cannot write into each other's memory";
+  }
+  DeviceQueue& gpu(int member) { return *gpus_[static_cast<size_t>(member)]; }
+
+  /// Memory of each member, from what it has.
+  template <class T>
+  std::vector<T*> there(const std::vector<std::vector<T>>& of) {
+    std::vector<T*> all;
+    for (int member = 0; member < 2; ++member) {
+      const std::vector<T>& numbers = of[static_cast<size_t>(member)];
+      gpu(member).enter();
+      all.push_back(static_cast<T*>(gpu(member).allocate(numbers.size() * sizeof(T))));
+      gpu(member).upload(numbers.data(), all.back(), numbers.size() * sizeof(T));
+      memory_.push_back({member, all.back()});
+    }
+    return all;
+  }
+  template <class T>
+  std::vector<T> here(int member, const T* from, size_t count) {
+    std::vector<T> numbers(count);
+    gpu(member).enter();
+    gpu(member).download(from, numbers.data(), count * sizeof(T));
+    return numbers;
+  }
+  void TearDown() override {
+    for (const auto& [member, memory] : memory_) {
+      gpu(member).enter();
+      gpu(member).release(memory);
+    }
+  }
+
+  Gpus gpus_;
+  std::unique_ptr<OneShot> one_shot_;
+  std::vector<std::pair<int, void*>> memory_;
+};
+
+TEST_F(OneShots, AddUpInTheOrderOfMembers) {
+  uint32_t seed = 1;
+  for (const size_t count : {size_t{1}, size_t{2}, size_t{511}, size_t{4096}, size_t{65536}}) {
+    SCOPED_TRACE(count);
+    const std::vector<std::vector<float>> of = {random_floats(count, seed++),
+                                                random_floats(count, seed++)};
+    const std::vector<float*> at = there(of);
+    std::vector<float> want = of[0];
+    for (size_t i = 0; i < count; ++i) want[i] += of[1][i];
+    // Sums of sums: member 0 has want + want at its second exchange.
+    for (int round = 0; round < 5; ++round) {
+      for (int member = 0; member < 2; ++member) {
+        gpu(member).enter();
+        one_shot_->add_up(member, at[static_cast<size_t>(member)], static_cast<int64_t>(count));
+      }
+      if (round > 0) {
+        for (float& x : want) x += x;
+      }
+    }
+    for (int member = 0; member < 2; ++member) {
+      EXPECT_EQ(here(member, at[static_cast<size_t>(member)], count), want) << member;
+    }
+  }
+}
+
+TEST_F(OneShots, GatherInTheOrderOfMembers) {
+  const std::vector<std::vector<int32_t>> of = {{1, 2, 3, 4, 5}, {-1, -2, -3, -4, -5}};
+  const std::vector<int32_t*> from = there(of);
+  const std::vector<int32_t*> to =
+      there<int32_t>({std::vector<int32_t>(10), std::vector<int32_t>(10)});
+  for (int member = 0; member < 2; ++member) {
+    const auto m = static_cast<size_t>(member);
+    gpu(member).enter();
+    one_shot_->gather(member, from[m], 5, to[m]);
+  }
+  const std::vector<int32_t> want = {1, 2, 3, 4, 5, -1, -2, -3, -4, -5};
+  for (int member = 0; member < 2; ++member) {
+    EXPECT_EQ(here(member, to[static_cast<size_t>(member)], 10), want);
+  }
+}
+
+/// One member's kernel waits for what the other never sends.
+TEST_F(OneShots, GivingUpFreesWhoWaits) {
+  const std::vector<float*> at = there<float>({{1}, {2}});
+  gpu(0).enter();
+  one_shot_->add_up(0, at[0], 1);
+  one_shot_->add_up(0, at[0], 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  one_shot_->give_up();
+  gpu(0).wait();
+  one_shot_->begin_anew();
+  gpu(0).enter();
+  gpu(0).upload(here(1, at[1], 1).data(), at[0], sizeof(float));
+  for (int member = 0; member < 2; ++member) {
+    gpu(member).enter();
+    one_shot_->add_up(member, at[static_cast<size_t>(member)], 1);
+  }
+  for (int member = 0; member < 2; ++member) {
+    EXPECT_EQ(here(member, at[static_cast<size_t>(member)], 1), std::vector<float>{4});
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::cuda
