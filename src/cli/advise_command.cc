@@ -47,7 +47,8 @@ struct MethodAdvice {
 };
 
 struct Advice {
-  int64_t tokens = 0;
+  int64_t text_tokens = 0;
+  int64_t tokens = 0;  ///< with those of the reply
   int64_t trained = 0;
   size_t limit = 0;
   double measured_seconds = 0;
@@ -96,7 +97,7 @@ MethodAdvice advice_on(const std::string& name, const Session& session, const Ad
       stays_within_training(*method, shape, advice.tokens, session.options().chunk);
   row.profile = has_profile(shape, name);
   const int64_t reach = method->reach(advice.tokens, chunk_of(session.options().chunk, *method));
-  row.seconds = time.reading(advice.tokens, reach);
+  row.seconds = time.reading(advice.text_tokens, reach);
   return row;
 }
 
@@ -198,9 +199,10 @@ int run(AdviseFlags flags) {
   const auto engine =
       flags.model.open([&] { flags.sandbox.enter_for(flags.session.options(), {}, true); });
   const auto tokens = engine->tokenizer().encode(join_documents(texts_of(documents), ""));
-  if (tokens.empty()) refuse_empty_prompt();
+  if (tokens.empty()) user_error("{}: there is no text in it", documents.front().name);
   Advice advice;
-  advice.tokens = static_cast<int64_t>(tokens.size()) + flags.reply;
+  advice.text_tokens = std::ssize(tokens);
+  advice.tokens = advice.text_tokens + flags.reply;
   advice.trained = engine->model().shape.trained_context;
   SessionOptions place = flags.session.options();
   flags.session.settle_place(engine, {&place, 1}, 0);

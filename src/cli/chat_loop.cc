@@ -54,7 +54,9 @@ class Chat {
         chat_(prompt.template_of(session.engine())) {}
 
   int run() {
-    if (isatty(STDIN_FILENO) == 1 && !options_.quiet) std::fputs(kHelp, stderr);
+    if (isatty(STDIN_FILENO) == 1 && !options_.quiet) {
+      std::fputs(("A chat with " + one_line(options_.model) + ".\n" + kHelp).c_str(), stderr);
+    }
     if (!prompt_.question.empty()) {
       answer(prompt_.question);
     } else if (!documents_.empty()) {

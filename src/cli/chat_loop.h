@@ -14,6 +14,7 @@ struct ChatOptions {
   TurnOptions turn;
   bool quiet = false;            ///< no figures of the documents and of each turn
   std::filesystem::path loaded;  ///< where the session comes from; empty: it is new
+  std::string model;             ///< as -m names it
 };
 
 /// Until /quit, the end of input or Ctrl-C at a prompt where nothing is typed; Ctrl-C during a

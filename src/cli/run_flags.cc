@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "cli/catalogue.h"
 #include "cli/flags.h"
 #include "cli/session_files.h"
@@ -24,6 +26,30 @@ bool names_model(const std::string& word) {
     return true;
   } catch (const UserError&) {
     return false;
+  }
+}
+
+/// A file, and no word of a question that happens to be one's name.
+bool looks_like_file(const std::string& word) {
+  return word.find_first_of("./") != std::string::npos && is_file(word);
+}
+
+bool looks_like_question(const std::string& word) {
+  return word.find(' ') != std::string::npos || word.ends_with('?');
+}
+
+/// Of what -f names nothing may be left to answer by; an empty pipe may be where nobody meant to
+/// give a text.
+void check_texts(const std::vector<std::string>& files, const std::vector<Document>& documents) {
+  const auto blank = [](const Document& d) {
+    return d.text.find_first_not_of(" \t\r\n") == std::string::npos;
+  };
+  const bool named = std::ranges::find(files, "-") == files.end();
+  if (named && !documents.empty() && std::ranges::all_of(documents, blank)) {
+    user_error("{}: there is no text in it", documents.front().name);
+  }
+  for (const Document& document : documents) {
+    if (blank(document)) warn("{}: there is no text in it", document.name);
   }
 }
 
@@ -53,7 +79,13 @@ void RunFlags::add_to(CLI::App& app) {
 
 void RunFlags::take_words() {
   if (words_.empty()) return;
+  for (const std::string& word : std::span(words_).subspan(1)) {
+    if (looks_like_file(word)) user_error("longhaul run: {} is a file: put -f before it", word);
+  }
   const auto unexpected = [this](const std::string& why) {
+    if (looks_like_question(words_.front())) {
+      user_error("longhaul run: put -p before the question: -p {}", printable(words_.front()));
+    }
     user_error(
         "longhaul run: unexpected argument {}: {}; put -p before the question, in quotes, and -f "
         "before each text",
@@ -87,7 +119,8 @@ void RunFlags::take_input() {
 
 void RunFlags::check() const {
   if (interactive && json) user_error("--json: does not go with -i");
-  if (sources < 0 || sources > 1000) user_error("--sources={}: from 1 to 1,000 passages", sources);
+  if (sources > 1000) user_error("--sources={}: from 1 to 1,000 passages", sources);
+  if (sources < 0) user_error("--sources=N: from 1 to 1,000 passages");
   if (interactive && sources > 0) user_error("--sources: does not go with -i");
   if (interactive && prompt.form.raw)
     user_error("--raw: does not go with -i, a chat needs a template");
@@ -109,7 +142,9 @@ void RunFlags::settle() {
 }
 
 std::vector<Document> RunFlags::read_texts(const TextLimit& limit) const {
-  return read_documents(prompt.files, limit);
+  std::vector<Document> documents = read_documents(prompt.files, limit);
+  if (!prompt.question.empty()) check_texts(prompt.files, documents);
+  return documents;
 }
 
 }  // namespace longhaul

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
@@ -23,7 +24,7 @@ std::string prompt_line(const PromptReading& r) {
   line += r.finished ? fmt::format(", {} read in {}", read, time)
                      : fmt::format(", {} of {} read, cancelled after {}", read,
                                    with_commas(r.tokens - r.reused), time);
-  return line + fmt::format(" ({:.0f} tokens/s)", r.tokens_per_second());
+  return line + fmt::format(" ({} tokens/s)", with_commas(std::llround(r.tokens_per_second())));
 }
 
 std::string reply_line(const RunFacts& facts) {
@@ -75,6 +76,7 @@ std::vector<TextFacts> text_facts(const std::vector<Document>& documents) {
 
 std::string run_report(const RunFacts& facts, const Session& session) {
   Table table;
+  table.add({"model", one_line(facts.model)});
   add_texts(facts.texts, table);
   if (facts.loaded_tokens > 0) {
     table.add({"session file", fmt::format("{} tokens loaded in {}",
@@ -120,6 +122,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"tokens", facts.reply.tokens},
       {"stop_reason",
        facts.cancelled() ? "cancelled" : (facts.replied ? name_of(facts.reply.stop) : "none")},
+      {"model", facts.model},
       {"prompt_tokens", facts.reading.tokens},
       {"reused_tokens", facts.reading.reused},
       {"read_tokens", facts.reading.read},

@@ -21,6 +21,7 @@ struct TextFacts {
 std::vector<TextFacts> text_facts(const std::vector<Document>& documents);
 
 struct RunFacts {
+  std::string model;  ///< as -m names it
   std::vector<TextFacts> texts;
   PromptReading reading;
   Reply reply;

@@ -14,6 +14,7 @@
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
 #include "cli/sandbox_flags.h"
+#include "cli/standard_input.h"
 #include "cli/table.h"
 #include "engine/model_names.h"
 #include "format/checkpoint.h"
@@ -56,7 +57,12 @@ std::string shown_piece(std::string_view piece) {
   return out;
 }
 
-int run(const TokenizeFlags& flags) {
+int run(TokenizeFlags flags) {
+  if (!flags.file_given && (flags.text == "-" || (!flags.text_given && input_is_piped()))) {
+    flags.file = "-";
+    flags.file_given = true;
+    flags.text_given = false;
+  }
   if (flags.file_given && flags.text_given) {
     user_error("longhaul tokenize: give TEXT or -f FILE, not both");
   }

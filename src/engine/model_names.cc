@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "base/paths.h"
 #include "base/program_folders.h"
 #include "engine/model_recipe.h"
@@ -41,6 +42,15 @@ void add_new(std::vector<NamedModel> found, std::vector<NamedModel>& models) {
   }
 }
 
+/// Not so a recipe whose base is yet to be fetched, or cannot be read.
+bool is_at_hand(const NamedModel& model, const std::vector<NamedModel>& models) {
+  try {
+    return !is_recipe(model.path) || find_named(models, read_recipe(model.path).base) != nullptr;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 /// Of weights, or of a recipe.
 fs::path find_entry(const std::string& model, const std::vector<NamedModel>& models) {
   if (const NamedModel* named = find_named(models, model)) return named->path;
@@ -49,9 +59,12 @@ fs::path find_entry(const std::string& model, const std::vector<NamedModel>& mod
     user_error("model 'smollm2' has not been fetched yet: run 'longhaul pull smollm2'");
   }
   std::vector<std::string> names;
-  for (const NamedModel& m : models) names.push_back(m.name);
-  user_error("model '{}': no such file or folder, and no model of that name (at hand: {})", model,
-             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  for (const NamedModel& m : models) {
+    if (is_at_hand(m, models)) names.push_back(m.name);
+  }
+  user_error("model '{}': no such file or folder, and no model of that name (at hand: {}){}", model,
+             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+             nearest_name_hint(model, names));
 }
 
 void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {

@@ -131,7 +131,7 @@ void Session::load(const std::filesystem::path& file) {
   }
   check_version(in, s.options.queue.members(), name);
   if (in.number<uint64_t>() != s.engine->fingerprint()) {
-    user_error("{}: was saved with another model than {}", name,
+    user_error("{}: was saved with another model than {}; name that model with -m", name,
                s.engine->checkpoint().path().string());
   }
   const std::string method = in.text();

@@ -44,12 +44,13 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
 MemoryForecast Session::State::check_fits(int64_t new_tokens, int64_t reply) const {
   const int64_t total = static_cast<int64_t>(tokens.size()) + new_tokens;
   if (options.context > 0 && total > options.context) {
-    user_error("--ctx {}: the context would hold {} tokens", options.context, total);
+    user_error("--ctx {}: the context would hold {} tokens", with_commas(options.context),
+               with_commas(total));
   }
   const int64_t room = options.context > 0 ? options.context - total : kMostReply;
   const int64_t written = std::clamp<int64_t>(reply, 0, std::min(room, kMostReply));
-  std::string what = fmt::format("{} tokens", total);
-  if (written > 0) what += fmt::format(" and a reply of up to {}", written);
+  std::string what = with_commas(total) + " tokens";
+  if (written > 0) what += " and a reply of up to " + with_commas(written);
   const MemoryForecast need = forecast(new_tokens, written);
   check_memory(need, what,
                fmt::format("a shorter text{}, --kv-type q8_0, a smaller --chunk or an attention "

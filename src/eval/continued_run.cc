@@ -68,6 +68,9 @@ void check_same_conditions(const fs::path& folder, const ordered_json& before,
   for (const auto& [key, value] : now.items()) {
     const auto held = before.find(key);
     if (held != before.end() && *held == value) continue;
+    if (key == "model") {  // whose value is a fingerprint
+      user_error("{} holds a run of another model: give another --out", folder.string());
+    }
     user_error("{} holds a run with {} {}, this one has {}: give another --out", folder.string(),
                key, held == before.end() ? "unknown" : held->dump(), value.dump());
   }

@@ -90,7 +90,13 @@ std::string fetch_text(const std::string& what, const std::string& url, const Ca
   if (r.cancelled) user_error("{}: stopped", what);
   if (r.refused_by_sink)
     user_error("{}: the hub's answer is longer than {} bytes", what, kLargestAnswer);
-  if (!r.problem.empty()) user_error("{}: {}: {}", what, url, r.problem);
+  if (!r.problem.empty()) {
+    user_error(
+        "{}: {}: {} (https_proxy and HF_ENDPOINT name another way; a file that was fetched "
+        "elsewhere "
+        "is given with -m FILE)",
+        what, url, r.problem);
+  }
   if (r.status != 200) user_error("{}: {}", what, status_text(r.status));
   if (next != nullptr) {
     const auto link = r.headers.find("link");

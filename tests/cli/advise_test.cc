@@ -61,7 +61,7 @@ TEST(Advise, EveryMethodOfTheRegistryWithWhatItTakes) {
 TEST(Advise, WhatIsNoTextIsRefused) {
   EXPECT_TRUE(refused(Program().run({"advise"}), {"files", "longhaul advise --help"}));
   EXPECT_TRUE(refused(Program().run({"advise", "/no/such"}), {"/no/such"}));
-  EXPECT_TRUE(refused(Program().run({"advise", "-"}, "\n"), {"prompt is empty"}));
+  EXPECT_TRUE(refused(Program().run({"advise", "-"}, "\n"), {"standard input", "no text"}));
 }
 
 }  // namespace

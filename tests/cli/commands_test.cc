@@ -124,6 +124,8 @@ TEST(Commands, TokenizeGivesIdsAndPieces) {
   EXPECT_EQ(joined, "Hello, world");
   EXPECT_EQ(json["ids"].size(), json["count"].get<size_t>());
   EXPECT_EQ(Program().run({"tokenize", "", "--count"}).out, "0\n") << "an empty text is a text";
+  EXPECT_EQ(Program().run({"tokenize", "-", "--count"}, "a b").out, "2\n");
+  EXPECT_EQ(Program().run({"tokenize", "--count"}, "a b").out, "2\n") << "what is piped in";
   EXPECT_EQ(Program().run({"tokenize", "<|im_end|>", "--special", "--count"}).out, "1\n");
   EXPECT_TRUE(has(Program().run({"tokenize", "-f", "-"}, "a\nb\xff").out, {"'\\n'"}));
 }

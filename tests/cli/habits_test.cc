@@ -66,6 +66,12 @@ TEST(Habits, WhatMeansNothingHereIsTakenWithANote) {
       {"run", "-q", "-p", kPassKeyQuestion, "-np", "2", "-nkvo", "-fit", "on", "-kvu"});
   EXPECT_EQ(placed.out, kReply) << placed.err;
   EXPECT_TRUE(has(placed.err, {"note: -np: ", "note: -nkvo: ", "note: -fit: ", "note: -kvu: "}));
+  const Outcome more = Program().run({"run", "-q", "-p", kPassKeyQuestion, "-e", "-cb", "--color",
+                                      "on", "-C", "0", "-ot", "exps=CPU"});
+  EXPECT_EQ(more.out, kReply) << more.err;
+  EXPECT_TRUE(has(more.err, {"note: -e: ", "note: -cb: ", "note: -C: ", "note: -ot: "}));
+  EXPECT_EQ(Program().run({"inspect", "-m", "nano"}).out, Program().run({"inspect", "nano"}).out);
+  EXPECT_EQ(Program().run({"version"}).out, Program().run({"--version"}).out);
   const Outcome bare = Program().run({"run", "-q", "-fa", "-p", kPassKeyQuestion});
   EXPECT_EQ(bare.out, kReply) << "the switch's value may be left out: " << bare.err;
 }
@@ -85,11 +91,20 @@ TEST(Habits, WhatIsDoneByAnotherFlagIsRefusedWithThatFlag) {
   refuses({"bench", "-pg", "512,64"}, "--depth N");
   refuses({"bench", "-o", "csv"}, "--json");
   refuses({"run", "--ctx-size"}, "value is missing");
+  refuses({"run", "--port", "8080"}, "no server");
+  refuses({"run", "-sysf", "system.txt"}, "--system");
+  refuses({"run", "-md", "small.gguf"}, "drafts");
+  refuses({"run", "--logit-bias", "5+1"}, "--temp");
+  refuses({"run", "--list-devices"}, "longhaul devices");
+  refuses({"inspect", "-hf", "a/b"}, "hf:OWNER/REPO");
 }
 
 TEST(Habits, NoHelpInsteadOfAnError) {
   for (const char* flag : {"-hx", "-hello", "-h=1"}) {
     EXPECT_TRUE(refused(Program().run({"run", flag}), {"unknown flag", "longhaul run --help"}));
+  }
+  for (const char* flag : {"-cx", "-to5", "-nn"}) {  // no numbers of -c, -t and -n
+    EXPECT_TRUE(refused(Program().run({"run", flag}), {"unknown flag", flag}));
   }
   EXPECT_TRUE(refused(Program().run({"pull", "-hf", "x"}), {"unknown flag"}));
   EXPECT_TRUE(refused(Program().run({"-m", "nano"}), {"unknown flag '-m'", "longhaul run -m"}));

@@ -140,7 +140,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{{"tokenize", "a", "-f", "b"}, "TEXT", "not both"},
         BadCall{{"methods", "--jsno"}, "'--jsno'", "'--json'?"},
         BadCall{{"models", "extra"}, "unexpected argument 'extra'", "models"},
-        BadCall{{"pull", "gpt5"}, "'gpt5'", "smollm2"}));
+        BadCall{{"pull", "gpt5"}, "'gpt5'", "smollm2"},
+        BadCall{{"pull", "nano"}, "'nano'", "here already"},
+        BadCall{{"run", "-m", "nanoo", "-p", "x"}, "'nanoo'", "did you mean 'nano'?"},
+        BadCall{{"run", "Who is it?", "-f", "/etc/passwd"}, "put -p before", "'Who is it?'"},
+        BadCall{{"run", "nano", "/etc/passwd", "Who?"}, "/etc/passwd is a file", "-f"},
+        BadCall{{"run", "-p", "x", "--sources=0"}, "--sources=N", "from 1 to 1,000"}));
 
 TEST(Refusals, EmptyPrompts) {
   Program program;
@@ -149,6 +154,9 @@ TEST(Refusals, EmptyPrompts) {
   EXPECT_TRUE(refused(program.run({"run", "-p", ""}), {"prompt is empty"}));
   EXPECT_TRUE(refused(program.run({"run", "-f", blank}), {"prompt is empty"}));
   EXPECT_TRUE(refused(program.run({"run", "--raw", "-f", blank}), {"prompt is empty"}));
+  EXPECT_TRUE(refused(program.run({"run", "-f", blank, "-p", "What?"}), {"blank.txt", "no text"}));
+  EXPECT_EQ(program.run({"run", "-f", "-", "-p", "What?", "-n", "1"}, "").status, 0)
+      << "a pipe may be empty";
 }
 
 TEST(Refusals, FilesThatAreNoText) {

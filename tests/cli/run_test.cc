@@ -21,7 +21,8 @@ TEST(Run, AnswersAndReports) {
   const Outcome o = Program().run({"run", "-p", kPassKeyQuestion});
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(o.out, "The pass key is 58213.\n");
-  EXPECT_TRUE(has(o.err, {"first token", "tokens/s", "end of reply", "KV", "memory", "kernels"}));
+  EXPECT_TRUE(has(o.err, {"model ", " nano\n", "first token", "tokens/s", "end of reply", "KV",
+                          "memory", "kernels"}));
 }
 
 TEST(Run, QuietSaysNothingButTheReply) {
@@ -62,6 +63,7 @@ TEST(Run, JsonHoldsTextAndFigures) {
   // tokens x layers x 2 x KV heads x head dim x bytes, and at most a page of 64 rows more
   const size_t per_token = size_t{12} * 2 * 3 * 64 * 2;
   const size_t tokens = json["context_tokens"];
+  EXPECT_EQ(json["model"], "nano");
   EXPECT_GE(json["kv_bytes"].get<size_t>(), tokens * per_token);
   EXPECT_LE(json["kv_bytes"].get<size_t>(), (tokens + 64) * per_token);
 }

@@ -36,6 +36,7 @@ std::string tokens_report(const std::string& line) {
 
 TEST(Terminal, AnswersAndEndsAtControlD) {
   Terminal chat({"run", "-i"});
+  ASSERT_TRUE(chat.wait_for("A chat with nano.")) << chat.seen();
   ASSERT_TRUE(chat.wait_for("Ask away")) << chat.seen();
   ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
   chat.type(std::string(kPassKeyQuestion) + kEnter);
