@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -52,7 +53,7 @@ struct Figures {
   }
 };
 
-void print_figures(const Figures& f) {
+Table figures_of(const Figures& f) {
   Table table;
   const auto windows = static_cast<int64_t>(f.result.window_sums.size());
   if (!f.result.finished) {
@@ -65,16 +66,23 @@ void print_figures(const Figures& f) {
              fmt::format("{} scored of {}, {} of {} every {}", with_commas(f.result.tokens_scored),
                          with_commas(f.tokens), counted(windows, "window"),
                          with_commas(f.plan.window), with_commas(f.plan.stride))});
-  std::fputs(table.text().c_str(), stdout);
+  return table;
+}
+
+/// What was found goes to standard output and what it cost to standard error, in the same columns.
+void print_figures(const Figures& f) {
+  Table table = figures_of(f);
+  const std::string figures = table.text();
+  std::fputs(figures.c_str(), stdout);
   if (f.flags.quiet) return;
-  Table cost;
-  cost.add({"time", fmt::format("{} ({:.0f} tokens/s)", format_seconds(f.result.seconds),
-                                f.tokens_per_second())});
-  cost.add({"KV", fmt::format("{}, {}, {} attention", format_bytes(f.result.kv_bytes),
-                              name_of(f.session.kv_type), f.session.attention.text())});
-  cost.add({"memory", format_bytes(peak_resident_bytes()) + " at most"});
-  cost.add({"kernels", kernels_line(f.session)});
-  std::fputs(("\n" + cost.text()).c_str(), stderr);
+  std::fflush(stdout);
+  table.add({"time", fmt::format("{} ({} tokens/s)", format_seconds(f.result.seconds),
+                                 with_commas(std::llround(f.tokens_per_second())))});
+  table.add({"KV", fmt::format("{}, {}, {} attention", format_bytes(f.result.kv_bytes),
+                               name_of(f.session.kv_type), f.session.attention.text())});
+  table.add({"memory", format_bytes(peak_resident_bytes()) + " at most"});
+  table.add({"kernels", kernels_line(f.session)});
+  std::fputs(("\n" + table.text().substr(figures.size())).c_str(), stderr);
 }
 
 void print_figures_json(const Figures& f) {
