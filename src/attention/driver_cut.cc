@@ -34,9 +34,13 @@ void AttentionDriver::cut_to_budget(Cut& cut) {
     cut.recent =
         std::min(cut.recent, nth(observed_, cut.layer).count());  // of a shorter prompt its own
   }
-  int64_t held = 0;
+  int64_t held = 0, lists = cut.lists;
   for (int list = 0; list < cut.lists; ++list) held += cut.rows(list);
-  if (held <= cut.stay * cut.lists) return;
+  if (how.keep.sure_share >= 0) {  // lists that rows are dealt to differ: devices ask together
+    held = queue_.sum_of_members(held);
+    lists *= queue_.members();
+  }
+  if (held <= cut.stay * lists) return;
   judge(cut);
   keep_best(cut);
   changed_ = true;

@@ -1,17 +1,27 @@
 #include "base/crew.h"
 
+#include <system_error>
+
 #include "base/await_change.h"
+#include "base/error.h"
 
 namespace longhaul {
 
 Crew::Crew(int size) {
   thrown_.resize(static_cast<size_t>(size));
-  for (int member = 1; member < size; ++member) {
-    threads_.emplace_back([this, member] { serve(member); });
+  try {
+    for (int member = 1; member < size; ++member) {
+      threads_.emplace_back([this, member] { serve(member); });
+    }
+  } catch (const std::system_error& error) {
+    end();
+    user_error("no thread can be started for each of {} devices: {}", size, error.what());
   }
 }
 
-Crew::~Crew() {
+Crew::~Crew() { end(); }
+
+void Crew::end() {
   ends_ = true;
   round_.fetch_add(1);
   round_.notify_all();

@@ -11,7 +11,8 @@ namespace longhaul {
 
 class Crew {
  public:
-  /// Members 1 to size - 1 have threads of their own; member 0 is whoever calls run().
+  /// Members 1 to size - 1 have threads of their own; member 0 is whoever calls run(). Throws
+  /// UserError where threads cannot be started.
   explicit Crew(int size);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -25,6 +26,7 @@ class Crew {
  private:
   int size() const { return static_cast<int>(thrown_.size()); }
   void serve(int member);
+  void end();
   void work_of(int member);
 
   const std::function<void(int)>* work_ = nullptr;

@@ -38,6 +38,13 @@ class Queue {
     if (team_ == nullptr) return own;
     return std::ranges::min(team_->gather(member_, {&own, 1}));
   }
+  /// The sum of what all members say; all of them ask.
+  int64_t sum_of_members(int64_t own) const {
+    if (team_ == nullptr) return own;
+    int64_t sum = 0;
+    for (const int64_t each : team_->gather(member_, {&own, 1})) sum += each;
+    return sum;
+  }
   /// Returns when all work that was handed on is done. The host's queue has none under way.
   void wait() {
     if (device_ != nullptr) device_->wait();

@@ -24,9 +24,15 @@ void Team::meet() {
     round_.notify_all();
     return;
   }
+  if (left_.load() > 0) give_up();  // one of them will never come
   await_change(round_, round, size());
   // Where all have come, none is told of a failure that followed: each goes on to what all do next.
   if (met_.load() == met) throw TeamGaveUp();
+}
+
+void Team::end_step() {
+  left_.fetch_add(1);
+  if (arrived_.load() > 0) give_up();
 }
 
 void Team::give_up() noexcept {

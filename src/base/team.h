@@ -44,6 +44,11 @@ class Team {
   /// Once no member works: they can begin anew.
   virtual void begin_anew();
 
+  // Around what all members are asked for together: where their steps differ, which is a mistake of
+  // ours, those that wait for a member that has come to its end are thrown TeamGaveUp as well.
+  void begin_step() { left_.store(0); }
+  void end_step();  ///< by each member
+
  protected:
   /// Returns when all members have come: for all of them, or for none.
   void meet();
@@ -64,6 +69,7 @@ class Team {
   std::atomic<int> arrived_{0};
   std::atomic<uint32_t> round_{0};  ///< changes when a meeting has been held, or a member failed
   std::atomic<uint32_t> met_{0};    ///< meetings that were held
+  std::atomic<int> left_{0};        ///< members that have come to the end of a step
   std::atomic<bool> gave_up_{false};
 };
 

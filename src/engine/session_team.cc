@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "engine/session_state.h"
 
 namespace longhaul {
@@ -39,24 +40,32 @@ void Session::State::together(const std::function<void(State&)>& work) {
 /// Rethrows what the first failure was: TeamGaveUp, which the others were thrown, says nothing.
 void Session::State::run_crew(const std::function<void(int)>& work) {
   Team& team = *options.queue.team();
+  team.begin_step();
   const std::vector<std::exception_ptr> thrown = crew->run(
       [&](int member) {
         team.device(member)->enter();
         work(member);
+        team.end_step();
       },
       [&] { team.give_up(); });
   if (std::ranges::all_of(thrown, [](const auto& each) { return each == nullptr; })) return;
-  team.begin_anew();
+  try {
+    team.begin_anew();
+  } catch (
+      const std::exception&) {  // the first error is the one to tell; what comes next fails, too
+  }
   const bool same_text = std::ranges::all_of(
       mates, [&](const auto& mate) { return mate == nullptr || mate->tokens == tokens; });
   if (!same_text) {
+    to_be_reset = true;  // all of them, should the reset of one fail
+    for (const auto& mate : mates) mate->to_be_reset = true;
     reset();
     for (const auto& mate : mates) mate->reset();
   }
   for (const std::exception_ptr& each : thrown) {
     if (each != nullptr && !is_of_another(each)) std::rethrow_exception(each);
   }
-  LH_ASSERT(!"a team gave up for nothing");
+  user_error("the devices took different steps, which is a mistake of this program");
 }
 
 void Session::State::all_agree(const std::function<void()>& check) {

@@ -66,6 +66,18 @@ class Teams : public testing::TestWithParam<int> {
 
 using Counts = std::pair<int, int>;
 
+TEST_P(Teams, WhoWaitsForOneThatHasEndedIsTold) {
+  for (int run = 0; run < 50; ++run) {
+    team_.begin_step();
+    const Counts counts = thrown([&](int member) {
+      team_.any(member, false);
+      if (member != run % GetParam()) team_.any(member, false);
+      team_.end_step();
+    });
+    EXPECT_EQ(counts, Counts(GetParam() - 1, 0));
+  }
+}
+
 TEST_P(Teams, AddUpGatherAndSayTheSame) {
   const int size = GetParam();
   std::vector<std::vector<float>> sums(static_cast<size_t>(size));

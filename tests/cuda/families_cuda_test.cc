@@ -32,7 +32,7 @@ std::vector<TinyModel> models() {
 }
 
 /// Where a model is read: on a GPU; by two queues of it that have the heads between them and add up
-/// by way of the host; and so by two GPUs over NCCL, where there are two.
+/// by way of the host; and so by two GPUs (without NCCL: of so few numbers), where there are two.
 struct GpuPlace {
   const char* name;
   Queue queue;

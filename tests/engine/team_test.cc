@@ -111,9 +111,9 @@ class MethodOnATeam : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(session.prefill(text, hooks));
   }
   /// Without repetitions: blocks of repeated text score the same but for rounding.
-  static std::vector<int32_t> text_of(int32_t seed) {
+  static std::vector<int32_t> text_of(int32_t seed, int32_t count) {
     std::vector<int32_t> text;
-    for (int32_t i = 0; i < 200; ++i) text.push_back((41 * i * i + 7 * i + seed) % 2000 + 3);
+    for (int32_t i = 0; i < count; ++i) text.push_back((41 * i * i + 7 * i + seed) % 2000 + 3);
     return text;
   }
   static std::vector<int32_t> reply(Session& session) {
@@ -123,7 +123,8 @@ class MethodOnATeam : public testing::TestWithParam<std::string> {
   }
 };
 
-/// Two prompts and their replies: cuts of lists that were cut before come with the second.
+/// Three prompts and their replies: cuts of lists that were cut before come with the second, and
+/// with the third, a short one, lists of which few are beyond what they may keep.
 TEST_P(MethodOnATeam, AnswersAsOnOneDevice) {
   SessionOptions options = exact_options(64);
   options.attention = MethodSpec::parse(GetParam());
@@ -134,9 +135,10 @@ TEST_P(MethodOnATeam, AnswersAsOnOneDevice) {
   on_one.queue = Queue(one);
   Session alone(dealt_model(), on_one);
   Session together(dealt_model(), on(team, options));
-  for (int turn = 0; turn < 2; ++turn) {
-    read(alone, text_of(turn));
-    read(together, text_of(turn));
+  int turn = 0;
+  for (const int32_t count : {200, 200, 30}) {
+    read(alone, text_of(turn, count));
+    read(together, text_of(turn++, count));
     expect_near(together.logits(), alone.logits(), 2e-3);
     EXPECT_EQ(together.report().live_rows, alone.report().live_rows);
     const auto bytes = [](const Session& session) {

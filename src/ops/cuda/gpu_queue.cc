@@ -92,6 +92,7 @@ void* GpuQueue::allocate(size_t bytes) {
 void GpuQueue::release(void* memory) noexcept { cudaFreeAsync(memory, stream_); }
 
 void* GpuQueue::allocate_slab() {
+  make_current();
   constexpr int64_t kSeldom = 8;  // asking the driver takes as long as some kernels
   if (slabs_taken_++ % kSeldom == 0) keep_room(kSeldom * kSlabBytes);
   return slabs_->acquire();
@@ -170,6 +171,7 @@ void GpuQueue::download(const void* device, void* host, size_t bytes) {
 }
 
 void GpuQueue::copy(const void* from, void* to, size_t bytes) {
+  make_current();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
 }
 
@@ -182,10 +184,12 @@ void GpuQueue::copy_all(std::span<const DeviceBytes> pieces) {
       copy(piece.from, piece.to, piece.bytes);
     }
   }
+  make_current();
   copy_pieces(stream_, together);
 }
 
 void GpuQueue::clear(void* memory, size_t bytes) {
+  make_current();
   check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
 }
 

@@ -1,5 +1,6 @@
 #include "ops/cuda/gpu_team.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -15,9 +16,8 @@ std::vector<std::shared_ptr<DeviceQueue>> as_devices(
 }  // namespace
 
 GpuTeam::GpuTeam(const std::vector<std::shared_ptr<GpuQueue>>& gpus)
-    : Team(as_devices(gpus)), nccl_(open_nccl()), gpus_(gpus) {
+    : Team(as_devices(gpus)), nccl_(open_nccl()), gpus_(gpus), one_shot_(OneShot::between(gpus)) {
   connect();
-  one_shot_ = OneShot::between(gpus);
 }
 
 GpuTeam::~GpuTeam() {
@@ -32,12 +32,12 @@ void GpuTeam::connect() {
   communicators_.assign(numbers.size(), nullptr);
   const int result = nccl_.init_all(communicators_.data(), size(), numbers.data());
   if (result == NcclLibrary::kSuccess) return;
+  communicators_.assign(numbers.size(), nullptr);
   user_error("NCCL cannot connect the GPUs: {}", nccl_.error_text(result));
 }
 
 void GpuTeam::check_call(int member, int result) {
   if (result == NcclLibrary::kSuccess) return;
-  broken_ = true;
   user_error("GPU {}: NCCL: {}", device(member)->place().device, nccl_.error_text(result));
 }
 
@@ -51,7 +51,13 @@ bool GpuTeam::in_one_step(int64_t count) const {
 template <class HandOver>
 void GpuTeam::together(HandOver&& hand_over) {
   meet();
-  hand_over();
+  try {
+    hand_over();
+  } catch (...) {  // at once: what is unwound next may wait for the GPUs
+    broken_ = true;
+    give_up();
+    throw;
+  }
   meet();
 }
 
@@ -72,18 +78,29 @@ void GpuTeam::gather(int member, const int32_t* own, int64_t count, int32_t* all
   });
 }
 
+/// Whether a GPU does nothing any more, so that others may wait for its part for ever.
+bool GpuTeam::any_gpu_failed() const {
+  return std::ranges::any_of(gpus_, [](const auto& gpu) {
+    const cudaError_t state = cudaStreamQuery(gpu->handle());
+    return state != cudaSuccess && state != cudaErrorNotReady;
+  });
+}
+
+/// Otherwise what GPUs wait for comes: a sum has been handed to all of them or to none.
 void GpuTeam::give_up() noexcept {
-  if (one_shot_ != nullptr) one_shot_->give_up();
-  if (broken_.exchange(false)) {
-    for (auto& communicator : communicators_) nccl_.abort(std::exchange(communicator, nullptr));
+  if (broken_.exchange(false) || any_gpu_failed()) {
+    if (one_shot_ != nullptr) one_shot_->give_up();
+    for (auto& communicator : communicators_) {
+      if (communicator != nullptr) nccl_.abort(std::exchange(communicator, nullptr));
+    }
   }
   Team::give_up();
 }
 
 void GpuTeam::begin_anew() {
+  Team::begin_anew();
   if (one_shot_ != nullptr) one_shot_->begin_anew();
   if (communicators_.front() == nullptr) connect();
-  Team::begin_anew();
 }
 
 }  // namespace longhaul::cuda

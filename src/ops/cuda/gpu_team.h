@@ -33,14 +33,15 @@ class GpuTeam final : public Team {
   bool in_one_step(int64_t count) const;
   template <class HandOver>
   void together(HandOver&& hand_over);
+  bool any_gpu_failed() const;
   void connect();
   void check_call(int member, int result);
 
   const NcclLibrary& nccl_;
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<NcclLibrary::Communicator> communicators_;
-  std::atomic<bool> broken_{false};    ///< a call failed: another GPU may wait for it for ever
   std::unique_ptr<OneShot> one_shot_;  ///< null where GPUs cannot write into each other's memory
+  std::atomic<bool> broken_{false};    ///< a GPU was not given its part: others wait for it
 };
 
 }  // namespace longhaul::cuda

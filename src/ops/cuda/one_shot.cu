@@ -122,13 +122,6 @@ OneShot::OneShot(const std::vector<std::shared_ptr<GpuQueue>>& gpus)
   }
 }
 
-OneShot::~OneShot() {
-  for (size_t i = 0; i < gpus_.size(); ++i) {
-    gpus_[i]->enter();
-    boxes_[i].words = DeviceBuffer();
-  }
-}
-
 void OneShot::exchange(int member, const uint32_t* own, int64_t count, uint32_t* all, bool sum) {
   LH_ASSERT(count <= kMostWords);
   if (count == 0) return;

@@ -19,7 +19,6 @@ class OneShot {
 
   /// None where a GPU cannot write into another's memory. Throws std::bad_alloc.
   static std::unique_ptr<OneShot> between(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
-  ~OneShot();
   OneShot(const OneShot&) = delete;
   OneShot& operator=(const OneShot&) = delete;
 
