@@ -86,7 +86,7 @@ TEST_F(MemoryLimit, TheReplyIsCountedAsFarAsTheContextGoes) {
   hooks.reply = 10'000;
   Session session(nano_, tight);
   const std::string error = error_of([&] { session.prefill(prompt(100), hooks); });
-  EXPECT_TRUE(has(error, {"100 tokens and a reply of up to 10000", "--memory-limit", "or reply"}));
+  EXPECT_TRUE(has(error, {"100 tokens and a reply of up to 10,000", "--memory-limit", "or reply"}));
   EXPECT_TRUE(session.tokens().empty());
   hooks.reply = std::numeric_limits<int64_t>::max();
   EXPECT_TRUE(has(error_of([&] { session.prefill(prompt(100), hooks); }), {"--memory-limit"}));
