@@ -55,7 +55,10 @@ void bench(const Gpus& gpus) {
     numbers.push_back(static_cast<float*>(gpu->allocate(kMostNumbers * sizeof(float))));
     gpu->clear(numbers.back(), kMostNumbers * sizeof(float));
   }
-  check(nccl.init_all(communicators.data(), static_cast<int>(gpus.size()), places.data()), "NCCL");
+  const auto checked = [&nccl](int result) {
+    if (result != NcclLibrary::kSuccess) throw DeviceError(nccl.error_text(result));
+  };
+  checked(nccl.init_all(communicators.data(), static_cast<int>(gpus.size()), places.data()));
   std::printf("%zu GPUs, NCCL %d%s\n", gpus.size(), nccl.version,
               one_shot == nullptr ? ", which cannot write into each other's memory" : "");
   std::printf("%12s %12s %12s %12s\n", "numbers", "one shot us", "NCCL us", "NCCL GB/s");
@@ -72,10 +75,9 @@ void bench(const Gpus& gpus) {
     }
     const double took = microseconds(gpus, crew, calls, [&](int member) {
       const auto m = static_cast<size_t>(member);
-      check(
-          nccl.all_reduce(numbers[m], numbers[m], static_cast<size_t>(count), NcclLibrary::kFloat32,
-                          NcclLibrary::kSum, communicators[m], gpus[m]->handle()),
-          "NCCL");
+      checked(nccl.all_reduce(numbers[m], numbers[m], static_cast<size_t>(count),
+                              NcclLibrary::kFloat32, NcclLibrary::kSum, communicators[m],
+                              gpus[m]->handle()));
     });
     std::printf(" %12.1f %12.1f\n", took, 4e-3 * static_cast<double>(count) / took);
   }

@@ -4,6 +4,7 @@
 
 #include "base/await_change.h"
 #include "base/error.h"
+#include "base/thread_limits.h"
 
 namespace longhaul {
 
@@ -15,7 +16,8 @@ Crew::Crew(int size) {
     }
   } catch (const std::system_error& error) {
     end();
-    user_error("no thread can be started for each of {} devices: {}", size, error.what());
+    user_error("{} devices need a thread each, which cannot be started: {}{}", size,
+               error.code().message(), thread_limits());
   }
 }
 

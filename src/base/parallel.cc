@@ -1,14 +1,11 @@
 #include "base/parallel.h"
 
-#include <fmt/format.h>
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -18,9 +15,8 @@
 #include <immintrin.h>
 #endif
 
-#include "base/control_group.h"
 #include "base/error.h"
-#include "base/units.h"
+#include "base/thread_limits.h"
 
 namespace longhaul {
 namespace {
@@ -38,23 +34,6 @@ void pause_briefly() {
 #else
   std::this_thread::yield();
 #endif
-}
-
-/// What may have kept a thread from starting, for a message.
-std::string thread_limits() {
-  std::string text;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    text = fmt::format("; this user may have {} threads (ulimit -u)", limit.rlim_cur);
-  }
-  if (const auto most = control_group_most_threads()) {
-    text += fmt::format("; the control group may have {} (pids.max)", *most);
-  }
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    text += fmt::format("; this process may have {} of addresses (ulimit -v)",
-                        format_bytes(limit.rlim_cur));
-  }
-  return text;
 }
 
 thread_local bool inside_parallel = false;

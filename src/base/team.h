@@ -44,10 +44,10 @@ class Team {
   /// Once no member works: they can begin anew.
   virtual void begin_anew();
 
-  // Around what all members are asked for together: where their steps differ, which is a mistake of
-  // ours, those that wait for a member that has come to its end are thrown TeamGaveUp as well.
-  void begin_step() { left_.store(0); }
-  void end_step();  ///< by each member
+  // A step is what all are asked for together. A member that meets the others more often than they
+  // meet it, a mistake of this program, is thrown TeamGaveUp once another has ended its step.
+  void begin_step() { left_.store(0); }  ///< before any member works
+  void end_step();                       ///< called by each member
 
  protected:
   /// Returns when all members have come: for all of them, or for none.

@@ -160,6 +160,10 @@ Document read_document(const std::string& file, const TextLimit& limit) {
   return document;
 }
 
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
 std::vector<Document> read_documents(const std::vector<std::string>& files,
                                      const TextLimit& limit) {
   std::vector<Document> documents;

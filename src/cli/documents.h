@@ -19,12 +19,15 @@ struct Document {
 /// and HTML become text through the program that makes it (cli/converters.h), UTF-16 and
 /// Windows-1252 as text/encodings.h reads them. Throws UserError naming the file when it cannot be
 /// read, it or its text is longer than `limit`, it is of another format, or the program is missing;
-/// warns when it is empty or looks like no text at all, and of broken UTF-8, for which U+FFFD
-/// stands in the result.
+/// warns when it looks like no text at all, and of broken UTF-8, for which U+FFFD stands in the
+/// result.
 Document read_document(const std::string& file, const TextLimit& limit = text_limit());
 
 /// All of them, with one limit for all together.
 std::vector<Document> read_documents(const std::vector<std::string>& files, const TextLimit& limit);
+
+/// Whether nothing but spaces, tabs and newlines stands in it.
+bool is_blank(const std::string& text);
 
 /// One warning for `count` broken UTF-8 sequences of `where`, none for 0.
 void warn_replaced(const std::string& where, size_t count);

@@ -6,9 +6,13 @@ namespace {
 using enum HabitKind;
 
 constexpr std::string_view kModels = "run perplexity bench eval advise tokenize heads merge";
+constexpr std::string_view kReads = "run perplexity bench eval advise heads";
+
 constexpr std::string_view kNoServer =
     "there is no server: every command loads its model, answers and ends ('longhaul run')";
-constexpr std::string_view kReads = "run perplexity bench eval advise heads";
+constexpr std::string_view kOnePrompt = "one prompt is answered at a time";
+constexpr std::string_view kWholeModel =
+    "a model lies whole on one device, or on those that --device names";
 
 constexpr Habit kFlags[] = {
     {"run", "-cnv --conversation -if --interactive-first", kSwitch, "-i"},
@@ -22,7 +26,7 @@ constexpr Habit kFlags[] = {
     {"run", "-sys --system-prompt", kRename, "--system"},
     {"run", "-r --reverse-prompt", kRename, "--stop"},
     {"run", "--seed -s", kUnless, "--seed", "-1"},
-    {"run", "-np --parallel", kNoteValue, "one prompt is answered at a time"},
+    {"run", "-np --parallel", kNoteValue, kOnePrompt},
     {"run", "--in-prefix --in-suffix", kRefuse,
      "the model's chat template stands around a message; --raw leaves it out"},
     {"run", "--prompt-cache", kRefuse,
@@ -42,8 +46,7 @@ constexpr Habit kFlags[] = {
      "\\n in a prompt stays as it is; the shell's $'...' writes new lines"},
     {"run", "--verbose-prompt", kNote, "'longhaul tokenize' shows a text's tokens"},
     {"run", "--offline", kNote, "what has been fetched is used without asking any server"},
-    {"run", "-cb --cont-batching -nocb --no-cont-batching", kNote,
-     "one prompt is answered at a time"},
+    {"run", "-cb --cont-batching -nocb --no-cont-batching", kNote, kOnePrompt},
     {"run", "--cache-reuse -cram --cache-ram", kNoteValue,
      "what a prompt shares with the one before is not read again"},
     {"run", "--reasoning-format", kNoteValue, "what a model thinks stands in its reply"},
@@ -60,10 +63,8 @@ constexpr Habit kFlags[] = {
      kNoServer},
     {kModels, "--list-devices", kRefuse, "'longhaul devices' lists them"},
     {kModels, "-hft --hf-token", kRefuse, "HF_TOKEN in the environment holds it"},
-    {kModels, "-ot --override-tensor -ncmoe --n-cpu-moe", kNoteValue,
-     "a model lies whole on one device, or on those that --device names"},
-    {kModels, "-cmoe --cpu-moe", kNote,
-     "a model lies whole on one device, or on those that --device names"},
+    {kModels, "-ot --override-tensor -ncmoe --n-cpu-moe", kNoteValue, kWholeModel},
+    {kModels, "-cmoe --cpu-moe", kNote, kWholeModel},
     {"run", "-v --verbose --perf --show-timings", kNote,
      "the figures stand behind every reply; -q leaves them out"},
     {"run", "--keepalive", kNoteValue, "no model stays loaded between commands"},

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -17,7 +16,6 @@
 #include "cli/table.h"
 #include "engine/known_profiles.h"
 #include "engine/model_names.h"
-#include "engine/model_recipe.h"
 #include "format/checkpoint.h"
 #include "model/lora_file.h"
 
@@ -30,13 +28,6 @@ struct ListedModel {
   std::string problem;  ///< why it cannot be read
   std::string advice;   ///< how to get what it lacks
 };
-
-/// Of a model with adapters whose base has not been fetched.
-bool lacks_base(const NamedModel& model, const std::vector<NamedModel>& all) {
-  if (!is_recipe(model.path)) return false;
-  const std::string base = read_recipe(model.path).base;
-  return std::none_of(all.begin(), all.end(), [&](const NamedModel& m) { return m.name == base; });
-}
 
 std::vector<ListedModel> list_models() {
   std::vector<ListedModel> list;

@@ -15,10 +15,6 @@
 namespace longhaul {
 namespace {
 
-bool is_blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n") == std::string::npos;
-}
-
 /// Empty for a known name or a file.
 std::string chat_template_problem(const std::string& text) {
   const std::vector<std::string_view> names = chat_template_names();

@@ -38,12 +38,10 @@ bool looks_like_question(const std::string& word) {
   return word.find(' ') != std::string::npos || word.ends_with('?');
 }
 
-/// Of what -f names nothing may be left to answer by; an empty pipe may be where nobody meant to
-/// give a text.
+/// Refuses to answer where -f names files and none of them holds text. An empty pipe is only warned
+/// of: a script may run the program with one without meaning to give a text.
 void check_texts(const std::vector<std::string>& files, const std::vector<Document>& documents) {
-  const auto blank = [](const Document& d) {
-    return d.text.find_first_not_of(" \t\r\n") == std::string::npos;
-  };
+  const auto blank = [](const Document& d) { return is_blank(d.text); };
   const bool named = std::ranges::find(files, "-") == files.end();
   if (named && !documents.empty() && std::ranges::all_of(documents, blank)) {
     user_error("{}: there is no text in it", documents.front().name);

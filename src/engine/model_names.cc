@@ -42,10 +42,10 @@ void add_new(std::vector<NamedModel> found, std::vector<NamedModel>& models) {
   }
 }
 
-/// Not so a recipe whose base is yet to be fetched, or cannot be read.
+/// Whether nothing of the model has to be fetched or mended before it can be read.
 bool is_at_hand(const NamedModel& model, const std::vector<NamedModel>& models) {
   try {
-    return !is_recipe(model.path) || find_named(models, read_recipe(model.path).base) != nullptr;
+    return !lacks_base(model, models);
   } catch (const UserError&) {
     return false;
   }
@@ -126,6 +126,10 @@ std::vector<NamedModel> models_at_hand() {
   std::vector<NamedModel> models = own_models();
   add_new(models_elsewhere(), models);
   return models;
+}
+
+bool lacks_base(const NamedModel& model, const std::vector<NamedModel>& models) {
+  return is_recipe(model.path) && find_named(models, read_recipe(model.path).base) == nullptr;
 }
 
 std::filesystem::path find_model(const std::string& model) { return find_model_source(model).path; }

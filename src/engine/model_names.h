@@ -26,6 +26,10 @@ std::filesystem::path model_cache_folder();
 /// Everything at hand, first place first; a name that appears twice is listed once.
 std::vector<NamedModel> models_at_hand();
 
+/// Whether `model` is a base model with adapters whose base is none of `models`. Throws UserError
+/// when the file that names the base cannot be read.
+bool lacks_base(const NamedModel& model, const std::vector<NamedModel>& models);
+
 /// The path of the weights of `model`: a name, else a path that exists. Of a model that is a base
 /// model with adapters, the base's path. Throws UserError naming what is at hand.
 std::filesystem::path find_model(const std::string& model);

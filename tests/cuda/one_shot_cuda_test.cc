@@ -67,7 +67,7 @@ TEST_F(OneShots, AddUpInTheOrderOfMembers) {
     const std::vector<float*> at = there(of);
     std::vector<float> want = of[0];
     for (size_t i = 0; i < count; ++i) want[i] += of[1][i];
-    // Sums of sums: member 0 has want + want at its second exchange.
+    // The first exchange leaves the sum with both members, so that each further one doubles it.
     for (int round = 0; round < 5; ++round) {
       for (int member = 0; member < 2; ++member) {
         gpu(member).enter();

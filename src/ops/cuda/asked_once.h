@@ -11,7 +11,8 @@ namespace longhaul::cuda {
 template <class Key, class Answer>
 class AskedOnce {
  public:
-  /// ask() if nobody has: by several threads at once, of which one's answer stays.
+  /// What ask() returned for `key` the first time. Threads that come at once may all ask; the
+  /// answer of one of them is kept, and all answers are the same.
   template <class Ask>
   Answer of(const Key& key, Ask&& ask) {
     {
