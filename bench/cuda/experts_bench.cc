@@ -23,7 +23,7 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{"Qwen3-30B-A3B", DType::Q4_K, 128, 8, 2048, 768},
                              {"Mixtral-8x7B", DType::Q4_K, 8, 2, 4096, 14336},
-                             {"gpt-oss-20b", DType::Q8_0, 32, 4, 2880, 2880}};
+                             {"gpt-oss-20b", DType::MXFP4, 32, 4, 2880, 2880}};
 constexpr int kCalls = 32;  // with choices of their own
 
 class ExpertBench {
@@ -108,7 +108,7 @@ int main() {
     const longhaul::Queue queue = longhaul::open_device("cuda");
     for (const longhaul::Shape& shape : longhaul::kShapes) {
       longhaul::ExpertBench bench(queue, shape);
-      for (const int64_t rows : {1, 4, 8, 64, 512, 8192}) bench.run(rows);
+      for (const int64_t rows : {1, 8, 16, 64, 128, 512, 2048, 8192}) bench.run(rows);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

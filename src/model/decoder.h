@@ -60,8 +60,9 @@ class Decoder {
 
   /// Bytes of activations that a chunk of `rows` needs, expanded weights included.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
-  /// The same on a device, of a team's member for the part that it has (DeviceModel::model()).
-  static size_t device_working_bytes(const Model& model, int64_t rows);
+  /// The same on a device, of a team's member for the part that it has (DeviceModel::model()), with
+  /// at most `keys` keys of a KV head.
+  static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys);
 
   const LayerStep::Workspace& workspace() const;
   /// From now on called for every attention call, in the order of layers (analyses, tests).

@@ -129,20 +129,28 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
 
 namespace {
 
-/// Bytes of the experts' part for rows of a pass, all of which may choose one expert.
+/// Bytes of the experts' part for rows of a pass (ops/cuda/expert_mix.h).
 size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   if (c.experts == 0) return 0;
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
-  // Logits, choices and their order; then of an expert what is gathered in bf16, gate, up and what
-  // they make, and results. Few rows have those of all their choices, 8 rows' side by side.
-  const int64_t choices = int64_t{c.experts_used} * rows, some = 64 + 8 * int64_t{c.experts_used};
-  const size_t each = n(2 * c.ffn + c.hidden) * sizeof(float) + n(c.ffn + c.hidden) * 4;
-  return n(rows * c.experts) * sizeof(float) + n(choices) * 12 + n(rows + some) * each;
+  // Logits and choices with their order. Of all choices results in bf16; of some experts at a time,
+  // to which all rows may go, their matrices and what is gathered, gate and up, in bf16, too.
+  const int64_t choices = int64_t{c.experts_used} * rows;
+  const int64_t some = std::min(choices, std::max<int64_t>(rows, 8192));
+  const size_t lists = n(rows * c.experts) * sizeof(float) + n(choices) * 16;
+  const size_t matrices = std::max(size_t{256} << 20, n(4 * c.ffn) * n(c.hidden));
+  const size_t expanded =
+      matrices + n(choices * c.hidden + some * (c.hidden + 2 * c.ffn)) * sizeof(bf16_t);
+  // Or, of few choices, all in f32, and what gate and up make in bf16 and int8: of the smallest
+  // types expanding pays from 17 choices an expert on.
+  const int64_t few = std::min(choices, 17 * int64_t{c.experts} + 8 * int64_t{c.experts_used});
+  const size_t stored = n(few) * n(3 * c.ffn + c.hidden) * sizeof(float);
+  return lists + std::max(expanded, stored);
 }
 
 }  // namespace
 
-size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
+size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t keys) {
   const ModelConfig& c = model.config;
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
@@ -157,11 +165,12 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows) {
   const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
   // The largest matrix in bf16, and the workspace of the library.
   const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
-  // ... and keys that attention gathers (ops/cuda/staged_keys.h).
-  constexpr size_t kWorkspace = (size_t{64} + 256) << 20;
+  constexpr size_t kWorkspace = size_t{64} << 20;
+  // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h).
+  const size_t gathered = std::max(size_t{256} << 20, n(2 * keys * c.head_dim) * sizeof(bf16_t));
   // Lists of keys, of methods that have them, with what arrays grow by.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
-  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kWorkspace + kLists +
+  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kWorkspace + gathered + kLists +
          n(c.vocab) * sizeof(float);
 }
 

@@ -11,11 +11,12 @@ namespace longhaul {
 
 struct RepresentativesCall {
   std::span<const PagedRows> lists;  ///< per KV head: its rows, in memory
-  int64_t first = 0;                 ///< row of the block's first token
-  View<const float> votes;           ///< [tokens of the block, heads]
+  int64_t first = 0;                 ///< row of the first block's first token
+  View<const float> votes;           ///< [blocks, tokens of a block, heads]
   int heads = 0;                     ///< query heads, dealt to the lists in contiguous groups
   int64_t count = 1;                 ///< tokens that each of them chooses
   bool mean = true;                  ///< their keys become one vector: the mean
+  int64_t blocks = 1;                ///< of as many tokens, one behind the other
 };
 
 /// Memory of a call, reused from call to call.
@@ -24,7 +25,8 @@ struct RepresentativesMemory {
   RowSelection chosen;
 };
 
-/// out [heads, count, head_dim], or [heads, head_dim] of means. Tokens in their order.
+/// out [blocks, heads, count, head_dim], or [blocks, heads, head_dim] of means. Tokens in their
+/// order.
 void block_representatives(Queue& queue, const RepresentativesCall& call,
                            RepresentativesMemory& memory, View<float> out);
 

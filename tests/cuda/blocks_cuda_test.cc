@@ -90,20 +90,20 @@ TEST_F(CudaBlocks, AnIndexFindsTheBest) {
 }
 
 TEST_F(CudaBlocks, RepresentativesAreTheHosts) {
-  constexpr int64_t kTokens = 128, kFirst = 77;
+  constexpr int64_t kTokens = 128, kFirst = 77, kBlocks = 3;
   constexpr int kHeads = 6, kLists = 2;
   for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0, DType::Q4_0}) {
-    const PagedHeads lists(type, 64, kLists, kFirst + kTokens, 4);
+    const PagedHeads lists(type, 64, kLists, kFirst + kBlocks * kTokens, 4);
     const PagedRows on_host[] = {lists.on_host(0), lists.on_host(1)};
     const PagedRows on_device[] = {lists.on_device(0), lists.on_device(1)};
-    std::vector<float> votes = random_floats(kTokens * kHeads, 5);
+    std::vector<float> votes = random_floats(kBlocks * kTokens * kHeads, 5);
     for (float& x : votes) x = std::round(4 * x);  // ties
     const View<float> votes_there = there(votes);
     for (const int64_t count : {1, 4, 128}) {
       for (const bool mean : {true, false}) {
-        RepresentativesCall call{on_host, kFirst, view_of(votes), kHeads, count, mean};
+        RepresentativesCall call{on_host, kFirst, view_of(votes), kHeads, count, mean, kBlocks};
         RepresentativesMemory memory;
-        std::vector<float> out(static_cast<size_t>(kHeads * (mean ? 1 : count) * 64));
+        std::vector<float> out(static_cast<size_t>(kBlocks * kHeads * (mean ? 1 : count) * 64));
         block_representatives(host_queue(), call, memory, view_of(out));
         call.lists = on_device;
         call.votes = votes_there;

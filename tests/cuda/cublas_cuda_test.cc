@@ -1,6 +1,7 @@
 // Products of many rows, and that what cublas_library.h declares again is what cublasLt.h says.
 
 #include <cublasLt.h>
+#include <cublas_v2.h>
 
 #include <cmath>
 #include <string>
@@ -8,12 +9,15 @@
 #include "base/float_types.h"
 #include "on_device.h"
 #include "ops/cuda/cublas.h"
+#include "ops/cuda/grouped_gemm.h"
 
 namespace longhaul::cuda {
 namespace {
 
 static_assert(lt::kSuccess == CUBLAS_STATUS_SUCCESS);
 static_assert(lt::kCompute32F == CUBLAS_COMPUTE_32F);
+static_assert(blas::kCompute32F == CUBLAS_COMPUTE_32F && blas::kR16BF == CUDA_R_16BF);
+static_assert(blas::kPlain == CUBLAS_OP_N && blas::kTransposed == CUBLAS_OP_T);
 static_assert(lt::kR32F == CUDA_R_32F && lt::kR16BF == CUDA_R_16BF);
 static_assert(lt::kTransposed == CUBLAS_OP_T && sizeof(cublasOperation_t) == sizeof(int32_t));
 static_assert(lt::kTransA == CUBLASLT_MATMUL_DESC_TRANSA);

@@ -57,7 +57,7 @@ class InfLlm final : public Method {
     } else {
       blocks_.attend(step, choose_blocks(step));
       blocks_.vote(step);
-      for (int64_t i = 0; i < blocks_.aged(); ++i) represent(step, blocks_.aged(step, i, 1));
+      if (blocks_.aged() > 0) represent(step, blocks_.aged());
     }
     blocks_.end(step);
   }
@@ -98,16 +98,20 @@ class InfLlm final : public Method {
     return index(step).top(queue, query, sizes.topk, search_);
   }
 
-  /// Appends the block to the layer's index: per query head its tokens with most votes.
-  void represent(LayerStep& step, const AgedBlocks& block) {
+  /// Appends the blocks to the layer's index: per query head their tokens with most votes.
+  void represent(LayerStep& step, int64_t blocks) {
     Queue& queue = *step.queue;
-    const View<float> vectors =
-        block_.resize(queue, shape_.heads * vectors_ * int64_t{shape_.head_dim});
+    const AgedBlocks aged = blocks_.aged(step, 0, blocks);
+    const int64_t width = shape_.heads * vectors_ * int64_t{shape_.head_dim};
+    const View<float> vectors = block_.resize(queue, blocks * width);
     // A single representative counts by itself, whatever the mode.
     block_representatives(
-        queue, {step.lists(), block.first, block.votes, shape_.heads, repr, vectors_ == 1},
+        queue, {step.lists(), aged.first, aged.votes, shape_.heads, repr, vectors_ == 1, blocks},
         representatives_, vectors);
-    index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type.k));
+    const DType type = KeyVectors::type_for(step.store->layout().type.k);
+    for (int64_t i = 0; i < blocks; ++i) {
+      index(step).append(queue, vectors.part(i * width, width), type);
+    }
   }
 
   ModelShape shape_;

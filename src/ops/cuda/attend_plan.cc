@@ -234,12 +234,31 @@ void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
   }
 }
 
+/// In how many parts units of the same work are done first, where each has so many tiles. Costs are
+/// counted in tiles of 64 keys and 128 rows, 0.9 us on an H100: merging begins after four of them
+/// and takes a tenth of one for each part.
+int64_t parts_of_alike(int64_t units, int64_t tiles, int64_t processors) {
+  constexpr int64_t kLeastTiles = 4;
+  int64_t best = 1;
+  double least = 0;
+  for (int64_t parts = 1; parts == 1 || parts <= std::min(tiles / kLeastTiles, 2 * processors);
+       ++parts) {
+    const int64_t rounds = (units * parts + processors - 1) / processors;
+    const double merging = parts == 1 ? 0.0 : 4 + 0.1 * static_cast<double>(units * parts);
+    const double cost = static_cast<double>(rounds * ((tiles + parts - 1) / parts)) + merging;
+    if (parts > 1 && cost >= least) continue;
+    best = parts;
+    least = cost;
+  }
+  return best;
+}
+
 /// Cuts the kernel's groups into units. Where these are too few to fill the device, the long ones
 /// become parts. The longest come first, so that none is left at the end.
 void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
                      std::vector<UnitRecord>& units) {
   strips_.clear();
-  int64_t all = 0;
+  int64_t all = 0, count = 0;
   for (size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     if (group.kernel != kernel) continue;
@@ -255,6 +274,7 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
       const int some = std::min(rows, task.row_count - r);
       strips_.push_back({static_cast<int>(g), r, some, tiles_of(group, r, some, sizes.keys)});
       all += alike * strips_.back().work;
+      count += alike;
     }
   }
   const auto longer = [](const Strip& a, const Strip& b) {
@@ -262,9 +282,13 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
     return a.group != b.group ? a.group < b.group : a.row < b.row;
   };
   if (!std::ranges::is_sorted(strips_, longer)) std::ranges::sort(strips_, longer);
+  const bool alike =
+      kernel != kFew && !strips_.empty() && 5 * strips_.back().work >= 4 * strips_.front().work;
+  const int64_t of_alike =
+      alike ? parts_of_alike(count, strips_.front().work, machine_.processors) : 0;
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
-    const int64_t parts = std::min(share, strip.work / sizes.least_tiles);
+    const int64_t parts = alike ? of_alike : std::min(share, strip.work / sizes.least_tiles);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
   }
   // Where rows see long lists, one list of keys after the other: what the blocks that run at once

@@ -21,18 +21,20 @@ __global__ void __launch_bounds__(kThreads)
       behind < 0 ? i : begin + blocks[behind / block] * block + behind % block);
 }
 
-/// A block of threads for every query head: its column of votes, the best of it, their keys.
+/// Threads for every query head of a block: its column of votes, the best of it, their keys.
 __global__ void __launch_bounds__(kBlockThreads)
     representatives_kernel(StoredRows keys, RepresentativesTask task) {
   __shared__ SelectShared shared;
   const int head = static_cast<int>(blockIdx.x), dim = keys.head_dim;
-  float* const column = task.columns + head * task.tokens;
-  int32_t* const chosen = task.chosen + head * task.count;
+  const int64_t of = blockIdx.y * int64_t{task.heads} + head;
+  const int64_t first = task.first + blockIdx.y * task.tokens;
+  const float* const votes = task.votes + blockIdx.y * task.tokens * task.heads + head;
+  float* const column = task.columns + of * task.tokens;
+  int32_t* const chosen = task.chosen + of * task.count;
+  float* const out = task.out + of * (task.mean ? 1 : task.count) * dim;
   const CudaBlock block;
   block.each([&](int t) {
-    for (int64_t i = t; i < task.tokens; i += kBlockThreads) {
-      column[i] = task.votes[i * task.heads + head];
-    }
+    for (int64_t i = t; i < task.tokens; i += kBlockThreads) column[i] = votes[i * task.heads];
   });
   select_rows(block, shared, SelectTask{column, task.tokens, 0, 0, task.count, chosen});
   keys.pages = task.lists[head / (task.heads / task.kv_heads)];
@@ -41,15 +43,15 @@ __global__ void __launch_bounds__(kBlockThreads)
     for (int t = static_cast<int>(threadIdx.x); t < dim; t += kBlockThreads) {
       float sum = 0;
       for (int64_t i = 0; i < task.count; ++i) {
-        sum = fmaf(keys.at(keys.row(task.first + chosen[i]), t), share, sum);
+        sum = fmaf(keys.at(keys.row(first + chosen[i]), t), share, sum);
       }
-      task.out[int64_t{head} * dim + t] = sum;
+      out[t] = sum;
     }
     return;
   }
   for (int64_t at = threadIdx.x; at < task.count * dim; at += kBlockThreads) {
-    const std::byte* const row = keys.row(task.first + chosen[at / dim]);
-    task.out[head * task.count * dim + at] = keys.at(row, static_cast<int>(at % dim));
+    const std::byte* const row = keys.row(first + chosen[at / dim]);
+    out[at] = keys.at(row, static_cast<int>(at % dim));
   }
 }
 
@@ -65,8 +67,8 @@ void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t cou
 }
 
 void block_representatives(Stream stream, const KvForm& form, const RepresentativesTask& task) {
-  representatives_kernel<<<static_cast<unsigned>(task.heads), kBlockThreads, 0, stream>>>(
-      keys_of(form), task);
+  const dim3 grid(static_cast<unsigned>(task.heads), static_cast<unsigned>(task.blocks));
+  representatives_kernel<<<grid, kBlockThreads, 0, stream>>>(keys_of(form), task);
   check_launch("block_representatives");
 }
 

@@ -16,13 +16,14 @@ void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t cou
 struct RepresentativesTask {
   const PageTable* lists = nullptr;  ///< one per KV head
   int64_t first = 0, tokens = 0;
-  const float* votes = nullptr;  ///< [tokens, heads]
+  const float* votes = nullptr;  ///< [blocks, tokens, heads]
   int heads = 0, kv_heads = 0;
   int64_t count = 1;
   bool mean = true;
-  float* columns = nullptr;   ///< scratch [heads, tokens]
-  int32_t* chosen = nullptr;  ///< scratch [heads, count]
-  float* out = nullptr;       ///< [heads, count, head_dim], or [heads, head_dim] of means
+  int64_t blocks = 1;
+  float* columns = nullptr;   ///< scratch [blocks, heads, tokens]
+  int32_t* chosen = nullptr;  ///< scratch [blocks, heads, count]
+  float* out = nullptr;       ///< [blocks, heads, count, head_dim], or [blocks, heads, head_dim]
 };
 void block_representatives(Stream stream, const KvForm& form, const RepresentativesTask& task);
 

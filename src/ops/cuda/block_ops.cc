@@ -9,10 +9,15 @@
 
 namespace longhaul::cuda {
 
+/// Those of the call before often are the same; a copy between two kernels takes 5 us.
 const PageTable* BlockOps::upload_tables(std::span<const PagedRows> lists) {
   tables_.clear();
   for (const PagedRows& list : lists) tables_.push_back(table_of(list));
-  return lists_.upload(std::span<const PageTable>(tables_));
+  if (tables_ != sent_tables_) {
+    lists_.upload(std::span<const PageTable>(tables_));
+    sent_tables_ = tables_;
+  }
+  return static_cast<const PageTable*>(lists_.data);
 }
 
 bool BlockOps::choose_mean_blocks(const TiledRows& rows, int64_t first,
@@ -59,9 +64,9 @@ bool BlockOps::block_scores(const BlockVectors& index, View<const float> query,
 bool BlockOps::block_representatives(const RepresentativesCall& call, View<float> out) {
   if (call.votes.place().host() || out.place().host()) return false;
   if (!can_read(call.lists.front())) return false;
-  const int64_t tokens = call.votes.size() / call.heads;
-  const auto columns = static_cast<size_t>(call.heads * tokens) * sizeof(float);
-  const auto chosen = static_cast<size_t>(call.heads * call.count) * sizeof(int32_t);
+  const int64_t tokens = call.votes.size() / call.heads / call.blocks;
+  const auto columns = static_cast<size_t>(call.votes.size()) * sizeof(float);
+  const auto chosen = static_cast<size_t>(call.blocks * call.heads * call.count) * sizeof(int32_t);
   chosen_.at_least(columns + chosen);
   auto* const numbers = static_cast<std::byte*>(chosen_.data);
   cuda::block_representatives(stream(), form_of(call.lists.front()),
@@ -73,6 +78,7 @@ bool BlockOps::block_representatives(const RepresentativesCall& call, View<float
                                .kv_heads = static_cast<int>(call.lists.size()),
                                .count = call.count,
                                .mean = call.mean,
+                               .blocks = call.blocks,
                                .columns = reinterpret_cast<float*>(numbers),
                                .chosen = reinterpret_cast<int32_t*>(numbers + columns),
                                .out = out.address()});

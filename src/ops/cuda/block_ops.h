@@ -62,7 +62,7 @@ class BlockOps : public DeviceOps {
  private:
   const PageTable* upload_tables(std::span<const PagedRows> lists);
 
-  std::vector<PageTable> tables_;
+  std::vector<PageTable> tables_, sent_tables_;
   std::vector<SpanTask> span_tasks_;
   std::vector<MeanBlocksTask> mean_tasks_;
   Room lists_{queue_}, chosen_{queue_}, tasks_{queue_};

@@ -17,6 +17,11 @@
 #include "ops/cuda/top_keys.h"
 
 namespace longhaul::cuda {
+namespace {
+
+constexpr size_t kMostCopiedBytes = size_t{128} << 20;  // of columns, for all heads of a call
+
+}  // namespace
 
 bool CudaChoices::column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                               std::span<const ColumnTarget> targets) {
@@ -262,7 +267,7 @@ bool CudaChoices::copy_columns(std::span<CopiedColumns> heads) {
   int head_dim = 0;  // of heads with columns
   for (const CopiedColumns& head : heads) head_dim = std::max(head_dim, head.from.head_dim);
   if (head_dim == 0) return false;
-  copies_.set_head_dim(head_dim);
+  copies_.set_form(head_dim, kMostCopiedBytes);
   gathered_.clear();
   int64_t used = 0;
   for (CopiedColumns& head : heads) {

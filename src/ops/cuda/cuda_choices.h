@@ -70,7 +70,7 @@ class CudaChoices : public BlockOps {
   std::vector<TileTask> tiles_;
   std::vector<PageTask> pages_;
   /// 256 heads with a thousand columns each, of 128 numbers.
-  ScratchPages copies_{queue_, size_t{128} << 20};
+  ScratchPages copies_{queue_};
   std::vector<GatherRecord> gathered_;
   Room records_{queue_};
   std::vector<FlexHeadTask> flex_;

@@ -55,9 +55,9 @@ struct Gated {
   }
 };
 
-template <class Out>
+template <class In, class Out>
 struct SwigluOp {
-  const float *gate, *up;
+  const In *gate, *up;
   int64_t n, stride;
   Gated gated;
   Out* y;
@@ -154,13 +154,13 @@ struct ListsOp {
   }
 };
 
-template <class Out>
-void swiglu_any(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+template <class In, class Out>
+void swiglu_any(Stream stream, const In* gate, const In* up, int64_t rows, int64_t n,
                 int64_t stride, Out* y, const Gating& gating) {
-  const bool four =
-      aligned_to(16, at(gate), at(up)) && aligned_to(4 * sizeof(Out), at(y)) && stride % 4 == 0;
+  const bool four = aligned_to(4 * sizeof(In), at(gate), at(up)) &&
+                    aligned_to(4 * sizeof(Out), at(y)) && stride % 4 == 0;
   over_rows(stream, "swiglu", rows, n, four,
-            SwigluOp<Out>{gate, up, n, stride, Gated::of(gating), y});
+            SwigluOp<In, Out>{gate, up, n, stride, Gated::of(gating), y});
 }
 
 /// Rows in the forms that products read: of x, or of gated(x, up).
@@ -229,6 +229,11 @@ void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int
 }
 
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            int64_t stride, uint16_t* y, const Gating& gating) {
+  swiglu_any(stream, gate, up, rows, n, stride, y, gating);
+}
+
+void swiglu(Stream stream, const uint16_t* gate, const uint16_t* up, int64_t rows, int64_t n,
             int64_t stride, uint16_t* y, const Gating& gating) {
   swiglu_any(stream, gate, up, rows, n, stride, y, gating);
 }

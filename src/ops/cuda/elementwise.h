@@ -19,10 +19,12 @@ void add(Stream stream, float* y, const float* x, int64_t rows, int64_t n,
 void add_bias(Stream stream, float* y, const float* bias, int64_t rows, int64_t n, int64_t stride);
 
 /// y[r, i] = gated(gate[r, i], up[r, i]), y [rows, n] packed, f32 or bf16; rows of gate and up
-/// `stride` floats apart. With stride == n, an f32 y may be gate or up.
+/// `stride` numbers apart. With stride == n, a y of their type may be gate or up.
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
             int64_t stride, float* y, const Gating& gating = {});
 void swiglu(Stream stream, const float* gate, const float* up, int64_t rows, int64_t n,
+            int64_t stride, uint16_t* y, const Gating& gating = {});
+void swiglu(Stream stream, const uint16_t* gate, const uint16_t* up, int64_t rows, int64_t n,
             int64_t stride, uint16_t* y, const Gating& gating = {});
 
 /// Gate and up packed; n a multiple of 32; all at multiples of 16 bytes.

@@ -1,9 +1,14 @@
 #pragma once
-// The feed-forward part of a mixture of experts on a GPU. Few rows read the matrices of the experts
-// that they chose, whose numbers stay on the device; of many rows those of an expert are gathered
-// and meet its expanded matrices, for which the host reads how many each has: one wait a layer.
+// The feed-forward part of a mixture of experts on a GPU. Up to some hundreds of rows read the
+// matrices of the experts that they chose as they are stored, by numbers that stay on the device.
+// Of more rows those of some experts are gathered and meet their expanded matrices, in one launch
+// where the products of an expert alone would leave the card idle. For that the host reads how many
+// rows each expert has: one wait a layer.
+
+#include <memory>
 
 #include "ops/cuda/experts.h"
+#include "ops/cuda/grouped_gemm.h"
 #include "ops/cuda/products.h"
 
 namespace longhaul::cuda {
@@ -17,19 +22,49 @@ class ExpertMix {
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
            bool add);
 
+  /// Experts whose expanded matrices are in memory at a time have this many bytes of them, and this
+  /// many rows, unless one has more.
+  static constexpr size_t kMostExpanded = size_t{256} << 20;
+  static constexpr int64_t kMostGathered = 8192;
+  /// Whether so many rows read stored matrices.
+  static bool reads_stored(int64_t rows, const DeviceExperts& experts);
+
  private:
-  void few(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
-  void many(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
-  void one_of_many(const OwnInput& x, const DeviceExperts& experts, int expert,
-                   const int32_t* order, int64_t count, float* y);
+  /// Experts [first, end) and the sorted choices [row, row + rows) of them.
+  struct Some {
+    int first, end;
+    int64_t row, rows;
+  };
+
+  void sort(int64_t choices, int experts);
+  void as_stored(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
+  void expanded(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
+  Some next_after(const Some& before, const DeviceExperts& experts) const;
+  void run_some(const OwnInput& x, const DeviceExperts& experts, const Some& some);
+  /// Expanded matrices of `some`, unless they are stored in bf16.
+  const uint16_t* expand(const DeviceExperts::Role& role, const DeviceExperts& experts,
+                         const Some& some, size_t at);
+  void list_products(const uint16_t* w, int64_t outputs, int64_t w_stride, const Some& some,
+                     const uint16_t* x, int64_t cols, uint16_t* y);
+  void multiply(int64_t outputs, int64_t cols, int64_t w_stride);
+  void add_biases(const DeviceExperts::Role& role, const DeviceExperts& experts, const Some& some,
+                  uint16_t* y);
   const ExpertChoice* chosen() const { return static_cast<const ExpertChoice*>(chosen_.data); }
+  int64_t rows_of(int expert) const {
+    return begins_[static_cast<size_t>(expert) + 1] - begins_[static_cast<size_t>(expert)];
+  }
 
   GpuQueue& queue_;
   Products& products_;
-  Room chosen_{queue_}, order_{queue_}, gathered_{queue_}, gate_{queue_}, up_{queue_},
+  std::unique_ptr<GroupedGemm> grouped_;  ///< once it is needed
+  Room chosen_{queue_};
+  Room order_{queue_};  ///< of the choices, where each is in it, and where those of experts begin
+  int32_t *sorted_ = nullptr, *places_ = nullptr, *begins_there_ = nullptr;
+  Room int8_{queue_}, expanded_{queue_}, gathered_{queue_}, gate_{queue_}, up_{queue_},
       results_{queue_};
   OwnInput inner_{queue_};
   std::vector<int32_t> begins_;
+  std::vector<GroupedProduct> listed_;
 };
 
 }  // namespace longhaul::cuda

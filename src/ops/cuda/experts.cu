@@ -97,7 +97,8 @@ __device__ int count_of_block(bool mine, int& before) {
 
 /// A block an expert, which walks all choices twice: they are few.
 __global__ void __launch_bounds__(kSortThreads)
-    sort_kernel(const ExpertChoice* chosen, int64_t count, int32_t* order, int32_t* begins) {
+    sort_kernel(const ExpertChoice* chosen, int64_t count, int32_t* order, int32_t* places,
+                int32_t* begins) {
   const int expert = static_cast<int>(blockIdx.x);
   __shared__ int smaller;
   if (threadIdx.x == 0) smaller = 0;
@@ -113,7 +114,10 @@ __global__ void __launch_bounds__(kSortThreads)
     const bool is_own = i < count && chosen[i].expert == expert;
     int before = 0;
     const int found = count_of_block(is_own, before);
-    if (is_own) order[at + before] = static_cast<int32_t>(i);
+    if (is_own) {
+      order[at + before] = static_cast<int32_t>(i);
+      places[i] = at + before;
+    }
     at += found;
   }
   if (threadIdx.x == 0 && blockIdx.x == gridDim.x - 1) begins[expert + 1] = at;
@@ -132,27 +136,25 @@ struct GatherOp {
   }
 };
 
-struct AddChosenOp {
-  const float* results;
+struct AddChosenBiasOp {
+  uint16_t* y;
   int64_t n;
   const int32_t* order;
-  uint32_t per_row;
   const ExpertChoice* chosen;
-  float* y;
+  const float* bias;
   template <int kRun>
   __device__ void apply(int64_t row, int64_t col) const {
-    const auto choice = static_cast<uint32_t>(order[row]);
-    const float weight = chosen[choice].weight;
-    float* const to = y + static_cast<int64_t>(choice / per_row) * n + col;
-    Run<kRun> sum = load_run<kRun>(to);
-    const Run<kRun> more = load_run<kRun>(results + row * n + col);
-    for (int k = 0; k < kRun; ++k) sum.v[k] += weight * more.v[k];
-    store_run(to, sum);
+    Run<kRun> sum = load_run<kRun>(y + row * n + col);
+    const Run<kRun> more = load_run<kRun>(bias + chosen[order[row]].expert * n + col);
+    for (int k = 0; k < kRun; ++k) sum.v[k] += more.v[k];
+    store_run(y + row * n + col, sum);
   }
 };
 
-struct AddRowChoicesOp {
-  const float* results;
+template <class In>
+struct AddChoicesOp {
+  const In* results;
+  const int32_t* places;
   int64_t n;
   int used;
   const ExpertChoice* chosen;
@@ -164,7 +166,7 @@ struct AddRowChoicesOp {
     if (add) sum = load_run<kRun>(y + row * n + col);
     for (int64_t i = row * used; i < (row + 1) * used; ++i) {
       const float weight = chosen[i].weight;
-      const Run<kRun> more = load_run<kRun>(results + i * n + col);
+      const Run<kRun> more = load_run<kRun>(results + (places ? places[i] : i) * n + col);
       for (int k = 0; k < kRun; ++k) sum.v[k] += weight * more.v[k];
     }
     store_run(y + row * n + col, sum);
@@ -172,6 +174,14 @@ struct AddRowChoicesOp {
 };
 
 uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+template <class In>
+void add_any(Stream stream, const In* results, const int32_t* places, int64_t rows, int used,
+             int64_t n, const ExpertChoice* chosen, float* y, bool add) {
+  const bool four = aligned_to(4 * sizeof(In), at(results)) && aligned_to(16, at(y));
+  over_rows(stream, "add_choices", rows, n, four,
+            AddChoicesOp<In>{results, places, n, used, chosen, y, add});
+}
 
 }  // namespace
 
@@ -186,10 +196,10 @@ void choose_experts(Stream stream, const float* logits, int64_t rows, int expert
 }
 
 void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int experts,
-                  int32_t* order, int32_t* begins) {
+                  int32_t* order, int32_t* places, int32_t* begins) {
   LH_ASSERT(count < (int64_t{1} << 31) && experts > 0);
   sort_kernel<<<static_cast<unsigned>(experts), kSortThreads, 0, stream>>>(chosen, count, order,
-                                                                           begins);
+                                                                           places, begins);
   check_launch("sort_choices");
 }
 
@@ -199,16 +209,20 @@ void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* o
             GatherOp{x, n, order, static_cast<uint32_t>(per_row), out});
 }
 
-void add_chosen(Stream stream, const float* results, int64_t n, const int32_t* order, int64_t count,
-                int per_row, const ExpertChoice* chosen, float* y) {
-  over_rows(stream, "add_chosen", count, n, aligned_to(16, at(results), at(y)),
-            AddChosenOp{results, n, order, static_cast<uint32_t>(per_row), chosen, y});
+void add_chosen_bias(Stream stream, uint16_t* y, int64_t rows, int64_t n, const int32_t* order,
+                     const ExpertChoice* chosen, const float* bias) {
+  over_rows(stream, "add_chosen_bias", rows, n, aligned_to(16, at(bias)) && aligned_to(8, at(y)),
+            AddChosenBiasOp{y, n, order, chosen, bias});
 }
 
-void add_choices_of_rows(Stream stream, const float* results, int64_t rows, int used, int64_t n,
-                         const ExpertChoice* chosen, float* y, bool add) {
-  over_rows(stream, "add_choices_of_rows", rows, n, aligned_to(16, at(results), at(y)),
-            AddRowChoicesOp{results, n, used, chosen, y, add});
+void add_choices(Stream stream, const float* results, const int32_t* places, int64_t rows, int used,
+                 int64_t n, const ExpertChoice* chosen, float* y, bool add) {
+  add_any(stream, results, places, rows, used, n, chosen, y, add);
+}
+
+void add_choices(Stream stream, const uint16_t* results, const int32_t* places, int64_t rows,
+                 int used, int64_t n, const ExpertChoice* chosen, float* y, bool add) {
+  add_any(stream, results, places, rows, used, n, chosen, y, add);
 }
 
 }  // namespace longhaul::cuda

@@ -79,6 +79,7 @@ void launch(Stream stream, const MatvecInput& x, Choices choices,
   a.beside = beside;
   if (choices != nullptr) {
     a.chosen = choices->chosen;
+    a.order = choices->order;
     a.choices_per_row = static_cast<int>(choices->per_row);
   }
   const int batches = fill_jobs(jobs, choices, form.batch, a);

@@ -47,6 +47,9 @@ struct MatvecChoices {
   const ExpertChoice* chosen = nullptr;  ///< [count]
   int64_t count = 0, per_row = 1;
   int experts = 0;  ///< that a weight holds: outputs = its rows / experts
+  /// [count], in device memory: choices in the order in which they shall be computed, so that those
+  /// of one matrix find it in the cache. Null: their own.
+  const int32_t* order = nullptr;
 };
 
 /// y and bias of a job are [count, outputs] packed and [experts, outputs]. Whatever was queued

@@ -33,9 +33,10 @@ struct MatvecArgs {
   Int8Rows int8;                  // of the same rows
   int cols, chunk_cols;
   int beside;  // the kernel before this one makes nothing that this one reads
-  // Of a chosen form: a block works for choice blockIdx.y, whose y begins y_stride further each.
-  // Rows of a job are those of one of the matrices that lie one below the other.
+  // Of a chosen form: a block works for one choice, whose y begins y_stride further each. Rows of a
+  // job are those of one of the matrices that lie one below the other.
   const ExpertChoice* chosen;
+  const int32_t* order;  // null: choice blockIdx.y, else order[blockIdx.y]
   int choices_per_row;  // of x
 };
 
@@ -81,16 +82,20 @@ __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   return v;
 }
 
+__device__ __forceinline__ int choice_of_block(const MatvecArgs& a) {
+  return a.order == nullptr ? static_cast<int>(blockIdx.y) : __ldcg(a.order + blockIdx.y);
+}
+
 template <class Form>
 __device__ __forceinline__ int first_row_of_x(const MatvecArgs& a) {
-  return Form::kChosen ? static_cast<int>(blockIdx.y) / a.choices_per_row : 0;
+  return Form::kChosen ? choice_of_block(a) / a.choices_per_row : 0;
 }
 
 /// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y. `above`:
-/// rows of the weight that stand above the job's.
+/// rows of the weight that stand above the job's. `choice`: of a chosen form.
 template <class Form>
 __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
-                                           int64_t above, int x_rows, bool more,
+                                           int64_t above, int choice, int x_rows, bool more,
                                            float (&sums)[Form::kRows][Form::kRowsOfX]) {
 #pragma unroll
   for (int r = 0; r < Form::kRows; ++r) {
@@ -103,7 +108,7 @@ __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t f
       }
       const int64_t row = first_row + r;
       if (threadIdx.x % Form::kLanes == m && m < x_rows && row < job.rows) {
-        float* y = job.y + (Form::kChosen ? blockIdx.y : m) * job.y_stride + row;
+        float* y = job.y + (Form::kChosen ? choice : m) * job.y_stride + row;
         if (job.bias != nullptr && !more) sum += job.bias[above + row];
         *y = job.add || more ? __ldcg(y) + sum : sum;
       }
@@ -119,7 +124,10 @@ template <class Form, class Product>
 class RowWalk {
  public:
   __device__ RowWalk(const MatvecArgs& args, int batches) : a(args), batches_(batches) {
-    if constexpr (Form::kChosen) expert_ = __ldcg(&a.chosen[blockIdx.y].expert);
+    if constexpr (Form::kChosen) {
+      choice_ = choice_of_block(a);
+      expert_ = __ldcg(&a.chosen[choice_].expert);
+    }
   }
 
   /// Begins to load.
@@ -161,7 +169,7 @@ class RowWalk {
     done_.unit += Form::kLanes;
     if (done_.unit < units_) return true;
     const MatvecArgs::Job& job = a.jobs[done_.job];
-    write_sums<Form>(job, row_of(done_), above(job), a.x_rows, first_ > 0, sums);
+    write_sums<Form>(job, row_of(done_), above(job), choice_, a.x_rows, first_ > 0, sums);
     done_.unit = 0;
     done_.batch += gridDim.x;
     if (done_.batch >= batches_) return false;
@@ -212,7 +220,7 @@ class RowWalk {
 
   const MatvecArgs& a;
   int batches_, first_, units_;
-  int expert_ = 0;
+  int choice_ = 0, expert_ = 0;
   Place ahead_, done_;
   typename Product::Row rows_[Form::kRows];  // that are loaded
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];

@@ -104,6 +104,7 @@ class ScoreJobs {
   void number_blocks();
 
   std::vector<ScoreJob>& all() { return jobs_; }
+  const std::vector<ScoreJob>& all() const { return jobs_; }
   const QueryRows& rows() const { return rows_; }
   int blocks() const { return blocks_; }
 

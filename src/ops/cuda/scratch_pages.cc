@@ -1,5 +1,6 @@
 #include "ops/cuda/scratch_pages.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.h"
@@ -11,21 +12,31 @@ ScratchPages::~ScratchPages() {
   for (void* slab : slabs_) queue_.release_slab(slab);
 }
 
-void ScratchPages::set_head_dim(int head_dim) {
-  if (head_dim == head_dim_) return;
-  head_dim_ = head_dim;
-  page_bytes_ = std::bit_ceil(size_t{4} * kPageRows * static_cast<size_t>(head_dim));
-  pages_.clear();
-  for (void* slab : slabs_) queue_.release_slab(slab);
-  slabs_.clear();
+size_t ScratchPages::page_bytes(int head_dim) {
+  return std::bit_ceil(size_t{4} * kPageRows * static_cast<size_t>(head_dim));
+}
+
+void ScratchPages::set_form(int head_dim, size_t most_bytes) {
+  const size_t slabs = (most_bytes + DeviceQueue::kSlabBytes - 1) / DeviceQueue::kSlabBytes;
+  const size_t most = slabs * (DeviceQueue::kSlabBytes / page_bytes(head_dim));
+  if (head_dim == head_dim_ && most <= most_pages_) return;
+  if (head_dim != head_dim_) {
+    head_dim_ = head_dim;
+    most_pages_ = 0;
+    pages_.clear();
+    for (void* slab : slabs_) queue_.release_slab(slab);
+    slabs_.clear();
+  }
   // Neither list moves while rows are gathered.
-  pages_.reserve(most_bytes_ / page_bytes_);
-  table_.at_least(most_bytes_ / page_bytes_ * sizeof(std::byte*));
+  most_pages_ = std::max(most, 2 * most_pages_);
+  pages_.reserve(most_pages_);
+  table_.at_least(most_pages_ * sizeof(std::byte*));
+  queue_.upload(pages_.data(), table_.data, pages_.size() * sizeof(std::byte*));
 }
 
 bool ScratchPages::reserve(int64_t pages) {
   const auto wanted = static_cast<size_t>(pages);
-  if (wanted * page_bytes_ > most_bytes_) return false;
+  if (wanted > most_pages_) return false;
   while (pages_.size() < wanted) {
     try {
       slabs_.push_back(queue_.allocate_slab());
@@ -34,7 +45,7 @@ bool ScratchPages::reserve(int64_t pages) {
     }
     const auto* const slab = static_cast<const std::byte*>(slabs_.back());
     const size_t first = pages_.size();
-    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += page_bytes_)
+    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += page_bytes(head_dim_))
       pages_.push_back(slab + at);
     queue_.upload(pages_.data() + first, static_cast<const std::byte**>(table_.data) + first,
                   (pages_.size() - first) * sizeof(std::byte*));

@@ -13,14 +13,16 @@ namespace longhaul::cuda {
 
 class ScratchPages {
  public:
-  /// At most `most_bytes` of them.
-  ScratchPages(GpuQueue& queue, size_t most_bytes) : queue_(queue), most_bytes_(most_bytes) {}
+  explicit ScratchPages(GpuQueue& queue) : queue_(queue) {}
   ~ScratchPages();
   ScratchPages(const ScratchPages&) = delete;
   ScratchPages& operator=(const ScratchPages&) = delete;
 
-  /// Pages of rows of `head_dim` numbers from now on.
-  void set_head_dim(int head_dim);
+  /// Pages of rows of `head_dim` numbers from now on, `most_bytes` of them or more. Rows that were
+  /// gathered before are gone, and so is what rows_from() returned.
+  void set_form(int head_dim, size_t most_bytes);
+  /// Bytes of a page of keys and values.
+  static size_t page_bytes(int head_dim);
   /// Room for so many pages; false where the device or the bound has none.
   bool reserve(int64_t pages);
   /// Rows that begin with page number `first`.
@@ -32,9 +34,8 @@ class ScratchPages {
 
  private:
   GpuQueue& queue_;
-  size_t most_bytes_;
+  size_t most_pages_ = 0;  ///< that the lists have room for
   int head_dim_ = 0;
-  size_t page_bytes_ = 0;
   std::vector<void*> slabs_;
   std::vector<const std::byte*> pages_;  ///< of all slabs; in `table_`, too
   Room table_{queue_};

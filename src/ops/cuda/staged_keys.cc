@@ -86,12 +86,16 @@ void StagedKeys::flush(const AttendCall& call,
 
 void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
                      const std::function<void(std::span<const AttendTask>)>& attend) {
-  if (std::ranges::none_of(tasks, [&](const AttendTask& t) { return gains(call, t); })) {
-    return attend(tasks);
-  }
-  pages_.set_head_dim(call.head_dim);
+  int64_t most_pages = 0;  // of a task; then of all that are gathered at a time
   size_t segments = 0;
-  for (const AttendTask& task : tasks) segments += task.segments.size();
+  for (const AttendTask& task : tasks) {
+    if (gains(call, task)) most_pages = std::max(most_pages, pages_of(task));
+    segments += task.segments.size();
+  }
+  if (most_pages == 0) return attend(tasks);
+  const size_t page_bytes = ScratchPages::page_bytes(call.head_dim);
+  most_pages = std::max(most_pages, static_cast<int64_t>(most_bytes_ / page_bytes));
+  pages_.set_form(call.head_dim, static_cast<size_t>(most_pages) * page_bytes);
   segments_.reserve(segments);           // the tasks' views stay
   const KeySegment* before = nullptr;    // of the task whose keys were gathered last, ...
   std::span<const KeySegment> gathered;  // ... and where they are
@@ -104,8 +108,10 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
     if (task.segments.data() == before && !records_.empty()) {
       own.segments = gathered;
     } else {
-      if (used_ > 0 && !pages_.reserve(used_ + pages_of(task))) flush(call, attend);
-      if (pages_.reserve(used_ + pages_of(task))) {
+      const int64_t own_pages = pages_of(task);
+      const bool full = used_ + own_pages > most_pages || !pages_.reserve(used_ + own_pages);
+      if (used_ > 0 && full) flush(call, attend);
+      if (pages_.reserve(used_ + own_pages)) {
         const size_t first = segments_.size();
         for (const KeySegment& s : task.segments) segments_.push_back(gather(s));
         own.segments = gathered = std::span(segments_).subspan(first);

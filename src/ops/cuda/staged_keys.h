@@ -15,11 +15,12 @@ namespace longhaul::cuda {
 
 class StagedKeys {
  public:
-  /// Memory for gathered keys that is taken at most. A KV head whose keys have no room in it is
-  /// read as it lies.
+  /// Memory for gathered keys that is taken at most, unless those of one KV head need more. One
+  /// whose keys the card has no room for is read as it lies.
   static constexpr size_t kMostBytes = size_t{256} << 20;
 
-  explicit StagedKeys(GpuQueue& queue) : queue_(queue) {}
+  explicit StagedKeys(GpuQueue& queue, size_t most_bytes = kMostBytes)
+      : queue_(queue), most_bytes_(most_bytes) {}
 
   /// Hands all tasks to `attend`, some at a time: those whose keys are gathered with segments over
   /// the gathered keys.
@@ -33,7 +34,8 @@ class StagedKeys {
              const std::function<void(std::span<const AttendTask>)>& attend);
 
   GpuQueue& queue_;
-  ScratchPages pages_{queue_, kMostBytes};
+  size_t most_bytes_;
+  ScratchPages pages_{queue_};
   int64_t used_ = 0;  ///< pages, by what is gathered next
   std::vector<GatherRecord> records_;
   std::vector<KeySegment> segments_;

@@ -19,15 +19,15 @@ struct Map {
 };
 
 /// A block of threads adds up 128 keys and 32 rows of a map: the heads of one segment, then those
-/// of the next.
-template <int D>
+/// of the next. kOwn: of one segment only, to scratch.
+template <int D, bool kOwn>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     tile_maps_kernel(const __grid_constant__ ScoreArgs a) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<ScoreShared<D>*>(memory);
   find_job(a, shared);
   const ScoreJob& job = shared.job;
-  const int segments = job.segments;
+  const int segments = kOwn ? 1 : job.segments;
   const int32_t first = shared.tile * kScoreKeys;
   RowsOfStep rows{shared.part * kStepRows, min(job.row_count, (shared.part + 1) * kStepRows), 0,
                   job.head_count};
@@ -52,7 +52,12 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     for (int i = 0; i < 4; ++i) {
       const int row = rows.begin + 8 * g + 2 * (lane % 4) + i % 2;
       const int32_t key = first + 16 * warp + lane / 4 + 8 * (i / 2);
-      if (row < rows.end && key < job.keys.count) job.out[row * job.stride + key] += map.sums[g][i];
+      if (row >= rows.end || key >= job.keys.count) continue;
+      if constexpr (kOwn) {
+        a.room[job.partial + int64_t{row} * job.keys.count + key] = map.sums[g][i];
+      } else {
+        job.out[row * job.stride + key] += map.sums[g][i];
+      }
     }
   }
 }
@@ -88,35 +93,58 @@ __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ Scor
   first.out[i / keys * first.stride + i % keys] += sum;
 }
 
-template <int D>
-void launch(Stream stream, const ScoreArgs& args, int blocks) {
-  launch_scores(stream, tile_maps_kernel<D>, blocks, sizeof(ScoreShared<D>), "tile_maps", args);
-}
+int64_t blocks_of(const ScoreJob& job) { return int64_t{job.tiles} * job.parts; }
 
-/// Every segment gets blocks of its own, and scratch.
-void launch_few(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
-  int64_t numbers = 0, most = 0;
+/// Every segment gets blocks as the first of its tile has them, and scratch. Returns its numbers.
+int64_t give_own_blocks(std::vector<ScoreJob>& jobs) {
+  int64_t numbers = 0;
   int left = 0;  // segments of the tile that have no blocks yet
-  for (ScoreJob& job : jobs.all()) {
-    left = left == 0 ? job.segments : left;
-    if (left < job.segments) job.segments = 0;
-    --left;
-    job.parts = 1;
+  for (ScoreJob& job : jobs) {
+    const bool of_tile_before = left > 0;
+    left = of_tile_before ? left - 1 : job.segments - 1;
+    if (of_tile_before) job.segments = 0, job.parts = (&job - 1)->parts;
     job.tiles = (job.keys.count + kScoreKeys - 1) / kScoreKeys;
     job.partial = numbers;
-    const int64_t each = int64_t{job.row_count} * job.keys.count;
-    numbers += each;
-    most = std::max(most, each);
+    numbers += int64_t{job.row_count} * job.keys.count;
   }
+  return numbers;
+}
+
+void launch_add_segments(Stream stream, const ScoreJobs& of, const ScoreArgs& args) {
+  int64_t most = 0;
+  for (const ScoreJob& job : of.all()) {
+    most = std::max(most, int64_t{job.row_count} * job.keys.count);
+  }
+  const dim3 grid(static_cast<unsigned>((most + 255) / 256),
+                  static_cast<unsigned>(of.all().size()));
+  launch_early(stream, "add_segments", add_segments, grid, 256, 0, args);
+}
+
+void launch_few(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
+  for (ScoreJob& job : jobs.all()) job.parts = 1;
+  const int64_t numbers = give_own_blocks(jobs.all());
   const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kAsGiven, numbers, scratch);
   with_head_dim(call.head_dim, [&](auto dim) {
     constexpr int D = dim();
     launch_scores(stream, tile_maps_few<D>, jobs.blocks(), sizeof(ScoreShared<D>), "tile_maps",
                   args);
   });
-  const dim3 grid(static_cast<unsigned>((most + 255) / 256),
-                  static_cast<unsigned>(jobs.all().size()));
-  launch_early(stream, "add_segments", add_segments, grid, 256, 0, args);
+  launch_add_segments(stream, jobs, args);
+}
+
+/// Where tiles are few, segments are done side by side.
+void launch_many(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
+  int64_t blocks = 0;
+  for (const ScoreJob& job : jobs.all()) blocks += blocks_of(job);
+  const bool own = blocks < scratch.processors();
+  const int64_t numbers = own ? give_own_blocks(jobs.all()) : 0;
+  const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch);
+  with_head_dim(call.head_dim, [&](auto dim) {
+    constexpr int D = dim();
+    launch_scores(stream, own ? tile_maps_kernel<D, true> : tile_maps_kernel<D, false>,
+                  jobs.blocks(), sizeof(ScoreShared<D>), "tile_maps", args);
+  });
+  if (own) launch_add_segments(stream, jobs, args);
 }
 
 bool add_jobs(const AttendCall& call, const MapTile& tile, ScoreJobs& jobs) {
@@ -153,14 +181,10 @@ bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> t
     if (!add_jobs(call, tile, jobs)) return false;
   }
   if (jobs.all().empty()) return true;
-  if (std::ranges::all_of(tiles, [&](const MapTile& tile) {
-        return int64_t{tile.row_count} * call.heads <= kStepRows * std::ssize(tile.keys);
-      })) {
-    launch_few(stream, call, jobs, scratch);
-    return true;
-  }
-  const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, 0, scratch);
-  with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
+  const auto few = [&](const MapTile& tile) {
+    return int64_t{tile.row_count} * call.heads <= kStepRows * std::ssize(tile.keys);
+  };
+  (std::ranges::all_of(tiles, few) ? launch_few : launch_many)(stream, call, jobs, scratch);
   return true;
 }
 
