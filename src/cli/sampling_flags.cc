@@ -19,9 +19,9 @@ void SamplingFlags::add_to(CLI::App& app) {
       add_number(app, "--temp", sampler.temperature, 0.0f, 100.0f,
                  "Temperature; 0: always the likeliest token, best for questions about a text")
           ->group(group);
-  top_k_ =
-      add_number(app, "--top-k", sampler.top_k, 0, 1 << 30, "Keep the k likeliest tokens; 0: all")
-          ->group(group);
+  top_k_ = add_number(app, "--top-k", sampler.top_k, -1, 1 << 30,
+                      "Keep the k likeliest tokens; 0 or -1: all")
+               ->group(group);
   top_p_ = add_number(app, "--top-p", sampler.top_p, 0.0f, 1.0f,
                       "Keep the likeliest tokens that hold this share; 1: all")
                ->group(group);

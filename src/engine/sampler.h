@@ -11,7 +11,7 @@ namespace longhaul {
 
 struct SamplerOptions {
   float temperature = 0;     ///< 0: always the likeliest token; the three cuts do not matter then
-  int top_k = 40;            ///< keep the k likeliest; 0: all
+  int top_k = 40;            ///< keep the k likeliest; 0 or below: all
   float top_p = 0.95f;       ///< keep the fewest likeliest that hold this share; 1: all
   float min_p = 0.05f;       ///< keep those with at least this share of the best one's; 0: all
   float repeat_penalty = 1;  ///< divides positive logits of recent tokens, multiplies negative ones

@@ -63,7 +63,7 @@ std::optional<SamplingDefaults> sampling_defaults(const Checkpoint& checkpoint) 
   SamplingDefaults defaults;
   defaults.source = gguf ? "the model's metadata" : "generation_config.json";
   constexpr double kMost = 1 << 30;
-  if (!in_range(n.temperature, 0, 100) || !in_range(n.top_k, 0, kMost) ||
+  if (!in_range(n.temperature, 0, 100) || !in_range(n.top_k, -1, kMost) ||
       !in_range(n.top_p, 0, 1) || !in_range(n.min_p, 0, 1) || !in_range(n.penalty, 0.01, 100) ||
       !in_range(n.penalty_last, 0, kMost)) {
     warn("{}: {}: its sampling has a number out of range and is not used",

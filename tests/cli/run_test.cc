@@ -116,14 +116,15 @@ TEST(Run, StopsAtTextAndAtTheLimit) {
 }
 
 TEST(Run, SeedsRepeat) {
-  const auto text = [](const char* seed) {
+  const auto text = [](const char* seed, const char* top_k = "0") {
     return Program()
-        .run({"run", "-q", "-p", "Tell me a story.", "--temp", "1.5", "--top-k", "0", "--top-p",
+        .run({"run", "-q", "-p", "Tell me a story.", "--temp", "1.5", "--top-k", top_k, "--top-p",
               "1", "--min-p", "0", "-n", "24", "--seed", seed})
         .out;
   };
   EXPECT_EQ(text("1"), text("1"));
   EXPECT_NE(text("1"), text("2"));
+  EXPECT_EQ(text("1"), text("1", "-1"));  // both are all tokens
 }
 
 TEST(Run, ADrawnReplyNamesTheSeedThatRepeatsIt) {

@@ -38,6 +38,10 @@ TEST(SamplingDefaults, WhatTheConfigLeavesOutIsAsInTransformers) {
   const auto found = with_config(R"({"do_sample": true})");
   ASSERT_TRUE(found);
   EXPECT_EQ(sampling_text(found->sampler), "temperature 1, top-k 50");
+  // vLLM's way to say all tokens.
+  const auto all = with_config(R"({"do_sample": true, "top_k": -1})");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(sampling_text(all->sampler), "temperature 1");
 }
 
 TEST(SamplingDefaults, NoneWithoutDrawingAndNoneOutOfRange) {
