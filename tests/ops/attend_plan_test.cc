@@ -324,6 +324,34 @@ TEST(AttendPlan, LongListsOfKeysAreSplit) {
   }
 }
 
+/// Tiles of units, and how often each unit was cut, where 8 KV heads of 4 see all of some keys.
+std::pair<size_t, size_t> tiles_and_merges(int rows, int64_t keys) {
+  Case c(11);
+  c.segments.reserve(64);
+  make_tasks(c, 4, 32, keys, 1, false);
+  c.tasks.resize(8);
+  for (size_t h = 0; h < 8; ++h) {
+    KeySegment s = random_segment(c, h, keys, keys, false);
+    s.begin = 0, s.count = keys, s.visible = Visibility::kAll;
+    c.segments[h] = {s};
+    c.tasks[h].segments = c.segments[h];
+    c.tasks[h].row_count = rows;
+  }
+  AttendMachine machine;
+  machine.processors = 132;
+  if (rows < 64) check_plan(c, machine, 64);  // goes over all pairs of row and key
+  AttendPlan plan;
+  plan.make(c.call, c.tasks, machine);
+  return {plan.tiles().size(), plan.merges().size()};
+}
+
+TEST(AttendPlan, UnitsOfTheSameWorkAreCutWhereThatEndsSooner) {
+  // 128 units on 132 processors: cut in four they would end no sooner.
+  EXPECT_EQ(tiles_and_merges(512, 4608), std::pair(size_t{128}, size_t{0}));
+  // 8 units of 20 tiles: five parts of four tiles each, and as many again to merge them.
+  EXPECT_EQ(tiles_and_merges(20, 1280), std::pair(size_t{40}, size_t{8}));
+}
+
 TEST(AttendPlan, OnlyPagesOfTheRangeGoToTheCopyEngine) {
   Case c(3);
   c.segments.reserve(64);
