@@ -63,13 +63,24 @@ void check_kinds(const fs::path& path, const ordered_json& held) {
   }
 }
 
-void check_same_conditions(const fs::path& folder, const ordered_json& before,
-                           const ordered_json& now) {
+/// The name of the run's model, as its user wrote it.
+std::string model_of(const ordered_json& run) {
+  const auto model = run.find("model");
+  if (model == run.end() || !model->is_object()) return "unknown";
+  const auto name = model->find("name");
+  return name == model->end() || !name->is_string() ? "unknown"
+                                                    : printable(name->get<std::string>());
+}
+
+void check_same_conditions(const fs::path& folder, const ordered_json& earlier,
+                           const ordered_json& run) {
+  const ordered_json &before = earlier.at("conditions"), &now = run.at("conditions");
   for (const auto& [key, value] : now.items()) {
     const auto held = before.find(key);
     if (held != before.end() && *held == value) continue;
     if (key == "model") {  // whose value is a fingerprint
-      user_error("{} holds a run of another model: give another --out", folder.string());
+      user_error("{} holds a run of another model ({}; this one is of {}): give another --out",
+                 folder.string(), model_of(earlier), model_of(run));
     }
     user_error("{} holds a run with {} {}, this one has {}: give another --out", folder.string(),
                key, held == before.end() ? "unknown" : held->dump(), value.dump());
@@ -216,7 +227,7 @@ bool has_begun(const fs::path& folder) {
 
 nlohmann::ordered_json continued_run(const fs::path& folder, const nlohmann::ordered_json& run) {
   const ordered_json held = held_run(folder);
-  check_same_conditions(folder, held.at("conditions"), run.at("conditions"));
+  check_same_conditions(folder, held, run);
   check_same_tasks(folder, held.value("tasks", ordered_json::array()), run.at("tasks"));
   ordered_json settings =
       merged_methods(folder, held.value("settings", ordered_json::object()), run.at("settings"));

@@ -44,6 +44,25 @@ std::string refusal(const char* key, const ordered_json& value) {
   return "";
 }
 
+TEST(BeginRun, NamesTheOtherModel) {
+  const auto of_model = [](const char* name, const char* fingerprint) {
+    ordered_json named = run();
+    named["model"] = {{"name", name}};
+    named["conditions"]["model"] = fingerprint;
+    return named;
+  };
+  const testing_support::TempFolder folder;
+  folder.write("run.json", of_model("nano", "12").dump());
+  try {
+    begin_run(folder.path(), of_model("llama.gguf", "13"));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("another model ('nano'; this one is of 'llama.gguf')"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(BeginRun, NamesTheKeyThatIsOfAnotherKind) {
   EXPECT_EQ(refusal("samples", 5), "");
   for (const char* key : {"tasks", "methods", "lengths"}) {

@@ -7,90 +7,20 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <set>
 #include <vector>
 
+#include "ops/plan_case.h"
 #include "ops/visible_keys.h"
 
 namespace longhaul::cuda {
 namespace {
 
-/// A call whose pages are numbers: page p of head h is at address page_address(h, p).
-struct Case {
-  std::mt19937 random;
-  std::vector<std::vector<const std::byte*>> pages;
-  std::vector<std::vector<int32_t>> lists;
-  std::vector<std::vector<KeySegment>> segments;
-  std::vector<AttendTask> tasks;
-  std::vector<float> numbers;
-  std::vector<View<const float>> queries;
-  AttendCall call;
-  std::vector<AttendTask> known;  ///< the tasks with their counts, and lists of rows alone
-  int64_t live_pairs = 0;         ///< of segments whose counts the tasks do not hold
-
-  explicit Case(uint32_t seed) : random(seed) {}
-  int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
-};
-
-const std::byte* page_address(int64_t head, int64_t page) {
-  return reinterpret_cast<const std::byte*>((head << 40) + (page + 1) * 32768);
-}
-
-KeySegment random_segment(Case& c, size_t head, int64_t rows, int64_t row_position, bool lists) {
-  KeySegment s;
-  s.rows = {c.pages[head].data(), kPageRows, c.call.head_dim, DType::BF16, Place{0}, nullptr};
-  s.begin = c.below(rows);
-  s.count = c.below(rows - s.begin + 1);
-  s.visible = static_cast<Visibility>(c.below(4));
-  s.window = c.below(3) == 0 ? int64_t{1} << 40 : c.below(rows + 10);
-  s.position = row_position + c.below(2 * rows) - rows;
-  s.query = static_cast<int>(c.below(2));
-  if (lists && c.below(2) == 0) {
-    auto& list = c.lists.emplace_back();
-    for (int32_t r = 0; r < rows; ++r) {
-      if (c.below(3) != 0) list.push_back(r);
-    }
-    if (!list.empty()) {
-      s.index = View<const int32_t>(std::span<const int32_t>(list));
-      s.count = static_cast<int64_t>(list.size());
-      s.indexed_positions = c.below(2) == 0;
-    }
-  }
-  return s;
-}
-
-void make_tasks(Case& c, int group, int heads, int64_t keys, int most_rows, bool lists) {
-  c.call.head_dim = 128;
-  c.call.heads = heads;
-  c.numbers.resize(2);
-  c.queries = {View<const float>(&c.numbers[0], 1), View<const float>(&c.numbers[1], 1)};
-  c.call.queries = c.queries;
-  for (int h = 0; h < heads / group; ++h) {
-    auto& list = c.pages.emplace_back();
-    for (int64_t p = 0; p <= keys / kPageRows; ++p) list.push_back(page_address(h, p));
-  }
-  int row = 2;
-  for (int chunk = 0; chunk < 2; ++chunk) {
-    const int rows = 1 + static_cast<int>(c.below(most_rows));
-    const int64_t position = keys - c.below(keys + 1) / 2;
-    for (int h = 0; h < heads / group; ++h) {
-      auto& segments = c.segments.emplace_back();
-      const int64_t count = c.below(4);
-      for (int64_t i = 0; i < count; ++i) {
-        segments.push_back(random_segment(c, static_cast<size_t>(h), keys, position, lists));
-      }
-      c.tasks.push_back({h * group, group, row, rows, position, segments});
-    }
-    row += rows;
-  }
-}
-
 /// What a (row, head) sees: a page's address, the row in it and the query form, for each key.
 using Key = std::tuple<const std::byte*, int64_t, const float*>;
 using PlannedKeys = std::map<std::pair<int, int>, std::vector<Key>>;
 
-PlannedKeys by_definition_plan(const Case& c) {
+PlannedKeys by_definition_plan(const PlanCase& c) {
   PlannedKeys seen;
   for (const AttendTask& task : c.known.empty() ? c.tasks : c.known) {
     for (int r = 0; r < task.row_count; ++r) {
@@ -186,7 +116,7 @@ void check_parts(const AttendPlan& plan, int head_dim) {
   ASSERT_EQ(merged, plan.partial_floats());
 }
 
-void check_plan(const Case& c, const AttendMachine& machine, int tile_keys) {
+void check_plan(const PlanCase& c, const AttendMachine& machine, int tile_keys) {
   AttendPlan plan;
   plan.make(c.call, c.tasks, machine);
   const AttendPlan::Layout at = plan.layout();
@@ -217,7 +147,7 @@ void check_plan(const Case& c, const AttendMachine& machine, int tile_keys) {
 
 TEST(AttendPlan, UnitsVisitEveryVisibleKeyOnce) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
-    Case c(seed);
+    PlanCase c(seed);
     c.segments.reserve(64);
     c.lists.reserve(256);
     const int group = 1 + static_cast<int>(c.below(5));
@@ -230,7 +160,7 @@ TEST(AttendPlan, UnitsVisitEveryVisibleKeyOnce) {
 }
 
 /// Makes some segments' counts unknown, and lists of some whole pages.
-void hide_counts(Case& c, std::vector<std::vector<int32_t>>& numbers,
+void hide_counts(PlanCase& c, std::vector<std::vector<int32_t>>& numbers,
                  std::vector<std::vector<KeySegment>>& known) {
   const auto one = [&](int64_t n) {
     numbers.push_back({static_cast<int32_t>(n)});
@@ -281,7 +211,7 @@ void hide_counts(Case& c, std::vector<std::vector<int32_t>>& numbers,
 TEST(AttendPlan, CountsOfTheDeviceReachItsKernels) {
   int64_t pairs = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
-    Case c(seed);
+    PlanCase c(seed);
     c.segments.reserve(64);
     c.lists.reserve(256);
     make_tasks(c, 2, 4, 1 + c.below(700), seed % 3 == 0 ? 3 : 160, seed % 2 == 0);
@@ -301,7 +231,7 @@ TEST(AttendPlan, CountsOfTheDeviceReachItsKernels) {
 
 TEST(AttendPlan, LongListsOfKeysAreSplit) {
   for (const int rows : {1, 128}) {
-    Case c(7);
+    PlanCase c(7);
     c.segments.reserve(64);
     make_tasks(c, 2, 4, 12000, 1, false);
     c.tasks.resize(2);
@@ -326,7 +256,7 @@ TEST(AttendPlan, LongListsOfKeysAreSplit) {
 
 /// Tiles of units, and how often each unit was cut, where 8 KV heads of 4 see all of some keys.
 std::pair<size_t, size_t> tiles_and_merges(int rows, int64_t keys) {
-  Case c(11);
+  PlanCase c(11);
   c.segments.reserve(64);
   make_tasks(c, 4, 32, keys, 1, false);
   c.tasks.resize(8);
@@ -353,7 +283,7 @@ TEST(AttendPlan, UnitsOfTheSameWorkAreCutWhereThatEndsSooner) {
 }
 
 TEST(AttendPlan, OnlyPagesOfTheRangeGoToTheCopyEngine) {
-  Case c(3);
+  PlanCase c(3);
   c.segments.reserve(64);
   make_tasks(c, 1, 2, 500, 100, false);
   for (AttendTask& task : c.tasks) task.row_count = 40;
@@ -389,7 +319,7 @@ TEST(AttendPlan, HeadsAndTypesThatTheKernelsTake) {
 
 /// What the few-row kernel makes room for: rows of any segment of the call.
 TEST(AttendPlan, SaysHowLongStoredRowsAre) {
-  Case c(1);
+  PlanCase c(1);
   make_tasks(c, 2, 4, 300, 1, false);
   std::vector<KeySegment> segments(2);
   for (KeySegment& s : segments) {
