@@ -1,6 +1,7 @@
 #include "model/device_decoder.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
 #include "ops/tile_lists.h"
@@ -142,10 +143,11 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   const size_t expanded =
       matrices + n(choices * c.hidden + some * (c.hidden + 2 * c.ffn)) * sizeof(bf16_t);
   // Or, of few choices, all in f32, and what gate and up make in bf16 and int8: of the smallest
-  // types expanding pays from 17 choices an expert on.
-  const int64_t few = std::min(choices, 17 * int64_t{c.experts} + 8 * int64_t{c.experts_used});
+  // types expanding pays from 22 choices an expert on.
+  const int64_t few = std::min(choices, 22 * int64_t{c.experts} + 8 * int64_t{c.experts_used});
   const size_t stored = n(few) * n(3 * c.ffn + c.hidden) * sizeof(float);
-  return lists + std::max(expanded, stored);
+  constexpr size_t kWorkspace = size_t{32} << 20;
+  return lists + std::max(expanded, stored) + kWorkspace;
 }
 
 }  // namespace
@@ -166,8 +168,10 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   // The largest matrix in bf16, and the workspace of the library.
   const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
   constexpr size_t kWorkspace = size_t{64} << 20;
-  // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h).
-  const size_t gathered = std::max(size_t{256} << 20, n(2 * keys * c.head_dim) * sizeof(bf16_t));
+  // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h): rows
+  // of 64 in pages of a power of two.
+  const size_t page = std::bit_ceil(n(64 * 2 * c.head_dim) * sizeof(bf16_t));
+  const size_t gathered = std::max(size_t{256} << 20, n(keys / 64 + 1) * page);
   // Lists of keys, of methods that have them, with what arrays grow by.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
   return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kWorkspace + gathered + kLists +

@@ -223,5 +223,11 @@ TEST_F(CudaExpertMix, EqualsTheHost) {
   }
 }
 
+/// With 10,000 rows for each of 6 experts every product has more tiles than the card has
+/// processors: they follow each other, each with up to 63 rows more than its own.
+TEST_F(CudaExpertMix, ProductsThatFillTheCardFollowEachOther) {
+  EXPECT_LT(difference(DType::Q4_K, 30'001, true, kClampedGating, true), 0.02);
+}
+
 }  // namespace
 }  // namespace longhaul::cuda

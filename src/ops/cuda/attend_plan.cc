@@ -33,20 +33,25 @@ void set_visibility(const KeySegment& s, SegmentRecord& record) {
   record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
 }
 
-/// In how many parts units of the same work are done first, where each has so many tiles. Costs are
-/// counted in tiles of 64 keys and 128 rows, 0.9 us on an H100: merging begins after four of them
-/// and takes a tenth of one for each part.
-int64_t parts_of_alike(int64_t units, int64_t tiles, int64_t processors) {
+/// Into how many parts units of equal length are best cut. Costs are counted in tiles of 64 keys
+/// and 128 rows, 0.9 us on an H100: a merge costs four of them, and a tenth of one for every part.
+/// Parts of all units are four rounds of blocks at most, as many as other units are cut into:
+/// partial results (66 KB a part of heads of 128) are in no forecast.
+int64_t parts_of_equal_units(int64_t units, int64_t tiles, int64_t blocks_at_once) {
   constexpr int64_t kLeastTiles = 4;
-  int64_t best = 1;
-  double least = 0;
-  for (int64_t parts = 1; parts == 1 || parts <= std::min(tiles / kLeastTiles, 2 * processors);
-       ++parts) {
-    const int64_t rounds = (units * parts + processors - 1) / processors;
-    const double merging = parts == 1 ? 0.0 : 4 + 0.1 * static_cast<double>(units * parts);
+  constexpr double kWorthIt = 0.97;
+  const auto cost_of = [&](int64_t parts) {
+    const int64_t rounds = (units * parts + blocks_at_once - 1) / blocks_at_once;
     const int64_t longest = (tiles + parts - 1) / parts;
-    const double cost = static_cast<double>(rounds * longest) + merging;
-    if (parts > 1 && cost >= least) continue;
+    return static_cast<double>(rounds * longest);
+  };
+  const int64_t most =
+      std::min(tiles / kLeastTiles, 4 * blocks_at_once / std::max<int64_t>(1, units));
+  int64_t best = 1;
+  double least = kWorthIt * cost_of(1);
+  for (int64_t parts = 2; parts <= most; ++parts) {
+    const double cost = cost_of(parts) + 4 + 0.1 * static_cast<double>(units * parts);
+    if (cost >= least) continue;
     best = parts;
     least = cost;
   }
@@ -283,13 +288,14 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
     return a.group != b.group ? a.group < b.group : a.row < b.row;
   };
   if (!std::ranges::is_sorted(strips_, longer)) std::ranges::sort(strips_, longer);
-  const bool alike =
-      kernel != kFew && !strips_.empty() && 5 * strips_.back().work >= 4 * strips_.front().work;
-  const int64_t of_alike =
-      alike ? parts_of_alike(count, strips_.front().work, machine_.processors) : 0;
+  // What only the device knows the length of has no equal units, nor has a mask.
+  const bool equal = (kernel == kSm90 || kernel == kTiles) && counts_.empty() && !strips_.empty() &&
+                     5 * strips_.back().work >= 4 * strips_.front().work;
+  const int64_t at_once = machine_.processors * (kernel == kTiles && head_dim <= 64 ? 2 : 1);
+  const int64_t of_equal = equal ? parts_of_equal_units(count, strips_.front().work, at_once) : 0;
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
-    const int64_t parts = alike ? of_alike : std::min(share, strip.work / sizes.least_tiles);
+    const int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
   }
   // Where rows see long lists, one list of keys after the other: what the blocks that run at once
@@ -351,7 +357,8 @@ void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
   }
   pages_.settle();
   index_.settle();
-  // Tiles: four rounds of blocks, so that the last round's idle part is short. Few rows: as many
+  // Tiles: four rounds of blocks, so that the last round's idle part is short, unless units are of
+  // equal length. Few rows: as many
   // blocks as run at once, two on each processor.
   const int64_t processors = machine.processors;
   const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};

@@ -21,17 +21,18 @@ __global__ void __launch_bounds__(kThreads)
       behind < 0 ? i : begin + blocks[behind / block] * block + behind % block);
 }
 
-/// Threads for every query head of a block: its column of votes, the best of it, their keys.
+/// A block of threads for each query head and block of tokens: the head's column of votes, the best
+/// of it, and their keys.
 __global__ void __launch_bounds__(kBlockThreads)
     representatives_kernel(StoredRows keys, RepresentativesTask task) {
   __shared__ SelectShared shared;
   const int head = static_cast<int>(blockIdx.x), dim = keys.head_dim;
-  const int64_t of = blockIdx.y * int64_t{task.heads} + head;
+  const int64_t column_number = blockIdx.y * int64_t{task.heads} + head;
   const int64_t first = task.first + blockIdx.y * task.tokens;
   const float* const votes = task.votes + blockIdx.y * task.tokens * task.heads + head;
-  float* const column = task.columns + of * task.tokens;
-  int32_t* const chosen = task.chosen + of * task.count;
-  float* const out = task.out + of * (task.mean ? 1 : task.count) * dim;
+  float* const column = task.columns + column_number * task.tokens;
+  int32_t* const chosen = task.chosen + column_number * task.count;
+  float* const out = task.out + column_number * (task.mean ? 1 : task.count) * dim;
   const CudaBlock block;
   block.each([&](int t) {
     for (int64_t i = t; i < task.tokens; i += kBlockThreads) column[i] = votes[i * task.heads];

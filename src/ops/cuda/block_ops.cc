@@ -14,6 +14,7 @@ const PageTable* BlockOps::upload_tables(std::span<const PagedRows> lists) {
   tables_.clear();
   for (const PagedRows& list : lists) tables_.push_back(table_of(list));
   if (tables_ != sent_tables_) {
+    sent_tables_.clear();
     lists_.upload(std::span<const PageTable>(tables_));
     sent_tables_ = tables_;
   }

@@ -19,7 +19,8 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr size_t kMostCopiedBytes = size_t{128} << 20;  // of columns, for all heads of a call
+/// Of the columns of all heads of a call: 256 heads with a thousand each, of 128 numbers.
+constexpr size_t kMostCopiedBytes = size_t{128} << 20;
 
 }  // namespace
 

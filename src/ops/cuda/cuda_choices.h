@@ -69,7 +69,6 @@ class CudaChoices : public BlockOps {
   std::vector<LinesTask> lines_;
   std::vector<TileTask> tiles_;
   std::vector<PageTask> pages_;
-  /// 256 heads with a thousand columns each, of 128 numbers.
   ScratchPages copies_{queue_};
   std::vector<GatherRecord> gathered_;
   Room records_{queue_};

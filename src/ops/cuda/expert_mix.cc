@@ -1,5 +1,8 @@
 #include "ops/cuda/expert_mix.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
 
@@ -97,16 +100,17 @@ void ExpertMix::expanded(const OwnInput& x, const DeviceExperts& experts, float*
   begins_.resize(static_cast<size_t>(experts.count) + 1);
   queue_.download(begins_there_, begins_.data(), begins_.size() * sizeof(int32_t));
   auto* const results = room_for<uint16_t>(results_, (count + kPadding) * hidden);
-  for (Some some{}; some.end < experts.count;) {
+  for (ExpertRange some{}; some.end < experts.count;) {
     some = next_after(some, experts);
     if (some.rows > 0) run_some(x, experts, some);
   }
   add_choices(queue_.handle(), results, places_, x.rows(), experts.used, hidden, chosen(), y, add);
 }
 
-ExpertMix::Some ExpertMix::next_after(const Some& before, const DeviceExperts& experts) const {
+ExpertMix::ExpertRange ExpertMix::next_after(const ExpertRange& before,
+                                             const DeviceExperts& experts) const {
   const size_t each = bf16_bytes(*experts.gate.weight, experts.count);
-  Some some{before.end, before.end, before.row + before.rows, 0};
+  ExpertRange some{before.end, before.end, before.row + before.rows, 0};
   do {
     some.rows += rows_of(some.end++);
   } while (some.end < experts.count && some.rows + rows_of(some.end) <= kMostGathered &&
@@ -115,7 +119,7 @@ ExpertMix::Some ExpertMix::next_after(const Some& before, const DeviceExperts& e
 }
 
 const uint16_t* ExpertMix::expand(const DeviceExperts::Role& role, const DeviceExperts& experts,
-                                  const Some& some, size_t at) {
+                                  const ExpertRange& some, size_t at) {
   const MatrixView all = view_of(*role.weight);
   const int64_t outputs = all.rows / experts.count, first = some.first * outputs;
   if (all.bf16 != nullptr) return all.bf16 + first * all.bf16_stride;
@@ -125,7 +129,8 @@ const uint16_t* ExpertMix::expand(const DeviceExperts::Role& role, const DeviceE
 }
 
 void ExpertMix::list_products(const uint16_t* w, int64_t outputs, int64_t w_stride,
-                              const Some& some, const uint16_t* x, int64_t cols, uint16_t* y) {
+                              const ExpertRange& some, const uint16_t* x, int64_t cols,
+                              uint16_t* y) {
   int64_t row = 0;
   for (int e = some.first; e < some.end; ++e) {
     listed_.push_back(
@@ -134,14 +139,26 @@ void ExpertMix::list_products(const uint16_t* w, int64_t outputs, int64_t w_stri
   }
 }
 
-/// The grouped kernel is half as fast as that of one product: 284 and 565 TFLOP/s for Mixtral 8x7B
-/// on an H100. Tiles of 128 x 128 numbers that fill the card are multiplied by themselves.
+/// cuBLAS has it from 12.5 on. Without it products follow each other.
+GroupedGemm* ExpertMix::grouped() {
+  if (!looked_for_grouped_) {
+    looked_for_grouped_ = true;
+    try {
+      grouped_ = std::make_unique<GroupedGemm>(queue_);
+    } catch (const UserError&) {
+    }
+  }
+  return grouped_.get();
+}
+
+/// All that are listed. The library's grouped kernel is half as fast as that of one product (284
+/// and 613 TFLOP/s with Mixtral 8x7B's matrices): where an expert has as many tiles of 128 x 128
+/// results as the card has processors, products follow each other.
 void ExpertMix::multiply(int64_t outputs, int64_t cols, int64_t w_stride) {
   int64_t rows = 0;
   for (const GroupedProduct& product : listed_) rows += product.rows;
   const int64_t tiles = rows / std::ssize(listed_) * outputs / (128 * 128);
-  if (tiles < queue_.processors()) {
-    if (grouped_ == nullptr) grouped_ = std::make_unique<GroupedGemm>(queue_);
+  if (tiles < queue_.processors() && grouped() != nullptr) {
     return grouped_->run(listed_, outputs, cols, w_stride);
   }
   for (const GroupedProduct& product : listed_) {
@@ -156,19 +173,24 @@ void ExpertMix::multiply(int64_t outputs, int64_t cols, int64_t w_stride) {
 }
 
 void ExpertMix::add_biases(const DeviceExperts::Role& role, const DeviceExperts& experts,
-                           const Some& some, uint16_t* y) {
+                           const ExpertRange& some, uint16_t* y) {
   if (role.bias.empty()) return;
   add_chosen_bias(queue_.handle(), y, some.rows, role.weight->rows() / experts.count,
                   sorted_ + some.row, chosen(), role.bias.address());
 }
 
-void ExpertMix::run_some(const OwnInput& x, const DeviceExperts& experts, const Some& some) {
+void ExpertMix::run_some(const OwnInput& x, const DeviceExperts& experts, const ExpertRange& some) {
   const Stream stream = queue_.handle();
   const int64_t hidden = x.cols(), ffn = ffn_of(experts);
   const int64_t in_stride = bf16_stride_of(hidden), out_stride = bf16_stride_of(ffn);
   const int64_t in_numbers = (some.end - some.first) * ffn * in_stride;
   const int64_t out_numbers = (some.end - some.first) * hidden * out_stride;
-  room_for<uint16_t>(expanded_, std::max(2 * in_numbers, out_numbers));
+  const auto expands = [](const DeviceExperts::Role& role) {
+    return view_of(*role.weight).bf16 == nullptr;
+  };
+  if (expands(experts.gate) || expands(experts.up) || expands(experts.down)) {
+    room_for<uint16_t>(expanded_, std::max(2 * in_numbers, out_numbers));
+  }
   auto* const gathered = room_for<uint16_t>(gathered_, (some.rows + kPadding) * hidden);
   auto* const gate = room_for<uint16_t>(gate_, (some.rows + kPadding) * ffn);
   auto* const up = room_for<uint16_t>(up_, (some.rows + kPadding) * ffn);

@@ -22,16 +22,16 @@ class ExpertMix {
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
            bool add);
 
-  /// Experts whose expanded matrices are in memory at a time have this many bytes of them, and this
-  /// many rows, unless one has more.
+  /// Experts are expanded as many at a time as have at most so many bytes of matrices, and so many
+  /// rows: or one that has more.
   static constexpr size_t kMostExpanded = size_t{256} << 20;
   static constexpr int64_t kMostGathered = 8192;
   /// Whether so many rows read stored matrices.
   static bool reads_stored(int64_t rows, const DeviceExperts& experts);
 
  private:
-  /// Experts [first, end) and the sorted choices [row, row + rows) of them.
-  struct Some {
+  /// Experts [first, end) and the sorted choices [row, row + rows), which are theirs.
+  struct ExpertRange {
     int first, end;
     int64_t row, rows;
   };
@@ -39,16 +39,17 @@ class ExpertMix {
   void sort(int64_t choices, int experts);
   void as_stored(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
   void expanded(const OwnInput& x, const DeviceExperts& experts, float* y, bool add);
-  Some next_after(const Some& before, const DeviceExperts& experts) const;
-  void run_some(const OwnInput& x, const DeviceExperts& experts, const Some& some);
-  /// Expanded matrices of `some`, unless they are stored in bf16.
+  ExpertRange next_after(const ExpertRange& before, const DeviceExperts& experts) const;
+  void run_some(const OwnInput& x, const DeviceExperts& experts, const ExpertRange& some);
+  /// Matrices of `some` in bf16, as they are stored or expanded to number `at` of expanded_.
   const uint16_t* expand(const DeviceExperts::Role& role, const DeviceExperts& experts,
-                         const Some& some, size_t at);
-  void list_products(const uint16_t* w, int64_t outputs, int64_t w_stride, const Some& some,
+                         const ExpertRange& some, size_t at);
+  void list_products(const uint16_t* w, int64_t outputs, int64_t w_stride, const ExpertRange& some,
                      const uint16_t* x, int64_t cols, uint16_t* y);
+  GroupedGemm* grouped();
   void multiply(int64_t outputs, int64_t cols, int64_t w_stride);
-  void add_biases(const DeviceExperts::Role& role, const DeviceExperts& experts, const Some& some,
-                  uint16_t* y);
+  void add_biases(const DeviceExperts::Role& role, const DeviceExperts& experts,
+                  const ExpertRange& some, uint16_t* y);
   const ExpertChoice* chosen() const { return static_cast<const ExpertChoice*>(chosen_.data); }
   int64_t rows_of(int expert) const {
     return begins_[static_cast<size_t>(expert) + 1] - begins_[static_cast<size_t>(expert)];
@@ -56,7 +57,8 @@ class ExpertMix {
 
   GpuQueue& queue_;
   Products& products_;
-  std::unique_ptr<GroupedGemm> grouped_;  ///< once it is needed
+  bool looked_for_grouped_ = false;
+  std::unique_ptr<GroupedGemm> grouped_;  ///< null: not needed yet, or the library has none
   Room chosen_{queue_};
   Room order_{queue_};  ///< of the choices, where each is in it, and where those of experts begin
   int32_t *sorted_ = nullptr, *places_ = nullptr, *begins_there_ = nullptr;

@@ -95,7 +95,7 @@ __device__ int count_of_block(bool mine, int& before) {
   return all;
 }
 
-/// A block an expert, which walks all choices twice: they are few.
+/// A block of threads for each expert, which goes over all choices twice.
 __global__ void __launch_bounds__(kSortThreads)
     sort_kernel(const ExpertChoice* chosen, int64_t count, int32_t* order, int32_t* places,
                 int32_t* begins) {

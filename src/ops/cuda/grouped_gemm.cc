@@ -48,7 +48,8 @@ void GroupedGemm::require(int status, const char* what) const {
   throw std::runtime_error(fmt::format("{}: {} fails with status {}", library_.path, what, status));
 }
 
-/// cuBLAS counts columns first: y^T [outputs, rows] = w^T^T [outputs, cols] x^T [cols, rows].
+/// cuBLAS counts columns first: what lies as y [rows, outputs] is its [outputs, rows], the product
+/// of w, turned, and x as it lies.
 void GroupedGemm::run(std::span<const GroupedProduct> products, int64_t outputs, int64_t cols,
                       int64_t w_stride) {
   rows_.clear();

@@ -17,6 +17,7 @@ struct Room {
   void at_least(size_t bytes) {
     if (bytes <= size) return;
     if (data != nullptr) queue.release(std::exchange(data, nullptr));
+    size = 0;  // until there is memory again
     data = queue.allocate(bytes);
     size = bytes;
   }

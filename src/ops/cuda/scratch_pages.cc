@@ -37,10 +37,13 @@ void ScratchPages::set_form(int head_dim, size_t most_bytes) {
 bool ScratchPages::reserve(int64_t pages) {
   const auto wanted = static_cast<size_t>(pages);
   if (wanted > most_pages_) return false;
+  const size_t slabs = slabs_.size(), held = pages_.size();
   while (pages_.size() < wanted) {
     try {
       slabs_.push_back(queue_.allocate_slab());
-    } catch (const UserError&) {
+    } catch (const UserError&) {  // what is not enough is given back: others need it
+      for (; slabs_.size() > slabs; slabs_.pop_back()) queue_.release_slab(slabs_.back());
+      pages_.resize(held);
       return false;
     }
     const auto* const slab = static_cast<const std::byte*>(slabs_.back());

@@ -78,6 +78,10 @@ void StagedKeys::flush(const AttendCall& call,
                 rotation_table(call.rotations));
   }
   if (!tasks_.empty()) attend(tasks_);
+  clear();
+}
+
+void StagedKeys::clear() {
   records_.clear();
   tasks_.clear();
   segments_.clear();
@@ -96,6 +100,7 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
   const size_t page_bytes = ScratchPages::page_bytes(call.head_dim);
   most_pages = std::max(most_pages, static_cast<int64_t>(most_bytes_ / page_bytes));
   pages_.set_form(call.head_dim, static_cast<size_t>(most_pages) * page_bytes);
+  clear();                               // a call before may have ended with an error
   segments_.reserve(segments);           // the tasks' views stay
   const KeySegment* before = nullptr;    // of the task whose keys were gathered last, ...
   std::span<const KeySegment> gathered;  // ... and where they are
@@ -109,9 +114,12 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
       own.segments = gathered;
     } else {
       const int64_t own_pages = pages_of(task);
-      const bool full = used_ + own_pages > most_pages || !pages_.reserve(used_ + own_pages);
-      if (used_ > 0 && full) flush(call, attend);
-      if (pages_.reserve(used_ + own_pages)) {
+      bool fits = used_ + own_pages <= most_pages && pages_.reserve(used_ + own_pages);
+      if (!fits && used_ > 0) {
+        flush(call, attend);
+        fits = pages_.reserve(own_pages);
+      }
+      if (fits) {
         const size_t first = segments_.size();
         for (const KeySegment& s : task.segments) segments_.push_back(gather(s));
         own.segments = gathered = std::span(segments_).subspan(first);

@@ -30,6 +30,7 @@ class StagedKeys {
  private:
   bool gains(const AttendCall& call, const AttendTask& task) const;
   KeySegment gather(const KeySegment& keys);
+  void clear();
   void flush(const AttendCall& call,
              const std::function<void(std::span<const AttendTask>)>& attend);
 

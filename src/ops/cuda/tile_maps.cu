@@ -19,7 +19,7 @@ struct Map {
 };
 
 /// A block of threads adds up 128 keys and 32 rows of a map: the heads of one segment, then those
-/// of the next. kOwn: of one segment only, to scratch.
+/// of the next. kOwn: one segment has blocks of its own, and its sums go to scratch, [rows, keys].
 template <int D, bool kOwn>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     tile_maps_kernel(const __grid_constant__ ScoreArgs a) {
@@ -95,7 +95,8 @@ __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ Scor
 
 int64_t blocks_of(const ScoreJob& job) { return int64_t{job.tiles} * job.parts; }
 
-/// Every segment gets blocks as the first of its tile has them, and scratch. Returns its numbers.
+/// Gives every segment of a tile as many blocks as add_jobs() gave its first, and scratch for its
+/// sums. Returns how many numbers that is.
 int64_t give_own_blocks(std::vector<ScoreJob>& jobs) {
   int64_t numbers = 0;
   int left = 0;  // segments of the tile that have no blocks yet
