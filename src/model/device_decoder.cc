@@ -1,9 +1,9 @@
 #include "model/device_decoder.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
+#include "ops/device_room.h"
 #include "ops/tile_lists.h"
 
 namespace longhaul {
@@ -137,17 +137,16 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   // Logits and choices with their order. Of all choices results in bf16; of some experts at a time,
   // to which all rows may go, their matrices and what is gathered, gate and up, in bf16, too.
   const int64_t choices = int64_t{c.experts_used} * rows;
-  const int64_t some = std::min(choices, std::max<int64_t>(rows, 8192));
+  const int64_t some = std::min(choices, std::max(rows, kMostExpertRows));
   const size_t lists = n(rows * c.experts) * sizeof(float) + n(choices) * 16;
-  const size_t matrices = std::max(size_t{256} << 20, n(4 * c.ffn) * n(c.hidden));
+  const size_t matrices = std::max(kMostExpandedExperts, n(4 * c.ffn) * n(c.hidden));
   const size_t expanded =
       matrices + n(choices * c.hidden + some * (c.hidden + 2 * c.ffn)) * sizeof(bf16_t);
   // Or, of few choices, all in f32, and what gate and up make in bf16 and int8: of the smallest
   // types expanding pays from 22 choices an expert on.
   const int64_t few = std::min(choices, 22 * int64_t{c.experts} + 8 * int64_t{c.experts_used});
   const size_t stored = n(few) * n(3 * c.ffn + c.hidden) * sizeof(float);
-  constexpr size_t kWorkspace = size_t{32} << 20;
-  return lists + std::max(expanded, stored) + kWorkspace;
+  return lists + std::max(expanded, stored) + kGroupedWorkspace;
 }
 
 }  // namespace
@@ -165,17 +164,15 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const size_t row = n(f32) * sizeof(float) + n(widest + c.ffn) * sizeof(bf16_t);
   // Few rows are kept in int8, too: 16 of them with two factors.
   const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
-  // The largest matrix in bf16, and the workspace of the library.
+  // The largest matrix in bf16.
   const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
-  constexpr size_t kWorkspace = size_t{64} << 20;
-  // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h): rows
-  // of 64 in pages of a power of two.
-  const size_t page = std::bit_ceil(n(64 * 2 * c.head_dim) * sizeof(bf16_t));
-  const size_t gathered = std::max(size_t{256} << 20, n(keys / 64 + 1) * page);
+  // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h).
+  const size_t gathered =
+      std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
   // Lists of keys, of methods that have them, with what arrays grow by.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
-  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kWorkspace + gathered + kLists +
-         n(c.vocab) * sizeof(float);
+  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kProductWorkspace + gathered +
+         kLists + n(c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

@@ -9,15 +9,13 @@
 #include "base/float_types.h"
 #include "on_device.h"
 #include "ops/cuda/cublas.h"
-#include "ops/cuda/grouped_gemm.h"
 
 namespace longhaul::cuda {
 namespace {
 
 static_assert(lt::kSuccess == CUBLAS_STATUS_SUCCESS);
 static_assert(lt::kCompute32F == CUBLAS_COMPUTE_32F);
-static_assert(blas::kCompute32F == CUBLAS_COMPUTE_32F && blas::kR16BF == CUDA_R_16BF);
-static_assert(blas::kPlain == CUBLAS_OP_N && blas::kTransposed == CUBLAS_OP_T);
+static_assert(lt::kAsItLies == CUBLAS_OP_N);
 static_assert(lt::kR32F == CUDA_R_32F && lt::kR16BF == CUDA_R_16BF);
 static_assert(lt::kTransposed == CUBLAS_OP_T && sizeof(cublasOperation_t) == sizeof(int32_t));
 static_assert(lt::kTransA == CUBLASLT_MATMUL_DESC_TRANSA);

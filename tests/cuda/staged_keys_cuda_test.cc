@@ -55,7 +55,7 @@ TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
   call.head_dim = kDim;
   call.scale = 1 / std::sqrt(static_cast<float>(kDim));
   Scratch plain, hopper;
-  hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), ScratchPages::page_bytes(kDim)};
+  hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
   for (const int64_t keys : {int64_t{1000}, int64_t{20'000}, kMostKeys}) {
     const std::vector<AttendTask> tasks = tasks_behind(keys);
     call.out = as_it_lies;

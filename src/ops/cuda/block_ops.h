@@ -2,7 +2,6 @@
 // The operations on blocks of tokens that GPUs have (ops/device_ops.h): what InfLLM and Ltri-LLM
 // look up by, and blocks chosen by means.
 
-#include <bit>
 #include <vector>
 
 #include "ops/cuda/attend.h"
@@ -11,6 +10,7 @@
 #include "ops/cuda/room.h"
 #include "ops/cuda/span_phases.h"
 #include "ops/device_ops.h"
+#include "ops/device_room.h"
 
 namespace longhaul::cuda {
 
@@ -54,7 +54,7 @@ class BlockOps : public DeviceOps {
   PageRange engine_pages(int head_dim) const {
     if (queue_.capability() != 90) return {};
     const SlabRange& slabs = queue_.slabs();
-    return {slabs.base(), slabs.bytes(), std::bit_ceil(256 * static_cast<size_t>(head_dim))};
+    return {slabs.base(), slabs.bytes(), bf16_page_bytes(head_dim)};
   }
 
   GpuQueue& queue_;

@@ -28,7 +28,8 @@ Gemm::Gemm(const CublasLibrary& library, size_t workspace_bytes)
       lt::Operation& made = operations_[w_turned][x_turned];
       require(library_.create_operation(&made, lt::kCompute32F, lt::kR32F), "DescCreate");
       // cuBLAS counts columns first, so that what lies by rows is transposed already.
-      const int32_t w = w_turned ? 0 : lt::kTransposed, x = x_turned ? lt::kTransposed : 0;
+      const int32_t w = w_turned ? lt::kAsItLies : lt::kTransposed,
+                    x = x_turned ? lt::kTransposed : lt::kAsItLies;
       require(library_.set_operation(made, lt::kTransA, &w, sizeof w), "DescSetAttribute");
       require(library_.set_operation(made, lt::kTransB, &x, sizeof x), "DescSetAttribute");
     }
@@ -46,8 +47,7 @@ Gemm::~Gemm() {
 }
 
 void Gemm::require(int status, const char* what) const {
-  if (status == lt::kSuccess) return;
-  throw std::runtime_error(fmt::format("{}: {} fails with status {}", library_.path, what, status));
+  require_cublas(library_.path, status, what);
 }
 
 void Gemm::release(const Plan& plan) const {

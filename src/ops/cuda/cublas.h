@@ -8,6 +8,7 @@
 #include "ops/cuda/cublas_library.h"
 #include "ops/cuda/device_buffer.h"
 #include "ops/cuda/stream.h"
+#include "ops/device_room.h"
 
 namespace longhaul::cuda {
 
@@ -32,10 +33,8 @@ struct GemmCall {
 /// One for each queue: calls that run at the same time must not share the workspace.
 class Gemm {
  public:
-  static constexpr size_t kWorkspaceBytes = size_t{64} << 20;
-
   /// For the current device. Throws UserError where the library cannot start.
-  explicit Gemm(const CublasLibrary& library, size_t workspace_bytes = kWorkspaceBytes);
+  explicit Gemm(const CublasLibrary& library, size_t workspace_bytes = kProductWorkspace);
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;

@@ -1,5 +1,6 @@
 #pragma once
-// cuBLASLt, opened when it is needed: 541 MB that the program neither carries nor is linked with.
+// cuBLASLt and cuBLAS, which lie side by side, opened when they are needed: 541 and 54 MB that the
+// program neither carries nor is linked with.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// The part of cublasLt.h that is used here, declared again so that no toolkit is needed to build;
-/// a test compares it with the header.
+/// The parts of cublasLt.h and cublas_api.h that are used here, declared again so that no toolkit
+/// is needed to build; a test compares it with the headers.
 namespace lt {
 
 using Handle = void*;
@@ -20,7 +21,7 @@ using Preference = void*;
 inline constexpr int kSuccess = 0;
 inline constexpr int kCompute32F = 68;  // CUBLAS_COMPUTE_32F
 inline constexpr int kR32F = 0, kR16BF = 14;
-inline constexpr int32_t kTransposed = 1;
+inline constexpr int32_t kAsItLies = 0, kTransposed = 1;
 inline constexpr int kTransA = 3, kTransB = 4;           // CUBLASLT_MATMUL_DESC_TRANSA, ...
 inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // of a layout
 inline constexpr int kMaxWorkspace = 1;
@@ -62,6 +63,28 @@ struct CublasLibrary {
                   lt::Layout, const lt::Algorithm*, void* workspace, size_t bytes, void* stream);
   size_t (*get_version)();
 };
+
+/// The functions of cuBLAS for many products of one shape in a launch.
+struct GroupedLibrary {
+  std::string path;  ///< as it was opened
+
+  int (*create)(lt::Handle*);
+  int (*destroy)(lt::Handle);
+  int (*set_stream)(lt::Handle, void* stream);
+  int (*set_workspace)(lt::Handle, void* workspace, size_t bytes);
+  /// cublasGemmGroupedBatchedEx: all arrays in host memory but those of addresses.
+  int (*multiply)(lt::Handle, const int* a_form, const int* b_form, const int* m, const int* n,
+                  const int* k, const void* alpha, const void* const* a, int a_type, const int* lda,
+                  const void* const* b, int b_type, const int* ldb, const void* beta,
+                  void* const* c, int c_type, const int* ldc, int groups, const int* group_sizes,
+                  int compute);
+};
+
+/// Throws std::runtime_error where a function of the library at `path` has failed.
+void require_cublas(const std::string& path, int status, const char* what);
+
+/// Opens libcublas.so.13, else .12. Throws UserError, also where it is older than 12.5.
+const GroupedLibrary& open_grouped_cublas();
 
 /// Opens libcublasLt.so.13, else .12 (shared_library.h). Throws UserError that says where it
 /// looked.

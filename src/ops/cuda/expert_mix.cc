@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/expand.h"
+#include "ops/device_room.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -113,8 +114,8 @@ ExpertMix::ExpertRange ExpertMix::next_after(const ExpertRange& before,
   ExpertRange some{before.end, before.end, before.row + before.rows, 0};
   do {
     some.rows += rows_of(some.end++);
-  } while (some.end < experts.count && some.rows + rows_of(some.end) <= kMostGathered &&
-           static_cast<size_t>(some.end + 1 - some.first) * each <= kMostExpanded);
+  } while (some.end < experts.count && some.rows + rows_of(some.end) <= kMostExpertRows &&
+           static_cast<size_t>(some.end + 1 - some.first) * each <= kMostExpandedExperts);
   return some;
 }
 

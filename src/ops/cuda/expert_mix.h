@@ -22,10 +22,6 @@ class ExpertMix {
   void run(const OwnInput& x, const float* logits, const DeviceExperts& experts, float* y,
            bool add);
 
-  /// Experts are expanded as many at a time as have at most so many bytes of matrices, and so many
-  /// rows: or one that has more.
-  static constexpr size_t kMostExpanded = size_t{256} << 20;
-  static constexpr int64_t kMostGathered = 8192;
   /// Whether so many rows read stored matrices.
   static bool reads_stored(int64_t rows, const DeviceExperts& experts);
 

@@ -1,10 +1,10 @@
 #include "ops/cuda/scratch_pages.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
 #include "ops/cuda/attend_records.h"
+#include "ops/device_room.h"
 
 namespace longhaul::cuda {
 
@@ -12,13 +12,9 @@ ScratchPages::~ScratchPages() {
   for (void* slab : slabs_) queue_.release_slab(slab);
 }
 
-size_t ScratchPages::page_bytes(int head_dim) {
-  return std::bit_ceil(size_t{4} * kPageRows * static_cast<size_t>(head_dim));
-}
-
 void ScratchPages::set_form(int head_dim, size_t most_bytes) {
   const size_t slabs = (most_bytes + DeviceQueue::kSlabBytes - 1) / DeviceQueue::kSlabBytes;
-  const size_t most = slabs * (DeviceQueue::kSlabBytes / page_bytes(head_dim));
+  const size_t most = slabs * (DeviceQueue::kSlabBytes / bf16_page_bytes(head_dim));
   if (head_dim == head_dim_ && most <= most_pages_) return;
   if (head_dim != head_dim_) {
     head_dim_ = head_dim;
@@ -48,7 +44,7 @@ bool ScratchPages::reserve(int64_t pages) {
     }
     const auto* const slab = static_cast<const std::byte*>(slabs_.back());
     const size_t first = pages_.size();
-    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += page_bytes(head_dim_))
+    for (size_t at = 0; at < DeviceQueue::kSlabBytes; at += bf16_page_bytes(head_dim_))
       pages_.push_back(slab + at);
     queue_.upload(pages_.data() + first, static_cast<const std::byte**>(table_.data) + first,
                   (pages_.size() - first) * sizeof(std::byte*));

@@ -21,8 +21,6 @@ class ScratchPages {
   /// Pages of rows of `head_dim` numbers from now on, `most_bytes` of them or more. Rows that were
   /// gathered before are gone, and so is what rows_from() returned.
   void set_form(int head_dim, size_t most_bytes);
-  /// Bytes of a page of keys and values.
-  static size_t page_bytes(int head_dim);
   /// Room for so many pages; false where the device or the bound has none.
   bool reserve(int64_t pages);
   /// Rows that begin with page number `first`.

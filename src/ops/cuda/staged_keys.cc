@@ -97,7 +97,7 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
     segments += task.segments.size();
   }
   if (most_pages == 0) return attend(tasks);
-  const size_t page_bytes = ScratchPages::page_bytes(call.head_dim);
+  const size_t page_bytes = bf16_page_bytes(call.head_dim);
   most_pages = std::max(most_pages, static_cast<int64_t>(most_bytes_ / page_bytes));
   pages_.set_form(call.head_dim, static_cast<size_t>(most_pages) * page_bytes);
   clear();                               // a call before may have ended with an error

@@ -10,16 +10,15 @@
 #include "ops/attention.h"
 #include "ops/cuda/gather_keys.h"
 #include "ops/cuda/scratch_pages.h"
+#include "ops/device_room.h"
 
 namespace longhaul::cuda {
 
 class StagedKeys {
  public:
-  /// Memory for gathered keys that is taken at most, unless those of one KV head need more. One
-  /// whose keys the card has no room for is read as it lies.
-  static constexpr size_t kMostBytes = size_t{256} << 20;
-
-  explicit StagedKeys(GpuQueue& queue, size_t most_bytes = kMostBytes)
+  /// `most_bytes` of gathered keys, unless those of one KV head need more. One whose keys the card
+  /// has no room for is read as it lies.
+  explicit StagedKeys(GpuQueue& queue, size_t most_bytes = kMostGatheredKeys)
       : queue_(queue), most_bytes_(most_bytes) {}
 
   /// Hands all tasks to `attend`, some at a time: those whose keys are gathered with segments over

@@ -93,8 +93,6 @@ __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ Scor
   first.out[i / keys * first.stride + i % keys] += sum;
 }
 
-int64_t blocks_of(const ScoreJob& job) { return int64_t{job.tiles} * job.parts; }
-
 /// Gives every segment of a tile as many blocks as add_jobs() gave its first, and scratch for its
 /// sums. Returns how many numbers that is.
 int64_t give_own_blocks(std::vector<ScoreJob>& jobs) {
@@ -136,7 +134,7 @@ void launch_few(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScr
 /// Where tiles are few, segments are done side by side.
 void launch_many(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
   int64_t blocks = 0;
-  for (const ScoreJob& job : jobs.all()) blocks += blocks_of(job);
+  for (const ScoreJob& job : jobs.all()) blocks += job.blocks();
   const bool own = blocks < scratch.processors();
   const int64_t numbers = own ? give_own_blocks(jobs.all()) : 0;
   const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch);
