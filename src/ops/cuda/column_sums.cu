@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "ops/cuda/column_rows_sm90.cuh"
+#include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/column_sums.h"
 #include "ops/cuda/score_few.cuh"
 
@@ -40,41 +42,12 @@ struct Columns {
   }
 };
 
-__device__ __forceinline__ float over_lanes(float x) {
-  x += __shfl_xor_sync(~0u, x, 1);
-  return x + __shfl_xor_sync(~0u, x, 2);
-}
-
-/// Where a part's sums of a list go, and the squares: [lists][parts][1 or 2][keys].
-__device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob& job, int list,
-                                             int part) {
-  const int64_t each = static_cast<int64_t>(job.keys.count) * (job.more_out == nullptr ? 1 : 2);
-  return a.room + job.partial + (static_cast<int64_t>(list) * job.parts + part) * each;
-}
-
 template <int D, bool kSquares>
 __device__ __forceinline__ void sum_columns(const ScoreArgs& a, const KeyFragments<D>& keys,
                                             const RowsOfStep& rows, ScoreShared<D>& shared) {
   Columns<kSquares> columns;
   over_rows<D>(a, keys, rows, shared, columns);
-  const ScoreJob& job = shared.job;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const float sum = over_lanes(columns.sums[h]);
-    const float square = kSquares ? over_lanes(columns.squares[h]) : 0.0f;
-    const int32_t key = shared.tile * kScoreKeys + 16 * warp + lane / 4 + 8 * h;
-    if (lane % 4 != 0 || key >= job.keys.count) continue;
-    if (job.parts > 1) {
-      float* to = partial_of(a, job, shared.list, shared.part) + key;
-      to[0] = sum;
-      if (kSquares) to[job.keys.count] = square;
-    } else {
-      const int64_t at = shared.list * job.stride + key;
-      job.out[at] += sum;
-      if (kSquares) job.more_out[at] += square;
-    }
-  }
+  write_columns<kSquares>(a, shared, columns.sums, columns.squares);
 }
 
 template <int D>
@@ -127,7 +100,8 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
 }
 
 /// Adds the parts of cut jobs in their order: a row of blocks for every job.
-__global__ void __launch_bounds__(256) add_parts(const __grid_constant__ ScoreArgs a) {
+__global__ void __launch_bounds__(256) add_parts_kernel(const __grid_constant__ ScoreArgs a) {
+  await_turn();
   const ScoreJob& job = a.jobs()[blockIdx.y];
   if (job.parts == 1) return;
   const int64_t keys = job.keys.count, all = keys * job.lists;
@@ -184,19 +158,58 @@ bool add_jobs(const AttendCall& call, const AttendTask& task, const ColumnTarget
   return true;
 }
 
+/// Of jobs that are cut.
+void add_parts(Stream stream, const ScoreArgs& args, std::span<const ScoreJob> jobs) {
+  int64_t most = 0;
+  for (const ScoreJob& job : jobs) most = std::max(most, job.keys.count * int64_t{job.lists});
+  const dim3 grid(static_cast<unsigned>(std::min<int64_t>((most + 255) / 256, 1024)),
+                  static_cast<unsigned>(jobs.size()));
+  launch_early(stream, "add_parts", add_parts_kernel, grid, 256, 0, args);
+}
+
+/// Whether the wgmma kernel does all of it: it counts no squares, and finds rows of flat rows by a
+/// multiplication that is exact below a bound.
+bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratch& scratch) {
+  if (!scratch.has_sm90() || (call.head_dim != 64 && call.head_dim != 128)) return false;
+  return std::ranges::all_of(jobs.all(), [](const ScoreJob& job) {
+    return job.more_out == nullptr &&
+           int64_t{job.row_count} * job.head_count * job.head_count < (int64_t{1} << 31);
+  });
+}
+
+/// In how many parts the wgmma kernel's rows are cut where they make `blocks` blocks whole: so many
+/// that rounds of blocks, as many as there are processors, leave little of the device idle. To add
+/// parts up is one more kernel, 2 us of about 50 for 512 rows of Llama 3.1 8B, and every part loads
+/// the keys again.
+int64_t parts_of_sm90(int64_t blocks, int64_t processors) {
+  int64_t best = 1;
+  double best_share = 0;
+  for (int64_t parts = 1; parts <= 64; ++parts) {
+    const int64_t rounds = (blocks * parts + processors - 1) / processors;
+    const double share =
+        static_cast<double>(blocks * parts) / static_cast<double>(rounds * processors) -
+        (parts > 1 ? 0.05 : 0.0) - 0.03 * static_cast<double>(parts - 1);
+    if (share > best_share) best = parts, best_share = share;
+  }
+  return best;
+}
+
 /// Jobs whose keys alone would leave the device idle are cut by rows. Returns the numbers of
 /// scratch for their parts.
-int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors) {
-  constexpr int kLeastSteps = 8;
+int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors, bool sm90) {
   int64_t blocks = 0, numbers = 0;
   for (const ScoreJob& job : jobs) blocks += job.blocks();
   if (blocks == 0) return 0;
-  const int64_t wanted = std::max<int64_t>(1, 4 * int64_t{processors} / blocks);
+  const int64_t wanted = sm90 ? parts_of_sm90(blocks, processors)
+                              : std::max<int64_t>(1, 4 * int64_t{processors} / blocks);
   for (ScoreJob& job : jobs) {
-    const int64_t steps = (job.row_count + kStepRows - 1) / kStepRows * int64_t{job.head_count};
-    const int64_t tiles = (job.row_count + kStepRows - 1) / kStepRows;
-    job.parts = static_cast<int32_t>(
-        std::clamp<int64_t>(std::min({wanted, steps / kLeastSteps, tiles}), 1, 64));
+    // A part has eight steps at least.
+    int64_t most = int64_t{job.row_count} * job.head_count / (8 * kSm90StepRows);
+    if (!sm90) {
+      const int64_t tiles = (job.row_count + kStepRows - 1) / kStepRows;
+      most = std::min(tiles, tiles * job.head_count / 8);
+    }
+    job.parts = static_cast<int32_t>(std::clamp<int64_t>(std::min(wanted, most), 1, 64));
     if (job.parts == 1) continue;
     job.partial = numbers;
     numbers += int64_t{job.lists} * job.parts * job.keys.count * (job.more_out == nullptr ? 1 : 2);
@@ -231,16 +244,15 @@ bool column_sums(Stream stream, const AttendCall& call, std::span<const AttendTa
     });
     return true;
   }
-  const int64_t numbers = cut_rows(jobs.all(), scratch.processors());
+  const bool sm90 = takes_sm90(call, jobs, scratch);
+  const int64_t numbers = cut_rows(jobs.all(), scratch.processors(), sm90);
   const ScoreArgs args = prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch);
-  with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
-  if (numbers == 0) return true;
-  int64_t most = 0;
-  for (const ScoreJob& job : jobs.all()) most = std::max(most, job.keys.count * int64_t{job.lists});
-  const dim3 grid(static_cast<unsigned>(std::min<int64_t>((most + 255) / 256, 1024)),
-                  static_cast<unsigned>(jobs.all().size()));
-  add_parts<<<grid, 256, 0, stream>>>(args);
-  check_launch("add_parts");
+  if (sm90) {
+    launch_column_sums_sm90(stream, args, jobs.blocks(), call.head_dim);
+  } else {
+    with_head_dim(call.head_dim, [&](auto dim) { launch<dim()>(stream, args, jobs.blocks()); });
+  }
+  if (numbers > 0) add_parts(stream, args, jobs.all());
   return true;
 }
 

@@ -13,6 +13,10 @@ ScoreScratch::ScoreScratch() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device),
         "number of processors");
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "capability");
+  hopper_ = major == 9 && minor == 0;
   for (Stage& stage : stages_) {
     check(cudaEventCreateWithFlags(&stage.sent, cudaEventDisableTiming), "cudaEventCreate");
   }

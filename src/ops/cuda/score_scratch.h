@@ -21,6 +21,10 @@ class ScoreScratch {
   ScoreScratch& operator=(const ScoreScratch&) = delete;
 
   int processors() const { return processors_; }
+  /// Whether kernels of Hopper run, if allow_sm90 lets them: tests forbid them to see what other
+  /// cards do.
+  bool has_sm90() const { return hopper_ && allow_sm90; }
+  bool allow_sm90 = true;
 
   /// A plan of `bytes` bytes: written at `host`, then sent, it lies at `device` for the kernels
   /// that are launched before the next plan is begun. A plan of nothing has addresses too.
@@ -44,6 +48,7 @@ class ScoreScratch {
   void grow(size_t bytes);
 
   int processors_ = 1;
+  bool hopper_ = false;
   std::array<Stage, 4> stages_;  ///< so many plans may be on their way before the host waits
   size_t stage_ = 0, stage_bytes_ = 0;
   std::byte* plan_ = nullptr;

@@ -74,10 +74,10 @@ __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int 
 
 /// Keys [first, first + 128) of a segment in shared memory, rotated where they must be, and how far
 /// they stand behind row_position.
-template <int D>
+template <int D, class Shared>
 __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecord& s,
                                           int page_shift, int32_t first, int64_t row_position,
-                                          ScoreShared<D>& shared) {
+                                          Shared& shared) {
   constexpr int kChunks = D / 8;
   const uint32_t keys = shared_address(shared.memory);
   const int thread = static_cast<int>(threadIdx.x);
@@ -119,7 +119,8 @@ template <int D>
 struct KeyFragments {
   uint32_t a[D / 16][4];
 
-  __device__ __forceinline__ void load(const ScoreShared<D>& shared) {
+  template <class Shared>
+  __device__ __forceinline__ void load(const Shared& shared) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t from =
         shared_address(shared.memory) + (16 * warp + lane % 16) * kPitch<D> + lane / 16 * 16;
