@@ -174,7 +174,7 @@ class FewTiles<D, FewForm::kStoredTurned> : public FewTiles<D, FewForm::kStored>
   }
 };
 
-/// Rows whose queries turn back from tile to tile: they are kept as they came, and rounded when
+/// Rows whose queries turn back from tile to tile: they are kept as they came and rounded when
 /// they are turned, as queries that do not turn are rounded once.
 template <int D>
 struct TurnedRows : FewRows<D, false> {
