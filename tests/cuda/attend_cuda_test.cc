@@ -38,22 +38,6 @@ std::vector<float> sink_logits(const Shape& shape) {
   return sinks;
 }
 
-struct Tables {
-  Tables(int rotary_dim, int64_t first_position, int64_t n)
-      : half(rotary_dim / 2), first(first_position) {
-    for (int64_t i = 0; i < n; ++i) {
-      for (int t = 0; t < half; ++t) {
-        const double angle = static_cast<double>(first + i) * std::pow(1e4, -1.0 * t / half);
-        cosine.push_back(static_cast<float>(std::cos(angle)));
-        sine.push_back(static_cast<float>(std::sin(angle)));
-      }
-    }
-  }
-  int half;
-  int64_t first;
-  std::vector<float> cosine, sine;
-};
-
 /// Segments as methods make them: a sink, a list, and what is near; sometimes one of them only.
 std::vector<KeySegment> random_segments(const Shape& shape, const Pages& pages, size_t kv_head,
                                         int64_t row_position, std::vector<int32_t>& index,
@@ -161,8 +145,19 @@ bool as_stored(const Shape& shape, const std::vector<std::vector<KeySegment>>& s
 /// Where mixed keys meet mixed queries, other numbers are rounded to bf16 than those by which the
 /// definition goes: logits differ by 0.2 % of their spread, four times as much where there are
 /// thousands of them, and the lse of a row that sees one key is its logit.
-double lse_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 1.5e-2 : 1e-3; }
-double out_error(const Shape& shape) { return shape.type.k == kMixedKeys ? 3e-2 : 1e-2; }
+///
+/// So it is where queries turn back instead (few_turned.cuh): logits differ by 0.0032 to 0.0038 in
+/// the mean and 0.017 at most of 40,000, and both differ as much from products without rounding.
+bool turns(const Shape& shape) {
+  const bool few = shape.rows == 1 || shape.rows * shape.group <= 32;
+  return few && !shape.plain && shape.head_dim <= 128 && shape.rotary_dim == shape.head_dim;
+}
+double lse_error(const Shape& shape) {
+  return turns(shape) ? 2.5e-2 : shape.type.k == kMixedKeys ? 1.5e-2 : 1e-3;
+}
+double out_error(const Shape& shape) {
+  return turns(shape) || shape.type.k == kMixedKeys ? 3e-2 : 1e-2;
+}
 
 /// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
 void compare(const Shape& shape, bool sm90, uint32_t seed) {
@@ -171,7 +166,7 @@ void compare(const Shape& shape, bool sm90, uint32_t seed) {
   Pages pages(shape.type, shape.head_dim, kv_heads, shape.keys, random);
   const int64_t row_position = shape.keys - shape.rows / 2 - 1;
   const Tables tables(shape.rotary_dim, -shape.keys - shape.rows - 64,
-                      5 * shape.keys + 3 * shape.rows + 128);
+                      5 * shape.keys + 3 * shape.rows + 128, seed % 3 == 1 ? 1.2f : 1.0f);
   const OnDevice<float> cosine(tables.cosine), sine(tables.sine);
   const Rotations rotations{
       .first = tables.first,
@@ -322,6 +317,23 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
       }
       compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
       compare({{DType::Q4_0, DType::Q8_0}, dim, dim, 8, 4, rows, 6000, true}, true, 7);
+    }
+  }
+}
+
+/// Stretches that begin anywhere in a page and lists, in parts, beside segments that do not rotate;
+/// heads that rotate as a whole and in part.
+TEST(Attend, KeysRotateAsTheyAreRead) {
+  const KvType types[] = {DType::BF16, DType::F16, DType::Q8_0, DType::Q4_0};
+  for (const KvType& type : types) {
+    for (const int dim : {64, 80, 96, 112, 128, 256}) {
+      if (!can_attend(dim, 64, type)) continue;
+      for (uint32_t seed = 1; seed <= 6; ++seed) {
+        const int64_t keys = seed % 2 == 0 ? 5000 : 333;
+        const int rotary = seed == 6 ? dim / 2 : dim;
+        compare({type, dim, rotary, 8, 4, seed % 3 == 0 ? 3 : 1, keys, false}, true, seed);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

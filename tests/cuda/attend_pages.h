@@ -1,5 +1,6 @@
 #pragma once
-// Numbers and pages of keys and values in device memory, beside what the kernels' products read.
+// Numbers and pages of keys and values in device memory, beside what the kernels' products read,
+// and rotations.
 
 #include <cuda_runtime.h>
 
@@ -113,6 +114,24 @@ struct Pages {
   std::vector<std::vector<const std::byte*>> lists;
   std::vector<std::vector<std::vector<float>>> k, v;
   PageRange range;
+};
+
+/// Cosines and sines of positions first_position, ...
+struct Tables {
+  /// `factor` as RopeTable::attention_factor.
+  Tables(int rotary_dim, int64_t first_position, int64_t n, float factor)
+      : half(rotary_dim / 2), first(first_position) {
+    for (int64_t i = 0; i < n; ++i) {
+      for (int t = 0; t < half; ++t) {
+        const double angle = static_cast<double>(first + i) * std::pow(1e4, -1.0 * t / half);
+        cosine.push_back(static_cast<float>(std::cos(angle)) * factor);
+        sine.push_back(static_cast<float>(std::sin(angle)) * factor);
+      }
+    }
+  }
+  int half;
+  int64_t first;
+  std::vector<float> cosine, sine;
 };
 
 }  // namespace longhaul::cuda

@@ -317,6 +317,29 @@ TEST(AttendPlan, HeadsAndTypesThatTheKernelsTake) {
   EXPECT_FALSE(can_attend(112, 64, {DType::BF16, DType::Q4_0}));
 }
 
+/// For which the few-row kernel has a form of its own.
+TEST(AttendPlan, SaysWhetherKeysRotateAtConsecutivePositions) {
+  PlanCase c(1);
+  make_tasks(c, 2, 4, 300, 1, false);
+  const std::vector<int32_t> index = {3, 5, 90};
+  std::vector<KeySegment> segments(1);
+  segments[0].rows = {c.pages[0].data(), kPageRows, 128, DType::BF16, Place{0}, nullptr};
+  segments[0].count = 3;
+  const AttendTask task{0, 2, 0, 1, 299, segments};
+  const auto turns = [&] {
+    AttendPlan plan;
+    plan.make(c.call, {&task, 1}, {});
+    return plan.turns();
+  };
+  EXPECT_FALSE(turns());
+  segments[0].rotate = true;
+  EXPECT_TRUE(turns());
+  segments[0].index = View<const int32_t>(std::span<const int32_t>(index));
+  EXPECT_TRUE(turns());
+  segments[0].indexed_positions = true;
+  EXPECT_FALSE(turns());
+}
+
 /// What the few-row kernel makes room for: rows of any segment of the call.
 TEST(AttendPlan, SaysHowLongStoredRowsAre) {
   PlanCase c(1);

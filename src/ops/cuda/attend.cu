@@ -127,6 +127,7 @@ struct Scratch::Impl {
     few.key_bytes = stored.key_bytes;
     few.value_bytes = stored.value_bytes;
     few.blocks = stored.blocks;
+    few.turns = plan.turns();
     if (at == nullptr) plan.pack(few.here, nullptr);
     return few;
   }

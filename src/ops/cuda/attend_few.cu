@@ -4,12 +4,14 @@
 // part that arrives last adds all of them, in their order.
 
 #include <algorithm>
+#include <type_traits>
 
 #include "ops/cuda/block_products.cuh"
 #include "ops/cuda/device_error.h"
 #include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/few_rows.cuh"
 #include "ops/cuda/few_tiles.cuh"
+#include "ops/cuda/few_turned.cuh"
 #include "ops/cuda/row_place.cuh"
 
 namespace longhaul::cuda {
@@ -47,17 +49,26 @@ __device__ __forceinline__ void wait_for_stage(int stages) {
 
 /// Brings the walk's next tile; false when there is none.
 template <int D, FewForm F>
-__device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
-                                           const FewTiles<D, F>& tiles, int keys, int to) {
+__device__ __forceinline__ bool load_stage(const AttendArgs& a, TileWalk& walk,
+                                           int64_t row_position, const FewTiles<D, F>& tiles,
+                                           int keys, int to) {
   const int lane = threadIdx.x % 32;
   const bool more = walk.next();
   if (more) {
     const SegmentRecord& s = walk.segment();
     const int32_t slot = walk.tile() * keys;
     auto& stage = tiles.header(to);
-    tiles.load(s, slot, to);
+    [[maybe_unused]] int32_t rotate;
+    if constexpr (turns(F)) {
+      rotate = tiles.load(a.rotations, s, slot, to);
+    } else {
+      tiles.load(s, slot, to);
+    }
     if (lane < keys) stage.offsets[lane] = key_offset(s, slot + lane, row_position);
-    if (lane == 0) stage.info = {&s, s.queries, slot, s.nearest, s.furthest, s.rotate};
+    if (lane == 0) {
+      stage.info = {&s, s.queries, slot, s.nearest, s.furthest, s.rotate};
+      if constexpr (turns(F)) stage.info.rotate = rotate;
+    }
     walk.skip(kWarps<D, F> - 1);
   }
   commit_copies();
@@ -65,12 +76,27 @@ __device__ __forceinline__ bool load_stage(TileWalk& walk, int64_t row_position,
 }
 
 template <int D, FewForm F>
-using RowsOf = FewRows<D, F == FewForm::kBlocks>;
+using RowsOf = std::conditional_t<turns(F), TurnedRows<D>, FewRows<D, F == FewForm::kBlocks>>;
+
+/// The products of a tile whose queries turn (few_turned.cuh), if they do.
+template <int D, FewForm F>
+__device__ __forceinline__ bool multiply_turned(const FewTiles<D, F>& tiles, int at, uint32_t keys,
+                                                uint32_t steps, RowsOf<D, F>& rows, float (&c)[4]) {
+  if constexpr (turns(F)) {
+    if (tiles.header(at).info.rotate == kTurns) {
+      rows.turn_queries(tiles.turn(at));
+      rows.multiply_turned(keys, steps, c);
+      return true;
+    }
+    rows.keep_queries();
+  }
+  return false;
+}
 
 template <int D, FewForm F>
 __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord& unit,
                                           const FewTiles<D, F>& tiles, int keys, int at,
-                                          RowsOf<D, F>& rows) {
+                                          uint32_t steps, RowsOf<D, F>& rows) {
   const int lane = threadIdx.x % 32;
   const auto& stage = tiles.header(at);
   const TileInfo& info = stage.info;
@@ -105,11 +131,15 @@ __device__ __forceinline__ void add_stage(const AttendArgs& a, const UnitRecord&
   } else {
     const FewTile<D>& tile = tiles.tile(at);
     const uint32_t bf16 = shared_address(tile.keys);
-    if (info.rotate) {
-      rotate_tile<D, kKeys, 32>(a.rotations, bf16, stage.offsets, unit.row_position, lane);
-      __syncwarp();
+    if (!multiply_turned<D, F>(tiles, at, bf16, steps, rows, c)) {
+      if (info.rotate) {
+        constexpr int kAtOnce = turns(F) ? 1 : 4;  // few tiles, and no registers for more
+        rotate_tile<D, kKeys, 32, kAtOnce>(a.rotations, bf16, stage.offsets, unit.row_position,
+                                           lane);
+        __syncwarp();
+      }
+      rows.multiply_keys(bf16, c);
     }
-    rows.multiply_keys(bf16, c);
     rows.weigh(c, stage.offsets, info, unit.head_count, !all, a.logits);
     rows.add_values(shared_address(tile.values), c);
   }
@@ -243,22 +273,32 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   const int warp = threadIdx.x / 32;
   using Tiles = FewTiles<D, F>;
   const int ring_bytes = Tiles::kFixedBytes + stages * Tiles::stage_bytes(plan, tiles_of_stage);
-  const Tiles tiles(reinterpret_cast<std::byte*>(memory) + warp * ring_bytes, plan, tiles_of_stage);
+  constexpr int kSteps = turns(F) ? kStepBytes<D> : 0;  // of shared memory, before the rings
+  const Tiles tiles(reinterpret_cast<std::byte*>(memory) + kSteps + warp * ring_bytes, plan,
+                    tiles_of_stage);
   const int keys = F == FewForm::kBlocks ? tiles_of_stage * kKeys : kKeys;
   await_turn();
   TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, keys);
   walk.skip(warp);
   int loaded = 0;
   for (int i = 0; i < stages - 1; ++i) {
-    loaded += load_stage(walk, unit.row_position, tiles, keys, i);
+    loaded += load_stage(a, walk, unit.row_position, tiles, keys, i);
+  }
+  const uint32_t steps = shared_address(memory);
+  if constexpr (turns(F)) {
+    int64_t position;
+    if (first_turned(reinterpret_cast<const SegmentRecord*>(begin), unit, position)) {
+      write_steps<D, 32 * kWarps<D, F>>(a.rotations, position, steps);
+    }
+    __syncthreads();
   }
   RowsOf<D, F> rows;
   int at = 0, free = stages - 1;
   for (int i = 0; i < loaded; ++i) {
     wait_for_stage(stages);
     __syncwarp();  // tile i is there, and no lane reads the one before it any more
-    loaded += load_stage(walk, unit.row_position, tiles, keys, free);
-    add_stage(a, unit, tiles, keys, at, rows);
+    loaded += load_stage(a, walk, unit.row_position, tiles, keys, free);
+    add_stage(a, unit, tiles, keys, at, steps, rows);
     free = at;
     at = at + 1 == stages ? 0 : at + 1;
   }
@@ -280,7 +320,8 @@ bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan,
                const DeviceLimits& limits) {
   using Tiles = FewTiles<D, F>;
   // Two blocks on a processor where that leaves two stages; each block costs 1 KiB of its own.
-  constexpr int kFixed = kWarps<D, F> * Tiles::kFixedBytes;
+  constexpr int kSteps = turns(F) ? kStepBytes<D> : 0;
+  constexpr int kFixed = kWarps<D, F> * Tiles::kFixedBytes + kSteps;
   const int share = limits.shared_per_processor / 2 - 1024 - kFixed;
   const auto bytes_with = [&](int tiles) { return kWarps<D, F> * Tiles::stage_bytes(plan, tiles); };
   const bool wide = F == FewForm::kBlocks && share / bytes_with(kMostFewTiles) >= 2;
@@ -307,8 +348,15 @@ void launch(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, in
   if constexpr (D % 64 == 0) {  // block_products.cuh reads rows that begin with a word
     if (plan.blocks && launch_as<D, FewForm::kBlocks>(stream, args, plan, blocks, limits)) return;
   }
-  if (plan.key_bytes > 0 && launch_as<D, FewForm::kStored>(stream, args, plan, blocks, limits))
-    return;
+  const bool stored = plan.key_bytes > 0;
+  if constexpr (D <= 128) {  // wider heads leave no registers for queries as they came
+    if (plan.turns && 2 * args.rotations.half == D && args.rotations.in_eights) {
+      if (stored && launch_as<D, FewForm::kStoredTurned>(stream, args, plan, blocks, limits))
+        return;
+      if (!stored && launch_as<D, FewForm::kTurned>(stream, args, plan, blocks, limits)) return;
+    }
+  }
+  if (stored && launch_as<D, FewForm::kStored>(stream, args, plan, blocks, limits)) return;
   launch_as<D, FewForm::kPlain>(stream, args, plan, blocks, limits);
 }
 

@@ -74,6 +74,7 @@ struct FewPlan {
   /// Bytes of a row of keys and of values, at most, that are not both bf16; 0: all are bf16.
   int32_t key_bytes, value_bytes;
   bool blocks;  ///< all are blocks of 32 in stretches that do not rotate
+  bool turns;   ///< some rotate at consecutive positions
   alignas(16) std::byte here[kMostHere];
 };
 static_assert(sizeof(AttendArgs) + sizeof(FewPlan) + 16 <= 4096);

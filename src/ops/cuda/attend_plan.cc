@@ -90,6 +90,7 @@ void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
                    (!list || s.whole_pages) && !s.rotate;
   record.rotate = s.rotate;
   record.indexed_positions = s.indexed_positions && list;
+  turns_ = turns_ || (s.rotate && !record.indexed_positions);
   if (s.indexed_positions && !list) record.position += s.begin;
   record.index = list ? s.index.address() : nullptr;
   record.whole_pages = s.whole_pages;
@@ -321,6 +322,7 @@ void AttendPlan::clear() {
   few_blocks_ = 0;
   stored_ = {};
   all_bf16_ = true;
+  turns_ = false;
   counts_.clear();
   most_merge_rows_ = 0;
   partial_floats_ = 0;

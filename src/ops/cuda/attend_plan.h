@@ -47,6 +47,7 @@ class AttendPlan {
     bool blocks = true;
   };
   Stored stored() const { return all_bf16_ ? Stored{0, 0, false} : stored_; }
+  bool turns() const { return turns_; }  ///< some keys rotate at consecutive positions
 
   /// Nothing but segments and few rows, and nothing that either names in host memory.
   bool few_alone() const;
@@ -119,7 +120,7 @@ class AttendPlan {
   std::vector<MergeRecord> merges_;
   int few_blocks_ = 0;
   Stored stored_;
-  bool all_bf16_ = true;
+  bool all_bf16_ = true, turns_ = false;
   std::vector<CountRecord> counts_;
   int most_merge_rows_ = 0;
   int64_t partial_floats_ = 0;

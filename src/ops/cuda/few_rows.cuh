@@ -163,7 +163,7 @@ struct FewRows {
     }
   }
 
- private:
+ protected:
   /// Weights become relative to the largest logit so far, c among them, and so does what was
   /// summed.
   __device__ __forceinline__ void raise(const float (&c)[4], float scale) {

@@ -149,9 +149,11 @@ __device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
 
 /// What the tiles of a call hold, and so which kernel reads them.
 enum class FewForm : uint8_t {
-  kPlain,   ///< bf16, or what is rounded as it is loaded
-  kStored,  ///< rows as they are stored, which become bf16
-  kBlocks   ///< blocks of 32 in stretches that do not rotate, multiplied as they are stored
+  kPlain,        ///< bf16, or what is rounded as it is loaded
+  kStored,       ///< rows as they are stored, which become bf16
+  kBlocks,       ///< blocks of 32 in stretches that do not rotate, multiplied as they are stored
+  kTurned,       ///< as kPlain where keys rotate (few_turned.cuh)
+  kStoredTurned  ///< as kStored where they do
 };
 
 /// The stages of a warp: a ring of the tiles (of blocks, one or two a stage) that are on their way.
@@ -260,12 +262,14 @@ class FewTiles<D, FewForm::kStored> : public StoredStages<D, sizeof(FewTile<D>),
     copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
     copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
   }
+  /// kMixes: keys that are stored mixed stay so, as mixed() says.
+  template <bool kMixes = true>
   __device__ __forceinline__ const FewTile<D>& tile(int stage) const {
     const auto& h = this->header(stage);
     const unsigned lane = threadIdx.x % 32;
     const uint32_t present =
         __ballot_sync(~0u, lane < kFewKeys && h.offsets[lane % kFewKeys] != kNoKey);
-    const PageType type = this->mixed(stage) ? PageType::kQ4_0 : h.keys.type;
+    const PageType type = kMixes && this->mixed(stage) ? PageType::kQ4_0 : h.keys.type;
     expand_rows<D>(this->keys(stage), h.keys, type, present, shared_address(tile_.keys));
     expand_rows<D>(this->values(stage), h.values, h.values.type, present,
                    shared_address(tile_.values));

@@ -100,15 +100,17 @@ __device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cos
   b = bf16_pair(b0 * cosine.x + a0 * sine.x, b1 * cosine.y + a1 * sine.y);
 }
 
-/// Rotates a tile's keys at their positions, `offsets` [N] behind `position`, in place.
-template <int D, int N, int threads>
+/// Rotates a tile's keys at their positions, `offsets` [N] behind `position`, in place. What a
+/// thread asks the table for at once: up to kMost times 16 numbers.
+template <int D, int N, int threads, int kMost = 4>
 __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t keys,
                                             const int32_t* offsets, int64_t position, int thread) {
   const int half = table.half;
   if (table.in_eights) {
     // What the table says is asked for several times at once: each answer takes longer than all of
     // the tile's products.
-    constexpr int kOwn = (N * (D / 16) + threads - 1) / threads, kBatch = kOwn < 4 ? kOwn : 4;
+    constexpr int kOwn = (N * (D / 16) + threads - 1) / threads,
+                  kBatch = kOwn < kMost ? kOwn : kMost;
     const int chunks = half / 8;
     for (int c = thread; c < N * chunks; c += kBatch * threads) {
       float4 cosine[kBatch][2], sine[kBatch][2];
