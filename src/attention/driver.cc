@@ -95,6 +95,11 @@ std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
     passes = tile > 0 ? tile_passes(prompt, tile) : equal_passes(prompt);
   }
   if (!passes.empty()) passes.back().last = true;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    if (!passes[i].with_next) continue;
+    LH_ASSERT(passes[i].discard && i + 1 < passes.size() && !passes[i + 1].discard);
+    LH_ASSERT(passes[i].count + passes[i + 1].count <= prompt.chunk);
+  }
   return passes;
 }
 

@@ -20,7 +20,7 @@ struct PromptFacts {
   int64_t begin = 0;        ///< tokens that the context holds already
   int64_t tokens = 0;       ///< new ones
   int64_t instruction = 0;  ///< how many of them, at the end, are the instruction; 0: not known
-  int chunk = 0;            ///< cap on the rows of a pass
+  int chunk = 0;            ///< cap on the rows of a pass, or of two that are computed together
   /// Tokens of the context, ascending, that look-ups of blocks must find whatever they would choose
   /// (MethodInfo::looks_up); others ignore it. For analyses: forecasts do not know of it.
   std::span<const int64_t> evidence = {};
@@ -34,13 +34,18 @@ enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
 /// next token. A pass that discards reads tokens ahead of their turn or once more: its rows go into
 /// a copy of its stream, which is thrown away before the pass is followed up. Such passes in a row
 /// that read on where the one before ended share the copy.
+///
+/// The last of them and the pass after it may read nothing that the other writes: then each layer
+/// is computed for the rows of both, first of the one that discards, and both are followed up
+/// behind the last layer. Weights are read once.
 struct Pass {
   int64_t begin = 0;  ///< 0 is the first new token, which stands at position PromptFacts::begin
   int64_t count = 0;
   int stream = 0;  ///< which of the session's KV stores it reads and writes
   bool discard = false;
   Phase phase = Phase::kPrompt;
-  bool last = false;  ///< the prompt ends with it
+  bool last = false;       ///< the prompt ends with it
+  bool with_next = false;  ///< discards, and is computed together with the pass after it
 
   int64_t end() const { return begin + count; }
 };

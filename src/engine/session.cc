@@ -1,7 +1,6 @@
 #include "engine/session.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 #include "engine/session_state.h"
@@ -11,7 +10,6 @@ namespace {
 
 constexpr int kDefaultChunk = 1024;  // rows of a pass where nobody says
 constexpr int kDeviceChunk = 8192;
-constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
 
 Decoder make_decoder(const Engine& engine, const SessionOptions& o) {
   if (o.queue.on_host()) return {engine.model(), o.compute};
@@ -50,93 +48,6 @@ void Session::State::set_angles(int64_t tokens_in_all) {
 
 KvStore Session::State::make_store(const AttentionDriver& for_method) const {
   return {for_method.layout(decoder.shape(), options.kv_type), options.queue};
-}
-
-bool Session::State::can_undo(const Pass& pass) const {
-  if (streams.size() > 1 || pass.discard) return false;
-  return tokens.empty() || can_rewind();
-}
-
-void Session::State::undo_pass() {
-  if (tokens.empty()) {
-    reset();
-  } else {
-    store().truncate(static_cast<int64_t>(tokens.size()));
-  }
-}
-
-void Session::State::take_logits(const float* hidden) {
-  logits.resize(static_cast<size_t>(engine->model().config.vocab));
-  if (leads()) decoder.logits(hidden, 1, logits.data());
-}
-
-bool Session::State::run_pass(const ForwardPass& forward, const PrefillHooks& hooks) {
-  const Pass& pass = forward.pass;
-  const float* hidden = decoder.forward(forward, *method);
-  if (hidden == nullptr) {
-    undo_pass();
-    return false;
-  }
-  const int64_t width = engine->model().config.hidden;
-  const int64_t vocab = engine->model().config.vocab;
-  if (!forward.last_state && !pass.discard && leads()) {
-    for (int64_t r = 0; r < pass.count; r += kLogitRows) {
-      const int64_t rows = std::min(kLogitRows, pass.count - r);
-      rows_of_logits.resize(static_cast<size_t>(rows * vocab));
-      decoder.logits(hidden + r * width, rows, rows_of_logits.data());
-      hooks.all_logits(pass.begin + r, rows, rows_of_logits.data());
-    }
-  }
-  if (pass.last) {
-    take_logits(hidden + (forward.last_state ? 0 : pass.count - 1) * width);
-  }
-  method->retain(streams, pass);
-  if (!pass.discard) tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
-  return true;
-}
-
-/// What a pass that discards leaves behind is of use only together with the pass that keeps what
-/// was read next: a prompt is not cancelled between the two.
-bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
-                                std::span<const Pass> passes, const PrefillHooks& hooks) {
-  const auto total = static_cast<int64_t>(prompt.size());
-  const int layers = engine->model().config.layers;
-  const auto stops = [&] { return options.queue.any_member(requested(hooks.cancel)); };
-  std::optional<KvStore> copy;
-  Pass before;
-  for (size_t i = 0; i < passes.size(); ++i) {
-    const Pass& pass = passes[i];
-    if (stops() && !before.discard) return false;
-    const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
-                          before.begin + before.count == pass.begin;
-    if (!reads_on) copy.reset();
-    KvStore& stream = streams[static_cast<size_t>(pass.stream)];
-    if (pass.discard && !copy) copy = stream.fork();
-    const auto part =
-        prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-    const auto tell = [&](int done) {
-      if (pass.discard || !leads()) return;
-      if (hooks.pass_progress) {
-        hooks.pass_progress(pass.begin, pass.count, static_cast<double>(done) / layers);
-      }
-      if (hooks.progress) hooks.progress(pass.begin + pass.count * done / layers, total);
-    };
-    const auto go_on = [&](int done) {
-      tell(done);
-      return !stops() || before.discard || !can_undo(pass);
-    };
-    const ForwardPass forward{.tokens = part,
-                              .position = begin + pass.begin,
-                              .pass = pass,
-                              .store = pass.discard ? &*copy : &stream,
-                              .streams = streams,
-                              .go_on = go_on,
-                              .last_state = !hooks.all_logits};
-    if (!run_pass(forward, hooks)) return false;
-    tell(layers);
-    before = pass;
-  }
-  return true;
 }
 
 Session::Session(std::shared_ptr<const Engine> engine, const SessionOptions& options)

@@ -70,6 +70,10 @@ struct Session::State {
   void take_logits(const float* hidden);
   /// False when it was given up half-way: nothing of it is left then.
   bool run_pass(const ForwardPass& forward, const PrefillHooks& hooks);
+  /// What the method does after a pass, and the tokens that it leaves in the context.
+  void follow_up(const ForwardPass& forward);
+  /// Reports that `layers` layers of a pass are done.
+  void tell(const PrefillHooks& hooks, const Pass& pass, int layers, int64_t total) const;
   /// Whether a pass that has not reached all layers can be undone.
   bool can_undo(const Pass& pass) const;
   /// Whether the drivers of all devices can (AttentionDriver::can_rewind).

@@ -37,15 +37,21 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
 }
 
 const float* Decoder::State::forward(const ForwardPass& pass, AttentionDriver& method) {
-  rows = static_cast<int64_t>(pass.tokens.size());
-  position = pass.position;
-  embed(pass.tokens);
+  rows = pass.rows_ahead() + pass.rows();
+  embed(tokens_of(pass));
   for (int layer = 0; layer < model.config.layers; ++layer) {
     if (layer > 0 && pass.go_on && !pass.go_on(layer)) return nullptr;
     attention(layer, pass, method);
     feed_forward(layer);
   }
-  return stream.view().address();
+  return stream.view().address() + (pass.last_state ? 0 : pass.rows_ahead() * model.config.hidden);
+}
+
+std::span<const int32_t> Decoder::State::tokens_of(const ForwardPass& pass) {
+  if (pass.ahead == nullptr) return pass.tokens;
+  ids.assign(pass.ahead->tokens.begin(), pass.ahead->tokens.end());
+  ids.insert(ids.end(), pass.tokens.begin(), pass.tokens.end());
+  return ids;
 }
 
 void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriver& method) {
@@ -55,7 +61,6 @@ void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriv
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
-  if (c.temperature_scale != 0) grow_queries();
   attend(layer, kv_heads, pass, method);
   if (pass.last_state && layer + 1 == c.layers) keep_last_row();
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
@@ -67,19 +72,33 @@ void Decoder::State::attend(int layer, int kv_heads, const ForwardPass& pass,
   step.queue = &queue;
   step.layer = layer;
   step.kv_heads = kv_heads;
-  step.begin = pass.position;
-  step.rows = static_cast<int>(rows);
-  step.q = q.view();
-  step.k = k.view();
-  step.v = v.view();
-  step.out = mixed.resize(queue, q.size());
-  step.tokens = pass.tokens;
   step.shape = &shape;
-  step.pass = pass.pass;
-  step.store = pass.store;
   step.streams = pass.streams;
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = &workspace;
+  mixed.resize(queue, q.size());
+  if (pass.ahead != nullptr) attend_rows(0, step, *pass.ahead, method);
+  attend_rows(pass.rows_ahead(), step, pass, method);
+}
+
+/// The rows of one of the passes that are computed together, from row `first` on.
+void Decoder::State::attend_rows(int64_t first, LayerStep step, const ForwardPass& pass,
+                                 AttentionDriver& method) {
+  const ModelConfig& c = model.config;
+  const auto part = [&](Array<float>& of, int64_t heads) {
+    return of.view().part(first * heads * c.head_dim, pass.rows() * heads * c.head_dim);
+  };
+  const View<float> queries = part(q, c.heads);
+  if (c.temperature_scale != 0) grow_queries(queries, pass.rows(), pass.position);
+  step.begin = pass.position;
+  step.rows = static_cast<int>(pass.rows());
+  step.q = queries;
+  step.k = part(k, step.kv_heads);
+  step.v = part(v, step.kv_heads);
+  step.out = part(mixed, c.heads);
+  step.tokens = pass.tokens;
+  step.pass = pass.pass;
+  step.store = pass.store;
   method.attend(step);
 }
 

@@ -22,11 +22,17 @@ struct ForwardPass {
   Pass pass;
   KvStore* store = nullptr;    ///< the pass's stream, or a copy of it
   std::span<KvStore> streams;  ///< of the session
+  /// Another pass, whose rows are multiplied in front of these (Pass::with_next). Neither sees the
+  /// other's; of it only what is above counts.
+  const ForwardPass* ahead = nullptr;
   /// Asked between two layers, with how many are done: false gives the pass up.
   std::function<bool(int layers)> go_on;
   /// Whether the state of the last row is all that is asked for: the last layer computes the others
   /// as far as their keys and what they see.
   bool last_state = false;
+
+  int64_t rows() const { return std::ssize(tokens); }
+  int64_t rows_ahead() const { return ahead != nullptr ? ahead->rows() : 0; }
 };
 
 /// Sees the tasks of an attention call before they run.

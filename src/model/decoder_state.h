@@ -4,6 +4,7 @@
 // device_decoder.h.
 
 #include <span>
+#include <vector>
 
 #include "base/array.h"
 #include "model/decoder.h"
@@ -34,7 +35,8 @@ struct Decoder::State {
   /// The pairs that rotate together, neighbours in the file's rows of Q and K, to half a rotation's
   /// width apart, in q and k.
   virtual void split_pairs(int kv_heads) = 0;
-  virtual void grow_queries() = 0;                                ///< q, by its rows' positions
+  /// Queries of `count` rows, of which the first stands at `position`.
+  virtual void grow_queries(View<float> queries, int64_t count, int64_t position) = 0;
   virtual void project_back(int layer, const PartOutput& y) = 0;  ///< what attention wrote
   virtual void feed(int layer, const PartOutput& y) = 0;          ///< the gated network
   virtual void mix_experts(int layer, const PartOutput& y) = 0;   ///< or several of many
@@ -46,15 +48,17 @@ struct Decoder::State {
   ModelShape shape;
   Queue queue;
   LayerStep::Workspace workspace;
-  int64_t rows = 0;
-  int64_t position = 0;         ///< of the first of them
+  int64_t rows = 0;             ///< of the pass and of the one ahead of it
   Array<float> stream;          ///< [rows, hidden] the residual stream
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
-  Array<float> sublayer;  ///< [rows, hidden] what a part writes, where that is not added as is
+  Array<float> sublayer;     ///< [rows, hidden] what a part writes, where that is not added as is
+  std::vector<int32_t> ids;  ///< tokens of both passes, where there are two
 
  private:
   void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
+  std::span<const int32_t> tokens_of(const ForwardPass& pass);
   void attend(int layer, int kv_heads, const ForwardPass& pass, AttentionDriver& method);
+  void attend_rows(int64_t first, LayerStep step, const ForwardPass& pass, AttentionDriver& method);
   void keep_last_row();
   void feed_forward(int layer);
   template <class Part>

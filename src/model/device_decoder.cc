@@ -73,9 +73,9 @@ void Decoder::DeviceState::normalise_heads(int layer, int kv_heads) {
   norm(k, w.k_norm, kv_heads);
 }
 
-void Decoder::DeviceState::grow_queries() {
+void Decoder::DeviceState::grow_queries(View<float> queries, int64_t count, int64_t position) {
   const ModelConfig& c = model.config;
-  ops().grow_queries(q.view(), rows, int64_t{c.heads} * c.head_dim, position, c.query_growth());
+  ops().grow_queries(queries, count, int64_t{c.heads} * c.head_dim, position, c.query_growth());
 }
 
 void Decoder::DeviceState::project_back(int layer, const PartOutput& y) {

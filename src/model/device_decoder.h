@@ -17,7 +17,7 @@ struct Decoder::DeviceState final : Decoder::State {
   void project(int layer, int kv_heads) override;
   void normalise_heads(int layer, int kv_heads) override;
   void split_pairs(int) override {}  // the rows of the weights are (DeviceModel)
-  void grow_queries() override;
+  void grow_queries(View<float> queries, int64_t count, int64_t position) override;
   void project_back(int layer, const PartOutput& y) override;
   void feed(int layer, const PartOutput& y) override;
   void mix_experts(int layer, const PartOutput& y) override;

@@ -108,9 +108,9 @@ void Decoder::HostState::split_pairs(int kv_heads) {
   split_pairs_of(numbers(k), rows, kv_heads, c.head_dim, c.rope.rotary_dim);
 }
 
-void Decoder::HostState::grow_queries() {
+void Decoder::HostState::grow_queries(View<float> queries, int64_t count, int64_t position) {
   const ModelConfig& c = model.config;
-  longhaul::grow_queries(numbers(q), rows, int64_t{c.heads} * c.head_dim, position,
+  longhaul::grow_queries(queries.address(), count, int64_t{c.heads} * c.head_dim, position,
                          c.query_growth());
 }
 

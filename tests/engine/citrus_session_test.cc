@@ -95,6 +95,40 @@ TEST_P(CitrusSession, TheChunkOfThePassesChangesNothing) {
   EXPECT_EQ(answer(whole), answer(cut));
 }
 
+/// One product instead of two changes the last digits alone.
+TEST_P(CitrusSession, ReadsTheInstructionTogetherWithTheChunkAsByItself) {
+  const int asked_rows = static_cast<int>(std::ssize(question()));
+  std::vector<std::vector<float>> logits;
+  std::vector<std::vector<int64_t>> kept;
+  for (const int rows : {64 + asked_rows, asked_rows}) {  // room in a pass for both, or not
+    SessionOptions options = session(128, rows).options();
+    options.compute = Compute::kF32;
+    options.kv_type = DType::F32;
+    Session s(engine_, options);
+    bool together = false;
+    int asked = -1;  // the layer in which the instruction was just attended
+    s.observe([&](const LayerStep& step, std::span<const AttendTask>) {
+      if (asked >= 0) {
+        EXPECT_EQ(step.layer, asked);
+        EXPECT_FALSE(step.pass.discard);
+      }
+      asked = step.pass.with_next ? step.layer : -1;
+      together = together || step.pass.with_next;
+    });
+    ASSERT_TRUE(read(s, document(), question()));
+    EXPECT_EQ(together, rows > asked_rows && std::string_view(GetParam()) != "standard");
+    logits.emplace_back(s.logits().begin(), s.logits().end());
+    kept.emplace_back();
+    for (int layer = 0; layer < 12; ++layer) {
+      for (int64_t row = 0; row < s.store().length(layer, 0); ++row) {
+        kept.back().push_back(s.store().token_of(layer, 0, row));
+      }
+    }
+  }
+  EXPECT_EQ(kept[0], kept[1]);
+  for (size_t i = 0; i < logits[0].size(); ++i) ASSERT_NEAR(logits[0][i], logits[1][i], 2e-3);
+}
+
 TEST_P(CitrusSession, AFurtherQuestionReadsWhatIsLeft) {
   const testing_support::TempFolder folder;
   const auto file = folder.path() / "session";

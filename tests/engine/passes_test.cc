@@ -136,6 +136,44 @@ TEST_F(Passes, ReadTheStreamsThatTheyName) {
   }
 }
 
+/// Computing two passes together changes neither what they read and leave nor what is told of them.
+TEST_F(Passes, TwoThatAreComputedTogetherLeaveWhatEachLeavesAlone) {
+  std::vector<float> logits[2];  // by `together`: of all rows
+  std::vector<Seen> seen[2];
+  std::vector<float> next[2];
+  for (const bool together : {false, true}) {
+    for (const size_t i : {1, 4}) planned[i].with_next = together;
+    seen_passes.clear();
+    retained = 0;
+    Session session(engine_, options("planned"));
+    PrefillHooks hooks;
+    hooks.all_logits = [&](int64_t, int64_t rows, const float* values) {
+      logits[together].insert(logits[together].end(), values, values + rows * 4096);
+    };
+    std::vector<int64_t> told;
+    hooks.progress = [&](int64_t done, int64_t) { told.push_back(done); };
+    ASSERT_TRUE(session.prefill(tokens_, hooks));
+    EXPECT_EQ(retained, 6);
+    EXPECT_EQ(told.size(), 3u * 12);
+    EXPECT_TRUE(std::ranges::is_sorted(told));
+    EXPECT_EQ(session.store().longest(), 60);
+    seen[together] = seen_passes;
+    Session last(engine_, options("planned"));  // of which only the last row's logits are asked
+    ASSERT_TRUE(last.prefill(tokens_));
+    next[together].assign(last.logits().begin(), last.logits().end());
+  }
+  ASSERT_EQ(logits[1].size(), logits[0].size());
+  for (size_t i = 0; i < logits[0].size(); ++i) ASSERT_NEAR(logits[1][i], logits[0][i], 2e-3);
+  for (size_t i = 0; i < next[0].size(); ++i) ASSERT_NEAR(next[1][i], next[0][i], 2e-3);
+  ASSERT_EQ(seen[1].size(), seen[0].size());
+  for (size_t i = 0; i < seen[0].size(); ++i) {
+    EXPECT_EQ(seen[1][i].begin, seen[0][i].begin);
+    EXPECT_EQ(seen[1][i].rows, seen[0][i].rows);
+    EXPECT_EQ(seen[1][i].discard, seen[0][i].discard);
+    EXPECT_EQ(seen[1][i].lengths, seen[0][i].lengths);
+  }
+}
+
 TEST_F(Passes, OtherStreamsEndWithThePromptAndBeginAsCopies) {
   const testing_support::TempFolder folder;
   Session session(engine_, options("planned"));
@@ -165,8 +203,11 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
   };
   const Expected expected[] = {{1, 20, false}, {3, 50, false}, {3, 50, false},
                                {6, 60, true},  {6, 60, true},  {6, 60, true}};
-  for (size_t pass = 0; pass < planned.size(); ++pass) {  // during which the user asks
-    SCOPED_TRACE(pass);
+  const size_t count = planned.size();
+  for (size_t i = 0; i < 2 * count; ++i) {  // without passes that are computed together, and with
+    const size_t pass = i % count;          // during which the user asks
+    SCOPED_TRACE(i);
+    for (const size_t ahead : {1, 4}) planned[ahead].with_next = i >= count;
     seen_passes.clear();
     Session session(engine_, options("planned"));
     CancelFlag cancel;

@@ -278,8 +278,8 @@ std::pair<size_t, size_t> tiles_and_merges(int rows, int64_t keys) {
 TEST(AttendPlan, UnitsOfTheSameWorkAreCutWhereThatEndsSooner) {
   // 128 units on 132 processors: cut in four they would end no sooner.
   EXPECT_EQ(tiles_and_merges(512, 4608), std::pair(size_t{128}, size_t{0}));
-  // 8 units of 20 tiles: five parts of four tiles each, and as many again to merge them.
-  EXPECT_EQ(tiles_and_merges(20, 1280), std::pair(size_t{40}, size_t{8}));
+  // 8 units of 20 tiles, of blocks that gather their keys: ten parts of two tiles each.
+  EXPECT_EQ(tiles_and_merges(20, 1280), std::pair(size_t{80}, size_t{8}));
 }
 
 TEST(AttendPlan, OnlyPagesOfTheRangeGoToTheCopyEngine) {

@@ -65,9 +65,12 @@ class Citrus final : public Method {
 
   Plan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
-    const int64_t rows = window > 0 ? window + KvLayout{}.page_rows : k + chunk;
+    const int64_t page = KvLayout{}.page_rows;
+    const int64_t rows = window > 0 ? window + page : k + chunk;
     const int64_t next = longest_instruction();  // or the next chunk, which is no longer
-    return {.keep = {.when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + next},
+    // Both, where they are read together; the copy with the instruction has a last page of its own.
+    const int64_t more = (cache == Cache::kStandard ? 0 : chunk) + next + page;
+    return {.keep = {.when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + more},
             .see = {.place = KeyPlace::kList, .reach = k + chunk + next},
             .watch = kNoBound,
             .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),
@@ -94,11 +97,21 @@ class Citrus final : public Method {
         passes.push_back({begin, rows, stream, discard, phase});
       }
     };
+    // The instruction and the chunk that it is read for see the same list, neither the other,
+    // unless the list is cut in between.
+    const auto read_together = [&](size_t first_of_chunk) {
+      Pass& asked = passes[first_of_chunk - 1];
+      const int64_t rows = asked.count + passes[first_of_chunk].count;
+      asked.with_next = fidelity == Fidelity::kRepo && rows <= prompt.chunk;
+    };
     int64_t held = held_;
     for (int64_t begin = 0; begin < document_; begin += chunk) {
       const int64_t end = std::min(begin + chunk, document_);
-      if (held > k && cache != Cache::kStandard) read(document_, tokens_, 0, true);
+      const bool asks = held > k && cache != Cache::kStandard;
+      if (asks) read(document_, tokens_, 0, true);
+      const size_t first = passes.size();
       read(begin, end, individual() ? 1 : 0, false);
+      if (asks) read_together(first);
       held = std::min(held, k) + end - begin;
     }
     if (held > k) read(document_, tokens_, 0, true);

@@ -33,24 +33,32 @@ void set_visibility(const KeySegment& s, SegmentRecord& record) {
   record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
 }
 
-/// Into how many parts units of equal length are best cut. Costs are counted in tiles of 64 keys
-/// and 128 rows, 0.9 us on an H100: a merge costs four of them, and a tenth of one for every part.
-/// Parts of all units are four rounds of blocks at most, as many as other units are cut into:
+/// What a tile of 64 keys and 128 rows takes of an H100's processor, and how many a part has at
+/// least.
+struct TileCost {
+  double us;
+  int64_t least;
+};
+constexpr TileCost kSm90Tiles{0.9, 4};
+constexpr TileCost kGatheredTiles{4.6, 2};  // of blocks that gather keys, for mma.sync
+
+/// Into how many parts units of equal length are best cut. A merge takes 3.6 us, and 0.09 for every
+/// part. Parts of all units are four rounds of blocks at most, as many as other units are cut into:
 /// partial results (66 KB a part of heads of 128) are in no forecast.
-int64_t parts_of_equal_units(int64_t units, int64_t tiles, int64_t blocks_at_once) {
-  constexpr int64_t kLeastTiles = 4;
-  constexpr double kWorthIt = 0.97;
+int64_t parts_of_equal_units(int64_t units, int64_t tiles, int64_t blocks_at_once,
+                             const TileCost& tile) {
+  constexpr double kMerge = 3.6, kMergedPart = 0.09, kWorthIt = 0.97;
   const auto cost_of = [&](int64_t parts) {
     const int64_t rounds = (units * parts + blocks_at_once - 1) / blocks_at_once;
     const int64_t longest = (tiles + parts - 1) / parts;
-    return static_cast<double>(rounds * longest);
+    return static_cast<double>(rounds * longest) * tile.us;
   };
   const int64_t most =
-      std::min(tiles / kLeastTiles, 4 * blocks_at_once / std::max<int64_t>(1, units));
+      std::min(tiles / tile.least, 4 * blocks_at_once / std::max<int64_t>(1, units));
   int64_t best = 1;
   double least = kWorthIt * cost_of(1);
   for (int64_t parts = 2; parts <= most; ++parts) {
-    const double cost = cost_of(parts) + 4 + 0.1 * static_cast<double>(units * parts);
+    const double cost = cost_of(parts) + kMerge + kMergedPart * static_cast<double>(units * parts);
     if (cost >= least) continue;
     best = parts;
     least = cost;
@@ -293,7 +301,9 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   const bool equal = (kernel == kSm90 || kernel == kTiles) && counts_.empty() && !strips_.empty() &&
                      5 * strips_.back().work >= 4 * strips_.front().work;
   const int64_t at_once = machine_.processors * (kernel == kTiles && head_dim <= 64 ? 2 : 1);
-  const int64_t of_equal = equal ? parts_of_equal_units(count, strips_.front().work, at_once) : 0;
+  const TileCost& tile = kernel == kTiles ? kGatheredTiles : kSm90Tiles;
+  const int64_t of_equal =
+      equal ? parts_of_equal_units(count, strips_.front().work, at_once, tile) : 0;
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
     const int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
