@@ -8,10 +8,8 @@ namespace longhaul::cuda {
 namespace {
 
 struct MaskNote {
-  const float* queries;
   uint64_t seen[2][2];  ///< [warpgroup][page]
   int32_t offset[2];    ///< the pages' first keys stand so far behind the unit's first row
-  int32_t last;
 };
 
 /// Keys of a page that the warpgroup's tile sees, and which of its rows stand before all of them.
@@ -26,30 +24,28 @@ class SeenByMask {
   static_assert(Sm90Form<D>::kPages == 2);
   using Note = MaskNote;
   struct Own {
-    const float* queries;
     SeenPage page[2];
-    int32_t last;
   };
   struct Values {
     int32_t offset[2];
   };
 
-  __device__ __forceinline__ static NextTile<Note, 2> next(TileWalk& walk, const UnitRecord& unit,
-                                                           const PageMap& pages) {
-    NextTile<Note, 2> next{};
+  __device__ __forceinline__ static NextTile<2> next(TileWalk& walk, const UnitRecord& unit,
+                                                     const PageMap& pages, Note& note) {
+    NextTile<2> next{};
     if (!walk.next()) return next;
     const SegmentRecord& s = walk.segment();
     const int last = s.count / kPageRows - 1;
     next.there = true;
-    next.note.queries = s.queries;
+    next.queries = s.queries;
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
       const int at = min(2 * walk.tile() + p, last);
       next.page[p] = page_number(pages, page_of(s, at));
-      next.note.offset[p] = masked_offset(s, at, unit.row_position);
-      if (2 * walk.tile() + p > last) continue;  // that page has been seen
+      note.offset[p] = masked_offset(s, at, unit.row_position);
+      const bool again = 2 * walk.tile() + p > last;  // it has been seen
 #pragma unroll
-      for (int g = 0; g < 2; ++g) next.note.seen[g][p] = mask_of(s, at, g);
+      for (int g = 0; g < 2; ++g) note.seen[g][p] = again ? 0 : mask_of(s, at, g);
     }
     return next;
   }
@@ -58,9 +54,7 @@ class SeenByMask {
       : unit_(unit), group_(group) {}
 
   __device__ __forceinline__ Own own(const Note& of) const {
-    return {of.queries,
-            {{of.seen[group_][0], of.offset[0]}, {of.seen[group_][1], of.offset[1]}},
-            of.last};
+    return {{{of.seen[group_][0], of.offset[0]}, {of.seen[group_][1], of.offset[1]}}};
   }
   __device__ __forceinline__ Values values(const Own& note) const {
     return {{note.page[0].offset, note.page[1].offset}};
@@ -111,10 +105,10 @@ class SeenByMask {
 }  // namespace
 
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
-                               const UnitRecord* units, int count, int head_dim) {
+                               const Sm90Units& units, int processors, int head_dim) {
   const auto launch =
       head_dim <= 64 ? launch_sm90<64, SeenByMask<64>> : launch_sm90<128, SeenByMask<128>>;
-  launch(stream, args, pages, units, count);
+  launch(stream, args, pages, units, processors);
 }
 
 }  // namespace longhaul::cuda
