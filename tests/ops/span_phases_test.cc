@@ -33,14 +33,19 @@ std::vector<float> map_of(int n, int kind, std::mt19937& random) {
   return map;
 }
 
-std::vector<int32_t> in_phases(const DividedTokens& block, const SpanTokenRule& rule) {
-  const int n = static_cast<int>(block.tokens);
-  std::vector<double> scratch(static_cast<size_t>(span_scratch_bytes(n, rule.spans)) / 8, NAN);
-  std::vector<int32_t> out(static_cast<size_t>(1 + rule.spans + rule.spans * rule.most), -7);
-  std::vector<SpanTask> tasks;
-  set_span_tasks(block, rule, out.data(), reinterpret_cast<std::byte*>(scratch.data()), tasks);
+std::vector<int32_t> in_phases(const DividedTokens& blocks, const SpanTokenRule& rule) {
+  std::vector<int32_t> out;
+  SpanTasks tasks = span_tasks(blocks, rule, nullptr);
+  std::vector<float> scratch(static_cast<size_t>(tasks.blocks() * tasks.scratch_bytes) / 4, NAN);
+  out.assign(static_cast<size_t>(tasks.blocks() * tasks.record), -7);
+  tasks.first.out = out.data();
+  tasks.first.scratch = reinterpret_cast<std::byte*>(scratch.data());
   auto shared = std::make_unique<SpanShared>();
-  choose_span_tokens(HostBlock{}, *shared, tasks.at(0));
+  for (int64_t b = 0; b < tasks.blocks(); ++b) {
+    const SpanTask task = tasks.of(b);
+    const SpanScratch memory(task.scratch, task.n);
+    choose_span_tokens(HostBlock{}, *shared, task, memory.triangle, memory.sums);
+  }
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include <cuda_runtime.h>
 
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
+#include "ops/cuda/span_phases.h"
 #include "ops/cuda/span_vectors.h"
 #include "ops/cuda/stored_keys.cuh"
 
@@ -9,10 +11,20 @@ namespace {
 
 constexpr int kThreads = 128;
 
-__global__ void __launch_bounds__(kBlockThreads) choose_kernel(const SpanTask* tasks) {
+/// A block of threads for every block of tokens. kShared: the triangles are in shared memory.
+template <bool kShared>
+__global__ void __launch_bounds__(kBlockThreads)
+    choose_kernel(const __grid_constant__ SpanTasks tasks) {
+  extern __shared__ float triangles[];
   __shared__ SpanShared shared;
-  const SpanTask task = tasks[blockIdx.x];
-  choose_span_tokens(CudaBlock{}, shared, task);
+  const SpanTask task = tasks.of(blockIdx.x);
+  await_turn();
+  if constexpr (kShared) {
+    choose_span_tokens(CudaBlock{}, shared, task, triangles, triangles + row_start(task.n));
+  } else {
+    const SpanScratch scratch(task.scratch, task.n);
+    choose_span_tokens(CudaBlock{}, shared, task, scratch.triangle, scratch.sums);
+  }
 }
 
 /// A block of threads for every place of a key.
@@ -113,10 +125,18 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void choose_span_tokens(Stream stream, const SpanTask* tasks, int64_t blocks) {
-  if (blocks <= 0) return;
-  choose_kernel<<<static_cast<unsigned>(blocks), kBlockThreads, 0, stream>>>(tasks);
-  check_launch("choose_span_tokens");
+void choose_span_tokens(Stream stream, const SpanTasks& tasks) {
+  if (tasks.tokens <= 0) return;
+  const bool in_shared = tasks.first.stride <= kSharedSpanTokens;
+  const auto kernel = in_shared ? choose_kernel<true> : choose_kernel<false>;
+  constexpr int kMostBytes = 2 * row_start(kSharedSpanTokens) * int{sizeof(float)};
+  static_assert(kMostBytes + sizeof(SpanShared) <= 99 * 1024);  // of the smallest card
+  if (in_shared) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),
+          "shared memory of choose_span_tokens");
+  }
+  launch_early(stream, "choose_span_tokens", kernel, static_cast<unsigned>(tasks.blocks()),
+               kBlockThreads, in_shared ? size_t{kMostBytes} : 0, tasks);
 }
 
 void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
