@@ -67,17 +67,25 @@ LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangl
 /// columns t, t + 32 ... of the span's rows `first`, first + step ...
 LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const float* triangle,
                            int first, int step, int t, double (&sums)[2]) {
+  constexpr int kAtOnce = 4;
   const int end = task.after ? task.n : span.end;
+  LH_UNROLL(1)
   for (int i = span.begin + first; i < end; i += step) {
     const bool inside = i < span.end;
     const int left = inside && task.before ? 0 : span.begin;
     const int right = inside ? i + 1 : span.end;
+    const float* const row = triangle + row_start(i);
     LH_UNROLL(1)
-    for (int j = left + t; j < right; j += 32) {
-      const auto x = static_cast<double>(triangle[row_start(i) + j]);
-      const bool own = inside && j >= span.begin;
-      sums[0] += own ? x : 0.0;
-      sums[1] += own ? 0.0 : x;
+    for (int j = left + t; j < right; j += 32 * kAtOnce) {
+      float x[kAtOnce];
+      LH_UNROLL(kAtOnce)
+      for (int k = 0; k < kAtOnce; ++k) x[k] = j + 32 * k < right ? row[j + 32 * k] : 0.0f;
+      LH_UNROLL(kAtOnce)
+      for (int k = 0; k < kAtOnce; ++k) {
+        const bool own = inside && j + 32 * k >= span.begin;
+        sums[0] += static_cast<double>(own ? x[k] : 0.0f);
+        sums[1] += static_cast<double>(own ? 0.0f : x[k]);
+      }
     }
   }
 }

@@ -45,12 +45,12 @@ LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* num
     const uint32_t prefix = s.prefix, mask = (1u << bits) - 1;
     const uint32_t above = known == 0 ? 0 : ~0u << (shift + bits);
     block.each([&](int t) {
+      if (known == 0) beside(t);
       LH_UNROLL(1)
       for (int i = t; i < n; i += kBlockThreads) {
         const uint32_t key = order_key(numbers[i]);
         if ((key & above) == prefix) block.add(s.bins[key >> shift & mask], 1);
       }
-      if (known == 0) beside(t);
     });
     const auto size_of = [&](int t) {
       uint32_t sum = 0;
