@@ -107,6 +107,7 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
                             const float* triangle) {
   constexpr int kWarps = kBlockThreads / 32;
   const int each = spans < kWarps ? kWarps / spans : 1, at_once = kWarps / each;
+  LH_UNROLL(1)
   for (int first = 0; first < spans; first += at_once) {
     block.sums_of_warps(s.sums, [&](int t, double(&sums)[2]) {
       const int warp = t / 32, j = first + warp / each;
@@ -117,6 +118,7 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
       const int j = first + t;
       if (t >= at_once || j >= spans) return;
       double own = 0, other = 0;
+      LH_UNROLL(1)
       for (int w = t * each; w < (t + 1) * each; ++w) {
         own += s.sums.of_warps[w][0];
         other += s.sums.of_warps[w][1];
@@ -128,12 +130,10 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
 
 /// Token i's rank in its span: how many of its tokens have more votes, or as many and come first.
 LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
-  const uint32_t own = s.votes[i];
+  const uint32_t own = s.votes[i];  // above 0, as all keys are
   int before = 0;
   LH_UNROLL(4)
-  for (int j = span.begin; j < i; ++j) before += s.votes[j] >= own ? 1 : 0;
-  LH_UNROLL(4)
-  for (int j = i + 1; j < span.end; ++j) before += s.votes[j] > own ? 1 : 0;
+  for (int j = span.begin; j < span.end; ++j) before += s.votes[j] > own - (j < i ? 1 : 0) ? 1 : 0;
   return before;
 }
 
@@ -144,6 +144,7 @@ LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& ta
   const int n = task.n, most = task.most_tokens;
   int32_t *const ends = task.out + 1, *const tokens = ends + task.most_spans;
   block.each([&](int t) {
+    LH_UNROLL(1)
     for (int at = t; at < spans * n; at += kBlockThreads) {
       const int j = at / n, i = at % n;
       const SpanRecord span = s.kept[j];
@@ -154,20 +155,24 @@ LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& ta
     if (t != kBlockThreads - 1) return;
     task.out[0] = spans;
     int32_t end = 0;
+    LH_UNROLL(1)
     for (int j = 0; j < task.most_spans; ++j) {
       if (j < spans) s.ends[j] = end += s.counts[j];
       ends[j] = end;
     }
   });
   block.each([&](int t) {
+    LH_UNROLL(1)
     for (int at = t; at < spans * most; at += kBlockThreads) {
       const int j = at / most, count = s.counts[j];
       if (at % most >= count) continue;
       const int32_t token = by_rank[at];
       int place = s.ends[j] - count;
+      LH_UNROLL(1)
       for (int k = 0; k < count; ++k) place += by_rank[j * most + k] < token ? 1 : 0;
       tokens[place] = token;
     }
+    LH_UNROLL(1)
     for (int i = s.ends[spans - 1] + t; i < task.most_spans * most; i += kBlockThreads) {
       tokens[i] = 0;
     }

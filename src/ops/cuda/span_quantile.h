@@ -27,6 +27,7 @@ LH_BOTH float sum_of_product(float a, float b, float c) {
 
 /// No bin holds a key. Others may wait for it.
 LH_BOTH void clear_bins(QuantileShared& s, int t) {
+  LH_UNROLL(1)
   for (int i = t; i < 1 << QuantileShared::kDigit; i += kBlockThreads) s.bins[i] = 0;
   if (t == 0) s.prefix = 0;
 }

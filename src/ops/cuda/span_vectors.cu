@@ -1,6 +1,5 @@
 #include <cuda_runtime.h>
 
-#include "ops/cuda/device_error.h"
 #include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/span_phases.h"
 #include "ops/cuda/span_vectors.h"
@@ -31,6 +30,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(StoredRows keys, const PageTable* lists, int count, int64_t first, int block,
                   TokenRecords tokens, float* out) {
+  await_turn();
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
   const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));
   const int32_t* const record = tokens.of(b);
@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 /// A block of threads for every span that a block of tokens may have; sums in the order of tokens.
 __global__ void __launch_bounds__(kThreads)
     mean_kernel(TokenRecords tokens, const float* keys, int width, int32_t* one, float* means) {
+  await_turn();
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.spans);
   const int span = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.spans));
   const int32_t* const record = tokens.of(b);
@@ -87,6 +88,7 @@ __device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row,
 __global__ void __launch_bounds__(kThreads)
     span_queries_kernel(QueryForm queries, int block, TokenRecords tokens, float* to,
                         int32_t* count) {
+  await_turn();
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
   const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));
   const auto used = [&](int64_t of) {
@@ -116,6 +118,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     row_queries_kernel(QueryForm queries, int64_t begin, float* to, int32_t* count) {
+  await_turn();
   const int width = queries.width();
   for (int t = static_cast<int>(threadIdx.x); t < width; t += kThreads) {
     to[int64_t{blockIdx.x} * width + t] = query_at(queries, begin + blockIdx.x, t);
@@ -143,34 +146,31 @@ void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists,
                       int64_t first, int block, const TokenRecords& tokens, float* keys) {
   const int64_t places = tokens.blocks * tokens.most;
   if (places <= 0) return;
-  gather_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(keys_of(form), lists, count,
-                                                                        first, block, tokens, keys);
-  check_launch("gather_span_keys");
+  launch_early(stream, "gather_span_keys", gather_kernel, static_cast<unsigned>(places), kThreads,
+               0, keys_of(form), lists, count, first, block, tokens, keys);
 }
 
 void mean_of_spans(Stream stream, const TokenRecords& tokens, const float* keys, int width,
                    int32_t* one, float* means) {
   const int64_t all = tokens.blocks * tokens.spans;
   if (all <= 0) return;
-  mean_kernel<<<static_cast<unsigned>(all), kThreads, 0, stream>>>(tokens, keys, width, one, means);
-  check_launch("mean_of_spans");
+  launch_early(stream, "mean_of_spans", mean_kernel, static_cast<unsigned>(all), kThreads, 0,
+               tokens, keys, width, one, means);
 }
 
 void span_queries(Stream stream, const QueryForm& queries, int block, const TokenRecords& tokens,
                   float* to, int32_t* count) {
   const int64_t places = tokens.blocks * tokens.most;
   if (places <= 0) return;
-  span_queries_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(queries, block,
-                                                                              tokens, to, count);
-  check_launch("span_queries");
+  launch_early(stream, "span_queries", span_queries_kernel, static_cast<unsigned>(places), kThreads,
+               0, queries, block, tokens, to, count);
 }
 
 void row_queries(Stream stream, const QueryForm& queries, int64_t begin, int64_t end, float* to,
                  int32_t* count) {
   if (begin >= end) return;
-  row_queries_kernel<<<static_cast<unsigned>(end - begin), kThreads, 0, stream>>>(queries, begin,
-                                                                                  to, count);
-  check_launch("row_queries");
+  launch_early(stream, "row_queries", row_queries_kernel, static_cast<unsigned>(end - begin),
+               kThreads, 0, queries, begin, to, count);
 }
 
 }  // namespace longhaul::cuda
