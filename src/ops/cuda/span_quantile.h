@@ -25,7 +25,7 @@ LH_BOTH float sum_of_product(float a, float b, float c) {
 #endif
 }
 
-/// No bin holds a key. Others may wait for it.
+/// Thread t's part of what find_rank() needs done, a wait of the block before it.
 LH_BOTH void clear_bins(QuantileShared& s, int t) {
   LH_UNROLL(1)
   for (int i = t; i < 1 << QuantileShared::kDigit; i += kBlockThreads) s.bins[i] = 0;
