@@ -28,7 +28,7 @@ KNOWN = {
     r"matvec_kernel<.*MatvecForm<[48],": (272, "the sums of 4 or 8 rows are indexed while they are added up: a stack, once a block"),
     r"UnitsQ3_K, MatvecForm<8,": (208, "the widest block type with the most rows, on sm_120 alone"),
     r"tile_maps_kernel<": (320, "keys and rows of a tile in registers; a few hundred bytes a tile of 128 rows"),
-    r"span_scores_kernel<": (16, "four registers on sm_86 and sm_89"),
+    r"span_scores_kernel<": (8, "one register on sm_120 alone"),
     r"logits_kernel": (8, "two registers on sm_120 alone"),
 }
 FUNCTION = re.compile(r"Compiling entry function '(\S+)' for '(\S+)'")

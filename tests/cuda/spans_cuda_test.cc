@@ -153,7 +153,7 @@ TEST_F(CudaSpans, QueriesAreTheHosts) {
 TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
   constexpr int64_t kBlocks = 150;
   for (const DType type : {DType::F32, DType::BF16, DType::Q4_0}) {
-    for (const int64_t width : {64, 1024}) {
+    for (const int64_t width : {64, 128, 192, 1024}) {
       SpanIndex index(4, 3), index_there(4, 3);
       const SpanTokens tokens = tokens_of_maps(kBlocks / 3 * 32, 32, rule_of(4, 3));
       const SpanTokens tokens_there = copied(tokens);
@@ -170,7 +170,7 @@ TEST_F(CudaSpans, AnIndexScoresAsTheHosts) {
             waits_in([&] { index_there.add_blocks(queue(), tokens_there, keys_there, type); }), 0);
       }
       ASSERT_EQ(index_there.blocks(), kBlocks);
-      for (const int64_t count : {1, 5, 19}) {
+      for (const int64_t count : {1, 2, 5, 19}) {
         const std::vector<float> numbers = random_floats(static_cast<size_t>(count * width), 20);
         VectorList queries, queries_there;
         queries.resize(host_queue(), count, width);

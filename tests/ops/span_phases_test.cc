@@ -27,20 +27,25 @@ std::vector<float> map_of(int n, int kind, std::mt19937& random) {
       float x = draw(random) * (near ? 1.0f : 0.1f);
       if (kind == 1) x = std::round(4 * x) / 4;  // ties
       if (kind == 2) x = 0.5f;
+      if (kind == 3 && !near) x = i % 2 == 0 ? 0.0f : -0.0f;
       map[static_cast<size_t>(i * n + j)] = x;
     }
   }
   return map;
 }
 
-std::vector<int32_t> in_phases(const DividedTokens& block, const SpanTokenRule& rule) {
-  const int n = static_cast<int>(block.tokens);
-  std::vector<double> scratch(static_cast<size_t>(span_scratch_bytes(n, rule.spans)) / 8, NAN);
-  std::vector<int32_t> out(static_cast<size_t>(1 + rule.spans + rule.spans * rule.most), -7);
-  std::vector<SpanTask> tasks;
-  set_span_tasks(block, rule, out.data(), reinterpret_cast<std::byte*>(scratch.data()), tasks);
+std::vector<int32_t> in_phases(const DividedTokens& blocks, const SpanTokenRule& rule) {
+  SpanTasks tasks = span_tasks(blocks, rule, nullptr);
+  std::vector<float> scratch(static_cast<size_t>(tasks.blocks() * tasks.scratch_bytes) / 4, NAN);
+  std::vector<int32_t> out(static_cast<size_t>(tasks.blocks() * tasks.record), -7);
+  tasks.first.out = out.data();
+  tasks.first.scratch = reinterpret_cast<std::byte*>(scratch.data());
   auto shared = std::make_unique<SpanShared>();
-  choose_span_tokens(HostBlock{}, *shared, tasks.at(0));
+  for (int64_t b = 0; b < tasks.blocks(); ++b) {
+    const SpanTask task = tasks.of(b);
+    const SpanScratch memory(task.scratch, task.n);
+    choose_span_tokens(HostBlock{}, *shared, task, memory.triangle, memory.sums);
+  }
   return out;
 }
 
@@ -48,8 +53,8 @@ TEST(SpanPhases, ChooseTheTokensThatTheHostChooses) {
   std::mt19937 random(5);
   std::uniform_int_distribution<int> votes_of(0, 9);
   int several = 0;
-  for (const int n : {1, 2, 3, 16, 31, 64, 128, 200}) {
-    for (int kind = 0; kind < 3; ++kind) {
+  for (const int n : {1, 2, 3, 16, 31, 64, 128, 200, 512}) {
+    for (int kind = 0; kind < 4; ++kind) {
       const std::vector<float> map = map_of(n, kind, random);
       std::vector<float> votes(static_cast<size_t>(n) * 3);
       for (float& x : votes) x = static_cast<float>(votes_of(random));
@@ -76,6 +81,37 @@ TEST(SpanPhases, ChooseTheTokensThatTheHostChooses) {
     }
   }
   EXPECT_GT(several, 50);
+}
+
+TEST(SpanPhases, BlocksFollowEachOtherAndSpansMayBeMany) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> votes_of(0, 9);
+  for (const int n : {5, 48, 128}) {
+    const int64_t tokens = 2 * n + n / 2;
+    std::vector<float> maps;
+    for (int b = 0; b < 3; ++b) {
+      const std::vector<float> map = map_of(n, b, random);
+      maps.insert(maps.end(), map.begin(), map.end());
+    }
+    maps.resize(static_cast<size_t>(tokens * n));
+    for (const int heads : {1, 32, 70}) {  // 70: more votes than there is room for
+      std::vector<float> votes(static_cast<size_t>(tokens * heads));
+      for (float& x : votes) x = static_cast<float>(votes_of(random)) / 7;
+      for (const int spans : {1, 33, 300}) {  // more than warps, and more than there are
+        SpanTokenRule rule;
+        rule.phi = 0.9f;
+        rule.theta = 0.5f;
+        rule.spans = spans;
+        rule.most = spans == 1 ? n : 4;
+        const DividedTokens blocks{tokens, n, view_of(maps), view_of(votes)};
+        SpanTokens expected;
+        longhaul::choose_span_tokens(host_queue(), blocks, rule, expected);
+        const auto records = host(expected.numbers());
+        EXPECT_EQ(in_phases(blocks, rule), std::vector<int32_t>(records.begin(), records.end()))
+            << n << " tokens, " << heads << " heads, " << spans << " spans";
+      }
+    }
+  }
 }
 
 TEST(PairPhases, ChooseTheBlocksThatTheHostChooses) {

@@ -100,14 +100,13 @@ bool BlockOps::add_transposed(View<const float> x, int64_t columns, View<float> 
 
 bool BlockOps::choose_span_tokens(const DividedTokens& blocks, const SpanTokenRule& rule,
                                   View<int32_t> tokens) {
-  if (blocks.block > kMostSpanTokens || blocks.maps.place().host()) return false;
+  if (blocks.block > kMostSpanTokens || rule.spans > kMostSpanTokens) return false;
+  if (rule.spans < 1 || blocks.maps.place().host()) return false;
   if (!blocks.votes.empty() && blocks.votes.place().host()) return false;
-  chosen_.at_least(
-      static_cast<size_t>(blocks.blocks() * span_scratch_bytes(blocks.block, rule.spans)));
-  set_span_tasks(blocks, rule, tokens.address(), static_cast<std::byte*>(chosen_.data),
-                 span_tasks_);
-  cuda::choose_span_tokens(stream(), tasks_.upload(std::span<const SpanTask>(span_tasks_)),
-                           blocks.blocks());
+  SpanTasks tasks = span_tasks(blocks, rule, tokens.address());
+  chosen_.at_least(static_cast<size_t>(tasks.blocks() * tasks.scratch_bytes));
+  tasks.first.scratch = static_cast<std::byte*>(chosen_.data);
+  cuda::choose_span_tokens(stream(), tasks);
   return true;
 }
 

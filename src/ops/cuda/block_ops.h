@@ -8,7 +8,6 @@
 #include "ops/cuda/kv.h"
 #include "ops/cuda/mean_blocks.h"
 #include "ops/cuda/room.h"
-#include "ops/cuda/span_phases.h"
 #include "ops/device_ops.h"
 #include "ops/device_room.h"
 
@@ -63,7 +62,6 @@ class BlockOps : public DeviceOps {
   const PageTable* upload_tables(std::span<const PagedRows> lists);
 
   std::vector<PageTable> tables_, sent_tables_;
-  std::vector<SpanTask> span_tasks_;
   std::vector<MeanBlocksTask> mean_tasks_;
   Room lists_{queue_}, chosen_{queue_}, tasks_{queue_};
 };

@@ -30,16 +30,16 @@ struct SelectShared {
 
 /// Larger floats have larger keys; -0 is 0, NaN is minus infinity.
 LH_BOTH uint32_t order_key(float x) {
-  constexpr uint32_t kMinusInfinity = ~0xff800000u;
-  if (x != x) return kMinusInfinity;
+  constexpr uint32_t kSign = 0x80000000u, kMinusInfinity = ~0xff800000u;
+  const float no_minus_zero = x + 0.0f;
   uint32_t u;
 #ifdef __CUDA_ARCH__
-  u = __float_as_uint(x);
+  u = __float_as_uint(no_minus_zero);
 #else
-  std::memcpy(&u, &x, sizeof u);
+  std::memcpy(&u, &no_minus_zero, sizeof u);
 #endif
-  if (u == 0x80000000u) u = 0;
-  return (u & 0x80000000u) != 0 ? ~u : u | 0x80000000u;
+  const uint32_t key = (u & kSign) != 0 ? ~u : u | kSign;
+  return x != x ? kMinusInfinity : key;
 }
 
 /// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it

@@ -1,306 +1,200 @@
 #pragma once
 // How a block of tokens is divided into spans, and which of its tokens stand for them
 // (ops/span_division.h, ops/span_vectors.h), by one block of threads in phases (block.h). Sums are
-// the host's, in the host's order, but for those of span_ratio().
+// the host's, in the host's order, but for those of span_ratio(). A layer's pass waits for few
+// blocks of threads here, so what counts is the chain: for 128 tokens and four spans 23 waits of
+// the block, between which no thread adds more than 128 numbers.
 
 #include <cmath>
 
-#include "ops/cuda/select_phases.h"
+#include "ops/cuda/span_candidates.h"
+#include "ops/cuda/span_quantile.h"
 
 namespace longhaul::cuda {
 
-inline constexpr int kMostSpanTokens = 512;  ///< of a block: each midpoint has a thread
+/// Where a token's votes of `heads` heads stand while they are added up: an odd distance apart, as
+/// a warp reads those of 32 tokens at once.
+LH_BOTH int votes_pitch(int heads) { return heads | 1; }
+LH_BOTH bool stages_votes(const SpanTask& task) {
+  return task.votes != nullptr &&
+         int64_t{task.n} * votes_pitch(task.heads) <= int64_t{row_start(task.n)};
+}
 
-/// A span that may stay: the best of its midpoint.
-struct SpanRecord {
-  int32_t begin, end;
-  float score;
-};
+/// The lower triangle of the map to `triangle`, and votes, where there is room, to `staged`.
+template <class Block>
+LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& task, float* triangle,
+                          float* staged) {
+  constexpr int kWarps = kBlockThreads / 32;
+  const bool stages = stages_votes(task);
+  block.each([&](int t) {
+    const float* from = task.map + t / 32 * task.stride;
+    LH_UNROLL(1)
+    for (int y = t / 32; y < task.n; y += kWarps, from += kWarps * task.stride) {
+      float* const to = triangle + row_start(y);
+      LH_UNROLL(1)
+      for (int x = t % 32; x <= y; x += 32) block.copy(to + x, from + x);
+    }
+    if (stages) {
+      LH_UNROLL(1)
+      for (int i = t; i < task.n * task.heads; i += kBlockThreads) {
+        const int at = i / task.heads * votes_pitch(task.heads) + i % task.heads;
+        block.copy(staged + at, task.votes + i);
+      }
+    }
+    clear_bins(s.quantile, t);
+    block.await_copies();
+  });
+}
 
-/// One block of tokens.
-struct SpanTask {
-  const float* map = nullptr;  ///< rows of `stride` numbers
-  int n = 0, stride = 0;
-  const float* votes = nullptr;  ///< [n, heads]; null: columns of the map are summed
-  int heads = 0;
-  double level = 0;  ///< quantile of the map
-  float most_iou = 0, lambda = 0;
-  int most_spans = 0, most_tokens = 0;  ///< of a span
-  bool before = true, after = false;    ///< which neighbours count
-  int32_t* out = nullptr;               ///< as SpanTokens (ops/span_vectors.h)
-  std::byte* scratch = nullptr;         ///< span_scratch_bytes(), aligned to 8 bytes
-};
-
-/// Parts of the scratch.
-struct SpanScratch {
-  double* parts;       ///< [most_spans, n, 3]: own, before, after
-  float* sums;         ///< [n, n]
-  float* scores;       ///< [n, n]
-  float* triangle;     ///< [n (n + 1) / 2]
-  float* votes;        ///< [n]
-  SpanRecord* kept;    ///< [most_spans]
-  int32_t* counts;     ///< [most_spans]
-  int32_t* positions;  ///< [most_spans, n]: of tokens that are taken, from 1 on
-
-  LH_BOTH static int64_t part_numbers(int n, int spans) { return int64_t{3} * spans * n; }
-  LH_BOTH SpanScratch(std::byte* memory, int n, int spans) {
-    parts = reinterpret_cast<double*>(memory);
-    sums = reinterpret_cast<float*>(parts + part_numbers(n, spans));
-    scores = sums + int64_t{n} * n;
-    triangle = scores + int64_t{n} * n;
-    votes = triangle + int64_t{n} * (n + 1) / 2;
-    kept = reinterpret_cast<SpanRecord*>(votes + n);
-    counts = reinterpret_cast<int32_t*>(kept + spans);
-    positions = counts + spans;
+/// The votes of the token that the thread stands for, to s.votes.
+LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangle,
+                       const float* staged, int t) {
+  const int j = t - (kBlockThreads - kMostSpanTokens);
+  if (j < 0 || j >= task.n) return;
+  float sum = 0;
+  const auto add = [&](int, float x) { sum += x; };
+  if (task.votes == nullptr) {
+    in_order(task.n - j, column_of(j), triangle, add);
+  } else {
+    const bool here = stages_votes(task);
+    in_order(task.heads, {j * (here ? votes_pitch(task.heads) : task.heads), 1},
+             here ? staged : task.votes, add);
   }
-};
-LH_BOTH int64_t span_scratch_bytes(int n, int spans) {
-  const int64_t numbers =
-      int64_t{2} * n * n + int64_t{n} * (n + 1) / 2 + n + int64_t{spans} * (4 + n);
-  const int64_t bytes = 8 * SpanScratch::part_numbers(n, spans) + 4 * numbers;
-  return (bytes + 255) / 256 * 256;
+  s.votes[j] = order_key(sum);
 }
 
-struct SpanShared {
-  SelectShared select;
-  SpanRecord candidates[2 * kMostSpanTokens];
-  int16_t order[2 * kMostSpanTokens];  ///< the best candidates of a tournament; below 0: none
-  bool out[2 * kMostSpanTokens];       ///< candidates that stayed or may not
-  float threshold;
-  int32_t spans;
-};
-
-LH_BOTH float float_of_key(uint32_t key) {
-  const uint32_t u = (key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key;
-  float x;
-#ifdef __CUDA_ARCH__
-  x = __uint_as_float(u);
-#else
-  std::memcpy(&x, &u, sizeof x);
-#endif
-  return x;
-}
-
-/// a + b * c, rounded twice.
-LH_BOTH float sum_of_product(float a, float b, float c) {
-#ifdef __CUDA_ARCH__
-  return __fadd_rn(a, __fmul_rn(b, c));
-#else
-  return a + b * c;
-#endif
-}
-
-/// The quantile of the map's lower triangle to s.threshold.
-template <class Block>
-LH_PHASES void find_threshold(const Block& block, SpanShared& s, const SpanTask& task,
-                              const SpanScratch& scratch) {
-  const int n = task.n;
-  const int64_t entries = int64_t{n} * (n + 1) / 2;
-  block.each([&](int t) {
-    for (int64_t at = t; at < int64_t{n} * n; at += kBlockThreads) {
-      const int64_t i = at / n, j = at % n;
-      if (j <= i) scratch.triangle[i * (i + 1) / 2 + j] = task.map[i * task.stride + j];
+/// Thread t's part of the attention of a span and of that between it and its neighbours: the
+/// columns t, t + 32 ... of the span's rows `first`, first + step ...
+LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const float* triangle,
+                           int first, int step, int t, double (&sums)[2]) {
+  constexpr int kAtOnce = 4;
+  const int end = task.after ? task.n : span.end;
+  LH_UNROLL(1)
+  for (int i = span.begin + first; i < end; i += step) {
+    const bool inside = i < span.end;
+    const int left = inside && task.before ? 0 : span.begin;
+    const int right = inside ? i + 1 : span.end;
+    const float* const row = triangle + row_start(i);
+    LH_UNROLL(1)
+    for (int j = left + t; j < right; j += 32 * kAtOnce) {
+      float x[kAtOnce];
+      LH_UNROLL(kAtOnce)
+      for (int k = 0; k < kAtOnce; ++k) x[k] = j + 32 * k < right ? row[j + 32 * k] : 0.0f;
+      LH_UNROLL(kAtOnce)
+      for (int k = 0; k < kAtOnce; ++k) {
+        const bool own = inside && j + 32 * k >= span.begin;
+        sums[0] += static_cast<double>(own ? x[k] : 0.0f);
+        sums[1] += static_cast<double>(own ? 0.0f : x[k]);
+      }
     }
-  });
-  const double rank = task.level * static_cast<double>(entries - 1);
-  const auto below = static_cast<int64_t>(rank);
-  const auto k = static_cast<uint32_t>(entries - below);  // as many are not lower
-  find_cut(block, s.select, scratch.triangle, entries, k);
-  const float low = float_of_key(s.select.prefix);
-  const bool last = below + 1 == entries, same = s.select.left > 1;
-  block.each([&](int) {});  // all have read before the next search writes
-  float high = low;
-  if (!last && !same) {
-    find_cut(block, s.select, scratch.triangle, entries, k - 1);
-    high = float_of_key(s.select.prefix);
   }
-  block.each([&](int t) {
-    if (t != 0) return;
-    const auto share = static_cast<float>(rank - static_cast<double>(below));
-    s.threshold = last ? low : sum_of_product(low, share, high - low);
-  });
 }
 
-/// The best span of each midpoint.
+/// How many tokens stand for a span.
+LH_BOTH int tokens_of_span(const SpanTask& task, const SpanRecord& span, double own, double other) {
+  const float ratio = other > own ? static_cast<float>(own / other) : 1.0f;
+  const int length = span.end - span.begin;
+  const float share = expf(-task.lambda * (1.0f - ratio));
+  const float wanted = ceilf(static_cast<float>(length) * share);
+  int count = wanted < static_cast<float>(length) ? static_cast<int>(wanted) : length;
+  count = count < task.most_tokens ? count : task.most_tokens;
+  return count > 1 ? count : 1;
+}
+
+/// How many tokens each of `spans` spans gets, to s.counts: as many warps for each as there are.
 template <class Block>
-LH_PHASES void find_candidates(const Block& block, SpanShared& s, const SpanTask& task,
-                               const SpanScratch& scratch) {
-  const int n = task.n;
-  // scores[x, y] = scores[x, y - 1] + sum of row y over columns [x, y].
-  block.each([&](int t) {
-    for (int y = t; y < n; y += kBlockThreads) {
-      float row = 0;
-      for (int x = y; x >= 0; --x) {
-        row += task.map[int64_t{y} * task.stride + x] - s.threshold;
-        scratch.sums[int64_t{y} * n + x] = row;
-      }
-    }
-  });
-  block.each([&](int t) {
-    for (int x = t; x < n; x += kBlockThreads) {
-      float sum = 0;
-      for (int y = x; y < n; ++y) {
-        sum += scratch.sums[int64_t{y} * n + x];
-        scratch.scores[int64_t{y} * n + x] = sum;
-      }
-    }
-  });
-  block.each([&](int t) {
-    for (int middle = t; middle < 2 * n - 1; middle += kBlockThreads) {
-      SpanRecord best{0, 0, 0};
-      const int least = middle - n + 1 > 0 ? middle - n + 1 : 0;
-      for (int x = middle / 2; x >= least; --x) {
-        const int y = middle - x;
-        const float score = scratch.scores[int64_t{y} * n + x];
-        if (best.end == 0 || score > best.score) best = {x, y + 1, score};
-      }
-      s.candidates[middle] = best;
-      s.out[middle] = false;
-    }
-  });
-}
-
-LH_BOTH float iou_of(const SpanRecord& a, const SpanRecord& b) {
-  const int both = (a.end < b.end ? a.end : b.end) - (a.begin > b.begin ? a.begin : b.begin);
-  if (both <= 0) return 0;
-  const int la = a.end - a.begin, lb = b.end - b.begin;
-  return static_cast<float>(both * both) / static_cast<float>(la * la + lb * lb - both * both);
-}
-
-/// The candidates that stay, from the best down, to scratch.kept; how many to s.spans.
-template <class Block>
-LH_PHASES void keep_spans(const Block& block, SpanShared& s, const SpanTask& task,
-                          const SpanScratch& scratch) {
-  const int count = 2 * task.n - 1;
-  block.each([&](int t) {
-    if (t == 0) s.spans = 0;
-  });
-  for (int round = 0; round < task.most_spans; ++round) {
-    block.each([&](int t) { s.order[t] = static_cast<int16_t>(t < count && !s.out[t] ? t : -1); });
-    for (int step = kBlockThreads / 2; step > 0; step /= 2) {
-      block.each([&](int t) {
-        if (t >= step) return;
-        const int a = s.order[t], b = s.order[t + step];
-        if (b < 0) return;
-        const uint32_t x = a < 0 ? 0 : order_key(s.candidates[a].score);
-        const uint32_t y = order_key(s.candidates[b].score);
-        if (a < 0 || y > x || (y == x && b < a)) s.order[t] = static_cast<int16_t>(b);
-      });
-    }
-    const int best = s.order[0];
-    if (best < 0) break;  // all threads alike
+LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
+                            const float* triangle) {
+  constexpr int kWarps = kBlockThreads / 32;
+  const int each = spans < kWarps ? kWarps / spans : 1, at_once = kWarps / each;
+  LH_UNROLL(1)
+  for (int first = 0; first < spans; first += at_once) {
+    block.sums_of_warps(s.sums, [&](int t, double(&sums)[2]) {
+      const int warp = t / 32, j = first + warp / each;
+      if (warp / each >= at_once || j >= spans) return;
+      add_attention(task, s.kept[j], triangle, warp % each, each, t % 32, sums);
+    });
     block.each([&](int t) {
-      if (t == 0) scratch.kept[s.spans++] = s.candidates[best];
-      if (t >= count) return;
-      if (t == best || iou_of(s.candidates[t], s.candidates[best]) > task.most_iou) s.out[t] = true;
+      const int j = first + t;
+      if (t >= at_once || j >= spans) return;
+      double own = 0, other = 0;
+      LH_UNROLL(1)
+      for (int w = t * each; w < (t + 1) * each; ++w) {
+        own += s.sums.of_warps[w][0];
+        other += s.sums.of_warps[w][1];
+      }
+      s.counts[j] = static_cast<int16_t>(tokens_of_span(task, s.kept[j], own, other));
     });
   }
 }
 
-/// How many tokens each span gets, to scratch.counts.
-template <class Block>
-LH_PHASES void count_tokens(const Block& block, const SpanShared& s, const SpanTask& task,
-                            const SpanScratch& scratch) {
-  const int n = task.n;
-  block.each([&](int t) {
-    for (int at = t; at < s.spans * n; at += kBlockThreads) {
-      const SpanRecord span = scratch.kept[at / n];
-      const int i = at % n;
-      const float* const row = task.map + int64_t{i} * task.stride;
-      double own = 0, before = 0, after = 0;
-      if (i >= span.begin && i < span.end) {
-        for (int j = 0; j < span.begin; ++j) before += static_cast<double>(row[j]);
-        for (int j = span.begin; j <= i; ++j) own += static_cast<double>(row[j]);
-      } else if (i >= span.end) {
-        for (int j = span.begin; j < span.end; ++j) after += static_cast<double>(row[j]);
-      }
-      double* const parts = scratch.parts + int64_t{3} * at;
-      parts[0] = own, parts[1] = before, parts[2] = after;
-    }
-  });
-  block.each([&](int t) {
-    for (int j = t; j < s.spans; j += kBlockThreads) {
-      double own = 0, other = 0;
-      for (int i = 0; i < n; ++i) {
-        const double* const parts = scratch.parts + int64_t{3} * (int64_t{j} * n + i);
-        own += parts[0];
-        other += (task.before ? parts[1] : 0.0) + (task.after ? parts[2] : 0.0);
-      }
-      const float ratio = other > own ? static_cast<float>(own / other) : 1.0f;
-      const int length = scratch.kept[j].end - scratch.kept[j].begin;
-      const float share = expf(-task.lambda * (1.0f - ratio));
-      const float wanted = ceilf(static_cast<float>(length) * share);
-      int count = wanted < static_cast<float>(length) ? static_cast<int>(wanted) : length;
-      count = count < task.most_tokens ? count : task.most_tokens;
-      scratch.counts[j] = count > 1 ? count : 1;
-    }
-  });
+/// Token i's rank in its span: how many of its tokens have more votes, or as many and come first.
+LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
+  const uint32_t own = s.votes[i];  // above 0, as all keys are
+  int before = 0;
+  LH_UNROLL(4)
+  for (int j = span.begin; j < span.end; ++j) before += s.votes[j] > own - (j < i ? 1 : 0) ? 1 : 0;
+  return before;
 }
 
-/// Of every span the tokens with most votes, of equal ones the first; ascending.
+/// Of every span the tokens of the lowest ranks, ascending. by_rank [spans, most_tokens] is memory.
 template <class Block>
-LH_PHASES void take_tokens(const Block& block, const SpanShared& s, const SpanTask& task,
-                           const SpanScratch& scratch) {
-  const int n = task.n;
-  block.each([&](int t) {
-    for (int at = t; at < s.spans * n; at += kBlockThreads) {
-      const SpanRecord span = scratch.kept[at / n];
-      const int i = at % n;
-      bool taken = false;
-      if (i >= span.begin && i < span.end) {
-        const uint32_t own = order_key(scratch.votes[i]);
-        int before = 0;
-        for (int j = span.begin; j < span.end; ++j) {
-          const uint32_t key = order_key(scratch.votes[j]);
-          before += key > own || (key == own && j < i) ? 1 : 0;
-        }
-        taken = before < scratch.counts[at / n];
-      }
-      scratch.positions[at] = taken ? 1 : 0;
-    }
-  });
-  const int most = task.most_spans * task.most_tokens;
+LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
+                           int32_t* by_rank) {
+  const int n = task.n, most = task.most_tokens;
   int32_t *const ends = task.out + 1, *const tokens = ends + task.most_spans;
   block.each([&](int t) {
-    for (int i = t; i < most; i += kBlockThreads) tokens[i] = 0;
-    if (t != 0) return;
-    task.out[0] = s.spans;
+    LH_UNROLL(1)
+    for (int at = t; at < spans * n; at += kBlockThreads) {
+      const int j = at / n, i = at % n;
+      const SpanRecord span = s.kept[j];
+      if (i < span.begin || i >= span.end) continue;
+      const int rank = rank_in_span(s, span, i);
+      if (rank < s.counts[j]) by_rank[j * most + rank] = i;
+    }
+    if (t != kBlockThreads - 1) return;
+    task.out[0] = spans;
     int32_t end = 0;
+    LH_UNROLL(1)
     for (int j = 0; j < task.most_spans; ++j) {
-      if (j < s.spans) end += scratch.counts[j];
+      if (j < spans) s.ends[j] = end += s.counts[j];
       ends[j] = end;
     }
   });
   block.each([&](int t) {
-    for (int at = t; at < s.spans * n; at += kBlockThreads) {
-      if (scratch.positions[at] == 0) continue;
-      const int j = at / n, i = at % n;
-      int place = j == 0 ? 0 : ends[j - 1];
-      for (int b = scratch.kept[j].begin; b < i; ++b) place += scratch.positions[j * n + b];
-      tokens[place] = i;
+    LH_UNROLL(1)
+    for (int at = t; at < spans * most; at += kBlockThreads) {
+      const int j = at / most, count = s.counts[j];
+      if (at % most >= count) continue;
+      const int32_t token = by_rank[at];
+      int place = s.ends[j] - count;
+      LH_UNROLL(1)
+      for (int k = 0; k < count; ++k) place += by_rank[j * most + k] < token ? 1 : 0;
+      tokens[place] = token;
+    }
+    LH_UNROLL(1)
+    for (int i = s.ends[spans - 1] + t; i < task.most_spans * most; i += kBlockThreads) {
+      tokens[i] = 0;
     }
   });
 }
 
+/// `triangle` and `sums` have row_start(n) numbers each, in shared memory where it has them.
 template <class Block>
-LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanTask& task) {
-  const SpanScratch scratch(task.scratch, task.n, task.most_spans);
-  block.each([&](int t) {
-    for (int j = t; j < task.n; j += kBlockThreads) {
-      float sum = 0;
-      if (task.votes == nullptr) {
-        for (int i = j; i < task.n; ++i) sum += task.map[int64_t{i} * task.stride + j];
-      } else {
-        for (int h = 0; h < task.heads; ++h) sum += task.votes[int64_t{j} * task.heads + h];
-      }
-      scratch.votes[j] = sum;
-    }
-  });
-  find_threshold(block, s, task, scratch);
-  find_candidates(block, s, task, scratch);
-  keep_spans(block, s, task, scratch);
-  count_tokens(block, s, task, scratch);
-  take_tokens(block, s, task, scratch);
+LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanTask& task,
+                                  float* triangle, float* sums) {
+  read_block(block, s, task, triangle, sums);
+  const float threshold =
+      quantile_of(block, s.quantile, s.largest, triangle, row_start(task.n), task.level,
+                  [&](int t) { add_votes(s, task, triangle, sums, t); });
+  find_scores(block, task.n, threshold, triangle, sums);
+  find_candidates(block, s, task.n, sums);
+  const int spans = keep_spans(block, s, task);
+  count_tokens(block, s, task, spans, triangle);
+  // The sums are not needed any more.
+  const bool room = int64_t{task.most_spans} * task.most_tokens <= int64_t{row_start(task.n)};
+  take_tokens(block, s, task, spans,
+              room ? reinterpret_cast<int32_t*>(sums) : SpanScratch(task.scratch, task.n).by_rank);
 }
 
 }  // namespace longhaul::cuda

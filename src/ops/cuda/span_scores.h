@@ -22,8 +22,8 @@ struct SpanTable {
   const float* common = nullptr;  ///< null: nothing
 };
 /// scores [blocks]: the largest over spans and over the `*count` queries [count, width] of the sum
-/// (or, not `sum`, the largest) of <query, vector> over the span's vectors. F32, BF16 and Q4_0;
-/// false for other types.
+/// (or, not `sum`, the largest) of <query, vector> over the span's vectors. F32, BF16 and Q4_0
+/// of whole fours of elements; false for others.
 bool span_scores(Stream stream, const SpanTable& index, const float* queries, const int32_t* count,
                  bool sum, float* scores);
 

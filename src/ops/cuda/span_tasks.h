@@ -2,18 +2,14 @@
 // What the kernels of spans get of the arguments of ops/span_vectors.h and ops/span_slots.h. Host
 // code without CUDA.
 
-#include <vector>
-
 #include "ops/cuda/span_scores.h"
 #include "ops/cuda/span_vectors.h"
 #include "ops/span_slots.h"
 
 namespace longhaul::cuda {
 
-/// A task for each of the blocks, whose numbers go to `tokens`; `scratch` has span_scratch_bytes()
-/// of a whole block for each.
-void set_span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens,
-                    std::byte* scratch, std::vector<SpanTask>& tasks);
+/// Tasks for the blocks, whose numbers go to `tokens`; the first block's scratch is still missing.
+SpanTasks span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens);
 
 inline TokenRecords token_records(const SpanTokens& tokens) {
   return {tokens.numbers().address(), tokens.blocks(), tokens.spans(),

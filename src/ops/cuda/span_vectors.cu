@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
+#include "ops/cuda/span_phases.h"
 #include "ops/cuda/span_vectors.h"
 #include "ops/cuda/stored_keys.cuh"
 
@@ -9,16 +10,27 @@ namespace {
 
 constexpr int kThreads = 128;
 
-__global__ void __launch_bounds__(kBlockThreads) choose_kernel(const SpanTask* tasks) {
+/// A block of threads for every block of tokens. kShared: the triangles are in shared memory.
+template <bool kShared>
+__global__ void __launch_bounds__(kBlockThreads)
+    choose_kernel(const __grid_constant__ SpanTasks tasks) {
+  extern __shared__ float triangles[];
   __shared__ SpanShared shared;
-  const SpanTask task = tasks[blockIdx.x];
-  choose_span_tokens(CudaBlock{}, shared, task);
+  const SpanTask task = tasks.of(blockIdx.x);
+  await_turn();
+  if constexpr (kShared) {
+    choose_span_tokens(CudaBlock{}, shared, task, triangles, triangles + row_start(task.n));
+  } else {
+    const SpanScratch scratch(task.scratch, task.n);
+    choose_span_tokens(CudaBlock{}, shared, task, scratch.triangle, scratch.sums);
+  }
 }
 
 /// A block of threads for every place of a key.
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(StoredRows keys, const PageTable* lists, int count, int64_t first, int block,
                   TokenRecords tokens, float* out) {
+  await_turn();
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
   const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));
   const int32_t* const record = tokens.of(b);
@@ -37,6 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 /// A block of threads for every span that a block of tokens may have; sums in the order of tokens.
 __global__ void __launch_bounds__(kThreads)
     mean_kernel(TokenRecords tokens, const float* keys, int width, int32_t* one, float* means) {
+  await_turn();
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.spans);
   const int span = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.spans));
   const int32_t* const record = tokens.of(b);
@@ -75,6 +88,7 @@ __device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row,
 __global__ void __launch_bounds__(kThreads)
     span_queries_kernel(QueryForm queries, int block, TokenRecords tokens, float* to,
                         int32_t* count) {
+  await_turn();
   const int64_t b = blockIdx.x / static_cast<unsigned>(tokens.most);
   const int place = static_cast<int>(blockIdx.x % static_cast<unsigned>(tokens.most));
   const auto used = [&](int64_t of) {
@@ -104,6 +118,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     row_queries_kernel(QueryForm queries, int64_t begin, float* to, int32_t* count) {
+  await_turn();
   const int width = queries.width();
   for (int t = static_cast<int>(threadIdx.x); t < width; t += kThreads) {
     to[int64_t{blockIdx.x} * width + t] = query_at(queries, begin + blockIdx.x, t);
@@ -113,44 +128,49 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void choose_span_tokens(Stream stream, const SpanTask* tasks, int64_t blocks) {
-  if (blocks <= 0) return;
-  choose_kernel<<<static_cast<unsigned>(blocks), kBlockThreads, 0, stream>>>(tasks);
-  check_launch("choose_span_tokens");
+void choose_span_tokens(Stream stream, const SpanTasks& tasks) {
+  if (tasks.tokens <= 0) return;
+  const bool in_shared = tasks.first.stride <= kSharedSpanTokens;
+  const auto kernel = in_shared ? choose_kernel<true> : choose_kernel<false>;
+  constexpr int kMostBytes = 2 * row_start(kSharedSpanTokens) * int{sizeof(float)};
+  static_assert(kMostBytes + sizeof(SpanShared) <= 99 * 1024);  // of the smallest card
+  if (in_shared) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),
+          "shared memory of choose_span_tokens");
+  }
+  launch_early(stream, "choose_span_tokens", kernel, static_cast<unsigned>(tasks.blocks()),
+               kBlockThreads, in_shared ? size_t{kMostBytes} : 0, tasks);
 }
 
 void gather_span_keys(Stream stream, const KvForm& form, const PageTable* lists, int count,
                       int64_t first, int block, const TokenRecords& tokens, float* keys) {
   const int64_t places = tokens.blocks * tokens.most;
   if (places <= 0) return;
-  gather_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(keys_of(form), lists, count,
-                                                                        first, block, tokens, keys);
-  check_launch("gather_span_keys");
+  launch_early(stream, "gather_span_keys", gather_kernel, static_cast<unsigned>(places), kThreads,
+               0, keys_of(form), lists, count, first, block, tokens, keys);
 }
 
 void mean_of_spans(Stream stream, const TokenRecords& tokens, const float* keys, int width,
                    int32_t* one, float* means) {
   const int64_t all = tokens.blocks * tokens.spans;
   if (all <= 0) return;
-  mean_kernel<<<static_cast<unsigned>(all), kThreads, 0, stream>>>(tokens, keys, width, one, means);
-  check_launch("mean_of_spans");
+  launch_early(stream, "mean_of_spans", mean_kernel, static_cast<unsigned>(all), kThreads, 0,
+               tokens, keys, width, one, means);
 }
 
 void span_queries(Stream stream, const QueryForm& queries, int block, const TokenRecords& tokens,
                   float* to, int32_t* count) {
   const int64_t places = tokens.blocks * tokens.most;
   if (places <= 0) return;
-  span_queries_kernel<<<static_cast<unsigned>(places), kThreads, 0, stream>>>(queries, block,
-                                                                              tokens, to, count);
-  check_launch("span_queries");
+  launch_early(stream, "span_queries", span_queries_kernel, static_cast<unsigned>(places), kThreads,
+               0, queries, block, tokens, to, count);
 }
 
 void row_queries(Stream stream, const QueryForm& queries, int64_t begin, int64_t end, float* to,
                  int32_t* count) {
   if (begin >= end) return;
-  row_queries_kernel<<<static_cast<unsigned>(end - begin), kThreads, 0, stream>>>(queries, begin,
-                                                                                  to, count);
-  check_launch("row_queries");
+  launch_early(stream, "row_queries", row_queries_kernel, static_cast<unsigned>(end - begin),
+               kThreads, 0, queries, begin, to, count);
 }
 
 }  // namespace longhaul::cuda

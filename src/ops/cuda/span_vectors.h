@@ -5,12 +5,12 @@
 #include <cstdint>
 
 #include "ops/cuda/kv.h"
-#include "ops/cuda/span_phases.h"
+#include "ops/cuda/span_memory.h"
 
 namespace longhaul::cuda {
 
-/// `blocks` tasks in device memory, of which none has more than kMostSpanTokens tokens.
-void choose_span_tokens(Stream stream, const SpanTask* tasks, int64_t blocks);
+/// Blocks of at most kMostSpanTokens tokens, of as many spans at most.
+void choose_span_tokens(Stream stream, const SpanTasks& tasks);
 
 /// The tokens of some blocks, as SpanTokens has them.
 struct TokenRecords {
