@@ -141,8 +141,7 @@ struct Scratch::Impl {
     return to;
   }
 
-  /// A number for each unit that is merged by its last part, and one of the launches for Hopper:
-  /// zero, as every launch leaves it.
+  /// A number for each unit that is merged by its last part: zero, as every launch leaves it.
   int32_t* counters_of(cudaStream_t stream, int count) {
     const size_t before = counters.bytes;
     std::byte* const at = counters.reserve(stream, static_cast<size_t>(count) * sizeof(int32_t));
@@ -189,15 +188,12 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.sinks = call.sinks.empty() ? nullptr : call.sinks.address();
   args.partial = reinterpret_cast<float*>(
       s.partials.reserve(stream, static_cast<size_t>(plan.partial_floats()) * sizeof(float)));
-  args.counters = s.counters_of(stream, plan.counters() + 1);
+  args.counters = s.counters_of(stream, plan.counters());
   args.rotations = rotation_table(call.rotations);
   args.heads = call.heads;
   args.head_dim = call.head_dim;
   args.logits = logit_form(call.scale, call.cap);
   const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
-  const auto units_of = [&](const std::vector<UnitRecord>& units, size_t offset) {
-    return Sm90Units{records(units, offset), count(units), args.counters + plan.counters()};
-  };
   if (!plan.counts().empty()) {
     launch_resolve_counts(stream, records(plan.counts(), layout.counts), count(plan.counts()),
                           reinterpret_cast<SegmentRecord*>(at + layout.segments),
@@ -205,12 +201,11 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   }
   if (!plan.sm90().empty()) {
     launch_attend_tile_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
-                            units_of(plan.sm90(), layout.sm90), s.machine.processors,
-                            call.head_dim);
+                            records(plan.sm90(), layout.sm90), count(plan.sm90()), call.head_dim);
   }
   if (!plan.masked().empty()) {
     launch_attend_masked_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
-                              units_of(plan.masked(), layout.masked), s.machine.processors,
+                              records(plan.masked(), layout.masked), count(plan.masked()),
                               call.head_dim);
   }
   if (!plan.tiles().empty()) {

@@ -79,16 +79,7 @@ struct FewPlan {
 };
 static_assert(sizeof(AttendArgs) + sizeof(FewPlan) + 16 <= 4096);
 
-/// The units of a launch for Hopper, and how many of them blocks have asked for: 0, as every launch
-/// leaves it.
-struct Sm90Units {
-  const UnitRecord* records;
-  int32_t count;
-  int32_t* taken;
-};
-
-/// Each launches one block for every unit, those for Hopper one for every processor. The device's
-/// limits, to choose how much is in flight.
+/// Each launches one block for every unit. The device's limits, to choose how much is in flight.
 struct DeviceLimits {
   int shared_per_block = 0;      ///< bytes, opted in
   int shared_per_processor = 0;  ///< bytes
@@ -96,10 +87,10 @@ struct DeviceLimits {
 void launch_attend_tile(CUstream_st* stream, const AttendArgs& args, const UnitRecord* units,
                         int count, int head_dim);
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
-                             const Sm90Units& units, int processors, int head_dim);
+                             const UnitRecord* units, int count, int head_dim);
 /// Of masked segments.
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
-                               const Sm90Units& units, int processors, int head_dim);
+                               const UnitRecord* units, int count, int head_dim);
 /// A block for every part of every unit.
 void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan, int blocks,
                        const DeviceLimits& limits);

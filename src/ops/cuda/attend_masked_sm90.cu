@@ -8,8 +8,10 @@ namespace longhaul::cuda {
 namespace {
 
 struct MaskNote {
+  const float* queries;
   uint64_t seen[2][2];  ///< [warpgroup][page]
   int32_t offset[2];    ///< the pages' first keys stand so far behind the unit's first row
+  int32_t last;
 };
 
 /// Keys of a page that the warpgroup's tile sees, and which of its rows stand before all of them.
@@ -24,28 +26,30 @@ class SeenByMask {
   static_assert(Sm90Form<D>::kPages == 2);
   using Note = MaskNote;
   struct Own {
+    const float* queries;
     SeenPage page[2];
+    int32_t last;
   };
   struct Values {
     int32_t offset[2];
   };
 
-  __device__ __forceinline__ static NextTile<2> next(TileWalk& walk, const UnitRecord& unit,
-                                                     const PageMap& pages, Note& note) {
-    NextTile<2> next{};
+  __device__ __forceinline__ static NextTile<Note, 2> next(TileWalk& walk, const UnitRecord& unit,
+                                                           const PageMap& pages) {
+    NextTile<Note, 2> next{};
     if (!walk.next()) return next;
     const SegmentRecord& s = walk.segment();
     const int last = s.count / kPageRows - 1;
     next.there = true;
-    next.queries = s.queries;
+    next.note.queries = s.queries;
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
       const int at = min(2 * walk.tile() + p, last);
       next.page[p] = page_number(pages, page_of(s, at));
-      note.offset[p] = masked_offset(s, at, unit.row_position);
-      const bool again = 2 * walk.tile() + p > last;  // it has been seen
+      next.note.offset[p] = masked_offset(s, at, unit.row_position);
+      if (2 * walk.tile() + p > last) continue;  // that page has been seen
 #pragma unroll
-      for (int g = 0; g < 2; ++g) note.seen[g][p] = again ? 0 : mask_of(s, at, g);
+      for (int g = 0; g < 2; ++g) next.note.seen[g][p] = mask_of(s, at, g);
     }
     return next;
   }
@@ -54,7 +58,9 @@ class SeenByMask {
       : unit_(unit), group_(group) {}
 
   __device__ __forceinline__ Own own(const Note& of) const {
-    return {{{of.seen[group_][0], of.offset[0]}, {of.seen[group_][1], of.offset[1]}}};
+    return {of.queries,
+            {{of.seen[group_][0], of.offset[0]}, {of.seen[group_][1], of.offset[1]}},
+            of.last};
   }
   __device__ __forceinline__ Values values(const Own& note) const {
     return {{note.page[0].offset, note.page[1].offset}};
@@ -105,10 +111,10 @@ class SeenByMask {
 }  // namespace
 
 void launch_attend_masked_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
-                               const Sm90Units& units, int processors, int head_dim) {
+                               const UnitRecord* units, int count, int head_dim) {
   const auto launch =
       head_dim <= 64 ? launch_sm90<64, SeenByMask<64>> : launch_sm90<128, SeenByMask<128>>;
-  launch(stream, args, pages, units, processors);
+  launch(stream, args, pages, units, count);
 }
 
 }  // namespace longhaul::cuda

@@ -214,12 +214,9 @@ class TileWalk {
     tiles_left_ = tiles * (unit.part + 1) / unit.parts - begin;
   }
 
-  /// Whether there is a next tile. segment() is no longer this one's then.
-  LH_BOTH bool more() { return tiles_left_ != 0 && enter(); }
-
   /// Goes to the next tile (or to the first); false behind the last.
   LH_BOTH bool next() {
-    if (!more()) return false;
+    if (tiles_left_ == 0 || !enter()) return false;
     if (tiles_left_ > 0) --tiles_left_;
     at_ = tile_++;
     return true;

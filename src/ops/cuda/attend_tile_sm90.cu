@@ -6,9 +6,11 @@ namespace longhaul::cuda {
 namespace {
 
 struct StretchNote {
+  const float* queries;
   int32_t begin, end;  ///< slots with keys
   int32_t offset;      ///< key number n stands at offset + n behind the unit's first row
   int32_t nearest, furthest;
+  int32_t last;
 };
 
 /// A stretch of neighbouring rows, of which a row sees those at some distances.
@@ -22,9 +24,10 @@ class SeenStretch {
     int32_t begin, end;
   };
 
-  __device__ __forceinline__ static NextTile<F::kPages> next(TileWalk& walk, const UnitRecord& unit,
-                                                             const PageMap& pages, Note& note) {
-    NextTile<F::kPages> next{};
+  __device__ __forceinline__ static NextTile<Note, F::kPages> next(TileWalk& walk,
+                                                                   const UnitRecord& unit,
+                                                                   const PageMap& pages) {
+    NextTile<Note, F::kPages> next{};
     if (!walk.next()) return next;
     const SegmentRecord& s = walk.segment();
     const int last = (s.shift + s.count - 1) / kPageRows;
@@ -34,9 +37,13 @@ class SeenStretch {
     }
     const int32_t begin = s.shift - walk.tile() * F::kPages * kPageRows;
     next.there = true;
-    next.queries = s.queries;
-    note = {begin, begin + s.count, static_cast<int32_t>(s.position - begin - unit.row_position),
-            s.nearest, s.furthest};
+    next.note = {s.queries,
+                 begin,
+                 begin + s.count,
+                 static_cast<int32_t>(s.position - begin - unit.row_position),
+                 s.nearest,
+                 s.furthest,
+                 0};
     return next;
   }
 
@@ -85,11 +92,11 @@ class SeenStretch {
 }  // namespace
 
 void launch_attend_tile_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
-                             const Sm90Units& units, int processors, int head_dim) {
+                             const UnitRecord* units, int count, int head_dim) {
   const auto launch = head_dim <= 64    ? launch_sm90<64, SeenStretch<64>>
                       : head_dim <= 128 ? launch_sm90<128, SeenStretch<128>>
                                         : launch_sm90<256, SeenStretch<256>>;
-  launch(stream, args, pages, units, processors);
+  launch(stream, args, pages, units, count);
 }
 
 }  // namespace longhaul::cuda

@@ -92,11 +92,6 @@ __device__ __forceinline__ void store_16(uint32_t to, uint4 x) {
                "r"(x.w)
                : "memory");
 }
-__device__ __forceinline__ float2 load_8(uint32_t from) {
-  float2 x;
-  asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(from) : "memory");
-  return x;
-}
 __device__ __forceinline__ uint4 load_16(uint32_t from) {
   uint4 x;
   asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];"

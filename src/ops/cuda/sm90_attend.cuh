@@ -6,141 +6,139 @@
 // tile's with the values. Heads of 256 elements leave room for tiles of one page of 64 keys;
 // their warpgroups take no turns, since products take twice as long beside the same softmax.
 //
-// A block of threads stays on its processor and computes unit after unit: while the rows of one
-// are written, keys and queries of the next are on their way (a block for every unit waited 5 us
-// of 60 for them in a prompt of 8,192 tokens, and 12 of 22 where rows see a window of 512).
-//
 // What a tile is, and what rows see of it, says `Seen<D>`, of which each warpgroup that computes
-// makes one for every unit:
+// makes one:
 //
-//   Note                             what the thread that loads writes of a tile
-//   static NextTile next(...)        the next tile of a walk, and its note
-//   Own own(note)                    what a warpgroup keeps of a note
+//   Note                             what the thread that loads writes of a tile: `queries`, the
+//                                    form that multiplies its keys (null: there is no tile at all),
+//                                    `last`, and what the functions below need
+//   static NextTile next(...)        the next tile of a walk
+//   Own own(note)                    what a warpgroup keeps of a note: the same
 //   mask(scores, own, flat)          logits of keys that a row does not see become -infinity
 //   Values values(own)               what clear() needs of the tile before
 //   clear(address, values)           values without a key that anybody may see become zeros: what
 //                                    lies there may be no number, and 0 times that is none either
 
-#include <algorithm>
-
 #include "ops/cuda/device_error.h"
-#include "ops/cuda/sm90_load.cuh"
+#include "ops/cuda/sm90_rows.cuh"
 
 namespace longhaul::cuda {
 
-/// A warpgroup that computes, and how far it is with what is loaded for it.
+/// A tile that is to be loaded.
+template <class Note, int kPages>
+struct NextTile {
+  bool there;
+  int page[kPages];  ///< of the map
+  Note note;
+};
+
+__device__ __forceinline__ int page_number(const PageMap& pages, const std::byte* at) {
+  return static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
+}
+
+/// The thread that loads. It looks up pages two tiles ahead, while it would wait for values to be
+/// used: each look-up takes as long as half of a tile's products.
 template <int D, class Seen>
-class Sm90Computer {
- public:
+__device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
+                                           const UnitRecord& unit,
+                                           Sm90Shared<D, typename Seen::Note>& shared) {
   using F = Sm90Form<D>;
-  using Shared = Sm90Shared<D, typename Seen::Note>;
-
-  __device__ __forceinline__ Sm90Computer(const AttendArgs& a, Shared& shared, int group)
-      : a_(a), shared_(shared), group_(group) {}
-
-  __device__ __forceinline__ void compute() {
-    if (F::kTurns && group_ == 0) named_arrive<256>(1);
-    for (;;) {
-      await_keys();
-      const int unit = shared_.heads[stage()].unit;
-      if (unit < 0) return;
-      compute_unit(shared_.units[unit]);
-    }
+  using Tile = NextTile<typename Seen::Note, F::kPages>;
+  TileWalk walk(a.segments, unit, F::kKeys);
+  Tile tile = Seen::next(walk, unit, pages), next = Seen::next(walk, unit, pages);
+  if (!tile.there) {
+    shared.notes[0] = {};
+    barrier_arrive(shared_address(&shared.keys_full[0]));
   }
+  for (int i = 0; tile.there; ++i) {
+    const int stage = i % F::kStages;
+    const uint32_t before = (i / F::kStages & 1) ^ 1;
+    tile.note.last = !next.there;
+    barrier_wait(shared_address(&shared.keys_empty[stage]), before);
+    shared.notes[stage] = tile.note;  // there when keys_full is
+    copy_pages<D>(shared.keys[stage], &shared.keys_full[stage], pages, 0, tile.page);
+    const Tile after = Seen::next(walk, unit, pages);
+    barrier_wait(shared_address(&shared.values_empty[stage]), before);
+    copy_pages<D>(shared.values[stage], &shared.values_full[stage], pages, kPageRows, tile.page);
+    tile = next;
+    next = after;
+  }
+}
 
- private:
-  __device__ __forceinline__ void compute_unit(const UnitRecord& unit) {
-    const int flat = 64 * group_ + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-    const Seen seen(unit, group_);
-    rows_.begin();
-    TileHead head = shared_.heads[stage()];
-    if (head.absent) {
-      release(shared_.keys_empty[stage()]);
-      release(shared_.values_empty[stage()]);
-      ++tile_;
-      return write_rows(a_, unit, flat, rows_);
-    }
-    typename Seen::Own note = seen.own(shared_.notes[stage()]);
-    const auto weigh = [&] {
-      rows_.bend(a_.logits.bend);
-      seen.mask(rows_.s, note, flat);
-      rows_.soften(a_.logits.scale);
-    };
-    take_queries(unit, head, flat);
-    rows_.multiply_keys(own_queries(), shared_address(shared_.keys[stage()]));
+template <int D, class Seen>
+__device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& unit,
+                                        Sm90Shared<D, typename Seen::Note>& shared, int group) {
+  using F = Sm90Form<D>;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  const int flat = 64 * group + 16 * warp + lane / 4;
+  const Seen seen(unit, group);
+  const uint32_t all_queries = shared_address(shared.queries),
+                 queries = all_queries + 64 * group * 128;
+  const float* loaded = nullptr;
+  Rows64<D> rows;
+#pragma unroll
+  for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
+  if (unit.segment_count > 0) {  // while the first keys are on their way: often the only form
+    loaded = a.segments[unit.first_segment].queries;
+    store_queries<D, 8>(a, loaded, unit, group, all_queries);
+  }
+  typename Seen::Own note;  // of the tile whose keys are multiplied
+  const auto begin_keys = [&](int n) {
+    const int stage = n % F::kStages;
+    barrier_wait(shared_address(&shared.keys_full[stage]), n / F::kStages & 1);
+    note = seen.own(shared.notes[stage]);
+    if (note.queries == nullptr || note.queries == loaded) return;
+    loaded = note.queries;
+    store_queries<D, 2>(a, loaded, unit, group, all_queries);
+  };
+  const auto weigh = [&] {
+    rows.bend(a.logits.bend);
+    seen.mask(rows.s, note, flat);
+    rows.soften(a.logits.scale);
+  };
+  const auto multiply_values = [&](int n, const typename Seen::Values& of) {
+    const int stage = n % F::kStages;
+    const uint32_t values = shared_address(shared.values[stage]);
+    barrier_wait(shared_address(&shared.values_full[stage]), n / F::kStages & 1);
+    seen.clear(values, of);
+    rows.multiply_values(values);
+  };
+  if (F::kTurns && group == 0) named_arrive<256>(1);
+  begin_keys(0);
+  if (note.queries != nullptr) {
+    rows.multiply_keys(queries, shared_address(shared.keys[0]));
     wgmma_wait<0>();
-    release(shared_.keys_empty[stage()]);
+    if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
-    rows_.pack();
-    while (!head.last) {
+    rows.pack();
+    int n = 1;
+    for (; !note.last; ++n) {
+      const int stage = n % F::kStages, before = (n - 1) % F::kStages;
       const typename Seen::Values values = seen.values(note);  // of the tile before
-      ++tile_;
-      await_keys();
-      head = shared_.heads[stage()];
-      note = seen.own(shared_.notes[stage()]);
-      take_queries(unit, head, flat);
-      if constexpr (F::kTurns) named_sync<256>(1 + group_);
-      rows_.multiply_keys(own_queries(), shared_address(shared_.keys[stage()]));
-      multiply_values(seen, tile_ - 1, values);
-      if constexpr (F::kTurns) named_arrive<256>(2 - group_);
+      begin_keys(n);
+      if constexpr (F::kTurns) named_sync<256>(1 + group);
+      rows.multiply_keys(queries, shared_address(shared.keys[stage]));
+      multiply_values(n - 1, values);
+      if constexpr (F::kTurns) named_arrive<256>(2 - group);
       wgmma_wait<1>();
-      release(shared_.keys_empty[stage()]);
+      if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[stage]));
       weigh();
       wgmma_wait<0>();
-      release(shared_.values_empty[stage_of(tile_ - 1)]);
-      rows_.shrink_sums();
-      rows_.pack();
+      if (lane == 0) barrier_arrive(shared_address(&shared.values_empty[before]));
+#pragma unroll
+      for (int k = 0; k < D / 2; ++k) rows.o[k] *= rows.shrink[(k >> 1) & 1];
+      rows.pack();
     }
-    multiply_values(seen, tile_, seen.values(note));
+    multiply_values(n - 1, seen.values(note));
     wgmma_wait<0>();
-    release(shared_.values_empty[stage()]);
-    ++tile_;
-    write_rows(a_, unit, flat, rows_);
   }
-
-  __device__ __forceinline__ static uint32_t stage_of(uint32_t tile) { return tile % F::kStages; }
-  __device__ __forceinline__ uint32_t stage() const { return stage_of(tile_); }
-  __device__ __forceinline__ void await_keys() {
-    barrier_wait(shared_address(&shared_.keys_full[stage()]), tile_ / F::kStages & 1);
-  }
-  __device__ __forceinline__ static void release(uint64_t& barrier) {
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared_address(&barrier));
-  }
-
-  /// The warpgroup's rows of queries that stay in shared memory.
-  __device__ __forceinline__ uint32_t own_queries() const {
-    return shared_address(shared_.queries) + 64 * group_ * 128;
-  }
-  __device__ __forceinline__ void take_queries(const UnitRecord& unit, const TileHead& head,
-                                               int flat) {
-    if (!head.fresh) return;
-    if constexpr (F::kQueriesHere) {
-      barrier_wait(shared_address(&shared_.queries_full), forms_++ & 1);
-      rows_.load_queries(shared_address(shared_.queries), flat, a_.head_dim);
-      release(shared_.queries_empty);
-    } else {
-      store_queries<D>(a_, head.queries, unit, group_, shared_address(shared_.queries));
-    }
-  }
-  __device__ __forceinline__ void multiply_values(const Seen& seen, uint32_t tile,
-                                                  const typename Seen::Values& of) {
-    const uint32_t values = shared_address(shared_.values[stage_of(tile)]);
-    barrier_wait(shared_address(&shared_.values_full[stage_of(tile)]), tile / F::kStages & 1);
-    seen.clear(values, of);
-    rows_.multiply_values(values);
-  }
-
-  const AttendArgs& a_;
-  Shared& shared_;
-  int group_;
-  Rows64<D> rows_;
-  uint32_t tile_ = 0, forms_ = 0;  ///< taken so far
-};
+  write_rows(a, unit, flat, rows);
+}
 
 template <int D, class Seen>
 __global__ void __launch_bounds__(kSm90Threads, 1)
     attend_sm90(const __grid_constant__ AttendArgs a, const __grid_constant__ PageMap pages,
-                const Sm90Units units) {
+                const UnitRecord* units) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Shared = Sm90Shared<D, typename Seen::Note>;
   extern __shared__ uint8_t memory[];
@@ -151,26 +149,23 @@ __global__ void __launch_bounds__(kSm90Threads, 1)
   __syncthreads();
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
-    if (Sm90Form<D>::kQueriesHere && threadIdx.x / 32 == 1) bring_queries<D>(a, shared);
-    if (threadIdx.x == 0) Sm90Loader<D, Seen>(a, pages, shared).load(units);
+    if (threadIdx.x == 0) load_pages<D, Seen>(a, pages, units[blockIdx.x], shared);
     return;
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
-  Sm90Computer<D, Seen>(a, shared, group - 1).compute();
+  compute<D, Seen>(a, units[blockIdx.x], shared, group - 1);
 #endif
 }
 
-/// `processors`: as many blocks run.
 template <int D, class Seen>
 void launch_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pages,
-                 const Sm90Units& units, int processors) {
+                 const UnitRecord* units, int count) {
   constexpr int kBytes = sizeof(Sm90Shared<D, typename Seen::Note>) + 1024;
   static_assert(kBytes <= 227 * 1024);
   const auto kernel = attend_sm90<D, Seen>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of attend_sm90");
-  const auto blocks = static_cast<unsigned>(std::min(units.count, processors));
-  kernel<<<blocks, kSm90Threads, kBytes, stream>>>(args, pages, units);
+  kernel<<<static_cast<unsigned>(count), kSm90Threads, kBytes, stream>>>(args, pages, units);
   check_launch("attend_sm90");
 }
 

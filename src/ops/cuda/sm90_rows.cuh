@@ -1,6 +1,6 @@
 #pragma once
-// What a warpgroup of the wgmma kernel does with its 64 flat rows: multiplies tiles of keys and
-// values in shared memory, keeps the running softmax between, and writes the rows.
+// What a warpgroup of the wgmma kernel does with its 64 flat rows: brings their queries, multiplies
+// tiles of keys and values in shared memory, and keeps the running softmax between.
 
 #include "ops/cuda/hopper.cuh"
 #include "ops/cuda/row_place.cuh"
@@ -20,71 +20,113 @@ struct Sm90Form {
   /// Tiles of keys and as many of values in shared memory: three gained nothing.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
-  /// Queries stay in registers: read from shared memory they would be a third of what a product
-  /// with keys reads there. Heads of 256 have no room for them.
-  static constexpr bool kQueriesHere = D <= 128;
-  /// They come as f32 rows, 32 bytes further apart than they are long, so that eight rows lie in
-  /// different banks; those that stay in shared memory are bf16 there, swizzled.
-  static constexpr int kQueryPitch = D * 4 + 32;
-  static constexpr int kQueryBytes = kQueriesHere ? kBlockRows * kQueryPitch : D / 64 * kRowHalf;
   static constexpr int kPages = kKeys / kPageRows;
 };
+
+inline constexpr int kSm90Threads = 3 * 128;  ///< a warpgroup that loads, two that compute
+
+/// What a block has in shared memory. A Note says what the warpgroups that compute need to know of
+/// a tile.
+template <int D, class Note>
+struct Sm90Shared {
+  using F = Sm90Form<D>;
+  uint8_t queries[D / 64 * kRowHalf];
+  uint8_t keys[F::kStages][F::kTile];
+  uint8_t values[F::kStages][F::kTile];
+  uint64_t keys_full[F::kStages], keys_empty[F::kStages];
+  uint64_t values_full[F::kStages], values_empty[F::kStages];
+  Note notes[F::kStages];  ///< of the keys
+
+  /// By one thread.
+  __device__ __forceinline__ void make_barriers() {
+    for (int s = 0; s < F::kStages; ++s) {
+      barrier_init(shared_address(&keys_full[s]), 1);
+      barrier_init(shared_address(&values_full[s]), 1);
+      barrier_init(shared_address(&keys_empty[s]), 8);  // warps that compute
+      barrier_init(shared_address(&values_empty[s]), 8);
+    }
+    barriers_are_made();
+  }
+};
+
+/// Asks for the keys (first = 0) or values (kPageRows) of a tile's pages of the map.
+template <int D>
+__device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const PageMap& pages,
+                                           int first, const int (&page)[Sm90Form<D>::kPages]) {
+  using F = Sm90Form<D>;
+  const uint32_t barrier = shared_address(full), at = shared_address(to);
+  barrier_expect(barrier, F::kTile);
+#pragma unroll
+  for (int p = 0; p < F::kPages; ++p) {
+#pragma unroll
+    for (int h = 0; h < D / 64; ++h) {
+      copy_box(at + h * F::kHalf + p * kPageRows * 128, &pages.map, 64 * h, first, page[p],
+               barrier);
+    }
+  }
+}
+
+/// The 64 flat rows of a warpgroup as bf16, by the threads that will multiply them. Columns past
+/// head_dim are zeros. Each thread asks for `kMost` times 8 numbers before it waits for any.
+template <int D, int kMost>
+__device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
+                                              const UnitRecord& unit, int group, uint32_t to) {
+  constexpr int kChunks = D / 8, kStep = 128 / kChunks;  ///< rows that the threads bring at a time
+  constexpr int kAll = 64 / kStep, kBatch = kAll < kMost ? kAll : kMost;
+  const int flat_rows = unit.row_count * unit.head_count;
+  const int chunk = threadIdx.x % kChunks, first = 64 * group + threadIdx.x % 128 / kChunks;
+  const bool inside = 8 * chunk < a.head_dim;
+  to += chunk / 8 * kRowHalf;
+#pragma unroll 1
+  for (int i = 0; i < kAll; i += kBatch) {
+    float4 x[kBatch][2];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int n = first + (i + k) * kStep, f = n < flat_rows ? n : 0;
+      const int64_t row = unit.row_begin + f / unit.head_count;
+      const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
+      const float4* from =
+          reinterpret_cast<const float4*>(queries + at * a.head_dim) + (inside ? 2 * chunk : 0);
+      x[k][0] = __ldg(from);
+      x[k][1] = __ldg(from + 1);
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int n = first + (i + k) * kStep;
+      uint4 packed = {bf16_pair(x[k][0].x, x[k][0].y), bf16_pair(x[k][0].z, x[k][0].w),
+                      bf16_pair(x[k][1].x, x[k][1].y), bf16_pair(x[k][1].z, x[k][1].w)};
+      if (n >= flat_rows || !inside) packed = {0, 0, 0, 0};
+      store_16(to + n * 128 + ((chunk % 8) ^ (n % 8)) * 16, packed);
+    }
+  }
+  publish_to_engines();
+  named_sync<128>(3 + group);
+}
 
 /// 64 flat rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
 template <int D>
 struct Rows64 {
-  using F = Sm90Form<D>;
-  static constexpr int kKeys = F::kKeys;
+  static constexpr int kKeys = Sm90Form<D>::kKeys;
   float o[D / 2], s[kKeys / 2];
   uint32_t p[kKeys / 4];
-  uint32_t q[F::kQueriesHere ? D / 4 : 1];
-  float top[2], sum[2], shrink[2];
-
-  __device__ __forceinline__ void begin() {
-#pragma unroll
-    for (int i = 0; i < D / 2; ++i) o[i] = 0;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      top[h] = -INFINITY;
-      sum[h] = 0;
-    }
-  }
-
-  /// `queries`: the unit's rows in shared memory. Elements past head_dim become zeros; a row past
-  /// the unit's is whatever lies there, and nobody reads its result.
-  __device__ __forceinline__ void load_queries(uint32_t queries, int flat, int head_dim) {
-    const uint32_t at = queries + flat * F::kQueryPitch + threadIdx.x % 4 * 8;
-#pragma unroll
-    for (int k = 0; k < D / 8; ++k) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float2 x = load_8(at + 8 * h * F::kQueryPitch + k * 32);
-        q[4 * (k / 2) + 2 * (k % 2) + h] = 8 * k < head_dim ? bf16_pair(x.x, x.y) : 0;
-      }
-    }
-  }
+  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0}, shrink[2];
 
   __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
-    const uint64_t row = matrix_at(queries, 16, 1024), key = matrix_at(keys, 16, 1024);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < D / 16; ++k) {
-      const uint64_t b = matrix_behind(key, k / 4 * F::kHalf + k % 4 * 32);
-      if constexpr (F::kQueriesHere) {
-        wgmma_registers_by_rows(s, q + 4 * k, b, k > 0);
-      } else {
-        wgmma_shared(s, matrix_behind(row, k / 4 * kRowHalf + k % 4 * 32), b, k > 0);
-      }
+      const uint32_t row = queries + k / 4 * kRowHalf + k % 4 * 32;
+      const uint32_t key = keys + k / 4 * Sm90Form<D>::kHalf + k % 4 * 32;
+      wgmma_shared(s, matrix_at(row, 16, 1024), matrix_at(key, 16, 1024), k > 0);
     }
     wgmma_commit();
   }
 
   __device__ __forceinline__ void multiply_values(uint32_t values) {
-    const uint64_t first = matrix_at(values, F::kHalf, 1024);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < kKeys / 16; ++k) {
-      wgmma_registers(o, p + 4 * k, matrix_behind(first, k * 2048));
+      wgmma_registers(o, p + 4 * k, matrix_at(values + k * 2048, Sm90Form<D>::kHalf, 1024));
     }
     wgmma_commit();
   }
@@ -120,42 +162,11 @@ struct Rows64 {
     }
   }
 
-  __device__ __forceinline__ void shrink_sums() {
-#pragma unroll
-    for (int i = 0; i < D / 2; ++i) o[i] *= shrink[(i >> 1) & 1];
-  }
-
   __device__ __forceinline__ void pack() {
 #pragma unroll
     for (int i = 0; i < kKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
   }
 };
-
-/// The 64 flat rows of a warpgroup as bf16, by the threads that will multiply them. Columns past
-/// head_dim and rows past the unit's are zeros.
-template <int D>
-__device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
-                                              const UnitRecord& unit, int group, uint32_t to) {
-  constexpr int kChunks = D / 8, kStep = 128 / kChunks;  // rows that the threads bring at a time
-  const int flat_rows = unit.row_count * unit.head_count;
-  const int chunk = threadIdx.x % kChunks, first = 64 * group + threadIdx.x % 128 / kChunks;
-  const bool inside = 8 * chunk < a.head_dim;
-#pragma unroll 2
-  for (int n = first; n < 64 * group + 64; n += kStep) {
-    const int f = n < flat_rows ? n : 0;
-    const int64_t row = unit.row_begin + f / unit.head_count;
-    const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
-    const float4* from =
-        reinterpret_cast<const float4*>(queries + at * a.head_dim) + (inside ? 2 * chunk : 0);
-    const float4 x = __ldg(from), y = __ldg(from + 1);
-    uint4 packed = {bf16_pair(x.x, x.y), bf16_pair(x.z, x.w), bf16_pair(y.x, y.y),
-                    bf16_pair(y.z, y.w)};
-    if (n >= flat_rows || !inside) packed = {0, 0, 0, 0};
-    store_16(to + chunk / 8 * kRowHalf + n * 128 + ((chunk % 8) ^ (n % 8)) * 16, packed);
-  }
-  publish_to_engines();
-  named_sync<128>(3 + group);
-}
 
 /// Thread n of a warpgroup makes value n of a tile zeros, where it `is_cleared`. By all threads.
 template <int D>
