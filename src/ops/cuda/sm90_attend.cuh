@@ -81,6 +81,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   if (unit.segment_count > 0) {  // while the first keys are on their way: often the only form
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
+    if constexpr (F::kQueriesHere) rows.load_queries(queries);
   }
   typename Seen::Own note;  // of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
@@ -90,6 +91,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     if (note.queries == nullptr || note.queries == loaded) return;
     loaded = note.queries;
     store_queries<D, 2>(a, loaded, unit, group, all_queries);
+    if constexpr (F::kQueriesHere) rows.load_queries(queries);
   };
   const auto weigh = [&] {
     rows.bend(a.logits.bend);

@@ -20,6 +20,9 @@ struct Sm90Form {
   /// Tiles of keys and as many of values in shared memory: three gained nothing.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
+  /// Queries stay in registers: read from shared memory they would be a third of what a product
+  /// with keys reads there. Heads of 256 have no room for them.
+  static constexpr bool kQueriesHere = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
 };
 
@@ -106,27 +109,48 @@ __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* 
 /// 64 flat rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the unit.
 template <int D>
 struct Rows64 {
-  static constexpr int kKeys = Sm90Form<D>::kKeys;
+  using F = Sm90Form<D>;
+  static constexpr int kKeys = F::kKeys;
   float o[D / 2], s[kKeys / 2];
   uint32_t p[kKeys / 4];
+  uint32_t q[F::kQueriesHere ? D / 4 : 1];
   float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0}, shrink[2];
 
+  /// `queries`: the warpgroup's 64 rows in shared memory.
+  __device__ __forceinline__ void load_queries(uint32_t queries) {
+    const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+    const uint32_t at = queries + row * 128;
+#pragma unroll
+    for (int k = 0; k < D / 16; ++k) {
+      const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
+      uint32_t fragment[4];
+      load_matrices(fragment, at + k / 4 * kRowHalf + (chunk ^ row % 8) * 16);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) q[4 * k + i] = fragment[i];
+    }
+  }
+
   __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {
+    const uint64_t row = matrix_at(queries, 16, 1024), key = matrix_at(keys, 16, 1024);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < D / 16; ++k) {
-      const uint32_t row = queries + k / 4 * kRowHalf + k % 4 * 32;
-      const uint32_t key = keys + k / 4 * Sm90Form<D>::kHalf + k % 4 * 32;
-      wgmma_shared(s, matrix_at(row, 16, 1024), matrix_at(key, 16, 1024), k > 0);
+      const uint64_t b = matrix_behind(key, k / 4 * F::kHalf + k % 4 * 32);
+      if constexpr (F::kQueriesHere) {
+        wgmma_registers_by_rows(s, q + 4 * k, b, k > 0);
+      } else {
+        wgmma_shared(s, matrix_behind(row, k / 4 * kRowHalf + k % 4 * 32), b, k > 0);
+      }
     }
     wgmma_commit();
   }
 
   __device__ __forceinline__ void multiply_values(uint32_t values) {
+    const uint64_t first = matrix_at(values, F::kHalf, 1024);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < kKeys / 16; ++k) {
-      wgmma_registers(o, p + 4 * k, matrix_at(values + k * 2048, Sm90Form<D>::kHalf, 1024));
+      wgmma_registers(o, p + 4 * k, matrix_behind(first, k * 2048));
     }
     wgmma_commit();
   }
