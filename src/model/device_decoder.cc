@@ -88,8 +88,12 @@ void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
   const DeviceLayer& w = weights->layer(layer);
   const View<float> gated = gate.resize(queue, rows * c.ffn);
   const View<float> raised = up.resize(queue, rows * c.ffn);
-  multiply(*input, rows, {{w.gate, gated}, {w.up, raised}});
-  ops().swiglu(gated, raised, c.gating, rows, c.ffn, *inner);
+  const bool plain = w.gate.is_matrix_alone() && w.up.is_matrix_alone();
+  if (!plain || !ops().gated_products(*input, *w.gate.matrix, *w.up.matrix, c.gating, gated, raised,
+                                      *inner)) {
+    multiply(*input, rows, {{w.gate, gated}, {w.up, raised}});
+    ops().swiglu(gated, raised, c.gating, rows, c.ffn, *inner);
+  }
   multiply(*inner, rows, {{w.down, y.y, y.add}});
 }
 

@@ -23,6 +23,7 @@ struct DeviceWeight {
   std::shared_ptr<const DeviceMatrix> matrix;
   Array<float> bias;  ///< empty: none
   DeviceAdapter adapter;
+  bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };
 
 /// Rows of Q and K lie in halves (model/row_order.h), whatever the file has. Arrays are empty where

@@ -366,6 +366,15 @@ class DeviceOps {
   virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, const Gating&,
                       int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void take(View<const float> /*x*/, int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
+  /// swiglu() of the products of x's rows with two matrices that have no bias. What these make
+  /// needs no more than bf16 on its way, which is half of what goes to memory and back: `gate_room`
+  /// and `up_room` have room for [x.rows(), gate.rows()] f32. False where linear() and swiglu() do
+  /// as well.
+  virtual bool gated_products(const DeviceInput& /*x*/, const DeviceMatrix& /*gate*/,
+                              const DeviceMatrix& /*up*/, const Gating&, View<float> /*gate_room*/,
+                              View<float> /*up_room*/, DeviceInput&) {
+    return false;
+  }
 };
 
 /// Null on the host.

@@ -211,6 +211,22 @@ class CudaOps : public CudaChoices {
     }
     cuda::swiglu(stream(), gate.address(), up.address(), rows, n, n, y.bf16(), gating);
   }
+  bool gated_products(const DeviceInput& x, const DeviceMatrix& gate, const DeviceMatrix& up,
+                      const Gating& gating, View<float> gate_room, View<float> up_room,
+                      DeviceInput& to) override {
+    const auto& of = static_cast<const OwnInput&>(x);
+    if (of.rows() <= kMostMatvecRows) return false;
+    const auto multiply = [&](const DeviceMatrix& weight, View<float> room) {
+      auto* const y = reinterpret_cast<uint16_t*>(room.address());
+      products_.many_bf16(of, static_cast<const OwnMatrix&>(weight), y);
+      return y;
+    };
+    const uint16_t* const gated = multiply(gate, gate_room);
+    const uint16_t* const raised = multiply(up, up_room);
+    const int64_t n = gate.rows();
+    cuda::swiglu(stream(), gated, raised, of.rows(), n, n, begin(to, of.rows(), n).bf16(), gating);
+    return true;
+  }
   void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& to) override {
     const OwnInput& y = begin(to, rows, n);
     if (y.both()) return f32_to_product_rows(stream(), x.address(), rows, n, y.forms());

@@ -44,6 +44,14 @@ void Products::many(const uint16_t* x, int64_t rows, const MatrixView& w, float*
   run(call, w);
 }
 
+void Products::many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y) {
+  const MatrixView w = weight.view_for(x.rows(), queue_);
+  GemmCall call{.rows = x.rows(), .outputs = w.rows, .cols = w.cols, .x = x.bf16()};
+  call.y = y;
+  call.bf16_out = true;
+  run(call, w);
+}
+
 void Products::back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add) {
   const MatrixView w = weight.view_for(dy.rows(), queue_);
   LH_ASSERT(dy.cols() == w.rows);

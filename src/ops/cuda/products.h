@@ -17,6 +17,8 @@ class Products {
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
   /// y [rows, outputs] = x w^T of bf16 rows, or added to y; all packed.
   void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
+  /// y [rows, outputs] = x w^T in bf16, packed.
+  void many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y);
   /// dx [rows, cols] = dy w of the rows [rows, outputs] of `dy`, or added to dx; packed.
   void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
 
