@@ -10,6 +10,8 @@
 #include "cuda/queued.h"
 #include "ops/cuda/attend.h"
 #include "ops/cuda/staged_keys.h"
+#include "ops/cuda/staged_top_keys.h"
+#include "ops/cuda/top_keys.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -75,6 +77,45 @@ TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
       ASSERT_NEAR(got[i], want[i], 2e-3) << keys << " keys, number " << i;
     }
   }
+}
+
+/// The best keys of tiles, from key 40 on, which no box of the copy engine begins with.
+TEST_F(StagedKeysTest, TheBestOfGatheredKeysAreThoseOfThemAsTheyLie) {
+  if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
+  constexpr int kBest = 4;
+  constexpr int64_t kBegin = 40, kCount = 20'000, kNumbers = int64_t{kRowCount} * kHeads * kBest;
+  StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
+  TopKeysCall call;
+  call.queries = there(exact_floats(size_t{kRowCount} * kHeads * kDim, 4));
+  call.heads = kHeads;
+  call.head_dim = kDim;
+  call.k = kBest;
+  call.rule = TopRule::kTile;
+  call.keys = empty_there<int32_t>(kNumbers);
+  call.scores = empty_there<float>(kNumbers);
+  std::vector<TopKeysTask> tasks;
+  for (int h = 0; h < kKvHeads; ++h) {
+    tasks.push_back({h * kHeads / kKvHeads, kHeads / kKvHeads, 0, kRowCount,
+                     heads_.on_device(static_cast<size_t>(h)), kBegin, kCount});
+  }
+  ScoreScratch scratch;
+  ASSERT_TRUE(top_keys(gpu().handle(), call, tasks, {}, scratch));
+  const std::vector<int32_t> keys = here(call.keys);
+  const std::vector<float> scores = here(call.scores);
+  ASSERT_TRUE(can_stage_top_keys(call, tasks));
+  const PageRange pages{gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
+  ASSERT_TRUE(stage_top_keys(staged, call, tasks, [&](std::span<const TopKeysTask> some) {
+    for (const TopKeysTask& task : some) EXPECT_EQ(task.keys.type, KvType(DType::BF16));
+    return top_keys(gpu().handle(), call, some, pages, scratch);
+  }));
+  const std::vector<int32_t> got = here(call.keys);
+  const std::vector<float> got_scores = here(call.scores);
+  int64_t apart = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_NEAR(got_scores[i], scores[i], 1e-3 * std::abs(scores[i]) + 1e-4) << i;
+    if (got[i] != keys[i]) ++apart;
+  }
+  EXPECT_LT(apart, kNumbers / 100);  // rounding may exchange two that score alike
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "ops/cuda/score_plan.h"
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
+#include "ops/cuda/staged_top_keys.h"
 #include "ops/cuda/stored_keys.h"
 #include "ops/cuda/tile_maps.h"
 #include "ops/cuda/top_keys.h"
@@ -44,7 +45,11 @@ bool CudaChoices::tile_maps(const AttendCall& call, std::span<const MapTile> til
 }
 
 bool CudaChoices::top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) {
-  return cuda::top_keys(stream(), call, tasks, engine_pages(call.head_dim), scores_);
+  const auto search = [&](std::span<const TopKeysTask> some) {
+    return cuda::top_keys(stream(), call, some, engine_pages(call.head_dim), scores_);
+  };
+  return can_stage_top_keys(call, tasks) ? stage_top_keys(staged_, call, tasks, search)
+                                         : search(tasks);
 }
 
 bool CudaChoices::mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) {

@@ -8,6 +8,7 @@
 #include "ops/cuda/gather_keys.h"
 #include "ops/cuda/score_scratch.h"
 #include "ops/cuda/scratch_pages.h"
+#include "ops/cuda/staged_keys.h"
 #include "ops/cuda/tile_keys.h"
 #include "ops/cuda/votes.h"
 
@@ -60,6 +61,8 @@ class CudaChoices : public BlockOps {
 
  protected:
   explicit CudaChoices(GpuQueue& queue) : BlockOps(queue) {}
+
+  StagedKeys staged_{queue_};
 
  private:
   ScoreScratch scores_;

@@ -11,7 +11,6 @@
 #include "ops/cuda/kv.h"
 #include "ops/cuda/rms_norm.h"
 #include "ops/cuda/rope.h"
-#include "ops/cuda/staged_keys.h"
 #include "ops/cuda/text_gradients.h"
 
 namespace longhaul::cuda {
@@ -241,7 +240,6 @@ class CudaOps : public CudaChoices {
   }
 
   Scratch attention_;
-  StagedKeys staged_{queue_};
   std::unique_ptr<Uploader> uploader_;
   Products products_{queue_};
   ExpertMix experts_{queue_, products_};
