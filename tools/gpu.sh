@@ -58,6 +58,8 @@ run() {
     limited 60 "nano-$device" "$longhaul" run -m gpu/models/nano --device $device -f gpu/chapter.txt \
       -p "Who is the story about?" -n 16 --json
   done
+  limited 60 nano-speed "$longhaul" bench -m gpu/models/nano --device cuda --no-machine \
+    --prompt 8192,32768 --depth 8192 --gen 128 --json
   limited 100 attend_bench gpu/bin/longhaul_attend_bench
   limited 100 linear_bench gpu/bin/longhaul_linear_bench
   limited 60 team_bench gpu/bin/longhaul_team_bench  # 77: there is one GPU
