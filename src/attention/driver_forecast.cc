@@ -18,7 +18,10 @@ int64_t AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout, int
     // A later prompt begins at up to budget + stride rows with less than a stride that ends none.
     most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
   }
-  if (keep.when == When::kOwn) most = keep.in_memory;
+  if (keep.when == When::kOwn) {
+    // Copies of a list may each have a last page of their own, however short the context.
+    return std::min(tokens + 2 * layout.page_rows, keep.in_memory);
+  }
   if (keep.when == When::kNever && keep.in_memory < kNoBound) {
     most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
   }

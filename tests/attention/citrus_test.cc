@@ -366,6 +366,20 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
   }
 }
 
+/// Chunk and instruction enter a list and a copy of it at once, and each may begin a page: 48
+/// tokens in chunks of 16 and an instruction of 14 are one page of rows and two in memory.
+TEST(Citrus, TheForecastOfShortContextsCountsPagesOfCopies) {
+  const ModelShape shape = small_shape(2, 2, 2, 32);
+  Settings settings;
+  settings.cache = "shared";
+  settings.k = 30;
+  settings.chunk = 16;
+  const auto method = settings.make(shape);
+  MethodRun run(shape, *method, DType::F32, 62);
+  const KvLayout layout = run.store.layout();
+  EXPECT_EQ(method->most_kv_bytes(layout, 62, 64), layout.bytes_for(62 + 2 * layout.page_rows));
+}
+
 TEST(Citrus, RefusesWhatCannotBe) {
   const ModelShape shape = small_shape(1, 1, 1, 32);
   const auto method = Settings().make(shape);

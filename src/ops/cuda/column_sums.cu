@@ -179,16 +179,17 @@ bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratc
 
 /// In how many parts the wgmma kernel's rows are cut where they make `blocks` blocks whole: so many
 /// that rounds of blocks, as many as there are processors, leave little of the device idle. To add
-/// parts up is one more kernel, 2 us of about 50 for 512 rows of Llama 3.1 8B, and every part loads
-/// the keys again.
-int64_t parts_of_sm90(int64_t blocks, int64_t processors) {
+/// parts up is one more kernel, 2 us of about 80 for 512 rows of Llama 3.1 8B, and every part loads
+/// the keys again, which takes about as long as half of a step of rows.
+int64_t parts_of_sm90(int64_t blocks, int64_t steps, int64_t processors) {
+  const double again = 0.5 / static_cast<double>(std::max<int64_t>(1, steps));
   int64_t best = 1;
   double best_share = 0;
   for (int64_t parts = 1; parts <= 64; ++parts) {
     const int64_t rounds = (blocks * parts + processors - 1) / processors;
     const double share =
         static_cast<double>(blocks * parts) / static_cast<double>(rounds * processors) -
-        (parts > 1 ? 0.05 : 0.0) - 0.03 * static_cast<double>(parts - 1);
+        (parts > 1 ? 1.6 * again : 0.0) - again * static_cast<double>(parts - 1);
     if (share > best_share) best = parts, best_share = share;
   }
   return best;
@@ -197,10 +198,13 @@ int64_t parts_of_sm90(int64_t blocks, int64_t processors) {
 /// Jobs whose keys alone would leave the device idle are cut by rows. Returns the numbers of
 /// scratch for their parts.
 int64_t cut_rows(std::vector<ScoreJob>& jobs, int processors, bool sm90) {
-  int64_t blocks = 0, numbers = 0;
-  for (const ScoreJob& job : jobs) blocks += job.blocks();
+  int64_t blocks = 0, steps = 0, numbers = 0;
+  for (const ScoreJob& job : jobs) {
+    blocks += job.blocks();
+    steps = std::max(steps, int64_t{job.row_count} * job.head_count / kSm90StepRows);
+  }
   if (blocks == 0) return 0;
-  const int64_t wanted = sm90 ? parts_of_sm90(blocks, processors)
+  const int64_t wanted = sm90 ? parts_of_sm90(blocks, steps, processors)
                               : std::max<int64_t>(1, 4 * int64_t{processors} / blocks);
   for (ScoreJob& job : jobs) {
     // A part has eight steps at least.

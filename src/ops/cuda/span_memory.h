@@ -6,7 +6,7 @@
 namespace longhaul::cuda {
 
 inline constexpr int kMostSpanTokens = 512;  ///< of a block: each midpoint has a thread
-/// Blocks up to this length keep their triangles in shared memory: 66 KB, beside 23 of SpanShared
+/// Blocks up to this length keep their triangles in shared memory: 66 KB, beside 26 of SpanShared
 /// (the smallest card, sm_86, has 99).
 inline constexpr int kSharedSpanTokens = 128;
 

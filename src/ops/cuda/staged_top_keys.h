@@ -11,11 +11,11 @@
 
 namespace longhaul::cuda {
 
-/// Whether gathering can help: only tiles of bf16 keys go through the copy engine.
+/// Whether gathering can help on a Hopper card: only tiles of bf16 keys go through its copy engine.
 bool can_stage_top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks);
 
-/// Hands all tasks to `search`, some at a time, with their keys gathered where that pays. False
-/// where one of its calls returned that.
+/// Hands all tasks to `search`, some at a time, with their keys gathered where that pays: once for
+/// all tasks over the same keys. False where one of its calls returned that.
 bool stage_top_keys(StagedKeys& staged, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
                     const std::function<bool(std::span<const TopKeysTask>)>& search);
 
