@@ -371,12 +371,9 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
 TEST(Citrus, TheForecastOfShortContextsCountsPagesOfCopies) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   Settings settings;
-  settings.cache = "shared";
-  settings.k = 30;
-  settings.chunk = 16;
+  settings.cache = "shared", settings.k = 30, settings.chunk = 16;
   const auto method = settings.make(shape);
-  MethodRun run(shape, *method, DType::F32, 62);
-  const KvLayout layout = run.store.layout();
+  const KvLayout layout = MethodRun(shape, *method, DType::F32, 62).store.layout();
   EXPECT_EQ(method->most_kv_bytes(layout, 62, 64), layout.bytes_for(62 + 2 * layout.page_rows));
 }
 
