@@ -177,22 +177,12 @@ bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratc
   });
 }
 
-/// In how many parts the wgmma kernel's rows are cut where they make `blocks` blocks whole: so many
-/// that rounds of blocks, as many as there are processors, leave little of the device idle. To add
-/// parts up is one more kernel, 2 us of about 80 for 512 rows of Llama 3.1 8B, and every part loads
-/// the keys again, which takes about as long as half of a step of rows.
+/// In how many parts the wgmma kernel's `steps` of rows are cut where they make `blocks` blocks
+/// whole. To add parts up is one more kernel, 2 us of about 80 for 512 rows of Llama 3.1 8B, and
+/// every part loads the keys again, which takes about as long as half of a step of rows.
 int64_t parts_of_sm90(int64_t blocks, int64_t steps, int64_t processors) {
   const double again = 0.5 / static_cast<double>(std::max<int64_t>(1, steps));
-  int64_t best = 1;
-  double best_share = 0;
-  for (int64_t parts = 1; parts <= 64; ++parts) {
-    const int64_t rounds = (blocks * parts + processors - 1) / processors;
-    const double share =
-        static_cast<double>(blocks * parts) / static_cast<double>(rounds * processors) -
-        (parts > 1 ? 1.6 * again : 0.0) - again * static_cast<double>(parts - 1);
-    if (share > best_share) best = parts, best_share = share;
-  }
-  return best;
+  return parts_that_fill(blocks, processors, 64, {.once = 1.6 * again, .each = again});
 }
 
 /// Jobs whose keys alone would leave the device idle are cut by rows. Returns the numbers of

@@ -17,8 +17,9 @@ __device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob&
   return a.room + job.partial + (static_cast<int64_t>(list) * job.parts + part) * each;
 }
 
-/// Writes what the block's rows add to its keys: lanes 0, 4, 8, ... of each warp have the sums of
-/// its keys lane / 4 and lane / 4 + 8, all lanes a part of them.
+/// Writes what the block's rows add to its keys. Four lanes that follow each other hold parts of
+/// the sums of the warp's keys lane / 4 and lane / 4 + 8; they are added up, and the first lane
+/// writes.
 template <bool kSquares, class Shared>
 __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& shared,
                                               const float (&sums)[2], const float (&squares)[2]) {

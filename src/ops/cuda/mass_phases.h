@@ -20,14 +20,7 @@ LH_BOTH float mass_of(float score) { return score > 0 ? score : 0.0f; }
 
 /// The score, not below zero, whose order_key() this is.
 LH_BOTH float score_of_key(uint64_t key) {
-  const auto bits = static_cast<uint32_t>(key) & 0x7fffffffu;
-#ifdef __CUDA_ARCH__
-  return __uint_as_float(bits);
-#else
-  float x;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-#endif
+  return float_of(static_cast<uint32_t>(key) & 0x7fffffffu);
 }
 
 /// Takes scores score_of(0), ..., score_of(n - 1) from the highest down, as long as their sum is at

@@ -13,6 +13,19 @@ int32_t distance(int64_t window) {
 
 }  // namespace
 
+int64_t parts_that_fill(int64_t blocks, int64_t processors, int64_t most, const PartCost& cost) {
+  int64_t best = 1;
+  double best_share = 0;
+  for (int64_t parts = 1; parts <= most; ++parts) {
+    const int64_t rounds = (blocks * parts + processors - 1) / processors;
+    const double share =
+        static_cast<double>(blocks * parts) / static_cast<double>(rounds * processors) -
+        (parts > 1 ? cost.once : 0.0) - cost.each * static_cast<double>(parts - 1);
+    if (share > best_share) best = parts, best_share = share;
+  }
+  return best;
+}
+
 bool can_read(const PagedRows& rows) {
   return rows.listed != nullptr && rows.head_dim > 0 && rows.head_dim % 16 == 0 &&
          rows.type.holds(rows.head_dim);

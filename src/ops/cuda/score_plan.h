@@ -37,6 +37,16 @@ struct ScoreJob {
 };
 static_assert(sizeof(ScoreJob) == 152);
 
+/// What parts cost beside what they compute, as shares of the time of the whole: that there are
+/// several, and each after the first.
+struct PartCost {
+  double once = 0, each = 0;
+};
+
+/// Into how many parts, up to `most`, `blocks` blocks are each cut, so that rounds of as many
+/// blocks as the device has processors leave little of it idle.
+int64_t parts_that_fill(int64_t blocks, int64_t processors, int64_t most, const PartCost& cost);
+
 /// So many jobs travel with the launch of a kernel, of which all cards take 4 KiB.
 inline constexpr size_t kOwnJobs = 20;
 

@@ -3,9 +3,8 @@
 // search for the lowest score that stays, then the rows above it and as many of its equals as there
 // is room for. What stays and what ties are as ops/score_cut.h says.
 
-#include <cstring>
-
 #include "ops/cuda/block.h"
+#include "ops/cuda/numbers.h"
 
 namespace longhaul::cuda {
 
@@ -31,15 +30,15 @@ struct SelectShared {
 /// Larger floats have larger keys; -0 is 0, NaN is minus infinity.
 LH_BOTH uint32_t order_key(float x) {
   constexpr uint32_t kSign = 0x80000000u, kMinusInfinity = ~0xff800000u;
-  const float no_minus_zero = x + 0.0f;
-  uint32_t u;
-#ifdef __CUDA_ARCH__
-  u = __float_as_uint(no_minus_zero);
-#else
-  std::memcpy(&u, &no_minus_zero, sizeof u);
-#endif
+  const uint32_t u = bits_of(x + 0.0f);  // -0 becomes 0
   const uint32_t key = (u & kSign) != 0 ? ~u : u | kSign;
   return x != x ? kMinusInfinity : key;
+}
+
+/// The float of an order_key().
+LH_BOTH float float_of_key(uint32_t key) {
+  constexpr uint32_t kSign = 0x80000000u;
+  return float_of((key & kSign) != 0 ? key & ~kSign : ~key);
 }
 
 /// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it

@@ -5,17 +5,6 @@
 
 namespace longhaul::cuda {
 
-LH_BOTH float float_of_key(uint32_t key) {
-  const uint32_t u = (key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key;
-  float x;
-#ifdef __CUDA_ARCH__
-  x = __uint_as_float(u);
-#else
-  std::memcpy(&x, &u, sizeof x);
-#endif
-  return x;
-}
-
 /// a + b * c, rounded twice.
 LH_BOTH float sum_of_product(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
@@ -25,7 +14,8 @@ LH_BOTH float sum_of_product(float a, float b, float c) {
 #endif
 }
 
-/// Thread t's part of what find_rank() needs done, a wait of the block before it.
+/// Thread t empties its share of the bins in which find_rank() counts. The block must wait once
+/// before it calls that.
 LH_BOTH void clear_bins(QuantileShared& s, int t) {
   LH_UNROLL(1)
   for (int i = t; i < 1 << QuantileShared::kDigit; i += kBlockThreads) s.bins[i] = 0;
@@ -35,7 +25,7 @@ LH_BOTH void clear_bins(QuantileShared& s, int t) {
 /// Finds the key of rank `rank` (0: the lowest) of n numbers: s.prefix is its order_key(), s.rank
 /// its place among its equals, s.same how many they are. Digits of 11, 11 and 10 bits are three
 /// waits each, and spread over more bins than bytes do, where most numbers have the same exponent.
-/// clear_bins() is done; beside(t) is done by the way.
+/// clear_bins() must have run. Thread t also calls beside(t), during the first digit's count.
 template <class Block, class Beside>
 LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* numbers, int n,
                          uint32_t rank, Beside&& beside) {

@@ -131,21 +131,8 @@ void merge(Stream stream, const TopArgs& args, int64_t most_rows, int64_t jobs) 
   launch_early(stream, "merge_lists", merge_lists<K>, grid, 128, 0, args);
 }
 
-/// In how many parts keys are cut for `blocks` blocks of rows: so many that rounds of blocks, as
-/// many as the device runs at once, leave little of it idle.
-int64_t parts_for(int64_t blocks, int64_t processors) {
-  int64_t best = 1;
-  double best_share = 0;
-  for (int64_t parts = 1; parts <= 16; ++parts) {
-    const int64_t rounds = (blocks * parts + processors - 1) / processors;
-    // Every part fills lists of its own: a hundredth of the time for each more.
-    const double share =
-        static_cast<double>(blocks * parts) / static_cast<double>(rounds * processors) -
-        0.01 * static_cast<double>(parts);
-    if (share > best_share) best = parts, best_share = share;
-  }
-  return best;
-}
+/// Every part of the keys fills lists of its own, a hundredth of the time for each more.
+constexpr PartCost kMoreLists{.each = 0.01};
 
 /// Parts of the keys for all jobs, which have their row blocks; the numbers of scratch for them.
 int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, TopKernel kernel,
@@ -155,7 +142,7 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, TopKernel
   const bool few = kernel == TopKernel::kFew;
   const int64_t least_tiles = few ? kFewWarps : 4;
   const int64_t wanted = kernel == TopKernel::kSm90
-                             ? parts_for(blocks, processors)
+                             ? parts_that_fill(blocks, processors, 16, kMoreLists)
                              : std::max<int64_t>(1, (few ? 3 : 2) * processors / blocks);
   for (ScoreJob& job : jobs) {
     const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
