@@ -10,7 +10,7 @@ function(longhaul_room name)
   if(LONGHAUL_CUDA)
     list(FILTER sources EXCLUDE REGEX "/no_cuda/")
   else()  # plans and layouts of the GPU backend are tested everywhere
-    list(FILTER sources EXCLUDE REGEX "/cuda/(block_ops|cublas|cuda_choices|cuda_ops|devices|expert_mix|gpu_queue|gpu_team|grouped_gemm|nccl|products|scratch_pages|slab_range|staged_keys|staged_top_keys|text_gradients)\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "/cuda/(block_ops|cublas|cuda_choices|cuda_ops|devices|expert_mix|gpu_queue|gpu_team|grouped_gemm|nccl|product_forms|products|scratch_pages|slab_range|staged_keys|staged_top_keys|text_gradients)\\.cc$")
   endif()
   if(NOT sources)
     add_library(lh_${name} INTERFACE)

@@ -24,6 +24,8 @@ SHAPES = {
     "phi3-mini": dict(arch="phi3", layers=32, width=3072, ffn=8192, heads=32, kv=32, dim=96, tied=False, also=("fused",)),
     "phi4": dict(arch="phi3", layers=40, width=5120, ffn=17920, heads=40, kv=10, dim=128, base=250000.0, tied=False,
                  also=("fused",)),
+    "smollm2-135m": dict(arch="llama", layers=30, width=576, ffn=1536, heads=9, kv=3, dim=64, base=100000.0,
+                         vocabulary=49152),
     "smollm3-3b": dict(arch="smollm3", layers=36, width=2048, ffn=11008, heads=16, kv=4, dim=128, base=5e6),
     "granite-3.3-2b": dict(arch="granite", layers=40, width=2048, ffn=8192, heads=32, kv=8, dim=64, base=1e7,
                            keys={"embedding_scale": 12.0, "residual_scale": 0.22, "attention_scale": 0.015625,

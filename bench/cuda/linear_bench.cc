@@ -191,24 +191,46 @@ class Layers {
     return l.q.bytes() + l.k.bytes() + l.v.bytes() + l.o.bytes() + l.gate.bytes() + l.up.bytes() +
            l.down.bytes();
   }
-  void run(Stream stream, int call) const {
+  /// How much of a layer products do themselves.
+  enum class Form : uint8_t {
+    kApart,  ///< the forms of rows are made before them
+    kMade,   ///< they make those that they can
+    kGated   ///< gate and up are one product, of which down makes its row
+  };
+  void run(Stream stream, int call, Form form) const {
+    const bool made = form != Form::kApart;
     const Layer& l = layers_[call % kLayers];
     const auto product = [](const Matrix& w, float* y, bool add = false) {
       return MatvecJob{.weight = w.view(), .y = y, .add = add};
     };
-    rms_norm(stream, x_.as<float>(), kHidden, norm_.as<float>(), 1e-5f, 1, kHidden, in_.forms());
+    const auto input = [&](const DeviceBuffer& x, const float* norm) -> MatvecInput {
+      const auto* const from = x.as<float>();
+      if (made) {
+        return {.x = from, .rows = 1, .cols = kHidden, .made = true, .norm = norm, .eps = 1e-5f};
+      }
+      if (norm != nullptr) {
+        rms_norm(stream, from, kHidden, norm, 1e-5f, 1, kHidden, in_.forms());
+      } else {
+        f32_to_product_rows(stream, from, 1, kHidden, in_.forms());
+      }
+      return in_.input();
+    };
     const MatvecJob qkv[] = {product(l.q, q_.as<float>()), product(l.k, k_.as<float>()),
                              product(l.v, v_.as<float>())};
-    matvec(stream, in_.input(), qkv);
-    f32_to_product_rows(stream, q_.as<float>(), 1, kHidden, in_.forms());
+    matvec(stream, input(x_, norm_.as<float>()), qkv);
     const MatvecJob o = product(l.o, x_.as<float>(), true);
-    matvec(stream, in_.input(), {&o, 1});
-    rms_norm(stream, x_.as<float>(), kHidden, norm_.as<float>(), 1e-5f, 1, kHidden, in_.forms());
+    matvec(stream, input(q_, nullptr), {&o, 1});
+    const MatvecJob down = product(l.down, x_.as<float>(), true);
+    if (form == Form::kGated) {
+      gated_matvec(stream, input(x_, norm_.as<float>()),
+                   {l.gate.view(), l.up.view(), {}, gate_.as<float>()});
+      const MatvecInput row{.x = gate_.as<float>(), .rows = 1, .cols = kFfn, .made = true};
+      return matvec(stream, row, {&down, 1});
+    }
     const MatvecJob gate_up[] = {product(l.gate, gate_.as<float>()),
                                  product(l.up, up_.as<float>())};
-    matvec(stream, in_.input(), gate_up);
+    matvec(stream, input(x_, norm_.as<float>()), gate_up);
     swiglu(stream, gate_.as<float>(), up_.as<float>(), 1, kFfn, inner_.forms());
-    const MatvecJob down = product(l.down, x_.as<float>(), true);
     matvec(stream, inner_.input(), {&down, 1});
   }
 
@@ -240,12 +262,16 @@ class Layers {
 
 void bench_layer(const char* name, DType type, DType last) {
   const Layers layers(type, last);
-  const double launched = milliseconds([&](int call) { layers.run(nullptr, call); }, 32);
-  const double graph =
-      milliseconds_in_graph([&](Stream stream, int call) { layers.run(stream, call); }, 32);
   const auto bytes = static_cast<double>(layers.bytes());
-  std::printf("layer %-7s launched %8.2f us %7.0f GB/s   in a graph %8.2f us %7.0f GB/s\n", name,
-              launched * 1e3, bytes / launched / 1e6, graph * 1e3, bytes / graph / 1e6);
+  using Form = Layers::Form;
+  for (const auto& [form, of] : {std::pair(Form::kApart, "apart"), std::pair(Form::kMade, "made"),
+                                 std::pair(Form::kGated, "gated")}) {
+    const double launched = milliseconds([&](int call) { layers.run(nullptr, call, form); }, 32);
+    const double graph =
+        milliseconds_in_graph([&](Stream stream, int call) { layers.run(stream, call, form); }, 32);
+    std::printf("layer %-7s %-5s launched %8.2f us %7.0f GB/s   in a graph %8.2f us %7.0f GB/s\n",
+                name, of, launched * 1e3, bytes / launched / 1e6, graph * 1e3, bytes / graph / 1e6);
+  }
 }
 
 /// gemm, layer, expand, matvec or all of them.

@@ -35,6 +35,11 @@ View<const float> LayerStep::rotated_q() {
   return workspace->rotated_q.view();
 }
 
+View<float> LayerStep::take_rotated_q() {
+  has_rotated_q_ = true;
+  return workspace->rotated_q.resize(*queue, q.size());
+}
+
 View<const float> LayerStep::queries_from(const Rotations& rotations, int64_t position,
                                           Array<float>& into) const {
   const View<float> y = into.resize(*queue, q.size());

@@ -118,7 +118,7 @@ void KvStore::append(int layer, int64_t rows, View<const float> k, View<const fl
   LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
   reserve_layer(layer, rows);
   if (!queue_.on_host()) {
-    if (!append_on_device(layer, rows, k, v)) upload_rows(layer, rows, k, v);
+    if (!append_on_device(layer, {.k = k, .v = v, .rows = rows})) upload_rows(layer, rows, k, v);
     for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
     return;
   }
@@ -152,21 +152,29 @@ void KvStore::append(int layer, int head, int64_t rows, View<const float> k, Vie
   add_rows(h, rows);
 }
 
-bool KvStore::append_rotated(int layer, int64_t rows, View<const float> k, View<const float> v,
-                             const Rotations& rotations, int64_t position) {
+bool KvStore::append_rotated(int layer, const NewRows& added, const Rotations& rotations,
+                             int64_t position) {
   const int heads = layout_.heads[static_cast<size_t>(layer)];
+  const int64_t rows = added.rows, size = rows * added.kv_heads * layout_.head_dim;
   if (queue_.on_host() || rows == 0 || heads == 0) return false;
   reserve_layer(layer, rows);
-  if (!append_on_device(layer, rows, k, v, &rotations, position)) return false;
+  if (!append_on_device(layer, {.k = added.k.part(0, size),
+                                .v = added.v.part(0, size),
+                                .rows = rows,
+                                .rotations = &rotations,
+                                .position = position,
+                                .q = added.q,
+                                .rotated_q = added.rotated_q})) {
+    return false;
+  }
   for (int h = 0; h < heads; ++h) add_rows(at(layer, h), rows);
   return true;
 }
 
-/// Writes the rows of k and v behind those of every head of the layer; false: the device cannot.
-bool KvStore::append_on_device(int layer, int64_t rows, View<const float> k, View<const float> v,
-                               const Rotations* rotations, int64_t position) {
-  DeviceAppend added{.k = k, .v = v, .rows = rows, .rotations = rotations, .position = position};
-  added.kv_heads = static_cast<int>(k.size() / rows / layout_.head_dim);
+/// Writes the rows behind those of every head of the layer; false: the device cannot.
+bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
+  DeviceAppend added = rows;
+  added.kv_heads = static_cast<int>(added.k.size() / added.rows / layout_.head_dim);
   std::vector<PagedRows> lists;
   std::vector<int64_t> first;
   for (int h = 0; h < layout_.lists(layer); ++h) {

@@ -22,6 +22,8 @@
 
 namespace longhaul {
 
+struct DeviceAppend;  // ops/device_ops.h
+
 class ByteReader;
 class ByteWriter;
 
@@ -29,6 +31,17 @@ class ByteWriter;
 struct StayingRows {
   int list = 0;
   RowList rows;
+};
+
+/// New rows of one layer, not rotated.
+struct NewRows {
+  int64_t rows = 0;
+  int kv_heads = 0;
+  View<const float> k, v;  ///< [rows, kv_heads, head_dim], or more rows
+  /// Queries [rows, heads, head_dim] of the same rows, and where they go, rotated as the keys are;
+  /// both may be empty.
+  View<const float> q;
+  View<float> rotated_q;
 };
 
 /// One store is used by one thread at a time; stores that share pages may be on several threads.
@@ -60,8 +73,8 @@ class KvStore {
   void append(int layer, int64_t rows, View<const float> k, View<const float> v);
   /// The same with key row r rotated at position + r on the way; false, and nothing is done, where
   /// the store's device has no such operation.
-  bool append_rotated(int layer, int64_t rows, View<const float> k, View<const float> v,
-                      const Rotations& rotations, int64_t position);
+  bool append_rotated(int layer, const NewRows& added, const Rotations& rotations,
+                      int64_t position);
   /// The same for one head; rows of k and v are `stride` floats apart.
   void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
               int64_t stride);
@@ -170,8 +183,7 @@ class KvStore {
   void add_rows(Head& h, int64_t rows);
   void write_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                   int64_t stride) const;
-  bool append_on_device(int layer, int64_t rows, View<const float> k, View<const float> v,
-                        const Rotations* rotations = nullptr, int64_t position = 0);
+  bool append_on_device(int layer, const DeviceAppend& rows);
   void upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v);
   void upload_rows(const Head& h, int64_t first, int64_t rows, const float* k, const float* v,
                    int64_t stride) const;

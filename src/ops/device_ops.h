@@ -82,6 +82,9 @@ struct DeviceAppend {
   std::span<const int64_t> first;        ///< per list: the first new row
   const Rotations* rotations = nullptr;  ///< null: keys stay as they are
   int64_t position = 0;                  ///< at which row 0 is rotated, each row one further
+  /// Queries [rows, heads, head_dim] that are rotated as the keys are; may be empty.
+  View<const float> q;
+  View<float> rotated_q;
 };
 
 /// Row i of `to`, whose pages are others, becomes row rows[i] of `from`; rows are ascending.
@@ -360,16 +363,18 @@ class DeviceOps {
     return false;
   }
 
-  // What makes an input of rows [rows, n].
+  // What makes an input of rows [rows, n]. The rows x stay as they are until the input's last
+  // product: it may be they that are multiplied, and not what was made of them here.
   virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                         int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, const Gating&,
                       int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void take(View<const float> /*x*/, int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
-  /// swiglu() of the products of x's rows with two matrices that have no bias. What these make
-  /// needs no more than bf16 on its way, which is half of what goes to memory and back: `gate_room`
-  /// and `up_room` have room for [x.rows(), gate.rows()] f32. False where linear() and swiglu() do
-  /// as well.
+  /// swiglu() of the products of x's rows with two matrices that have no bias. Of many rows what
+  /// these make needs no more than bf16 on its way, which is half of what goes to memory and back;
+  /// of one it never leaves the product's kernel. `gate_room` and `up_room` have room for
+  /// [x.rows(), gate.rows()] f32, and are the input's. False where linear() and swiglu() do as
+  /// well.
   virtual bool gated_products(const DeviceInput& /*x*/, const DeviceMatrix& /*gate*/,
                               const DeviceMatrix& /*up*/, const Gating&, View<float> /*gate_room*/,
                               View<float> /*up_room*/, DeviceInput&) {

@@ -137,8 +137,19 @@ TEST_P(CudaKv, RotatesKeysOnTheWay) {
   added.cosine = c.data();
   added.sine = s.data();
   added.rotary_dim = 2 * half;
+  // Queries of five heads beside them.
+  const int heads = 5;
+  const OnDevice<float> q(random_floats(static_cast<size_t>(rows * heads * f.head_dim), 5));
+  const OnDevice<float> expected_q(q.get().size()), rotated_q(q.get().size());
+  apply_rope(nullptr, rotations, 0,
+             {q.data(), rows, heads, f.head_dim, int64_t{heads} * f.head_dim}, expected_q.data(),
+             int64_t{heads} * f.head_dim);
+  added.q = q.data();
+  added.rotated_q = rotated_q.data();
+  added.query_heads = heads;
   append_rows(nullptr, fused.form(), added, {&to_fused, 1});
   EXPECT_EQ(fused.get(), plain.get());
+  EXPECT_EQ(rotated_q.get(), expected_q.get());
 }
 
 /// Bytes that make sense as rows of the type.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "double_products.h"
 #include "ops/convert.h"
 #include "ops/cuda/matvec.h"
 #include "ops/dequantize.h"
@@ -17,18 +18,6 @@ std::vector<uint16_t> to_bf16(const std::vector<float>& x) {
   std::vector<uint16_t> y(x.size());
   for (size_t i = 0; i < x.size(); ++i) y[i] = f32_to_bf16(x[i]);
   return y;
-}
-
-/// Blocks of 32 rounded to int8, as ops/matvec.h documents it.
-void round_to_int8(std::vector<double>& x) {
-  for (size_t b = 0; b < x.size(); b += 32) {
-    float amax = 0;
-    for (size_t i = b; i < b + 32; ++i) amax = std::max(amax, std::abs(static_cast<float>(x[i])));
-    const float inverse = amax > 0 ? 127.0f / amax : 0.0f;
-    for (size_t i = b; i < b + 32; ++i) {
-      x[i] = std::nearbyint(static_cast<float>(x[i]) * inverse) * static_cast<double>(amax) / 127;
-    }
-  }
 }
 
 /// Memory of a test for rows in int8; the end of what belongs to them is checked.
@@ -47,19 +36,6 @@ class RoundedRows {
   int64_t rows_, cols_;
   OnDevice<uint8_t> memory_;
 };
-
-/// y[m, n] of a row of x, with the size of its terms.
-struct Product {
-  double sum = 0, size = 1e-6;
-};
-Product product(const std::vector<float>& w, const double* x) {
-  Product p;
-  for (size_t i = 0; i < w.size(); ++i) {
-    p.sum += static_cast<double>(w[i]) * x[i];
-    p.size += std::abs(static_cast<double>(w[i]) * x[i]);
-  }
-  return p;
-}
 
 struct Case {
   int64_t outputs, cols, rows;

@@ -115,8 +115,9 @@ void append_keys(LayerStep& step) {
     return step.store->append(step.layer, step.rows, step.k, step.v);
   }
   const Rotations& rotations = step.rotations(step.begin, step.rows);
-  rope_append(*step.queue, rotations, step.begin, {step.rows, step.kv_heads, step.k, step.v},
-              *step.store, step.layer, step.workspace->rotated_k);
+  const NewRows added{step.rows, step.kv_heads, step.k, step.v, step.q, step.take_rotated_q()};
+  rope_append(*step.queue, rotations, step.begin, added, *step.store, step.layer,
+              step.workspace->rotated_k);
 }
 
 void attend_by_plan(LayerStep& step) {

@@ -74,6 +74,10 @@ class CudaOps : public CudaChoices {
       rows.cosine = r.cosine + angle;
       rows.sine = r.sine + angle;
       rows.rotary_dim = r.rotary_dim;
+      rows.q = added.q.address();
+      rows.rotated_q = added.rotated_q.address();
+      rows.query_heads =
+          static_cast<int>(added.q.size() / added.rows / added.lists.front().head_dim);
     }
     append_rows(stream(), form_of(added.lists.front()), rows, append_lists_);
     return true;
@@ -196,11 +200,7 @@ class CudaOps : public CudaChoices {
 
   void rms_norm(View<const float> x, View<const float> weight, float eps, int64_t rows, int64_t n,
                 DeviceInput& to) override {
-    const auto write = [&](auto y) {
-      cuda::rms_norm(stream(), x.address(), n, weight.address(), eps, rows, n, y);
-    };
-    const OwnInput& y = begin(to, rows, n);
-    y.both() ? write(y.forms()) : write(y.bf16());
+    static_cast<OwnInput&>(to).make(x.address(), weight.address(), eps, rows, n);
   }
   void swiglu(View<const float> gate, View<const float> up, const Gating& gating, int64_t rows,
               int64_t n, DeviceInput& to) override {
@@ -214,6 +214,7 @@ class CudaOps : public CudaChoices {
                       const Gating& gating, View<float> gate_room, View<float> up_room,
                       DeviceInput& to) override {
     const auto& of = static_cast<const OwnInput&>(x);
+    if (of.rows() == 1) return gated_product(of, gate, up, gating, gate_room, to);
     if (of.rows() <= kMostMatvecRows) return false;
     const auto multiply = [&](const DeviceMatrix& weight, View<float> room) {
       auto* const y = reinterpret_cast<uint16_t*>(room.address());
@@ -227,12 +228,17 @@ class CudaOps : public CudaChoices {
     return true;
   }
   void take(View<const float> x, int64_t rows, int64_t n, DeviceInput& to) override {
-    const OwnInput& y = begin(to, rows, n);
-    if (y.both()) return f32_to_product_rows(stream(), x.address(), rows, n, y.forms());
-    f32_to_bf16(stream(), x.address(), rows * n, y.bf16());
+    static_cast<OwnInput&>(to).make(x.address(), nullptr, 0, rows, n);
   }
 
  private:
+  bool gated_product(const OwnInput& x, const DeviceMatrix& gate, const DeviceMatrix& up,
+                     const Gating& gating, View<float> room, DeviceInput& to) {
+    const GatedMatvec job{view_of(gate), view_of(up), gating, room.address()};
+    if (!gated_matvec(stream(), x.for_products(), job)) return false;
+    static_cast<OwnInput&>(to).make(job.y, nullptr, 0, 1, gate.rows());
+    return true;
+  }
   static const OwnInput& begin(DeviceInput& to, int64_t rows, int64_t n) {
     auto& input = static_cast<OwnInput&>(to);
     input.resize(rows, n);

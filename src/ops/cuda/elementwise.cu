@@ -1,7 +1,6 @@
-#include <cmath>
-
 #include "base/assert.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/gated.cuh"
 #include "ops/cuda/over_elements.cuh"
 #include "ops/cuda/product_rows.cuh"
 
@@ -38,20 +37,6 @@ struct AddBiasOp {
     const Run<kRun> b = load_run<kRun>(bias + col);
     for (int i = 0; i < kRun; ++i) sum.v[i] += b.v[i];
     store_run(y + row * stride + col, sum);
-  }
-};
-
-/// Gating with bounds that are infinite where there is none.
-struct Gated {
-  float slope, cubic, limit, shift;
-
-  static Gated of(const Gating& g) {
-    return {g.slope, g.cubic, g.limit > 0 ? g.limit : INFINITY, g.shift};
-  }
-  __device__ float operator()(float gate, float up) const {
-    const float g = gate > limit ? limit : gate;
-    const float u = up > limit ? limit : up < -limit ? -limit : up;
-    return g / (1.0f + expf(-slope * (g + cubic * g * g * g))) * (u + shift);
   }
 };
 

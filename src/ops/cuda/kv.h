@@ -36,9 +36,13 @@ struct NewRows {
   /// Keys are rotated where these are not null: [rows, rotary_dim / 2], from row 0's position on.
   const float *cosine = nullptr, *sine = nullptr;
   int rotary_dim = 0;
+  /// Where this is not null, the queries [rows, query_heads, head_dim] rotate as the keys do.
+  const float* q = nullptr;
+  float* rotated_q = nullptr;
+  int query_heads = 0;
 };
 
-/// Appends the rows to all lists. The lists lie in host memory: they travel with the launches.
+/// Appends the rows to all lists, of which there is at least one. The lists lie in host memory: they travel with the launches.
 void append_rows(Stream stream, const KvForm& form, const NewRows& added,
                  std::span<const AppendList> lists);
 

@@ -16,6 +16,7 @@ constexpr int kWarps = 8;  // of a block
 struct LaunchLists {
   static constexpr int kMost = 64;
   AppendList list[kMost];
+  unsigned count;
 };
 
 /// The row and whether its values are this warp's.
@@ -89,12 +90,27 @@ __device__ __forceinline__ void store_row(const NewRows& a, const Source& from, 
 }
 
 template <int kRun>
+__device__ __forceinline__ void rotate_query(const NewRows& a, int64_t row, int head,
+                                             int head_dim) {
+  if (head >= a.query_heads) return;
+  const int64_t at = (row * a.query_heads + head) * head_dim;
+  for (int t = threadIdx.x % 32 * kRun; t < head_dim; t += 32 * kRun) {
+    store_run(a.rotated_q + at + t, new_run<kRun>(a, a.q + at, row, true, t));
+  }
+}
+
+/// blockIdx.y: a list, or behind the lists two heads of queries.
+template <int kRun>
 __global__ void __launch_bounds__(32 * kWarps)
     append_kernel(PageShape shape, NewRows a, const __grid_constant__ LaunchLists lists) {
   const WarpRow at = warp_row();
-  const AppendList list = lists.list[blockIdx.y];
   await_turn();
   if (at.row >= a.rows) return;
+  if (blockIdx.y >= lists.count) {
+    const auto head = static_cast<int>(2 * (blockIdx.y - lists.count)) + (at.value ? 1 : 0);
+    return rotate_query<kRun>(a, at.row, head, shape.head_dim);
+  }
+  const AppendList list = lists.list[blockIdx.y];
   store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
                   at.value ? shape.values.type : shape.keys.type, shape.head_dim,
                   shape.row(list.pages, list.first + at.row, at.value));
@@ -132,17 +148,22 @@ void append_rows(Stream stream, const KvForm& form, const NewRows& added,
                  std::span<const AppendList> lists) {
   check_form(form);
   LH_ASSERT(added.rotary_dim % 2 == 0 && added.rotary_dim <= form.head_dim);
+  LH_ASSERT(added.rotated_q == nullptr || (added.cosine != nullptr && !lists.empty()));
   if (added.rows == 0) return;
   const bool four = form.head_dim % 4 == 0 && added.k_stride % 4 == 0 && added.v_stride % 4 == 0 &&
                     added.rotary_dim % 8 == 0 &&
-                    aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine));
+                    aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine),
+                               at(added.q), at(added.rotated_q));
   const auto kernel = four ? append_kernel<4> : append_kernel<1>;
   for (size_t first = 0; first < lists.size(); first += LaunchLists::kMost) {
     const size_t count = std::min<size_t>(lists.size() - first, LaunchLists::kMost);
     LaunchLists some{};
     std::ranges::copy(lists.subspan(first, count), some.list);
-    launch_early(stream, "append_rows", kernel, grid_for(added.rows, static_cast<int>(count)),
-                 32 * kWarps, 0, shape_of(form), added, some);
+    some.count = static_cast<unsigned>(count);
+    const bool queries = first == 0 && added.rotated_q != nullptr;
+    const int across = static_cast<int>(count) + (queries ? (added.query_heads + 1) / 2 : 0);
+    launch_early(stream, "append_rows", kernel, grid_for(added.rows, across), 32 * kWarps, 0,
+                 shape_of(form), added, some);
   }
 }
 

@@ -25,14 +25,22 @@ int lanes_for(const MatrixView& w, int64_t x_rows) {
   return x_rows == 1 && w.row_stride < 2048 && w.rows >= 16384 ? 8 : 32;
 }
 
-MatvecLaunch launch_for(DType type, int64_t rows, int lanes) {
-  if (!is_block_type(type)) return plain_matvec(type, rows, lanes);
+MatvecLaunch launch_for(DType type, const MatvecWanted& wanted) {
+  if (!is_block_type(type)) return plain_matvec(type, wanted);
   for (const auto& find : {matvec_of_32, matvec_of_256}) {
-    const MatvecLaunch launch = find(type, rows, lanes);
+    const MatvecLaunch launch = find(type, wanted);
     if (launch.kernel != nullptr) return launch;
   }
-  return matvec_of_books(type, rows, lanes);
+  return matvec_of_books(type, wanted);
 }
+
+/// What the launches of a call have in common.
+struct Call {
+  const MatvecInput& x;
+  MatvecKind kind = MatvecKind::kRows;
+  const MatvecChoices* choices = nullptr;  ///< of kChosen
+  Gating gating{};                         ///< of kGated
+};
 
 void fill_x(const MatvecInput& x, MatvecArgs& a) {
   a.x = x.x;
@@ -42,69 +50,91 @@ void fill_x(const MatvecInput& x, MatvecArgs& a) {
   const size_t four = x.bf16 ? 8 : 16;
   a.x_aligned = aligned_to(four, reinterpret_cast<uintptr_t>(x.x)) && a.x_stride % 4 == 0;
   a.int8 = x.int8;
+  a.norm = x.norm;
+  a.eps = x.eps;
   a.cols = static_cast<int>(x.cols);
 }
 
-/// Null: all rows of x with whole weights.
-using Choices = const MatvecChoices*;
-
-/// The jobs, of one type. Returns their batches of `batch` rows.
-int fill_jobs(std::span<const MatvecJob* const> jobs, Choices choices, int batch, MatvecArgs& a) {
+/// The jobs, of one type. Returns their batches of `batch` rows; a gated pair has those of one.
+int fill_jobs(std::span<const MatvecJob* const> jobs, const Call& call, int batch, MatvecArgs& a) {
   int64_t batches = 0;
   MatvecArgs::Job* to = a.jobs;
   for (const MatvecJob* job : jobs) {
     to->planes = planes_of(job->weight);
-    to->rows = job->weight.rows / (choices != nullptr ? choices->experts : 1);
+    to->rows = job->weight.rows / (call.choices != nullptr ? call.choices->experts : 1);
     to->row_stride = job->weight.row_stride;
     to->y = job->y;
     to->y_stride = job->y_stride != 0 ? job->y_stride : to->rows;
     to->bias = job->bias;
     to->add = job->add;
-    batches += (to->rows + batch - 1) / batch;
+    if (call.kind != MatvecKind::kGated || to == a.jobs) batches += (to->rows + batch - 1) / batch;
     to++->end = static_cast<int>(batches);
   }
   return static_cast<int>(batches);
 }
 
+/// Shared memory of a launch, all of it, and the columns of x that it holds at a time.
+struct SharedRoom {
+  size_t bytes;
+  int cols;
+};
+SharedRoom room_of(const MatvecLaunch& form, const MatvecInput& x, MatvecArgs& a) {
+  const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
+  const size_t fitting = (most_shared_memory() - form.bytes_beside) / form.bytes_per_256;
+  const size_t some = std::max<size_t>(1, std::min(pieces, fitting));
+  SharedRoom room{some * form.bytes_per_256 + form.bytes_beside, static_cast<int>(some * 256)};
+  if (x.made) {
+    LH_ASSERT(some == pieces && makes_row(x.rows, x.cols, x.x, x.norm));
+    a.made_at = static_cast<int>(room.bytes);
+    room.bytes += made_row_bytes(x.cols, x.norm != nullptr);
+  }
+  return room;
+}
+
 /// One launch for jobs of one type. `beside`: the launch before it was of other jobs of the call.
-void launch(Stream stream, const MatvecInput& x, Choices choices,
-            std::span<const MatvecJob* const> jobs, bool beside) {
+/// False, with nothing done, where the type has no gated form, or x is not there all at once.
+bool launch(Stream stream, const Call& call, std::span<const MatvecJob* const> jobs, bool beside) {
+  const MatvecInput& x = call.x;
   const MatrixView& first = jobs[0]->weight;
-  LH_ASSERT(is_block_type(first.type) ? x.int8.q != nullptr : x.x != nullptr);
-  const MatvecLaunch form = choices != nullptr
-                                ? launch_for(first.type, kChosenRow, 32)
-                                : launch_for(first.type, x.rows, lanes_for(first, x.rows));
+  LH_ASSERT(is_block_type(first.type) && !x.made ? x.int8.q != nullptr : x.x != nullptr);
+  LH_ASSERT(!x.made || (!x.bf16 && call.kind != MatvecKind::kChosen));
+  const bool rows = call.kind == MatvecKind::kRows;
+  const MatvecLaunch form =
+      launch_for(first.type, {call.kind, x.rows, rows ? lanes_for(first, x.rows) : 32});
+  if (form.kernel == nullptr) return false;  // of a gated pair
   MatvecArgs a{};
   fill_x(x, a);
   a.beside = beside;
-  if (choices != nullptr) {
-    a.chosen = choices->chosen;
-    a.order = choices->order;
-    a.choices_per_row = static_cast<int>(choices->per_row);
+  a.gated = Gated::of(call.gating);
+  const SharedRoom room = room_of(form, x, a);
+  if (call.kind == MatvecKind::kGated && room.cols < x.cols) return false;
+  a.chunk_cols = room.cols;
+  int64_t count = 1;
+  if (call.choices != nullptr) {
+    a.chosen = call.choices->chosen;
+    a.order = call.choices->order;
+    a.choices_per_row = static_cast<int>(call.choices->per_row);
+    count = call.choices->count;
   }
-  const int batches = fill_jobs(jobs, choices, form.batch, a);
-  const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
-  const size_t fitting = (most_shared_memory() - form.bytes_beside) / form.bytes_per_256;
-  const size_t chunk = std::max<size_t>(1, std::min(pieces, fitting));
-  a.chunk_cols = static_cast<int>(chunk * 256);
-  const size_t shared = chunk * form.bytes_per_256 + form.bytes_beside;
+  const int batches = fill_jobs(jobs, call, form.batch, a);
   const int resident =
-      resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, shared);
-  const int64_t count = choices != nullptr ? choices->count : 1;
-  const int64_t across = std::clamp<int64_t>(resident / count, 1, batches);
+      resident_blocks(reinterpret_cast<const void*>(form.kernel), form.threads, room.bytes);
+  // As many blocks as take equally many batches, in as few rounds as all that fit would.
+  const int64_t most = std::clamp<int64_t>(resident / count, 1, batches);
+  const int64_t rounds = (batches + most - 1) / most, across = (batches + rounds - 1) / rounds;
   launch_early(stream, "matvec", form.kernel,
                dim3(static_cast<unsigned>(across), static_cast<unsigned>(count)), form.threads,
-               shared, a, batches);
+               room.bytes, a, batches);
+  return true;
 }
 
 /// A launch for each type among the jobs.
-void launch_all(Stream stream, const MatvecInput& x, Choices choices,
-                std::span<const MatvecJob> jobs) {
+void launch_all(Stream stream, const Call& call, std::span<const MatvecJob> jobs) {
   LH_ASSERT(jobs.size() <= static_cast<size_t>(kMostMatvecJobs));
   const MatvecJob* left[kMostMatvecJobs] = {};
   size_t count = 0;
   for (const MatvecJob& job : jobs) {
-    LH_ASSERT(job.weight.cols == x.cols && x.cols > 0);
+    LH_ASSERT(job.weight.cols == call.x.cols && call.x.cols > 0);
     if (job.weight.rows > 0) left[count++] = &job;
   }
   for (bool beside = false; count > 0; beside = true) {
@@ -118,7 +148,7 @@ void launch_all(Stream stream, const MatvecInput& x, Choices choices,
         left[kept++] = left[i];
       }
     }
-    launch(stream, x, choices, {same, taken}, beside);
+    launch(stream, call, {same, taken}, beside);
     count = kept;
   }
 }
@@ -150,14 +180,23 @@ int resident_blocks(const void* kernel, int threads, size_t shared) {
 
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs) {
   LH_ASSERT(x.rows >= 1 && x.rows <= kMostMatvecRows);
-  launch_all(stream, x, nullptr, jobs);
+  launch_all(stream, {x}, jobs);
+}
+
+bool gated_matvec(Stream stream, const MatvecInput& x, const GatedMatvec& job) {
+  const MatrixView &gate = job.gate, &up = job.up;
+  LH_ASSERT(x.rows == 1 && gate.cols == x.cols && gate.rows > 0);
+  if (gate.type != up.type || gate.rows != up.rows || gate.cols != up.cols) return false;
+  const MatvecJob both[] = {{.weight = gate, .y = job.y}, {.weight = up}};
+  const MatvecJob* const jobs[] = {&both[0], &both[1]};
+  return launch(stream, {.x = x, .kind = MatvecKind::kGated, .gating = job.gating}, jobs, false);
 }
 
 void matvec_chosen(Stream stream, const MatvecInput& x, const MatvecChoices& choices,
                    std::span<const MatvecJob> jobs) {
   LH_ASSERT(choices.count >= 1 && choices.count <= 65535 && choices.experts > 0);
   LH_ASSERT(choices.count <= choices.per_row * x.rows);
-  launch_all(stream, x, &choices, jobs);
+  launch_all(stream, {.x = x, .kind = MatvecKind::kChosen, .choices = &choices}, jobs);
 }
 
 }  // namespace longhaul::cuda

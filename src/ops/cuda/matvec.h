@@ -11,6 +11,7 @@
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/stream.h"
 #include "ops/expert_choice.h"
+#include "ops/swiglu.h"
 
 namespace longhaul::cuda {
 
@@ -25,7 +26,20 @@ struct MatvecInput {
   int64_t rows = 0, cols = 0;
   int64_t stride = 0;  ///< elements between rows; 0: cols
   Int8Rows int8;
+  /// x is one row that makes_row() takes, of which the product makes the form that it reads;
+  /// normalised by its root mean square (ops/rms_norm.h) first, where `norm` [cols] is there.
+  bool made = false;
+  const float* norm = nullptr;
+  float eps = 0;
 };
+
+/// Whether a product may make its row itself: numbers at multiples of 16 bytes, which with those of
+/// the norm leave room in shared memory for a second block.
+inline bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm) {
+  constexpr int64_t kMostNumbers = 16384;
+  return rows == 1 && cols % 32 == 0 && cols * (norm != nullptr ? 2 : 1) <= kMostNumbers &&
+         (reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(norm)) % 16 == 0;
+}
 
 struct MatvecJob {
   MatrixView weight;            ///< [outputs, cols]
@@ -40,9 +54,20 @@ struct MatvecJob {
 /// them.
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs);
 
-/// The same of matrices that lie one below the other, of which a choice in device memory names one:
-/// for each of `count` choices i the product of row i / per_row of x, of as many as there are, with
-/// rows [outputs * expert, ...) of a job's weight, whose own rows are all of them.
+/// y [outputs] = gated(gate x, up x) of one row, without bias: each warp reads a row of both. False
+/// where the two are not of one type and size, the type has no such kernel (matvec_blocks.cuh), or
+/// x has more columns than shared memory holds.
+struct GatedMatvec {
+  MatrixView gate, up;
+  Gating gating;
+  float* y = nullptr;
+};
+bool gated_matvec(Stream stream, const MatvecInput& x, const GatedMatvec& job);
+
+/// The products of matvec() of matrices that lie one below the other, of which a choice in device
+/// memory names one: for each of `count` choices i the product of row i / per_row of x, of as many
+/// as there are, with rows [outputs * expert, ...) of a job's weight, whose own rows are all of
+/// them.
 struct MatvecChoices {
   const ExpertChoice* chosen = nullptr;  ///< [count]
   int64_t count = 0, per_row = 1;

@@ -4,7 +4,8 @@
 // the lanes read them: group k of unit u at k * units + u, so that neighbouring lanes meet
 // neighbouring words.
 
-#include "ops/cuda/matvec_kernel.cuh"
+#include "ops/cuda/made_row.cuh"
+#include "ops/cuda/product_rows.cuh"
 
 namespace longhaul::cuda {
 
@@ -27,6 +28,7 @@ struct BlockMatvec {
                                     ? 2
                                     : (sizeof(Unit) <= 24 ? 4 : (sizeof(Unit) <= 32 ? 3 : 2));
 
+  void* shared;
   uint32_t* book;         // [kBook]
   Word4* q;               // [kRowsOfX][groups]
   GroupFactors* f;        // the same
@@ -34,6 +36,7 @@ struct BlockMatvec {
 
   __device__ static BlockMatvec in(void* shared, int chunk_cols) {
     BlockMatvec s;
+    s.shared = shared;
     s.groups = (chunk_cols + 255) / 256 * 16;
     s.per_group = s.groups / kGroups;
     s.book = static_cast<uint32_t*>(shared);
@@ -42,9 +45,28 @@ struct BlockMatvec {
     return s;
   }
 
+  __device__ __forceinline__ void begin(const MatvecArgs& a) const {
+    if constexpr (Form::kMakesRow) {
+      if (a.made_at > 0) MadeRow(a, shared).template begin<Form::kThreads>(a);
+    }
+  }
+
+  __device__ __forceinline__ void make(const MatvecArgs& a) const {
+    MadeRow(a, shared).template make<Form::kThreads>(a, [&](int i, float4 v, bool present) {
+      const RoundedFour four = round_four(v);
+      if (!present) return;
+      const int at = slot(i / 4);
+      q[at].w[i % 4] = four.q;
+      if (i % 4 == 0) f[at] = four.group;
+    });
+  }
+
   __device__ void stage(const MatvecArgs& a, int first, int cols) const {
     for (int i = 4 * threadIdx.x; i < Units::kBook; i += 4 * Form::kThreads) {
       begin_copy(book + i, a.jobs[0].planes.book + i, true);
+    }
+    if constexpr (Form::kMakesRow) {
+      if (a.made_at > 0) return make(a);
     }
     const int some = cols / 16;
 #pragma unroll
@@ -109,26 +131,27 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, BlockMatvec<Units, Form>::in(shared, a.chunk_cols));
 }
 
-template <class Units, int kM, int kL, bool kChosen = false>
-MatvecLaunch block_launch() {
-  using Form = MatvecForm<kM, kL, kChosen>;
-  return {block_matvec_kernel<Units, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 16 * 24,
-          Units::kBook * sizeof(uint32_t)};
-}
-
+/// Types whose units leave registers for two rows of one unit each: of others the gated form spills
+/// 8 to 320 bytes, and is slower than two products and the activation.
 template <class Units>
-MatvecLaunch block_launch(int64_t rows, int lanes) {
-  if (rows == kChosenRow) return block_launch<Units, 1, 32, true>();
-  if (lanes == 8) return block_launch<Units, 1, 8>();
-  if (rows == 1) return block_launch<Units, 1, 32>();
-  return rows <= 4 ? block_launch<Units, 4, 32>() : block_launch<Units, 8, 32>();
-}
+inline constexpr bool kGates = Units::kBlock <= 64 && Units::kBook == 0;
 
 /// Of the types of a list; no kernel for others.
 template <class List>
-MatvecLaunch launch_among(List list, DType type, int64_t rows, int lanes) {
+MatvecLaunch launch_among(List list, DType type, const MatvecWanted& wanted) {
   MatvecLaunch launch{};
-  with_one_of(list, type, [&](auto units) { launch = block_launch<decltype(units)>(rows, lanes); });
+  with_one_of(list, type, [&](auto units) {
+    using Units = decltype(units);
+    launch = with_form(wanted, [](auto form) -> MatvecLaunch {
+      using Form = decltype(form);
+      if constexpr (Form::kGated && !kGates<Units>) {
+        return {};
+      } else {
+        return {block_matvec_kernel<Units, Form>, Form::kThreads, Form::kBatch,
+                size_t{Form::kRowsOfX} * 16 * 24, Units::kBook * sizeof(uint32_t)};
+      }
+    });
+  });
   return launch;
 }
 

@@ -4,8 +4,8 @@
 
 namespace longhaul::cuda {
 
-MatvecLaunch matvec_of_32(DType type, int64_t rows, int lanes) {
-  return launch_among(Units32{}, type, rows, lanes);
+MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted) {
+  return launch_among(Units32{}, type, wanted);
 }
 
 }  // namespace longhaul::cuda

@@ -4,8 +4,8 @@
 
 namespace longhaul::cuda {
 
-MatvecLaunch matvec_of_books(DType type, int64_t rows, int lanes) {
-  return launch_among(UnitsOfBooks{}, type, rows, lanes);
+MatvecLaunch matvec_of_books(DType type, const MatvecWanted& wanted) {
+  return launch_among(UnitsOfBooks{}, type, wanted);
 }
 
 }  // namespace longhaul::cuda

@@ -9,7 +9,9 @@
 
 #include <utility>
 
+#include "ops/cuda/block_sum.cuh"
 #include "ops/cuda/early_launch.cuh"
+#include "ops/cuda/gated.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/matvec.h"
 
@@ -31,25 +33,45 @@ struct MatvecArgs {
   int64_t x_stride;
   int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
   Int8Rows int8;                  // of the same rows
+  int made_at;        // where a row that is made lies in shared memory (made_row.cuh); 0: none is
+  const float* norm;  // of that row; may be null
+  float eps;
   int cols, chunk_cols;
-  int beside;  // the kernel before this one makes nothing that this one reads
+  int beside;   // the kernel before this one makes nothing that this one reads
+  Gated gated;  // of a gated form: of what jobs 0 and 1 give, to job 0's y
   // Of a chosen form: a block works for one choice, whose y begins y_stride further each. Rows of a
   // job are those of one of the matrices that lie one below the other.
   const ExpertChoice* chosen;
   const int32_t* order;  // null: choice blockIdx.y, else order[blockIdx.y]
-  int choices_per_row;  // of x
+  int choices_per_row;   // of x
 };
 
-/// The form of a kernel: kRowsOfX rows of x (more than there are: zeros), or the one of a choice.
-template <int kM, int kL, bool kC = false>
+/// Shared memory of a row of `cols` numbers that is made (made_row.cuh): the numbers, the factors
+/// of the norm, and a sum of each warp.
+inline size_t made_row_bytes(int64_t cols, bool with_norm) {
+  return static_cast<size_t>(cols + (with_norm ? cols + kMostWarps : 0)) * sizeof(float);
+}
+
+enum class MatvecKind : uint8_t {
+  kRows,    ///< rows of x and whole weights
+  kChosen,  ///< a block for the row and the matrix of a choice
+  kGated    ///< one row, the same row of two matrices at a time
+};
+
+/// The form of a kernel: kRowsOfX rows of x (more than there are: zeros), each row of weights read
+/// by kLanes lanes.
+template <int kM, int kL, MatvecKind kind = MatvecKind::kRows>
 struct MatvecForm {
   static constexpr int kRowsOfX = kM, kLanes = kL;
-  static constexpr bool kChosen = kC;
-  static_assert(!kChosen || kRowsOfX == 1);
+  static constexpr bool kChosen = kind == MatvecKind::kChosen;
+  static constexpr bool kGated = kind == MatvecKind::kGated;
+  static_assert(kind == MatvecKind::kRows || kRowsOfX == 1);
+  static constexpr bool kMakesRow = kM == 1 && !kChosen;  ///< where the call asks for it
   static constexpr int kThreads = 512;
-  static constexpr int kRows = kM == 1 ? 1 : 2;
+  static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;  ///< of weights, at a time
   static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
-  static constexpr int kBatch = kThreads / kLanes * kRows;
+  static constexpr int kOutputs = kGated ? 1 : kRows;
+  static constexpr int kBatch = kThreads / kLanes * kOutputs;
 };
 
 // What kernels before this one wrote is read past the first-level cache (ld.global.cg): a kernel
@@ -91,6 +113,15 @@ __device__ __forceinline__ int first_row_of_x(const MatvecArgs& a) {
   return Form::kChosen ? choice_of_block(a) / a.choices_per_row : 0;
 }
 
+template <class Form>
+__device__ __forceinline__ float sum_of_lanes(float sum) {
+#pragma unroll
+  for (int distance = Form::kLanes / 2; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(~0u, sum, distance);
+  }
+  return sum;
+}
+
 /// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y. `above`:
 /// rows of the weight that stand above the job's. `choice`: of a chosen form.
 template <class Form>
@@ -101,11 +132,7 @@ __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t f
   for (int r = 0; r < Form::kRows; ++r) {
 #pragma unroll
     for (int m = 0; m < Form::kRowsOfX; ++m) {
-      float sum = sums[r][m];
-#pragma unroll
-      for (int distance = Form::kLanes / 2; distance > 0; distance /= 2) {
-        sum += __shfl_xor_sync(~0u, sum, distance);
-      }
+      float sum = sum_of_lanes<Form>(sums[r][m]);
       const int64_t row = first_row + r;
       if (threadIdx.x % Form::kLanes == m && m < x_rows && row < job.rows) {
         float* y = job.y + (Form::kChosen ? choice : m) * job.y_stride + row;
@@ -115,6 +142,17 @@ __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t f
       sums[r][m] = 0;
     }
   }
+}
+
+/// The same of a gated form.
+template <class Form>
+__device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
+                                            float (&sums)[Form::kRows][Form::kRowsOfX]) {
+  const float gate = sum_of_lanes<Form>(sums[0][0]), up = sum_of_lanes<Form>(sums[1][0]);
+  if (threadIdx.x % Form::kLanes == 0 && row < a.jobs[0].rows) {
+    a.jobs[0].y[row] = a.gated(gate, up);
+  }
+  sums[0][0] = sums[1][0] = 0;
 }
 
 /// The walk of a group of lanes over the batches of its block, for one chunk of columns. Product
@@ -168,8 +206,12 @@ class RowWalk {
     load(loaded);
     done_.unit += Form::kLanes;
     if (done_.unit < units_) return true;
-    const MatvecArgs::Job& job = a.jobs[done_.job];
-    write_sums<Form>(job, row_of(done_), above(job), choice_, a.x_rows, first_ > 0, sums);
+    if constexpr (Form::kGated) {
+      write_gated<Form>(a, row_of(done_), sums);
+    } else {
+      const MatvecArgs::Job& job = a.jobs[done_.job];
+      write_sums<Form>(job, row_of(done_), above(job), choice_, a.x_rows, first_ > 0, sums);
+    }
     done_.unit = 0;
     done_.batch += gridDim.x;
     if (done_.batch >= batches_) return false;
@@ -188,18 +230,23 @@ class RowWalk {
   }
   __device__ int64_t row_of(const Place& at) const {
     const int group = threadIdx.x / Form::kLanes;
-    return static_cast<int64_t>(at.batch - at.job_begin) * Form::kBatch + group * Form::kRows;
+    return static_cast<int64_t>(at.batch - at.job_begin) * Form::kBatch + group * Form::kOutputs;
   }
   __device__ int64_t above(const MatvecArgs::Job& job) const {
     return Form::kChosen ? expert_ * job.rows : 0;
   }
+  /// Whose row number r is, of those that are loaded.
+  __device__ __forceinline__ const MatvecArgs::Job& job_of(int r) const {
+    return a.jobs[Form::kGated ? r : ahead_.job];
+  }
   __device__ void find_rows() {
     find_job(ahead_);
-    const MatvecArgs::Job& job = a.jobs[ahead_.job];
     const int64_t row = row_of(ahead_);
 #pragma unroll
     for (int r = 0; r < Form::kRows; ++r) {
-      rows_[r] = Product::row_of(a, job, above(job) + min(row + r, job.rows - 1), first_);
+      const MatvecArgs::Job& job = job_of(r);
+      const int64_t own = min(row + (Form::kGated ? 0 : r), job.rows - 1);
+      rows_[r] = Product::row_of(a, job, above(job) + own, first_);
     }
   }
   __device__ __forceinline__ void load(typename Product::Unit (&to)[Form::kRows]) {
@@ -208,7 +255,7 @@ class RowWalk {
     if (unit < units_) {
 #pragma unroll
       for (int r = 0; r < Form::kRows; ++r) {
-        to[r] = Product::load(a.jobs[ahead_.job].planes, rows_[r], unit);
+        to[r] = Product::load(job_of(r).planes, rows_[r], unit);
       }
     }
     ahead_.unit += Form::kLanes;
@@ -226,7 +273,8 @@ class RowWalk {
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
 };
 
-/// The kernel: product.stage(args, first column, columns) puts x into shared memory.
+/// The kernel: product.begin(args) asks for what no kernel before makes, product.stage(args, first
+/// column, columns) puts x into shared memory.
 template <class Form, class Product>
 __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
                                           const Product& product) {
@@ -237,10 +285,11 @@ __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
     walk.begin(first, cols);
     if (first > 0) {
       __syncthreads();
-    } else if (!Form::kChosen && !a.beside) {
-      wait_for_earlier_kernels();
+    } else {
+      product.begin(a);
+      if (!Form::kChosen && !a.beside) wait_for_earlier_kernels();
+      let_next_kernel_begin();
     }
-    if (first == 0) let_next_kernel_begin();
     product.stage(a, first, cols);
     __syncthreads();
     walk.finish(product);
@@ -264,14 +313,28 @@ struct MatvecLaunch {
   size_t bytes_beside;   // of shared memory for whatever columns
 };
 
-/// Instead of rows of x: the row of a choice.
-inline constexpr int64_t kChosenRow = 0;
+/// Which kernel of a type: for `rows` of x; `lanes` 32, or 8 for one row.
+struct MatvecWanted {
+  MatvecKind kind = MatvecKind::kRows;
+  int64_t rows = 1;
+  int lanes = 32;
+};
 
-/// The kernel for a type, for `rows` of x or kChosenRow; `lanes` 32, or 8 for one row. Those of
-/// block types (a list of block_units.h each) give no kernel for others.
-MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes);
-MatvecLaunch matvec_of_32(DType type, int64_t rows, int lanes);
-MatvecLaunch matvec_of_256(DType type, int64_t rows, int lanes);
-MatvecLaunch matvec_of_books(DType type, int64_t rows, int lanes);
+/// Calls f with the MatvecForm that is wanted.
+template <class Function>
+auto with_form(const MatvecWanted& wanted, Function&& f) {
+  if (wanted.kind == MatvecKind::kChosen) return f(MatvecForm<1, 32, MatvecKind::kChosen>());
+  if (wanted.kind == MatvecKind::kGated) return f(MatvecForm<1, 32, MatvecKind::kGated>());
+  if (wanted.lanes == 8) return f(MatvecForm<1, 8>());
+  if (wanted.rows == 1) return f(MatvecForm<1, 32>());
+  return wanted.rows <= 4 ? f(MatvecForm<4, 32>()) : f(MatvecForm<8, 32>());
+}
+
+/// The kernel for a type. Those of block types (a list of block_units.h each) give no kernel for
+/// others.
+MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted);
+MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted);
+MatvecLaunch matvec_of_256(DType type, const MatvecWanted& wanted);
+MatvecLaunch matvec_of_books(DType type, const MatvecWanted& wanted);
 
 }  // namespace longhaul::cuda

@@ -2,7 +2,7 @@
 // words that the lanes meet at the same time are neighbours.
 
 #include "base/assert.h"
-#include "ops/cuda/matvec_kernel.cuh"
+#include "ops/cuda/made_row.cuh"
 
 namespace longhaul::cuda {
 namespace {
@@ -14,18 +14,34 @@ struct PlainMatvec {
   static constexpr int kAhead = Form::kRows > 1 ? 2 : 4;
   static constexpr int kWords = Plain::kPer / 4;  // of x for 16 bytes of weights
 
+  void* shared;
   float4* x;            // [kRowsOfX][kWords][units]
   int words, per_word;  // of a chunk and a row of x: words, and units
 
   __device__ static PlainMatvec in(void* shared, int chunk_cols) {
     PlainMatvec s;
+    s.shared = shared;
     s.x = static_cast<float4*>(shared);
     s.words = (chunk_cols + 255) / 256 * 64;
     s.per_word = s.words / kWords;
     return s;
   }
 
+  __device__ __forceinline__ void begin(const MatvecArgs& a) const {
+    if constexpr (Form::kMakesRow) {
+      if (a.made_at > 0) MadeRow(a, shared).template begin<Form::kThreads>(a);
+    }
+  }
+
   __device__ void stage(const MatvecArgs& a, int first, int cols) const {
+    if constexpr (Form::kMakesRow) {
+      if (a.made_at > 0) {
+        return MadeRow(a, shared).template make<Form::kThreads>(
+            a, [&](int i, float4 v, bool present) {
+              if (present) x[i % kWords * per_word + i / kWords] = v;
+            });
+      }
+    }
     const int used = (cols + Plain::kPer - 1) / Plain::kPer * kWords;
     const int row = first_row_of_x<Form>(a);
 #pragma unroll 4
@@ -71,27 +87,22 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, PlainMatvec<Plain, Form>::in(shared, a.chunk_cols));
 }
 
-template <class Plain, int kM, int kL, bool kChosen = false>
-MatvecLaunch plain_launch() {
-  using Form = MatvecForm<kM, kL, kChosen>;
-  return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch, size_t{kM} * 256 * 4, 0};
-}
-
 template <class Plain>
-MatvecLaunch plain_launch(int64_t rows, int lanes) {
-  if (rows == kChosenRow) return plain_launch<Plain, 1, 32, true>();
-  if (lanes == 8) return plain_launch<Plain, 1, 8>();
-  if (rows == 1) return plain_launch<Plain, 1, 32>();
-  return rows <= 4 ? plain_launch<Plain, 4, 32>() : plain_launch<Plain, 8, 32>();
+MatvecLaunch launch_of(const MatvecWanted& wanted) {
+  return with_form(wanted, [](auto form) -> MatvecLaunch {
+    using Form = decltype(form);
+    return {plain_matvec_kernel<Plain, Form>, Form::kThreads, Form::kBatch,
+            size_t{Form::kRowsOfX} * 256 * 4, 0};
+  });
 }
 
 }  // namespace
 
-MatvecLaunch plain_matvec(DType type, int64_t rows, int lanes) {
-  if (type == DType::F32) return plain_launch<PlainF32>(rows, lanes);
-  if (type == DType::F16) return plain_launch<PlainF16>(rows, lanes);
+MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted) {
+  if (type == DType::F32) return launch_of<PlainF32>(wanted);
+  if (type == DType::F16) return launch_of<PlainF16>(wanted);
   LH_ASSERT(type == DType::BF16);
-  return plain_launch<PlainBF16>(rows, lanes);
+  return launch_of<PlainBF16>(wanted);
 }
 
 }  // namespace longhaul::cuda

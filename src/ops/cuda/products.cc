@@ -29,7 +29,7 @@ void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products)
                     .bias = product.bias.empty() ? nullptr : product.bias.address(),
                     .add = product.add});
   }
-  matvec(stream, x.for_matvec(), jobs);
+  matvec(stream, x.for_products(), jobs);
 }
 
 Gemm& Products::gemm() {

@@ -1,26 +1,11 @@
 #include "base/assert.h"
+#include "ops/cuda/block_sum.cuh"
 #include "ops/cuda/over_elements.cuh"
 #include "ops/cuda/product_rows.cuh"
 #include "ops/cuda/rms_norm.h"
 
 namespace longhaul::cuda {
 namespace {
-
-__device__ float warp_sum(float x) {
-  for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
-  return x;
-}
-
-/// The sum over a block of whole warps, in every thread.
-__device__ float block_sum(float x) {
-  __shared__ float sums[32];
-  x = warp_sum(x);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  if (warps == 1) return x;
-  if (lane == 0) sums[warp] = x;
-  __syncthreads();
-  return warp_sum(lane < warps ? sums[lane] : 0.0f);
-}
 
 template <int kRun>
 __device__ float sum_of_squares(const float* x, int n, int first, int step) {
@@ -49,7 +34,8 @@ __global__ void __launch_bounds__(1024)
     rms_norm_kernel(const float* x, int64_t stride, const float* weight, float eps, int n, Out* y) {
   x += blockIdx.x * stride;
   y += blockIdx.x * static_cast<int64_t>(n);
-  const float sum = block_sum(sum_of_squares<kRun>(x, n, threadIdx.x, blockDim.x));
+  __shared__ float sums[kMostWarps];
+  const float sum = block_sum(sum_of_squares<kRun>(x, n, threadIdx.x, blockDim.x), sums);
   const float scale = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);
   scale_row<kRun>(x, weight, scale, n, threadIdx.x, blockDim.x, y);
 }
@@ -60,7 +46,8 @@ __global__ void __launch_bounds__(1024)
                           ProductRows y) {
   await_turn();
   x += blockIdx.x * stride;
-  const float sum = block_sum(sum_of_squares<4>(x, n, threadIdx.x, blockDim.x));
+  __shared__ float sums[kMostWarps];
+  const float sum = block_sum(sum_of_squares<4>(x, n, threadIdx.x, blockDim.x), sums);
   const float scale = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);
   const int lane = threadIdx.x % 32;
   for (int first = 4 * (threadIdx.x - lane); first < n; first += 4 * blockDim.x) {
@@ -81,7 +68,8 @@ __global__ void __launch_bounds__(1024)
                         float* x) {
   y += blockIdx.x * static_cast<int64_t>(n);
   x += blockIdx.x * static_cast<int64_t>(n);
-  const float sum = block_sum(sum_of_squares<kRun>(y, n, threadIdx.x, blockDim.x));
+  __shared__ float sums[kMostWarps];
+  const float sum = block_sum(sum_of_squares<kRun>(y, n, threadIdx.x, blockDim.x), sums);
   const float inverse = 1.0f / sqrtf(sum / static_cast<float>(n) + eps);
   for (int i = threadIdx.x * kRun; i < n; i += blockDim.x * kRun) {
     const Run<kRun> more = load_run<kRun>(y + i), w = load_run<kRun>(weight + i);

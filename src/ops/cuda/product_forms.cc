@@ -1,0 +1,34 @@
+#include "ops/cuda/product_forms.h"
+
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/rms_norm.h"
+
+namespace longhaul::cuda {
+
+void OwnInput::make(const float* x, const float* norm, float eps, int64_t rows, int64_t cols) {
+  resize(rows, cols);
+  made_of_ = {x, norm, eps};
+  if (!makes_row(rows, cols, x, norm)) make_forms();
+}
+
+MatvecInput OwnInput::for_products() const {
+  if (made_of_.x == nullptr) return for_matvec();
+  return {.x = made_of_.x,
+          .rows = rows_,
+          .cols = cols_,
+          .made = true,
+          .norm = made_of_.norm,
+          .eps = made_of_.eps};
+}
+
+void OwnInput::write_forms(const MadeOf& of) const {
+  const Stream stream = queue_.handle();
+  const auto normalise = [&](auto y) {
+    rms_norm(stream, of.x, cols_, of.norm, of.eps, rows_, cols_, y);
+  };
+  if (of.norm != nullptr) return both_ ? normalise(forms()) : normalise(bf16());
+  if (both_) return f32_to_product_rows(stream, of.x, rows_, cols_, forms());
+  f32_to_bf16(stream, of.x, rows_ * cols_, bf16());
+}
+
+}  // namespace longhaul::cuda
