@@ -160,7 +160,7 @@ def problems():
     yield from check_pages(methods)
     yield from check_types()
     yield from check_headers()
-    for path in sources("src", "tests", "fuzz", "bench"):
+    for path in sources("src", "tests", "fuzz", "bench", "tools"):
         parts = path.relative_to(ROOT).parts
         lines = path.read_text(encoding="utf-8").splitlines()
         for number, what in check_text(path, lines):
