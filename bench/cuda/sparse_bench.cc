@@ -1,5 +1,5 @@
 // Speed of what sparse methods do on a GPU while a prompt is read: best keys of tiles, votes, and
-// attention over masked pages.
+// attention over masked pages; and the best keys that a generated token searches for.
 
 #include <cuda_runtime.h>
 
@@ -19,7 +19,6 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kHeads = 32, kKvHeads = 8, kGroup = kHeads / kKvHeads, kDim = 128;
-constexpr size_t kPage = 128 * 2 * kDim;
 
 void ok(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -54,9 +53,11 @@ double time_of(const std::function<void()>& run) {
   return static_cast<double>(times[times.size() / 2]);
 }
 
-/// bf16 pages of normal numbers (one 16 MiB pattern again and again), in shuffled order.
+/// Pages of normal numbers in bf16 (one 16 MiB pattern again and again), in shuffled order; in
+/// blocks, of the same bits but those that would make scales endless.
 struct Heads {
-  explicit Heads(int64_t count) : keys(count) {
+  explicit Heads(int64_t count, KvType kv_type = DType::BF16)
+      : keys(count), type(kv_type), page(64 * (bytes_of(type.k, kDim) + bytes_of(type.v, kDim))) {
     const auto all = static_cast<size_t>(keys / 64) * kKvHeads;
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
@@ -67,18 +68,19 @@ struct Heads {
       static_assert(sizeof bits == sizeof value);
       std::copy_n(reinterpret_cast<const char*>(&value), 4, reinterpret_cast<char*>(&bits));
       x = static_cast<uint16_t>(bits >> 16);
+      if (type.k != DType::BF16) x &= 0xbfffu;  // as f16 below 2
     }
-    ok(cudaMalloc(&memory, all * kPage));
-    for (size_t at = 0; at < all * kPage; at += pattern.size() * 2) {
-      ok(cudaMemcpy(memory + at, pattern.data(), std::min(pattern.size() * 2, all * kPage - at),
+    ok(cudaMalloc(&memory, all * page));
+    for (size_t at = 0; at < all * page; at += pattern.size() * 2) {
+      ok(cudaMemcpy(memory + at, pattern.data(), std::min(pattern.size() * 2, all * page - at),
                     cudaMemcpyHostToDevice));
     }
     std::vector<size_t> order(all);
     for (size_t i = 0; i < all; ++i) order[i] = i;
     std::shuffle(order.begin(), order.end(), random);
-    for (size_t i = 0; i < all; ++i) pages.push_back(memory + order[i] * kPage);
+    for (size_t i = 0; i < all; ++i) pages.push_back(memory + order[i] * page);
     listed = on_device(pages);
-    range = {memory, all * kPage, kPage};
+    range = {memory, all * page, page};
   }
   ~Heads() {
     cudaFree(memory);
@@ -86,10 +88,12 @@ struct Heads {
   }
   PagedRows of(int head) const {
     const auto first = static_cast<size_t>(head) * static_cast<size_t>(keys / 64);
-    return {pages.data() + first, 64, kDim, DType::BF16, Place{0}, listed + first};
+    return {pages.data() + first, 64, kDim, type, Place{0}, listed + first};
   }
 
   int64_t keys;
+  KvType type;
+  size_t page;  ///< bytes
   std::byte* memory = nullptr;
   std::vector<const std::byte*> pages;
   const std::byte** listed = nullptr;
@@ -132,6 +136,32 @@ void best_keys(const Heads& heads, int64_t rows, int64_t begin, bool engine) {
       "best keys of tiles, %5ld rows, %6ld keys from row %2ld, %s: %8.3f ms %6.1f TFLOP/s\n",
       static_cast<long>(rows), static_cast<long>(count), static_cast<long>(begin),
       engine ? "wgmma" : "mma  ", ms, products / ms / 1e9);
+  std::fflush(stdout);
+  ok(cudaFree(q));
+  ok(cudaFree(best));
+}
+
+/// The search of one generated token: all heads of a KV head read its keys once.
+void search_of_few_rows(int64_t keys, KvType type) {
+  constexpr int kBest = 4;
+  const Heads heads(keys, type);
+  float* const q = random_queries(1);
+  int32_t* const best = on_device(std::vector<int32_t>(kHeads * kBest));
+  TopKeysCall call;
+  call.queries = View<const float>(q, kHeads * kDim, Place{0});
+  call.heads = kHeads;
+  call.head_dim = kDim;
+  call.k = kBest;
+  call.keys = View<int32_t>(best, kHeads * kBest, Place{0});
+  std::vector<TopKeysTask> tasks;
+  for (int h = 0; h < kKvHeads; ++h) {
+    tasks.push_back({h * kGroup, kGroup, 0, 1, heads.of(h), 32, keys - 32});
+  }
+  ScoreScratch scratch;
+  const double ms = time_of([&] { top_keys(nullptr, call, tasks, {}, scratch); });
+  const double bytes = static_cast<double>(bytes_of(type.k, kDim)) * static_cast<double>(keys);
+  std::printf("search of few rows behind %ld keys, %s: %.3f ms %.0f GB/s\n",
+              static_cast<long>(keys), name_of(type).c_str(), ms, bytes * kKvHeads / ms / 1e6);
   std::fflush(stdout);
   ok(cudaFree(q));
   ok(cudaFree(best));
@@ -241,6 +271,9 @@ void masked(const Heads& heads, int64_t rows, int percent, bool by_page) {
 }
 
 void run() {
+  for (const int64_t keys : {131072, 524288}) {
+    for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_0}) search_of_few_rows(keys, type);
+  }
   const Heads heads(131072);
   best_keys(heads, 512, 0, true);
   best_keys(heads, 512, 32, true);

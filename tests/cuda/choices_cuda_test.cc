@@ -9,7 +9,6 @@
 #include "ops/cuda/score_vectors.h"
 #include "ops/cuda/select_rows.h"
 #include "ops/cuda/stored_keys.h"
-#include "ops/cuda/top_keys.h"
 #include "ops/key_difference.h"
 #include "ops/mean_keys.h"
 #include "ops/mean_rows.h"
@@ -20,120 +19,6 @@
 
 namespace longhaul::cuda {
 namespace {
-
-struct TopCase {
-  DType type;
-  int head_dim, group, rows, k;
-  int64_t begin, count;
-};
-
-void test_top_keys(const TopCase& c, TopRule rule, bool copy_engine) {
-  SCOPED_TRACE("type " + std::to_string(static_cast<int>(c.type)) + ", dim " +
-               std::to_string(c.head_dim) + ", rows " + std::to_string(c.rows) + ", keys " +
-               std::to_string(c.count) + (rule == TopRule::kTile ? ", tiles" : "") +
-               (copy_engine ? ", copy engine" : ""));
-  constexpr int kHeads = 2;
-  const PagedHeads heads(c.type, c.head_dim, kHeads, c.begin + c.count, 3);
-  const int q_heads = kHeads * c.group;
-  const auto vectors = static_cast<size_t>(c.rows * q_heads);
-  std::vector<float> queries = exact_floats(vectors * static_cast<size_t>(c.head_dim), 4);
-  const OnDevice<float> queries_there(queries);
-  const size_t numbers = vectors * static_cast<size_t>(c.k);
-  std::vector<int32_t> keys(numbers);
-  std::vector<float> scores(numbers);
-  const OnDevice<int32_t> keys_there(numbers);
-  const OnDevice<float> scores_there(numbers);
-  TopKeysCall here;
-  here.queries = view_of(queries);
-  here.heads = q_heads;
-  here.head_dim = c.head_dim;
-  here.k = c.k;
-  here.rule = rule;
-  here.compute = AttendCompute::kF32;
-  here.keys = std::span<int32_t>(keys);
-  here.scores = view_of(scores);
-  TopKeysCall there = here;
-  there.queries = view_of(queries_there, queries.size());
-  there.keys = view_of(keys_there, numbers);
-  there.scores = view_of(scores_there, numbers);
-  std::vector<TopKeysTask> tasks, tasks_there;
-  for (int h = 0; h < kHeads; ++h) {
-    tasks.push_back(
-        {h * c.group, c.group, 0, c.rows, heads.on_host(static_cast<size_t>(h)), c.begin, c.count});
-    tasks_there.push_back(tasks.back());
-    tasks_there.back().keys = heads.on_device(static_cast<size_t>(h));
-  }
-  longhaul::top_keys(here, tasks);
-  ScoreScratch scratch;
-  ASSERT_TRUE(
-      top_keys(nullptr, there, tasks_there, copy_engine ? heads.range() : PageRange{}, scratch));
-  const std::vector<int32_t> got = keys_there.get();
-  expect_close(scores_there.get(), scores, 1e-5, 1e-4);
-  for (size_t i = 0; i < numbers; ++i) {
-    if (got[i] == keys[i]) continue;
-    // Rounding may exchange neighbours: then both have scores that are as good as equal.
-    const bool near = (i + 1 < numbers && std::abs(scores[i] - scores[i + 1]) < 1e-3f) ||
-                      (i > 0 && std::abs(scores[i] - scores[i - 1]) < 1e-3f) ||
-                      i % static_cast<size_t>(c.k) + 1 == static_cast<size_t>(c.k);
-    EXPECT_TRUE(near) << i << ": " << got[i] << ", not " << keys[i];
-  }
-}
-
-TEST(CudaTopKeys, EqualTheHosts) {
-  const TopCase cases[] = {
-      {DType::BF16, 128, 4, 1, 4, 5, 1000},  {DType::BF16, 128, 4, 100, 4, 5, 3000},
-      {DType::BF16, 64, 3, 1, 8, 64, 20000}, {DType::F16, 96, 2, 65, 1, 0, 129},
-      {DType::Q8_0, 64, 8, 3, 5, 1, 127},    {DType::F32, 80, 1, 63, 2, 7, 3},
-      {DType::BF16, 256, 2, 1, 3, 0, 777},   {DType::BF16, 112, 2, 40, 8, 0, 640},
-      {DType::BF16, 128, 32, 1, 4, 0, 5000}, {DType::BF16, 128, 2, 2, 4, 0, 0},
-  };
-  for (const TopCase& c : cases) {
-    for (const TopRule rule : {TopRule::kExact, TopRule::kTile}) test_top_keys(c, rule, false);
-  }
-}
-
-TEST(CudaTopKeys, OfTheCopyEngineEqualTheHosts) {
-  if (!is_hopper()) GTEST_SKIP() << "needs a card of compute capability 9.0";
-  const TopCase cases[] = {
-      {DType::BF16, 128, 4, 100, 4, 32, 3000}, {DType::BF16, 128, 4, 33, 4, 64, 1024},
-      {DType::BF16, 128, 8, 70, 8, 8, 5000},   {DType::BF16, 128, 1, 300, 1, 48, 127},
-      {DType::BF16, 128, 3, 130, 5, 5, 2000},  {DType::BF16, 64, 3, 90, 8, 40, 20000},
-      {DType::BF16, 64, 2, 129, 3, 0, 129},    {DType::BF16, 80, 2, 65, 4, 16, 700},
-      {DType::BF16, 96, 4, 40, 4, 64, 1500},   {DType::BF16, 112, 2, 40, 8, 0, 640},
-      {DType::BF16, 128, 4, 20, 4, 32, 0},     {DType::BF16, 128, 4, 512, 4, 32, 12000},
-  };
-  for (const TopCase& c : cases) test_top_keys(c, TopRule::kTile, true);
-}
-
-/// Equal keys: of each row's best ones, which all score alike, those of the first tiles win, and of
-/// a tile the first.
-TEST(CudaTopKeys, OfEqualScoresTheLowerKeyWins) {
-  constexpr int kDim = 128, kRows = 40, kHeads = 1, kGroup = 4, kBest = 4;
-  for (const int64_t begin : {0, 32}) {
-    const PagedHeads heads(DType::BF16, kDim, kHeads, begin + 3000, 9, true);
-    const std::vector<float> queries = exact_floats(size_t{kRows} * kGroup * kDim, 4);
-    const OnDevice<float> there(queries);
-    const OnDevice<int32_t> keys(size_t{kRows} * kGroup * kBest);
-    TopKeysCall call;
-    call.queries = view_of(there, queries.size());
-    call.heads = kGroup;
-    call.head_dim = kDim;
-    call.k = kBest;
-    call.rule = TopRule::kTile;
-    call.keys = view_of(keys, size_t{kRows} * kGroup * kBest);
-    const TopKeysTask task{0, kGroup, 0, kRows, heads.on_device(0), begin, 3000};
-    ScoreScratch scratch;
-    for (const bool engine : {false, true}) {
-      if (engine && !is_hopper()) continue;
-      ASSERT_TRUE(
-          top_keys(nullptr, call, {&task, 1}, engine ? heads.range() : PageRange{}, scratch));
-      const std::vector<int32_t> got = keys.get();
-      for (size_t i = 0; i < got.size(); ++i) {
-        ASSERT_EQ(got[i], static_cast<int32_t>(i % kBest) * kTopTile) << i << ", " << engine;
-      }
-    }
-  }
-}
 
 std::vector<float> scores_of_kind(int kind, size_t count) {
   std::vector<float> scores = random_floats(count, static_cast<uint32_t>(kind + 1));

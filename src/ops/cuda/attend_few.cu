@@ -32,21 +32,6 @@ struct FewSums {
   float top[kFewUnitRows], sum[kFewUnitRows];
 };
 
-__device__ __forceinline__ void wait_for_stage(int stages) {
-  switch (stages) {
-    case 2:
-      return wait_copies<0>();
-    case 3:
-      return wait_copies<1>();
-    case 4:
-      return wait_copies<2>();
-    case 5:
-      return wait_copies<3>();
-    default:
-      return wait_copies<4>();
-  }
-}
-
 /// Brings the walk's next tile; false when there is none.
 template <int D, FewForm F>
 __device__ __forceinline__ bool load_stage(const AttendArgs& a, TileWalk& walk,

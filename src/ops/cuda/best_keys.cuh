@@ -16,11 +16,11 @@ __device__ __forceinline__ bool better(const ScoredKey& a, const ScoredKey& b) {
   return a.score > b.score || (a.score == b.score && a.key >= 0 && (b.key < 0 || a.key < b.key));
 }
 
-/// The best of the lanes whose numbers differ in the bits below `lanes` (a power of two).
-template <int lanes>
+/// The best of `lanes` lanes (a power of two), whose numbers are `apart` (another) apart.
+template <int lanes, int apart = 1>
 __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
 #pragma unroll
-  for (int step = 1; step < lanes; step *= 2) {
+  for (int step = apart; step < lanes * apart; step *= 2) {
     const ScoredKey other = {__shfl_xor_sync(~0u, x.score, step),
                              __shfl_xor_sync(~0u, x.key, step)};
     if (better(other, x)) x = other;
@@ -61,9 +61,9 @@ struct BestList {
     }
   }
   /// The best of the lists of `lanes` lanes leaves the list that it is in, and is returned to all.
-  template <int lanes>
+  template <int lanes, int apart = 1>
   __device__ __forceinline__ ScoredKey pop() {
-    const ScoredKey best = best_of_lanes<lanes>(at[0]);
+    const ScoredKey best = best_of_lanes<lanes, apart>(at[0]);
     if (best.key >= 0 && best.key == at[0].key) {
 #pragma unroll
       for (int i = 0; i + 1 < K; ++i) at[i] = at[i + 1];
@@ -71,6 +71,33 @@ struct BestList {
     }
     return best;
   }
+};
+
+/// The best keys of two rows, each of whose keys are dealt to `lanes` lanes.
+template <int K, int lanes, int apart>
+struct BestOfRows {
+  BestList<K> best[2];
+  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< this lane's, for TopRule::kTile
+
+  /// A key behind all that this lane has had for row r.
+  __device__ __forceinline__ void offer_next(int r, const ScoredKey& x, bool of_tiles) {
+    if (of_tiles) {
+      if (x.score > of_tile[r].score) of_tile[r] = x;
+    } else {
+      best[r].offer_next(x);
+    }
+  }
+  /// A tile of TopRule::kTile is over: its best key becomes a candidate, of all lanes alike.
+  __device__ __forceinline__ void end_tile() {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      best[r].offer_next(best_of_lanes<lanes, apart>(of_tile[r]));
+      of_tile[r] = kNoKeyYet;
+    }
+  }
+  /// The best key of row r leaves all lists. Lanes have the same lists of tiles' best keys: equal
+  /// keys leave all of them.
+  __device__ __forceinline__ ScoredKey pop(int r) { return best[r].template pop<lanes, apart>(); }
 };
 
 }  // namespace longhaul::cuda

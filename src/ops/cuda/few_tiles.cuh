@@ -43,14 +43,34 @@ struct RowCopy {
 LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
 LH_BOTH int room_of_rows(int bytes) { return kFewKeys * pitch_of_rows(bytes); }
 
+/// Pieces of 16 bytes that follow each other. kAtOnce: of a lane, between two looks at the end.
+template <int kAtOnce = 1>
+__device__ __forceinline__ void copy_pieces(uint32_t to, const std::byte* from, int pieces) {
+  const int lane = threadIdx.x % 32;
+  if constexpr (kAtOnce == 1) {
+#pragma unroll 1
+    for (int c = lane; c < pieces; c += 32) copy_16(to + 16 * c, from + 16 * c, true);
+    return;
+  }
+  constexpr int kBytes = 512;  // of all lanes' pieces
+  to += 16 * lane;
+  from += 16 * lane;
+#pragma unroll 1
+  for (int left = pieces - lane; left > 0; left -= 32 * kAtOnce) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (left > 32 * i) copy_16(to + kBytes * i, from + kBytes * i, true);
+    }
+    to += kBytes * kAtOnce;
+    from += kBytes * kAtOnce;
+  }
+}
+
 /// Of 16 slots of one page: their rows follow each other, from a multiple of 16 bytes on.
 __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
                                              const RowCopy& copy, StageRows& rows) {
-  const int lane = threadIdx.x % 32;
-  const std::byte* const from = page + copy.side + slot % kPageRows * copy.bytes;
-#pragma unroll 1
-  for (int c = lane; c < copy.bytes; c += 32) copy_16(copy.to + 16 * c, from + 16 * c, true);
-  if (lane == 0) {
+  copy_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
+  if (threadIdx.x % 32 == 0) {
     rows.type = copy.type;
     rows.listed = false;
     rows.pitch = static_cast<uint16_t>(copy.bytes);

@@ -86,6 +86,22 @@ template <int pending>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
+/// Of a ring of `stages` stages, 2 to 6, of which all but one are on their way: the oldest is
+/// there.
+__device__ __forceinline__ void wait_for_stage(int stages) {
+  switch (stages) {
+    case 2:
+      return wait_copies<0>();
+    case 3:
+      return wait_copies<1>();
+    case 4:
+      return wait_copies<2>();
+    case 5:
+      return wait_copies<3>();
+    default:
+      return wait_copies<4>();
+  }
+}
 
 __device__ __forceinline__ void store_16(uint32_t to, uint4 x) {
   asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z),

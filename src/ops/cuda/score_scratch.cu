@@ -13,6 +13,9 @@ ScoreScratch::ScoreScratch() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device),
         "number of processors");
+  check(cudaDeviceGetAttribute(&shared_per_processor_, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                               device),
+        "shared memory of a processor");
   int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "capability");

@@ -21,6 +21,7 @@ class ScoreScratch {
   ScoreScratch& operator=(const ScoreScratch&) = delete;
 
   int processors() const { return processors_; }
+  int shared_per_processor() const { return shared_per_processor_; }  ///< bytes
   /// Whether kernels of Hopper run, if allow_sm90 lets them: tests forbid them to see what other
   /// cards do.
   bool has_sm90() const { return hopper_ && allow_sm90; }
@@ -47,7 +48,7 @@ class ScoreScratch {
   };
   void grow(size_t bytes);
 
-  int processors_ = 1;
+  int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
   std::array<Stage, 4> stages_;  ///< so many plans may be on their way before the host waits
   size_t stage_ = 0, stage_bytes_ = 0;

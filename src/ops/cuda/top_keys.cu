@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "ops/cuda/page_map.h"
@@ -104,19 +105,40 @@ void launch(Stream stream, Kernel kernel, const TopArgs& args, int blocks, int t
                static_cast<unsigned>(threads), bytes, args);
 }
 
-/// Flat rows that share what a block reads.
-enum class TopKernel : uint8_t { kFew, kMany, kSm90 };
-int rows_of_block(TopKernel kernel) {
-  return kernel == TopKernel::kFew    ? kFewFlatRows
-         : kernel == TopKernel::kMany ? kManyFlatRows
-                                      : kTopSm90Rows;
-}
+enum class TopKernel : uint8_t { kFew, kStored, kMany, kSm90 };
+
+/// What reads the keys of a call.
+struct Reader {
+  TopKernel kernel;
+  std::optional<StoredFit> fit;  ///< of kStored
+  int box_rows = 0;              ///< of kSm90
+
+  /// Flat rows that share what a block reads.
+  int block_rows() const {
+    switch (kernel) {
+      case TopKernel::kFew:
+        return kFewFlatRows;
+      case TopKernel::kStored:
+        return fit->flat_rows;
+      case TopKernel::kMany:
+        return kManyFlatRows;
+      default:
+        return kTopSm90Rows;
+    }
+  }
+  /// Blocks that a processor works on at a time, of kernels of which several fit.
+  int at_once() const { return kernel == TopKernel::kFew ? 3 : fit ? fit->blocks : 2; }
+  /// Tiles of a part at least, one for every warp that reads tiles of its own.
+  int least_tiles() const { return kernel == TopKernel::kFew ? kFewWarps : fit ? fit->warps : 4; }
+  /// Lists of a row that a block writes.
+  int lists() const { return kernel == TopKernel::kFew ? kFewWarps : 1; }
+};
 
 template <int K>
 void launch_mma(Stream stream, const TopArgs& args, int blocks, int head_dim, bool few) {
   with_head_dim(head_dim, [&](auto dim) {
     constexpr int D = dim();
-    static_assert(sizeof(ManyShared<D>) <= 99 * 1024 && sizeof(FewShared<D>) <= 163 * 1024);
+    static_assert(sizeof(ManyShared<D>) <= 99 * 1024 && sizeof(FewShared<D>) <= 99 * 1024);
     if (few) {
       launch(stream, top_keys_few<D, K>, args, blocks, 32 * kFewWarps, sizeof(FewShared<D>));
     } else {
@@ -135,20 +157,18 @@ void merge(Stream stream, const TopArgs& args, int64_t most_rows, int64_t jobs) 
 constexpr PartCost kMoreLists{.each = 0.01};
 
 /// Parts of the keys for all jobs, which have their row blocks; the numbers of scratch for them.
-int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, TopKernel kernel,
+int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, const Reader& reader,
                  int64_t processors) {
   int64_t blocks = 0, numbers = 0;
   for (const ScoreJob& job : jobs) blocks += job.tiles;
-  const bool few = kernel == TopKernel::kFew;
-  const int64_t least_tiles = few ? kFewWarps : 4;
-  const int64_t wanted = kernel == TopKernel::kSm90
+  const int64_t wanted = reader.kernel == TopKernel::kSm90
                              ? parts_that_fill(blocks, processors, 16, kMoreLists)
-                             : std::max<int64_t>(1, (few ? 3 : 2) * processors / blocks);
+                             : std::max<int64_t>(1, reader.at_once() * processors / blocks);
   for (ScoreJob& job : jobs) {
     const int64_t tiles = (int64_t{job.keys.count} + kTopTile - 1) / kTopTile;
-    job.parts =
-        static_cast<int32_t>(std::clamp<int64_t>(std::min(wanted, tiles / least_tiles), 1, 256));
-    job.stride = int64_t{job.parts} * (few ? kFewWarps : 1);  // lists of a row
+    job.parts = static_cast<int32_t>(
+        std::clamp<int64_t>(std::min(wanted, tiles / reader.least_tiles()), 1, 256));
+    job.stride = int64_t{job.parts} * reader.lists();  // lists of a row
     job.partial = numbers;
     numbers += 2 * int64_t{job.row_count} * job.head_count * job.stride * call.k;
   }
@@ -175,6 +195,37 @@ int box_rows_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
       return 0;
   }
   return rows < 8 ? 0 : static_cast<int>(rows);
+}
+
+/// Few rows read bf16 as it is, all else by the kernel for what is stored, if it knows such pages.
+/// Keys in blocks are multiplied as they lie where their rows begin at words (block_products.cuh).
+Reader reader_of_few(const TopKeysCall& call, std::span<const TopKeysTask> tasks, int64_t most_rows,
+                     const ScoreScratch& scratch) {
+  bool bf16 = true, blocks = call.head_dim % 64 == 0 && most_rows <= kBlockFlatRows, mixed = false;
+  size_t key_bytes = 0;
+  for (const TopKeysTask& task : tasks) {
+    if (flat_rows_of(task) == 0) continue;
+    const DType type = task.keys.type.k;
+    bf16 = bf16 && type == DType::BF16;
+    blocks = blocks && (type == DType::Q8_0 || type == DType::Q4_0);
+    mixed = mixed || type == kMixedKeys;
+    key_bytes = std::max(key_bytes, task.keys.key_bytes());
+  }
+  if (bf16) return {TopKernel::kFew, {}};
+  const bool pages = std::ranges::all_of(tasks, [](const TopKeysTask& task) {
+    return task.keys.page_rows == kPageRows || flat_rows_of(task) == 0;
+  });
+  if (!pages) return {TopKernel::kMany, {}};
+  return {TopKernel::kStored,
+          StoredFit(call.head_dim, blocks ? kBlockFlatRows : kExpandedFlatRows, call.k, mixed,
+                    static_cast<int>(key_bytes), scratch.shared_per_processor())};
+}
+
+Reader reader_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks, int64_t most_rows,
+                 const PageRange& pages, const ScoreScratch& scratch) {
+  if (most_rows <= 2 * kFewFlatRows) return reader_of_few(call, tasks, most_rows, scratch);
+  const int box_rows = box_rows_of(call, tasks, pages);
+  return {box_rows > 0 ? TopKernel::kSm90 : TopKernel::kMany, {}, box_rows};
 }
 
 /// Tasks with rows, those with most keys first.
@@ -218,25 +269,27 @@ bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTas
   rows.head_dim = call.head_dim;
   int64_t most_rows = 0;
   for (const TopKeysTask& task : tasks) most_rows = std::max(most_rows, flat_rows_of(task));
-  TopKernel kernel = most_rows <= 2 * kFewFlatRows ? TopKernel::kFew : TopKernel::kMany;
-  const int box_rows = box_rows_of(call, tasks, pages);
-  if (kernel == TopKernel::kMany && box_rows > 0) kernel = TopKernel::kSm90;
+  const Reader reader = reader_of(call, tasks, most_rows, pages, scratch);
   thread_local ScoreJobs jobs;
   jobs.clear();
   for (const TopKeysTask* task : longest_first(tasks)) {
-    if (!add_job(rows, *task, rows_of_block(kernel), jobs)) return false;
+    if (!add_job(rows, *task, reader.block_rows(), jobs)) return false;
   }
   if (jobs.all().empty()) return true;
-  const int64_t numbers = cut_keys(jobs.all(), call, kernel, scratch.processors());
-  const TopArgs args{prepare(stream, rows, jobs, QueryRowForm::kBF16, numbers, scratch), call.k,
+  const int64_t numbers = cut_keys(jobs.all(), call, reader, scratch.processors());
+  const bool as_given = reader.block_rows() == kBlockFlatRows;  // it rounds, or mixes, by itself
+  const QueryRowForm form = as_given ? QueryRowForm::kAsGiven : QueryRowForm::kBF16;
+  const TopArgs args{prepare(stream, rows, jobs, form, numbers, scratch), call.k,
                      call.rule == TopRule::kTile, call.keys.address(), call.scores.address()};
   const bool small = call.k <= 4;
-  if (kernel == TopKernel::kSm90) {
-    launch_top_keys_sm90(stream, args, page_map(pages, call.head_dim, box_rows), box_rows,
-                         jobs.blocks(), call.head_dim);
+  if (reader.kernel == TopKernel::kSm90) {
+    launch_top_keys_sm90(stream, args, page_map(pages, call.head_dim, reader.box_rows),
+                         reader.box_rows, jobs.blocks(), call.head_dim);
+  } else if (reader.kernel == TopKernel::kStored) {
+    launch_top_keys_stored(stream, args, *reader.fit, jobs.blocks(), call.head_dim);
   } else {
     const auto launch_it = small ? launch_mma<4> : launch_mma<kMostTopKeys>;
-    launch_it(stream, args, jobs.blocks(), call.head_dim, kernel == TopKernel::kFew);
+    launch_it(stream, args, jobs.blocks(), call.head_dim, reader.kernel == TopKernel::kFew);
   }
   (small ? merge<4> : merge<kMostTopKeys>)(stream, args, most_rows, std::ssize(jobs.all()));
   return true;

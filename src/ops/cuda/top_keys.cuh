@@ -4,6 +4,7 @@
 
 #include "ops/cuda/best_keys.cuh"
 #include "ops/cuda/score_call.cuh"
+#include "ops/cuda/stored_fit.h"
 #include "ops/top_keys.h"
 
 namespace longhaul::cuda {
@@ -32,6 +33,10 @@ __device__ __forceinline__ TileStretch tiles_of(const ScoreJob& job, int part) {
   return {static_cast<int32_t>(tiles * part / job.parts),
           static_cast<int32_t>(tiles * (part + 1) / job.parts)};
 }
+
+/// Of few rows over keys of any type, in pages of kPageRows rows, as `fit` says.
+void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit& fit, int blocks,
+                            int head_dim);
 
 inline constexpr int kTopSm90Rows = 256;  ///< flat rows of a block of the wgmma kernel
 

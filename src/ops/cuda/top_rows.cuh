@@ -9,8 +9,7 @@ namespace longhaul::cuda {
 template <int D, int K>
 struct RowsAndBest {
   uint32_t q[D / 16][4];
-  BestList<K> best[2];
-  ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};  ///< this lane's, for TopRule::kTile
+  BestOfRows<K, 4, 1> best;  ///< of rows lane / 4 and lane / 4 + 8
 
   __device__ __forceinline__ void load(const TopArgs& a, const ScoreJob& job, int flat) {
     const int lane = threadIdx.x % 32;
@@ -54,24 +53,12 @@ struct RowsAndBest {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const ScoredKey x = {c[g][i], first + 8 * g + 2 * (lane % 4) + i % 2};
-        if (x.key >= count) continue;
-        if (of_tiles) {
-          if (x.score > of_tile[i / 2].score) of_tile[i / 2] = x;
-        } else {
-          best[i / 2].offer_next(x);
-        }
+        if (x.key < count) best.offer_next(i / 2, x, of_tiles);
       }
     }
   }
 
-  /// A tile of TopRule::kTile is over: its best key becomes a candidate, of all four lanes alike.
-  __device__ __forceinline__ void end_tile() {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      best[h].offer_next(best_of_lanes<4>(of_tile[h]));
-      of_tile[h] = kNoKeyYet;
-    }
-  }
+  __device__ __forceinline__ void end_tile() { best.end_tile(); }
 
   __device__ __forceinline__ void write(const TopArgs& a, const ScoreJob& job, int flat, int list,
                                         int lists) {
@@ -82,8 +69,7 @@ struct RowsAndBest {
       const bool writes = lane % 4 == 0 && f < job.row_count * job.head_count;
 #pragma unroll
       for (int i = 0; i < K; ++i) {
-        // Lanes have the same lists of tiles' best keys: equal keys leave all of them.
-        const ScoredKey x = best[h].template pop<4>();
+        const ScoredKey x = best.pop(h);
         if (writes && i < a.k) part_of_row(a, job, f, list, lists)[i] = x;
       }
     }
