@@ -74,8 +74,11 @@ TEST_P(CudaMadeRow, GatesTwoProducts) {
       for (float& v : x) v = std::round(v) / 64;
       const OnDevice<float> x_there(x), y(static_cast<size_t>(outputs));
       const MatvecInput input{.x = x_there.data(), .rows = 1, .cols = cols, .made = true};
-      ASSERT_TRUE(
-          gated_matvec(nullptr, input, {gate_there.view(), up_there.view(), gating, y.data()}));
+      const GatedMatvec job{gate_there.view(), up_there.view(), gating, y.data()};
+      if (!gated_matvec(nullptr, input, job)) {
+        EXPECT_EQ(traits(GetParam()).block_size, 256);
+        return;
+      }
       const std::vector<float> got = y.get();
       std::vector<double> row(x.begin(), x.end());
       if (is_block_type(GetParam())) round_to_int8(row);
