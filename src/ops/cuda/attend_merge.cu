@@ -2,7 +2,7 @@
 // the parts. A block for each row; groups of its threads take parts in turn, all of a row's numbers
 // by 16 bytes.
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/mma.cuh"
 #include "ops/cuda/row_place.cuh"
 
@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(kThreads)
     merge_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
   __shared__ float weights[kMostParts], of_warps[kThreads / 32];
   __shared__ float4 sums[kThreads];
+  await_turn();
   const MergeRecord merge = merges[blockIdx.y];
   const int flat = merge.row_count * merge.head_count, f = static_cast<int>(blockIdx.x);
   if (f >= flat) return;
@@ -84,8 +85,7 @@ __global__ void __launch_bounds__(kThreads)
 void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
                         int count, int most_rows, int head_dim) {
   const dim3 grid(static_cast<unsigned>(most_rows), static_cast<unsigned>(count));
-  merge_parts<<<grid, kThreads, 0, stream>>>(args, merges, head_dim);
-  check_launch("merge_parts");
+  launch_early(stream, "merge_parts", merge_parts, grid, kThreads, 0, args, merges, head_dim);
 }
 
 }  // namespace longhaul::cuda

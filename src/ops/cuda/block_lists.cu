@@ -26,6 +26,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kBlockThreads)
     representatives_kernel(StoredRows keys, RepresentativesTask task) {
   __shared__ SelectShared shared;
+  await_turn();
   const int head = static_cast<int>(blockIdx.x), dim = keys.head_dim;
   const int64_t column_number = blockIdx.y * int64_t{task.heads} + head;
   const int64_t first = task.first + blockIdx.y * task.tokens;
@@ -69,8 +70,8 @@ void block_rows(Stream stream, int64_t first, const int32_t* blocks, int64_t cou
 
 void block_representatives(Stream stream, const KvForm& form, const RepresentativesTask& task) {
   const dim3 grid(static_cast<unsigned>(task.heads), static_cast<unsigned>(task.blocks));
-  representatives_kernel<<<grid, kBlockThreads, 0, stream>>>(keys_of(form), task);
-  check_launch("block_representatives");
+  launch_early(stream, "block_representatives", representatives_kernel, grid, kBlockThreads, 0,
+               keys_of(form), task);
 }
 
 }  // namespace longhaul::cuda

@@ -15,6 +15,17 @@ void check(int code, const char* what) {
   throw DeviceError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 
-void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+namespace {
+
+thread_local uint64_t launches = 0;
+
+}  // namespace
+
+void check_launch(const char* kernel) {
+  ++launches;
+  check(cudaGetLastError(), kernel);
+}
+
+LaunchMark launch_mark() { return {&launches, launches}; }
 
 }  // namespace longhaul::cuda

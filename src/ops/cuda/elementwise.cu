@@ -180,6 +180,7 @@ __global__ void __launch_bounds__(256)
     merge_kernel(const float* other_out, const float* other_lse, int64_t vectors, int head_dim,
                  float* out, float* lse) {
   const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.y) + threadIdx.y;
+  await_turn();
   if (i >= vectors) return;
   const float here = lse[i], there = other_lse[i], top = fmaxf(here, there);
   if (top == -INFINITY) return;
@@ -280,9 +281,8 @@ void add_lists(Stream stream, const float* x, int64_t lists, int64_t n, float* o
 void merge_attention(Stream stream, const float* other_out, const float* other_lse, int64_t vectors,
                      int head_dim, float* out, float* lse) {
   if (vectors == 0) return;
-  merge_kernel<<<warp_blocks(vectors), kWarps, 0, stream>>>(other_out, other_lse, vectors, head_dim,
-                                                            out, lse);
-  check_launch("merge_attention");
+  launch_early(stream, "merge_attention", merge_kernel, warp_blocks(vectors), kWarps, 0, other_out,
+               other_lse, vectors, head_dim, out, lse);
 }
 
 }  // namespace longhaul::cuda

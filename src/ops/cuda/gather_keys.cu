@@ -1,4 +1,4 @@
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/gather_keys.h"
 #include "ops/cuda/key_tile.cuh"
 
@@ -38,6 +38,7 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<GatherShared<D>*>(memory);
   const int thread = static_cast<int>(threadIdx.x);
+  await_turn();
   if (thread == 0) shared.record = record_of_block(records, count);
   __syncthreads();
   const SegmentRecord& s = shared.record.keys;
@@ -66,9 +67,8 @@ void launch(CUstream_st* stream, const GatherRecord* records, int count, int blo
   static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
   check(cudaFuncSetAttribute(gather_kernel<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of gather_keys");
-  gather_kernel<D>
-      <<<static_cast<unsigned>(blocks), kThreads, kBytes, stream>>>(records, count, rotations);
-  check_launch("gather_keys");
+  launch_early(stream, "gather_keys", gather_kernel<D>, static_cast<unsigned>(blocks), kThreads,
+               kBytes, records, count, rotations);
 }
 
 }  // namespace

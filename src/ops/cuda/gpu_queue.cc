@@ -12,16 +12,6 @@
 #include "ops/cuda/piece_copies.h"
 
 namespace longhaul::cuda {
-namespace {
-
-bool whole_words(const DeviceBytes& piece) {
-  const auto bits =
-      reinterpret_cast<uintptr_t>(piece.from) | reinterpret_cast<uintptr_t>(piece.to) | piece.bytes;
-  return bits % sizeof(uint32_t) == 0;
-}
-
-}  // namespace
-
 GpuQueue::GpuQueue(int device) : device_(device) {
   make_current();
   cudaDeviceProp properties;
@@ -142,7 +132,7 @@ void GpuQueue::upload(const void* host, void* device, size_t bytes) {
     const size_t some = std::min(bytes, kStageBytes / 2);
     std::byte* const staged = stage(some);
     std::memcpy(staged, from, some);
-    check(cudaMemcpyAsync(to, staged, some, cudaMemcpyHostToDevice, stream_), "copy to the GPU");
+    send_pinned(stream_, {staged, to, some});
     from += some;
     to += some;
     bytes -= some;
@@ -172,6 +162,9 @@ void GpuQueue::download(const void* device, void* host, size_t bytes) {
 
 void GpuQueue::copy(const void* from, void* to, size_t bytes) {
   make_current();
+  constexpr size_t kShort = size_t{1} << 20;  // a kernel begins sooner behind a kernel
+  const DeviceBytes piece{from, to, bytes};
+  if (bytes <= kShort && whole_words(piece)) return copy_pieces(stream_, {&piece, 1});
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
 }
 

@@ -78,12 +78,15 @@ void send_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   launch();
 }
 
-void send_plan(Stream stream, const DeviceBytes& plan) {
-  if (plan.bytes % sizeof(uint32_t) == 0 && plan.bytes <= SentWords::kMost * sizeof(uint32_t)) {
-    return send_pieces(stream, {&plan, 1});
+void send_pinned(Stream stream, const DeviceBytes& piece) {
+  // Longer ones take more time than a copy's beginning and end.
+  constexpr size_t kMostFetched = size_t{256} << 10;
+  if (whole_words(piece) && piece.bytes <= SentWords::kMost * sizeof(uint32_t)) {
+    return send_pieces(stream, {&piece, 1});
   }
-  check(cudaMemcpyAsync(plan.to, plan.from, plan.bytes, cudaMemcpyHostToDevice, stream),
-        "sending a plan");
+  if (whole_words(piece) && piece.bytes <= kMostFetched) return copy_pieces(stream, {&piece, 1});
+  check(cudaMemcpyAsync(piece.to, piece.from, piece.bytes, cudaMemcpyHostToDevice, stream),
+        "copy to the GPU");
 }
 
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces) {

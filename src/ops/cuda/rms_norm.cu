@@ -32,6 +32,7 @@ __device__ void scale_row(const float* x, const float* weight, float scale, int 
 template <int kRun, class Out>
 __global__ void __launch_bounds__(1024)
     rms_norm_kernel(const float* x, int64_t stride, const float* weight, float eps, int n, Out* y) {
+  await_turn();
   x += blockIdx.x * stride;
   y += blockIdx.x * static_cast<int64_t>(n);
   __shared__ float sums[kMostWarps];
@@ -108,9 +109,8 @@ void any_rms_norm(Stream stream, const float* x, int64_t stride, const float* we
   const bool four = aligned_to(16, at(x), at(weight)) && aligned_to(4 * sizeof(Out), at(y)) &&
                     stride % 4 == 0 && n % 4 == 0;
   const auto kernel = four ? rms_norm_kernel<4, Out> : rms_norm_kernel<1, Out>;
-  kernel<<<static_cast<unsigned>(rows), threads_for(n, four), 0, stream>>>(x, stride, weight, eps,
-                                                                           static_cast<int>(n), y);
-  check_launch("rms_norm");
+  launch_early(stream, "rms_norm", kernel, static_cast<unsigned>(rows), threads_for(n, four), 0, x,
+               stride, weight, eps, static_cast<int>(n), y);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ ScoreScratch::Plan ScoreScratch::begin(size_t bytes) {
 
 void ScoreScratch::send(Stream stream, const Plan& plan) {
   // One device buffer serves all plans: the stream writes it after the kernels of the plan before.
-  send_plan(stream, {plan.host, plan.device, plan.bytes});
+  send_pinned(stream, {plan.host, plan.device, plan.bytes});
   check(cudaEventRecord(stages_[stage_].sent, stream), "cudaEventRecord");
 }
 

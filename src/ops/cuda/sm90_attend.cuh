@@ -19,7 +19,7 @@
 //   clear(address, values)           values without a key that anybody may see become zeros: what
 //                                    lies there may be no number, and 0 times that is none either
 
-#include "ops/cuda/device_error.h"
+#include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/sm90_rows.cuh"
 
 namespace longhaul::cuda {
@@ -148,6 +148,7 @@ __global__ void __launch_bounds__(kSm90Threads, 1)
       *reinterpret_cast<Shared*>((reinterpret_cast<uintptr_t>(memory) + 1023) / 1024 * 1024);
   const int group = threadIdx.x / 128;
   if (threadIdx.x == 0) shared.make_barriers();
+  await_turn();
   __syncthreads();
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
@@ -167,8 +168,8 @@ void launch_sm90(CUstream_st* stream, const AttendArgs& args, const PageMap& pag
   const auto kernel = attend_sm90<D, Seen>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "shared memory of attend_sm90");
-  kernel<<<static_cast<unsigned>(count), kSm90Threads, kBytes, stream>>>(args, pages, units);
-  check_launch("attend_sm90");
+  launch_early(stream, "attend_sm90", kernel, static_cast<unsigned>(count), kSm90Threads, kBytes,
+               args, pages, units);
 }
 
 }  // namespace longhaul::cuda
