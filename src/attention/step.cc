@@ -54,10 +54,23 @@ View<const float> LayerStep::queries_at(const Rotations& rotations, int64_t posi
   return y;
 }
 
+PagedRows LayerStep::rows_of(int list) const {
+  const bool copied = !copies.empty() && nth(copies, list).pages != nullptr;
+  return copied ? nth(copies, list) : store->rows(layer, list);
+}
+
+std::optional<int> LayerStep::list_of(const PagedRows& read) const {
+  for (int list = 0; list < store->lists(layer); ++list) {
+    const bool stored = read.pages == store->rows(layer, list).pages;
+    if (stored || read.pages == rows_of(list).pages) return list;
+  }
+  return std::nullopt;
+}
+
 KeySegment LayerStep::all_keys(int list) const {
   const int64_t window = own_window();
   KeySegment keys;
-  keys.rows = store->rows(layer, list);
+  keys.rows = rows_of(list);
   if (window > 0) {
     keys.visible = Visibility::kWindow;
     keys.window = window;
@@ -86,7 +99,7 @@ void LayerStep::attend_all_keys(int count) {
 std::span<const PagedRows> LayerStep::lists() {
   workspace->lists.clear();
   for (int list = 0; list < store->lists(layer); ++list) {
-    workspace->lists.push_back(store->rows(layer, list));
+    workspace->lists.push_back(rows_of(list));
   }
   return workspace->lists;
 }

@@ -107,6 +107,14 @@ class LayerStep {
   View<const float> queries_at(const Rotations& rotations, int64_t position,
                                Array<float>& into) const;
 
+  /// Copies of whole lists that the queue's device reads faster than what the store holds; no
+  /// pages: there is none of that list. Empty: of none (attention/parts/gathered_lists.h).
+  std::span<const PagedRows> copies;
+  /// The rows of a list, as they are best read.
+  PagedRows rows_of(int list) const;
+  /// The list whose rows, or whose copy, was read.
+  std::optional<int> list_of(const PagedRows& read) const;
+
   /// All rows of a list (after the append), row i at position i, causal and within the model's own
   /// sliding window. For lists that forget nothing: row i is token i.
   KeySegment all_keys(int list) const;

@@ -35,15 +35,6 @@ std::vector<WatchedHead> heads_of(std::string_view text, const ModelShape& shape
   return heads;
 }
 
-/// The store's list that the rows belong to.
-std::optional<int> list_of(const LayerStep& step, const PagedRows& rows) {
-  const int lists = step.store->layout().heads[static_cast<size_t>(step.layer)];
-  for (int list = 0; list < lists; ++list) {
-    if (step.store->rows(step.layer, list).pages == rows.pages) return list;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::vector<WatchedHead> heads_to_watch(const ModelShape& shape) {
@@ -89,7 +80,7 @@ void SourceWatch::add_look(const LayerStep& step, const AttendTask& task,
     last = std::max(last, head.head);
   }
   if (last < first) return;
-  const std::optional<int> list = list_of(step, segment.rows);
+  const std::optional<int> list = step.list_of(segment.rows);
   if (!list || segment.rotate || !segment.index.empty() || segment.query != 0) return;
   const KeyRange seen = visible_keys(segment, task.row_position);
   if (seen.begin >= seen.end) return;

@@ -11,15 +11,6 @@ namespace {
 constexpr size_t kShortestAnswer = 3;  // bytes of an answer
 constexpr size_t kMostTokens = 256;
 
-/// The store's list that the rows belong to.
-std::optional<int> list_of(const LayerStep& step, const PagedRows& rows) {
-  const int lists = step.store->layout().heads[static_cast<size_t>(step.layer)];
-  for (int list = 0; list < lists; ++list) {
-    if (step.store->rows(step.layer, list).pages == rows.pages) return list;
-  }
-  return std::nullopt;
-}
-
 /// The list's row that holds the token, or the first one after it.
 int64_t row_at(const LayerStep& step, int list, int64_t token) {
   int64_t low = 0, high = step.store->length(step.layer, list);
@@ -99,7 +90,7 @@ void AnswerRecall::observe(const LayerStep& step, std::span<const AttendTask> ta
 
 void AnswerRecall::look(const LayerStep& step, const KeySegment& shown, int64_t position,
                         Layer& layer) const {
-  const std::optional<int> list = list_of(step, shown.rows);
+  const std::optional<int> list = step.list_of(shown.rows);
   if (!list) return;
   HostStage on(*step.queue);
   KeySegment segment = shown;

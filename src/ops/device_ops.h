@@ -154,6 +154,14 @@ class DeviceOps {
     return false;
   }
   virtual bool tile_maps(const AttendCall&, std::span<const MapTile>) { return false; }
+  /// Copies rows [0, keys) of lists to where attention and what goes over its maps read them
+  /// fastest, for `rows` query rows, of each head apart, that read each list: of as many lists,
+  /// from the first on, as there is room for. Returns how many; 0: they are best read as they lie.
+  /// Copies stay until other keys are gathered, which attention does as well.
+  virtual int gather_lists(std::span<const PagedRows> /*lists*/, int64_t /*keys*/, int64_t /*rows*/,
+                           std::span<PagedRows> /*to*/) {
+    return 0;
+  }
   virtual bool top_keys(const TopKeysCall&, std::span<const TopKeysTask>) { return false; }
   virtual bool mean_keys(const PagedRows&, int64_t /*count*/, int /*block*/, View<float>) {
     return false;

@@ -61,8 +61,22 @@ void cut_tiles(const TileGrid& grid, int64_t first, int64_t end, std::span<const
 /// Two tiles of 64 rows are listed together, by pages.
 constexpr int kMaskedRows = 64;
 
-bool lists_pages(Queue& queue, const TileGrid& grid, const PagedRows& rows) {
-  return grid.tile == kMaskedRows && queue.device().ops().reads_masks(rows);
+/// The KV head's rows that a query head reads.
+const PagedRows& rows_of_head(std::span<const TileRule> rules, std::span<const PagedRows> lists,
+                              size_t head) {
+  return lists[head / (rules.size() / lists.size())];
+}
+
+/// Whether all heads that see lines do so by masks: rows of others may lie in another form.
+bool lists_pages(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
+                 std::span<const PagedRows> lists) {
+  if (grid.tile != kMaskedRows) return false;
+  const DeviceOps& ops = queue.device().ops();
+  for (size_t head = 0; head < rules.size(); ++head) {
+    const bool lines = rules[head].kind == TileRule::Kind::kLines;
+    if (lines && !ops.reads_masks(rows_of_head(rules, lists, head))) return false;
+  }
+  return true;
 }
 
 /// The tasks of a device: segments have room for all keys that may be listed, and the device alone
@@ -76,7 +90,7 @@ class DeviceLists {
   bool run() {
     const int page_rows = lists_.front().page_rows;
     if (grid_.tile % page_rows != 0) return false;
-    by_pages_ = lists_pages(queue_, grid_, lists_.front());
+    by_pages_ = lists_pages(queue_, grid_, rules_, lists_);
     copy_columns();
     reserve(page_rows);
     for (size_t i = 0; i < m_.tiles.size(); i += together(i)) {
@@ -102,7 +116,7 @@ class DeviceLists {
     return rules_[static_cast<size_t>(tile.head)];
   }
   const PagedRows& rows_of(const RowTile& tile) const {
-    return lists_[static_cast<size_t>(tile.head) / (rules_.size() / lists_.size())];
+    return rows_of_head(rules_, lists_, static_cast<size_t>(tile.head));
   }
   bool masked(const RowTile& tile) const {
     const TileRule& rule = rule_of(tile);
@@ -250,7 +264,7 @@ int64_t tiles_of_device_call(Queue& queue, const TileGrid& grid, std::span<const
   const auto lines = std::ranges::count(rules, TileRule::Kind::kLines, &TileRule::kind);
   // Two tiles share a list of pages, each a number and two masks of as much as two numbers.
   const int64_t numbers =
-      lists_pages(queue, grid, lists.front()) ? grid.blocks() * 5 / 2 + 5 : grid.keys();
+      lists_pages(queue, grid, rules, lists) ? grid.blocks() * 5 / 2 + 5 : grid.keys();
   return std::max<int64_t>(1, kListedOnDevice / std::max<int64_t>(1, lines * numbers));
 }
 

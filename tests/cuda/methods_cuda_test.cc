@@ -35,12 +35,13 @@ struct Asking {
 };
 constexpr Asking kAsking[] = {{"adakv", false}, {"fastgen", true}};
 
-testing_support::TwoPlaces places_of(const std::string& spec, const KvType& kv_type = {}) {
+testing_support::TwoPlaces places_of(const std::string& spec, const KvType& kv_type = {},
+                                     int chunk = 64) {
   const char* const models = std::getenv("LONGHAUL_MODELS");
   static const auto engine =
       Engine::open(std::string(models == nullptr ? LONGHAUL_MODELS : models) + "/nano");
   static const Queue queue = open_device("cuda");
-  return {engine, spec, queue, kv_type};
+  return {engine, spec, queue, kv_type, chunk};
 }
 
 class OnTheGpu : public ::testing::TestWithParam<Small> {
@@ -99,6 +100,11 @@ TEST_P(KvTypesOnTheGpu, WaitForLogitsAlone) {
   EXPECT_LE(waits.reply, waits.replied) << "in " << waits.replied << " tokens";
 }
 
+std::string name_of_test(const testing::TestParamInfo<std::tuple<const char*, KvType>>& test) {
+  return testing_support::test_name(std::get<0>(test.param)) + "_" +
+         testing_support::test_name(name_of(std::get<1>(test.param)));
+}
+
 constexpr KvType kTypes[] = {DType::Q4_0, {DType::Q8_0, DType::Q4_0}, {DType::BF16, DType::Q8_0}};
 INSTANTIATE_TEST_SUITE_P(
     Types, KvTypesOnTheGpu,
@@ -109,10 +115,32 @@ INSTANTIATE_TEST_SUITE_P(
                           "infllm:block=32,n_init=32,n_local=128,topk=2",
                           "ltri:n_init=8,n_local=64,block=16,topk=2,chunk=32,cached=4"),
         ::testing::ValuesIn(kTypes)),
-    [](const auto& test) {
-      return testing_support::test_name(std::get<0>(test.param)) + "_" +
-             testing_support::test_name(name_of(std::get<1>(test.param)));
-    });
+    name_of_test);
+
+/// Methods that read prompts sparsely, in a pass of so many rows that a Hopper card gathers lists
+/// in blocks for it.
+class SparseKvTypesOnTheGpu : public KvTypesOnTheGpu {
+ protected:
+  static testing_support::TwoPlaces long_pass() {
+    return places_of(std::get<0>(GetParam()), std::get<1>(GetParam()), 512);
+  }
+};
+
+TEST_P(SparseKvTypesOnTheGpu, LongPassesAnswerAsOnTheHost) {
+  long_pass().expect_same_answers_and_sessions();
+}
+TEST_P(SparseKvTypesOnTheGpu, LongPassesWaitForLogitsAlone) {
+  EXPECT_LE(long_pass().waits().prompt, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sparse, SparseKvTypesOnTheGpu,
+    ::testing::Combine(::testing::Values("minference:dense_below=0,vertical=8,slash=16",
+                                         "minference:dense_below=0,pattern=blocks,vertical=2",
+                                         "flexprefill:dense_below=0,min_budget=8",
+                                         "xattention:dense_below=0"),
+                       ::testing::ValuesIn(kTypes)),
+    name_of_test);
 
 }  // namespace
 }  // namespace longhaul

@@ -7,6 +7,8 @@
 
 #include "cuda/paged_heads.h"
 #include "ops/antidiagonal_blocks.h"
+#include "ops/cuda/gpu_queue.h"
+#include "ops/device_ops.h"
 #include "ops/devices.h"
 #include "ops/expected_attention.h"
 #include "ops/flex_blocks.h"
@@ -84,13 +86,32 @@ std::vector<float> peaks(int64_t count, uint32_t seed) {
   return scores;
 }
 
+/// How keys and values lie.
+struct Lying {
+  KvType type;
+  bool slab = false;    ///< where the KV store has them
+  size_t gathered = 0;  ///< lists of which the GPU makes copies, if it can
+};
+
+/// The first `some` lists become copies on a Hopper card.
+void gather(std::vector<PagedRows>& lists, size_t some, int64_t keys) {
+  if (some == 0 || static_cast<GpuQueue&>(gpu().device()).capability() != 90) return;
+  const std::vector<PagedRows> stored = lists;
+  ASSERT_EQ(gpu().device().ops().gather_lists(std::span(stored).first(some), keys, 1 << 20,
+                                              std::span(lists).first(some)),
+            static_cast<int>(some));
+  EXPECT_EQ(gpu().device().ops().reads_masks(lists[0]), lists[0].head_dim <= 128);
+}
+
 /// Heads that see an A-shape, lines and blocks, in one call of attention.
-void test_tiles(const TileGrid& grid, int head_dim, bool slab) {
+void test_tiles(const TileGrid& grid, int head_dim, const Lying& lying) {
   SCOPED_TRACE(testing::Message() << grid.begin << " + " << grid.rows << ", tile " << grid.tile
-                                  << ", dim " << head_dim << (slab ? ", slab" : ""));
+                                  << ", dim " << head_dim << ", " << name_of(lying.type)
+                                  << (lying.slab ? ", slab, " : ", ") << lying.gathered
+                                  << " gathered");
   constexpr int kHeads = 4;  // the last is not attended
-  const PagedHeads pages(DType::BF16, head_dim, 2, grid.keys(), 2, false,
-                         slab ? &gpu().device() : nullptr);
+  const PagedHeads pages(lying.type, head_dim, 2, grid.keys(), 2, false,
+                         lying.slab ? &gpu().device() : nullptr);
   const auto numbers = static_cast<size_t>(grid.rows * kHeads * head_dim);
   Both<float> q(exact_floats(numbers, 3)), columns(peaks(grid.keys(), 4));
   Both<float> diagonals(peaks(grid.keys(), 5));
@@ -114,6 +135,7 @@ void test_tiles(const TileGrid& grid, int head_dim, bool slab) {
     rules[2].blocks = at(blocks);
     std::vector<PagedRows> lists;
     for (size_t h = 0; h < 2; ++h) lists.push_back(there ? pages.on_device(h) : pages.on_host(h));
+    if (there) gather(lists, lying.gathered, grid.keys());
     const auto tasks = tile_lists(queue, grid, 0, grid.rows, rules, lists, memory);
     const View<const float> form[] = {at(q)};
     AttendCall call;
@@ -139,15 +161,31 @@ void test_tiles(const TileGrid& grid, int head_dim, bool slab) {
 TEST(CudaTileLists, RowsSeeWhatTheySeeOnTheHost) {
   for (const int dim : {64, 128}) {
     for (const bool slab : {false, true}) {
-      test_tiles({64, 0, 200}, dim, slab);
-      test_tiles({64, 1000, 200}, dim, slab);
-      test_tiles({128, 0, 300}, dim, slab);
+      test_tiles({64, 0, 200}, dim, {DType::BF16, slab});
+      test_tiles({64, 1000, 200}, dim, {DType::BF16, slab});
+      test_tiles({128, 0, 300}, dim, {DType::BF16, slab});
     }
-    test_tiles({128, 3001, 515}, dim, false);
+    test_tiles({128, 3001, 515}, dim, {DType::BF16});
   }
-  test_tiles({64, 0, 129}, 80, true);
-  test_tiles({64, 64, 1}, 96, true);
-  test_tiles({64, 700, 460}, 112, true);
+  test_tiles({64, 0, 129}, 80, {DType::BF16, true});
+  test_tiles({64, 64, 1}, 96, {DType::BF16, true});
+  test_tiles({64, 700, 460}, 112, {DType::BF16, true});
+}
+
+/// Of both lists, or of the one that sees lines, while the other lies in blocks.
+TEST(CudaTileLists, RowsSeeInGatheredListsWhatTheySeeOnTheHost) {
+  for (const KvType& type : {KvType(DType::Q8_0), KvType(DType::Q4_0), KvType(DType::F16),
+                             KvType(DType::Q8_0, DType::Q4_0), KvType(DType::BF16, DType::Q8_0)}) {
+    for (const size_t gathered : {size_t{0}, size_t{1}, size_t{2}}) {
+      test_tiles({64, 0, 200}, 128, {type, false, gathered});
+      test_tiles({64, 1003, 460}, 128, {type, false, gathered});
+      test_tiles({64, 3000, 65}, 64, {type, false, gathered});
+      test_tiles({128, 3001, 515}, 128, {type, false, gathered});
+    }
+  }
+  test_tiles({64, 700, 460}, 96, {DType::Q8_0, false, 2});
+  test_tiles({64, 700, 460}, 256, {DType::Q8_0, false, 2});
+  test_tiles({128, 700, 460}, 256, {DType::Q4_0, false, 1});
 }
 
 /// Few marks may differ, where rounding decides.

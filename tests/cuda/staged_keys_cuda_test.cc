@@ -79,6 +79,56 @@ TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
   }
 }
 
+/// Of lists that are gathered whole a reader names pages as before. The bound holds one of 20,000
+/// keys; few rows gain nothing, nor do lists that lie well.
+TEST_F(StagedKeysTest, GatheredListsKeepTheNumbersOfTheirPages) {
+  if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
+  StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
+  const std::vector<PagedRows> lists = {heads_.on_device(0), heads_.on_device(1)};
+  std::vector<PagedRows> copies = lists;
+  EXPECT_EQ(staged.gather_lists(lists, 1000, 500, copies), 0);
+  EXPECT_EQ(staged.gather_lists(lists, kMostKeys, 600, copies), 0);
+  EXPECT_EQ(staged.gather_lists(lists, 20'000, 600, copies), 1);
+  EXPECT_EQ(staged.gather_lists(lists, kMostKeys, 6000, copies), 1);
+  EXPECT_EQ(copies[1].type, KvType(DType::Q8_0));
+  ASSERT_EQ(staged.gather_lists(lists, 1000, 600, copies), 2);
+  EXPECT_EQ(staged.gather_lists(std::vector(copies), 1000, 600, copies), 0);
+
+  const size_t numbers = size_t{kRowCount} * kHeads * kDim;
+  const View<float> queries = there(exact_floats(numbers, 4));
+  const View<const float> forms[] = {queries};
+  AttendCall call;
+  call.queries = forms;
+  call.heads = kHeads;
+  call.head_dim = kDim;
+  call.scale = 1 / std::sqrt(static_cast<float>(kDim));
+  const View<int32_t> pages = there(std::vector<int32_t>{0, 3, 4, 11});
+  const auto attended = [&](std::span<const PagedRows> rows, Scratch& scratch) {
+    const View<float> out = empty_there<float>(static_cast<int64_t>(numbers));
+    call.out = out;
+    std::vector<AttendTask> tasks = tasks_behind(1000);
+    std::vector<std::vector<KeySegment>> all;
+    for (size_t h = 0; h < kKvHeads; ++h) {
+      KeySegment listed = segments_[h], own = listed;
+      listed.rows = own.rows = rows[h];
+      listed.index = pages;
+      listed.whole_pages = true;
+      listed.count = 64 * pages.size();
+      listed.visible = Visibility::kAll;
+      own.begin = own.position = 872;
+      own.count = kRowCount;
+      all.push_back({listed, own});
+      tasks[h].segments = all.back();
+    }
+    attend(gpu().handle(), call, tasks, scratch);
+    return here(out);
+  };
+  Scratch plain, hopper;
+  hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
+  const std::vector<float> want = attended(lists, plain), got = attended(copies, hopper);
+  for (size_t i = 0; i < numbers; ++i) ASSERT_NEAR(got[i], want[i], 2e-3) << "number " << i;
+}
+
 /// The best keys of tiles, from key 40 on, which no box of the copy engine begins with.
 TEST_F(StagedKeysTest, TheBestOfGatheredKeysAreThoseOfThemAsTheyLie) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";

@@ -22,16 +22,17 @@ struct Waits {
 class TwoPlaces {
  public:
   TwoPlaces(std::shared_ptr<const Engine> engine, std::string spec, Queue device,
-            const KvType& kv_type = {})
+            const KvType& kv_type = {}, int chunk = 64)
       : engine_(std::move(engine)),
         spec_(std::move(spec)),
         device_(std::move(device)),
-        kv_type_(kv_type) {}
+        kv_type_(kv_type),
+        chunk_(chunk) {}
 
   Session session(const Queue& queue) const {
     SessionOptions options;
     options.attention = MethodSpec::parse(spec_);
-    options.chunk = 64;
+    options.chunk = chunk_;
     options.kv_type = kv_type_;
     options.compute = Compute::kF32;
     options.queue = queue;
@@ -108,6 +109,7 @@ class TwoPlaces {
   std::string spec_;
   Queue device_;
   KvType kv_type_;
+  int chunk_;
 };
 
 }  // namespace longhaul::testing_support

@@ -58,7 +58,7 @@ class XAttention final : public SparsePrefill {
     heads_.clear();
     for (int h = 0; h < step.kv_heads; ++h) {
       if (!step.attends(h)) continue;
-      heads_.push_back({h * group, group, step.store->rows(step.layer, h),
+      heads_.push_back({h * group, group, step.rows_of(h),
                         shares.subspan(static_cast<size_t>(h * group), static_cast<size_t>(group)),
                         mark_blocks(step, h * group, group, rules)});
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/parts/gathered_lists.h"
 #include "base/clock.h"
 #include "base/nth.h"
 
@@ -28,8 +29,13 @@ size_t SparsePrefill::tile_bytes(int heads, int64_t tokens, int rows) const {
 
 void SparsePrefill::attend(LayerStep& step) {
   const int dense = dense_rows(step);
+  if (dense == step.rows) return step.attend_all_keys(step.rows);
+  for (GatheredLists heads(step); heads.next();) attend_heads(step, dense);
+}
+
+void SparsePrefill::attend_heads(LayerStep& step, int dense) {
   const Stopwatch watch;
-  const bool sparse = dense < step.rows && choose_tiles(step, dense, new_rules(step));
+  const bool sparse = choose_tiles(step, dense, new_rules(step));
   step.workspace->seconds += watch.seconds();
   if (!sparse) return step.attend_all_keys(step.rows);
   step.chose = true;

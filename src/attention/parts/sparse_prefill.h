@@ -47,6 +47,8 @@ class SparsePrefill : public Method {
 
  private:
   int dense_rows(const LayerStep& step) const;
+  /// Those that attend, all rows: the first `dense` see everything.
+  void attend_heads(LayerStep& step, int dense);
 
   int tile_;
   int64_t dense_below_ = 4096;

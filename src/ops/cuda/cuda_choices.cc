@@ -52,6 +52,11 @@ bool CudaChoices::top_keys(const TopKeysCall& call, std::span<const TopKeysTask>
                                          : search(tasks);
 }
 
+int CudaChoices::gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
+                              std::span<PagedRows> to) {
+  return staged_.gather_lists(lists, keys, rows, to);
+}
+
 bool CudaChoices::mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) {
   return cuda::mean_keys(stream(), rows, count, block, out);
 }

@@ -24,6 +24,8 @@ class CudaChoices : public BlockOps {
                   std::span<const View<float>> masses) override;
   bool tile_maps(const AttendCall& call, std::span<const MapTile> tiles) override;
   bool top_keys(const TopKeysCall& call, std::span<const TopKeysTask> tasks) override;
+  int gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
+                   std::span<PagedRows> to) override;
   bool mean_keys(const PagedRows& rows, int64_t count, int block, View<float> out) override;
   bool add_query_moments(View<const float> q, int64_t rows, int heads, int head_dim,
                          QueryMoments& moments) override;

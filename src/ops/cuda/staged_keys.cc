@@ -12,6 +12,9 @@ namespace {
 /// Gathering keys takes about as long as one unit of 128 flat rows takes to read them, so that it
 /// pays from four units on.
 constexpr int64_t kLeastRows = 512;
+/// Rows that see few of the keys gain less: 64 flat rows about a microsecond, in which some 4,096
+/// keys are gathered (256 bytes become 512).
+constexpr int64_t kMostKeysOfRow = 64;
 
 bool lies_well(const KeySegment& s) {
   return s.rows.type == DType::BF16 && !s.rotate && (s.index.empty() || s.whole_pages);
@@ -38,12 +41,24 @@ int64_t pages_of(const AttendTask& task) {
 
 }  // namespace
 
+bool StagedKeys::can_stage(int head_dim) const {
+  return queue_.capability() == 90 && can_gather(head_dim);
+}
+
 bool StagedKeys::gains(const AttendCall& call, const AttendTask& task) const {
-  return queue_.capability() == 90 && can_gather(call.head_dim) && task.row_count > 1 &&
+  return can_stage(call.head_dim) && task.row_count > 1 &&
          int64_t{task.row_count} * task.head_count >= kLeastRows && pages_of(task) > 0 &&
          std::ranges::all_of(task.segments, [](const KeySegment& s) {
            return s.count == 0 || lies_well(s) || can_lie_well(s);
          });
+}
+
+/// How many pages may be gathered at a time: so many, or more.
+int64_t StagedKeys::room_for(int64_t pages, int head_dim) {
+  const size_t page_bytes = bf16_page_bytes(head_dim);
+  const int64_t most = std::max(pages, static_cast<int64_t>(most_bytes_ / page_bytes));
+  pages_.set_form(head_dim, static_cast<size_t>(most) * page_bytes);
+  return most;
 }
 
 /// Notes what is to be gathered, and says how it will lie.
@@ -70,13 +85,16 @@ KeySegment StagedKeys::gather(const KeySegment& keys) {
   return to;
 }
 
+void StagedKeys::send(int head_dim, const longhaul::Rotations* rotations) {
+  if (records_.empty()) return;
+  gather_keys(queue_.handle(), sent_.upload(std::span<const GatherRecord>(records_)),
+              static_cast<int>(records_.size()), static_cast<int>(used_), head_dim,
+              rotation_table(rotations));
+}
+
 void StagedKeys::flush(const AttendCall& call,
                        const std::function<void(std::span<const AttendTask>)>& attend) {
-  if (!records_.empty()) {
-    gather_keys(queue_.handle(), sent_.upload(std::span<const GatherRecord>(records_)),
-                static_cast<int>(records_.size()), static_cast<int>(used_), call.head_dim,
-                rotation_table(call.rotations));
-  }
+  send(call.head_dim, call.rotations);
   if (!tasks_.empty()) attend(tasks_);
   clear();
 }
@@ -88,6 +106,29 @@ void StagedKeys::clear() {
   used_ = 0;
 }
 
+int StagedKeys::gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
+                             std::span<PagedRows> to) {
+  LH_ASSERT(!lists.empty() && to.size() == lists.size());
+  KeySegment whole;
+  whole.rows = lists.front();
+  whole.count = keys;
+  const int head_dim = whole.rows.head_dim;
+  if (rows < kLeastRows || rows * kMostKeysOfRow < keys || !can_stage(head_dim) ||
+      lies_well(whole) || !can_lie_well(whole))
+    return 0;
+  const int64_t each = pages_of(whole);
+  int64_t some = std::min<int64_t>(std::ssize(lists), room_for(each, head_dim) / each);
+  while (some > 0 && !pages_.reserve(some * each)) --some;
+  clear();
+  for (size_t list = 0; list < static_cast<size_t>(some); ++list) {
+    whole.rows = lists[list];
+    to[list] = gather(whole).rows;
+  }
+  send(head_dim, nullptr);
+  clear();
+  return static_cast<int>(some);
+}
+
 void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
                      const std::function<void(std::span<const AttendTask>)>& attend) {
   int64_t most_pages = 0;  // of a task; then of all that are gathered at a time
@@ -97,9 +138,7 @@ void StagedKeys::run(const AttendCall& call, std::span<const AttendTask> tasks,
     segments += task.segments.size();
   }
   if (most_pages == 0) return attend(tasks);
-  const size_t page_bytes = bf16_page_bytes(call.head_dim);
-  most_pages = std::max(most_pages, static_cast<int64_t>(most_bytes_ / page_bytes));
-  pages_.set_form(call.head_dim, static_cast<size_t>(most_pages) * page_bytes);
+  most_pages = room_for(most_pages, call.head_dim);
   clear();                               // a call before may have ended with an error
   segments_.reserve(segments);           // the tasks' views stay
   const KeySegment* before = nullptr;    // of the task whose keys were gathered last, ...

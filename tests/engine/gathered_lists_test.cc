@@ -1,0 +1,101 @@
+// Methods that read prompts sparsely on a device that gathers lists, some at a time: they answer as
+// on the host, from copies that are gone when the next are made.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "attention/test_name.h"
+#include "engine/two_places.h"
+#include "ops/fake_device.h"
+
+namespace longhaul {
+namespace {
+
+class GatheringOps : public testing_support::FakeOps {
+ public:
+  int gather_lists(std::span<const PagedRows> lists, int64_t keys, int64_t rows,
+                   std::span<PagedRows> to) override {
+    std::ranges::fill(bytes_, std::byte{0xFF});
+    if (rows < kLeastRows) return 0;
+    const size_t some = std::min(lists.size(), kAtOnce);
+    const int64_t page_rows = lists.front().page_rows;
+    const auto pages = static_cast<size_t>((keys + page_rows - 1) / page_rows);
+    const size_t page_bytes = lists.front().page_bytes();
+    bytes_.resize(some * pages * page_bytes);
+    addresses_.resize(some * pages);
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      std::byte* const copy = bytes_.data() + i * page_bytes;
+      std::memcpy(copy, lists[i / pages].pages[i % pages], page_bytes);
+      addresses_[i] = copy;
+    }
+    for (size_t list = 0; list < some; ++list) {
+      to[list] = lists[list];
+      to[list].pages = addresses_.data() + list * pages;
+    }
+    gathered += static_cast<int>(some);
+    return static_cast<int>(some);
+  }
+  /// Looks at what is read, and leaves it to the host.
+  bool attend(const AttendCall&, std::span<const AttendTask> tasks) override {
+    for (const AttendTask& task : tasks) {
+      for (const KeySegment& keys : task.segments) {
+        if (keys.count > 0) ++(is_copy(keys.rows) ? read_copies : read_others);
+      }
+    }
+    return false;
+  }
+
+  static constexpr size_t kAtOnce = 2;
+  static constexpr int64_t kLeastRows = 100;  ///< passes of 64 rows, two query heads a list
+  int gathered = 0, read_copies = 0, read_others = 0;
+
+ private:
+  bool is_copy(const PagedRows& rows) const {
+    return !addresses_.empty() && rows.pages >= addresses_.data() &&
+           rows.pages < addresses_.data() + addresses_.size();
+  }
+
+  std::vector<std::byte> bytes_;
+  std::vector<const std::byte*> addresses_;
+};
+
+void expect_answers_from_copies(const std::string& spec) {
+  const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
+  auto own = std::make_unique<GatheringOps>();
+  GatheringOps& ops = *own;
+  const testing_support::TwoPlaces places(
+      engine, spec, Queue(std::make_shared<testing_support::FakeDevice>(std::move(own))),
+      {DType::Q8_0, DType::Q4_0});
+  places.expect_same_answers_and_sessions();
+  EXPECT_GT(ops.gathered, 0);
+  EXPECT_GT(ops.read_copies, 0);
+  EXPECT_GT(ops.read_others, 0);  // by replies and short passes
+}
+
+class GatheringDevice : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GatheringDevice, AnswersAsTheHost) { expect_answers_from_copies(GetParam()); }
+
+/// The head between two that gather is another part's of the method.
+TEST(GatheringDeviceOfSomeHeads, GathersTheirListsAlone) {
+  const testing_support::TempFolder folder;
+  const std::string gates = (folder.path() / "gates.tsv").string();
+  std::ofstream file(gates);
+  for (int layer = 0; layer < 12; ++layer) file << "1\t0\t1\n";
+  file.close();
+  expect_answers_from_copies("duo:gates=" + gates +
+                             ",threshold=0.5,dense=minference,dense_options=dense_below=0");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sparse, GatheringDevice,
+    ::testing::Values("minference:dense_below=0,vertical=8,slash=16",
+                      "minference:dense_below=100,pattern=blocks,vertical=2",
+                      "flexprefill:dense_below=0,min_budget=8", "xattention:dense_below=0",
+                      "duo:sparsity=0,dense=minference,dense_options=dense_below=0"),
+    [](const auto& test) { return testing_support::test_name(test.param); });
+
+}  // namespace
+}  // namespace longhaul
