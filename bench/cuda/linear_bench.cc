@@ -221,9 +221,8 @@ class Layers {
     const MatvecJob o = product(l.o, x_.as<float>(), true);
     matvec(stream, input(q_, nullptr), {&o, 1});
     const MatvecJob down = product(l.down, x_.as<float>(), true);
-    if (form == Form::kGated) {
-      gated_matvec(stream, input(x_, norm_.as<float>()),
-                   {l.gate.view(), l.up.view(), {}, gate_.as<float>()});
+    if (form == Form::kGated && gated_matvec(stream, input(x_, norm_.as<float>()),
+                                             {l.gate.view(), l.up.view(), {}, gate_.as<float>()})) {
       const MatvecInput row{.x = gate_.as<float>(), .rows = 1, .cols = kFfn, .made = true};
       return matvec(stream, row, {&down, 1});
     }

@@ -1,5 +1,5 @@
-// Attention of a token that is appended by the kernel before: older keys are read while it still
-// runs. Slots that nobody has written to hold no numbers, so that reading too early is seen.
+// Attention of a token that is appended by the kernel before, which may still run when it begins.
+// Slots that nobody has written to hold no numbers, so that reading too early is seen.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,6 @@ std::vector<float> last_output(KvType type, bool wait, int64_t sinks) {
     added.k_stride = added.v_stride = kKvHeads * kDim;
     append_rows(nullptr, form, added, lists);
     if (wait) ok(cudaDeviceSynchronize());
-    scratch.just_appended = !wait;
     attend(nullptr, call, tasks, scratch);
     if (wait) ok(cudaDeviceSynchronize());
   }

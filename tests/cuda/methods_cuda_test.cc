@@ -127,7 +127,9 @@ class SparseKvTypesOnTheGpu : public KvTypesOnTheGpu {
 };
 
 TEST_P(SparseKvTypesOnTheGpu, LongPassesAnswerAsOnTheHost) {
-  long_pass().expect_same_answers_and_sessions();
+  // Of keys in Q4_0 some blocks come so close that bf16 chooses between them.
+  const bool close = std::get<1>(GetParam()).k == DType::Q4_0;
+  long_pass().expect_same_answers_and_sessions(close ? 0.95 : 0.98);
 }
 TEST_P(SparseKvTypesOnTheGpu, LongPassesWaitForLogitsAlone) {
   EXPECT_LE(long_pass().waits().prompt, 1);

@@ -128,7 +128,6 @@ struct Scratch::Impl {
     few.value_bytes = stored.value_bytes;
     few.blocks = stored.blocks;
     few.turns = plan.turns();
-    few.old_keys_are_there = false;
     if (at == nullptr) plan.pack(few.here, nullptr);
     return few;
   }
@@ -164,26 +163,6 @@ struct Scratch::Impl {
 
 Scratch::Scratch() : impl_(std::make_unique<Impl>()) {}
 Scratch::~Scratch() = default;
-
-namespace {
-
-/// Whether rows that were just appended are the last of each task's keys: one of one row, in
-/// stretches of which all but the last end before it.
-bool new_rows_are_last(std::span<const AttendTask> tasks) {
-  return std::ranges::all_of(tasks, [](const AttendTask& task) {
-    const std::span<const KeySegment> all = task.segments;
-    const auto known = [](const KeySegment& s) {
-      return s.index.empty() && s.live.empty() && s.behind.empty();
-    };
-    const auto older = [&](const KeySegment& s) {
-      return s.count == 0 || s.position + s.count <= task.row_position;
-    };
-    return task.row_count == 1 && std::ranges::all_of(all, known) &&
-           std::all_of(all.begin(), all.empty() ? all.end() : all.end() - 1, older);
-  });
-}
-
-}  // namespace
 
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch) {
@@ -234,9 +213,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
                        call.head_dim);
   }
   if (!plan.few().empty()) {
-    FewPlan few = s.few_plan(at);
-    few.old_keys_are_there = here && scratch.just_appended && new_rows_are_last(tasks);
-    launch_attend_few(stream, args, few, plan.few_blocks(), s.limits);
+    launch_attend_few(stream, args, s.few_plan(at), plan.few_blocks(), s.limits);
   }
   if (!plan.merges().empty()) {
     launch_merge_parts(stream, args, records(plan.merges(), layout.merges), count(plan.merges()),

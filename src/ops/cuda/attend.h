@@ -44,9 +44,6 @@ class Scratch {
 
   /// Empty until it is set: attention then reads pages without the copy engine.
   PageRange pages;
-  /// The kernel that was queued last has appended the rows of this call, keys and values, and has
-  /// itself awaited all before it: whoever reads only older rows need not await it.
-  bool just_appended = false;
   /// For tests and benchmarks: the wgmma kernel may be used where it can be. On by default.
   bool allow_sm90 = true;
 

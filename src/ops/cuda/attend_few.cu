@@ -262,16 +262,13 @@ __global__ void __launch_bounds__(32 * kWarps<D, F>, 2)
   const Tiles tiles(reinterpret_cast<std::byte*>(memory) + kSteps + warp * ring_bytes, plan,
                     tiles_of_stage);
   const int keys = F == FewForm::kBlocks ? tiles_of_stage * kKeys : kKeys;
-  // Of older keys the first may come while the newest is appended.
-  const bool ahead = plan.old_keys_are_there && unit.part + 1 < unit.parts;
-  if (!ahead) await_turn();
+  await_turn();
   TileWalk walk(reinterpret_cast<const SegmentRecord*>(begin), unit, keys);
   walk.skip(warp);
   int loaded = 0;
   for (int i = 0; i < stages - 1; ++i) {
     loaded += load_stage(a, walk, unit.row_position, tiles, keys, i);
   }
-  if (ahead) await_turn();
   const uint32_t steps = shared_address(memory);
   if constexpr (turns(F)) {
     int64_t position;

@@ -75,8 +75,6 @@ struct FewPlan {
   int32_t key_bytes, value_bytes;
   bool blocks;  ///< all are blocks of 32 in stretches that do not rotate
   bool turns;   ///< some rotate at consecutive positions
-  /// What the kernel before this one writes is the last part's alone, and the queries.
-  bool old_keys_are_there;
   alignas(16) std::byte here[kMostHere];
 };
 static_assert(sizeof(AttendArgs) + sizeof(FewPlan) + 16 <= 4096);

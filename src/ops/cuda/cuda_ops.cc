@@ -28,7 +28,6 @@ class CudaOps : public CudaChoices {
     }
     attention_.pages = engine_pages(call.head_dim);
     staged_.run(call, tasks, [&](std::span<const AttendTask> some) {
-      attention_.just_appended = appended_ == launch_mark();
       cuda::attend(stream(), call, some, attention_);
     });
     return true;
@@ -81,7 +80,6 @@ class CudaOps : public CudaChoices {
           static_cast<int>(added.q.size() / added.rows / added.lists.front().head_dim);
     }
     append_rows(stream(), form_of(added.lists.front()), rows, append_lists_);
-    appended_ = launch_mark();
     return true;
   }
   bool keep_rows(std::span<const KeptRows> rows, std::span<const KeptNumbers> numbers) override {
@@ -248,7 +246,6 @@ class CudaOps : public CudaChoices {
   }
 
   Scratch attention_;
-  LaunchMark appended_;  ///< after the last append()
   std::unique_ptr<Uploader> uploader_;
   Products products_{queue_};
   ExpertMix experts_{queue_, products_};

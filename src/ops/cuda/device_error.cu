@@ -15,17 +15,6 @@ void check(int code, const char* what) {
   throw DeviceError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 
-namespace {
-
-thread_local uint64_t launches = 0;
-
-}  // namespace
-
-void check_launch(const char* kernel) {
-  ++launches;
-  check(cudaGetLastError(), kernel);
-}
-
-LaunchMark launch_mark() { return {&launches, launches}; }
+void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 }  // namespace longhaul::cuda

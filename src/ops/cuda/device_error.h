@@ -2,7 +2,6 @@
 // What the CUDA runtime refuses becomes an exception: no memory is std::bad_alloc as on the host,
 // anything else says which call failed and why.
 
-#include <cstdint>
 #include <stdexcept>
 
 namespace longhaul::cuda {
@@ -15,16 +14,7 @@ class DeviceError : public std::runtime_error {
 /// `code` is a cudaError_t. Returns when it is cudaSuccess.
 void check(int code, const char* what);
 
-/// The same of the last kernel launch, which is counted.
+/// The same of the last kernel launch.
 void check_launch(const char* kernel);
-
-/// Two marks are equal where the thread has queued no kernel of ours between them, on any stream.
-struct LaunchMark {
-  const void* thread = nullptr;
-  uint64_t launches = 0;
-
-  bool operator==(const LaunchMark&) const = default;
-};
-LaunchMark launch_mark();
 
 }  // namespace longhaul::cuda
