@@ -12,6 +12,7 @@
 #include "ops/cuda/piece_copies.h"
 
 namespace longhaul::cuda {
+
 GpuQueue::GpuQueue(int device) : device_(device) {
   make_current();
   cudaDeviceProp properties;

@@ -42,7 +42,8 @@ struct NewRows {
   int query_heads = 0;
 };
 
-/// Appends the rows to all lists, of which there is at least one. The lists lie in host memory: they travel with the launches.
+/// Appends the rows to all lists, of which there is at least one. The lists lie in host memory:
+/// they travel with the launches.
 void append_rows(Stream stream, const KvForm& form, const NewRows& added,
                  std::span<const AppendList> lists);
 

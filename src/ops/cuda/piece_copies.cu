@@ -92,8 +92,7 @@ void send_pinned(Stream stream, const DeviceBytes& piece) {
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   size_t most = 1;
   for (const DeviceBytes& piece : pieces) most = std::max(most, piece.bytes);
-  // Bytes of a block: a load a thread, since from pinned memory each takes 2 us.
-  constexpr size_t kEach = kThreads * sizeof(uint4);
+  constexpr size_t kEach = 4 * kThreads * sizeof(uint4);  // bytes of a block
   const auto blocks = static_cast<unsigned>(std::min<size_t>((most + kEach - 1) / kEach, 1024));
   in_launches(pieces, "copy_pieces", [&](const Records<DeviceBytes>& some, unsigned count) {
     launch_early(stream, "copy_pieces", copy_kernel, dim3(blocks, count), kThreads, 0, some);
