@@ -157,7 +157,7 @@ class DeviceOps {
   /// Copies rows [0, keys) of lists to where attention and what goes over its maps read them
   /// fastest, for `rows` query rows, of each head apart, that read each list: of as many lists,
   /// from the first on, as there is room for. Returns how many; 0: they are best read as they lie.
-  /// Copies stay until other keys are gathered, which attention does as well.
+  /// Copies stay until other keys are gathered, which attend() and top_keys() do as well.
   virtual int gather_lists(std::span<const PagedRows> /*lists*/, int64_t /*keys*/, int64_t /*rows*/,
                            std::span<PagedRows> /*to*/) {
     return 0;
@@ -372,7 +372,8 @@ class DeviceOps {
   }
 
   // What makes an input of rows [rows, n]. The rows x stay as they are until the input's last
-  // product: it may be they that are multiplied, and not what was made of them here.
+  // product: it may be they that are multiplied, and not what was made of them here. Weights, those
+  // of a norm too, may be read before what was queued last has ended.
   virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                         int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, const Gating&,

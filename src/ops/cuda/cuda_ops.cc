@@ -58,6 +58,7 @@ class CudaOps : public CudaChoices {
   }
 
   bool append(const DeviceAppend& added) override {
+    LH_ASSERT(added.rotated_q.empty() || added.rotations != nullptr);
     append_lists_.clear();
     const auto lists = static_cast<int64_t>(added.lists.size());
     for (int64_t i = 0; i < lists; ++i) {

@@ -78,12 +78,13 @@ struct SharedRoom {
   size_t bytes;
   int cols;
 };
-SharedRoom room_of(const MatvecLaunch& form, const MatvecInput& x, MatvecArgs& a) {
+SharedRoom room_of(const MatvecLaunch& form, DType type, const MatvecInput& x, MatvecArgs& a) {
   const size_t pieces = (static_cast<size_t>(x.cols) + 255) / 256;  // of 256 columns
   const size_t fitting = (most_shared_memory() - form.bytes_beside) / form.bytes_per_256;
   const size_t some = std::max<size_t>(1, std::min(pieces, fitting));
   SharedRoom room{some * form.bytes_per_256 + form.bytes_beside, static_cast<int>(some * 256)};
-  if (x.made) {
+  // Plain types read f32 numbers as they are.
+  if (x.made && (is_block_type(type) || x.norm != nullptr)) {
     LH_ASSERT(some == pieces && makes_row(x.rows, x.cols, x.x, x.norm));
     a.made_at = static_cast<int>(room.bytes);
     room.bytes += made_row_bytes(x.cols, x.norm != nullptr);
@@ -106,7 +107,7 @@ bool launch(Stream stream, const Call& call, std::span<const MatvecJob* const> j
   fill_x(x, a);
   a.beside = beside;
   a.gated = Gated::of(call.gating);
-  const SharedRoom room = room_of(form, x, a);
+  const SharedRoom room = room_of(form, first.type, x, a);
   if (call.kind == MatvecKind::kGated && room.cols < x.cols) return false;
   a.chunk_cols = room.cols;
   int64_t count = 1;
@@ -176,6 +177,20 @@ int resident_blocks(const void* kernel, int threads, size_t shared) {
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     return std::max(1, per_processor) * attribute(cudaDevAttrMultiProcessorCount);
   });
+}
+
+bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm) {
+  // Beside the numbers, and as many factors of the norm, lies what block types read of them, 24
+  // bytes of 16, or with a norm what plain types do, 4 bytes of each; and the largest code book.
+  constexpr size_t kBook = 8192, kOfSystem = 1024;
+  const size_t bytes = static_cast<size_t>(cols) * (norm != nullptr ? 24 : 11) / 2 + kBook;
+  static AskedOnce<int, int> answers;
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  const auto shared = static_cast<size_t>(
+      answers.of(device, [] { return attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor); }));
+  return rows == 1 && cols % 32 == 0 && 2 * (bytes + kOfSystem) <= shared &&
+         aligned_to(16, reinterpret_cast<uintptr_t>(x), reinterpret_cast<uintptr_t>(norm));
 }
 
 void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs) {

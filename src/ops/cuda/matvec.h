@@ -27,19 +27,17 @@ struct MatvecInput {
   int64_t stride = 0;  ///< elements between rows; 0: cols
   Int8Rows int8;
   /// x is one row that makes_row() takes, of which the product makes the form that it reads;
-  /// normalised by its root mean square (ops/rms_norm.h) first, where `norm` [cols] is there.
+  /// normalised by its root mean square (ops/rms_norm.h) first, where `norm` [cols] is there. That
+  /// is read as weights are: the kernel that was queued last must not be what wrote it.
   bool made = false;
   const float* norm = nullptr;
   float eps = 0;
 };
 
-/// Whether a product may make its row itself: numbers at multiples of 16 bytes, which with those of
-/// the norm leave room in shared memory for a second block.
-inline bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm) {
-  constexpr int64_t kMostNumbers = 16384;
-  return rows == 1 && cols % 32 == 0 && cols * (norm != nullptr ? 2 : 1) <= kMostNumbers &&
-         (reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(norm)) % 16 == 0;
-}
+/// Whether a product of the current device may make its row itself: numbers at multiples of 16
+/// bytes which, with those of the norm and whatever form the product needs, leave a processor's
+/// shared memory room for two blocks.
+bool makes_row(int64_t rows, int64_t cols, const void* x, const void* norm);
 
 struct MatvecJob {
   MatrixView weight;            ///< [outputs, cols]
@@ -56,7 +54,7 @@ void matvec(Stream stream, const MatvecInput& x, std::span<const MatvecJob> jobs
 
 /// y [outputs] = gated(gate x, up x) of one row, without bias: each warp reads a row of both. False
 /// where the two are not of one type and size, the type has no such kernel (matvec_blocks.cuh), or
-/// x has more columns than shared memory holds.
+/// shared memory does not hold all columns of x at once.
 struct GatedMatvec {
   MatrixView gate, up;
   Gating gating;

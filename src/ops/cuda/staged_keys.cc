@@ -117,8 +117,11 @@ int StagedKeys::gather_lists(std::span<const PagedRows> lists, int64_t keys, int
       lies_well(whole) || !can_lie_well(whole))
     return 0;
   const int64_t each = pages_of(whole);
-  int64_t some = std::min<int64_t>(std::ssize(lists), room_for(each, head_dim) / each);
-  while (some > 0 && !pages_.reserve(some * each)) --some;
+  const int64_t some = std::min<int64_t>(std::ssize(lists), room_for(each, head_dim) / each);
+  if (no_room_ || !pages_.reserve(some * each)) {  // asking again would take as long each time
+    no_room_ = true;
+    return 0;
+  }
   clear();
   for (size_t list = 0; list < static_cast<size_t>(some); ++list) {
     whole.rows = lists[list];

@@ -44,7 +44,8 @@ class StagedKeys {
   GpuQueue& queue_;
   size_t most_bytes_;
   ScratchPages pages_{queue_};
-  int64_t used_ = 0;  ///< pages, by what is gathered next
+  int64_t used_ = 0;      ///< pages, by what is gathered next
+  bool no_room_ = false;  ///< for whole lists, as was found once
   std::vector<GatherRecord> records_;
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;

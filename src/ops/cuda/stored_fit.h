@@ -55,12 +55,14 @@ struct StoredFit {
     const bool owns = mixed || rows == kExpandedFlatRows;
     shape.own_bytes = owns ? stored_own_bytes(head_dim, rows) : 0;
     shape.stage_bytes = kFewKeys * key_bytes + 16;
-    for (;; --blocks) {
-      const int share = std::min(shared_per_processor / blocks - kOfSystem, kOfSmallestCard);
+    const auto stages_with = [&](int some) {
+      const int share = std::min(shared_per_processor / some - kOfSystem, kOfSmallestCard);
       const int of_ring = (share - kHead) / warps - shape.own_bytes;
-      shape.stages = std::min(kMostStages, of_ring / shape.stage_bytes);
-      if (shape.stages >= 3 || blocks == 1) break;
-    }
+      return std::min(kMostStages, of_ring / shape.stage_bytes);
+    };
+    // Fewer blocks where that leaves more stages, up to three.
+    while (blocks > 1 && stages_with(blocks) < std::min(3, stages_with(1))) --blocks;
+    shape.stages = stages_with(blocks);
     block_bytes = kHead + warps * (shape.own_bytes + shape.stages * shape.stage_bytes);
   }
 };

@@ -9,8 +9,9 @@
 
 namespace longhaul::cuda {
 
-/// As column_sums() of this folder, for top_keys(): queries and keys are rounded to bf16, whatever
-/// `compute` says. `pages`: what Hopper's copy engine may read; empty on other cards.
+/// As column_sums() of this folder, for top_keys(): queries are rounded to bf16, whatever `compute`
+/// says, and keys, unless up to 8 flat rows meet blocks, which are multiplied as they are stored.
+/// `pages`: what Hopper's copy engine may read; empty on other cards.
 bool top_keys(Stream stream, const TopKeysCall& call, std::span<const TopKeysTask> tasks,
               const PageRange& pages, ScoreScratch& scratch);
 
