@@ -99,13 +99,21 @@ void bench_gemm() {
   }
 }
 
+/// A matrix whose weights are some numbers, all alike; its code book stays as it is.
+Matrix filled(DType type, int64_t outputs, int64_t cols) {
+  Matrix matrix(type, outputs, cols);
+  const auto& of = traits(type);
+  const auto blocks = static_cast<size_t>(outputs * (cols / of.block_size));
+  auto* const weights = const_cast<std::byte*>(matrix.view().planes[0]);
+  check(cudaMemset(weights, 0x11, blocks * static_cast<size_t>(of.block_bytes)), "memset");
+  return matrix;
+}
+
 std::vector<Matrix> matrices(DType type, int64_t outputs, int64_t cols) {
   std::vector<Matrix> all;
   size_t bytes = 0;
   while (all.empty() || (bytes < kBeyondCaches && all.size() < 64)) {
-    all.emplace_back(type, outputs, cols);
-    const MatrixView view = all.back().view();
-    check(cudaMemset(const_cast<std::byte*>(view.planes[0]), 0x11, all.back().bytes()), "memset");
+    all.push_back(filled(type, outputs, cols));
     bytes += all.back().bytes();
   }
   return all;
@@ -171,19 +179,14 @@ class Layers {
   static constexpr int64_t kHidden = 4096, kKv = 1024, kFfn = 14336;
   /// `last`: the type of the value and down matrices.
   Layers(DType type, DType last) {
-    const auto zeroed = [](Matrix&& m) {
-      const MatrixView view = m.view();
-      check(cudaMemset(const_cast<std::byte*>(view.planes[0]), 0x11, m.bytes()), "memset");
-      return std::move(m);
-    };
     for (Layer& layer : layers_) {
-      layer.q = zeroed(Matrix(type, kHidden, kHidden));
-      layer.k = zeroed(Matrix(type, kKv, kHidden));
-      layer.v = zeroed(Matrix(last, kKv, kHidden));
-      layer.o = zeroed(Matrix(type, kHidden, kHidden));
-      layer.gate = zeroed(Matrix(type, kFfn, kHidden));
-      layer.up = zeroed(Matrix(type, kFfn, kHidden));
-      layer.down = zeroed(Matrix(last, kHidden, kFfn));
+      layer.q = filled(type, kHidden, kHidden);
+      layer.k = filled(type, kKv, kHidden);
+      layer.v = filled(last, kKv, kHidden);
+      layer.o = filled(type, kHidden, kHidden);
+      layer.gate = filled(type, kFfn, kHidden);
+      layer.up = filled(type, kFfn, kHidden);
+      layer.down = filled(last, kHidden, kFfn);
     }
   }
   size_t bytes() const {

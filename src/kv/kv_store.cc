@@ -190,10 +190,12 @@ bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
 void KvStore::upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v) {
   const int64_t stride = k.size() / rows, kv_heads = stride / layout_.head_dim;
   const int heads = layout_.lists(layer);
+  LH_ASSERT(kv_heads > 0 && heads % kv_heads == 0);
+  const int64_t per_kv_head = heads / kv_heads;
   HostStage on(queue_);
   const float *const keys = host(on(k)).data(), *const values = host(on(v)).data();
   for (int h = 0; h < heads; ++h) {
-    const int64_t from = h / (heads / kv_heads) * layout_.head_dim;
+    const int64_t from = h / per_kv_head * layout_.head_dim;
     upload_rows(at(layer, h), length(layer, h), rows, keys + from, values + from, stride);
   }
 }
