@@ -76,7 +76,7 @@ TEST_P(CudaMadeRow, GatesTwoProducts) {
       const MatvecInput input{.x = x_there.data(), .rows = 1, .cols = cols, .made = true};
       const GatedMatvec job{gate_there.view(), up_there.view(), gating, y.data()};
       if (!gated_matvec(nullptr, input, job)) {
-        EXPECT_EQ(traits(GetParam()).block_size, 256);
+        EXPECT_GT(traits(GetParam()).block_size, 32);
         return;
       }
       const std::vector<float> got = y.get();

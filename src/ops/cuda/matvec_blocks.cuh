@@ -132,9 +132,9 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
 }
 
 /// Types whose units leave registers for two rows of one unit each: of others the gated form spills
-/// 8 to 320 bytes, and is slower than two products and the activation.
+/// 4 to 320 bytes, and is slower than two products and the activation.
 template <class Units>
-inline constexpr bool kGates = Units::kBlock <= 64;
+inline constexpr bool kGates = Units::kBlock <= 32;
 
 /// Of the types of a list; no kernel for others.
 template <class List>
