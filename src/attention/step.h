@@ -98,7 +98,7 @@ class LayerStep {
   const Rotations& list_rotations(int64_t end) const;
   /// q rotated at its absolute positions. Computed once a layer, on demand.
   View<const float> rotated_q();
-  /// Memory for them, which are then rotated: who takes it rotates all of them.
+  /// The memory that rotated_q() returns from now on; the caller writes all rotated queries there.
   View<float> take_rotated_q();
   /// q rotated for methods whose positions are not the absolute ones, in `into`: row r at
   /// position + r, or all rows at one position.

@@ -35,7 +35,8 @@ int GatheredLists::neighbours(int head) const {
   return end - head;
 }
 
-/// Of so many heads as many as the device has room for; none where it reads them well as they lie.
+/// Gathers the lists of `count` heads from `head` on, as many as the device has room for. Returns
+/// how many; 0 where the device reads them best as they lie.
 int GatheredLists::gather(int head, int count) {
   DeviceOps* const device = device_ops(*step_.queue);
   if (device == nullptr) return 0;

@@ -47,7 +47,8 @@ class SparsePrefill : public Method {
 
  private:
   int dense_rows(const LayerStep& step) const;
-  /// Those that attend, all rows: the first `dense` see everything.
+  /// Attention of all rows for the heads that the step is of; the first `dense` rows see
+  /// everything.
   void attend_heads(LayerStep& step, int dense);
 
   int tile_;

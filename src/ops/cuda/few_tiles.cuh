@@ -45,7 +45,7 @@ LH_BOTH int room_of_rows(int bytes) { return kFewKeys * pitch_of_rows(bytes); }
 
 /// Pieces of 16 bytes that follow each other. kAtOnce: of a lane, between two looks at the end.
 template <int kAtOnce = 1>
-__device__ __forceinline__ void copy_pieces(uint32_t to, const std::byte* from, int pieces) {
+__device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* from, int pieces) {
   const int lane = threadIdx.x % 32;
   if constexpr (kAtOnce == 1) {
 #pragma unroll 1
@@ -69,7 +69,7 @@ __device__ __forceinline__ void copy_pieces(uint32_t to, const std::byte* from, 
 /// Of 16 slots of one page: their rows follow each other, from a multiple of 16 bytes on.
 __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
                                              const RowCopy& copy, StageRows& rows) {
-  copy_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
+  copy_row_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
   if (threadIdx.x % 32 == 0) {
     rows.type = copy.type;
     rows.listed = false;

@@ -1,13 +1,23 @@
 #pragma once
-// A row of x that a matvec kernel makes itself of f32 numbers, each block for itself: a kernel that
-// did it before would take 3 to 5 us to begin, to be seen to end and to run on one processor, and
-// here 1 us of L2 reads are added, while weights are on their way. The numbers and the factors of
-// the norm lie behind what the product has in shared memory.
+// One row of f32 numbers is normalised by the matvec kernel that multiplies it, by each block for
+// itself. A kernel of its own would take 3 to 5 us, on one processor; here it adds about 1 us of
+// reads from the second cache, while weights are on their way. The numbers and the factors of the
+// norm lie in shared memory behind what the product keeps there.
 
 #include "ops/cuda/block_sum.cuh"
 #include "ops/cuda/matvec_kernel.cuh"
 
 namespace longhaul::cuda {
+
+/// Begins to copy 16 bytes to shared memory, zeros where nothing is present.
+__device__ __forceinline__ void begin_copy(void* to, const void* from, bool present) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+               "l"(from), "r"(present ? 16 : 0)
+               : "memory");
+}
+
+__device__ __forceinline__ void finish_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 class MadeRow {
  public:
@@ -18,12 +28,14 @@ class MadeRow {
         sums_(reinterpret_cast<float*>(norm_ + a.cols / 4)),  // where there is a norm
         words_(a.cols / 4) {}
 
-  /// Begins to bring the factors, which no kernel writes.
+  /// Asks for the factors of the norm, before earlier kernels have ended: none of them writes
+  /// those.
   template <int kThreads>
   __device__ __forceinline__ void begin(const MatvecArgs& a) const {
     if (a.norm == nullptr) return;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < words_; i += kThreads) copy(norm_ + i, a.norm + 4 * i);
+    for (int i = threadIdx.x; i < words_; i += kThreads)
+      begin_copy(norm_ + i, a.norm + 4 * i, true);
   }
 
   /// Calls f(i, numbers 4 i to 4 i + 3, whether there are any), with all lanes of a warp at once.
@@ -31,9 +43,8 @@ class MadeRow {
   __device__ __forceinline__ void make(const MatvecArgs& a, Function&& f) const {
     const auto* const x = static_cast<const float*>(a.x);
 #pragma unroll 1  // of registers there are none to spare, and each round is a few clocks
-    for (int i = threadIdx.x; i < words_; i += kThreads) copy(x_ + i, x + 4 * i);
-    // A thread reads what it has brought itself.
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    for (int i = threadIdx.x; i < words_; i += kThreads) begin_copy(x_ + i, x + 4 * i, true);
+    finish_copies();  // no barrier: each thread reads what it has brought itself
     float scale = 1;
     if (a.norm != nullptr) {
       float sum = 0;
@@ -58,13 +69,6 @@ class MadeRow {
   }
 
  private:
-  __device__ __forceinline__ static void copy(float4* to, const float* from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
-  }
-
   float4 *x_, *norm_;
   float* sums_;  // in dynamic memory: a kernel that may ask for all there is has none of its own
   int words_;

@@ -9,16 +9,6 @@
 
 namespace longhaul::cuda {
 
-/// Begins to copy 16 bytes to shared memory, zeros where nothing is present.
-__device__ __forceinline__ void begin_copy(void* to, const void* from, bool present) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(present ? 16 : 0)
-               : "memory");
-}
-
-__device__ __forceinline__ void finish_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
 template <class Units, class Form>
 struct BlockMatvec {
   using Unit = typename Units::Unit;

@@ -37,9 +37,9 @@ class KeyStream {
     const uint32_t all = row_bytes_ + (skipped_ != 0 ? 1 : 0);  // 16 rows are row_bytes_ pieces
     const uint32_t here = min(all, kPageRows / 16 * row_bytes_ - from / 16);
     constexpr int kAtOnce = 5;  // of Q8_0 and 128 numbers all
-    copy_pieces<kAtOnce>(to, page_at(page) + from, static_cast<int>(here));
+    copy_row_pieces<kAtOnce>(to, page_at(page) + from, static_cast<int>(here));
     if (here < all) {
-      copy_pieces<kAtOnce>(to + 16 * here, page_at(page + 1), static_cast<int>(all - here));
+      copy_row_pieces<kAtOnce>(to + 16 * here, page_at(page + 1), static_cast<int>(all - here));
     }
   }
   /// The same of all steps.
