@@ -321,6 +321,12 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
   }
 }
 
+/// One head alone: of a large card's 264 parts shared memory holds some at a time.
+TEST(Attend, ManyPartsAreMergedSomeAtATime) {
+  for (const int dim : {64, 128, 256})
+    compare({DType::BF16, dim, dim, 1, 1, 1, 40000, false}, true, 8);
+}
+
 /// Stretches that begin anywhere in a page and lists, in parts, beside segments that do not rotate;
 /// heads that rotate as a whole and in part.
 TEST(Attend, KeysRotateAsTheyAreRead) {

@@ -162,10 +162,10 @@ __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord
 /// there to be read.
 __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitRecord& unit) {
   __shared__ int last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
     int32_t* const counter = a.counters + unit.counter;
+    __threadfence();
     last = atomicAdd(counter, 1) == unit.parts - 1;
     if (last) *counter = 0;  // for the next launch
     __threadfence();
@@ -174,55 +174,104 @@ __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitReco
   return last;
 }
 
-/// Adds the parts of a unit in their order, whichever arrived last. `weights`: [2 * kMostMerged] in
+/// The parts of a unit whose last block merges them, one behind the other, in global memory or in
 /// shared memory.
+struct MergedParts {
+  const float* first;
+  int flat, parts, stride;  ///< rows of a part, parts, numbers of a part
+};
+
+/// A number that another block has written, or one in shared memory.
+__device__ __forceinline__ float read_anywhere(const float* from) {
+  float x;
+  asm volatile("ld.relaxed.gpu.f32 %0, [%1];" : "=f"(x) : "l"(from) : "memory");
+  return x;
+}
+
+/// The parts' weights in the rows of `out`: [flat][parts] in shared memory, and as many more
+/// numbers kMostMerged behind them. A warp takes a row.
 template <int D, int kWarps>
-__device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
-                                            float* weights) {
-  constexpr int kThreads = 32 * kWarps;
-  const int flat = unit.row_count * unit.head_count, parts = unit.parts;
-  const int64_t stride = part_floats(flat, D);
-  const float* const first = a.partial + unit.partial - unit.part * stride;
-  float* const sums = weights + kMostMerged;
-  for (int i = threadIdx.x; i < flat * parts; i += kThreads) {
-    const float* top = first + i % parts * stride + flat * D + i / parts;
-    weights[i] = __ldcg(top);
-    sums[i] = __ldcg(top + flat);
-  }
-  __syncthreads();
-  UnitRecord whole = unit;
-  whole.partial = -1;
+__device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecord& whole,
+                                            const MergedParts& of, float* weights) {
   const int lane = threadIdx.x % 32;
-  for (int f = threadIdx.x / 32; f < flat; f += kWarps) {
-    float* const of = weights + f * parts;
+#pragma unroll 1
+  for (int f = threadIdx.x / 32; f < of.flat; f += kWarps) {
+    const float* const tops = of.first + of.flat * D + f;
+    float* const row = weights + f * of.parts;
+    float* const sums = row + kMostMerged;
     float top = -INFINITY, sum = 0;
-    for (int p = lane; p < parts; p += 32) top = fmaxf(top, of[p]);
+    for (int p = lane; p < of.parts; p += 32) {
+      row[p] = read_anywhere(tops + p * of.stride);
+      sums[p] = read_anywhere(tops + of.flat + p * of.stride);
+      top = fmaxf(top, row[p]);
+    }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, step));
-    for (int p = lane; p < parts; p += 32) {
-      of[p] = of[p] == -INFINITY ? 0.0f : exp2_of(of[p] - top);
-      sum += of[p] * sums[f * parts + p];
+    for (int p = lane; p < of.parts; p += 32) {
+      row[p] = row[p] == -INFINITY ? 0.0f : exp2_of(row[p] - top);
+      sum += row[p] * sums[p];
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
     const RowPlace to = place_of(a, whole, f, D);
     const float factor = end_row(to, top, sum);
-    for (int p = lane; p < parts; p += 32) of[p] *= factor;
+    for (int p = lane; p < of.parts; p += 32) row[p] *= factor;
     if (lane == 0) write_denominator(to, top, sum);
   }
-  __syncthreads();
-  for (int i = threadIdx.x; i < flat * (D / 4); i += kThreads) {
-    const int f = i / (D / 4), t = i % (D / 4) * 4;
-    const float* x = first + f * D + t;
-    float4 o = {0, 0, 0, 0};
-#pragma unroll 16
-    for (int p = 0; p < parts; ++p) {
-      const float4 part = __ldcg(reinterpret_cast<const float4*>(x + p * stride));
-      const float weight = weights[f * parts + p];
-      o.x += weight * part.x, o.y += weight * part.y;
-      o.z += weight * part.z, o.w += weight * part.w;
+}
+
+/// Adds the parts of a unit in their order, whichever arrived last. They come through shared memory
+/// (`memory`, all of the block's), as many at once as it holds: one wait instead of one for every
+/// few loads that registers hold.
+template <int D, int kWarps>
+__device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
+                                            float* memory) {
+  constexpr int kThreads = 32 * kWarps;
+  constexpr int kItems = (kFewUnitRows * (D / 4) + kThreads - 1) / kThreads;  // of a thread
+  const int flat = unit.row_count * unit.head_count, parts = unit.parts;
+  const auto stride = static_cast<int>(part_floats(flat, D));
+  const float* const first = a.partial + unit.partial - int64_t{unit.part} * stride;
+  UnitRecord whole = unit;
+  whole.partial = -1;
+  float* const here = memory + 2 * kMostMerged;
+  uint32_t bytes;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  const int at_once = min(parts, (static_cast<int>(bytes / 4) - 2 * kMostMerged) / stride);
+  float4 o[kItems] = {};
+#pragma unroll 1
+  for (int begin = 0; begin < parts; begin += at_once) {
+    const int some = min(at_once, parts - begin);
+    if (begin > 0) __syncthreads();  // the parts before are read
+#pragma unroll 4
+    for (int i = 4 * threadIdx.x; i < some * stride; i += 4 * kThreads) {
+      copy_16(shared_address(here + i), first + begin * stride + i, true);
     }
-    *reinterpret_cast<float4*>(place_of(a, whole, f, D).sums + t) = o;
+    commit_copies();
+    wait_copies<0>();
+    __syncthreads();
+    if (begin == 0) {
+      weigh_parts<D, kWarps>(a, whole, {some == parts ? here : first, flat, parts, stride}, memory);
+      __syncthreads();
+    }
+#pragma unroll
+    for (int n = 0; n < kItems; ++n) {
+      const int i = threadIdx.x + n * kThreads;
+      if (i >= flat * (D / 4)) break;
+      const float* const weights = memory + i / (D / 4) * parts + begin;
+      const auto* x = reinterpret_cast<const float4*>(here) + i;
+#pragma unroll 4
+      for (int p = 0; p < some; ++p, x += stride / 4) {
+        const float weight = weights[p];
+        o[n].x += weight * x->x, o[n].y += weight * x->y;
+        o[n].z += weight * x->z, o[n].w += weight * x->w;
+      }
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < kItems; ++n) {
+    const int i = threadIdx.x + n * kThreads, f = i / (D / 4);
+    if (i >= flat * (D / 4)) break;
+    *reinterpret_cast<float4*>(place_of(a, whole, f, D).sums + i % (D / 4) * 4) = o[n];
   }
 }
 
@@ -315,9 +364,10 @@ bool launch_as(CUstream_st* stream, const AttendArgs& args, const FewPlan& plan,
   if (stages < 2) stages = (limits.shared_per_block - kFixed) / stage;
   if (stages < 2) return false;
   stages = stages > kMostStages ? kMostStages : stages;
-  // In the end the warps' sums lie there, or the weights of what is merged.
+  // In the end the warps' sums lie there, or what is merged: a part at least, and weights.
   constexpr int kSums = kWarps<D, F> * static_cast<int>(sizeof(FewSums<D>));
-  constexpr int kMerged = 2 * kMostMerged * static_cast<int>(sizeof(float));
+  constexpr int kMerged =
+      (2 * kMostMerged + kFewUnitRows * (D + 4)) * static_cast<int>(sizeof(float));
   const int bytes = std::max({stages * stage + kFixed, kSums, kMerged});
   const auto kernel = attend_few<D, F>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),

@@ -306,7 +306,13 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
       equal ? parts_of_equal_units(count, strips_.front().work, at_once, tile) : 0;
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
-    const int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
+    int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
+    // A few short parts more than a warp has lanes cost who merges them more than they gain.
+    constexpr int64_t kLanes = 32, kShortTiles = 128;
+    if (kernel == kFew && parts > kLanes && parts <= kLanes + 4 &&
+        strip.work < parts * kShortTiles) {
+      parts = kLanes;
+    }
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
   }
   // Where rows see long lists, one list of keys after the other: what the blocks that run at once

@@ -49,7 +49,7 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
   const int lane = threadIdx.x % 32;
   if constexpr (kAtOnce == 1) {
 #pragma unroll 1
-    for (int c = lane; c < pieces; c += 32) copy_16(to + 16 * c, from + 16 * c, true);
+    for (int c = lane; c < pieces; c += 32) copy_16_once(to + 16 * c, from + 16 * c, true);
     return;
   }
   constexpr int kBytes = 512;  // of all lanes' pieces
@@ -59,7 +59,7 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
   for (int left = pieces - lane; left > 0; left -= 32 * kAtOnce) {
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      if (left > 32 * i) copy_16(to + kBytes * i, from + kBytes * i, true);
+      if (left > 32 * i) copy_16_once(to + kBytes * i, from + kBytes * i, true);
     }
     to += kBytes * kAtOnce;
     from += kBytes * kAtOnce;
@@ -93,8 +93,8 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
     const int n = c / pieces, piece = c % pieces;
     const auto from = __shfl_sync(mask, first, n);
     if (piece < __shfl_sync(mask, wanted, n)) {
-      copy_16(copy.to + static_cast<uint32_t>(n * pitch + 16 * piece),
-              reinterpret_cast<const std::byte*>(from) + 16 * piece, true);
+      copy_16_once(copy.to + static_cast<uint32_t>(n * pitch + 16 * piece),
+                   reinterpret_cast<const std::byte*>(from) + 16 * piece, true);
     }
   }
   if (lane < kFewKeys) rows.shift[lane] = static_cast<uint8_t>(shift);
@@ -198,8 +198,8 @@ class FewTiles<D, FewForm::kPlain> {
   __device__ __forceinline__ FewHeader<1>& header(int stage) const { return stages_[stage].header; }
   __device__ __forceinline__ void load(const SegmentRecord& s, int32_t slot, int stage) const {
     FewTile<D>& tile = stages_[stage].tile;
-    load_tile<D, kFewKeys, 32>(s, slot, shared_address(tile.keys), shared_address(tile.values),
-                               threadIdx.x % 32);
+    load_tile<D, kFewKeys, 32, true>(s, slot, shared_address(tile.keys),
+                                     shared_address(tile.values), threadIdx.x % 32);
   }
   /// The stage's tile, which this warp alone reads until it asks for the next.
   __device__ __forceinline__ const FewTile<D>& tile(int stage) const { return stages_[stage].tile; }
@@ -346,7 +346,7 @@ class FewTiles<D, FewForm::kBlocks>
 #pragma unroll
         for (int c = 0; c < kBytes; c += 32) {
           if (c + 32 <= kBytes || lane + c < kBytes) {
-            copy_16(to + static_cast<uint32_t>(16 * c), from + 16 * c, true);
+            copy_16_once(to + static_cast<uint32_t>(16 * c), from + 16 * c, true);
           }
         }
       }

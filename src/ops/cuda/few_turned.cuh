@@ -131,8 +131,8 @@ class FewTiles<D, FewForm::kTurned> : public FewTiles<D, FewForm::kPlain> {
     for (int i = 0; i < D / 16; ++i) {
       const int c = lane + 32 * i;
       const auto to = static_cast<uint32_t>(c / (D / 8) * kPitch<D> + c % (D / 8) * 16);
-      copy_16(keys + to, from + 512 * i, true);
-      copy_16(values + to, from + kPageRows * 2 * D + 512 * i, true);
+      copy_16_once(keys + to, from + 512 * i, true);
+      copy_16_once(values + to, from + kPageRows * 2 * D + 512 * i, true);
     }
   }
 };

@@ -15,9 +15,20 @@ struct Gated {
     return {g.slope, g.cubic, g.limit > 0 ? g.limit : INFINITY, g.shift};
   }
   __device__ float operator()(float gate, float up) const {
-    const float g = gate > limit ? limit : gate;
-    const float u = up > limit ? limit : up < -limit ? -limit : up;
-    return g / (1.0f + expf(-slope * (g + cubic * g * g * g))) * (u + shift);
+    const float g = clipped(gate);
+    return g / (1.0f + expf(exponent(g))) * shifted(up);
+  }
+  /// To some units of the last place, for results that are rounded to bf16.
+  __device__ float roughly(float gate, float up) const {
+    const float g = clipped(gate);
+    return __fdividef(g, 1.0f + __expf(exponent(g))) * shifted(up);
+  }
+
+ private:
+  __device__ float clipped(float gate) const { return gate > limit ? limit : gate; }
+  __device__ float exponent(float g) const { return -slope * (g + cubic * g * g * g); }
+  __device__ float shifted(float up) const {
+    return (up > limit ? limit : up < -limit ? -limit : up) + shift;
   }
 };
 

@@ -78,6 +78,16 @@ __device__ __forceinline__ void copy_16(uint32_t to, const void* from, bool pres
                "r"(present ? 16 : 0)
                : "memory");
 }
+/// The same of what nobody reads again soon: the second-level cache gives it up first, and keeps
+/// what kernels hand to each other, their code and their arguments.
+__device__ __forceinline__ void copy_16_once(uint32_t to, const void* from, bool present) {
+  asm volatile(
+      "{ .reg .b64 first;\n"
+      "createpolicy.fractional.L2::evict_first.b64 first, 1.0;\n"
+      "cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, first; }" ::"r"(to),
+      "l"(from), "r"(present ? 16 : 0)
+      : "memory");
+}
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

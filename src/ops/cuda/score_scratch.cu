@@ -20,16 +20,11 @@ ScoreScratch::ScoreScratch() {
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "capability");
   hopper_ = major == 9 && minor == 0;
-  for (Stage& stage : stages_) {
-    check(cudaEventCreateWithFlags(&stage.sent, cudaEventDisableTiming), "cudaEventCreate");
-  }
 }
 
 ScoreScratch::~ScoreScratch() {
-  for (const Stage& stage : stages_) {
-    cudaFreeHost(stage.pinned);
-    if (stage.sent != nullptr) cudaEventDestroy(stage.sent);
-  }
+  for (const Stage& stage : stages_) cudaEventDestroy(stage.sent);
+  cudaFreeHost(pinned_);
   cudaFree(plan_);
   cudaFree(room_);
 }
@@ -37,26 +32,36 @@ ScoreScratch::~ScoreScratch() {
 void ScoreScratch::grow(size_t bytes) {
   stage_bytes_ = std::max({bytes, 2 * stage_bytes_, size_t{64} << 10});
   check(cudaDeviceSynchronize(), "growing the memory of plans");
-  for (Stage& stage : stages_) {
-    cudaFreeHost(stage.pinned);
-    stage.pinned = nullptr;
-  }
+  cudaFreeHost(pinned_);
   cudaFree(plan_);
-  plan_ = nullptr;
+  pinned_ = plan_ = nullptr;
   void* memory = nullptr;
   check(cudaMalloc(&memory, stage_bytes_), "memory of plans");
   plan_ = static_cast<std::byte*>(memory);
-  for (Stage& stage : stages_) {
-    check(cudaMallocHost(&memory, stage_bytes_), "pinned memory of plans");
-    stage.pinned = static_cast<std::byte*>(memory);
+  make_stages();
+}
+
+void ScoreScratch::make_stages() {
+  constexpr size_t kPinnedBytes = size_t{4} << 20, kMost = 64, kLeast = 4;
+  const size_t count = std::clamp(kPinnedBytes / stage_bytes_, kLeast, kMost);
+  for (; stages_.size() > count; stages_.pop_back()) cudaEventDestroy(stages_.back().sent);
+  while (stages_.size() < count) {
+    Stage stage;
+    check(cudaEventCreateWithFlags(&stage.sent, cudaEventDisableTiming), "cudaEventCreate");
+    stages_.push_back(stage);
   }
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, count * stage_bytes_), "pinned memory of plans");
+  pinned_ = static_cast<std::byte*>(memory);
+  for (size_t i = 0; i < count; ++i) stages_[i].host = pinned_ + i * stage_bytes_;
+  stage_ = 0;
 }
 
 ScoreScratch::Plan ScoreScratch::begin(size_t bytes) {
-  if (bytes > stage_bytes_ || plan_ == nullptr) grow(bytes);
+  if (bytes > stage_bytes_ || pinned_ == nullptr) grow(bytes);
   stage_ = (stage_ + 1) % stages_.size();
   check(cudaEventSynchronize(stages_[stage_].sent), "waiting for a plan to be sent");
-  return {stages_[stage_].pinned, plan_, bytes};
+  return {stages_[stage_].host, plan_, bytes};
 }
 
 void ScoreScratch::send(Stream stream, const Plan& plan) {

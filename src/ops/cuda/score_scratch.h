@@ -2,8 +2,8 @@
 // What the operations on softmax maps and choices keep from call to call: pinned memory that plans
 // are uploaded from, and device memory for plans and partial results.
 
-#include <array>
 #include <cstddef>
+#include <vector>
 
 #include "ops/cuda/stream.h"
 
@@ -43,15 +43,19 @@ class ScoreScratch {
 
  private:
   struct Stage {
-    std::byte* pinned = nullptr;
+    std::byte* host = nullptr;
     CUevent_st* sent = nullptr;
   };
   void grow(size_t bytes);
+  void make_stages();
 
   int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
-  std::array<Stage, 4> stages_;  ///< so many plans may be on their way before the host waits
+  /// So many plans may be on their way before the host waits: of short ones those of several
+  /// layers.
+  std::vector<Stage> stages_;
   size_t stage_ = 0, stage_bytes_ = 0;
+  std::byte* pinned_ = nullptr;  ///< of all stages
   std::byte* plan_ = nullptr;
   std::byte* room_ = nullptr;
   size_t room_bytes_ = 0;
