@@ -223,6 +223,8 @@ void run(std::string_view only) {
   for (const int64_t keys : {2 * k, 8 * k, 32 * k, 128 * k, 1024 * k}) {
     measure({"decode", 32, 8, 128, 1, keys});
   }
+  measure({"decode, 16 heads a KV head", 64, 4, 128, 1, 32 * k});
+  measure({"decode, 4 rows", 32, 8, 128, 4, 32 * k});
   measure({"decode", 9, 3, 64, 1, 8 * k});
   measure({"decode", 16, 8, 256, 1, 8 * k});
   measure({"decode, rotated on read", 32, 8, 128, 1, 128 * k, false, true, true});

@@ -85,6 +85,35 @@ TEST_P(CudaGating, EqualsTheHost) {
   }
 }
 
+/// Of bf16 numbers, whose runs of 8, 4 and 1 round the exponential more roughly than the result.
+TEST_P(CudaGating, OfBf16EqualsTheHost) {
+  const Gating& gating = GetParam();
+  for (const auto& [n, shift] : {std::pair<int64_t, size_t>{72, 0}, {36, 0}, {7, 0}, {72, 1}}) {
+    const int64_t rows = 3;
+    const auto rounded = [&](uint32_t seed, float size) {
+      std::vector<uint16_t> x;
+      for (const float v : random_floats(size_of(rows * n), seed, size)) {
+        x.push_back(longhaul::f32_to_bf16(v));
+      }
+      return x;
+    };
+    std::vector<uint16_t> gate = rounded(1, 4);
+    const float edges[] = {-200, -88.25f, -87, 88.25f, 1e4f, -1e4f, 0};
+    for (size_t i = 0; i < std::size(edges); ++i) gate[i] = longhaul::f32_to_bf16(edges[i]);
+    const std::vector<uint16_t> up = rounded(2, 1);
+    const auto numbers = [](const std::vector<uint16_t>& x) {
+      std::vector<float> y;
+      for (const uint16_t v : x) y.push_back(longhaul::bf16_to_f32(v));
+      return y;
+    };
+    std::vector<float> expected(gate.size());
+    longhaul::swiglu(numbers(gate).data(), numbers(up).data(), rows, n, n, expected.data(), gating);
+    const OnDevice<uint16_t> gate_there(gate, shift), up_there(up, shift), y(gate.size(), shift);
+    swiglu(nullptr, gate_there.data(), up_there.data(), rows, n, n, y.data(), gating);
+    expect_close(numbers(y.get()), expected, 1.0 / 250, 1e-30);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaGating, ::testing::Values(Gating{}, kGeluGating, kClampedGating));
 
 /// What is written for products is what the same operation writes in f32, rounded by itself.

@@ -188,8 +188,8 @@ __device__ __forceinline__ float read_anywhere(const float* from) {
   return x;
 }
 
-/// The parts' weights in the rows of `out`: [flat][parts] in shared memory, and as many more
-/// numbers kMostMerged behind them. A warp takes a row.
+/// Writes by which factors the parts' sums become rows of `out`: [flat][parts] in shared memory; as
+/// many numbers kMostMerged behind them are scratch. A warp takes a row.
 template <int D, int kWarps>
 __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecord& whole,
                                             const MergedParts& of, float* weights) {
@@ -201,9 +201,11 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
     float* const sums = row + kMostMerged;
     float top = -INFINITY, sum = 0;
     for (int p = lane; p < of.parts; p += 32) {
-      row[p] = read_anywhere(tops + p * of.stride);
-      sums[p] = read_anywhere(tops + of.flat + p * of.stride);
-      top = fmaxf(top, row[p]);
+      const float of_part = read_anywhere(tops + p * of.stride);
+      const float denominator = read_anywhere(tops + of.flat + p * of.stride);
+      row[p] = of_part;
+      sums[p] = denominator;
+      top = fmaxf(top, of_part);
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, step));
@@ -247,10 +249,12 @@ __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecor
       copy_16(shared_address(here + i), first + begin * stride + i, true);
     }
     commit_copies();
+    const bool all = some == parts;
+    if (begin == 0 && !all) weigh_parts<D, kWarps>(a, whole, {first, flat, parts, stride}, memory);
     wait_copies<0>();
     __syncthreads();
-    if (begin == 0) {
-      weigh_parts<D, kWarps>(a, whole, {some == parts ? here : first, flat, parts, stride}, memory);
+    if (all) {
+      weigh_parts<D, kWarps>(a, whole, {here, flat, parts, stride}, memory);
       __syncthreads();
     }
 #pragma unroll

@@ -307,7 +307,8 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
     int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
-    // A few short parts more than a warp has lanes cost who merges them more than they gain.
+    // A warp weighs 32 parts at once: of up to four more the second round costs more than shorter
+    // parts save, where a part has less than 128 tiles, 2,048 keys.
     constexpr int64_t kLanes = 32, kShortTiles = 128;
     if (kernel == kFew && parts > kLanes && parts <= kLanes + 4 &&
         strip.work < parts * kShortTiles) {

@@ -18,7 +18,7 @@ struct Gated {
     const float g = clipped(gate);
     return g / (1.0f + expf(exponent(g))) * shifted(up);
   }
-  /// To some units of the last place, for results that are rounded to bf16.
+  /// To 1e-5 of itself, for results that are rounded to bf16.
   __device__ float roughly(float gate, float up) const {
     const float g = clipped(gate);
     return __fdividef(g, 1.0f + __expf(exponent(g))) * shifted(up);

@@ -46,7 +46,8 @@ __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, Pa
 
 /// Brings the keys and values of slots [slot, slot + N) by `threads` threads, of which this is
 /// `thread`. N divides 64, and slot is a multiple of it. Slots without a key become zeros. bf16
-/// arrives asynchronously, with the thread's next group of copies. kOnce: as copy_16_once().
+/// arrives asynchronously, with the thread's next group of copies. kOnce: that by
+/// copy_16_once().
 template <int D, int N, int threads, bool kOnce = false>
 __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
                                           uint32_t values, int thread) {
@@ -79,9 +80,13 @@ __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, 
       const int c = thread + i * threads;
       if (kAll % threads != 0 && c >= kAll) break;
       piece(c, [&](uint32_t to, int chunk, auto* key, auto* value, bool present) {
-        constexpr auto copy = kOnce ? copy_16_once : copy_16;
-        copy(keys + to, key + chunk * 16, present);
-        copy(values + to, value + chunk * 16, present);
+        if constexpr (kOnce) {
+          copy_16_once(keys + to, key + chunk * 16, present);
+          copy_16_once(values + to, value + chunk * 16, present);
+        } else {
+          copy_16(keys + to, key + chunk * 16, present);
+          copy_16(values + to, value + chunk * 16, present);
+        }
       });
     }
     return;

@@ -78,8 +78,8 @@ __device__ __forceinline__ void copy_16(uint32_t to, const void* from, bool pres
                "r"(present ? 16 : 0)
                : "memory");
 }
-/// The same of what nobody reads again soon: the second-level cache gives it up first, and keeps
-/// what kernels hand to each other, their code and their arguments.
+/// The same of a stream that only units beside each other read, at the same time: the second-level
+/// cache gives it up first, and keeps what kernels hand to each other.
 __device__ __forceinline__ void copy_16_once(uint32_t to, const void* from, bool present) {
   asm volatile(
       "{ .reg .b64 first;\n"

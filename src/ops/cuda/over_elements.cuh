@@ -1,11 +1,12 @@
 #pragma once
-// Loops over elements of rows, in runs of kRun: 4 where addresses allow 16-byte accesses, else 1; 8
-// of bf16, for operations that say so.
+// Loops over elements of rows, in runs of kRun: 4 where addresses allow to read f32 by 16 bytes and
+// bf16 by 8, else 1; 8 of bf16 by 16 bytes, for operations that say so.
 
 #include <cuda_runtime.h>
 
 #include <bit>
 
+#include "base/assert.h"
 #include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/kernel_views.cuh"
 #include "ops/cuda/stream.h"
@@ -22,6 +23,7 @@ __device__ Run<kRun> load_run(const float* p) {
   if constexpr (kRun == 4) {
     return std::bit_cast<Run<4>>(*reinterpret_cast<const float4*>(p));
   } else {
+    static_assert(kRun == 1);
     return {*p};
   }
 }
@@ -51,6 +53,7 @@ __device__ void store_run(float* p, const Run<kRun>& x) {
   if constexpr (kRun == 4) {
     *reinterpret_cast<float4*>(p) = std::bit_cast<float4>(x);
   } else {
+    static_assert(kRun == 1);
     *p = x.v[0];
   }
 }
@@ -84,6 +87,7 @@ __global__ void __launch_bounds__(256) over_rows_kernel(Op op, int64_t rows, int
 template <int kRun, class Op>
 void over_runs(Stream stream, const char* name, int64_t rows, int64_t n, const Op& op) {
   if (rows <= 0 || n <= 0) return;
+  LH_ASSERT(n % kRun == 0);
   const int64_t runs = n / kRun;
   unsigned across = 32;
   while (across < 256 && across < runs) across *= 2;

@@ -30,20 +30,22 @@ ScoreScratch::~ScoreScratch() {
 }
 
 void ScoreScratch::grow(size_t bytes) {
-  stage_bytes_ = std::max({bytes, 2 * stage_bytes_, size_t{64} << 10});
+  const size_t wanted = std::max({(bytes + 255) / 256 * 256, 2 * stage_bytes_, size_t{64} << 10});
   check(cudaDeviceSynchronize(), "growing the memory of plans");
   cudaFreeHost(pinned_);
   cudaFree(plan_);
   pinned_ = plan_ = nullptr;
+  stage_bytes_ = 0;  // until there is memory again
   void* memory = nullptr;
-  check(cudaMalloc(&memory, stage_bytes_), "memory of plans");
+  check(cudaMalloc(&memory, wanted), "memory of plans");
   plan_ = static_cast<std::byte*>(memory);
-  make_stages();
+  make_stages(wanted);
+  stage_bytes_ = wanted;
 }
 
-void ScoreScratch::make_stages() {
+void ScoreScratch::make_stages(size_t bytes) {
   constexpr size_t kPinnedBytes = size_t{4} << 20, kMost = 64, kLeast = 4;
-  const size_t count = std::clamp(kPinnedBytes / stage_bytes_, kLeast, kMost);
+  const size_t count = std::clamp(kPinnedBytes / bytes, kLeast, kMost);
   for (; stages_.size() > count; stages_.pop_back()) cudaEventDestroy(stages_.back().sent);
   while (stages_.size() < count) {
     Stage stage;
@@ -51,9 +53,9 @@ void ScoreScratch::make_stages() {
     stages_.push_back(stage);
   }
   void* memory = nullptr;
-  check(cudaMallocHost(&memory, count * stage_bytes_), "pinned memory of plans");
+  check(cudaMallocHost(&memory, count * bytes), "pinned memory of plans");
   pinned_ = static_cast<std::byte*>(memory);
-  for (size_t i = 0; i < count; ++i) stages_[i].host = pinned_ + i * stage_bytes_;
+  for (size_t i = 0; i < count; ++i) stages_[i].host = pinned_ + i * bytes;
   stage_ = 0;
 }
 

@@ -47,12 +47,11 @@ class ScoreScratch {
     CUevent_st* sent = nullptr;
   };
   void grow(size_t bytes);
-  void make_stages();
+  void make_stages(size_t bytes);
 
   int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
-  /// So many plans may be on their way before the host waits: of short ones those of several
-  /// layers.
+  /// So many plans may be on their way before the host waits: 4 to 64, as many as 4 MiB hold.
   std::vector<Stage> stages_;
   size_t stage_ = 0, stage_bytes_ = 0;
   std::byte* pinned_ = nullptr;  ///< of all stages
