@@ -13,35 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/attend_pages.h"
+#include "cuda/attend_shape.h"
 #include "ops/cuda/attend.h"
 
 namespace longhaul::cuda {
 namespace {
 
-struct Shape {
-  KvType type;
-  int head_dim, rotary_dim, heads, group;
-  int rows;
-  int64_t keys;
-  bool plain;  ///< stretches without rotation only
-  float cap = 0;
-  bool sinks = false;
-};
-
-/// From one that is lost among the keys to one that outweighs them all.
-std::vector<float> sink_logits(const Shape& shape) {
-  std::vector<float> sinks;
-  for (int h = 0; shape.sinks && h < shape.heads; ++h) {
-    sinks.push_back(-3.0f + 3.5f * static_cast<float>(h % 5));
-  }
-  return sinks;
-}
-
 /// Segments as methods make them: a sink, a list, and what is near; sometimes one of them only.
-std::vector<KeySegment> random_segments(const Shape& shape, const Pages& pages, size_t kv_head,
-                                        int64_t row_position, std::vector<int32_t>& index,
-                                        std::mt19937& random) {
+std::vector<KeySegment> random_segments(const AttendShape& shape, const Pages& pages,
+                                        size_t kv_head, int64_t row_position,
+                                        std::vector<int32_t>& index, std::mt19937& random) {
   std::vector<KeySegment> segments;
   const auto below = [&](int64_t n) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
@@ -80,9 +61,9 @@ struct Wanted {
   double lse;
 };
 
-Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& task, size_t kv_head,
-                     const std::vector<std::vector<float>>& queries, const Tables& tables,
-                     float scale, bool stored, int row, int head) {
+Wanted by_definition(const AttendShape& shape, const Pages& pages, const AttendTask& task,
+                     size_t kv_head, const std::vector<std::vector<float>>& queries,
+                     const Tables& tables, float scale, bool stored, int row, int head) {
   const size_t dim = static_cast<size_t>(shape.head_dim), half = static_cast<size_t>(tables.half);
   const int64_t at = task.row_position + row - task.row_begin;
   std::vector<double> logits;
@@ -131,36 +112,8 @@ Wanted by_definition(const Shape& shape, const Pages& pages, const AttendTask& t
   return want;
 }
 
-/// Whether keys and values are multiplied as they are stored: blocks, few rows, and neither lists
-/// nor rotation. Other kernels round them to bf16.
-bool as_stored(const Shape& shape, const std::vector<std::vector<KeySegment>>& segments) {
-  const bool few = shape.rows == 1 || shape.rows * shape.group <= 32;
-  const auto plain = [](const KeySegment& s) { return !s.rotate && s.index.empty(); };
-  return few && shape.head_dim % 64 == 0 && is_block_type(shape.type.k) &&
-         is_block_type(shape.type.v) && std::ranges::all_of(segments, [&](const auto& of) {
-           return std::ranges::all_of(of, plain);
-         });
-}
-
-/// Where mixed keys meet mixed queries, other numbers are rounded to bf16 than those by which the
-/// definition goes: logits differ by 0.2 % of their spread, four times as much where there are
-/// thousands of them, and the lse of a row that sees one key is its logit.
-///
-/// So it is where queries turn back instead (few_turned.cuh): logits differ by 0.0032 to 0.0038 in
-/// the mean and 0.017 at most of 40,000, and both differ as much from products without rounding.
-bool turns(const Shape& shape) {
-  const bool few = shape.rows == 1 || shape.rows * shape.group <= 32;
-  return few && !shape.plain && shape.head_dim <= 128 && shape.rotary_dim == shape.head_dim;
-}
-double lse_error(const Shape& shape) {
-  return turns(shape) ? 2.5e-2 : shape.type.k == kMixedKeys ? 1.5e-2 : 1e-3;
-}
-double out_error(const Shape& shape) {
-  return turns(shape) || shape.type.k == kMixedKeys ? 3e-2 : 1e-2;
-}
-
 /// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
-void compare(const Shape& shape, bool sm90, uint32_t seed) {
+void compare(const AttendShape& shape, bool sm90, uint32_t seed) {
   std::mt19937 random(seed);
   const int kv_heads = shape.heads / shape.group;
   Pages pages(shape.type, shape.head_dim, kv_heads, shape.keys, random);
@@ -282,7 +235,7 @@ class OfShape : public ::testing::TestWithParam<std::tuple<KvType, int>> {
       for (const int rows : {1, 4, 5, 40, 130, 300}) {
         for (const int64_t keys : {7, 200, 1500}) {
           if (keys < rows && keys != 7) continue;
-          Shape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
+          AttendShape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
           if (seed % 4 == 1) shape.cap = 1.5f;  // of logits up to 4
           if (seed % 5 < 2) shape.sinks = true;
           compare(shape, sm90, seed);
