@@ -274,8 +274,8 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
   }
 }
 
-/// Of as many parts as a large card makes, up to 264 of one head, its shared memory holds some at a
-/// time (110 KB; a part of D numbers has 4 D + 16 bytes a head).
+/// A large card makes more parts than its shared memory holds at once: up to 264 of one head, in
+/// 110 KB, where a part takes 4 (D + 2) bytes a head.
 TEST(Attend, ManyPartsAreMergedSomeAtATime) {
   for (const int dim : {128, 256}) {
     compare({DType::BF16, dim, dim, 1, 1, 1, 90000, true}, true, 8);

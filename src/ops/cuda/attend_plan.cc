@@ -42,6 +42,15 @@ struct TileCost {
 constexpr TileCost kSm90Tiles{0.9, 4};
 constexpr TileCost kGatheredTiles{4.6, 2};  // of blocks that gather keys, for mma.sync
 
+/// Parts of a unit of few rows that has `tiles` tiles of 16 keys. A warp weighs 32 parts at once:
+/// of up to four more the second round costs more than shorter parts save, where a part has less
+/// than 128 tiles.
+int64_t parts_of_few_rows(int64_t parts, int64_t tiles) {
+  constexpr int64_t kLanes = 32, kShortTiles = 128;
+  const bool few_more = parts > kLanes && parts <= kLanes + 4;
+  return few_more && tiles < parts * kShortTiles ? kLanes : parts;
+}
+
 /// Into how many parts units of equal length are best cut. A merge takes 3.6 us, and 0.09 for every
 /// part. Parts of all units are four rounds of blocks at most, as many as other units are cut into:
 /// partial results (66 KB a part of heads of 128) are in no forecast.
@@ -307,13 +316,7 @@ void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
   for (const Strip& strip : strips_) {
     const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
     int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
-    // A warp weighs 32 parts at once: of up to four more the second round costs more than shorter
-    // parts save, where a part has less than 128 tiles, 2,048 keys.
-    constexpr int64_t kLanes = 32, kShortTiles = 128;
-    if (kernel == kFew && parts > kLanes && parts <= kLanes + 4 &&
-        strip.work < parts * kShortTiles) {
-      parts = kLanes;
-    }
+    if (kernel == kFew) parts = parts_of_few_rows(parts, strip.work);
     add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
   }
   // Where rows see long lists, one list of keys after the other: what the blocks that run at once

@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "base/assert.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/gated.cuh"
@@ -42,7 +44,7 @@ struct AddBiasOp {
 
 template <class In, class Out>
 struct SwigluOp {
-  static constexpr bool kAllBf16 = sizeof(In) + sizeof(Out) == 4;
+  static constexpr bool kAllBf16 = std::is_same_v<In, uint16_t> && std::is_same_v<Out, uint16_t>;
   const In *gate, *up;
   int64_t n, stride;
   Gated gated;

@@ -1,6 +1,7 @@
 #pragma once
-// The parts of a unit of few rows become its result: by the block that arrives last.
+// Parts of a unit of few rows are merged: the block that arrives last adds them all.
 
+#include "ops/cuda/block_sum.cuh"
 #include "ops/cuda/mma.cuh"
 #include "ops/cuda/row_place.cuh"
 
@@ -61,8 +62,7 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
       row[p] = row[p] == -INFINITY ? 0.0f : exp2_of(row[p] - top);
       sum += row[p] * sums[p];
     }
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    sum = warp_sum(sum);
     const RowPlace to = place_of(a, whole, f, D);
     const float factor = end_row(to, top, sum);
     for (int p = lane; p < of.parts; p += 32) row[p] *= factor;
