@@ -95,11 +95,7 @@ std::vector<Pass> AttentionDriver::prepare(const PromptFacts& prompt) {
     passes = tile > 0 ? tile_passes(prompt, tile) : equal_passes(prompt);
   }
   if (!passes.empty()) passes.back().last = true;
-  for (size_t i = 0; i < passes.size(); ++i) {
-    if (!passes[i].with_next) continue;
-    LH_ASSERT(passes[i].discard && i + 1 < passes.size() && !passes[i + 1].discard);
-    LH_ASSERT(passes[i].count + passes[i + 1].count <= prompt.chunk);
-  }
+  mark_taken_back(passes);
   return passes;
 }
 
@@ -126,9 +122,15 @@ void AttentionDriver::attend(LayerStep& step) {
   if (judged) step.keep_lse();
   method_->attend(step);
   changed_ = changed_ || step.chose;
-  if (!judged) return;
-  method_->observe(step);
-  if (!step.plans.front().watches_last_rows()) return;
+  if (judged) {
+    method_->observe(step);
+    if (step.plans.front().watches_last_rows()) watch(step);
+  }
+  retain(step);
+}
+
+/// Keeps what the step's last rows will be asked again.
+void AttentionDriver::watch(const LayerStep& step) {
   AttendCall seen = step.call({&step.workspace->attended.queries, 1});
   seen.known_lse = step.lse;
   nth(observed_, step.layer).add(seen, step.begin, step.rows, first().watch);
@@ -144,23 +146,39 @@ bool AttentionDriver::observes(const LayerStep& step) const {
   return (plan.watch > 0 || !plan.columns.empty()) && (!keep.whole_strides || held_ > target_);
 }
 
-void AttentionDriver::retain(std::span<KvStore> streams, const Pass& pass) {
-  KvStore& store = nth(streams, pass.stream);
-  if (!pass.discard) {
-    if (due(pass)) {
-      cut(store);
-      if (first().keep.whole_strides) held_ = target_;
-    }
-    for (int layer = 0; layer < shape_.layers; ++layer) drop_middles(store, layer);
+/// What leaves the layer's lists behind the pass, before the layer attends the next one.
+void AttentionDriver::retain(LayerStep& step) {
+  KvStore& store = *step.store;
+  const int layer = step.layer;
+  for (int list = 0; list < store.lists(layer) && step.pass.taken_back > 0; ++list) {
+    store.truncate(layer, list, store.length(layer, list) - step.pass.taken_back);
   }
-  method_->after_pass(streams, pass);
+  if (cuts(layer) && due(When::kStride, step.pass)) {
+    cut(store, layer);
+    if (first().keep.whole_strides) held_ = target_;
+  }
+  drop_middles(store, layer);
+  method_->retain(step);
 }
 
-bool AttentionDriver::due(const Pass& pass) const {
+void AttentionDriver::finish(std::span<KvStore> streams, const Pass& pass) {
+  if (due(When::kPromptEnd, pass)) {
+    KvStore& store = nth(streams, pass.stream);
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      if (cuts(layer)) cut(store, layer);
+    }
+    if (!own_cuts_.empty()) cut_by_own_rule();
+    keep_dealt(store);
+  }
+  method_->after_pass(pass);
+}
+
+/// Whether the pass, or the generated token, is followed by a cut.
+bool AttentionDriver::due(When when, const Pass& pass) const {
   const Keep& keep = first().keep;
+  if (keep.when != when || pass.discard) return false;
   if (pass.phase == Phase::kDecode) return keep.every_token;
-  if (keep.when == When::kPromptEnd) return pass.last;
-  if (keep.when != When::kStride) return false;
+  if (when == When::kPromptEnd) return pass.last;
   const bool ends = ends_stride(pass, lead_, keep.stride);
   if (!keep.whole_strides) return ends || pass.last;
   // Prompts shorter than a stride end none; they must not add up.

@@ -38,10 +38,12 @@ class AttentionDriver {
 
   /// Before a prompt: the passes that read it. May refuse it with UserError (names the option).
   std::vector<Pass> prepare(const PromptFacts& prompt);
-  /// Fills step.out; appends the step's keys.
+  /// Fills step.out; appends the step's keys, and takes out of the layer's lists what leaves them
+  /// while a prompt is read.
   void attend(LayerStep& step);
-  /// After each pass and generated token, all layers done: what leaves the stores.
-  void retain(std::span<KvStore> streams, const Pass& pass);
+  /// After each pass and generated token, all layers done: what leaves the stores at the end of a
+  /// prompt.
+  void finish(std::span<KvStore> streams, const Pass& pass);
 
   /// How many KV stores it works with while it reads a prompt. Stream 0 is the session's: it is
   /// what decoding reads, what is saved and what stays. The others begin every prompt as copies of
@@ -53,8 +55,9 @@ class AttentionDriver {
   PromptChoice prompt_choice() const;
   /// Rows of a pass where `--chunk` does not say; 0: as the engine does by itself.
   int preferred_chunk() const;
-  /// Most rows of a pass of such a prompt.
+  /// Most rows of a pass of such a prompt, and of passes of it that are computed together.
   int64_t most_rows_of_pass(const PromptFacts& prompt) const;
+  int64_t most_rows_together(const PromptFacts& prompt) const;
   /// Whether rows leave for good.
   bool forgets() const;
 
@@ -93,9 +96,11 @@ class AttentionDriver {
   int largest_tile() const;
   void begin_strides(const PromptFacts& prompt, const Keep& keep);
   bool observes(const LayerStep& step) const;
-  bool due(const Pass& pass) const;
+  void watch(const LayerStep& step);
+  void retain(LayerStep& step);
+  bool due(When when, const Pass& pass) const;
   void drop_middles(KvStore& store, int layer) const;
-  void cut(KvStore& store);
+  void cut(KvStore& store, int layer);
   void cut_to_budget(Cut& cut);
   void cut_by_own_rule();
   void judge(Cut& cut);
@@ -105,7 +110,11 @@ class AttentionDriver {
   void deal(const Cut& cut, const RowsToKeep& stay);
   std::span<const View<const float>> dealt_scores(const Cut& cut);
   void keep_dealt(KvStore& store);
-  int64_t most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
+  /// Rows that a list holds in memory at most: between the steps of its layer, and within one.
+  struct MostRows {
+    int64_t between, within;
+  };
+  MostRows most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens, int chunk) const;
   void archive(Archive& archive);
   void check_layer(const KvStore& store, int layer, int64_t tokens) const;
 

@@ -10,20 +10,17 @@
 
 namespace longhaul {
 
-void AttentionDriver::cut(KvStore& store) {
-  own_cuts_.clear();
-  for (int layer = 0; layer < shape_.layers; ++layer) {
-    if (!cuts(layer)) continue;
-    const Plan& how = plan(layer, 0);
-    Cut cut{queue_, shape_, how, store, layer, store.lists(layer), tokens_};
-    if (how.keep.budget == kNoBound) {
-      own_cuts_.push_back(cut);
-    } else {
-      cut_to_budget(cut);
-    }
+/// Or notes the layer for what is decided over all layers: cut_by_own_rule(), keep_dealt().
+void AttentionDriver::cut(KvStore& store, int layer) {
+  const Plan& how = plan(layer, 0);
+  Cut cut{queue_, shape_, how, store, layer, store.lists(layer), tokens_};
+  const bool over_all = how.keep.budget == kNoBound;
+  LH_ASSERT(how.keep.when == When::kPromptEnd || (!over_all && how.keep.sure_share < 0));
+  if (over_all) {
+    own_cuts_.push_back(cut);
+  } else {
+    cut_to_budget(cut);
   }
-  if (!own_cuts_.empty()) cut_by_own_rule();
-  keep_dealt(store);
 }
 
 void AttentionDriver::cut_to_budget(Cut& cut) {
@@ -53,6 +50,7 @@ void AttentionDriver::cut_by_own_rule() {
   for (size_t i = 0; i < own_cuts_.size(); ++i) {
     own_cuts_[i].store.keep(own_cuts_[i].layer, own_kept_[i]);
   }
+  own_cuts_.clear();
 }
 
 /// Has the rows of all lists scored.

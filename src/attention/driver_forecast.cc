@@ -8,24 +8,28 @@
 
 namespace longhaul {
 
-/// Rows that a list holds in memory at most.
-int64_t AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout, int64_t tokens,
-                                   int chunk) const {
+AttentionDriver::MostRows AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout,
+                                                     int64_t tokens, int chunk) const {
   const Keep& keep = plan.keep;
-  int64_t most = kNoBound;
-  if (keep.when == When::kEveryPass) most = keep.sink + keep.recent + layout.page_rows - 1 + chunk;
+  int64_t most = kNoBound, passing = 0;
+  if (keep.when == When::kEveryPass) {
+    most = keep.sink + keep.recent + layout.page_rows - 1 + chunk;
+    passing = chunk;
+  }
   if (keep.when == When::kStride) {
     // A later prompt begins at up to budget + stride rows with less than a stride that ends none.
     most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
   }
   if (keep.when == When::kOwn) {
     // Copies of a list may each have a last page of their own, however short the context.
-    return std::min(tokens + 2 * layout.page_rows, keep.in_memory);
+    tokens += 2 * layout.page_rows;
+    most = keep.in_memory;
+    passing = chunk >= keep.passing ? keep.passing : 0;  // else in several passes
   }
   if (keep.when == When::kNever && keep.in_memory < kNoBound) {
     most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
   }
-  return std::min(tokens, most);
+  return {std::min(tokens, most - passing), std::min(tokens, most)};
 }
 
 int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
@@ -39,14 +43,27 @@ int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
   return rows;
 }
 
+int64_t AttentionDriver::most_rows_together(const PromptFacts& prompt) const {
+  const int64_t rows = most_rows_of_pass(prompt);
+  // Passes that discard read the prompt's tokens once more.
+  const bool more = rows < prompt.tokens || first().reads_instruction;
+  return more ? std::max<int64_t>(rows, prompt.chunk) : rows;
+}
+
 size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {
   const auto lists = static_cast<size_t>(layout.all_heads());
-  size_t bytes = 0;
+  size_t bytes = 0, most_passing = 0;
   for (int layer = 0; layer < shape_.layers; ++layer) {
+    size_t passing = 0;
     for (int list = 0; list < layout.lists(layer); ++list) {
-      bytes += layout.bytes_for(most_rows(plan(layer, list), layout, tokens, chunk)) / lists;
+      const MostRows rows = most_rows(plan(layer, list), layout, tokens, chunk);
+      const size_t between = layout.bytes_for(rows.between) / lists;
+      bytes += between;
+      passing += layout.bytes_for(rows.within) / lists - between;
     }
+    most_passing = std::max(most_passing, passing);
   }
+  bytes += most_passing;
   return bytes * static_cast<size_t>(first().streams) +
          method_->beside(layout, tokens, chunk).most_index;
 }

@@ -68,9 +68,12 @@ class Method {
   /// cut. Those of the lists of cuts[i] of which some leave join kept[i].
   virtual void choose(std::span<const Cut>, std::span<std::vector<StayingRows>> /*kept*/) {}
 
-  /// After each pass and generated token, all layers done: what leaves the stores by a rule of the
-  /// method's own (When::kOwn), and what else must wait for all layers.
-  virtual void after_pass(std::span<KvStore>, const Pass&) {}
+  /// After each pass and generated token, in each layer behind its attention: what leaves the
+  /// layer's lists, in all streams, by a rule of the method's own (When::kOwn).
+  virtual void retain(LayerStep&) {}
+
+  /// After each pass and generated token, all layers of it and of those computed with it done.
+  virtual void after_pass(const Pass&) {}
 
   /// State beyond the stores, for session files: one function writes and reads it. Files may be
   /// hostile: it checks what it reads for itself, check() against the store that came with it, of a

@@ -18,7 +18,7 @@ enum class When : uint8_t {
   kPromptEnd,  ///< once a prompt has been read
   kStride,     ///< every `stride` tokens of a prompt
   kEveryPass,  ///< after each pass and generated token, by whole pages: only sink and recent stay
-  kOwn         ///< when the method says so (Method::after_pass)
+  kOwn         ///< when the method says so (Method::retain)
 };
 
 /// Who chooses the rows that stay.
@@ -52,6 +52,8 @@ struct Keep {
   /// Rows of a list that are in memory at most while prompts are read, where the method sees to
   /// that itself (kOwn, or a slower tier), and how many stretches of neighbouring rows they make.
   int64_t in_memory = kNoBound, stretches = 0;
+  /// Of them: those that leave behind the layer's step (kOwn), where it reads so many rows at once.
+  int64_t passing = 0;
 };
 
 struct See {

@@ -20,7 +20,12 @@ const RopeTable& LayerStep::rope() const {
 }
 
 const Rotations& LayerStep::rotations(int64_t first, int64_t count) const {
-  return workspace->rotations.of(*shape, layer).fill(*queue, rope(), first, count);
+  RotationBuffer& buffer = workspace->rotations.of(*shape, layer);
+  const int64_t end = together_begin + together_rows;
+  if (first < together_begin || first + count > end) {
+    return buffer.fill(*queue, rope(), first, count);
+  }
+  return buffer.fill(*queue, rope(), together_begin, together_rows);
 }
 
 const Rotations& LayerStep::list_rotations(int64_t end) const {

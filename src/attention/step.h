@@ -20,7 +20,7 @@ struct PromptFacts {
   int64_t begin = 0;        ///< tokens that the context holds already
   int64_t tokens = 0;       ///< new ones
   int64_t instruction = 0;  ///< how many of them, at the end, are the instruction; 0: not known
-  int chunk = 0;            ///< cap on the rows of a pass, or of two that are computed together
+  int chunk = 0;            ///< cap on the rows of a pass, or of those that are computed together
   /// Tokens of the context, ascending, that look-ups of blocks must find whatever they would choose
   /// (MethodInfo::looks_up); others ignore it. For analyses: forecasts do not know of it.
   std::span<const int64_t> evidence = {};
@@ -31,13 +31,14 @@ enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
 
 /// One forward pass over `count` of the prompt's new tokens. The passes that keep what they read
 /// cover the new tokens once, in order; the last pass is one of them and yields the logits of the
-/// next token. A pass that discards reads tokens ahead of their turn or once more: its rows go into
-/// a copy of its stream, which is thrown away before the pass is followed up. Such passes in a row
-/// that read on where the one before ended share the copy.
+/// next token. A pass that discards reads tokens ahead of their turn or once more: its rows are
+/// taken back out of its stream, in every layer behind its attention. Such passes in a row that read
+/// on where the one before ended are taken back together, behind the last of them.
 ///
-/// The last of them and the pass after it may read nothing that the other writes: then each layer
-/// is computed for the rows of both, first of the one that discards, and both are followed up
-/// behind the last layer. Weights are read once.
+/// Passes in a row are computed together as far as the chunk allows (passes_together()): each layer
+/// multiplies the rows of all of them at once, and attends pass by pass. So what a pass does in a
+/// layer may depend on that layer in earlier passes and on earlier layers of its own pass, and on
+/// nothing else.
 struct Pass {
   int64_t begin = 0;  ///< 0 is the first new token, which stands at position PromptFacts::begin
   int64_t count = 0;
@@ -45,7 +46,7 @@ struct Pass {
   bool discard = false;
   Phase phase = Phase::kPrompt;
   bool last = false;       ///< the prompt ends with it
-  bool with_next = false;  ///< discards, and is computed together with the pass after it
+  int64_t taken_back = 0;  ///< rows that leave its stream behind it: those that were discarded
 
   int64_t end() const { return begin + count; }
 };
@@ -72,8 +73,11 @@ class LayerStep {
   std::span<const int32_t> tokens;  ///< ids of the rows; empty where nobody knows them
   const ModelShape* shape = nullptr;
   Pass pass;
+  int nth_pass = 0;             ///< of those that are computed together
+  int64_t together_begin = 0;   ///< position of the first row that they keep ...
+  int64_t together_rows = 0;    ///< ... and how many these are, one behind the other
   int64_t prompt_end = 0;       ///< position behind the last token of the prompt
-  KvStore* store = nullptr;     ///< the pass's stream, or the copy of it that will be thrown away
+  KvStore* store = nullptr;     ///< the pass's stream
   std::span<KvStore> streams;   ///< all of them
   std::span<const Plan> plans;  ///< per KV head of the layer
   /// KV heads that attend; empty: all. The others are attended by another part of the method.
@@ -92,8 +96,8 @@ class LayerStep {
   View<const float> q_from(int64_t position) const;
   /// The model's frequencies in the layer, stretched as its plan says.
   const RopeTable& rope() const;
-  /// Its rotations at positions [first, first + count), and at those of a list of `end` rows. Until
-  /// the next of the same kind.
+  /// Its rotations at positions [first, first + count), computed for all passes that are computed
+  /// together, and at those of a list of `end` rows. Until the next of the same kind.
   const Rotations& rotations(int64_t first, int64_t count) const;
   const Rotations& list_rotations(int64_t end) const;
   /// q rotated at its absolute positions. Computed once a layer, on demand.

@@ -105,16 +105,11 @@ bool Session::prefill(std::span<const int32_t> tokens, const PrefillHooks& hooks
 
 void Session::State::read_generated(int32_t token) {
   whole_or_nothing([&] {
-    const Pass pass{.count = 1, .phase = Phase::kDecode};
-    const float* hidden = decoder.forward({.tokens = {&token, 1},
-                                           .position = static_cast<int64_t>(tokens.size()),
-                                           .pass = pass,
-                                           .store = &store(),
-                                           .streams = streams},
-                                          *method);
-    take_logits(hidden);
-    method->retain(streams, pass);
-    tokens.push_back(token);
+    const ForwardPass one{.tokens = {&token, 1},
+                          .position = static_cast<int64_t>(tokens.size()),
+                          .pass = {.count = 1, .phase = Phase::kDecode}};
+    take_logits(decoder.forward({.passes = {&one, 1}, .streams = streams}, *method));
+    follow_up(one);
     return true;
   });
 }

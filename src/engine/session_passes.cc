@@ -1,8 +1,8 @@
 // The passes of a prompt: what they read and where it goes, cancelling, and what follows each.
 
 #include <algorithm>
-#include <optional>
 
+#include "attention/parts/passes.h"
 #include "engine/session_state.h"
 
 namespace longhaul {
@@ -12,12 +12,13 @@ constexpr int64_t kLogitRows = 128;  // rows whose logits exist at a time
 
 }  // namespace
 
-bool Session::State::can_undo(const Pass& pass) const {
-  if (streams.size() > 1 || pass.discard) return false;
+bool Session::State::can_undo(const ForwardPasses& all) const {
+  const auto discards = [](const ForwardPass& pass) { return pass.pass.discard; };
+  if (streams.size() > 1 || std::ranges::any_of(all.passes, discards)) return false;
   return tokens.empty() || can_rewind();
 }
 
-void Session::State::undo_pass() {
+void Session::State::undo_passes() {
   if (tokens.empty()) {
     reset();
   } else {
@@ -30,43 +31,55 @@ void Session::State::take_logits(const float* hidden) {
   if (leads()) decoder.logits(hidden, 1, logits.data());
 }
 
-bool Session::State::run_pass(const ForwardPass& forward, const PrefillHooks& hooks) {
-  const Pass& pass = forward.pass;
-  const float* hidden = decoder.forward(forward, *method);
+bool Session::State::run_together(const ForwardPasses& all, const PrefillHooks& hooks) {
+  const float* hidden = decoder.forward(all, *method);
   if (hidden == nullptr) {
-    undo_pass();
+    undo_passes();
     return false;
   }
+  if (!all.last_state && leads()) tell_logits(all, hidden, hooks);
+  if (all.passes.back().pass.last) {
+    const int64_t row = all.last_state ? 0 : all.rows() - 1;
+    take_logits(hidden + row * engine->model().config.hidden);
+  }
+  for (const ForwardPass& pass : all.passes) follow_up(pass);
+  return true;
+}
+
+void Session::State::tell_logits(const ForwardPasses& all, const float* hidden,
+                                 const PrefillHooks& hooks) {
   const int64_t width = engine->model().config.hidden;
   const int64_t vocab = engine->model().config.vocab;
-  if (!forward.last_state && !pass.discard && leads()) {
-    for (int64_t r = 0; r < pass.count; r += kLogitRows) {
+  for (const ForwardPass& forward : all.passes) {
+    const Pass& pass = forward.pass;
+    for (int64_t r = 0; r < pass.count && !pass.discard; r += kLogitRows) {
       const int64_t rows = std::min(kLogitRows, pass.count - r);
       rows_of_logits.resize(static_cast<size_t>(rows * vocab));
       decoder.logits(hidden + r * width, rows, rows_of_logits.data());
       hooks.all_logits(pass.begin + r, rows, rows_of_logits.data());
     }
+    hidden += pass.count * width;
   }
-  if (pass.last) {
-    take_logits(hidden + (forward.last_state ? 0 : pass.count - 1) * width);
-  }
-  return true;
 }
 
 void Session::State::follow_up(const ForwardPass& forward) {
-  method->retain(streams, forward.pass);
+  method->finish(streams, forward.pass);
   if (forward.pass.discard) return;
   tokens.insert(tokens.end(), forward.tokens.begin(), forward.tokens.end());
 }
 
-void Session::State::tell(const PrefillHooks& hooks, const Pass& pass, int layers,
+void Session::State::tell(const PrefillHooks& hooks, const ForwardPasses& all, int layers,
                           int64_t total) const {
-  if (pass.discard || !leads()) return;
-  const int all = engine->model().config.layers;
-  if (hooks.pass_progress) {
-    hooks.pass_progress(pass.begin, pass.count, static_cast<double>(layers) / all);
+  int64_t begin = 0, count = 0;  // of the rows that are kept
+  for (const ForwardPass& forward : all.passes) {
+    if (forward.pass.discard) continue;
+    if (count == 0) begin = forward.pass.begin;
+    count += forward.pass.count;
   }
-  if (hooks.progress) hooks.progress(pass.begin + pass.count * layers / all, total);
+  if (count == 0 || !leads()) return;
+  const int of = engine->model().config.layers;
+  if (hooks.pass_progress) hooks.pass_progress(begin, count, static_cast<double>(layers) / of);
+  if (hooks.progress) hooks.progress(begin + count * layers / of, total);
 }
 
 /// What a pass that discards leaves behind is of use only together with the pass that keeps what
@@ -75,42 +88,26 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
                                 std::span<const Pass> passes, const PrefillHooks& hooks) {
   const auto total = static_cast<int64_t>(prompt.size());
   const auto stops = [&] { return options.queue.any_member(requested(hooks.cancel)); };
-  std::optional<KvStore> copy;
-  std::optional<ForwardPass> ahead;  // waits for the next pass, to be computed with it
-  Pass before;
-  for (const Pass& pass : passes) {
-    if (stops() && !before.discard) return false;
-    const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
-                          before.begin + before.count == pass.begin;
-    if (!reads_on && !ahead) copy.reset();
-    KvStore& stream = streams[static_cast<size_t>(pass.stream)];
-    if (pass.discard && !copy) copy = stream.fork();
-    ForwardPass forward{
-        .tokens = prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
-        .position = begin + pass.begin,
-        .pass = pass,
-        .store = pass.discard ? &*copy : &stream,
-        .streams = streams};
-    if (pass.with_next) {
-      ahead = forward;
-      before = pass;
-      continue;
+  bool discarded = false;  // the pass before
+  std::vector<ForwardPass> forward;
+  while (!passes.empty()) {
+    if (stops() && !discarded) return false;
+    forward.clear();
+    for (const Pass& pass : passes.first(passes_together(passes, chunk))) {
+      const auto read =
+          prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
+      forward.push_back({read, begin + pass.begin, pass});
     }
-    forward.ahead = ahead ? &*ahead : nullptr;
-    forward.go_on = [&](int layers) {
-      tell(hooks, pass, layers, total);
-      return !stops() || before.discard || !can_undo(pass);
+    passes = passes.subspan(forward.size());
+    ForwardPasses all{
+        .passes = forward, .streams = streams, .last_state = hooks.all_logits == nullptr};
+    all.go_on = [&](int layers) {
+      tell(hooks, all, layers, total);
+      return !stops() || discarded || !can_undo(all);
     };
-    forward.last_state = !hooks.all_logits;
-    if (!run_pass(forward, hooks)) return false;
-    if (ahead) {
-      copy.reset();
-      follow_up(*ahead);
-      ahead.reset();
-    }
-    follow_up(forward);
-    tell(hooks, pass, engine->model().config.layers, total);
-    before = pass;
+    if (!run_together(all, hooks)) return false;
+    tell(hooks, all, engine->model().config.layers, total);
+    discarded = forward.back().pass.discard;
   }
   return true;
 }

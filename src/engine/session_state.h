@@ -68,17 +68,20 @@ struct Session::State {
                   const PrefillHooks& hooks);
   /// Computes `logits` from the state of one row after the last layer.
   void take_logits(const float* hidden);
-  /// False when it was given up half-way: nothing of it is left then.
-  bool run_pass(const ForwardPass& forward, const PrefillHooks& hooks);
+  /// Passes that are computed together. False when they were given up half-way: nothing of them is
+  /// left then.
+  bool run_together(const ForwardPasses& all, const PrefillHooks& hooks);
+  /// Hands out the logits of the rows that all passes keep.
+  void tell_logits(const ForwardPasses& all, const float* hidden, const PrefillHooks& hooks);
   /// What the method does after a pass, and the tokens that it leaves in the context.
   void follow_up(const ForwardPass& forward);
-  /// Reports that `layers` layers of a pass are done.
-  void tell(const PrefillHooks& hooks, const Pass& pass, int layers, int64_t total) const;
-  /// Whether a pass that has not reached all layers can be undone.
-  bool can_undo(const Pass& pass) const;
+  /// Reports that `layers` layers of the passes are done.
+  void tell(const PrefillHooks& hooks, const ForwardPasses& all, int layers, int64_t total) const;
+  /// Whether passes that have not reached all layers can be undone.
+  bool can_undo(const ForwardPasses& all) const;
   /// Whether the drivers of all devices can (AttentionDriver::can_rewind).
   bool can_rewind() const { return !options.queue.any_member(!method->can_rewind()); }
-  void undo_pass();
+  void undo_passes();
   /// Runs `passes`. An exception leaves some layers with a pass's rows and some without, which is
   /// no valid context, so everything is forgotten then. Should even that fail, a later call tries
   /// again.

@@ -28,61 +28,78 @@ void Decoder::set_context_length(int64_t tokens) {
   state_->shape.rope = make_rope(state_->model.config.rope, tokens);
 }
 
-const float* Decoder::forward(const ForwardPass& pass, AttentionDriver& method) {
-  return state_->forward(pass, method);
+int64_t ForwardPasses::rows() const {
+  int64_t rows = 0;
+  for (const ForwardPass& pass : passes) rows += pass.rows();
+  return rows;
+}
+
+const float* Decoder::forward(const ForwardPasses& all, AttentionDriver& method) {
+  return state_->forward(all, method);
 }
 
 void Decoder::logits(const float* hidden, int64_t rows, float* out) {
   state_->logits(hidden, rows, out);
 }
 
-const float* Decoder::State::forward(const ForwardPass& pass, AttentionDriver& method) {
-  rows = pass.rows_ahead() + pass.rows();
-  embed(tokens_of(pass));
+const float* Decoder::State::forward(const ForwardPasses& all, AttentionDriver& method) {
+  rows = all.rows();
+  embed(tokens_of(all));
   for (int layer = 0; layer < model.config.layers; ++layer) {
-    if (layer > 0 && pass.go_on && !pass.go_on(layer)) return nullptr;
-    attention(layer, pass, method);
+    if (layer > 0 && all.go_on && !all.go_on(layer)) return nullptr;
+    attention(layer, all, method);
     feed_forward(layer);
   }
-  return stream.view().address() + (pass.last_state ? 0 : pass.rows_ahead() * model.config.hidden);
+  return stream.view().address();
 }
 
-std::span<const int32_t> Decoder::State::tokens_of(const ForwardPass& pass) {
-  if (pass.ahead == nullptr) return pass.tokens;
-  ids.assign(pass.ahead->tokens.begin(), pass.ahead->tokens.end());
-  ids.insert(ids.end(), pass.tokens.begin(), pass.tokens.end());
+std::span<const int32_t> Decoder::State::tokens_of(const ForwardPasses& all) {
+  if (all.passes.size() == 1) return all.passes.front().tokens;
+  ids.clear();
+  for (const ForwardPass& pass : all.passes) {
+    ids.insert(ids.end(), pass.tokens.begin(), pass.tokens.end());
+  }
   return ids;
 }
 
-void Decoder::State::attention(int layer, const ForwardPass& pass, AttentionDriver& method) {
+void Decoder::State::attention(int layer, const ForwardPasses& all, AttentionDriver& method) {
   const ModelConfig& c = model.config;
   const int kv_heads = nth(c.kv_heads, layer);
   normalise(layer, RowNorm::kAttention);
   project(layer, kv_heads);
   if (c.qk_norm != QkNorm::kNone) normalise_heads(layer, kv_heads);
   if (c.interleaved_rope) split_pairs(kv_heads);
-  attend(layer, kv_heads, pass, method);
-  if (pass.last_state && layer + 1 == c.layers) keep_last_row();
+  attend(layer, kv_heads, all, method);
+  if (all.last_state && layer + 1 == c.layers) keep_last_row();
   add_part(layer, RowNorm::kAttentionAfter, [&](const PartOutput& y) { project_back(layer, y); });
 }
 
-void Decoder::State::attend(int layer, int kv_heads, const ForwardPass& pass,
+void Decoder::State::attend(int layer, int kv_heads, const ForwardPasses& all,
                             AttentionDriver& method) {
   LayerStep step;
   step.queue = &queue;
   step.layer = layer;
   step.kv_heads = kv_heads;
   step.shape = &shape;
-  step.streams = pass.streams;
+  step.streams = all.streams;
   step.compute = compute == Compute::kF32 ? AttendCompute::kF32 : AttendCompute::kBest;
   step.workspace = &workspace;
   mixed.resize(queue, q.size());
-  if (pass.ahead != nullptr) attend_rows(0, step, *pass.ahead, method);
-  attend_rows(pass.rows_ahead(), step, pass, method);
+  for (const ForwardPass& pass : all.passes) {
+    if (pass.pass.discard) continue;
+    if (step.together_rows == 0) step.together_begin = pass.position;
+    step.together_rows += pass.rows();
+  }
+  int64_t first = 0;
+  for (const ForwardPass& pass : all.passes) {
+    attend_pass(first, step, pass, method);
+    first += pass.rows();
+    ++step.nth_pass;
+  }
 }
 
 /// The rows of one of the passes that are computed together, from row `first` on.
-void Decoder::State::attend_rows(int64_t first, LayerStep step, const ForwardPass& pass,
+void Decoder::State::attend_pass(int64_t first, LayerStep step, const ForwardPass& pass,
                                  AttentionDriver& method) {
   const ModelConfig& c = model.config;
   const auto part = [&](Array<float>& of, int64_t heads) {
@@ -98,7 +115,7 @@ void Decoder::State::attend_rows(int64_t first, LayerStep step, const ForwardPas
   step.out = part(mixed, c.heads);
   step.tokens = pass.tokens;
   step.pass = pass.pass;
-  step.store = pass.store;
+  step.store = &nth(step.streams, pass.pass.stream);
   method.attend(step);
 }
 

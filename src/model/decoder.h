@@ -1,5 +1,5 @@
 #pragma once
-// The forward pass of one chunk through all layers. Knows the model's arithmetic, not which
+// The forward passes of some tokens through all layers. Knows the model's arithmetic, not which
 // attention method runs.
 
 #include <cstdint>
@@ -15,24 +15,27 @@ namespace longhaul {
 
 class DeviceModel;
 
-/// What one forward pass reads, and where its rows go.
+/// What one pass reads.
 struct ForwardPass {
   std::span<const int32_t> tokens;
   int64_t position = 0;  ///< of the first token
   Pass pass;
-  KvStore* store = nullptr;    ///< the pass's stream, or a copy of it
+
+  int64_t rows() const { return std::ssize(tokens); }
+};
+
+/// Passes that are computed together (Pass), in their order: each layer multiplies the rows of all
+/// of them at once, so that weights are read once, and attends pass by pass.
+struct ForwardPasses {
+  std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< of the session
-  /// Another pass, whose rows are multiplied in front of these (Pass::with_next). Neither sees the
-  /// other's; of it only what is above counts.
-  const ForwardPass* ahead = nullptr;
-  /// Asked between two layers, with how many are done: false gives the pass up.
+  /// Asked between two layers, with how many are done: false gives the passes up.
   std::function<bool(int layers)> go_on;
   /// Whether the state of the last row is all that is asked for: the last layer computes the others
   /// as far as their keys and what they see.
   bool last_state = false;
 
-  int64_t rows() const { return std::ssize(tokens); }
-  int64_t rows_ahead() const { return ahead != nullptr ? ahead->rows() : 0; }
+  int64_t rows() const;
 };
 
 /// Sees the tasks of an attention call before they run.
@@ -54,11 +57,11 @@ class Decoder {
   /// (dynamic NTK, longrope). Before a prompt.
   void set_context_length(int64_t tokens);
 
-  /// Reads the pass's tokens at positions position, position + 1, ... Keys and values go where the
+  /// Reads each pass's tokens at positions position, position + 1, ... Keys and values go where the
   /// method puts them. Returns the hidden states after the last layer, [rows, hidden] f32, or
-  /// [hidden] of the last row (ForwardPass::last_state), where the model is, valid until the next
-  /// call; null where the pass was given up: some layers hold its rows then, others do not.
-  const float* forward(const ForwardPass& pass, AttentionDriver& method);
+  /// [hidden] of the last row (ForwardPasses::last_state), where the model is, valid until the next
+  /// call; null where the passes were given up: some layers hold their rows then, others do not.
+  const float* forward(const ForwardPasses& all, AttentionDriver& method);
 
   /// Logits of hidden states that forward() returned: out [rows, vocab], on the host. Applies the
   /// final norm. Of a team the leader's alone.

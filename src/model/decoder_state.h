@@ -22,8 +22,8 @@ struct Decoder::State {
       : model(m), compute(c), shape(m.shape), queue(std::move(on)) {}
   virtual ~State() = default;
 
-  /// Null where the pass was given up.
-  const float* forward(const ForwardPass& pass, AttentionDriver& method);
+  /// Null where the passes were given up.
+  const float* forward(const ForwardPasses& all, AttentionDriver& method);
   virtual void logits(const float* hidden, int64_t count, float* out) = 0;
 
   // The steps. Each part of a layer reads what normalise() has made ready to be multiplied.
@@ -48,17 +48,17 @@ struct Decoder::State {
   ModelShape shape;
   Queue queue;
   LayerStep::Workspace workspace;
-  int64_t rows = 0;             ///< of the pass and of the one ahead of it
+  int64_t rows = 0;             ///< of all passes that are computed together
   Array<float> stream;          ///< [rows, hidden] the residual stream
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
   Array<float> sublayer;     ///< [rows, hidden] what a part writes, where that is not added as is
-  std::vector<int32_t> ids;  ///< tokens of both passes, where there are two
+  std::vector<int32_t> ids;  ///< tokens of the passes, where there are several
 
  private:
-  void attention(int layer, const ForwardPass& pass, AttentionDriver& method);
-  std::span<const int32_t> tokens_of(const ForwardPass& pass);
-  void attend(int layer, int kv_heads, const ForwardPass& pass, AttentionDriver& method);
-  void attend_rows(int64_t first, LayerStep step, const ForwardPass& pass, AttentionDriver& method);
+  void attention(int layer, const ForwardPasses& all, AttentionDriver& method);
+  std::span<const int32_t> tokens_of(const ForwardPasses& all);
+  void attend(int layer, int kv_heads, const ForwardPasses& all, AttentionDriver& method);
+  void attend_pass(int64_t first, LayerStep step, const ForwardPass& pass, AttentionDriver& method);
   void keep_last_row();
   void feed_forward(int layer);
   template <class Part>

@@ -64,9 +64,12 @@ struct MethodRun {
     run(begin, {.count = count, .phase = decoding ? Phase::kDecode : Phase::kPrompt}, store);
   }
 
-  /// One pass whose first row is token `begin`, into `into`.
+  /// One pass whose first row is token `begin`, into `into`. The layers of passes that a session
+  /// computes together are attended here pass by pass, which is the same.
   void run(int64_t begin, const Pass& pass, KvStore& into) {
     const int64_t count = pass.count;
+    // Lists are longest when they are attended: what leaves does so behind that.
+    if (!workspace.observer) workspace.observer = [this](const auto&, auto) { note_bytes(); };
     const auto rows_of = [&](std::vector<float>& x, int64_t width) {
       return View<float>(x.data() + begin * width, count * width);
     };
@@ -93,6 +96,10 @@ struct MethodRun {
       step.workspace = &workspace;
       method.attend(step);
     }
+    note_bytes();
+  }
+
+  void note_bytes() {
     size_t bytes = method.index_bytes();
     for (const KvStore& stream : streams) bytes += stream.bytes();
     most_bytes = std::max(most_bytes, bytes);
@@ -104,16 +111,10 @@ struct MethodRun {
     const int64_t begin = done;
     const std::vector<Pass> passes = method.prepare({begin, tokens, instruction, chunk, evidence});
     while (static_cast<int>(streams.size()) < method.streams()) streams.push_back(store.fork());
-    std::optional<KvStore> copy;
-    for (size_t i = 0; i < passes.size() && most > 0; ++i) {
-      const Pass& pass = passes[i];
-      if (i == 0 || !pass.discard || !passes[i - 1].discard || passes[i - 1].begin >= pass.begin) {
-        copy.reset();
-      }
-      KvStore& stream = streams[static_cast<size_t>(pass.stream)];
-      if (pass.discard && !copy) copy = stream.fork();
-      run(begin + pass.begin, pass, copy ? *copy : stream);
-      method.retain(streams, pass);
+    for (const Pass& pass : passes) {
+      if (most == 0) break;
+      run(begin + pass.begin, pass, streams[static_cast<size_t>(pass.stream)]);
+      method.finish(streams, pass);
       if (pass.discard) continue;
       done += pass.count;
       --most;
@@ -127,7 +128,7 @@ struct MethodRun {
   void decode(int64_t tokens) {
     for (int64_t i = 0; i < tokens; ++i, ++done) {
       pass(done, 1, true);
-      method.retain(streams, {.count = 1, .phase = Phase::kDecode});
+      method.finish(streams, {.count = 1, .phase = Phase::kDecode});
     }
   }
 
@@ -150,7 +151,7 @@ struct MethodRun {
   std::vector<LayerInputs> inputs;      ///< per layer
   std::vector<std::vector<float>> out;  ///< per layer, as q
   int64_t done = 0;
-  size_t most_bytes = 0;  ///< that all streams and the index held after a pass
+  size_t most_bytes = 0;  ///< that all streams and the index held
 };
 
 /// The definition of causal attention with rotary positions, in double precision, of one layer.

@@ -170,9 +170,9 @@ TEST(SnapKv, APromptThatWasGivenUpIsNotCompressed) {
   MethodRun run(shape, *snap, DType::F32, 100);
   const auto passes = snap->prepare({0, 80, 0, 40});
   run.pass(0, passes[0].count, false);
-  snap->retain(run.streams, passes[0]);
+  snap->finish(run.streams, passes[0]);
   run.pass(40, 1, true);
-  snap->retain(run.streams, {.count = 1, .phase = Phase::kDecode});
+  snap->finish(run.streams, {.count = 1, .phase = Phase::kDecode});
   EXPECT_EQ(run.store.length(0, 0), 41);
   run.done = 41;
   run.prompt(20, 40);

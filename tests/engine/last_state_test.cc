@@ -27,12 +27,9 @@ TEST_P(LastState, IsThatOfTheWholePass) {
     ASSERT_EQ(passes.size(), 1u);
     std::vector<KvStore> streams;
     streams.emplace_back(driver.layout(decoder.shape(), DType::F32));
-    const float* hidden = decoder.forward({.tokens = ids,
-                                           .pass = passes[0],
-                                           .store = &streams[0],
-                                           .streams = streams,
-                                           .last_state = last},
-                                          driver);
+    const ForwardPass whole{.tokens = ids, .pass = passes[0]};
+    const float* hidden =
+        decoder.forward({.passes = {&whole, 1}, .streams = streams, .last_state = last}, driver);
     const int64_t width = model.config.hidden;
     hidden += last ? 0 : (count - 1) * width;
     states[last].assign(hidden, hidden + width);

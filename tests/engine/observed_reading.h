@@ -49,9 +49,8 @@ class Observed final : public Method {
   void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
     method_->choose(cuts, kept);
   }
-  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
-    method_->after_pass(streams, pass);
-  }
+  void retain(LayerStep& step) override { method_->retain(step); }
+  void after_pass(const Pass& pass) override { method_->after_pass(pass); }
 
   void attend(LayerStep& step) override {
     const size_t layer = static_cast<size_t>(step.layer);
@@ -134,24 +133,16 @@ class Reading {
     decoder_.set_context_length(count);
     const std::vector<Pass> passes = driver_.prepare({0, count, instruction, chunk});
     for (int i = 1; i < driver_.streams(); ++i) streams_.push_back(streams_.front().fork());
-    std::optional<KvStore> copy;
-    Pass before;
     for (const Pass& pass : passes) {
-      const bool reads_on = before.discard && pass.discard && before.stream == pass.stream &&
-                            before.begin + before.count == pass.begin;
-      KvStore& stream = streams_[static_cast<size_t>(pass.stream)];
-      if (!reads_on) copy.reset();
-      if (pass.discard && !copy) copy = stream.fork();
       const auto part =
           tokens.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-      forward(part, pass.begin, pass, pass.discard ? *copy : stream);
+      forward(part, pass.begin, pass);
       after(pass);
-      before = pass;
     }
   }
 
   void decode(int32_t token, int64_t position) {
-    forward({&token, 1}, position, {.count = 1, .phase = Phase::kDecode}, streams_.front());
+    forward({&token, 1}, position, {.count = 1, .phase = Phase::kDecode});
   }
 
  private:
@@ -164,16 +155,11 @@ class Reading {
     streams_.emplace_back(driver_.layout(decoder_.shape(), DType::F32));
   }
 
-  void forward(std::span<const int32_t> tokens, int64_t position, const Pass& pass,
-               KvStore& store) {
-    const float* hidden = decoder_.forward({.tokens = tokens,
-                                            .position = position,
-                                            .pass = pass,
-                                            .store = &store,
-                                            .streams = streams_},
-                                           driver_);
+  void forward(std::span<const int32_t> tokens, int64_t position, const Pass& pass) {
+    const ForwardPass one{tokens, position, pass};
+    const float* hidden = decoder_.forward({.passes = {&one, 1}, .streams = streams_}, driver_);
     decoder_.logits(hidden + (pass.count - 1) * model_.config.hidden, 1, logits.data());
-    driver_.retain(streams_, pass);
+    driver_.finish(streams_, pass);
   }
 
   const Model& model_;

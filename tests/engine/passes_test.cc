@@ -26,7 +26,8 @@ std::vector<Pass> planned;
 std::vector<Seen> seen_passes;
 PromptFacts asked_facts;
 std::function<void()> on_pass;
-int retained = 0, last_of_prompts = 0;
+int finished = 0, last_of_prompts = 0;
+int most_together = 0;  ///< the most passes that were computed together
 bool failing = false;
 int failing_layer = 0;
 
@@ -43,6 +44,7 @@ class Planned final : public Method {
   void attend(LayerStep& step) override {
     if (step.layer == 0) {
       Seen now{step.begin, step.rows, step.pass.stream, step.pass.discard, {}};
+      most_together = std::max(most_together, step.nth_pass + 1);
       for (const KvStore& stream : step.streams) {
         now.lengths.push_back(stream.length(0, 0) - (&stream == step.store ? step.rows : 0));
       }
@@ -55,10 +57,15 @@ class Planned final : public Method {
     }
     Method::attend(step);
   }
-  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
-    ++retained;
+  void retain(LayerStep& step) override {
+    if (step.pass.last || step.decoding()) return;  // of stream 0 alone
+    const auto length = [&](const KvStore& stream) { return stream.length(step.layer, 0); };
+    const bool reads_on = step.pass.discard && step.pass.taken_back == 0;
+    EXPECT_EQ(length(step.streams[0]) - (reads_on ? step.rows : 0), length(step.streams.back()));
+  }
+  void after_pass(const Pass& pass) override {
+    ++finished;
     last_of_prompts += pass.last ? 1 : 0;
-    EXPECT_EQ(streams[static_cast<size_t>(pass.stream)].longest(), streams[0].longest());
   }
 };
 
@@ -71,18 +78,20 @@ class Passes : public ::testing::Test {
   void SetUp() override {
     seen_passes.clear();
     on_pass = nullptr;
-    retained = last_of_prompts = 0;
+    finished = last_of_prompts = most_together = 0;
     for (int i = 0; i < 60; ++i) tokens_.push_back(100 + 37 * i);
     // A chunk, the end ahead of its turn, a chunk, the end in two parts, the end.
     planned = {{0, 20, 1},       {50, 10, 0, true}, {20, 30, 1},
                {50, 4, 0, true}, {54, 6, 0, true},  {50, 10, 0}};
   }
 
-  static SessionOptions options(const char* method) {
+  /// Each pass is computed by itself, unless `chunk` has room for several.
+  static SessionOptions options(const char* method, int chunk = 1) {
     SessionOptions o;
     o.attention = std::string_view(method) == "planned" ? MethodSpec::parse(method, kMethods)
                                                         : MethodSpec::parse(method);
     o.compute = Compute::kF32;
+    o.chunk = chunk;
     o.kv_type = DType::F32;
     return o;
   }
@@ -92,7 +101,7 @@ class Passes : public ::testing::Test {
 };
 
 TEST_F(Passes, RepeatedOnesLeaveNothingBehind) {
-  Session dense(engine_, options("dense")), session(engine_, options("planned"));
+  Session dense(engine_, options("dense", 60)), session(engine_, options("planned"));
   ASSERT_TRUE(dense.prefill(tokens_));
   PrefillHooks hooks;
   hooks.instruction = 10;
@@ -118,59 +127,63 @@ TEST_F(Passes, RepeatedOnesLeaveNothingBehind) {
   EXPECT_EQ(session.store().longest(), 60);
   EXPECT_EQ(session.report().live_rows, dense.report().live_rows);
   for (size_t i = 0; i < 4096; ++i) ASSERT_NEAR(session.logits()[i], dense.logits()[i], 2e-3);
-  EXPECT_EQ(retained, 6);
+  EXPECT_EQ(finished, 6);
   EXPECT_EQ(last_of_prompts, 1);
 }
 
 TEST_F(Passes, ReadTheStreamsThatTheyName) {
-  Session session(engine_, options("planned"));
-  ASSERT_TRUE(session.prefill(tokens_));
-  ASSERT_EQ(seen_passes.size(), 6u);
-  const std::vector<int64_t> before{0, 20, 20, 50, 50, 50};
-  for (size_t i = 0; i < seen_passes.size(); ++i) {
-    EXPECT_EQ(seen_passes[i].begin, planned[i].begin);
-    EXPECT_EQ(seen_passes[i].rows, planned[i].count);
-    EXPECT_EQ(seen_passes[i].stream, planned[i].stream);
-    EXPECT_EQ(seen_passes[i].discard, planned[i].discard);
-    EXPECT_EQ(seen_passes[i].lengths, (std::vector<int64_t>{before[i], before[i]})) << i;
+  const std::vector<int64_t> first{0, 20, 20, 50, 54, 50}, second{0, 20, 20, 50, 50, 50};
+  for (const int chunk : {1, 40, 200}) {
+    seen_passes.clear();
+    Session session(engine_, options("planned", chunk));
+    ASSERT_TRUE(session.prefill(tokens_));
+    ASSERT_EQ(seen_passes.size(), 6u);
+    for (size_t i = 0; i < seen_passes.size(); ++i) {
+      EXPECT_EQ(seen_passes[i].begin, planned[i].begin);
+      EXPECT_EQ(seen_passes[i].rows, planned[i].count);
+      EXPECT_EQ(seen_passes[i].stream, planned[i].stream);
+      EXPECT_EQ(seen_passes[i].discard, planned[i].discard);
+      EXPECT_EQ(seen_passes[i].lengths, (std::vector<int64_t>{first[i], second[i]})) << i;
+    }
   }
 }
 
-/// Computing two passes together changes neither what they read and leave nor what is told of them.
-TEST_F(Passes, TwoThatAreComputedTogetherLeaveWhatEachLeavesAlone) {
-  std::vector<float> logits[2];  // by `together`: of all rows
-  std::vector<Seen> seen[2];
-  std::vector<float> next[2];
-  for (const bool together : {false, true}) {
-    for (const size_t i : {1, 4}) planned[i].with_next = together;
-    seen_passes.clear();
-    retained = 0;
-    Session session(engine_, options("planned"));
+/// Computing passes together changes neither what they read and leave nor what is told of them.
+TEST_F(Passes, ThoseThatAreComputedTogetherLeaveWhatEachLeavesAlone) {
+  struct Case {
+    int chunk, together;
+    size_t groups;  ///< with rows that stay
+  };
+  std::vector<std::vector<float>> logits, next;  // of all rows, of the last one
+  for (const auto [chunk, most, groups] : {Case{1, 1, 3}, Case{40, 3, 3}, Case{200, 6, 1}}) {
+    finished = most_together = 0;
+    Session session(engine_, options("planned", chunk));
     PrefillHooks hooks;
-    hooks.all_logits = [&](int64_t, int64_t rows, const float* values) {
-      logits[together].insert(logits[together].end(), values, values + rows * 4096);
+    std::vector<int64_t> rows_told, told;
+    std::vector<float>& all = logits.emplace_back();
+    hooks.all_logits = [&](int64_t first, int64_t rows, const float* values) {
+      for (int64_t r = 0; r < rows; ++r) rows_told.push_back(first + r);
+      all.insert(all.end(), values, values + rows * 4096);
     };
-    std::vector<int64_t> told;
     hooks.progress = [&](int64_t done, int64_t) { told.push_back(done); };
     ASSERT_TRUE(session.prefill(tokens_, hooks));
-    EXPECT_EQ(retained, 6);
-    EXPECT_EQ(told.size(), 3u * 12);
+    EXPECT_EQ(most_together, most);
+    EXPECT_EQ(finished, 6);
+    EXPECT_EQ(told.size(), groups * 12);
+    EXPECT_EQ(told.back(), 60);
     EXPECT_TRUE(std::ranges::is_sorted(told));
+    ASSERT_EQ(rows_told.size(), 60u);
+    for (int64_t i = 0; i < 60; ++i) EXPECT_EQ(rows_told[static_cast<size_t>(i)], i);
     EXPECT_EQ(session.store().longest(), 60);
-    seen[together] = seen_passes;
-    Session last(engine_, options("planned"));  // of which only the last row's logits are asked
+    EXPECT_EQ(std::vector<int32_t>(session.tokens().begin(), session.tokens().end()), tokens_);
+    Session last(engine_, options("planned", chunk));  // whose last row's logits alone are asked
     ASSERT_TRUE(last.prefill(tokens_));
-    next[together].assign(last.logits().begin(), last.logits().end());
+    next.emplace_back(last.logits().begin(), last.logits().end());
   }
-  ASSERT_EQ(logits[1].size(), logits[0].size());
-  for (size_t i = 0; i < logits[0].size(); ++i) ASSERT_NEAR(logits[1][i], logits[0][i], 2e-3);
-  for (size_t i = 0; i < next[0].size(); ++i) ASSERT_NEAR(next[1][i], next[0][i], 2e-3);
-  ASSERT_EQ(seen[1].size(), seen[0].size());
-  for (size_t i = 0; i < seen[0].size(); ++i) {
-    EXPECT_EQ(seen[1][i].begin, seen[0][i].begin);
-    EXPECT_EQ(seen[1][i].rows, seen[0][i].rows);
-    EXPECT_EQ(seen[1][i].discard, seen[0][i].discard);
-    EXPECT_EQ(seen[1][i].lengths, seen[0][i].lengths);
+  for (const size_t i : {1, 2}) {
+    ASSERT_EQ(logits[i].size(), logits[0].size());
+    for (size_t k = 0; k < logits[0].size(); ++k) ASSERT_NEAR(logits[i][k], logits[0][k], 2e-3);
+    for (size_t k = 0; k < next[0].size(); ++k) ASSERT_NEAR(next[i][k], next[0][k], 2e-3);
   }
 }
 
@@ -201,28 +214,29 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
     size_t read;
     bool finished;
   };
-  const Expected expected[] = {{1, 20, false}, {3, 50, false}, {3, 50, false},
-                               {6, 60, true},  {6, 60, true},  {6, 60, true}};
-  const size_t count = planned.size();
-  for (size_t i = 0; i < 2 * count; ++i) {  // without passes that are computed together, and with
-    const size_t pass = i % count;          // during which the user asks
-    SCOPED_TRACE(i);
-    for (const size_t ahead : {1, 4}) planned[ahead].with_next = i >= count;
-    seen_passes.clear();
-    Session session(engine_, options("planned"));
-    CancelFlag cancel;
-    on_pass = [&] {
-      if (seen_passes.size() == pass + 1) cancel.request();
-    };
-    PrefillHooks hooks;
-    hooks.cancel = &cancel;
-    EXPECT_EQ(session.prefill(tokens_, hooks), expected[pass].finished);
-    EXPECT_EQ(seen_passes.size(), expected[pass].ran);
-    EXPECT_EQ(session.tokens().size(), expected[pass].read);
-    EXPECT_EQ(session.store().longest(), static_cast<int64_t>(expected[pass].read));
-    seen_passes.clear();
-    session.decode(5);
-    EXPECT_EQ(seen_passes.front().lengths.size(), 1u) << "other streams are gone";
+  // By the pass during which the user asks.
+  const std::vector<Expected> all{{1, 20, false}, {3, 50, false}, {3, 50, false},
+                                  {6, 60, true},  {6, 60, true},  {6, 60, true}};
+  for (const int chunk : {1, 40}) {  // each pass by itself; what is discarded with what is kept
+    for (size_t pass = 0; pass < planned.size(); ++pass) {
+      SCOPED_TRACE(pass);
+      const Expected& expected = all[pass];
+      seen_passes.clear();
+      Session session(engine_, options("planned", chunk));
+      CancelFlag cancel;
+      on_pass = [&] {
+        if (seen_passes.size() == pass + 1) cancel.request();
+      };
+      PrefillHooks hooks;
+      hooks.cancel = &cancel;
+      EXPECT_EQ(session.prefill(tokens_, hooks), expected.finished);
+      EXPECT_EQ(seen_passes.size(), expected.ran);
+      EXPECT_EQ(session.tokens().size(), expected.read);
+      EXPECT_EQ(session.store().longest(), static_cast<int64_t>(expected.read));
+      seen_passes.clear();
+      session.decode(5);
+      EXPECT_EQ(seen_passes.front().lengths.size(), 1u) << "other streams are gone";
+    }
   }
 }
 

@@ -1,8 +1,9 @@
-// Two passes of which each layer is computed for the rows of both: what each leaves is what it
-// leaves alone.
+// Passes of which each layer is computed for the rows of all: what each leaves is what it leaves
+// alone.
 
 #include <gtest/gtest.h>
 
+#include "attention/parts/passes.h"
 #include "engine/tiny_models.h"
 
 namespace longhaul {
@@ -19,9 +20,9 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     half_ = std::ssize(ids_) / 2;
   }
 
-  /// The prompt's second half, which is discarded, and its first half, each by itself or both at
-  /// once; leaves their keys and values in `stores`. Returns the states of the rows of the first.
-  std::vector<float> read(bool together, std::span<KvStore> stores) const {
+  /// The prompt's second half, which is discarded, then its halves, each by itself or all at once;
+  /// leaves their keys and values in `store`. Returns the states of all rows.
+  std::vector<float> read(bool at_once, KvStore& store) const {
     const auto count = std::ssize(ids_);
     const std::span<const int32_t> ids(ids_);
     Decoder decoder(engine_->model(), Compute::kF32);
@@ -29,28 +30,30 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
     AttentionDriver driver(MethodSpec::parse("dense").make_method(engine_->model().shape),
                            engine_->model().shape);
     driver.prepare({0, count, 0, static_cast<int>(count)});
-    const ForwardPass ahead{
-        .tokens = ids.subspan(static_cast<size_t>(half_)),
-        .position = half_,
-        .pass = {.begin = half_, .count = count - half_, .discard = true, .with_next = true},
-        .store = &stores[1],
-        .streams = stores.first(1)};
-    const ForwardPass pass{.tokens = ids.first(static_cast<size_t>(half_)),
-                           .pass = {.count = half_},
-                           .store = &stores[0],
-                           .streams = stores.first(1),
-                           .ahead = together ? &ahead : nullptr};
-    if (!together) decoder.forward(ahead, driver);
-    const float* const hidden = decoder.forward(pass, driver);
-    return {hidden, hidden + half_ * engine_->model().config.hidden};
+    std::vector<Pass> order{{.begin = half_, .count = count - half_, .discard = true},
+                              {.count = half_},
+                              {.begin = half_, .count = count - half_}};
+    mark_taken_back(order);
+    std::vector<ForwardPass> passes;
+    for (const Pass& pass : order) {
+      passes.push_back({ids.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
+                        pass.begin, pass});
+    }
+    std::vector<float> states;
+    const size_t each = at_once ? passes.size() : 1;
+    for (size_t i = 0; i < passes.size(); i += each) {
+      const ForwardPasses all{.passes = std::span(passes).subspan(i, each),
+                              .streams = {&store, 1}};
+      const float* const hidden = decoder.forward(all, driver);
+      states.insert(states.end(), hidden, hidden + all.rows() * engine_->model().config.hidden);
+    }
+    return states;
   }
 
-  std::vector<KvStore> empty_stores() const {
+  KvStore empty_store() const {
     const ModelShape& shape = engine_->model().shape;
     const AttentionDriver driver(MethodSpec::parse("dense").make_method(shape), shape);
-    std::vector<KvStore> stores;
-    for (int i = 0; i < 2; ++i) stores.emplace_back(driver.layout(shape, DType::F32));
-    return stores;
+    return KvStore(driver.layout(shape, DType::F32));
   }
 
   /// Keys and values of the last layer, which all layers before it have a part in.
@@ -75,14 +78,13 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
 };
 
 TEST_P(PassesTogether, LeaveWhatEachLeavesAlone) {
-  std::vector<KvStore> one = empty_stores(), both = empty_stores();
-  const std::vector<float> alone = read(false, one), together = read(true, both);
-  EXPECT_LT(furthest(alone, together), 1e-3);
-  for (size_t i = 0; i < 2; ++i) {
-    const std::vector<float> want = last_rows(one[i]);
-    ASSERT_FALSE(want.empty());
-    EXPECT_LT(furthest(want, last_rows(both[i])), 1e-3) << "store " << i;
-  }
+  KvStore one = empty_store(), all = empty_store();
+  const std::vector<float> alone = read(false, one), at_once = read(true, all);
+  EXPECT_LT(furthest(alone, at_once), 1e-3);
+  EXPECT_EQ(all.longest(), std::ssize(ids_));
+  const std::vector<float> want = last_rows(one);
+  ASSERT_FALSE(want.empty());
+  EXPECT_LT(furthest(want, last_rows(all)), 1e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PassesTogether,

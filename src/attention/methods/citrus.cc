@@ -68,9 +68,10 @@ class Citrus final : public Method {
     const int64_t page = KvLayout{}.page_rows;
     const int64_t rows = window > 0 ? window + page : k + chunk;
     const int64_t next = longest_instruction();  // or the next chunk, which is no longer
-    // Both, where they are read together; the copy with the instruction has a last page of its own.
-    const int64_t more = (cache == Cache::kStandard ? 0 : chunk) + next + page;
-    return {.keep = {.when = When::kOwn, .chooser = Chooser::kLayer, .in_memory = rows + more},
+    return {.keep = {.when = When::kOwn,
+                     .chooser = Chooser::kLayer,
+                     .in_memory = rows + next + page,
+                     .passing = next},
             .see = {.place = KeyPlace::kList, .reach = k + chunk + next},
             .watch = kNoBound,
             .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),
@@ -86,7 +87,7 @@ class Citrus final : public Method {
     }
     tokens_ = prompt.tokens;
     document_ = prompt.tokens - std::min(prompt.instruction, longest_instruction());
-    kept_ = 0;
+    kept_.assign(static_cast<size_t>(shape_.layers), 0);
     forget_scores(by_chunk_);
     forget_scores(by_instruction_);
     std::vector<Pass> passes;
@@ -97,21 +98,12 @@ class Citrus final : public Method {
         passes.push_back({begin, rows, stream, discard, phase});
       }
     };
-    // The instruction and the chunk that it is read for see the same list, neither the other,
-    // unless the list is cut in between.
-    const auto read_together = [&](size_t first_of_chunk) {
-      Pass& asked = passes[first_of_chunk - 1];
-      const int64_t rows = asked.count + passes[first_of_chunk].count;
-      asked.with_next = fidelity == Fidelity::kRepo && rows <= prompt.chunk;
-    };
     int64_t held = held_;
     for (int64_t begin = 0; begin < document_; begin += chunk) {
       const int64_t end = std::min(begin + chunk, document_);
-      const bool asks = held > k && cache != Cache::kStandard;
-      if (asks) read(document_, tokens_, 0, true);
-      const size_t first = passes.size();
+      // By the same list as the chunk, unless it is cut in between; neither sees the other.
+      if (held > k && cache != Cache::kStandard) read(document_, tokens_, 0, true);
       read(begin, end, individual() ? 1 : 0, false);
-      if (asks) read_together(first);
       held = std::min(held, k) + end - begin;
     }
     if (held > k) read(document_, tokens_, 0, true);
@@ -135,20 +127,22 @@ class Citrus final : public Method {
     }
   }
 
-  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
+  void retain(LayerStep& step) override {
+    const Pass& pass = step.pass;
     if (pass.phase == Phase::kDecode) return;
+    int64_t& kept = nth(kept_, step.layer);
     if (pass.discard) {
       const bool paper = fidelity == Fidelity::kPaper;
-      const bool due = paper || kept_ == document_;  // else with the chunk that it is read for
-      if (due && pass.end() == tokens_) cut(streams[0], by_instruction_);
+      const bool due = paper || kept == document_;  // else with the chunk that it is read for
+      if (due && pass.end() == tokens_) cut(step.streams[0], step.layer, by_instruction_);
       return;
     }
     const bool document = pass.phase == Phase::kPrompt;
     if (document && (pass.end() % chunk == 0 || pass.end() == document_)) {
-      cut(streams[0], cache == Cache::kStandard ? by_chunk_ : by_instruction_);
-      if (individual()) cut(streams[1], by_chunk_);
+      cut(step.streams[0], step.layer, cache == Cache::kStandard ? by_chunk_ : by_instruction_);
+      if (individual()) cut(step.streams[1], step.layer, by_chunk_);
     }
-    kept_ = pass.end();
+    kept = pass.end();
   }
 
   void archive(Archive& archive) override { archive.number(held_); }
@@ -180,27 +174,25 @@ class Citrus final : public Method {
 
   /// Of the rows that have scores the k best stay, and all that came after them. A layer with the
   /// model's own window keeps that.
-  void cut(KvStore& list, Importance& importance) {
-    for (int layer = 0; layer < shape_.layers; ++layer) {
-      const int64_t window = shape_.own_window(layer), length = list.length(layer, 0);
-      Array<float>& scores = nth(importance, layer);
-      if (window > 0) {
-        drop_old(list, layer, length - window);
-      } else if (scores.size() > 0) {
-        const int64_t scored = scores.size(), later = length - scored;
-        const bool earlier = sums == Sums::kAll;
-        const View<float> all =
-            earlier ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
-        add_up(queue_, scores.view());
-        (earlier ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
-        const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
-        std::vector<StayingRows> staying;
-        for (int head = 0; head < shape_.lists(layer); ++head) staying.push_back({head, kept});
-        list.keep(layer, staying);
-      }
-      scores.resize(queue_, 0);
-      if (window == 0) held_ = list.length(layer, 0);
+  void cut(KvStore& list, int layer, Importance& importance) {
+    const int64_t window = shape_.own_window(layer), length = list.length(layer, 0);
+    Array<float>& scores = nth(importance, layer);
+    if (window > 0) {
+      drop_old(list, layer, length - window);
+    } else if (scores.size() > 0) {
+      const int64_t scored = scores.size(), later = length - scored;
+      const bool earlier = sums == Sums::kAll;
+      const View<float> all =
+          earlier ? list.column(layer, 0, kColumns[0]) : whole_.resize(queue_, length);
+      add_up(queue_, scores.view());
+      (earlier ? add_lists : copy)(queue_, scores.view(), all.part(0, scored));
+      const RowList kept = select_rows(queue_, all, {sink, later, k + later}, selection_);
+      std::vector<StayingRows> staying;
+      for (int head = 0; head < shape_.lists(layer); ++head) staying.push_back({head, kept});
+      list.keep(layer, staying);
     }
+    scores.resize(queue_, 0);
+    if (window == 0) held_ = list.length(layer, 0);
   }
 
   /// By whole pages: later ones move and not rows.
@@ -215,7 +207,7 @@ class Citrus final : public Method {
   ModelShape shape_;
   Queue queue_;
   int64_t tokens_ = 0, document_ = 0;     ///< of the prompt
-  int64_t kept_ = 0;                      ///< tokens of the prompt in the lists
+  std::vector<int64_t> kept_;             ///< per layer: tokens of the prompt in the lists
   int64_t held_ = 0;                      ///< rows of a list
   Importance by_chunk_, by_instruction_;  ///< of the rows of the list that each of them reads
   Array<float> by_list_, whole_;

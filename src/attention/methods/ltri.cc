@@ -43,7 +43,7 @@ class Ltri final : public Method {
 
   void attend(LayerStep& step) override {
     blocks_.begin(step);
-    if (step.layer == 0) votes_.clear(*step.queue, blocks_.split().blocks);
+    if (step.layer == 0) begin_votes(step);
     see(step);
     if (rule(step.layer).looks_up) {
       blocks_.vote(step);
@@ -101,6 +101,11 @@ class Ltri final : public Method {
   };
 
   Layer& at(const LayerStep& step) { return nth(layers_, step.layer); }
+  BlockVotes& votes(const LayerStep& step) { return nth(votes_, step.nth_pass); }
+  void begin_votes(const LayerStep& step) {
+    if (step.nth_pass == std::ssize(votes_)) votes_.emplace_back();
+    votes(step).clear(*step.queue, blocks_.split().blocks);
+  }
   ContextMap& map(const LayerStep& step) { return nth(maps_, step.layer); }
   const LtriLayer& rule(int layer) const { return nth(rules_, layer); }
 
@@ -164,7 +169,7 @@ class Ltri final : public Method {
       blocks_.attend_far(step, layer.chosen.list());
     } else {
       layer.chosen.set(*step.queue,
-                       votes_.any() ? votes_.best(*step.queue, o_.blocks.topk) : RowList());
+                       votes(step).any() ? votes(step).best(*step.queue, o_.blocks.topk) : RowList());
       blocks_.attend(step, layer.chosen.list());
     }
     if (few || !keeps) layer.known = static_cast<int32_t>(blocks);
@@ -191,8 +196,8 @@ class Ltri final : public Method {
     add_up(queue, scores);
     const RowList best = select_rows(queue, scores, {.count = o_.blocks.topk}, best_);
     if (rule.head < 0) return best;
-    votes_.add(queue, best, rule.weight, scores);
-    return o_.vote ? votes_.best(queue, o_.blocks.topk) : best;
+    votes(step).add(queue, best, rule.weight, scores);
+    return o_.vote ? votes(step).best(queue, o_.blocks.topk) : best;
   }
 
   /// Divides blocks that leave the remainder into spans, and adds them to the layer's index.
@@ -244,7 +249,7 @@ class Ltri final : public Method {
   ContextBlocks blocks_;
   std::vector<ContextMap> maps_;  ///< per layer
   std::vector<Layer> layers_;
-  BlockVotes votes_;  ///< of the retrieval heads of this pass
+  std::vector<BlockVotes> votes_;  ///< of the retrieval heads, per pass of those computed together
 
   // Memory of a look-up.
   Array<float> scores_, all_votes_;

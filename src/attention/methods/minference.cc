@@ -60,6 +60,7 @@ class MInference final : public SparsePrefill {
   void fit(const ModelShape& shape) {
     shape_ = shape;
     searching_ = searches();
+    found_.assign(static_cast<size_t>(shape.layers), 0);
     if (shape.members > 1 && !save.empty()) {
       user_error("minference: save= writes the patterns of all heads, which one device finds");
     }
@@ -73,20 +74,22 @@ class MInference final : public SparsePrefill {
 
   std::vector<Pass> passes(const PromptFacts& prompt) override {
     if (searching_ && !save.empty()) check_writable(save);
-    found_ = false;
+    std::ranges::fill(found_, 0);
     return SparsePrefill::passes(prompt);
   }
 
   void attend(LayerStep& step) override {
-    const bool due = searching_ && !step.decoding() && step.begin + step.rows >= search_at;
-    found_ = found_ || due;
+    uint8_t& found = nth(found_, step.layer);  // by an earlier pass of those computed together
+    const bool reaches = !step.decoding() && step.begin + step.rows >= search_at;
+    const bool due = searching_ && found == 0 && reaches;
+    if (due) found = 1;
     if (!due || step.own_window() > 0) return SparsePrefill::attend(step);
     search(step);
   }
 
-  void after_pass(std::span<KvStore>, const Pass& pass) override {
+  void after_pass(const Pass& pass) override {
     if (!searching_) return;
-    if (found_) {
+    if (std::ranges::count(found_, 1) > 0) {
       searching_ = false;
       if (!save.empty()) write_found();
     } else if (pass.last && !save.empty()) {
@@ -174,7 +177,7 @@ class MInference final : public SparsePrefill {
 
   ModelShape shape_;
   bool searching_ = false;
-  bool found_ = false;  // in the pass that is being read
+  std::vector<uint8_t> found_;  ///< per layer, by the prompt that is being read
   HeadPatterns patterns_;
   PatternRules rules_;
   Array<float> unused_, caught_;  // memory of a search

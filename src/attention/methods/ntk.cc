@@ -60,7 +60,7 @@ class Ntk final : public Method {
     return {};
   }
 
-  void after_pass(std::span<KvStore>, const Pass& pass) override {
+  void after_pass(const Pass& pass) override {
     if (pass.last) prompt_end_ = 0;
   }
 

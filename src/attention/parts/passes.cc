@@ -1,6 +1,7 @@
 #include "attention/parts/passes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -55,6 +56,29 @@ std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int6
     passes.push_back({begin, std::min(begin < lead ? chunk : std::min(rows, chunk), end - begin)});
   }
   return passes;
+}
+
+void mark_taken_back(std::span<Pass> passes) {
+  int64_t rows = 0;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    Pass& pass = passes[i];
+    if (!pass.discard) continue;
+    rows += pass.count;
+    const Pass* const next = i + 1 < passes.size() ? &passes[i + 1] : nullptr;
+    const bool goes_on = next != nullptr && next->discard && next->stream == pass.stream &&
+                         next->begin == pass.end();
+    pass.taken_back = goes_on ? 0 : std::exchange(rows, 0);
+  }
+}
+
+size_t passes_together(std::span<const Pass> next, int64_t chunk) {
+  LH_ASSERT(!next.empty());
+  size_t count = 1;
+  int64_t rows = next.front().count;
+  while (count < next.size() && rows + next[count].count <= chunk) rows += next[count++].count;
+  const size_t most = count;
+  while (count > 0 && count < next.size() && next[count - 1].discard) --count;
+  return count > 0 ? count : most;
 }
 
 std::vector<Pass> tile_passes(const PromptFacts& prompt, int tile) {

@@ -1,6 +1,7 @@
 #pragma once
 // How prompts are cut into passes.
 
+#include <span>
 #include <vector>
 
 #include "attention/step.h"
@@ -20,6 +21,14 @@ bool ends_stride(const Pass& pass, int64_t lead, int64_t stride);
 /// ones hold the prompt's last `last` tokens and nothing else.
 std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int64_t rows,
                                    int64_t last);
+
+/// Sets how many rows leave behind each pass: those of passes that discard, where they end.
+void mark_taken_back(std::span<Pass> passes);
+
+/// How many of the next passes, at least one, are computed together: as many as have at most
+/// `chunk` rows. Those that discard at the end of them wait for the pass that they are read for,
+/// since a prompt is not cancelled between the two.
+size_t passes_together(std::span<const Pass> next, int64_t chunk);
 
 /// Passes that end where tiles of `tile` tokens of the context do, as far as the cap allows.
 std::vector<Pass> tile_passes(const PromptFacts& prompt, int tile);

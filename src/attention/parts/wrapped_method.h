@@ -20,9 +20,8 @@ class WrappedMethod : public Method {
   void choose(std::span<const Cut> cuts, std::span<std::vector<StayingRows>> kept) override {
     inner_->choose(cuts, kept);
   }
-  void after_pass(std::span<KvStore> streams, const Pass& pass) override {
-    inner_->after_pass(streams, pass);
-  }
+  void retain(LayerStep& step) override { inner_->retain(step); }
+  void after_pass(const Pass& pass) override { inner_->after_pass(pass); }
   void archive(Archive& archive) override { inner_->archive(archive); }
   void check(const KvStore& store, int64_t tokens) const override { inner_->check(store, tokens); }
   Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
