@@ -79,6 +79,56 @@ TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
   }
 }
 
+/// Rows that a list in host memory names, one for both heads or one for each, and a stretch behind.
+TEST_F(StagedKeysTest, ListsOfTheHostTravelWithWhatIsGathered) {
+  if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
+  StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
+  const size_t numbers = size_t{kRowCount} * kHeads * kDim;
+  const View<float> queries = there(exact_floats(numbers, 4));
+  const View<const float> forms[] = {queries};
+  const View<float> as_it_lies = empty_there<float>(static_cast<int64_t>(numbers));
+  const View<float> gathered = empty_there<float>(static_cast<int64_t>(numbers));
+  AttendCall call;
+  call.queries = forms;
+  call.heads = kHeads;
+  call.head_dim = kDim;
+  call.scale = 1 / std::sqrt(static_cast<float>(kDim));
+  Scratch plain, hopper;
+  hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
+  std::vector<int32_t> thirds, fifths;
+  for (int32_t row = 0; row < 2000; row += 3) thirds.push_back(row);
+  for (int32_t row = 1; row < 2000; row += 5) fifths.push_back(row);
+  for (const auto* second : {&thirds, &fifths}) {
+    segments_.resize(2 * kKvHeads);
+    std::vector<AttendTask> tasks;
+    for (size_t h = 0; h < kKvHeads; ++h) {
+      const std::vector<int32_t>& list = h == 0 ? thirds : *second;
+      KeySegment& listed = segments_[2 * h] = {};
+      KeySegment& near = segments_[2 * h + 1] = {};
+      listed.rows = near.rows = heads_.on_device(h);
+      listed.index = View<const int32_t>(list);
+      listed.count = std::ssize(list);
+      listed.visible = Visibility::kAll;
+      near.begin = near.position = 2000;
+      near.count = kRowCount;
+      tasks.push_back({static_cast<int>(h) * kHeads / kKvHeads, kHeads / kKvHeads, 0, kRowCount,
+                       2000, std::span(segments_).subspan(2 * h, 2)});
+    }
+    call.out = as_it_lies;
+    attend(gpu().handle(), call, tasks, plain);
+    call.out = gathered;
+    staged.run(call, tasks, [&](std::span<const AttendTask> some) {
+      for (const AttendTask& task : some) {
+        EXPECT_EQ(task.segments[0].rows.type, KvType(DType::BF16));
+        EXPECT_TRUE(task.segments[0].index.empty());
+      }
+      attend(gpu().handle(), call, some, hopper);
+    });
+    const std::vector<float> want = here(as_it_lies), got = here(gathered);
+    for (size_t i = 0; i < numbers; ++i) ASSERT_NEAR(got[i], want[i], 2e-3) << "number " << i;
+  }
+}
+
 /// Of lists that are gathered whole a reader names pages as before. The bound holds one of 20,000
 /// keys; few rows gain nothing, nor do lists that lie well.
 TEST_F(StagedKeysTest, GatheredListsKeepTheNumbersOfTheirPages) {

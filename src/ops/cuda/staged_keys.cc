@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/cuda/score_plan.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -24,7 +23,7 @@ bool lies_well(const KeySegment& s) {
 bool can_lie_well(const KeySegment& s) {
   if (s.rows.listed == nullptr || s.rows.page_rows != kPageRows) return false;
   if (s.index.empty()) return true;
-  return !s.index.place().host() && (!s.indexed_positions || s.visible == Visibility::kAll);
+  return !s.whole_pages && (!s.indexed_positions || s.visible == Visibility::kAll);
 }
 
 int64_t first_slot(const KeySegment& s) { return s.index.empty() ? s.begin % kPageRows : 0; }
@@ -74,6 +73,8 @@ KeySegment StagedKeys::gather(const KeySegment& keys) {
   record.to = pages_.listed_from(used_);
   record.first_block = static_cast<int32_t>(used_);
   records_.push_back(record);
+  const bool on_host = !keys.index.empty() && keys.index.place().host();
+  lists_.push_back(on_host ? keys.index.address() : nullptr);
 
   KeySegment to = keys;
   to.rows = pages_.rows_from(used_);
@@ -87,9 +88,31 @@ KeySegment StagedKeys::gather(const KeySegment& keys) {
 
 void StagedKeys::send(int head_dim, const longhaul::Rotations* rotations) {
   if (records_.empty()) return;
-  gather_keys(queue_.handle(), sent_.upload(std::span<const GatherRecord>(records_)),
-              static_cast<int>(records_.size()), static_cast<int>(used_), head_dim,
-              rotation_table(rotations));
+  gather_keys(queue_.handle(), upload_records(), static_cast<int>(records_.size()),
+              static_cast<int>(used_), head_dim, rotation_table(rotations));
+}
+
+/// With the lists of rows that are in host memory behind them.
+const GatherRecord* StagedKeys::upload_records() {
+  bytes_.clear();
+  bytes_.add(records_.data(), std::ssize(records_));
+  std::vector<size_t> places(records_.size());
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (lists_[i] == nullptr) continue;
+    const bool again =  // heads mostly have one list
+        i > 0 && lists_[i - 1] == lists_[i] && records_[i - 1].keys.count == records_[i].keys.count;
+    places[i] = again ? places[i - 1] : bytes_.add(lists_[i], records_[i].keys.count);
+  }
+  sent_.at_least(bytes_.bytes());
+  const auto* const there = static_cast<const std::byte*>(sent_.data);
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (lists_[i] == nullptr) continue;
+    records_[i].keys.index = reinterpret_cast<const int32_t*>(there + places[i]);
+  }
+  packed_.resize(bytes_.bytes());
+  bytes_.write(packed_.data());
+  queue_.upload(packed_.data(), sent_.data, packed_.size());
+  return static_cast<const GatherRecord*>(sent_.data);
 }
 
 void StagedKeys::flush(const AttendCall& call,
@@ -101,6 +124,7 @@ void StagedKeys::flush(const AttendCall& call,
 
 void StagedKeys::clear() {
   records_.clear();
+  lists_.clear();
   tasks_.clear();
   segments_.clear();
   used_ = 0;

@@ -10,6 +10,7 @@
 
 #include "ops/attention.h"
 #include "ops/cuda/gather_keys.h"
+#include "ops/cuda/score_plan.h"
 #include "ops/cuda/scratch_pages.h"
 #include "ops/device_room.h"
 
@@ -37,6 +38,7 @@ class StagedKeys {
   int64_t room_for(int64_t pages, int head_dim);
   KeySegment gather(const KeySegment& keys);
   void send(int head_dim, const longhaul::Rotations* rotations);
+  const GatherRecord* upload_records();
   void clear();
   void flush(const AttendCall& call,
              const std::function<void(std::span<const AttendTask>)>& attend);
@@ -47,6 +49,9 @@ class StagedKeys {
   int64_t used_ = 0;      ///< pages, by what is gathered next
   bool no_room_ = false;  ///< for whole lists, as was found once
   std::vector<GatherRecord> records_;
+  std::vector<const int32_t*> lists_;  ///< of each record: a list of the host, or null
+  PlanBytes bytes_;                    ///< of what is sent ...
+  std::vector<std::byte> packed_;      ///< ... and it
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;
   Room sent_{queue_};
