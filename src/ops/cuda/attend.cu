@@ -217,7 +217,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   }
   if (!plan.merges().empty()) {
     launch_merge_parts(stream, args, records(plan.merges(), layout.merges), count(plan.merges()),
-                       plan.most_merge_rows(), call.head_dim);
+                       plan.most_merge_rows(), plan.most_merge_parts(), call.head_dim);
   }
 }
 

@@ -98,8 +98,8 @@ void launch_attend_few(CUstream_st* stream, const AttendArgs& args, const FewPla
 /// nothing (null).
 void launch_resolve_counts(CUstream_st* stream, const CountRecord* counts, int count,
                            SegmentRecord* segments, int64_t* pairs);
-/// One block for every flat row of every merge.
+/// Of merges that have so many flat rows and parts at most.
 void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
-                        int count, int most_rows, int head_dim);
+                        int count, int most_rows, int most_parts, int head_dim);
 
 }  // namespace longhaul::cuda

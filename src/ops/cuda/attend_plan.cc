@@ -244,6 +244,7 @@ void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
       merges_.push_back({unit.partial, unit.parts, unit.row_begin, unit.row_count, unit.head_begin,
                          unit.head_count, 0});
       most_merge_rows_ = std::max(most_merge_rows_, flat);
+      most_merge_parts_ = std::max(most_merge_parts_, unit.parts);
     }
   }
   if (kernel == kFew) {
@@ -344,7 +345,7 @@ void AttendPlan::clear() {
   all_bf16_ = true;
   turns_ = false;
   counts_.clear();
-  most_merge_rows_ = 0;
+  most_merge_rows_ = most_merge_parts_ = 0;
   partial_floats_ = 0;
   counters_ = 0;
 }

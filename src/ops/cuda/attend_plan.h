@@ -36,7 +36,8 @@ class AttendPlan {
   const std::vector<MergeRecord>& merges() const { return merges_; }
   /// What must be put into the segments, on the device, before any kernel reads them.
   const std::vector<CountRecord>& counts() const { return counts_; }
-  int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge
+  int most_merge_rows() const { return most_merge_rows_; }  ///< flat rows of a merge, and parts
+  int most_merge_parts() const { return most_merge_parts_; }
   int64_t partial_floats() const { return partial_floats_; }
   int counters() const { return counters_; }
 
@@ -122,7 +123,7 @@ class AttendPlan {
   Stored stored_;
   bool all_bf16_ = true, turns_ = false;
   std::vector<CountRecord> counts_;
-  int most_merge_rows_ = 0;
+  int most_merge_rows_ = 0, most_merge_parts_ = 0;
   int64_t partial_floats_ = 0;
   int counters_ = 0;
 };

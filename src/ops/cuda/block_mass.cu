@@ -138,7 +138,8 @@ __device__ __forceinline__ void write_sums(const MassArgs& a, const MassShared& 
   }
 }
 
-__global__ void __launch_bounds__(kScoreThreads, 1)
+/// Two blocks on a processor: one computes while the other waits for keys or takes exponentials.
+__global__ void __launch_bounds__(kScoreThreads, 2)
     block_mass_kernel(const __grid_constant__ MassArgs a) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<MassShared*>(memory);

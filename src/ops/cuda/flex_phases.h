@@ -29,7 +29,7 @@ struct FlexCall {
 struct FlexHeadTask {
   int32_t head;
   const float *columns, *diagonals;  ///< [keys]
-  const float* means;                ///< [blocks, head_dim]
+  const float* means;                ///< [blocks, head_dim], aligned to 16 bytes
   uint8_t* seen;                     ///< [tiles, blocks]: the result
   float* bins;                       ///< [blocks] scratch
   float* map;                        ///< [tiles, blocks] scratch: what means of tiles pay to blocks
@@ -162,7 +162,13 @@ class FlexPhases {
       for (int64_t b = t; b < count; b += kBlockThreads) {
         const float* mean = head_.means + b * dim;
         float sum = 0;
-        for (int i = 0; i < dim; ++i) sum += s_.query[i] * mean[i];
+        int i = 0;
+        // Threads read rows of their own: 16 bytes at a time touch a quarter as many lines.
+        for (; dim % 4 == 0 && i < dim; i += 4) {
+          const Word4 four = *reinterpret_cast<const Word4*>(mean + i);
+          for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);
+        }
+        for (; i < dim; ++i) sum += s_.query[i] * mean[i];
         paid[b] = call_.scale * sum;
       }
     });

@@ -24,9 +24,9 @@ class OwnMatrix : public DeviceMatrix {
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
-  /// With a bf16 copy, where `rows` rows gain by one and there is room.
-  MatrixView view_for(int64_t rows, GpuQueue& queue) const {
-    if (copies_->wanted(matrix_.view(), rows) && ++short_passes_ > WeightCopies::kPassesBefore) {
+  /// For products with many rows: with a bf16 copy, where there is room.
+  MatrixView view_for_many(GpuQueue& queue) const {
+    if (copies_->wanted(matrix_.view()) && ++passes_ > WeightCopies::kPassesBefore) {
       copies_->make(queue.handle(), matrix_, queue.memory_left());
     }
     return matrix_.view();
@@ -35,7 +35,7 @@ class OwnMatrix : public DeviceMatrix {
  private:
   mutable Matrix matrix_;  ///< the weights stay the same, copied or not
   std::shared_ptr<WeightCopies> copies_;
-  mutable int short_passes_ = 0;  ///< that would have gained by a copy
+  mutable int passes_ = 0;  ///< that would have gained by a copy
 };
 
 inline MatrixView view_of(const DeviceMatrix& matrix) {

@@ -13,7 +13,7 @@ void Products::linear(const OwnInput& x, std::span<const DeviceLinear> products)
   if (x.rows() > kMostMatvecRows) {
     for (const DeviceLinear& product : products) {
       const auto& weight = static_cast<const OwnMatrix&>(*product.weight);
-      const MatrixView w = weight.view_for(x.rows(), queue_);
+      const MatrixView w = weight.view_for_many(queue_);
       float* const y = product.y.address();
       many(x.bf16(), x.rows(), w, y, product.add);
       if (!product.bias.empty()) {
@@ -45,7 +45,7 @@ void Products::many(const uint16_t* x, int64_t rows, const MatrixView& w, float*
 }
 
 void Products::many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y) {
-  const MatrixView w = weight.view_for(x.rows(), queue_);
+  const MatrixView w = weight.view_for_many(queue_);
   GemmCall call{.rows = x.rows(), .outputs = w.rows, .cols = w.cols, .x = x.bf16()};
   call.y = y;
   call.bf16_out = true;
@@ -53,7 +53,7 @@ void Products::many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y
 }
 
 void Products::back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add) {
-  const MatrixView w = weight.view_for(dy.rows(), queue_);
+  const MatrixView w = weight.view_for_many(queue_);
   LH_ASSERT(dy.cols() == w.rows);
   GemmCall call{.rows = dy.rows(), .outputs = w.cols, .cols = w.rows, .x = dy.bf16()};
   call.w_turned = true;

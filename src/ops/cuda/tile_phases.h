@@ -164,6 +164,30 @@ struct LineKeys {
   }
 };
 
+/// Writes the pages of the blocks before the tile's own that have a flag, a thread for each block.
+template <class Block>
+LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& task) {
+  block.each([&](int t) {
+    if (t == 0) s.written = 0;
+  });
+  for (int64_t begin = 0; begin < task.own; begin += kBlockThreads) {
+    const auto pages_of = [&](int t) {
+      const bool seen = begin + t < task.own && task.blocks[begin + t] != 0;
+      return seen ? static_cast<uint32_t>(task.pages) : 0u;
+    };
+    block.scan(s.scan, pages_of);
+    block.each([&](int t) {
+      int32_t* const to = task.index + s.written + s.scan.before[t];
+      const auto first = static_cast<int32_t>((begin + t) * task.pages);
+      const auto pages = static_cast<int32_t>(pages_of(t));
+      for (int32_t page = 0; page < pages; ++page) to[page] = first + page;
+    });
+    block.each([&](int t) {
+      if (t == 0) s.written += s.scan.all;
+    });
+  }
+}
+
 /// Writes the rows or pages before the tile's own, ascending, and the counts.
 template <class Block>
 LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask& task) {
@@ -174,19 +198,7 @@ LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask&
     });
     list_bits(block, s.bits, (task.position + 31) / 32, LineKeys(task, s.first_run), task.index);
   } else {
-    const int64_t pages = task.own * task.pages;
-    list_bits(
-        block, s.bits, (pages + 31) / 32,
-        [&](int64_t word, uint32_t* to) {
-          for (int w = 0; w < BitShared::kEach; ++w) {
-            to[w] = 0;
-            for (int b = 0; b < 32; ++b) {
-              const int64_t page = (word + w) * 32 + b;
-              if (page < pages && task.blocks[page / task.pages] != 0) to[w] |= 1u << b;
-            }
-          }
-        },
-        task.index);
+    list_flagged(block, s.bits, task);
   }
   block.each([&](int t) {
     if (t != 0) return;
