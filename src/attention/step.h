@@ -32,8 +32,8 @@ enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
 /// One forward pass over `count` of the prompt's new tokens. The passes that keep what they read
 /// cover the new tokens once, in order; the last pass is one of them and yields the logits of the
 /// next token. A pass that discards reads tokens ahead of their turn or once more: its rows are
-/// taken back out of its stream, in every layer behind its attention. Such passes in a row that read
-/// on where the one before ended are taken back together, behind the last of them.
+/// taken back out of its stream, in every layer behind its attention. Such passes in a row that
+/// read on where the one before ended are taken back together, behind the last of them.
 ///
 /// Passes in a row are computed together as far as the chunk allows (passes_together()): each layer
 /// multiplies the rows of all of them at once, and attends pass by pass. So what a pass does in a

@@ -33,19 +33,19 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
                            engine_->model().shape);
     driver.prepare({0, count, 0, static_cast<int>(count)});
     std::vector<Pass> order{{.begin = half_, .count = count - half_, .discard = true},
-                              {.count = half_},
-                              {.begin = half_, .count = count - half_}};
+                            {.count = half_},
+                            {.begin = half_, .count = count - half_}};
     mark_taken_back(order);
     std::vector<ForwardPass> passes;
     for (const Pass& pass : order) {
-      passes.push_back({ids.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
-                        pass.begin, pass});
+      passes.push_back(
+          {ids.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
+           pass.begin, pass});
     }
     std::vector<float> states;
     const size_t each = at_once ? passes.size() : 1;
     for (size_t i = 0; i < passes.size(); i += each) {
-      const ForwardPasses all{.passes = std::span(passes).subspan(i, each),
-                              .streams = {&store, 1}};
+      const ForwardPasses all{.passes = std::span(passes).subspan(i, each), .streams = {&store, 1}};
       const float* const hidden = decoder.forward(all, driver);
       states.insert(states.end(), hidden, hidden + all.rows() * engine_->model().config.hidden);
     }

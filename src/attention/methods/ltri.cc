@@ -168,8 +168,9 @@ class Ltri final : public Method {
       layer.chosen.set(*step.queue, look_up(step));
       blocks_.attend_far(step, layer.chosen.list());
     } else {
-      layer.chosen.set(*step.queue,
-                       votes(step).any() ? votes(step).best(*step.queue, o_.blocks.topk) : RowList());
+      layer.chosen.set(*step.queue, votes(step).any()
+                                        ? votes(step).best(*step.queue, o_.blocks.topk)
+                                        : RowList());
       blocks_.attend(step, layer.chosen.list());
     }
     if (few || !keeps) layer.known = static_cast<int32_t>(blocks);

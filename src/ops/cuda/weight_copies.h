@@ -14,7 +14,7 @@ class WeightCopies {
  public:
   /// A copy, with its memory, takes about as long as expanding for so many passes: no prompt shall
   /// wait longer for it than it would have without.
-  static constexpr int kPassesBefore = 12;
+  static constexpr int kPassesBefore = 16;
   /// Memory that stays free beside copies when they are made.
   static constexpr size_t kLeftFree = size_t{6} << 30;
 
