@@ -42,12 +42,6 @@ std::map<std::string, TypeTotal> totals_by_type(const Checkpoint& checkpoint) {
   return totals;
 }
 
-int64_t parameters(const Checkpoint& checkpoint) {
-  int64_t count = 0;
-  for (const TensorView& t : checkpoint.tensors()) count += t.elements();
-  return count;
-}
-
 /// Names come from the file; only plain ones are shown as they are.
 std::string shown_name(const std::string& name) {
   const std::string quoted = printable(name);
@@ -91,7 +85,7 @@ void print_text(const Checkpoint& checkpoint, bool brief) {
   fmt::print("{}: {}, {} file{}, {} tensors, {} parameters, {}\n\n", checkpoint.path().string(),
              gguf ? "GGUF" : "Hugging Face folder", checkpoint.files().size(),
              checkpoint.files().size() == 1 ? "" : "s", checkpoint.tensors().size(),
-             with_commas(parameters(checkpoint)), format_bytes(checkpoint.total_bytes()));
+             with_commas(checkpoint.parameters()), format_bytes(checkpoint.total_bytes()));
   using enum Table::Align;
   Table types({kLeft, kRight, kRight, kRight, kRight});
   types.add({"type", "tensors", "elements", "bytes", "bits each"});
@@ -141,7 +135,7 @@ ordered_json json_of(const Checkpoint& checkpoint, bool brief) {
       {"path", checkpoint.path().string()},
       {"format", checkpoint.format() == CheckpointFormat::kGguf ? "gguf" : "huggingface"},
       {"files", checkpoint.files().size()},
-      {"parameters", parameters(checkpoint)},
+      {"parameters", checkpoint.parameters()},
       {"bytes", checkpoint.total_bytes()},
       {"types", types},
       {"unreadable", unreadable},

@@ -93,12 +93,21 @@ Model load_with(const Checkpoint& checkpoint, const std::vector<WeightedLora>& a
   return model;
 }
 
-/// A key of our own in config.json, which no other program looks at.
+/// A key of our own in config.json, which no other program looks at; else what must be said of a
+/// small model's answers. Models of less than some millions of parameters are for tests.
 std::string note_of(const Checkpoint& checkpoint) {
-  if (checkpoint.format() != CheckpointFormat::kHuggingFace) return "";
-  const auto& config = checkpoint.hf().config;
-  const auto note = config.find("longhaul_note");
-  return note != config.end() && note->is_string() ? one_line(note->get<std::string>()) : "";
+  if (checkpoint.format() == CheckpointFormat::kHuggingFace) {
+    const auto& config = checkpoint.hf().config;
+    const auto note = config.find("longhaul_note");
+    if (note != config.end() && note->is_string()) return one_line(note->get<std::string>());
+  }
+  constexpr int64_t kMillion = 1'000'000;
+  const int64_t millions = (checkpoint.parameters() + kMillion / 2) / kMillion;
+  if (millions < 10 || millions >= 1000) return "";
+  return fmt::format(
+      "a model of {} million parameters often gets facts wrong; use the largest that fits in "
+      "memory ('longhaul models --all' names some)",
+      millions);
 }
 
 /// Punctuation: ASCII punctuation marks and nothing else but spaces.

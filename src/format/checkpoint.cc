@@ -66,6 +66,12 @@ void Checkpoint::build_index() {
   for (const UnreadableTensor& tensor : unreadable_) insert(tensor.name);
 }
 
+int64_t Checkpoint::parameters() const {
+  int64_t count = 0;
+  for (const TensorView& tensor : tensors_) count += tensor.elements();
+  return count;
+}
+
 void Checkpoint::open_gguf() {
   GgufFile asked = read_gguf(map(path_).bytes(), path_.string());
   const GgufSplit split = gguf_split(asked.metadata);

@@ -37,6 +37,8 @@ class Checkpoint {
   const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
   /// Bytes of all tensors() (not of the unreadable ones).
   size_t total_bytes() const { return total_bytes_; }
+  /// Numbers of all tensors().
+  int64_t parameters() const;
   /// Tensors of a larger model's other parts, which are not among these (hf_text_part.h).
   size_t left_out() const { return left_out_; }
 

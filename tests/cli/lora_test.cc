@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "cli/program.h"
 
 namespace longhaul {
@@ -72,6 +75,20 @@ TEST(Note, OfNanoStandsUnderItsReplies) {
   const Outcome chat = program.run({"run", "-m", "nano", "-i", "-n", "2"}, "Who?\nWhere?\n");
   EXPECT_TRUE(has(chat.err, {"longhaul pull smollm2-32k"}));
   EXPECT_FALSE(reply({}).contains("note"));
+}
+
+TEST(Note, OfASmallModelSaysThatItErrs) {
+  Program program;
+  const std::filesystem::path model = program.folder().path() / "small";
+  std::filesystem::copy(LONGHAUL_MODELS "/nano", model);
+  std::filesystem::permissions(model / "config.json", std::filesystem::perms::owner_write,
+                               std::filesystem::perm_options::add);
+  std::ifstream in(model / "config.json");
+  nlohmann::json config = nlohmann::json::parse(in);
+  ASSERT_EQ(config.erase("longhaul_note"), 1u);
+  std::ofstream(model / "config.json") << config;
+  const Outcome o = program.run({"run", "-m", model, "-p", "Who?", "-n", "2", "--json"});
+  EXPECT_TRUE(has(o.json()["note"].get<std::string>(), {"21 million parameters", "wrong"}));
 }
 
 }  // namespace
