@@ -11,25 +11,26 @@ namespace longhaul {
 AttentionDriver::MostRows AttentionDriver::most_rows(const Plan& plan, const KvLayout& layout,
                                                      int64_t tokens, int chunk) const {
   const Keep& keep = plan.keep;
-  int64_t most = kNoBound, passing = 0;
+  int64_t most = kNoBound, between = kNoBound;
   if (keep.when == When::kEveryPass) {
-    most = keep.sink + keep.recent + layout.page_rows - 1 + chunk;
-    passing = chunk;
+    between = keep.sink + keep.recent + layout.page_rows - 1;
+    most = between + chunk;
   }
   if (keep.when == When::kStride) {
     // A later prompt begins at up to budget + stride rows with less than a stride that ends none.
     most = keep.budget + (keep.whole_strides ? 3 : 1) * keep.stride;
   }
   if (keep.when == When::kOwn) {
-    // Copies of a list may each have a last page of their own, however short the context.
+    // Rows of a pass that is discarded enter beside those of the text, and streams have a last page
+    // of their own, however short the context.
     tokens += 2 * layout.page_rows;
     most = keep.in_memory;
-    passing = chunk >= keep.passing ? keep.passing : 0;  // else in several passes
+    if (chunk >= keep.rest_chunk) between = keep.at_rest;
   }
   if (keep.when == When::kNever && keep.in_memory < kNoBound) {
     most = keep.in_memory + chunk + 2 * layout.page_rows * (1 + keep.stretches);
   }
-  return {std::min(tokens, most - passing), std::min(tokens, most)};
+  return {std::min({tokens, most, between}), std::min(tokens, most)};
 }
 
 int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
@@ -44,10 +45,9 @@ int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
 }
 
 int64_t AttentionDriver::most_rows_together(const PromptFacts& prompt) const {
-  const int64_t rows = most_rows_of_pass(prompt);
-  // Passes that discard read the prompt's tokens once more.
-  const bool more = rows < prompt.tokens || first().reads_instruction;
-  return more ? std::max<int64_t>(rows, prompt.chunk) : rows;
+  // Passes that discard read the instruction once more for every chunk of the text.
+  return first().reads_instruction ? int64_t{prompt.chunk}
+                                   : std::min<int64_t>(prompt.chunk, prompt.tokens);
 }
 
 size_t AttentionDriver::most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const {

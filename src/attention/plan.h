@@ -52,8 +52,9 @@ struct Keep {
   /// Rows of a list that are in memory at most while prompts are read, where the method sees to
   /// that itself (kOwn, or a slower tier), and how many stretches of neighbouring rows they make.
   int64_t in_memory = kNoBound, stretches = 0;
-  /// Of them: those that leave behind the layer's step (kOwn), where it reads so many rows at once.
-  int64_t passing = 0;
+  /// The same between two steps of the list's layer (kOwn), where the prompt's chunk has at least
+  /// `rest_chunk` rows: what enters in a step and leaves again is in one layer at a time.
+  int64_t at_rest = kNoBound, rest_chunk = 0;
 };
 
 struct See {

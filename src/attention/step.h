@@ -151,7 +151,7 @@ class LayerStep {
   /// Memory shared by the layers of a pass, and what is measured; owned by the decoder.
   struct Workspace {
     PerRope<StretchedRope> stretched;   ///< frequencies of a plan that stretches them
-    PerRope<RotationBuffer> rotations;  ///< of the pass's rows
+    PerRope<RotationBuffer> rotations;  ///< of the rows that are computed together
     PerRope<RotationBuffer> in_list;    ///< of positions in a list
     Array<float> rotated_q, rotated_k, list_q, lse;
     Attended attended;  ///< by the plan (attention/parts/planned_attention.h)

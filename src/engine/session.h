@@ -22,21 +22,22 @@ struct SessionOptions {
   Queue queue;  ///< where it runs; the host's by default. A team's: its leader's
   KvType kv_type;
   Compute compute = Compute::kBest;
-  int chunk = 0;            ///< rows of a prefill pass; 0: chunk_of() decides
+  int chunk = 0;            ///< rows that are computed together; 0: chunk_of() decides
   int64_t context = 0;      ///< most tokens a session may hold (`--ctx`); 0: no limit
   size_t memory_limit = 0;  ///< bytes; 0: what the machine has free
   int at_a_time = 1;        ///< sessions of this process, each like this one, that share the limit
 };
 
-/// Rows of a prefill pass: `asked`, or where that is 0 the method's choice or the engine's, which
-/// on a GPU is larger: expanding quantized weights and filling the chip costs the same for any.
+/// Rows of a prompt that are computed together, in one pass or several: `asked`, or where that is 0
+/// the method's choice or the engine's, which on a GPU is larger: expanding quantized weights and
+/// filling the chip costs the same for any.
 int chunk_of(int asked, const AttentionDriver& method, const Queue& queue = {});
 
 struct PrefillHooks {
-  /// After every layer of a pass: tokens done of all tokens of this call, the pass's own by the
-  /// share of the layers that are done.
+  /// After every layer of passes that are computed together: tokens done of all tokens of this
+  /// call, those of the passes by the share of the layers that are done.
   std::function<void(int64_t done, int64_t total)> progress;
-  /// The same as a pass over new tokens [begin, begin + count) and the share of it that is done.
+  /// The same as the new tokens [begin, begin + count) that they keep and the share that is done.
   std::function<void(int64_t begin, int64_t count, double share)> pass_progress;
   const CancelFlag* cancel = nullptr;
   /// Logits of every row of a pass, [rows, vocab], first row's index in the call (perplexity).
@@ -50,7 +51,7 @@ struct PrefillHooks {
 struct MemoryForecast {
   size_t weights = 0;  ///< mapped; read from disk on demand
   size_t kv = 0;
-  size_t working = 0;  ///< activations and expanded weights of one pass
+  size_t working = 0;  ///< activations and expanded weights of what is computed together
   size_t process = 0;  ///< Engine::process_bytes
   size_t others = 0;   ///< keys and values, and working memory, of other sessions
   size_t total() const { return weights + kv + working + process + others; }

@@ -31,7 +31,11 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   } else {
     f.kv = method->most_kv_bytes(layout, read + reply, chunk);
   }
-  if (on_host) f.kv = PagePool::most_bytes(layout.page_bytes(), f.kv);
+  if (on_host) {
+    f.kv = PagePool::most_bytes(layout.page_bytes(), f.kv);
+  } else if (method->forgets()) {  // a cut writes a layer's rows that stay before others go
+    f.kv += f.kv / static_cast<size_t>(engine->model().config.layers);
+  }
   const PromptFacts prompt{read - new_tokens, new_tokens, 0, chunk};
   const int64_t rows = method->most_rows_together(prompt);
   // Of a KV head: all, or as many as all memory of keys would hold.

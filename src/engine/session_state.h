@@ -108,7 +108,7 @@ struct Session::State {
 
   std::shared_ptr<const Engine> engine;
   SessionOptions options;
-  int chunk = 0;  ///< rows of a pass, decided
+  int chunk = 0;  ///< rows that are computed together, decided
   Decoder decoder;
   std::unique_ptr<AttentionDriver> method;
   std::vector<KvStore> streams;  ///< [0] is the context; others live while a prompt is read

@@ -348,8 +348,28 @@ TEST(Citrus, TheForecastBoundsEveryStream) {
   }
 }
 
-/// Chunk and instruction enter a list and a copy of it at once, and each may begin a page: 48
-/// tokens in chunks of 16 and an instruction of 14 are one page of rows and two in memory.
+/// Where an instruction is read at once, what enters and leaves again is counted in one layer.
+TEST(Citrus, TheForecastHoldsForManyLayersAndLongInstructions) {
+  ModelShape shape = small_shape(8, 1, 2, 32);
+  shape.window.back() = 40;
+  for (const char* cache : {"standard", "shared", "individual"}) {
+    Settings settings;
+    settings.cache = cache;
+    settings.k = 100;
+    settings.chunk = 64;
+    const auto method = settings.make(shape);
+    MethodRun run(shape, *method, DType::F32, 2600);
+    const KvLayout layout = run.store.layout();
+    const size_t bound = method->most_kv_bytes(layout, 2600, 1024);
+    EXPECT_LT(bound, method->most_kv_bytes(layout, 2600, 64));
+    run.prompt(2600, 1024, 512);
+    EXPECT_LE(run.most_bytes, bound) << cache;
+    EXPECT_GT(run.most_bytes, bound / 2) << cache;
+  }
+}
+
+/// Beside the tokens an instruction that is read once more may begin a page: 48 tokens in chunks of
+/// 16 and an instruction of 14 are one page of rows and two in memory.
 TEST(Citrus, TheForecastOfShortContextsCountsPagesOfCopies) {
   const ModelShape shape = small_shape(2, 2, 2, 32);
   Settings settings;

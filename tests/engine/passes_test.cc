@@ -69,7 +69,23 @@ class Planned final : public Method {
   }
 };
 
-const MethodInfo kMethods[] = {method_info<Planned>({.name = "planned"})};
+/// Dense attention over one stream, whose rows can be taken back, with the passes of the test.
+class Rewinding final : public Method {
+ public:
+  void declare(OptionList&) {}
+  Plan plan(int, int, int64_t) const override { return {.rewinds = true}; }
+  std::vector<Pass> passes(const PromptFacts&) override { return planned; }
+  void attend(LayerStep& step) override {
+    if (step.layer == 0) {
+      seen_passes.push_back({step.begin, step.rows, 0, false, {}});
+      if (on_pass) on_pass();
+    }
+    Method::attend(step);
+  }
+};
+
+const MethodInfo kMethods[] = {method_info<Planned>({.name = "planned"}),
+                               method_info<Rewinding>({.name = "rewinding"})};
 
 class Passes : public ::testing::Test {
  protected:
@@ -88,8 +104,8 @@ class Passes : public ::testing::Test {
   /// Each pass is computed by itself, unless `chunk` has room for several.
   static SessionOptions options(const char* method, int chunk = 1) {
     SessionOptions o;
-    o.attention = std::string_view(method) == "planned" ? MethodSpec::parse(method, kMethods)
-                                                        : MethodSpec::parse(method);
+    const bool own = std::string_view(method) != "dense";
+    o.attention = own ? MethodSpec::parse(method, kMethods) : MethodSpec::parse(method);
     o.compute = Compute::kF32;
     o.chunk = chunk;
     o.kv_type = DType::F32;
@@ -238,6 +254,28 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
       EXPECT_EQ(seen_passes.front().lengths.size(), 1u) << "other streams are gone";
     }
   }
+}
+
+/// Several passes that are given up half-way are taken back together, and nothing before them.
+TEST_F(Passes, ThoseThatAreComputedTogetherAreGivenUpTogether) {
+  planned = {{0, 20}, {20, 20}, {40, 20}};
+  SessionOptions several = options("rewinding", 100);
+  Session session(engine_, several), fresh(engine_, several);
+  ASSERT_TRUE(session.prefill(tokens_));
+  ASSERT_TRUE(fresh.prefill(tokens_));
+  CancelFlag cancel;
+  on_pass = [&] {
+    if (seen_passes.back().begin == 100) cancel.request();  // the last pass of the second prompt
+  };
+  PrefillHooks hooks;
+  hooks.cancel = &cancel;
+  EXPECT_FALSE(session.prefill(tokens_, hooks));
+  EXPECT_EQ(session.tokens().size(), 60u);
+  EXPECT_EQ(session.store().longest(), 60);
+  on_pass = nullptr;
+  ASSERT_TRUE(session.prefill(tokens_));
+  ASSERT_TRUE(fresh.prefill(tokens_));
+  EXPECT_TRUE(std::equal(session.logits().begin(), session.logits().end(), fresh.logits().begin()));
 }
 
 TEST_F(Passes, OneThatThrowsLeavesNoContext) {

@@ -66,12 +66,16 @@ class Citrus final : public Method {
   Plan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
     const int64_t page = KvLayout{}.page_rows;
-    const int64_t rows = window > 0 ? window + page : k + chunk;
     const int64_t next = longest_instruction();  // or the next chunk, which is no longer
+    const int64_t rows = (window > 0 ? window + page : k + chunk) + next;
+    // Between two steps a list holds a chunk, or the instruction at the prompt's end, beside what it
+    // keeps.
+    const int64_t at_rest = window > 0 ? rows : k + next;
     return {.keep = {.when = When::kOwn,
                      .chooser = Chooser::kLayer,
-                     .in_memory = rows + next + page,
-                     .passing = next},
+                     .in_memory = rows + page,
+                     .at_rest = at_rest + page,
+                     .rest_chunk = next},
             .see = {.place = KeyPlace::kList, .reach = k + chunk + next},
             .watch = kNoBound,
             .columns = std::span(kColumns).first(sums == Sums::kAll ? 1 : 0),

@@ -97,11 +97,14 @@ const GatherRecord* StagedKeys::upload_records() {
   bytes_.clear();
   bytes_.add(records_.data(), std::ssize(records_));
   std::vector<size_t> places(records_.size());
+  size_t before = records_.size();  // the record that had a list: heads mostly have the same
   for (size_t i = 0; i < records_.size(); ++i) {
     if (lists_[i] == nullptr) continue;
-    const bool again =  // heads mostly have one list
-        i > 0 && lists_[i - 1] == lists_[i] && records_[i - 1].keys.count == records_[i].keys.count;
-    places[i] = again ? places[i - 1] : bytes_.add(lists_[i], records_[i].keys.count);
+    const int64_t count = records_[i].keys.count;
+    const bool again =
+        before < i && lists_[before] == lists_[i] && records_[before].keys.count == count;
+    places[i] = again ? places[before] : bytes_.add(lists_[i], count);
+    before = i;
   }
   sent_.at_least(bytes_.bytes());
   const auto* const there = static_cast<const std::byte*>(sent_.data);

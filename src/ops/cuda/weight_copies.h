@@ -12,8 +12,8 @@ namespace longhaul::cuda {
 
 class WeightCopies {
  public:
-  /// A copy, with its memory, takes about as long as expanding for so many passes: no prompt shall
-  /// wait longer for it than it would have without.
+  /// A copy, with its memory, takes about as long as expanding for so many passes, and is repaid
+  /// after as many more: at worst a text waits twice as long for its weights as without copies.
   static constexpr int kPassesBefore = 16;
   /// Memory that stays free beside copies when they are made.
   static constexpr size_t kLeftFree = size_t{6} << 30;
