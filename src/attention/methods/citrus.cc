@@ -68,8 +68,8 @@ class Citrus final : public Method {
     const int64_t page = KvLayout{}.page_rows;
     const int64_t next = longest_instruction();  // or the next chunk, which is no longer
     const int64_t rows = (window > 0 ? window + page : k + chunk) + next;
-    // Between two steps a list holds a chunk, or the instruction at the prompt's end, beside what it
-    // keeps.
+    // Between two steps a list holds a chunk, or the instruction at the prompt's end, beside what
+    // it keeps.
     const int64_t at_rest = window > 0 ? rows : k + next;
     return {.keep = {.when = When::kOwn,
                      .chooser = Chooser::kLayer,
