@@ -30,6 +30,7 @@ KNOWN = {
     r"UnitsQ3_K, MatvecForm<8,": (208, "the widest block type with the most rows, on sm_120 alone"),
     r"tile_maps_kernel<": (320, "keys and rows of a tile in registers; a few hundred bytes a tile of 128 rows"),
     r"choose_kernel<true>": (8, "one register on sm_80 alone"),
+    r"add_directions<32>": (8, "one register on sm_120 alone"),
     r"gather_kernel$": (8, "one register on sm_120 alone"),
     r"span_scores_kernel<": (8, "one register on sm_120 alone"),
     r"logits_kernel": (8, "two registers on sm_120 alone"),

@@ -157,13 +157,14 @@ void AttentionDriver::retain(LayerStep& step) {
     cut(store, layer);
     if (first().keep.whole_strides) held_ = target_;
   }
-  drop_middles(store, layer);
+  if (!step.pass.discard) drop_middles(store, layer);  // else rows may still be taken back
   method_->retain(step);
 }
 
 void AttentionDriver::finish(std::span<KvStore> streams, const Pass& pass) {
   if (due(When::kPromptEnd, pass)) {
     KvStore& store = nth(streams, pass.stream);
+    own_cuts_.clear();  // of one that ended with an error
     for (int layer = 0; layer < shape_.layers; ++layer) {
       if (cuts(layer)) cut(store, layer);
     }

@@ -50,7 +50,6 @@ void AttentionDriver::cut_by_own_rule() {
   for (size_t i = 0; i < own_cuts_.size(); ++i) {
     own_cuts_[i].store.keep(own_cuts_[i].layer, own_kept_[i]);
   }
-  own_cuts_.clear();
 }
 
 /// Has the rows of all lists scored.
