@@ -10,7 +10,8 @@
 
 namespace longhaul {
 
-/// Or notes the layer for what is decided over all layers: cut_by_own_rule(), keep_dealt().
+/// Cuts the layer's lists to their budget. Where all layers decide together the layer is only
+/// noted: cut_by_own_rule() and keep_dealt() cut it then.
 void AttentionDriver::cut(KvStore& store, int layer) {
   const Plan& how = plan(layer, 0);
   Cut cut{queue_, shape_, how, store, layer, store.lists(layer), tokens_};

@@ -94,9 +94,7 @@ bool Session::State::run_passes(std::span<const int32_t> prompt, int64_t begin,
     if (stops() && !discarded) return false;
     forward.clear();
     for (const Pass& pass : passes.first(passes_together(passes, chunk))) {
-      const auto read =
-          prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-      forward.push_back({read, begin + pass.begin, pass});
+      forward.push_back(ForwardPass::of(prompt, begin, pass));
     }
     passes = passes.subspan(forward.size());
     ForwardPasses all{

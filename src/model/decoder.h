@@ -21,6 +21,11 @@ struct ForwardPass {
   int64_t position = 0;  ///< of the first token
   Pass pass;
 
+  /// Of a prompt whose first token stands at `begin`.
+  static ForwardPass of(std::span<const int32_t> prompt, int64_t begin, const Pass& pass) {
+    return {prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
+            begin + pass.begin, pass};
+  }
   int64_t rows() const { return std::ssize(tokens); }
 };
 

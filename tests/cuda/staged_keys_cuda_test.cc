@@ -37,6 +37,39 @@ class StagedKeysTest : public OnQueue {
     return tasks;
   }
 
+  /// The tasks as their keys lie, and over gathered ones, of which `is_gathered` sees every task.
+  /// Returns in how many parts they were attended.
+  template <class IsGathered>
+  int expect_gathered_as_they_lie(std::span<const AttendTask> tasks, IsGathered&& is_gathered) {
+    StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
+    const size_t numbers = size_t{kRowCount} * kHeads * kDim;
+    const View<float> queries = there(exact_floats(numbers, 4));
+    const View<const float> forms[] = {queries};
+    const View<float> as_it_lies = empty_there<float>(static_cast<int64_t>(numbers));
+    const View<float> gathered = empty_there<float>(static_cast<int64_t>(numbers));
+    AttendCall call;
+    call.queries = forms;
+    call.heads = kHeads;
+    call.head_dim = kDim;
+    call.scale = 1 / std::sqrt(static_cast<float>(kDim));
+    Scratch plain, hopper;
+    hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
+    call.out = as_it_lies;
+    attend(gpu().handle(), call, tasks, plain);
+    call.out = gathered;
+    int calls = 0;
+    staged.run(call, tasks, [&](std::span<const AttendTask> some) {
+      ++calls;
+      for (const AttendTask& task : some) is_gathered(task);
+      attend(gpu().handle(), call, some, hopper);
+    });
+    const std::vector<float> want = here(as_it_lies), got = here(gathered);
+    for (size_t i = 0; i < numbers && !HasFailure(); ++i) {
+      EXPECT_NEAR(got[i], want[i], 2e-3) << "number " << i;
+    }
+    return calls;
+  }
+
   PagedHeads heads_{DType::Q8_0, kDim, kKvHeads, kMostKeys, 3};
   std::vector<KeySegment> segments_;
 };
@@ -45,56 +78,18 @@ class StagedKeysTest : public OnQueue {
 /// one head need more than the bound, which grows for them.
 TEST_F(StagedKeysTest, HeadsWithMoreKeysThanTheBoundAreGatheredToo) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
-  StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
-  const size_t numbers = size_t{kRowCount} * kHeads * kDim;
-  const View<float> queries = there(exact_floats(numbers, 4));
-  const View<const float> forms[] = {queries};
-  const View<float> as_it_lies = empty_there<float>(static_cast<int64_t>(numbers));
-  const View<float> gathered = empty_there<float>(static_cast<int64_t>(numbers));
-  AttendCall call;
-  call.queries = forms;
-  call.heads = kHeads;
-  call.head_dim = kDim;
-  call.scale = 1 / std::sqrt(static_cast<float>(kDim));
-  Scratch plain, hopper;
-  hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
   for (const int64_t keys : {int64_t{1000}, int64_t{20'000}, kMostKeys}) {
-    const std::vector<AttendTask> tasks = tasks_behind(keys);
-    call.out = as_it_lies;
-    attend(gpu().handle(), call, tasks, plain);
-    call.out = gathered;
-    int calls = 0;
-    staged.run(call, tasks, [&](std::span<const AttendTask> some) {
-      ++calls;
-      for (const AttendTask& task : some) {
-        EXPECT_EQ(task.segments[0].rows.type, KvType(DType::BF16)) << keys << " keys";
-      }
-      attend(gpu().handle(), call, some, hopper);
+    SCOPED_TRACE(keys);
+    const int calls = expect_gathered_as_they_lie(tasks_behind(keys), [](const AttendTask& task) {
+      EXPECT_EQ(task.segments[0].rows.type, KvType(DType::BF16));
     });
     EXPECT_EQ(calls, keys == 1000 ? 1 : kKvHeads);
-    const std::vector<float> want = here(as_it_lies), got = here(gathered);
-    for (size_t i = 0; i < numbers; ++i) {
-      ASSERT_NEAR(got[i], want[i], 2e-3) << keys << " keys, number " << i;
-    }
   }
 }
 
 /// Rows that a list in host memory names, one for both heads or one for each, and a stretch behind.
 TEST_F(StagedKeysTest, ListsOfTheHostTravelWithWhatIsGathered) {
   if (gpu().capability() != 90) GTEST_SKIP() << "gathers for the kernel of Hopper cards only";
-  StagedKeys staged(gpu(), DeviceQueue::kSlabBytes);
-  const size_t numbers = size_t{kRowCount} * kHeads * kDim;
-  const View<float> queries = there(exact_floats(numbers, 4));
-  const View<const float> forms[] = {queries};
-  const View<float> as_it_lies = empty_there<float>(static_cast<int64_t>(numbers));
-  const View<float> gathered = empty_there<float>(static_cast<int64_t>(numbers));
-  AttendCall call;
-  call.queries = forms;
-  call.heads = kHeads;
-  call.head_dim = kDim;
-  call.scale = 1 / std::sqrt(static_cast<float>(kDim));
-  Scratch plain, hopper;
-  hopper.pages = {gpu().slabs().base(), gpu().slabs().bytes(), bf16_page_bytes(kDim)};
   std::vector<int32_t> thirds, fifths;
   for (int32_t row = 0; row < 2000; row += 3) thirds.push_back(row);
   for (int32_t row = 1; row < 2000; row += 5) fifths.push_back(row);
@@ -114,18 +109,10 @@ TEST_F(StagedKeysTest, ListsOfTheHostTravelWithWhatIsGathered) {
       tasks.push_back({static_cast<int>(h) * kHeads / kKvHeads, kHeads / kKvHeads, 0, kRowCount,
                        2000, std::span(segments_).subspan(2 * h, 2)});
     }
-    call.out = as_it_lies;
-    attend(gpu().handle(), call, tasks, plain);
-    call.out = gathered;
-    staged.run(call, tasks, [&](std::span<const AttendTask> some) {
-      for (const AttendTask& task : some) {
-        EXPECT_EQ(task.segments[0].rows.type, KvType(DType::BF16));
-        EXPECT_TRUE(task.segments[0].index.empty());
-      }
-      attend(gpu().handle(), call, some, hopper);
+    expect_gathered_as_they_lie(tasks, [](const AttendTask& task) {
+      EXPECT_EQ(task.segments[0].rows.type, KvType(DType::BF16));
+      EXPECT_TRUE(task.segments[0].index.empty());
     });
-    const std::vector<float> want = here(as_it_lies), got = here(gathered);
-    for (size_t i = 0; i < numbers; ++i) ASSERT_NEAR(got[i], want[i], 2e-3) << "number " << i;
   }
 }
 

@@ -133,15 +133,13 @@ class Reading {
     const std::vector<Pass> passes = driver_.prepare({0, count, instruction, chunk});
     for (int i = 1; i < driver_.streams(); ++i) streams_.push_back(streams_.front().fork());
     for (const Pass& pass : passes) {
-      const auto part =
-          tokens.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-      forward(part, pass.begin, pass);
+      forward(ForwardPass::of(tokens, 0, pass));
       after(pass);
     }
   }
 
   void decode(int32_t token, int64_t position) {
-    forward({&token, 1}, position, {.count = 1, .phase = Phase::kDecode});
+    forward({{&token, 1}, position, {.count = 1, .phase = Phase::kDecode}});
   }
 
  private:
@@ -154,11 +152,10 @@ class Reading {
     streams_.emplace_back(driver_.layout(decoder_.shape(), DType::F32));
   }
 
-  void forward(std::span<const int32_t> tokens, int64_t position, const Pass& pass) {
-    const ForwardPass one{tokens, position, pass};
+  void forward(const ForwardPass& one) {
     const float* hidden = decoder_.forward({.passes = {&one, 1}, .streams = streams_}, driver_);
-    decoder_.logits(hidden + (pass.count - 1) * model_.config.hidden, 1, logits.data());
-    driver_.finish(streams_, pass);
+    decoder_.logits(hidden + (one.rows() - 1) * model_.config.hidden, 1, logits.data());
+    driver_.finish(streams_, one.pass);
   }
 
   const Model& model_;

@@ -230,7 +230,7 @@ TEST_F(Passes, AreNotCancelledBetweenWhatIsDiscardedAndWhatIsKept) {
     size_t read;
     bool finished;
   };
-  // By the pass during which the user asks.
+  // What comes of it, if the user asks during the pass of that number.
   const std::vector<Expected> all{{1, 20, false}, {3, 50, false}, {3, 50, false},
                                   {6, 60, true},  {6, 60, true},  {6, 60, true}};
   for (const int chunk : {1, 40}) {  // each pass by itself; what is discarded with what is kept

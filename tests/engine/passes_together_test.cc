@@ -26,7 +26,6 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
   /// leaves their keys and values in `store`. Returns the states of all rows.
   std::vector<float> read(bool at_once, KvStore& store) const {
     const auto count = std::ssize(ids_);
-    const std::span<const int32_t> ids(ids_);
     Decoder decoder(engine_->model(), Compute::kF32);
     decoder.set_context_length(count);
     AttentionDriver driver(MethodSpec::parse("dense").make_method(engine_->model().shape),
@@ -37,11 +36,7 @@ class PassesTogether : public testing::TestWithParam<TinyModel> {
                             {.begin = half_, .count = count - half_}};
     mark_taken_back(order);
     std::vector<ForwardPass> passes;
-    for (const Pass& pass : order) {
-      passes.push_back(
-          {ids.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
-           pass.begin, pass});
-    }
+    for (const Pass& pass : order) passes.push_back(ForwardPass::of(ids_, 0, pass));
     std::vector<float> states;
     const size_t each = at_once ? passes.size() : 1;
     for (size_t i = 0; i < passes.size(); i += each) {
@@ -112,11 +107,7 @@ class MethodReading {
       streams_.push_back(streams_.front().fork());
     }
     std::vector<ForwardPass> forward;
-    for (const Pass& pass : passes) {
-      const auto rows =
-          text.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count));
-      forward.push_back({rows, begin + pass.begin, pass});
-    }
+    for (const Pass& pass : passes) forward.push_back(ForwardPass::of(text, begin, pass));
     for (std::span<const ForwardPass> left = forward; !left.empty();) {
       const ForwardPasses all{.passes = left.first(std::min(at_once, left.size())),
                               .streams = streams_};

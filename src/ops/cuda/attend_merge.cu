@@ -95,11 +95,9 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t stride = part_floats(flat, head_dim);
   const float* const first = a.partial + merge.partial;
   const float* const tops = first + static_cast<int64_t>(flat) * head_dim + f;
-  float own = lane < merge.parts ? tops[lane * stride] : -INFINITY;
+  const float own = lane < merge.parts ? tops[lane * stride] : -INFINITY;
   const float denominator = lane < merge.parts ? tops[lane * stride + flat] : 0.0f;
-  float top = own;
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, step));
+  float top = warp_max(own);
   float weight = own == -INFINITY ? 0.0f : exp2_of(own - top);
   float sum = warp_sum(weight * denominator);
   const int head = merge.head_begin + f % merge.head_count;

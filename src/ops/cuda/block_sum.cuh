@@ -1,10 +1,16 @@
 #pragma once
-// Sums over warps and blocks, in a fixed order.
+// Sums over warps and blocks, in a fixed order, and the largest number of a warp.
 
 namespace longhaul::cuda {
 
 __device__ inline float warp_sum(float x) {
   for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
+  return x;
+}
+
+__device__ inline float warp_max(float x) {
+#pragma unroll
+  for (int d = 16; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, d));
   return x;
 }
 

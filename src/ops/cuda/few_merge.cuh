@@ -56,8 +56,7 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
       sums[p] = denominator;
       top = fmaxf(top, of_part);
     }
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, step));
+    top = warp_max(top);
     for (int p = lane; p < of.parts; p += 32) {
       row[p] = row[p] == -INFINITY ? 0.0f : exp2_of(row[p] - top);
       sum += row[p] * sums[p];

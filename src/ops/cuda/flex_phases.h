@@ -163,7 +163,8 @@ class FlexPhases {
         const float* mean = head_.means + b * dim;
         float sum = 0;
         int i = 0;
-        // Threads read rows of their own: 16 bytes at a time touch a quarter as many lines.
+        // Each thread reads a row of its own, so a warp's load touches 32 lines of the cache
+        // whatever it reads of them: 16 bytes at a time take a quarter as many loads.
         for (; dim % 4 == 0 && i < dim; i += 4) {
           const Word4 four = *reinterpret_cast<const Word4*>(mean + i);
           for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);

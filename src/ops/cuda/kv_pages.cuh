@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include "ops/cuda/block_sum.cuh"
 #include "ops/cuda/kv.h"
 #include "ops/cuda/over_elements.cuh"
 #include "ops/cuda/stored_keys.cuh"
@@ -52,8 +53,7 @@ __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>
 /// 32 values of a warp, one a lane, to a block of Q8_0 at a 2-byte aligned address; rounds as
 /// ops/convert.h does.
 __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
-  float amax = fabsf(x);
-  for (int d = 16; d > 0; d /= 2) amax = fmaxf(amax, __shfl_xor_sync(~0u, amax, d));
+  const float amax = warp_max(fabsf(x));
   const uint32_t scale = half_bits(__fdiv_rn(amax, 127.0f));
   const float stored = half_value(scale);
   const float inverse = stored > 0 ? __fdiv_rn(1.0f, stored) : 0.0f;

@@ -100,11 +100,7 @@ size_t ScoreJobs::bytes() {
   bytes_.add(jobs_.data(), std::ssize(jobs_));
   list_places_.assign(jobs_.size(), 0);
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    if (lists_[i] == nullptr) continue;
-    // Heads of a KV head come one after the other with the same list.
-    const bool again =
-        i > 0 && lists_[i - 1] == lists_[i] && jobs_[i - 1].keys.count == jobs_[i].keys.count;
-    list_places_[i] = again ? list_places_[i - 1] : bytes_.add(lists_[i], jobs_[i].keys.count);
+    if (lists_[i] != nullptr) list_places_[i] = bytes_.add_list(lists_[i], jobs_[i].keys.count);
   }
   return bytes_.bytes();
 }

@@ -79,7 +79,11 @@ inline int log2_of(int x) {
 /// Records and lists of the host that are uploaded together.
 class PlanBytes {
  public:
-  void clear() { bytes_ = 0, parts_.clear(); }
+  void clear() {
+    bytes_ = 0;
+    parts_.clear();
+    last_list_ = kNone;
+  }
   /// Its place in the upload. The numbers must stay until write().
   template <class T>
   size_t add(const T* numbers, int64_t count) {
@@ -87,6 +91,19 @@ class PlanBytes {
     parts_.push_back({numbers, at, size});
     bytes_ += (size + 15) / 16 * 16;
     return at;
+  }
+  /// The same of a list that records name. Heads mostly name the same one after the other: it is
+  /// sent once.
+  template <class T>
+  size_t add_list(const T* numbers, int64_t count) {
+    if (last_list_ != kNone) {
+      const Part& last = parts_[last_list_];
+      if (last.from == numbers && last.size == static_cast<size_t>(count) * sizeof(T)) {
+        return last.at;
+      }
+    }
+    last_list_ = parts_.size();
+    return add(numbers, count);
   }
   size_t bytes() const { return bytes_; }
   void write(std::byte* to) const {
@@ -100,8 +117,10 @@ class PlanBytes {
     const void* from;
     size_t at, size;
   };
+  static constexpr size_t kNone = ~size_t{0};
   size_t bytes_ = 0;
   std::vector<Part> parts_;
+  size_t last_list_ = kNone;  ///< of parts_
 };
 
 /// The jobs of one call, reused from call to call.

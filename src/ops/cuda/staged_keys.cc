@@ -97,14 +97,8 @@ const GatherRecord* StagedKeys::upload_records() {
   bytes_.clear();
   bytes_.add(records_.data(), std::ssize(records_));
   std::vector<size_t> places(records_.size());
-  size_t before = records_.size();  // the record that had a list: heads mostly have the same
   for (size_t i = 0; i < records_.size(); ++i) {
-    if (lists_[i] == nullptr) continue;
-    const int64_t count = records_[i].keys.count;
-    const bool again =
-        before < i && lists_[before] == lists_[i] && records_[before].keys.count == count;
-    places[i] = again ? places[before] : bytes_.add(lists_[i], count);
-    before = i;
+    if (lists_[i] != nullptr) places[i] = bytes_.add_list(lists_[i], records_[i].keys.count);
   }
   sent_.at_least(bytes_.bytes());
   const auto* const there = static_cast<const std::byte*>(sent_.data);
@@ -114,8 +108,7 @@ const GatherRecord* StagedKeys::upload_records() {
   }
   packed_.resize(bytes_.bytes());
   bytes_.write(packed_.data());
-  queue_.upload(packed_.data(), sent_.data, packed_.size());
-  return static_cast<const GatherRecord*>(sent_.data);
+  return reinterpret_cast<const GatherRecord*>(sent_.upload(std::span<const std::byte>(packed_)));
 }
 
 void StagedKeys::flush(const AttendCall& call,

@@ -8,10 +8,10 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kMeanGroups = 4;  ///< of threads, which take a block's keys in turn
+constexpr int kMeanGroups = 4;  ///< of 128 threads: each adds every fourth key of a block
 
-/// A block of threads for every block of keys: 128 keys in a row for each thread took 63 us for
-/// 65,536 keys, most of it waiting for one another.
+/// A block of threads adds each block of keys. With one group, whose threads add 128 keys one after
+/// the other, 65,536 keys took 63 us, most of which loads were waited for.
 __global__ void __launch_bounds__(128 * kMeanGroups, 2)
     mean_keys_kernel(StoredRows keys, int64_t count, int block, float* out) {
   __shared__ float sums[kMeanGroups][128];
