@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/nth.h"
+#include "ops/causal_pairs.h"
 
 namespace longhaul {
 namespace {
@@ -110,17 +111,33 @@ void AttentionDriver::begin_strides(const PromptFacts& prompt, const Keep& keep)
   lead_ = std::clamp<int64_t>(lead >= 0 ? lead : prompt.tokens % stride, 0, prompt.tokens);
 }
 
-void AttentionDriver::attend(LayerStep& step) {
+void AttentionDriver::begin(LayerStep& step) {
   tokens_ = step.begin + step.rows;
   queue_ = *step.queue;
   ask_plans(step.layer, tokens_);
   step.plans = nth(plans_, step.layer);
   step.prompt_end = prompt_end_;
-  append_keys(step);
+}
+
+void AttentionDriver::begin_layer(LayerStep& all) {
+  if (!plan(all.layer, 0).begins_together) return;
+  LH_ASSERT(all.rows == all.together_rows);
+  begin(all);
+  append_keys(all);
+  method_->begin_layer(all);
+}
+
+void AttentionDriver::attend(LayerStep& step) {
+  begin(step);
+  if (!step.plans.front().begins_together) append_keys(step);
   if (cuts(step.layer)) held_ = step.store->length(step.layer, 0);
   const bool judged = observes(step);
   if (judged) step.keep_lse();
   method_->attend(step);
+  if (!step.pass.discard) {  // dense attention reads every token once
+    step.workspace->dense_pairs +=
+        step.shape->heads * causal_pairs(step.begin, step.rows, step.own_window());
+  }
   changed_ = changed_ || step.chose;
   if (judged) {
     method_->observe(step);

@@ -38,8 +38,11 @@ class AttentionDriver {
 
   /// Before a prompt: the passes that read it. May refuse it with UserError (names the option).
   std::vector<Pass> prepare(const PromptFacts& prompt);
-  /// Fills step.out; appends the step's keys, and takes out of the layer's lists what leaves them
-  /// while a prompt is read.
+  /// In each layer, before attend() is asked for the passes that are computed together. `all` is a
+  /// step of all their rows, one behind the other.
+  void begin_layer(LayerStep& all);
+  /// Fills step.out; appends the step's keys unless begin_layer() has, and takes out of the layer's
+  /// lists what leaves them while a prompt is read.
   void attend(LayerStep& step);
   /// After each pass and generated token, all layers done: what leaves the stores at the end of a
   /// prompt.
@@ -95,6 +98,7 @@ class AttentionDriver {
   bool cuts(int layer) const;
   int largest_tile() const;
   void begin_strides(const PromptFacts& prompt, const Keep& keep);
+  void begin(LayerStep& step);
   bool observes(const LayerStep& step) const;
   void watch(const LayerStep& step);
   void retain(LayerStep& step);

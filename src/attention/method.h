@@ -53,6 +53,11 @@ class Method {
   /// prompt with UserError (names the option).
   virtual std::vector<Pass> passes(const PromptFacts&) { return {}; }
 
+  /// In a layer, before attend() is asked for the passes that are computed together, whose keys
+  /// have been appended: what their rows do alike. `all` is a step of all their rows, as if they
+  /// were one pass. Of plans that say so (Plan::begins_together).
+  virtual void begin_layer(LayerStep& /*all*/) {}
+
   /// Fills step.out. The keys have been appended (Plan: see.place). The default attends by the
   /// plan.
   virtual void attend(LayerStep& step);

@@ -82,7 +82,10 @@ struct Plan {
   std::span<const std::string_view> columns;  ///< f32 numbers beside each row (KvStore::column)
   bool reads_instruction = false;             ///< no prompt without an instruction
   bool rewinds = false;  ///< rows depend on none after them, until rows left or were chosen from
-  int streams = 1;       ///< KV stores while a prompt is read; 0 is the session's
+  /// In a layer, passes that are computed together append their keys before the first of them
+  /// attends, and begin with what their rows do alike (Method::begin_layer). None may discard.
+  bool begins_together = false;
+  int streams = 1;  ///< KV stores while a prompt is read; 0 is the session's
 
   bool watches_last_rows() const { return watch > 0 && watch < kNoBound; }
 };

@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "ops/causal_pairs.h"
 #include "ops/pair_count.h"
 
 namespace longhaul {
@@ -156,9 +155,6 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   longhaul::attend(run, tasks);
   if (queue->on_host()) workspace->seconds += watch.seconds();  // a GPU has only been told
   workspace->pairs += visible_pairs(tasks);
-  if (counted_ || pass.discard) return;  // dense attention reads every token once
-  counted_ = true;
-  workspace->dense_pairs += shape->heads * causal_pairs(begin, rows, own_window());
 }
 
 }  // namespace longhaul

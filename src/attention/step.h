@@ -88,6 +88,17 @@ class LayerStep {
   bool chose = false;  ///< set where rows were shown a choice in which later ones had a say
 
   bool decoding() const { return pass.phase == Phase::kDecode; }
+  // Of passes that are computed together and discard nothing:
+  /// Whether the step is of all their rows, and they are several (Method::begin_layer).
+  bool of_several() const { return rows > pass.count; }
+  /// Whether it is the last of them.
+  bool ends_together() const { return begin + rows == together_begin + together_rows; }
+  /// The step's part of numbers of all their rows.
+  template <class T>
+  View<T> part_of_all(View<T> numbers) const {
+    const int64_t width = numbers.size() / together_rows;
+    return numbers.part((begin - together_begin) * width, rows * width);
+  }
   int group() const { return shape->heads / kv_heads; }  ///< query heads that share a KV head
   int64_t own_window() const { return shape->own_window(layer); }
   bool attends(int kv_head) const { return only.empty() || nth(only, kv_head) != 0; }
@@ -174,7 +185,6 @@ class LayerStep {
 
  private:
   bool has_rotated_q_ = false;
-  bool counted_ = false;  ///< dense_pairs holds this step
 };
 
 }  // namespace longhaul

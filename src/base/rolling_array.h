@@ -103,8 +103,11 @@ class RollingArray {
     const int64_t all = size() + more;
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
+    // A window from whose front numbers leave moves back to the front of its memory each time it
+    // reaches the end: seldom, where it is half empty.
+    const int64_t room = first_ > 0 ? 2 * all : all;
     DeviceBuffer wider;
-    wider.resize(queue.shared_device(), bytes_of(all));
+    wider.resize(queue.shared_device(), bytes_of(room));
     const size_t held = bytes();
     if (held > 0 && numbers_.empty()) queue.device().copy(data(), wider.data(), held);
     if (!numbers_.empty()) queue.device().upload(numbers_.data(), wider.data(), held);

@@ -44,7 +44,8 @@ void Decoder::logits(const float* hidden, int64_t rows, float* out) {
 
 const float* Decoder::State::forward(const ForwardPasses& all, AttentionDriver& method) {
   rows = all.rows();
-  embed(tokens_of(all));
+  all_tokens = tokens_of(all);
+  embed(all_tokens);
   for (int layer = 0; layer < model.config.layers; ++layer) {
     if (layer > 0 && all.go_on && !all.go_on(layer)) return nullptr;
     attention(layer, all, method);
@@ -90,33 +91,44 @@ void Decoder::State::attend(int layer, int kv_heads, const ForwardPasses& all,
     if (step.together_rows == 0) step.together_begin = pass.position;
     step.together_rows += pass.rows();
   }
+  if (model.config.temperature_scale != 0) grow_queries(all);
+  const ForwardPass& front = all.passes.front();
+  LayerStep whole = step_of(0, {all_tokens, front.position, front.pass}, step);
+  method.begin_layer(whole);
   int64_t first = 0;
   for (const ForwardPass& pass : all.passes) {
-    attend_pass(first, step, pass, method);
+    LayerStep own = step_of(first, pass, step);
+    method.attend(own);
     first += pass.rows();
     ++step.nth_pass;
   }
 }
 
-/// The rows of one of the passes that are computed together, from row `first` on.
-void Decoder::State::attend_pass(int64_t first, LayerStep step, const ForwardPass& pass,
-                                 AttentionDriver& method) {
+void Decoder::State::grow_queries(const ForwardPasses& all) {
+  const int64_t width = q.size() / rows;
+  int64_t first = 0;
+  for (const ForwardPass& pass : all.passes) {
+    grow_queries(q.view().part(first * width, pass.rows() * width), pass.rows(), pass.position);
+    first += pass.rows();
+  }
+}
+
+/// The step of a pass, or of all of those that are computed together, whose rows begin at `first`.
+LayerStep Decoder::State::step_of(int64_t first, const ForwardPass& pass, LayerStep step) {
   const ModelConfig& c = model.config;
   const auto part = [&](Array<float>& of, int64_t heads) {
     return of.view().part(first * heads * c.head_dim, pass.rows() * heads * c.head_dim);
   };
-  const View<float> queries = part(q, c.heads);
-  if (c.temperature_scale != 0) grow_queries(queries, pass.rows(), pass.position);
   step.begin = pass.position;
   step.rows = static_cast<int>(pass.rows());
-  step.q = queries;
+  step.q = part(q, c.heads);
   step.k = part(k, step.kv_heads);
   step.v = part(v, step.kv_heads);
   step.out = part(mixed, c.heads);
   step.tokens = pass.tokens;
   step.pass = pass.pass;
   step.store = &nth(step.streams, pass.pass.stream);
-  method.attend(step);
+  return step;
 }
 
 /// Of the residual stream and of what attention wrote: later steps take it for the only one.

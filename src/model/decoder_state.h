@@ -51,14 +51,16 @@ struct Decoder::State {
   int64_t rows = 0;             ///< of all passes that are computed together
   Array<float> stream;          ///< [rows, hidden] the residual stream
   Array<float> q, k, v, mixed;  ///< [rows, heads * head_dim], ...; mixed: what attention writes
-  Array<float> sublayer;     ///< [rows, hidden] what a part writes, where that is not added as is
-  std::vector<int32_t> ids;  ///< tokens of the passes, where there are several
+  Array<float> sublayer;  ///< [rows, hidden] what a part writes, where that is not added as is
+  std::span<const int32_t> all_tokens;  ///< of the rows
+  std::vector<int32_t> ids;             ///< where they are of several passes
 
  private:
   void attention(int layer, const ForwardPasses& all, AttentionDriver& method);
   std::span<const int32_t> tokens_of(const ForwardPasses& all);
   void attend(int layer, int kv_heads, const ForwardPasses& all, AttentionDriver& method);
-  void attend_pass(int64_t first, LayerStep step, const ForwardPass& pass, AttentionDriver& method);
+  void grow_queries(const ForwardPasses& all);
+  LayerStep step_of(int64_t first, const ForwardPass& pass, LayerStep step);
   void keep_last_row();
   void feed_forward(int layer);
   template <class Part>

@@ -66,6 +66,7 @@ class Choice {
     const View<const float> queries[] = {m_.queries.view()};
     AttendCall call = call_;
     call.queries = queries;
+    call.rounded = m_.rounded.view();
     call.lse = m_.lse.resize(*call.queue, rows * call.heads);
     call.head_dim = width;
     call.scale = static_cast<float>(call_.scale / (rule_.stride * rule_.norm));
@@ -91,16 +92,19 @@ class Choice {
     block_mass(call, m_.tasks, per_block_, m_.masses);
   }
 
-  /// Row g, head h: rows first * S + g * S + S - 1, ..., first * S + g * S.
+  /// On a device rounded to bf16, which multiplies so. Row g, head h: rows first * S + g * S + S -
+  /// 1, ..., first * S + g * S.
   bool lay_out_queries(const Groups& some) {
     const int dim = call_.head_dim, heads = call_.heads, stride = rule_.stride;
-    const View<float> room = m_.queries.resize(*call_.queue, some.count() * heads * stride * dim);
+    const int64_t numbers = some.count() * heads * stride * dim;
     const View<const float> rows =
         call_.queries[0].from((some.first * stride - grid_.begin) * heads * dim);
     if (device_ != nullptr) {
-      return device_->lay_out_groups(rows, some.count(), stride, heads, dim, room);
+      const View<uint8_t> rounded =
+          m_.rounded.resize(*call_.queue, static_cast<int64_t>(bytes_of(DType::BF16, numbers)));
+      return device_->lay_out_groups(rows, some.count(), stride, heads, dim, rounded);
     }
-    float* const laid = host(room).data();
+    float* const laid = host(m_.queries.resize(*call_.queue, numbers)).data();
     const float* const q = host(rows).data();
     parallel_ranges(some.count(), 4, [&](int64_t begin, int64_t end) {
       for (int64_t g = begin; g < end; ++g) {

@@ -47,6 +47,7 @@ struct AntidiagonalMemory {
     RowSelection selection;
   };
   Array<float> queries, mass, lse;
+  Array<uint8_t> rounded;  ///< the queries on a device, bf16
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;
   std::vector<View<float>> masses;

@@ -24,11 +24,12 @@ BlockIndex::BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim)
       head_dim_(head_dim),
       has_copy_(columns() % traits(kCopy).block_size == 0) {}
 
-void BlockIndex::append(Queue& queue, View<const float> block, DType type) {
-  LH_ASSERT(block.size() == width());
+void BlockIndex::append(Queue& queue, View<const float> added, DType type) {
+  LH_ASSERT(added.size() % width() == 0);
   if (!queue.on_host()) move_to_device(queue);
-  vectors_.append(queue, block, type);
-  if (has_copy_) copy_block(blocks() - 1);
+  int64_t next = blocks();
+  vectors_.append(queue, added, type);
+  for (; has_copy_ && next < blocks(); ++next) copy_block(next);
 }
 
 void BlockIndex::copy_block(int64_t block) {

@@ -34,8 +34,8 @@ class BlockIndex {
  public:
   BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim);
 
-  /// Adds a block: [heads, vectors, head_dim], kept as `type` (KeyVectors), always the same.
-  void append(Queue& queue, View<const float> block, DType type);
+  /// Adds blocks: [blocks, heads, vectors, head_dim], kept as `type` (KeyVectors), always the same.
+  void append(Queue& queue, View<const float> added, DType type);
   int64_t blocks() const { return vectors_.elements() / width(); }
   /// Whether blocks of the type may be added.
   bool takes(DType type) const { return vectors_.takes(type); }

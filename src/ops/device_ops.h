@@ -239,7 +239,7 @@ class DeviceOps {
   }
   /// What choose_antidiagonal_blocks() does beside block_mass(): a device has all of it or nothing.
   virtual bool lay_out_groups(View<const float> /*q*/, int64_t /*groups*/, int /*stride*/,
-                              int /*heads*/, int /*head_dim*/, View<float> /*out*/) {
+                              int /*heads*/, int /*head_dim*/, View<uint8_t> /*rounded*/) {
     return false;
   }
   virtual void see_all_blocks(View<uint8_t> /*seen*/) {}
@@ -284,7 +284,8 @@ class DeviceOps {
                              View<float> /*means*/) {
     return false;
   }
-  virtual bool span_queries(const SpanQueries&, int /*block*/, const SpanTokens&, VectorList&) {
+  virtual bool span_queries(const SpanQueries&, int /*block*/, const SpanTokens&, const SomeBlocks&,
+                            VectorList&) {
     return false;
   }
   virtual bool row_queries(const SpanQueries&, int64_t /*begin*/, int64_t /*end*/, VectorList&) {

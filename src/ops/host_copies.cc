@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/convert.h"
+
 namespace longhaul {
 
 AttendCall HostCopies::operator()(const AttendCall& call) {
@@ -9,6 +11,8 @@ AttendCall HostCopies::operator()(const AttendCall& call) {
   here.queue = &host_queue();
   queries_.clear();
   for (const View<const float>& form : call.queries) queries_.push_back(stage_(form));
+  if (!call.rounded.empty() && queries_.front().empty()) queries_ = {expanded(call.rounded)};
+  here.rounded = {};
   here.queries = queries_;
   here.rotations = call.rotations == nullptr ? nullptr : &rotations_.copy(*call.rotations, stage_);
   here.sinks = stage_(call.sinks);
@@ -16,6 +20,14 @@ AttendCall HostCopies::operator()(const AttendCall& call) {
   here.lse = stage_(call.lse);
   here.known_lse = stage_(call.known_lse);
   return here;
+}
+
+View<const float> HostCopies::expanded(View<const uint8_t> rounded) {
+  const std::span<const uint8_t> bytes = host(stage_(rounded));
+  expanded_.resize(bytes.size() / sizeof(bf16_t));
+  bf16_to_f32(reinterpret_cast<const bf16_t*>(bytes.data()), std::ssize(expanded_),
+              expanded_.data());
+  return std::span<const float>(expanded_);
 }
 
 std::span<const AttendTask> HostCopies::operator()(std::span<const AttendTask> tasks) {

@@ -28,11 +28,13 @@ class HostCopies {
   PagedRows operator()(const PagedRows& rows, int64_t begin, int64_t end);
 
  private:
+  View<const float> expanded(View<const uint8_t> rounded);
   View<const int32_t> rows_of_pages(const KeySegment& segment);
 
   HostStage stage_;
   RotationBuffer rotations_;
   std::vector<View<const float>> queries_;
+  std::vector<float> expanded_;  ///< of a call that has its queries in bf16 alone
   std::vector<std::unique_ptr<std::vector<KeySegment>>> segments_;
   std::vector<std::unique_ptr<std::vector<const std::byte*>>> pages_;
   std::vector<std::unique_ptr<std::vector<int32_t>>> indices_;

@@ -174,11 +174,11 @@ View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int
 namespace {
 
 void write_span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
-                        View<const int32_t> numbers, View<float> to, View<int32_t> count) {
+                        View<const int32_t> records, View<float> to, View<int32_t> count) {
   QueryWriter writer(queries, to);
-  for (int64_t b = 0; b < tokens.blocks(); ++b) {
+  for (int64_t b = 0; b * tokens.record() < records.size(); ++b) {
     const SpanTokens::Block of = SpanTokens::block_of(
-        host(numbers.part(b * tokens.record(), tokens.record())), tokens.spans());
+        host(records.part(b * tokens.record(), tokens.record())), tokens.spans());
     size_t at = 0;
     for (const int32_t end : of.ends) {
       const int32_t begin = writer.count();
@@ -192,17 +192,17 @@ void write_span_queries(const SpanQueries& queries, int block, const SpanTokens&
 }  // namespace
 
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
-                      VectorList& to) {
-  to.resize(queue, tokens.blocks() * tokens.most(), queries.width());
+                      const SomeBlocks& blocks, VectorList& to) {
+  to.resize(queue, blocks.count * tokens.most(), queries.width());
   if (DeviceOps* device = device_ops(queue)) {
-    if (device->span_queries(queries, block, tokens, to)) return;
+    if (device->span_queries(queries, block, tokens, blocks, to)) return;
     HostStage on(queue);
     SpanQueries here = queries;
     here.q = on(queries.q);
-    return write_span_queries(here, block, tokens, on(std::as_const(tokens).numbers()),
-                              on(to.numbers()), on(to.counted()));
+    return write_span_queries(here, block, tokens, on(tokens.records(blocks)), on(to.numbers()),
+                              on(to.counted()));
   }
-  write_span_queries(queries, block, tokens, tokens.numbers(), to.numbers(), to.counted());
+  write_span_queries(queries, block, tokens, tokens.records(blocks), to.numbers(), to.counted());
 }
 
 void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,

@@ -68,6 +68,11 @@ struct DividedTokens {
   }
 };
 
+/// Blocks [first, first + count).
+struct SomeBlocks {
+  int64_t first = 0, count = 0;
+};
+
 /// The tokens that stand for the spans of some blocks: how many there are only the operations know.
 /// Reused from call to call.
 class SpanTokens {
@@ -92,6 +97,9 @@ class SpanTokens {
   View<const int32_t> numbers() const { return numbers_.view(); }
 
   static Block block_of(std::span<const int32_t> record, int64_t spans);
+  View<const int32_t> records(const SomeBlocks& range) const {
+    return numbers().part(range.first * record(), range.count * record());
+  }
   Block of(int64_t block) const {
     return block_of(host(numbers().part(block * record(), record())), spans_);
   }
@@ -124,9 +132,10 @@ struct SpanQueries {
   int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
 };
 
-/// The queries of the tokens of blocks of rows, `block` each, the first of which is row 0.
+/// The queries of the tokens of some of the blocks, of `block` rows each: row 0 is the first row of
+/// the first of them.
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
-                      VectorList& to);
+                      const SomeBlocks& blocks, VectorList& to);
 /// The queries of rows [begin, end), each for itself.
 void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to);

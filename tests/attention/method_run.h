@@ -93,6 +93,10 @@ struct MethodRun {
       step.streams = streams;
       step.compute = compute;
       step.workspace = &workspace;
+      step.together_begin = begin;
+      step.together_rows = count;
+      LayerStep all = step;
+      method.begin_layer(all);
       method.attend(step);
     }
     note_bytes();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cuda/score_setting.h"
+#include "ops/convert.h"
 #include "ops/cuda/column_sums.h"
 
 namespace longhaul::cuda {
@@ -115,6 +116,49 @@ TEST(CudaColumnSums, DoNotSeeOtherRows) {
         expect_columns(s, per_head, false, tolerance(shape));
       }
     }
+  }
+}
+
+/// The sums of every task's only segment, which `rounded` queries make, or those as they are.
+std::vector<float> sums_of_first(ScoreSetting& s, View<const uint8_t> rounded) {
+  const auto keys = static_cast<size_t>(s.keys());
+  std::vector<OnDevice<float>> sums;
+  for (size_t i = 0; i < s.tasks.size(); ++i) sums.emplace_back(std::vector<float>(keys));
+  std::vector<ColumnTarget> targets;
+  for (const auto& each : sums) targets.push_back({view_of(each, keys), {}, false});
+  AttendCall call = s.there;
+  call.queries = call.queries.first(1);
+  call.rounded = rounded;
+  EXPECT_TRUE(column_sums(nullptr, call, s.tasks_there, targets, s.scratch));
+  std::vector<float> all;
+  for (const auto& each : sums) {
+    const std::vector<float> one = each.get();
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+TEST(CudaColumnSums, ReadQueriesThatAreRoundedAlready) {
+  for (const ScoreShape& shape :
+       {ScoreShape{DType::BF16, 128, 2, 4, 200, 300}, ScoreShape{DType::BF16, 80, 2, 2, 70, 30}}) {
+    ScoreSetting s(shape);
+    s.see([&](const PagedRows& rows, int) {
+      KeySegment all{.rows = rows, .count = s.total};
+      return std::vector<KeySegment>{all};
+    });
+    for (auto* tasks : {&s.tasks, &s.tasks_there}) {
+      for (AttendTask& task : *tasks) {  // not from the call's first row on
+        task.row_begin = 5;
+        task.row_count -= 5;
+        task.row_position += 5;
+      }
+    }
+    s.attend_here();
+    std::vector<uint8_t> bytes(s.queries[0].size() * sizeof(bf16_t));
+    f32_to_bf16(s.queries[0].data(), std::ssize(s.queries[0]),
+                reinterpret_cast<bf16_t*>(bytes.data()));
+    const OnDevice<uint8_t> rounded(bytes);
+    EXPECT_EQ(sums_of_first(s, view_of(rounded, bytes.size())), sums_of_first(s, {}));
   }
 }
 

@@ -128,26 +128,39 @@ TEST(CudaBlockMass, EqualsTheHosts) {
   test_mass(window, 64);
 }
 
-TEST(CudaBlockMass, TakesRowsOfSeveralKeys) {
-  for (const int stride : {8, 16}) {
-    const ScoreShape shape{DType::BF16, 128, 2, 2, 1024, 0};
-    ScoreSetting s(shape);
-    const int groups = shape.rows / stride;
-    for (AttendCall* call : {&s.here, &s.there}) {
-      call->head_dim *= stride;
-      call->scale /= static_cast<float>(stride);
-      call->queries = call->queries.first(1);
+/// XAttention's: `stride` keys of a page as one, and as many rows.
+void test_rows_of_several_keys(const ScoreShape& shape, int stride, bool allow_sm90) {
+  ScoreSetting s(shape);
+  s.scratch.allow_sm90 = allow_sm90;
+  const int groups = shape.rows / stride;
+  for (AttendCall* call : {&s.here, &s.there}) {
+    call->head_dim *= stride;
+    call->scale /= static_cast<float>(stride);
+    call->queries = call->queries.first(1);
+  }
+  s.shape.rows = groups;
+  s.shape.past = 0;
+  s.see([&](const PagedRows& rows, int) { return causal(rows, groups); });
+  for (auto* all : {&s.segments, &s.segments_there}) {
+    for (auto& of : *all) {
+      of[0].rows.page_rows /= stride;
+      of[0].rows.head_dim *= stride;
     }
-    s.shape.rows = groups;
-    s.shape.past = 0;
-    s.see([&](const PagedRows& rows, int) { return causal(rows, groups); });
-    for (auto* all : {&s.segments, &s.segments_there}) {
-      for (auto& of : *all) {
-        of[0].rows.page_rows /= stride;
-        of[0].rows.head_dim *= stride;
+  }
+  test_mass(s, 128 / stride);
+}
+
+TEST(CudaBlockMass, TakesRowsOfSeveralKeys) {
+  // 523 groups end within a tile of 128 flat rows and one of 256 keys.
+  for (const ScoreShape& shape :
+       {ScoreShape{DType::BF16, 128, 2, 2, 1024, 0}, ScoreShape{DType::BF16, 128, 2, 3, 4184, 0},
+        ScoreShape{DType::BF16, 64, 1, 2, 4184, 0, 2.0f},
+        ScoreShape{DType::F16, 128, 1, 2, 1024, 0}}) {
+    for (const int stride : {8, 16}) {
+      for (const bool allow_sm90 : {true, false}) {
+        test_rows_of_several_keys(shape, stride, allow_sm90);
       }
     }
-    test_mass(s, 128 / stride);
   }
 }
 

@@ -139,10 +139,14 @@ TEST_F(CudaSpans, QueriesAreTheHosts) {
         b.resize(numbers);
         expect_close(a, b, 1e-6, 1e-6);
       };
-      set_span_queries(host_queue(), queries, 32, tokens, expected);
-      EXPECT_EQ(waits_in([&] { set_span_queries(queue(), queries_there, 32, tokens_there, got); }),
-                0);
-      compare();
+      for (const SomeBlocks& blocks : {SomeBlocks{0, tokens.blocks()}, SomeBlocks{1, 1}}) {
+        set_span_queries(host_queue(), queries, 32, tokens, blocks, expected);
+        const auto on_device = [&] {
+          set_span_queries(queue(), queries_there, 32, tokens_there, blocks, got);
+        };
+        EXPECT_EQ(waits_in(on_device), 0);
+        compare();
+      }
       set_row_queries(host_queue(), queries, 3, 8, expected);
       EXPECT_EQ(waits_in([&] { set_row_queries(queue(), queries_there, 3, 8, got); }), 0);
       compare();

@@ -230,7 +230,8 @@ TEST(CudaFlexBlocks, EqualTheHosts) {
   }
 }
 
-TEST(CudaAntidiagonalBlocks, EqualTheHosts) {
+/// `on_device`: all of it is done there.
+void test_antidiagonal_blocks(int stride, bool on_device) {
   constexpr int kGroup = 2, kHeads = 4, kDim = 64;
   const std::vector<double> shares = {0.3, 0.9};
   for (const TileGrid& grid :
@@ -257,15 +258,25 @@ TEST(CudaAntidiagonalBlocks, EqualTheHosts) {
                          at(seen).part(first * each, each)});
       }
       AntidiagonalMemory memory;
-      EXPECT_TRUE(choose_antidiagonal_blocks(call, grid, {8, 1}, heads, memory));
+      EXPECT_TRUE(choose_antidiagonal_blocks(call, grid, {stride, 1}, heads, memory));
     };
     const int64_t waits = gpu().device().waits();
     choose(gpu(), true);
-    EXPECT_EQ(gpu().device().waits(), waits);
+    if (on_device) {
+      EXPECT_EQ(gpu().device().waits(), waits);
+    }
     choose(host_queue(), false);
     expect_about_the_same(read<uint8_t>(seen.there()), read<uint8_t>(seen.here()));
   }
 }
+
+TEST(CudaAntidiagonalBlocks, EqualTheHosts) {
+  test_antidiagonal_blocks(8, true);
+  test_antidiagonal_blocks(16, true);
+}
+
+/// Blocks of four groups: the device lays rows out, rounded, and the host weighs them.
+TEST(CudaAntidiagonalBlocks, TakeWhatTheHostMustWeigh) { test_antidiagonal_blocks(32, false); }
 
 TEST(CudaExpectedAttention, EqualsTheHosts) {
   constexpr int kHeads = 6, kGroup = 3, kRows = 300;

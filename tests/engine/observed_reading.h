@@ -51,18 +51,13 @@ class Observed final : public Method {
   void retain(LayerStep& step) override { method_->retain(step); }
   void after_pass(const Pass& pass) override { method_->after_pass(pass); }
 
+  void begin_layer(LayerStep& all) override {
+    begin_notes(all);
+    method_->begin_layer(all);
+  }
   void attend(LayerStep& step) override {
     const size_t layer = static_cast<size_t>(step.layer);
-    step.workspace->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
-      note_selected(selected[static_cast<size_t>(seen.layer)], tasks);
-      for (auto& [position, row] : rows) {
-        if (reads(seen, position)) note_seen(row, seen, tasks, position);
-      }
-    };
-    for (auto& [position, row] : rows) {
-      if (!reads(step, position)) continue;
-      for (Tokens& tokens : row.seen[layer]) tokens.clear();
-    }
+    if (!step.plans.front().begins_together) begin_notes(step);
     method_->attend(step);
     const int64_t width = int64_t{step.shape->heads} * step.shape->head_dim;
     for (auto& [position, row] : rows) {
@@ -73,6 +68,20 @@ class Observed final : public Method {
   }
 
  private:
+  /// Of the step's rows in its layer.
+  void begin_notes(LayerStep& step) {
+    step.workspace->observer = [this](const LayerStep& seen, std::span<const AttendTask> tasks) {
+      note_selected(selected[static_cast<size_t>(seen.layer)], tasks);
+      for (auto& [position, row] : rows) {
+        if (reads(seen, position)) note_seen(row, seen, tasks, position);
+      }
+    };
+    for (auto& [position, row] : rows) {
+      if (!reads(step, position)) continue;
+      for (Tokens& tokens : row.seen[static_cast<size_t>(step.layer)]) tokens.clear();
+    }
+  }
+
   static bool reads(const LayerStep& step, int64_t position) {
     return position >= step.begin && position < step.begin + step.rows;
   }

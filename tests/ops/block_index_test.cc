@@ -33,6 +33,11 @@ BlockIndex index_of(const Shape& shape, const std::vector<float>& vectors, DType
   return index;
 }
 
+std::vector<uint8_t> stored_of(const BlockIndex& index) {
+  const auto stored = host(index.vectors().vectors);
+  return {stored.begin(), stored.end()};
+}
+
 /// The definition, in double precision.
 double score(const Shape& shape, const float* block, const std::vector<float>& query, DType type) {
   double sum = 0;
@@ -65,6 +70,18 @@ std::vector<int64_t> top(BlockIndex& index, const std::vector<float>& query, int
   BlockSearch memory;
   const auto blocks = host_rows(index.top(host_queue(), view_of(query), k, memory));
   return {blocks.begin(), blocks.end()};
+}
+
+TEST(BlockIndex, BlocksAddedAtOnceAreThoseAddedOneByOne) {
+  const Shape shape{3, 2, 32};
+  const std::vector<float> vectors = random_floats(static_cast<size_t>(9 * shape.width()), 5);
+  BlockIndex at_once(shape.heads, shape.vectors, shape.head_dim);
+  at_once.append(host_queue(), view_of(vectors).part(0, 4 * shape.width()), DType::BF16);
+  at_once.append(host_queue(), view_of(vectors).from(4 * shape.width()), DType::BF16);
+  const BlockIndex one_by_one = index_of(shape, vectors, DType::BF16);
+  EXPECT_EQ(at_once.blocks(), 9);
+  EXPECT_EQ(stored_of(at_once), stored_of(one_by_one));
+  EXPECT_EQ(at_once.bytes(), one_by_one.bytes());  // with the copies
 }
 
 TEST(BlockIndex, FindsTheBestByItsDefinition) {

@@ -171,7 +171,8 @@ TEST(SpanQueriesTest, OfAllHeadsAreSumsOfThoseThatShareKeys) {
 TEST(SpanQueriesTest, OfASpanAreKeptOrSummed) {
   Queries each(1, false), sums(1, true);
   for (Queries* x : {&each, &sums}) {
-    set_span_queries(host_queue(), x->call, 8, three_tokens(), x->list);
+    set_span_queries(host_queue(), x->call, 8, three_tokens(), {0, three_tokens().blocks()},
+                     x->list);
   }
   const auto at = [](int row, int t) { return Queries::at(row, 1, t); };
   EXPECT_EQ(each.numbers(),

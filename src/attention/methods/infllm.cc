@@ -50,6 +50,8 @@ class InfLlm final : public Method {
     return passes_with_last(prompt, 0, sizes.chunk, 1);
   }
 
+  void begin_layer(LayerStep& all) override { blocks_.begin_layer(all); }
+
   void attend(LayerStep& step) override {
     blocks_.begin(step);
     if (!blocks_.retrieves()) {
@@ -75,8 +77,8 @@ class InfLlm final : public Method {
     });
   }
 
-  Beside beside(const KvLayout& layout, int64_t tokens, int) const override {
-    Beside beside;
+  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    Beside beside{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
     for (const BlockIndex& layer : index_) {
       beside.index += layer.bytes();
       beside.most_index +=
@@ -108,10 +110,7 @@ class InfLlm final : public Method {
     block_representatives(
         queue, {step.lists(), aged.first, aged.votes, shape_.heads, repr, vectors_ == 1, blocks},
         representatives_, vectors);
-    const DType type = KeyVectors::type_for(step.store->layout().type.k);
-    for (int64_t i = 0; i < blocks; ++i) {
-      index(step).append(queue, vectors.part(i * width, width), type);
-    }
+    index(step).append(queue, vectors, KeyVectors::type_for(step.store->layout().type.k));
   }
 
   ModelShape shape_;

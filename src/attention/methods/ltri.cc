@@ -41,6 +41,16 @@ class Ltri final : public Method {
     return passes_with_last(prompt, 0, o_.blocks.chunk, o_.last);
   }
 
+  void begin_layer(LayerStep& all) override {
+    blocks_.begin_layer(all);
+    divided_ = false;
+    const int64_t most_blocks = split_context(o_.blocks, all.begin + all.rows).blocks;
+    if (most_blocks > o_.blocks.topk && looks_up_by_spans(all)) {
+      divide_rows(all);
+      divided_ = true;
+    }
+  }
+
   void attend(LayerStep& step) override {
     blocks_.begin(step);
     if (step.layer == 0) begin_votes(step);
@@ -79,8 +89,8 @@ class Ltri final : public Method {
     });
   }
 
-  Beside beside(const KvLayout& layout, int64_t tokens, int) const override {
-    Beside beside;
+  Beside beside(const KvLayout& layout, int64_t tokens, int chunk) const override {
+    Beside beside{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
     const BlockOptions& b = o_.blocks;
     for (int l = 0; l < shape_.layers; ++l) {
       beside.index += nth(layers_, l).index.bytes();
@@ -164,9 +174,8 @@ class Ltri final : public Method {
     } else if (keeps) {
       blocks_.attend(step, with_new_blocks(step, blocks));
     } else if (looks_up) {
-      blocks_.attend_near(step);
       layer.chosen.set(*step.queue, look_up(step));
-      blocks_.attend_far(step, layer.chosen.list());
+      blocks_.attend(step, layer.chosen.list());
     } else {
       layer.chosen.set(*step.queue, votes(step).any()
                                         ? votes(step).best(*step.queue, o_.blocks.topk)
@@ -184,7 +193,7 @@ class Ltri final : public Method {
     return with_run(*step.queue, at(step).chosen.list(), first, blocks, shown_);
   }
 
-  RowList look_up(const LayerStep& step) {
+  RowList look_up(LayerStep& step) {
     Queue& queue = *step.queue;
     const LtriLayer& rule = this->rule(step.layer);
     const View<float> scores = scores_.resize(queue, blocks_.split().blocks);
@@ -222,25 +231,53 @@ class Ltri final : public Method {
     at(step).index.add_blocks(queue, means_.tokens, means_.keys.view(), type);
   }
 
-  /// What the step looks up by: the last `query_rows` rows, each for itself, or spans of its rows,
-  /// `block` rows at a time, by what each part pays itself, which is its tokens' votes too. With
-  /// kSum a span is the sum of its vectors: <sum of q, k> over all k is the paper's double sum.
-  void find_queries(const LayerStep& step) {
+  bool looks_up_by_spans(const LayerStep& step) const {
+    return o_.queries == LtriQueries::kSpans && step.rows > 1 && rule(step.layer).looks_up;
+  }
+
+  /// Divides rows into spans, `block` rows at a time, by what each part pays itself within the
+  /// window, which is its tokens' votes too.
+  void divide_rows(LayerStep& rows) {
+    blocks_.attend_near(rows);
+    const int block = static_cast<int>(o_.blocks.block);
+    const View<const float> maps = maps_of_rows(blocks_.window_rows(rows), block, maps_memory_);
+    choose_span_tokens(*rows.queue, {rows.rows, block, maps, {}}, rule(rows.layer).rule,
+                       row_tokens_);
+  }
+
+  /// The step's parts among those of all rows that are computed together, where these were divided
+  /// and the step's begin and end with parts; else the step's rows are divided by themselves.
+  SomeBlocks parts_of(LayerStep& step) {
+    const int64_t block = o_.blocks.block, before = step.begin - step.together_begin;
+    const bool whole = before % block == 0 && (step.rows % block == 0 || step.ends_together());
+    if (!divided_ || !whole) {
+      divided_ = false;
+      divide_rows(step);
+      return {0, row_tokens_.blocks()};
+    }
+    return {before / block, (step.rows + block - 1) / block};
+  }
+
+  /// What the step looks up by: the last `query_rows` rows, each for itself, or spans of its rows.
+  /// With kSum a span is the sum of its vectors: <sum of q, k> over all k is the paper's double
+  /// sum.
+  void find_queries(LayerStep& step) {
     const SpanQueries queries{.q = blocks_.far_q(),
                               .heads = shape_.heads,
                               .kv_heads = step.kv_heads,
                               .head_dim = shape_.head_dim,
                               .head = own_head(step.layer),
                               .sum_of_span = o_.similarity == SpanSimilarity::kSum};
-    if (o_.queries == LtriQueries::kRows || step.rows == 1) {
+    if (!looks_up_by_spans(step)) {
       const int64_t first = std::max<int64_t>(0, step.rows - o_.query_rows);
       if (has_list(step.layer)) set_row_queries(*step.queue, queries, first, step.rows, queries_);
       return;
     }
     const int block = static_cast<int>(o_.blocks.block);
-    const View<const float> maps = maps_of_rows(blocks_.window_rows(step), block, maps_memory_);
-    choose_span_tokens(*step.queue, {step.rows, block, maps, {}}, rule(step.layer).rule, tokens_);
-    if (has_list(step.layer)) set_span_queries(*step.queue, queries, block, tokens_, queries_);
+    const SomeBlocks parts = parts_of(step);
+    if (has_list(step.layer)) {
+      set_span_queries(*step.queue, queries, block, row_tokens_, parts, queries_);
+    }
   }
 
   LtriOptions given_;
@@ -256,7 +293,9 @@ class Ltri final : public Method {
   Array<float> scores_, all_votes_;
   Array<int32_t> shown_;
   MapMemory maps_memory_;
-  SpanTokens tokens_;
+  bool divided_ = false;   ///< row_tokens_ are of all rows that are computed together
+  SpanTokens row_tokens_;  ///< of rows that look up ...
+  SpanTokens tokens_;      ///< ... and of blocks that leave the remainder
   Array<float> keys_;
   SpanMeans means_;
   VectorList queries_;

@@ -6,6 +6,7 @@
 #include "base/nth.h"
 #include "kv/list_checks.h"
 #include "ops/block_rows.h"
+#include "ops/key_vectors.h"
 #include "ops/merge_attention.h"
 
 namespace longhaul {
@@ -54,7 +55,13 @@ Plan ContextBlocks::plan() const {
   const int64_t pages = std::max(o_.cached * whole, o_.topk * (aligned ? whole : whole + 1));
   const int64_t reach = std::max(o_.local, o_.angle());  // the trained length itself passes
   return {.keep = {.in_memory = o_.init + o_.local + o_.block + pages * page, .stretches = 1},
-          .see = {.place = KeyPlace::kOwn, .reach = reach}};
+          .see = {.place = KeyPlace::kOwn, .reach = reach},
+          .begins_together = true};
+}
+
+size_t ContextBlocks::working_bytes(int64_t rows) const {
+  const int64_t numbers = rows * shape_.heads * shape_.head_dim;
+  return bytes_of(DType::F32, numbers) + bytes_of(DType::BF16, numbers);  // queries
 }
 
 void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
@@ -66,27 +73,52 @@ void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
   }
 }
 
+void ContextBlocks::begin_layer(LayerStep& all) {
+  Queue& queue = *all.queue;
+  first_ = std::max<int64_t>(0, all.begin - o_.local + 1);
+  rotations_ = &all.list_rotations(position_of(all) + all.rows);
+  far_rotation_ = &angle_table_.of(shape_, all.layer).fill(queue, all.rope(), o_.angle(), 1);
+  const View<const float> q = all.queries_from(*rotations_, position_of(all), near_q_);
+  lse_.resize(queue, int64_t{all.rows} * shape_.heads);
+  rounded_q_.shrink(0);
+  near_ = false;
+  if (!all.of_several()) return;
+  if (!queue.on_host()) {
+    store_vectors(queue, q, DType::BF16,
+                  rounded_q_.resize(queue, static_cast<int64_t>(bytes_of(DType::BF16, q.size()))));
+  }
+  attend_near(all);
+}
+
+void ContextBlocks::attend_near(LayerStep& all) {
+  if (near_) return;
+  all.lse = lse_.view();
+  near_segments(all);
+  const View<const float> forms[] = {near_q_.view()};
+  run(all, forms, 1);
+  near_ = true;
+}
+
 void ContextBlocks::begin(LayerStep& step) {
   split_ = split_context(o_, step.begin);
   next_ = split_context(o_, step.begin + step.rows);
   retrieves_ = step.own_window() == 0;
   voted_ = false;
+  step.queries_at(*far_rotation_, o_.angle(), far_q_);
+  step.lse = step.part_of_all(lse_.view());
+}
 
-  near_begin_ = std::max<int64_t>(0, step.begin - o_.local + 1);
-  near_position_ = step.begin - near_begin_;
-  rotations_ = &step.list_rotations(near_position_ + step.rows);
-  far_rotation_ =
-      &angle_table_.of(shape_, step.layer).fill(*step.queue, step.rope(), o_.angle(), 1);
-  forms_[0] = step.queries_from(*rotations_, near_position_, near_q_);
-  forms_[1] = step.queries_at(*far_rotation_, o_.angle(), far_q_);
-  step.lse = lse_.resize(*step.queue, int64_t{step.rows} * shape_.heads);
+/// The first token of the windows of the step's rows.
+int64_t ContextBlocks::near_begin(const LayerStep& step) const {
+  return std::max<int64_t>(0, step.begin - o_.local + 1);
 }
 
 KeySegment ContextBlocks::near_keys(const LayerStep& step, int head) const {
-  const int64_t window = step.own_window();
+  const int64_t window = step.own_window(), begin = near_begin(step);
   return {.rows = step.store->rows(step.layer, head),
-          .begin = near_begin_,
-          .count = step.begin + step.rows - near_begin_,
+          .begin = begin,
+          .count = step.begin + step.rows - begin,
+          .position = begin - first_,
           .rotate = true,
           .visible = Visibility::kWindow,
           .window = window > 0 ? std::min(window, o_.local) : o_.local};
@@ -98,16 +130,25 @@ void ContextBlocks::near_segments(const LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
 }
 
-WindowRows ContextBlocks::window_rows(const LayerStep& step) {
+WindowRows ContextBlocks::window_rows(const LayerStep& step) { return rows_from(step, step.begin); }
+
+/// Of the rows from token `begin` to the step's last.
+WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
   near_segments(step);
-  WindowRows rows{step.call({forms_, 1}, rotations_),
-                  step.begin,
-                  step.rows,
-                  near_position_,
-                  near_begin_,
+  const int64_t before = begin - step.together_begin, rows = step.begin + step.rows - begin;
+  const int64_t heads = shape_.heads, width = heads * shape_.head_dim;
+  near_form_ = near_q_.view().part(before * width, rows * width);
+  WindowRows part{step.call({&near_form_, 1}, rotations_),
+                  begin,
+                  static_cast<int>(rows),
+                  begin - first_,
+                  first_,
                   segments_};
-  rows.call.known_lse = lse_.view();
-  return rows;
+  part.call.known_lse = lse_.view().part(before * heads, rows * heads);
+  if (rounded_q_.size() > 0) {
+    part.call.rounded = rounded_q_.view().part(2 * before * width, 2 * rows * width);
+  }
+  return part;
 }
 
 /// Brings the chosen blocks, and those of the evidence, into memory and lists what every row sees:
@@ -136,41 +177,39 @@ void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
   segments_.push_back({.rows = rows,
                        .begin = split_.remainder,
                        .count = retrieves_ ? std::max<int64_t>(0, aged) : 0,
-                       .position = split_.remainder - near_begin_,
+                       .position = split_.remainder - first_,
                        .visible = Visibility::kBeyond,
                        .window = o_.local,
                        .query = 1});
 }
 
-void ContextBlocks::run(LayerStep& step, int segments_per_head) {
-  step.attend(forms_, segments_, segments_per_head, rotations_, near_position_);
+void ContextBlocks::run(LayerStep& step, std::span<const View<const float>> forms,
+                        int segments_per_head) {
+  step.attend(forms, segments_, segments_per_head, rotations_, position_of(step));
 }
 
 void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   open_blocks(step, chosen);
   segments_.clear();
+  if (near_) return attend_far(step);  // the window's result is there
   for (int head = 0; head < step.kv_heads; ++head) {
     segments_.push_back(near_keys(step, head));
     add_far_keys(step, head);
   }
-  run(step, 3);
+  const View<const float> forms[] = {step.part_of_all(near_q_.view()), far_q_.view()};
+  run(step, forms, 3);
 }
 
-void ContextBlocks::attend_near(LayerStep& step) {
-  near_segments(step);
-  run(step, 1);
-}
-
-void ContextBlocks::attend_far(LayerStep& step, const RowList& chosen) {
-  open_blocks(step, chosen);
-  segments_.clear();
+/// What the rows see beyond their windows, apart; then one softmax over both.
+void ContextBlocks::attend_far(LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head);
-  // The same rows, their results apart; then one softmax over both.
+  if (std::ranges::all_of(segments_, [](const KeySegment& s) { return s.count == 0; })) return;
   const View<float> out = step.out, lse = step.lse;
   step.out = far_out_.resize(*step.queue, out.size());
   step.lse = far_lse_.resize(*step.queue, lse.size());
   step.sinks = false;  // the window's part has them
-  run(step, 2);
+  const View<const float> forms[] = {step.part_of_all(near_q_.view()), far_q_.view()};
+  run(step, forms, 2);
   step.sinks = true;
   step.out = out;
   step.lse = lse;
@@ -182,12 +221,16 @@ void ContextBlocks::vote(LayerStep& step) {
   LH_ASSERT(retrieves_ && !voted_);
   SlidingRows& votes = this->votes(step);
   LH_ASSERT(votes.rows() == step.begin - split_.remainder);
-  const int64_t begin = std::max(near_begin_, split_.remainder);
-  const int64_t keys = step.begin + step.rows - begin;
   votes.append_zeros(*step.queue, step.rows);
-  add_window_sums(window_rows(step), begin, keys, votes.part(begin - split_.remainder, keys),
-                  sums_);
   voted_ = true;
+  // A token is in the windows of rows up to local - 1 behind it, all of which have been read when
+  // it leaves the remainder: those of these steps are asked at once.
+  const int64_t begin = std::max(first_, split_.remainder);
+  const int64_t end = step.ends_together() ? step.begin + step.rows : next_.remainder;
+  if (begin >= end) return;
+  const WindowRows rows = rows_from(step, std::max(step.together_begin, begin));
+  add_window_sums(rows, begin, end - begin, votes.part(begin - split_.remainder, end - begin),
+                  sums_);
 }
 
 AgedBlocks ContextBlocks::aged(const LayerStep& step, int64_t first, int64_t count) {

@@ -52,31 +52,38 @@ class ContextBlocks {
 
   /// For all layers and heads.
   Plan plan() const;
+  /// Bytes of working memory for `rows` that are computed together.
+  size_t working_bytes(int64_t rows) const;
 
   /// Before a prompt: its steps see the blocks of prompt.evidence beside those that they choose,
   /// and so do the tokens generated after it.
   void begin_prompt(const PromptFacts& prompt);
 
-  /// Begins a layer of a step: lays out the window. Call it first.
+  // Of all rows that are computed together, `all`, what depends on no look-up:
+  /// Lays out their windows. Call it first. Where they are several steps it attends to the windows
+  /// at once, which fills a device better than to one after the other.
+  void begin_layer(LayerStep& all);
+  /// Attention to the windows, where begin_layer() has not attended: it may choose the blocks.
+  void attend_near(LayerStep& all);
+
+  /// Begins a step.
   void begin(LayerStep& step);
 
   // Of the step that has begun:
   const ContextSplit& split() const { return split_; }  ///< as the step's rows see it
   bool retrieves() const { return retrieves_; }  ///< false where the model has a window of its own
-  View<const float> far_q() const { return forms_[1]; }  ///< rotated to the constant angle
-  /// What reads the attention of the window again, once the step has attended to it. Until the
-  /// next attention of the step.
+  View<const float> far_q() const { return far_q_.view(); }  ///< rotated to the constant angle
+  /// What reads the attention of the window again, of a step or, after attend_near(), of all rows:
+  /// until attend() by the window's denominators, then by those of everything that rows saw.
   WindowRows window_rows(const LayerStep& step);
 
   /// Attention over window, initial and aged tokens, the blocks `chosen` (ascending) and those of
   /// the evidence.
   void attend(LayerStep& step, const RowList& chosen);
-  /// The same in two parts, where the attention of the window chooses the blocks.
-  void attend_near(LayerStep& step);
-  void attend_far(LayerStep& step, const RowList& chosen);
 
-  /// After attention, in layers that need votes, always: adds the step's attention to those of the
-  /// remainder.
+  /// After attention, in layers that need votes, always: adds the attention of the steps so far to
+  /// the votes of the remainder, for tokens that leave it with this step; with the last of the
+  /// steps that are computed together, for all tokens.
   void vote(LayerStep& step);
   /// Blocks that leave the remainder with the step: split().blocks and those after it. After
   /// vote().
@@ -99,11 +106,15 @@ class ContextBlocks {
 
  private:
   SlidingRows& votes(const LayerStep& step) { return nth(votes_, step.layer); }
+  int64_t position_of(const LayerStep& step) const { return step.begin - first_; }
+  int64_t near_begin(const LayerStep& step) const;
   KeySegment near_keys(const LayerStep& step, int head) const;
   void near_segments(const LayerStep& step);
+  WindowRows rows_from(const LayerStep& step, int64_t begin);
   void open_blocks(const LayerStep& step, const RowList& looked_up);
   void add_far_keys(const LayerStep& step, int head);
-  void run(LayerStep& step, int segments_per_head);
+  void attend_far(LayerStep& step);
+  void run(LayerStep& step, std::span<const View<const float>> forms, int segments_per_head);
 
   BlockOptions o_;
   ModelShape shape_;
@@ -114,9 +125,15 @@ class ContextBlocks {
   const Rotations *rotations_ = nullptr, *far_rotation_ = nullptr;
   ContextSplit split_, next_;  ///< before the step and after it
   bool retrieves_ = false, voted_ = false;
-  int64_t near_begin_ = 0, near_position_ = 0;
-  Array<float> near_q_, far_q_, lse_, far_out_, far_lse_;
-  View<const float> forms_[2];     ///< of the queries: near, far
+  // Of the rows that are computed together:
+  bool near_ = false;         ///< they have attended to their windows
+  int64_t first_ = 0;         ///< token that stands at position 0: the first of their windows
+  Array<float> near_q_;       ///< rotated to their positions in the windows
+  Array<uint8_t> rounded_q_;  ///< the same in bf16; empty where they are one step
+  Array<float> lse_;
+  // Of a step:
+  Array<float> far_q_, far_out_, far_lse_;
+  View<const float> near_form_;    ///< of the rows that are looked at again
   std::vector<int32_t> evidence_;  ///< blocks that every step sees once they are blocks
   Array<int32_t> far_list_, with_evidence_;
   RowList far_rows_;  ///< that all rows of the step see, in every list

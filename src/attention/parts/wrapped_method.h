@@ -14,6 +14,7 @@ class WrappedMethod : public Method {
     return inner_->plan(layer, kv_head, tokens);
   }
   std::vector<Pass> passes(const PromptFacts& prompt) override { return inner_->passes(prompt); }
+  void begin_layer(LayerStep& all) override { inner_->begin_layer(all); }
   void attend(LayerStep& step) override { inner_->attend(step); }
   void observe(LayerStep& step) override { inner_->observe(step); }
   void score(const Cut& cut) override { inner_->score(cut); }

@@ -5,24 +5,27 @@
 
 #include "ops/cuda/antidiagonals.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/mma.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 
+/// A thread for each piece of eight numbers, of which a vector has `each`.
 __global__ void __launch_bounds__(kThreads)
-    lay_out_kernel(const float* q, int64_t numbers, int stride, int heads, int head_dim,
-                   float* out) {
+    lay_out_kernel(const float4* q, int64_t pieces, int stride, int heads, int each, uint4* out) {
   const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
-  if (i >= numbers) return;
-  const int64_t vector = i / head_dim, row = vector / stride;  // row: [groups, heads]
+  if (i >= pieces) return;
+  const int64_t vector = i / each, row = vector / stride;  // row: [groups, heads]
   const int64_t from = row / heads * stride + (stride - 1 - vector % stride);
-  out[i] = q[(from * heads + row % heads) * head_dim + i % head_dim];
+  const float4* const eight = q + 2 * ((from * heads + row % heads) * each + i % each);
+  const float4 a = __ldg(eight), b = __ldg(eight + 1);
+  out[i] = {bf16_pair(a.x, a.y), bf16_pair(a.z, a.w), bf16_pair(b.x, b.y), bf16_pair(b.z, b.w)};
 }
 
 /// A block of threads for every query head (x) and tile (y) of every KV head (z).
-__global__ void __launch_bounds__(kBlockThreads, 1)
+__global__ void __launch_bounds__(kBlockThreads, 2)
     choose_antidiagonals_kernel(const AntidiagonalTask* tasks) {
   __shared__ AntidiagonalShared shared;
   const AntidiagonalTask& task = tasks[blockIdx.z];
@@ -35,11 +38,13 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 }  // namespace
 
 void lay_out_groups(Stream stream, const float* q, int64_t groups, int stride, int heads,
-                    int head_dim, float* out) {
-  const int64_t numbers = groups * stride * heads * head_dim;
-  if (numbers == 0) return;
-  const auto blocks = static_cast<unsigned>((numbers + kThreads - 1) / kThreads);
-  lay_out_kernel<<<blocks, kThreads, 0, stream>>>(q, numbers, stride, heads, head_dim, out);
+                    int head_dim, uint16_t* out) {
+  const int64_t pieces = groups * stride * heads * head_dim / 8;
+  if (pieces == 0) return;
+  const auto blocks = static_cast<unsigned>((pieces + kThreads - 1) / kThreads);
+  lay_out_kernel<<<blocks, kThreads, 0, stream>>>(reinterpret_cast<const float4*>(q), pieces,
+                                                  stride, heads, head_dim / 8,
+                                                  reinterpret_cast<uint4*>(out));
   check_launch("lay_out_groups");
 }
 

@@ -1,23 +1,16 @@
 #include <algorithm>
 
+#include "ops/cuda/block_mass.cuh"
 #include "ops/cuda/block_mass.h"
-#include "ops/cuda/score_call.cuh"
 
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kRows = 128;  ///< flat rows of a block, 16 for each warp
-constexpr int kChunk = 64;  ///< elements of rows and keys that are in shared memory at a time
-constexpr int kPieces = 8;  ///< of 16 bytes in a chunk
+constexpr int kRows = kMassRows;  ///< flat rows of a block, 16 for each warp
+constexpr int kChunk = 64;        ///< elements of rows and keys that are in shared memory at a time
+constexpr int kPieces = 8;        ///< of 16 bytes in a chunk
 constexpr int kEach = kRows * kPieces / kScoreThreads;  ///< pieces of rows that a thread brings
-constexpr float kNothingSeen = -1e30f;
 static_assert(kRows == kScoreKeys);
-
-struct MassArgs {
-  ScoreArgs score;
-  int32_t width;  ///< elements of a row
-  int32_t block;  ///< keys
-};
 
 struct MassShared {
   uint4 rows[2][kRows * kPitch<kChunk> / 16];
@@ -90,54 +83,6 @@ __device__ __forceinline__ void add_products(const MassShared& shared, int stage
   }
 }
 
-/// Writes the sums of exponentials of this warp's rows by blocks of keys, relative to the rows'
-/// largest logits in the tile, and those.
-__device__ __forceinline__ void write_sums(const MassArgs& a, const MassShared& shared,
-                                           float (&c)[kScoreKeys / 8][4]) {
-  const ScoreJob& job = shared.job;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int blocks = (job.keys.count + a.block - 1) / a.block;
-  bend_logits(c, a.score.logits.bend);
-  const int groups = a.block / 8, first_block = shared.tile * (kScoreKeys / a.block);
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int f = shared.part * kRows + 16 * warp + lane / 4 + 8 * h;
-    const bool present = f < job.row_count * job.head_count;
-    const int row = f / job.head_count;
-    float top = -INFINITY;
-#pragma unroll
-    for (int g = 0; g < kScoreKeys / 8; ++g) {
-#pragma unroll
-      for (int i = 2 * h; i < 2 * h + 2; ++i) {
-        const int32_t offset = shared.offsets[8 * g + 2 * (lane % 4) + i % 2];
-        if (!sees(job.keys.nearest, job.keys.furthest, row, offset)) c[g][i] = -INFINITY;
-        top = fmaxf(top, c[g][i]);
-      }
-    }
-    top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
-    top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
-    const bool blind = top == -INFINITY;
-    const float base = blind ? 0.0f : top;
-    float* const sums = job.out + f * job.stride + first_block;
-    float sum = 0;
-#pragma unroll
-    for (int g = 0; g < kScoreKeys / 8; ++g) {
-      sum += exp2_of((c[g][2 * h] - base) * a.score.logits.scale) +
-             exp2_of((c[g][2 * h + 1] - base) * a.score.logits.scale);
-      if ((g + 1) % groups != 0) continue;
-      sum += __shfl_xor_sync(~0u, sum, 1);
-      sum += __shfl_xor_sync(~0u, sum, 2);
-      const int b = g / groups;
-      if (present && lane % 4 == 0 && first_block + b < blocks) sums[b] = sum;
-      sum = 0;
-    }
-    if (present && lane % 4 == 0) {
-      float* const tops = a.score.room + job.partial + static_cast<int64_t>(f) * job.tiles;
-      tops[shared.tile] = blind ? kNothingSeen : top * a.score.logits.scale;
-    }
-  }
-}
-
 /// Two blocks on a processor: one computes while the other waits for keys or takes exponentials.
 __global__ void __launch_bounds__(kScoreThreads, 2)
     block_mass_kernel(const __grid_constant__ MassArgs a) {
@@ -151,21 +96,13 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
         job.keys, job.keys.shift + first + static_cast<int32_t>(threadIdx.x), job.row_position);
   }
   __syncthreads();
-  // Offsets ascend: the ends say whether any row sees any key.
-  const int flat_rows = job.row_count * job.head_count;
-  const int first_row = shared.part * kRows / job.head_count;
-  const int last_row = min((shared.part + 1) * kRows, flat_rows) - 1;
-  const int32_t far = shared.offsets[0];
-  const int32_t near = shared.offsets[min(kScoreKeys, job.keys.count - first) - 1];
-  const bool seen =
-      last_row / job.head_count - far >= job.keys.nearest && first_row - near < job.keys.furthest;
   float c[kScoreKeys / 8][4];
 #pragma unroll
   for (int g = 0; g < kScoreKeys / 8; ++g) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) c[g][i] = 0;
   }
-  if (seen) {
+  if (any_seen(job, shared.part * kRows, shared.offsets, min(kScoreKeys, job.keys.count - first))) {
     const Source source(a, shared);
     const int chunks = (a.width + kChunk - 1) / kChunk;
     source.bring(a, shared, 0);
@@ -178,7 +115,9 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
       add_products(shared, i % 2, min(kChunk, a.width - i * kChunk) / 16, c);
     }
   }
-  write_sums(a, shared, c);
+  bend_logits(c, a.score.logits.bend);
+  write_sums(a, job, shared.part * kRows, shared.tile, shared.offsets,
+             [&](int g, int i) -> float& { return c[g][i]; });
 }
 
 /// The largest of all threads' numbers, or their sum; in a fixed order.
@@ -205,9 +144,9 @@ __global__ void __launch_bounds__(128) to_shares(const __grid_constant__ MassArg
   const ScoreJob& job = a.score.jobs()[blockIdx.y];
   const int f = static_cast<int>(blockIdx.x);
   if (f >= job.row_count * job.head_count) return;
-  const float* tops = a.score.room + job.partial + static_cast<int64_t>(f) * job.tiles;
+  const float* tops = tops_of(a, job, f);
   float top = kNothingSeen;
-  for (int t = threadIdx.x; t < job.tiles; t += blockDim.x) top = fmaxf(top, tops[t]);
+  for (int t = threadIdx.x; t < mass_tiles(job); t += blockDim.x) top = fmaxf(top, tops[t]);
   top = reduce<false>(top, of_warps);
   const int blocks = static_cast<int>(job.stride), per_tile = kScoreKeys / a.block;
   float* sums = job.out + f * job.stride;
@@ -233,6 +172,7 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
   thread_local ScoreJobs jobs;
   jobs.clear();
   int64_t numbers = 0, most_rows = 0;
+  bool wide = scratch.has_sm90();
   for (size_t i = 0; i < tasks.size(); ++i) {
     const AttendTask& task = tasks[i];
     if (task.row_count <= 0 || task.head_count <= 0) continue;
@@ -242,7 +182,8 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
     if (job == nullptr || s.rotate || s.rows.head_dim != call.head_dim) return false;
     const int64_t rows = int64_t{task.row_count} * task.head_count;
     if (rows > (1 << 30)) return false;
-    job->tiles = static_cast<int32_t>((s.count + kScoreKeys - 1) / kScoreKeys);
+    job->tiles = mass_tiles(*job);
+    wide = wide && takes_sm90(*job, call.head_dim);
     job->parts = static_cast<int32_t>((rows + kRows - 1) / kRows);
     job->stride = block_count(s.count, block);
     job->out = masses[i].address();
@@ -252,9 +193,14 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
     most_rows = std::max(most_rows, rows);
   }
   if (jobs.all().empty()) return true;
-  MassArgs args{prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch), call.head_dim,
-                block};
-  if (jobs.blocks() > 0) {
+  for (ScoreJob& job : jobs.all()) {
+    if (wide) job.tiles = wide_tiles(job);
+  }
+  const MassArgs args{prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch),
+                      call.head_dim, block};
+  if (wide) {
+    launch_block_mass_sm90(stream, args, jobs.blocks());
+  } else if (jobs.blocks() > 0) {
     constexpr int kBytes = sizeof(MassShared);
     static_assert(kBytes <= 99 * 1024);  // what the smallest card has (sm_86, 89 and 120)
     check(cudaFuncSetAttribute(block_mass_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -129,10 +129,13 @@ bool BlockOps::mean_of_spans(const SpanTokens& tokens, View<const float> keys, S
 }
 
 bool BlockOps::span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
-                            VectorList& to) {
+                            const SomeBlocks& blocks, VectorList& to) {
   if (queries.q.place().host()) return false;
-  cuda::span_queries(stream(), query_form(queries), block, token_records(tokens),
-                     to.numbers().address(), to.counted().address());
+  TokenRecords records = token_records(tokens);
+  records.numbers = tokens.records(blocks).address();
+  records.blocks = blocks.count;
+  cuda::span_queries(stream(), query_form(queries), block, records, to.numbers().address(),
+                     to.counted().address());
   return true;
 }
 

@@ -36,7 +36,7 @@ class BlockOps : public DeviceOps {
   bool mean_of_spans(const SpanTokens& tokens, View<const float> keys, SpanTokens& one,
                      View<float> means) override;
   bool span_queries(const SpanQueries& queries, int block, const SpanTokens& tokens,
-                    VectorList& to) override;
+                    const SomeBlocks& blocks, VectorList& to) override;
   bool row_queries(const SpanQueries& queries, int64_t begin, int64_t end, VectorList& to) override;
   bool subtract_row(View<const float> row, View<float> rows) override;
   bool span_scores(const SlottedSpans& spans, const VectorList& queries, SpanSimilarity rule,

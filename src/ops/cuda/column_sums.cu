@@ -178,11 +178,12 @@ bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratc
 }
 
 /// In how many parts the wgmma kernel's `steps` of rows are cut where they make `blocks` blocks
-/// whole. To add parts up is one more kernel, 2 us of about 80 for 512 rows of Llama 3.1 8B, and
-/// every part loads the keys again, which takes about as long as half of a step of rows.
+/// whole, of which two lie on a processor at a time. To add parts up is one more kernel, 2 us of
+/// about 80 for 512 rows of Llama 3.1 8B, and every part loads the keys again, which takes about as
+/// long as half of a step of rows.
 int64_t parts_of_sm90(int64_t blocks, int64_t steps, int64_t processors) {
   const double again = 0.5 / static_cast<double>(std::max<int64_t>(1, steps));
-  return parts_that_fill(blocks, processors, 64, {.once = 1.6 * again, .each = again});
+  return parts_that_fill(blocks, 2 * processors, 64, {.once = 1.6 * again, .each = again});
 }
 
 /// Jobs whose keys alone would leave the device idle are cut by rows. Returns the numbers of

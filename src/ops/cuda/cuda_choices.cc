@@ -350,9 +350,10 @@ bool CudaChoices::choose_flex_blocks(const TiledRows& rows, const FlexRule& rule
 }
 
 bool CudaChoices::lay_out_groups(View<const float> q, int64_t groups, int stride, int heads,
-                                 int head_dim, View<float> out) {
-  if (q.place().host()) return false;
-  cuda::lay_out_groups(stream(), q.address(), groups, stride, heads, head_dim, out.address());
+                                 int head_dim, View<uint8_t> rounded) {
+  if (q.place().host() || head_dim % 8 != 0) return false;
+  cuda::lay_out_groups(stream(), q.address(), groups, stride, heads, head_dim,
+                       reinterpret_cast<uint16_t*>(rounded.address()));
   return true;
 }
 

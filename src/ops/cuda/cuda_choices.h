@@ -56,7 +56,7 @@ class CudaChoices : public BlockOps {
   bool choose_flex_blocks(const TiledRows& rows, const FlexRule& rule,
                           std::span<const FlexHead> heads) override;
   bool lay_out_groups(View<const float> q, int64_t groups, int stride, int heads, int head_dim,
-                      View<float> out) override;
+                      View<uint8_t> rounded) override;
   void see_all_blocks(View<uint8_t> seen) override;
   void choose_antidiagonals(const GroupMasses& of,
                             std::span<const AntidiagonalHeads> heads) override;

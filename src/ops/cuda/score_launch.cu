@@ -29,7 +29,9 @@ bool has_score_tile(int head_dim) {
 SentJobs send_jobs(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm query_form,
                    int64_t numbers, ScoreScratch& scratch) {
   const int64_t row = int64_t{call.heads} * call.head_dim;
-  const int64_t rows = query_form == QueryRowForm::kBF16 ? jobs.rows().count() : 0;
+  const bool rounded = !call.rounded.empty();
+  LH_ASSERT(!rounded || call.queries.size() == 1);
+  const int64_t rows = query_form == QueryRowForm::kBF16 && !rounded ? jobs.rows().count() : 0;
   const auto forms = std::ssize(call.queries);
   const size_t queries = aligned(static_cast<size_t>(forms * rows * row) * sizeof(uint16_t));
   std::byte* const room = scratch.room(queries + static_cast<size_t>(numbers) * sizeof(float));
@@ -40,7 +42,9 @@ SentJobs send_jobs(Stream stream, const AttendCall& call, ScoreJobs& jobs, Query
                  256, 0, reinterpret_cast<const float2*>(from + jobs.rows().first * row), pairs,
                  reinterpret_cast<uint32_t*>(room) + form * pairs);
   }
-  jobs.name_queries(call, reinterpret_cast<const uint16_t*>(room));
+  const auto* const copies = reinterpret_cast<const uint16_t*>(room);
+  const auto* const all = reinterpret_cast<const uint16_t*>(call.rounded.address());
+  jobs.name_queries(call, rounded ? all + jobs.rows().first * row : copies);
   float* const numbers_at = reinterpret_cast<float*>(room + queries);
   if (jobs.all().size() <= kOwnJobs && !jobs.have_lists()) return {nullptr, numbers_at};
   const ScoreScratch::Plan plan = scratch.begin(jobs.bytes());

@@ -80,9 +80,10 @@ __device__ __forceinline__ void bring_rows(const ScoreJob& job, int heads, int h
 
 /// The products of 64 flat rows with a tile of keys, and their lists. A lane has rows lane / 4 and
 /// lane / 4 + 8 of its warp's 16; four lanes share them.
-template <int D>
+template <int D, bool kQueriesHere>
 struct RowsOfTile {
   float s[64];
+  uint32_t q[kQueriesHere ? D / 4 : 1];  ///< the rows, where registers have room for them
   float least[2] = {kNoKeyYet.score, kNoKeyYet.score};  ///< of the rows' lists
   ScoredKey* lists;                                     ///< of row lane / 4
   int k;
@@ -95,13 +96,32 @@ struct RowsOfTile {
 
   __device__ __forceinline__ ScoredKey* list(int h) const { return lists + 8 * h * kMostTopKeys; }
 
+  /// `queries`: the 64 rows in shared memory.
+  __device__ __forceinline__ void load(uint32_t queries) {
+    if constexpr (kQueriesHere) {
+      const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+#pragma unroll
+      for (int k = 0; k < D / 16; ++k) {
+        const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
+        uint32_t fragment[4];
+        load_matrices(fragment, queries + row * 128 + k / 4 * kRowHalf + (chunk ^ row % 8) * 16);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) q[4 * k + i] = fragment[i];
+      }
+    }
+  }
+
   __device__ __forceinline__ void multiply(uint32_t queries, uint32_t keys) {
+    const uint64_t row = matrix_at(queries, 16, 1024), key = matrix_at(keys, 16, 1024);
     wgmma_fence();
 #pragma unroll
-    for (int k16 = 0; k16 < D / 16; ++k16) {
-      const uint32_t at = k16 % 4 * 32;
-      wgmma_shared(s, matrix_at(queries + k16 / 4 * kRowHalf + at, 16, 1024),
-                   matrix_at(keys + k16 / 4 * kKeyHalf + at, 16, 1024), k16 > 0);
+    for (int k = 0; k < D / 16; ++k) {
+      const uint64_t b = matrix_behind(key, k / 4 * kKeyHalf + k % 4 * 32);
+      if constexpr (kQueriesHere) {
+        wgmma_registers_by_rows(s, q + 4 * k, b, k > 0);
+      } else {
+        wgmma_shared(s, matrix_behind(row, k / 4 * kRowHalf + k % 4 * 32), b, k > 0);
+      }
     }
     wgmma_commit();
   }
@@ -180,8 +200,10 @@ __device__ __forceinline__ void search(const TopArgs& a, int head_dim, const Til
   bring_rows<D>(job, a.score.heads, head_dim, flat, own, all);
   publish_to_engines();
   named_sync<128>(1 + group);
-  RowsOfTile<D> low(shared.best[own + 16 * warp], a.k);
-  RowsOfTile<D> high(shared.best[own + 64 + 16 * warp], a.k);
+  RowsOfTile<D, true> low(shared.best[own + 16 * warp], a.k);
+  RowsOfTile<D, true> high(shared.best[own + 64 + 16 * warp], a.k);
+  low.load(queries);
+  high.load(queries + 64 * 128);
   const int count = tiles.end - tiles.begin;
   const auto used = [&](int n) {
     if (threadIdx.x % 32 == 0) barrier_arrive(shared_address(&shared.empty[n % Shared::kStages]));
