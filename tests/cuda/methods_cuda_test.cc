@@ -82,6 +82,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn(testing_support::first_of_each_kind(testing_support::small_settings())),
     [](const auto& test) { return testing_support::test_name(test.param.spec); });
 
+/// Blocks of four groups of rows: the device lays the queries out, rounded, and the host weighs
+/// them.
+TEST(XAttentionOnTheGpu, AnswersAsOnTheHostWithItsWidestStride) {
+  places_of("xattention:dense_below=0,stride=32").expect_same_answers_and_sessions();
+}
+
 /// Methods whose operations read keys each in its own way: as attention does, by columns, by their
 /// likeness, with their values' lengths, raw and by votes, in blocks, in spans.
 class KvTypesOnTheGpu : public ::testing::TestWithParam<std::tuple<const char*, KvType>> {

@@ -230,8 +230,7 @@ TEST(CudaFlexBlocks, EqualTheHosts) {
   }
 }
 
-/// `on_device`: all of it is done there.
-void test_antidiagonal_blocks(int stride, bool on_device) {
+void test_antidiagonal_blocks(int stride) {
   constexpr int kGroup = 2, kHeads = 4, kDim = 64;
   const std::vector<double> shares = {0.3, 0.9};
   for (const TileGrid& grid :
@@ -262,21 +261,16 @@ void test_antidiagonal_blocks(int stride, bool on_device) {
     };
     const int64_t waits = gpu().device().waits();
     choose(gpu(), true);
-    if (on_device) {
-      EXPECT_EQ(gpu().device().waits(), waits);
-    }
+    EXPECT_EQ(gpu().device().waits(), waits);
     choose(host_queue(), false);
     expect_about_the_same(read<uint8_t>(seen.there()), read<uint8_t>(seen.here()));
   }
 }
 
 TEST(CudaAntidiagonalBlocks, EqualTheHosts) {
-  test_antidiagonal_blocks(8, true);
-  test_antidiagonal_blocks(16, true);
+  test_antidiagonal_blocks(8);
+  test_antidiagonal_blocks(16);
 }
-
-/// Blocks of four groups: the device lays rows out, rounded, and the host weighs them.
-TEST(CudaAntidiagonalBlocks, TakeWhatTheHostMustWeigh) { test_antidiagonal_blocks(32, false); }
 
 TEST(CudaExpectedAttention, EqualsTheHosts) {
   constexpr int kHeads = 6, kGroup = 3, kRows = 300;
