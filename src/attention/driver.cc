@@ -123,6 +123,7 @@ void AttentionDriver::begin_layer(LayerStep& all) {
   if (!plan(all.layer, 0).begins_together) return;
   LH_ASSERT(all.rows == all.together_rows);
   begin(all);
+  LH_ASSERT(all.plans.front().see.place == KeyPlace::kOwn);
   append_keys(all);
   method_->begin_layer(all);
 }

@@ -55,7 +55,8 @@ class Method {
 
   /// In a layer, before attend() is asked for the passes that are computed together, whose keys
   /// have been appended: what their rows do alike. `all` is a step of all their rows, as if they
-  /// were one pass. Of plans that say so (Plan::begins_together).
+  /// were one pass, and may fill its `out`; a generated token is one row of one pass. Of plans that
+  /// say so (Plan::begins_together).
   virtual void begin_layer(LayerStep& /*all*/) {}
 
   /// Fills step.out. The keys have been appended (Plan: see.place). The default attends by the

@@ -36,7 +36,8 @@ enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
 /// read on where the one before ended are taken back together, behind the last of them.
 ///
 /// Passes in a row are computed together as far as the chunk allows (passes_together()): each layer
-/// multiplies the rows of all of them at once, and attends pass by pass. So what a pass does in a
+/// multiplies the rows of all of them at once, and attends pass by pass, behind what they do alike
+/// where the plan says so (Plan::begins_together). So what a pass does in a
 /// layer may depend on that layer in earlier passes and on earlier layers of its own pass, and on
 /// nothing else.
 struct Pass {
@@ -73,6 +74,7 @@ class LayerStep {
   std::span<const int32_t> tokens;  ///< ids of the rows; empty where nobody knows them
   const ModelShape* shape = nullptr;
   Pass pass;
+  int passes = 1;               ///< whose rows these are; `pass` is the first (begin_layer)
   int nth_pass = 0;             ///< of those that are computed together
   int64_t together_begin = 0;   ///< position of the first row that they keep ...
   int64_t together_rows = 0;    ///< ... and how many these are, one behind the other
@@ -90,7 +92,7 @@ class LayerStep {
   bool decoding() const { return pass.phase == Phase::kDecode; }
   // Of passes that are computed together and discard nothing:
   /// Whether the step is of all their rows, and they are several (Method::begin_layer).
-  bool of_several() const { return rows > pass.count; }
+  bool of_several() const { return passes > 1; }
   /// Whether it is the last of them.
   bool ends_together() const { return begin + rows == together_begin + together_rows; }
   /// The step's part of numbers of all their rows.
@@ -175,7 +177,8 @@ class LayerStep {
     Array<int64_t> counted;   ///< [1], on a device ... and of keys that were counted there
     int64_t dense_pairs = 0;  ///< what dense attention would have computed (causal_pairs.h)
     double seconds = 0;       ///< spent in attend()
-    /// Sees the tasks of every attend() before they run (analyses, tests).
+    /// Sees the tasks of every attend() before they run (analyses, tests): of a pass, or of all
+    /// rows that are computed together (Method::begin_layer). A row may attend in several calls.
     std::function<void(const LayerStep&, std::span<const AttendTask>)> observer;
 
     View<int64_t> counted_pairs(Queue& on);  ///< of a device, to be added to

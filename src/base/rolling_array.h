@@ -104,8 +104,8 @@ class RollingArray {
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
     // A window from whose front numbers leave moves back to the front of its memory each time it
-    // reaches the end: seldom, where it is half empty.
-    const int64_t room = first_ > 0 ? 2 * all : all;
+    // reaches the end: seldom, where a third of it is empty.
+    const int64_t room = first_ > 0 ? all + all / 2 : all;
     DeviceBuffer wider;
     wider.resize(queue.shared_device(), bytes_of(room));
     const size_t held = bytes();

@@ -94,6 +94,7 @@ void Decoder::State::attend(int layer, int kv_heads, const ForwardPasses& all,
   if (model.config.temperature_scale != 0) grow_queries(all);
   const ForwardPass& front = all.passes.front();
   LayerStep whole = step_of(0, {all_tokens, front.position, front.pass}, step);
+  whole.passes = static_cast<int>(all.passes.size());
   method.begin_layer(whole);
   int64_t first = 0;
   for (const ForwardPass& pass : all.passes) {

@@ -30,7 +30,8 @@ struct ForwardPass {
 };
 
 /// Passes that are computed together (Pass), in their order: each layer multiplies the rows of all
-/// of them at once, so that weights are read once, and attends pass by pass.
+/// of them at once, so that weights are read once, and attends pass by pass, behind what
+/// Method::begin_layer() does for all of them.
 struct ForwardPasses {
   std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< of the session

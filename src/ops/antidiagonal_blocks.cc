@@ -100,10 +100,12 @@ class Choice {
     const View<const float> rows =
         call_.queries[0].from((some.first * stride - grid_.begin) * heads * dim);
     if (device_ != nullptr) {
+      m_.queries.shrink(0);
       const View<uint8_t> rounded =
           m_.rounded.resize(*call_.queue, static_cast<int64_t>(bytes_of(DType::BF16, numbers)));
       return device_->lay_out_groups(rows, some.count(), stride, heads, dim, rounded);
     }
+    m_.rounded.shrink(0);
     float* const laid = host(m_.queries.resize(*call_.queue, numbers)).data();
     const float* const q = host(rows).data();
     parallel_ranges(some.count(), 4, [&](int64_t begin, int64_t end) {

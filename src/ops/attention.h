@@ -111,8 +111,8 @@ struct AttendCall {
   /// same softmax map again read it (ops/column_sums.h, line_sums.h, tile_map.h).
   View<const float> known_lse;
   /// The only form of the queries in bf16, for operations over softmax maps on a device: where
-  /// several read it they need not round it each for itself. Empty: they do. With it the form may
-  /// be empty.
+  /// several read it they need not round it each for itself. Empty: they do. Few rows are read
+  /// from the form itself, which block_mass() alone does without.
   View<const uint8_t> rounded;
   /// [1], where some segments are `live`: attend() adds the visible pairs of those.
   View<int64_t> counted;

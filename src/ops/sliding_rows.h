@@ -10,6 +10,11 @@ class SlidingRows {
  public:
   explicit SlidingRows(int64_t width = 1) : width_(width) {}
 
+  /// Most bytes of memory for a window of `rows` rows while it rolls: room behind them
+  /// (RollingArray) included.
+  static size_t bytes_for(int64_t rows, int64_t width) {
+    return 2 * static_cast<size_t>(rows * width) * sizeof(float);
+  }
   int64_t width() const { return width_; }
   int64_t numbers() const { return numbers_.size(); }
   int64_t rows() const { return numbers() / width_; }

@@ -63,8 +63,8 @@ struct MethodRun {
     run(begin, {.count = count, .phase = decoding ? Phase::kDecode : Phase::kPrompt}, store);
   }
 
-  /// One pass whose first row is token `begin`, into `into`. The layers of passes that a session
-  /// computes together are attended here pass by pass, which is the same.
+  /// One pass whose first row is token `begin`, into `into`, computed by itself: that several
+  /// together leave the same is for tests/engine/passes_together_test.cc.
   void run(int64_t begin, const Pass& pass, KvStore& into) {
     const int64_t count = pass.count;
     // Lists are longest when they are attended: what leaves does so behind that.

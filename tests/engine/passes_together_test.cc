@@ -146,6 +146,38 @@ class MethodReading {
   int64_t read_ = 0;
 };
 
+/// Methods of which passes begin a layer together, in settings whose blocks end within a pass and
+/// whose passes end within a block; without first tokens, and with a window of one.
+constexpr const char* kBeginTogether[] = {
+    "infllm:n_init=0,n_local=13,block=5,topk=2,cached=3,repr_topk=2,chunk=7",
+    "infllm:n_init=3,n_local=1,block=4,topk=3,cached=3,repr_topk=2,chunk=8",
+    "infllm:n_init=2,n_local=9,block=3,topk=2,cached=3,repr_topk=2,chunk=1",
+    "ltri:form=paper,n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=6,last=3,queries=spans",
+    "ltri:form=paper,n_init=0,n_local=11,block=4,topk=2,cached=3,chunk=8,last=8,queries=spans"};
+
+/// Models with windows of their own, sinks and capped logits.
+class LookUpsPassesTogether : public testing::TestWithParam<TinyModel> {};
+
+TEST_P(LookUpsPassesTogether, LeaveWhatEachLeavesAlone) {
+  const auto engine = Engine::open(GetParam().model);
+  std::vector<int32_t> text;
+  for (int32_t i = 0; i < 90; ++i) text.push_back((41 * i * i + 7 * i + 3) % 250);
+  for (const char* const spec : kBeginTogether) {
+    SCOPED_TRACE(spec);
+    MethodReading alone(engine->model(), spec), all(engine->model(), spec);
+    for (const auto part : {std::span(text).first(70), std::span(text).subspan(70)}) {
+      alone.read(part, 1);
+      all.read(part, 1000);
+      EXPECT_LT(furthest(alone.logits(), all.logits()), 2e-3);
+      EXPECT_EQ(all.pairs(), alone.pairs());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LookUpsPassesTogether,
+                         testing::ValuesIn(testing_support::tiny_models(LONGHAUL_TEST_DATA)),
+                         [](const auto& test) { return test.param.name; });
+
 class MethodsPassesTogether : public testing::TestWithParam<std::string> {};
 
 /// A pass may depend on its own layer in earlier passes, and on earlier layers of itself: whatever
@@ -175,6 +207,7 @@ std::vector<std::string> settings_of_all() {
   }
   const std::string ltri = "n_init=3,n_local=12,block=4,topk=2,cached=3,chunk=8,last=8";
   specs.push_back("ltri:heads=2.1/4.5:2/7.3,early=window," + ltri);
+  specs.insert(specs.end(), std::begin(kBeginTogether), std::end(kBeginTogether));
   specs.emplace_back("minference:patterns=search,search_at=40,dense_below=8,last=8");
   return specs;
 }

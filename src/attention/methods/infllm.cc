@@ -81,6 +81,7 @@ class InfLlm final : public Method {
     Beside beside{.working = blocks_.working_bytes(std::min<int64_t>(tokens, chunk))};
     for (const BlockIndex& layer : index_) {
       beside.index += layer.bytes();
+      beside.most_index += blocks_.vote_bytes();
       beside.most_index +=
           layer.bytes_for(tokens / sizes.block, KeyVectors::type_for(layout.type.k));
     }

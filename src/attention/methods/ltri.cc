@@ -45,7 +45,8 @@ class Ltri final : public Method {
     blocks_.begin_layer(all);
     divided_ = false;
     const int64_t most_blocks = split_context(o_.blocks, all.begin + all.rows).blocks;
-    if (most_blocks > o_.blocks.topk && looks_up_by_spans(all)) {
+    const bool whole = !all.of_several() || all.pass.count % o_.blocks.block == 0;
+    if (whole && most_blocks > o_.blocks.topk && looks_up_by_spans(all)) {
       divide_rows(all);
       divided_ = true;
     }
@@ -96,9 +97,9 @@ class Ltri final : public Method {
       beside.index += nth(layers_, l).index.bytes();
       if (!rule(l).looks_up) continue;
       const int64_t vectors = std::min<int64_t>(o_.vectors + o_.spans, b.block);
-      const auto map = sizeof(float) * static_cast<size_t>((b.local + b.chunk + b.block) * b.block);
       beside.most_index +=
-          map + bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
+          SlidingRows::bytes_for(blocks_.most_remainder(), b.block) + blocks_.vote_bytes() +
+          bytes_of(index_type(l, layout.type.k), tokens / b.block * vectors * width(l));
     }
     return beside;
   }

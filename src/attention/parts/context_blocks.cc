@@ -60,8 +60,10 @@ Plan ContextBlocks::plan() const {
 }
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {
-  const int64_t numbers = rows * shape_.heads * shape_.head_dim;
-  return bytes_of(DType::F32, numbers) + bytes_of(DType::BF16, numbers);  // queries
+  const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
+  // Queries in bf16 on a device; of a step what is far: queries and results.
+  return bytes_of(DType::BF16, rows * width) +
+         2 * bytes_of(DType::F32, std::min(rows, o_.chunk) * width);
 }
 
 void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
@@ -75,7 +77,7 @@ void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
 
 void ContextBlocks::begin_layer(LayerStep& all) {
   Queue& queue = *all.queue;
-  first_ = std::max<int64_t>(0, all.begin - o_.local + 1);
+  first_ = near_begin(all);
   rotations_ = &all.list_rotations(position_of(all) + all.rows);
   far_rotation_ = &angle_table_.of(shape_, all.layer).fill(queue, all.rope(), o_.angle(), 1);
   const View<const float> q = all.queries_from(*rotations_, position_of(all), near_q_);

@@ -52,8 +52,13 @@ class ContextBlocks {
 
   /// For all layers and heads.
   Plan plan() const;
-  /// Bytes of working memory for `rows` that are computed together.
+  /// Bytes of working memory for `rows` that are computed together, beside a rotated copy of their
+  /// queries, which the decoder counts.
   size_t working_bytes(int64_t rows) const;
+  /// Most rows of a remainder while steps are read.
+  int64_t most_remainder() const { return o_.local + o_.chunk + o_.block; }
+  /// Most bytes of the votes of a layer.
+  size_t vote_bytes() const { return SlidingRows::bytes_for(most_remainder(), shape_.heads); }
 
   /// Before a prompt: its steps see the blocks of prompt.evidence beside those that they choose,
   /// and so do the tokens generated after it.

@@ -1,4 +1,5 @@
-// Best keys of tiles for many rows on Hopper: wgmma from shared memory that the copy engine fills.
+// Best keys of tiles for many rows on Hopper: wgmma with the rows in registers and keys in shared
+// memory that the copy engine fills.
 // One warp loads; two warpgroups hold two blocks of 64 flat rows each, and look for the best of one
 // block's products while the other's are computed. A row's list of best keys lies in shared memory:
 // few tiles have a key for it, and what a thread must know of it is its last score.
@@ -80,10 +81,10 @@ __device__ __forceinline__ void bring_rows(const ScoreJob& job, int heads, int h
 
 /// The products of 64 flat rows with a tile of keys, and their lists. A lane has rows lane / 4 and
 /// lane / 4 + 8 of its warp's 16; four lanes share them.
-template <int D, bool kQueriesHere>
+template <int D>
 struct RowsOfTile {
   float s[64];
-  uint32_t q[kQueriesHere ? D / 4 : 1];  ///< the rows, where registers have room for them
+  uint32_t q[D / 4];                                    ///< the rows
   float least[2] = {kNoKeyYet.score, kNoKeyYet.score};  ///< of the rows' lists
   ScoredKey* lists;                                     ///< of row lane / 4
   int k;
@@ -98,30 +99,24 @@ struct RowsOfTile {
 
   /// `queries`: the 64 rows in shared memory.
   __device__ __forceinline__ void load(uint32_t queries) {
-    if constexpr (kQueriesHere) {
-      const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+    const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
 #pragma unroll
-      for (int k = 0; k < D / 16; ++k) {
-        const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
-        uint32_t fragment[4];
-        load_matrices(fragment, queries + row * 128 + k / 4 * kRowHalf + (chunk ^ row % 8) * 16);
+    for (int k = 0; k < D / 16; ++k) {
+      const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
+      uint32_t fragment[4];
+      load_matrices(fragment, queries + row * 128 + k / 4 * kRowHalf + (chunk ^ row % 8) * 16);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) q[4 * k + i] = fragment[i];
-      }
+      for (int i = 0; i < 4; ++i) q[4 * k + i] = fragment[i];
     }
   }
 
-  __device__ __forceinline__ void multiply(uint32_t queries, uint32_t keys) {
-    const uint64_t row = matrix_at(queries, 16, 1024), key = matrix_at(keys, 16, 1024);
+  __device__ __forceinline__ void multiply(uint32_t keys) {
+    const uint64_t key = matrix_at(keys, 16, 1024);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < D / 16; ++k) {
-      const uint64_t b = matrix_behind(key, k / 4 * kKeyHalf + k % 4 * 32);
-      if constexpr (kQueriesHere) {
-        wgmma_registers_by_rows(s, q + 4 * k, b, k > 0);
-      } else {
-        wgmma_shared(s, matrix_behind(row, k / 4 * kRowHalf + k % 4 * 32), b, k > 0);
-      }
+      wgmma_registers_by_rows(s, q + 4 * k, matrix_behind(key, k / 4 * kKeyHalf + k % 4 * 32),
+                              k > 0);
     }
     wgmma_commit();
   }
@@ -200,8 +195,8 @@ __device__ __forceinline__ void search(const TopArgs& a, int head_dim, const Til
   bring_rows<D>(job, a.score.heads, head_dim, flat, own, all);
   publish_to_engines();
   named_sync<128>(1 + group);
-  RowsOfTile<D, true> low(shared.best[own + 16 * warp], a.k);
-  RowsOfTile<D, true> high(shared.best[own + 64 + 16 * warp], a.k);
+  RowsOfTile<D> low(shared.best[own + 16 * warp], a.k);
+  RowsOfTile<D> high(shared.best[own + 64 + 16 * warp], a.k);
   low.load(queries);
   high.load(queries + 64 * 128);
   const int count = tiles.end - tiles.begin;
@@ -211,8 +206,8 @@ __device__ __forceinline__ void search(const TopArgs& a, int head_dim, const Til
   const auto multiply = [&](int n) {
     barrier_wait(shared_address(&shared.full[n % Shared::kStages]), (n / Shared::kStages) & 1);
     const uint32_t keys = shared_address(shared.keys[n % Shared::kStages]);
-    low.multiply(queries, keys);
-    high.multiply(queries + 64 * 128, keys);
+    low.multiply(keys);
+    high.multiply(keys);
   };
   for (int n = 0; n + 1 < count; ++n) {
     const int32_t first = (tiles.begin + n) * kTopTile;
