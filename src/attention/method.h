@@ -53,10 +53,11 @@ class Method {
   /// prompt with UserError (names the option).
   virtual std::vector<Pass> passes(const PromptFacts&) { return {}; }
 
-  /// In a layer, before attend() is asked for the passes that are computed together, whose keys
-  /// have been appended: what their rows do alike. `all` is a step of all their rows, as if they
-  /// were one pass, and may fill its `out`; a generated token is one row of one pass. Of plans that
-  /// say so (Plan::begins_together).
+  /// Does what the rows of all passes that are computed together do alike. It is called in each
+  /// layer before attend() is asked for the first of them, if the plan says so
+  /// (Plan::begins_together), and the keys of all of them have been appended. `all` is a step of
+  /// all their rows, as if they were one pass, and its `out` may be filled. A generated token is
+  /// one pass of one row.
   virtual void begin_layer(LayerStep& /*all*/) {}
 
   /// Fills step.out. The keys have been appended (Plan: see.place). The default attends by the

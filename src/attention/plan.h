@@ -85,7 +85,7 @@ struct Plan {
   /// In a layer, passes that are computed together append their keys before the first of them
   /// attends, and begin with what their rows do alike (Method::begin_layer): the store is longer
   /// than a pass knows of then, which suits keys that the method places itself (KeyPlace::kOwn).
-  /// None may discard. Of all lists alike, however long the context is.
+  /// None may discard. It is the same for all lists, however long the context is.
   bool begins_together = false;
   int streams = 1;  ///< KV stores while a prompt is read; 0 is the session's
 

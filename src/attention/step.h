@@ -37,9 +37,8 @@ enum class Phase : uint8_t { kPrompt, kInstruction, kDecode };
 ///
 /// Passes in a row are computed together as far as the chunk allows (passes_together()): each layer
 /// multiplies the rows of all of them at once, and attends pass by pass, behind what they do alike
-/// where the plan says so (Plan::begins_together). So what a pass does in a
-/// layer may depend on that layer in earlier passes and on earlier layers of its own pass, and on
-/// nothing else.
+/// where the plan says so (Plan::begins_together). So what a pass does in a layer may depend on
+/// that layer in earlier passes and on earlier layers of its own pass, and on nothing else.
 struct Pass {
   int64_t begin = 0;  ///< 0 is the first new token, which stands at position PromptFacts::begin
   int64_t count = 0;

@@ -146,8 +146,8 @@ class MethodReading {
   int64_t read_ = 0;
 };
 
-/// Methods of which passes begin a layer together, in settings whose blocks end within a pass and
-/// whose passes end within a block; without first tokens, and with a window of one.
+/// Methods that begin a layer for all passes at once (Plan::begins_together). Blocks end within a
+/// pass and passes within a block; some have no first tokens, one has a window of one token.
 constexpr const char* kBeginTogether[] = {
     "infllm:n_init=0,n_local=13,block=5,topk=2,cached=3,repr_topk=2,chunk=7",
     "infllm:n_init=3,n_local=1,block=4,topk=3,cached=3,repr_topk=2,chunk=8",

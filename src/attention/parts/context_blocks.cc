@@ -96,8 +96,7 @@ void ContextBlocks::attend_near(LayerStep& all) {
   if (near_) return;
   all.lse = lse_.view();
   near_segments(all);
-  const View<const float> forms[] = {near_q_.view()};
-  run(all, forms, 1);
+  run(all, forms_of(all).first(1), 1);
   near_ = true;
 }
 
@@ -185,6 +184,12 @@ void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
                        .query = 1});
 }
 
+std::span<const View<const float>> ContextBlocks::forms_of(const LayerStep& step) {
+  forms_[0] = step.part_of_all(std::as_const(near_q_).view());
+  forms_[1] = far_q_.view();
+  return forms_;
+}
+
 void ContextBlocks::run(LayerStep& step, std::span<const View<const float>> forms,
                         int segments_per_head) {
   step.attend(forms, segments_, segments_per_head, rotations_, position_of(step));
@@ -198,8 +203,7 @@ void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
     segments_.push_back(near_keys(step, head));
     add_far_keys(step, head);
   }
-  const View<const float> forms[] = {step.part_of_all(near_q_.view()), far_q_.view()};
-  run(step, forms, 3);
+  run(step, forms_of(step), 3);
 }
 
 /// What the rows see beyond their windows, apart; then one softmax over both.
@@ -210,8 +214,7 @@ void ContextBlocks::attend_far(LayerStep& step) {
   step.out = far_out_.resize(*step.queue, out.size());
   step.lse = far_lse_.resize(*step.queue, lse.size());
   step.sinks = false;  // the window's part has them
-  const View<const float> forms[] = {step.part_of_all(near_q_.view()), far_q_.view()};
-  run(step, forms, 2);
+  run(step, forms_of(step), 2);
   step.sinks = true;
   step.out = out;
   step.lse = lse;

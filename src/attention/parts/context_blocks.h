@@ -64,7 +64,7 @@ class ContextBlocks {
   /// and so do the tokens generated after it.
   void begin_prompt(const PromptFacts& prompt);
 
-  // Of all rows that are computed together, `all`, what depends on no look-up:
+  // What depends on no look-up, which is done for all rows that are computed together (`all`):
   /// Lays out their windows. Call it first. Where they are several steps it attends to the windows
   /// at once, which fills a device better than to one after the other.
   void begin_layer(LayerStep& all);
@@ -119,6 +119,7 @@ class ContextBlocks {
   void open_blocks(const LayerStep& step, const RowList& looked_up);
   void add_far_keys(const LayerStep& step, int head);
   void attend_far(LayerStep& step);
+  std::span<const View<const float>> forms_of(const LayerStep& step);
   void run(LayerStep& step, std::span<const View<const float>> forms, int segments_per_head);
 
   BlockOptions o_;
@@ -138,6 +139,7 @@ class ContextBlocks {
   Array<float> lse_;
   // Of a step:
   Array<float> far_q_, far_out_, far_lse_;
+  View<const float> forms_[2];     ///< of its queries: near, far
   View<const float> near_form_;    ///< of the rows that are looked at again
   std::vector<int32_t> evidence_;  ///< blocks that every step sees once they are blocks
   Array<int32_t> far_list_, with_evidence_;

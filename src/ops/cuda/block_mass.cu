@@ -36,10 +36,7 @@ struct Source {
       const int32_t key = shared.tile * kScoreKeys + n;
       row_present[i] = f < job.row_count * job.head_count;
       key_present[i] = key < job.keys.count;
-      const int at = row_present[i] ? f : 0;
-      const int64_t row = job.row_begin + at / job.head_count;
-      rows[i] =
-          job.queries + (row * a.score.heads + job.head_begin + at % job.head_count) * a.width;
+      rows[i] = flat_row(a, job, row_present[i] ? f : 0);
       keys[i] = key_row(job.keys, job.page_shift, bytes, key_present[i] ? key : 0);
     }
   }
@@ -198,7 +195,7 @@ bool block_mass(Stream stream, const AttendCall& call, std::span<const AttendTas
   }
   const MassArgs args{prepare(stream, call, jobs, QueryRowForm::kBF16, numbers, scratch),
                       call.head_dim, block};
-  if (wide) {
+  if (jobs.blocks() > 0 && wide) {
     launch_block_mass_sm90(stream, args, jobs.blocks());
   } else if (jobs.blocks() > 0) {
     constexpr int kBytes = sizeof(MassShared);

@@ -26,6 +26,12 @@ __device__ __forceinline__ float* tops_of(const MassArgs& a, const ScoreJob& job
   return a.score.room + job.partial + static_cast<int64_t>(f) * mass_tiles(job);
 }
 
+/// Flat row f of the job, as bf16.
+__device__ __forceinline__ const uint16_t* flat_row(const MassArgs& a, const ScoreJob& job, int f) {
+  const int64_t row = job.row_begin + f / job.head_count;
+  return job.queries + (row * a.score.heads + job.head_begin + f % job.head_count) * a.width;
+}
+
 /// Whether any of 128 flat rows from `flat` on sees any of `keys` keys: their offsets ascend, so
 /// that the ends say it.
 __device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const int32_t* offsets,

@@ -31,23 +31,21 @@ struct WideShared {
 /// What a thread brings of every chunk: one piece of some rows and keys.
 class Pieces {
  public:
-  __device__ __forceinline__ Pieces(const MassArgs& a, const WideShared& shared)
-      : at_(static_cast<int>(threadIdx.x) % kPieces) {
+  __device__ __forceinline__ Pieces(const MassArgs& a, const WideShared& shared) {
     const ScoreJob& job = shared.job;
-    const int n = static_cast<int>(threadIdx.x) / kPieces,
-              flat_rows = job.row_count * job.head_count;
-    to_ = shared_address(shared.stages[0]) + static_cast<uint32_t>(n * 128 + (at_ ^ (n % 8)) * 16);
+    const int flat_rows = job.row_count * job.head_count, thread = static_cast<int>(threadIdx.x);
+    const int n = thread / kPieces, piece = thread % kPieces;
+    to_ =
+        shared_address(shared.stages[0]) + static_cast<uint32_t>(n * 128 + (piece ^ (n % 8)) * 16);
 #pragma unroll
     for (int i = 0; i < kMassRows / kAtOnce; ++i) {
       const int f = min(shared.part * kMassRows + n + i * kAtOnce, flat_rows - 1);
-      const int64_t row = job.row_begin + f / job.head_count;
-      rows_[i] = job.queries +
-                 (row * a.score.heads + job.head_begin + f % job.head_count) * a.width + 8 * at_;
+      rows_[i] = flat_row(a, job, f) + 8 * piece;
     }
 #pragma unroll
     for (int i = 0; i < kWideKeys / kAtOnce; ++i) {
       const int32_t key = min(shared.tile * kWideKeys + n + i * kAtOnce, job.keys.count - 1);
-      keys_[i] = key_row(job.keys, job.page_shift, 2 * a.width, key) + 16 * at_;
+      keys_[i] = key_row(job.keys, job.page_shift, 2 * a.width, key) + 16 * piece;
     }
   }
 
@@ -65,7 +63,6 @@ class Pieces {
   }
 
  private:
-  int at_;
   uint32_t to_;
   const uint16_t* rows_[kMassRows / kAtOnce];
   const std::byte* keys_[kWideKeys / kAtOnce];

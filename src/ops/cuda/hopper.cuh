@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "ops/cuda/mma.cuh"
+
 namespace longhaul::cuda {
 
 __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
@@ -67,6 +69,22 @@ __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t byte
   low += bytes >> 4;
   asm("mov.b64 %0, {%1, %2};" : "=l"(matrix) : "r"(low), "r"(high));
   return matrix;
+}
+
+/// The warp's 16 of a warpgroup's 64 rows of D numbers in the 128-byte swizzle, as products read the
+/// first factor from registers. `half`: bytes from 64 columns to the next 64.
+template <int D>
+__device__ __forceinline__ void load_rows(uint32_t* fragments, uint32_t rows, uint32_t half) {
+  const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+  const uint32_t at = rows + row * 128;
+#pragma unroll
+  for (int k = 0; k < D / 16; ++k) {
+    const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
+    uint32_t fragment[4];
+    load_matrices(fragment, at + k / 4 * half + (chunk ^ row % 8) * 16);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) fragments[4 * k + i] = fragment[i];
+  }
 }
 
 __device__ __forceinline__ void wgmma_fence() {

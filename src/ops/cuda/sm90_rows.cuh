@@ -118,16 +118,7 @@ struct Rows64 {
 
   /// `queries`: the warpgroup's 64 rows in shared memory.
   __device__ __forceinline__ void load_queries(uint32_t queries) {
-    const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
-    const uint32_t at = queries + row * 128;
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-      const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
-      uint32_t fragment[4];
-      load_matrices(fragment, at + k / 4 * kRowHalf + (chunk ^ row % 8) * 16);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) q[4 * k + i] = fragment[i];
-    }
+    load_rows<D>(q, queries, kRowHalf);
   }
 
   __device__ __forceinline__ void multiply_keys(uint32_t queries, uint32_t keys) {

@@ -97,19 +97,6 @@ struct RowsOfTile {
 
   __device__ __forceinline__ ScoredKey* list(int h) const { return lists + 8 * h * kMostTopKeys; }
 
-  /// `queries`: the 64 rows in shared memory.
-  __device__ __forceinline__ void load(uint32_t queries) {
-    const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
-#pragma unroll
-    for (int k = 0; k < D / 16; ++k) {
-      const uint32_t chunk = 2 * (k % 4) + threadIdx.x % 32 / 16;
-      uint32_t fragment[4];
-      load_matrices(fragment, queries + row * 128 + k / 4 * kRowHalf + (chunk ^ row % 8) * 16);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) q[4 * k + i] = fragment[i];
-    }
-  }
-
   __device__ __forceinline__ void multiply(uint32_t keys) {
     const uint64_t key = matrix_at(keys, 16, 1024);
     wgmma_fence();
@@ -197,8 +184,8 @@ __device__ __forceinline__ void search(const TopArgs& a, int head_dim, const Til
   named_sync<128>(1 + group);
   RowsOfTile<D> low(shared.best[own + 16 * warp], a.k);
   RowsOfTile<D> high(shared.best[own + 64 + 16 * warp], a.k);
-  low.load(queries);
-  high.load(queries + 64 * 128);
+  load_rows<D>(low.q, queries, kRowHalf);
+  load_rows<D>(high.q, queries + 64 * 128, kRowHalf);
   const int count = tiles.end - tiles.begin;
   const auto used = [&](int n) {
     if (threadIdx.x % 32 == 0) barrier_arrive(shared_address(&shared.empty[n % Shared::kStages]));
