@@ -150,7 +150,8 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   AttendCall run = call(queries, rotations);
   run.out = out;
   run.lse = lse;
-  if (sinks && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
+  run.joins = joins;
+  if (!joins && !shape->sinks.empty()) run.sinks = nth(shape->sinks, layer);
   if (!queue->on_host()) run.counted = workspace->counted_pairs(*queue);
   longhaul::attend(run, tasks);
   if (queue->on_host()) workspace->seconds += watch.seconds();  // a GPU has only been told

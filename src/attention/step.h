@@ -84,8 +84,9 @@ class LayerStep {
   /// KV heads that attend; empty: all. The others are attended by another part of the method.
   std::span<const uint8_t> only;
   AttendCompute compute = AttendCompute::kBest;
-  /// Whether the model's sink logits take part; false: in another part of the rows' attention.
-  bool sinks = true;
+  /// Whether the rows have seen other keys, with which `out` and `lse` become one softmax
+  /// (AttendCall::joins). The model's sink logits took part then.
+  bool joins = false;
   bool chose = false;  ///< set where rows were shown a choice in which later ones had a say
 
   bool decoding() const { return pass.phase == Phase::kDecode; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/buffer.h"
@@ -12,6 +13,7 @@
 #include "ops/device_ops.h"
 #include "ops/host_copies.h"
 #include "ops/key_parts.h"
+#include "ops/merge_attention.h"
 #include "ops/thread_scratch.h"
 #include "ops/visible_keys.h"
 
@@ -26,6 +28,7 @@ int64_t key_count(const AttendTask& task) {
 
 void check(const AttendCall& call, std::span<const AttendTask> tasks) {
   LH_ASSERT(call.head_dim <= 1024);
+  LH_ASSERT(!call.joins || !call.lse.empty());
   for (const AttendTask& task : tasks) {
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
     for (const KeySegment& s : task.segments) check_segment(call, s);
@@ -207,6 +210,22 @@ int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask
   return pairs;
 }
 
+/// On the host, by way of results of these keys alone.
+void attend_and_join(const AttendCall& asked, std::span<const AttendTask> tasks) {
+  thread_local Buffer<float> out, lse;
+  const int64_t vectors = asked.lse.size();
+  out.resize(static_cast<size_t>(vectors * asked.head_dim));
+  lse.resize(static_cast<size_t>(vectors));
+  std::fill_n(lse.data(), vectors, -std::numeric_limits<float>::infinity());  // of no task
+  AttendCall alone = asked;
+  alone.joins = false;
+  alone.out = {out.data(), std::ssize(out)};
+  alone.lse = {lse.data(), vectors};
+  attend(alone, tasks);
+  merge_attention(host_queue(), alone.out, alone.lse, vectors / asked.heads, asked.heads,
+                  asked.head_dim, asked.out, asked.lse);
+}
+
 }  // namespace
 
 void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
@@ -218,6 +237,7 @@ void attend(const AttendCall& asked, std::span<const AttendTask> tasks) {
     if (!asked.counted.empty()) host(on(asked.counted))[0] += live_pairs(tasks, here);
     return attend(on(asked), here);
   }
+  if (asked.joins) return attend_and_join(asked, tasks);
   const HostCall call = host_call(asked, rows_of(tasks), {.out = true, .lse = !asked.lse.empty()});
   const AttentionKernels& kernels = kAttentionKernels_for(current_isa());
   thread_local Plan plan_of_thread;

@@ -25,8 +25,8 @@ void merge_attention(Queue &queue, View<const float> other_out, View<const float
   constexpr float kNothing = -std::numeric_limits<float>::infinity();
   parallel_ranges(vectors, 64, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
+      if (from_lse[i] == kNothing) continue;
       const float top = std::max(into_lse[i], from_lse[i]);
-      if (top == kNothing) continue;
       const float mine = std::exp(into_lse[i] - top), theirs = std::exp(from_lse[i] - top);
       const float sum = mine + theirs;
       float *o = into + i * head_dim;

@@ -9,7 +9,8 @@
 namespace longhaul {
 
 /// out [rows, heads, head_dim] and lse [rows, heads], of one set of keys, become those of both.
-/// A row that saw nothing of a set (lse = -infinity) gets the other's result.
+/// A row that saw nothing of a set (lse = -infinity) gets the other's result, whatever the other
+/// set's numbers are.
 void merge_attention(Queue& queue, View<const float> other_out, View<const float> other_lse,
                      int64_t rows, int heads, int head_dim, View<float> out, View<float> lse);
 

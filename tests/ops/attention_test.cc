@@ -58,6 +58,7 @@ struct AttentionCase {
   int64_t past;
   float cap = 0;
   bool sinks = false;
+  bool in_two = false;  ///< rows see the first segment before the others
 };
 
 class AttentionTest : public testing::Test {
@@ -115,7 +116,18 @@ class AttentionTest : public testing::Test {
     for (int h = 0; h < 2; ++h) {
       tasks.push_back({h * c.group, c.group, 0, c.rows, c.past, segments[static_cast<size_t>(h)]});
     }
-    attend(call, tasks);
+    if (c.in_two) {
+      std::vector<AttendTask> before = tasks, behind = tasks;
+      for (AttendTask& task : before) task.segments = task.segments.first(1);
+      for (AttendTask& task : behind) task.segments = task.segments.subspan(1);
+      attend(call, before);
+      call.joins = true;
+      call.sinks = {};
+      attend(call, behind);
+      call.sinks = c.sinks ? view_of(sinks) : View<const float>();
+    } else {
+      attend(call, tasks);
+    }
 
     // Few rows multiply what is stored; of keys that are rotated first, and of blocks on the matrix
     // unit, what bf16 holds of it.
@@ -238,7 +250,10 @@ TEST_F(AttentionTest, SinksTakePartInTheSoftmax) {
 TEST_F(AttentionTest, SeveralSegmentsShareOneSoftmax) {
   // InfLLM's shape: an index list at one angle, aged keys, and a causal window of its own query.
   static const std::vector<int32_t> index = {0, 1, 2, 9, 10, 40, 41, 42, 43, 77};
-  check_everywhere({{DType::BF16, 64, 3, 20, 140}, {DType::F32, 64, 2, 2, 158}},
+  check_everywhere({{DType::BF16, 64, 3, 20, 140},
+                    {DType::F32, 64, 2, 2, 158},
+                    {DType::BF16, 64, 3, 20, 140, 0, true, true},
+                    {DType::F32, 64, 2, 2, 158, 0, false, true}},
                    [](const PagedRows& rows, int64_t total) {
                      KeySegment far;
                      far.rows = rows;

@@ -7,7 +7,6 @@
 #include "kv/list_checks.h"
 #include "ops/block_rows.h"
 #include "ops/key_vectors.h"
-#include "ops/merge_attention.h"
 
 namespace longhaul {
 
@@ -206,20 +205,13 @@ void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   run(step, forms_of(step), 3);
 }
 
-/// What the rows see beyond their windows, apart; then one softmax over both.
+/// What the rows see beyond their windows joins what they saw there.
 void ContextBlocks::attend_far(LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head);
   if (std::ranges::all_of(segments_, [](const KeySegment& s) { return s.count == 0; })) return;
-  const View<float> out = step.out, lse = step.lse;
-  step.out = far_out_.resize(*step.queue, out.size());
-  step.lse = far_lse_.resize(*step.queue, lse.size());
-  step.sinks = false;  // the window's part has them
+  step.joins = true;
   run(step, forms_of(step), 2);
-  step.sinks = true;
-  step.out = out;
-  step.lse = lse;
-  merge_attention(*step.queue, far_out_.view(), far_lse_.view(), step.rows, shape_.heads,
-                  shape_.head_dim, out, lse);
+  step.joins = false;
 }
 
 void ContextBlocks::vote(LayerStep& step) {

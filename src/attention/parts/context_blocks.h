@@ -138,7 +138,7 @@ class ContextBlocks {
   Array<uint8_t> rounded_q_;  ///< the same in bf16; empty where they are one step
   Array<float> lse_;
   // Of a step:
-  Array<float> far_q_, far_out_, far_lse_;
+  Array<float> far_q_;
   View<const float> forms_[2];     ///< of its queries: near, far
   View<const float> near_form_;    ///< of the rows that are looked at again
   std::vector<int32_t> evidence_;  ///< blocks that every step sees once they are blocks

@@ -29,7 +29,6 @@ struct AntidiagonalShared {
   union {
     SelectShared select;
     MassShared mass;
-    SumShared<1> sum;
   };
 };
 
@@ -68,11 +67,10 @@ LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
     taken = s.mass.taken + 1;
     block.each([](int) {});
   }
-  block.template sums<1>(s.sum, [&](int t, double* others) {
-    for (int64_t b = t; b < count; b += kBlockThreads) others[0] += scores[b] > 0 ? 1 : 0;
-  });
-  const auto others = static_cast<int64_t>(s.sum.all[0]);
-  block.each([](int) {});
+  int64_t others = 0;
+  for (int64_t b = 0; b < count; b += kBlockThreads) {
+    others += block.count([&](int t) { return b + t < count && scores[b + t] > 0; });
+  }
   SelectTask select{scores, count, 1, tile > 0 ? 1 : 0, 0, task.chosen + place};
   select.count = (taken < others ? taken : others) + select.first + select.last;
   select_rows(block, s.select, select);

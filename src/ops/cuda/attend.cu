@@ -8,6 +8,7 @@
 #include "ops/cuda/attend_kernels.h"
 #include "ops/cuda/attend_plan.h"
 #include "ops/cuda/device_error.h"
+#include "ops/cuda/elementwise.h"
 #include "ops/cuda/page_map.h"
 #include "ops/cuda/piece_copies.h"
 
@@ -90,6 +91,7 @@ struct Scratch::Impl {
   bool hopper = false;
   PinnedRing ring;
   Growing plans, partials, counters;
+  Growing alone;  ///< results that join others
   PageMap map{};  ///< of `mapped`
   PageRange mapped;
   int mapped_dim = 0;
@@ -114,6 +116,7 @@ struct Scratch::Impl {
     cudaFree(plans.data);
     cudaFree(partials.data);
     cudaFree(counters.data);
+    cudaFree(alone.data);
   }
 
   /// The few rows' part of the plan; `at`: where the plan lies, null where it is not uploaded.
@@ -164,6 +167,26 @@ struct Scratch::Impl {
 Scratch::Scratch() : impl_(std::make_unique<Impl>()) {}
 Scratch::~Scratch() = default;
 
+namespace {
+
+/// By way of results of these keys alone.
+void attend_and_join(CUstream_st* stream, const AttendCall& call,
+                     std::span<const AttendTask> tasks, Scratch& scratch) {
+  const int64_t vectors = call.lse.size(), numbers = vectors * call.head_dim;
+  auto* const out = reinterpret_cast<float*>(scratch.impl().alone.reserve(
+      stream, static_cast<size_t>(numbers + vectors) * sizeof(float)));
+  AttendCall alone = call;
+  alone.joins = false;
+  alone.out = {out, numbers, call.out.place()};
+  alone.lse = {out + numbers, vectors, call.out.place()};
+  fill(stream, alone.lse.address(), vectors, -INFINITY);  // of rows that no task names
+  attend(stream, alone, tasks, scratch);
+  merge_attention(stream, alone.out.address(), alone.lse.address(), vectors, call.head_dim,
+                  call.out.address(), call.lse.address());
+}
+
+}  // namespace
+
 void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
             Scratch& scratch) {
   Scratch::Impl& s = scratch.impl();
@@ -173,6 +196,9 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   plan.make(call, tasks, s.machine);
   if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.few().empty())
     return;
+  if (call.joins && !(plan.tiles().empty() && plan.few().empty())) {
+    return attend_and_join(stream, call, tasks, scratch);
+  }
   const AttendPlan::Layout layout = plan.layout();
   const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
   std::byte* const at = here ? nullptr : s.upload(stream);
@@ -184,6 +210,7 @@ void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendT
   args.segments = reinterpret_cast<const SegmentRecord*>(at + layout.segments);
   args.out = call.out.address();
   args.lse = call.lse.empty() ? nullptr : call.lse.address();
+  args.joins = call.joins;
   LH_ASSERT(call.sinks.empty() || (!call.sinks.place().host() && call.sinks.size() == call.heads));
   args.sinks = call.sinks.empty() ? nullptr : call.sinks.address();
   args.partial = reinterpret_cast<float*>(

@@ -47,6 +47,7 @@ struct AttendArgs {
   const SegmentRecord* segments;
   float* out;          ///< [rows, heads, head_dim]
   float* lse;          ///< [rows, heads], or null
+  bool joins;          ///< AttendCall::joins, of the wgmma kernels alone
   const float* sinks;  ///< [heads] natural logits, or null
   float* partial;      ///< of the units that are parts
   int32_t* counters;   ///< of units that their last part merges: parts that have arrived; zeros

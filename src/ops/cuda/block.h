@@ -58,6 +58,31 @@ struct HostBlock {
   /// Returns what was there before.
   uint32_t add(uint32_t& to, uint32_t x) const { return (to += x) - x; }
   void set_bits(uint32_t& of, uint32_t bits) const { of |= bits; }
+  /// How many threads say yes, which all threads get.
+  template <class F>
+  uint32_t count(F&& yes) const {
+    uint32_t all = 0;
+    for (int t = 0; t < kBlockThreads; ++t) all += yes(t) ? 1 : 0;
+    return all;
+  }
+  /// f() by one warp, all lanes alike; the others wait. What follows is for it alone: how many of
+  /// n numbers are such that yes(i), and the least of key(i).
+  template <class F>
+  void one_warp(F&& f) const {
+    f();
+  }
+  template <class F>
+  uint32_t count_by_warp(int n, F&& yes) const {
+    uint32_t all = 0;
+    for (int i = 0; i < n; ++i) all += yes(i) ? 1 : 0;
+    return all;
+  }
+  template <class F>
+  uint32_t least_by_warp(int n, F&& key) const {
+    uint32_t least = ~0u;
+    for (int i = 0; i < n; ++i) least = std::min<uint32_t>(least, key(i));
+    return least;
+  }
   /// before[t] = sum of count(u) over threads u below t.
   template <class F>
   void scan(ScanShared& s, F&& count) const {
@@ -125,6 +150,28 @@ struct CudaBlock {
   __device__ void await_copies() const { asm volatile("cp.async.wait_all;" ::: "memory"); }
   __device__ uint32_t add(uint32_t& to, uint32_t x) const { return atomicAdd(&to, x); }
   __device__ void set_bits(uint32_t& of, uint32_t bits) const { atomicOr(&of, bits); }
+  template <class F>
+  __device__ uint32_t count(F&& yes) const {
+    return static_cast<uint32_t>(__syncthreads_count(yes(static_cast<int>(threadIdx.x))));
+  }
+  template <class F>
+  __device__ void one_warp(F&& f) const {
+    if (threadIdx.x < 32) f();
+    __syncthreads();
+  }
+  template <class F>
+  __device__ uint32_t count_by_warp(int n, F&& yes) const {
+    uint32_t own = 0;
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += 32) own += yes(i) ? 1 : 0;
+    return __reduce_add_sync(~0u, own);
+  }
+  template <class F>
+  __device__ uint32_t least_by_warp(int n, F&& key) const {
+    uint32_t own = ~0u;
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += 32) own = min(own, key(i));
+    return __reduce_min_sync(~0u, own);
+  }
   /// The sum of all threads below, of which s.of_warps has a part until the next wait.
   template <class F>
   __device__ uint32_t sum_before(ScanShared& s, F&& count, uint32_t& all) const {
@@ -162,6 +209,11 @@ struct CudaBlock {
     then(static_cast<int>(threadIdx.x), before);
     __syncthreads();
   }
+  static __device__ double sum_of_warp(double x) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0u, x, step);
+    return x;
+  }
   template <int N, class F>
   __device__ void sums_of_warps(SumShared<N>& s, F&& add) const {
     const int t = static_cast<int>(threadIdx.x);
@@ -169,8 +221,12 @@ struct CudaBlock {
     add(t, own);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
-#pragma unroll
-      for (int step = 16; step > 0; step /= 2) own[n] += __shfl_xor_sync(~0u, own[n], step);
+      // Most warps have nothing to add to most numbers, and a warp's shuffles take a clock each.
+      if (N > 1 && !__any_sync(~0u, own[n] != 0)) {
+        own[n] = 0;
+      } else {
+        own[n] = sum_of_warp(own[n]);
+      }
       if (t % 32 == 0) s.of_warps[t / 32][n] = own[n];
     }
     __syncthreads();
@@ -190,12 +246,12 @@ struct CudaBlock {
   }
   template <int N, class F>
   __device__ void sums(SumShared<N>& s, F&& add) const {
+    static_assert(N <= kBlockThreads / 32);
     sums_of_warps(s, add);
-    const int t = static_cast<int>(threadIdx.x);
-    if (t < N) {
-      double sum = 0;
-      for (int w = 0; w < 32; ++w) sum += s.of_warps[w][t];
-      s.all[t] = sum;
+    const int lane = static_cast<int>(threadIdx.x) % 32, n = static_cast<int>(threadIdx.x) / 32;
+    if (n < N) {
+      const double sum = sum_of_warp(s.of_warps[lane][n]);
+      if (lane == 0) s.all[n] = sum;
     }
     __syncthreads();
   }

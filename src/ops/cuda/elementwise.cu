@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(256)
   await_turn();
   if (i >= vectors) return;
   const float here = lse[i], there = other_lse[i], top = fmaxf(here, there);
-  if (top == -INFINITY) return;
+  if (there == -INFINITY) return;
   const float mine = expf(here - top), theirs = expf(there - top), sum = mine + theirs;
   for (int t = threadIdx.x; t < head_dim; t += 32) {
     float& o = out[i * head_dim + t];

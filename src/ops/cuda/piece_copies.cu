@@ -26,14 +26,24 @@ __global__ void __launch_bounds__(kThreads) send_kernel(const __grid_constant__ 
   }
 }
 
+constexpr int kAtOnce = 4;  ///< words of a thread that are on their way at a time
+
+/// All of a thread's loads before its stores: the host's memory takes over a microsecond to answer.
 template <class Word>
 __device__ void copy_words(const DeviceBytes& piece) {
   const auto* const from = static_cast<const Word*>(piece.from);
   auto* const to = static_cast<Word*>(piece.to);
-  const size_t count = piece.bytes / sizeof(Word);
-  for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count;
-       i += gridDim.x * size_t{kThreads}) {
-    to[i] = from[i];
+  const size_t count = piece.bytes / sizeof(Word), step = gridDim.x * size_t{kThreads};
+  for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += kAtOnce * step) {
+    Word words[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (i + k * step < count) words[k] = from[i + k * step];
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (i + k * step < count) to[i + k * step] = words[k];
+    }
   }
 }
 
@@ -92,7 +102,7 @@ void send_pinned(Stream stream, const DeviceBytes& piece) {
 void copy_pieces(Stream stream, std::span<const DeviceBytes> pieces) {
   size_t most = 1;
   for (const DeviceBytes& piece : pieces) most = std::max(most, piece.bytes);
-  constexpr size_t kEach = 4 * kThreads * sizeof(uint4);  // bytes of a block
+  constexpr size_t kEach = kAtOnce * kThreads * sizeof(uint4);  // bytes of a block
   const auto blocks = static_cast<unsigned>(std::min<size_t>((most + kEach - 1) / kEach, 1024));
   in_launches(pieces, "copy_pieces", [&](const Records<DeviceBytes>& some, unsigned count) {
     launch_early(stream, "copy_pieces", copy_kernel, dim3(blocks, count), kThreads, 0, some);

@@ -78,6 +78,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
+  if (a.joins && unit.part == 0) join_rows(a, unit, flat, rows);
   if (unit.segment_count > 0) {  // while the first keys are on their way: often the only form
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
@@ -112,6 +113,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
+    if (a.joins) rows.shrink_sums();
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {
@@ -127,8 +129,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
       weigh();
       wgmma_wait<0>();
       if (lane == 0) barrier_arrive(shared_address(&shared.values_empty[before]));
-#pragma unroll
-      for (int k = 0; k < D / 2; ++k) rows.o[k] *= rows.shrink[(k >> 1) & 1];
+      rows.shrink_sums();
       rows.pack();
     }
     multiply_values(n - 1, seen.values(note));

@@ -177,6 +177,12 @@ struct Rows64 {
     }
   }
 
+  /// By what soften() has found, to which the next products will be relative.
+  __device__ __forceinline__ void shrink_sums() {
+#pragma unroll
+    for (int k = 0; k < D / 2; ++k) o[k] *= shrink[(k >> 1) & 1];
+  }
+
   __device__ __forceinline__ void pack() {
 #pragma unroll
     for (int i = 0; i < kKeys / 4; ++i) p[i] = bf16_pair(s[2 * i], s[2 * i + 1]);
@@ -194,6 +200,32 @@ __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_clea
   }
   publish_to_engines();
   named_sync<128>(3 + group);
+}
+
+/// Begins with what the unit's rows have seen elsewhere, as if that were one key.
+template <int D>
+__device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
+                                          Rows64<D>& rows) {
+  const int lane = threadIdx.x % 32, flat_rows = unit.row_count * unit.head_count;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int f = flat + 8 * h;
+    if (f >= flat_rows) continue;
+    const int64_t row = unit.row_begin + f / unit.head_count;
+    const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
+    const float lse = a.lse[at];
+    if (lse == -INFINITY) continue;  // nothing, and its zeros stay
+    rows.top[h] = lse * kLog2OfE / a.logits.scale;
+    rows.sum[h] = lane % 4 == 0 ? 1.0f : 0.0f;
+    const float2* const x = reinterpret_cast<const float2*>(a.out + at * a.head_dim) + lane % 4;
+#pragma unroll
+    for (int i = 0; i < D / 8; ++i) {
+      if (8 * i >= a.head_dim) break;
+      const float2 seen = x[4 * i];
+      rows.o[4 * i + 2 * h] = seen.x;
+      rows.o[4 * i + 2 * h + 1] = seen.y;
+    }
+  }
 }
 
 /// Writes the unit's rows, or its part of them, once all tiles are added.
