@@ -36,10 +36,10 @@ std::shared_ptr<const DeviceMatrix> weights_of(DeviceOps& ops, int64_t outputs, 
   return ops.matrix({&weight, 1});
 }
 
-double product_flops(Queue& queue, const GemmShape& s, double seconds) {
+double product_flops(Queue& queue, const GemmShape& s, Compute compute, double seconds) {
   DeviceOps& ops = queue.device().ops();
   const auto weight = weights_of(ops, s.n, s.k);
-  const auto input = ops.input();
+  const auto input = ops.input(compute);
   Array<float> x, y;
   const View<float> rows = x.resize(queue, s.m * s.k);
   const std::vector<float> numbers = random_numbers(s.m * s.k);
@@ -69,13 +69,15 @@ double copied_bytes(Queue& queue, size_t bytes) {
 
 }  // namespace
 
-MachinePeak measure_device(const Queue& on, const Model& model, const DeviceLoad& load) {
+MachinePeak measure_device(const Queue& on, const Model& model, Compute compute,
+                           const DeviceLoad& load) {
   Queue queue = on;
   MachinePeak peak;
   const auto measure = [&](const GemmShape& shape, bool of_model) {
-    peak.gemms.push_back({.shape = shape,
-                          .of_model = of_model,
-                          .engine = queue.members() * product_flops(queue, shape, load.seconds)});
+    peak.gemms.push_back(
+        {.shape = shape,
+         .of_model = of_model,
+         .engine = queue.members() * product_flops(queue, shape, compute, load.seconds)});
   };
   measure({load.rows, load.large, load.large}, false);
   for (const GemmShape& shape : shapes_of(model, load.rows)) measure(shape, true);

@@ -15,10 +15,11 @@ struct DeviceLoad {
   double seconds = 0.15;                  ///< for each product, at least
 };
 
-/// GemmPeak::engine of a large square product and of the model's own shapes, and in
-/// memory_bytes_per_second what a copy reads and writes. Of a team what its leader reaches, times
-/// the number of its devices. Throws UserError where the device has no
-/// room.
-MachinePeak measure_device(const Queue& queue, const Model& model, const DeviceLoad& load = {});
+/// GemmPeak::engine of a large square product and of the model's own shapes, in the numbers in
+/// which `compute` multiplies, and in memory_bytes_per_second what a copy reads and writes. Of a
+/// team what its leader reaches, times the number of its devices. Throws UserError where the device
+/// has no room.
+MachinePeak measure_device(const Queue& queue, const Model& model, Compute compute,
+                           const DeviceLoad& load = {});
 
 }  // namespace longhaul

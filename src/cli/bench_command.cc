@@ -140,9 +140,10 @@ int run(const BenchFlags& flags) {
   if (!flags.no_machine && !results.cancelled) {
     note(flags, "the machine itself ...");
     const Queue& queue = results.session.queue;
-    results.machine = queue.on_host() ? measure_machine(engine->model(), results.session.compute,
-                                                        read_test_bytes())
-                                      : measure_device(queue, engine->model());
+    results.machine =
+        queue.on_host()
+            ? measure_machine(engine->model(), results.session.compute, read_test_bytes())
+            : measure_device(queue, engine->model(), results.session.compute);
   }
   if (flags.json) {
     print_json(bench_json(results));

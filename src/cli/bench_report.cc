@@ -111,10 +111,10 @@ std::string memory_lines(const BenchResults& r) {
       format_bytes(r.peak_bytes));
 }
 
-std::string device_table(const MachinePeak& machine) {
+std::string device_table(const MachinePeak& machine, const char* products) {
   using enum Table::Align;
   Table table({kLeft, kRight});
-  table.add({"TFLOP/s of products", "bf16"});
+  table.add({"TFLOP/s of products", products});
   for (const GemmPeak& g : machine.gemms) {
     table.add({shape_text(g), fmt::format("{:.1f}", g.engine / 1e12)});
   }
@@ -173,7 +173,7 @@ ordered_json machine_json(const BenchResults& r) {
                        {"device", place_name(r.session)},
                        {"threads", thread_count()},
                        {"isa", name_of(current_isa())},
-                       {"products", on_host(r) ? product_name(r.session.compute) : "bf16"}};
+                       {"products", products_of(r.session)}};
   if (!r.machine) return json;
   json["gemm"] = ordered_json::array();
   for (const GemmPeak& g : r.machine->gemms) {
@@ -203,7 +203,8 @@ std::string bench_text(const BenchResults& r) {
   text += memory_lines(r);
   if (r.machine) {
     text +=
-        (on_host(r) ? machine_table(*r.machine) : device_table(*r.machine)) +
+        (on_host(r) ? machine_table(*r.machine)
+                    : device_table(*r.machine, products_of(r.session))) +
         "\nof peak: prefill, operations of dense attention and all weights against the fastest\n"
         "product above; decode, bytes of weights and live keys and values against memory\n"
         "(beyond 100 % the caches hold them).\n";

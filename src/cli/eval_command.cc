@@ -213,7 +213,8 @@ void print_outcome(const EvalFlags& flags, const EvalOutcome& outcome,
 void settle_place(const EvalFlags& flags, const std::shared_ptr<const Engine>& engine,
                   EvalSettings& settings) {
   if (settings.session.queue.on_host()) return;
-  const bool turns = settings.parallel > 1 && flags.session.device == "auto";  // not on a GPU
+  const bool turns = settings.parallel > 1 && flags.session.device == "auto" &&
+                     !flags.session.needs_gpu();  // not on a GPU
   std::vector<SessionOptions> all(settings.methods.size(), settings.session);
   for (size_t i = 0; i < all.size(); ++i) {
     all[i].attention = settings.methods[i];

@@ -89,10 +89,17 @@ std::string place_name(const SessionOptions& session) {
   return devices == 1 ? name : fmt::format("{} x {}", devices, name);
 }
 
+const char* products_of(const SessionOptions& session) {
+  const bool as_on_host = session.queue.on_host() || session.compute == Compute::kFp8;
+  return as_on_host ? product_name(session.compute) : "bf16";
+}
+
 std::string kernels_line(const SessionOptions& session) {
-  if (!session.queue.on_host()) return fmt::format("{}, bf16 products", place_name(session));
-  return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()),
-                     product_name(session.compute), thread_count(), thread_count() == 1 ? "" : "s");
+  const char* const products = products_of(session);
+  if (!session.queue.on_host())
+    return fmt::format("{}, {} products", place_name(session), products);
+  return fmt::format("{}, {} products, {} thread{}", name_of(current_isa()), products,
+                     thread_count(), thread_count() == 1 ? "" : "s");
 }
 
 }  // namespace longhaul

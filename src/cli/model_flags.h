@@ -31,6 +31,8 @@ struct ModelFlags {
   std::shared_ptr<const Engine> open(const std::function<void()>& at_hand = [] {}) const;
 };
 
+/// "bf16", "int16", "int8", "f32" or "fp8": the type of a prompt's products with weights.
+const char* products_of(const SessionOptions& session);
 /// "amx, bf16 products, 2 threads": what ran.
 std::string kernels_line(const SessionOptions& session);
 

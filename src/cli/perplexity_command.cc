@@ -104,7 +104,7 @@ void print_figures_json(const Figures& f) {
       {"peak_rss_bytes", peak_resident_bytes()},
       {"device", place_name(f.session)},
       {"isa", name_of(current_isa())},
-      {"products", product_name(f.session.compute)},
+      {"products", products_of(f.session)},
       {"threads", thread_count()},
       {"finished", f.result.finished},
   });

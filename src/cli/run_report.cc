@@ -147,7 +147,7 @@ nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session) {
       {"load_seconds", session.engine().load_seconds()},
       {"device", place_name(session.options())},
       {"isa", name_of(current_isa())},
-      {"products", product_name(session.options().compute)},
+      {"products", products_of(session.options())},
       {"threads", thread_count()},
   };
   if (!facts.texts.empty()) {

@@ -74,9 +74,10 @@ void SessionFlags::add_to(CLI::App& app, Set set) {
              "Tokens read at a time; 0: 1,024, or more where the method asks for it. Less takes "
              "less memory")
       ->group(group);
-  add_choice(app, "--compute", compute, {"best", "int8", "f32"},
+  add_choice(app, "--compute", compute, {"best", "int8", "fp8", "f32"},
              "best: bf16 products where the CPU has them, else 13-bit integers; int8: rounds more "
-             "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; f32: for reference")
+             "and reads prompts faster, on CPUs with AVX512-VNNI and no AMX; fp8: reads prompts "
+             "faster with 8-bit floats, on an H100 or H200; f32: for reference")
       ->group("Machine");
   add_text(app, "--device", device, "auto|cpu|cuda[:N[,M...]]",
            "Where the model runs ('longhaul devices' lists the GPUs); cuda:0,1: several GPUs "
@@ -94,18 +95,35 @@ SessionOptions SessionFlags::options() const {
   options.kv_type = *kv_type_from_name(kv_type);
   options.compute = *compute_from_name(compute);
   options.chunk = chunk;
-  // Products of other kinds are the CPU's alone.
-  const bool only_here = device == kAuto && options.compute != Compute::kBest;
-  options.queue = open_device(only_here ? "cpu" : device);
+  // Products of other kinds are the CPU's alone, or a GPU's.
+  if (needs_gpu()) {
+    options.queue = open_gpu();
+  } else {
+    const bool only_here = device == kAuto && options.compute != Compute::kBest;
+    options.queue = open_device(only_here ? "cpu" : device);
+  }
   options.context = context;
   options.memory_limit = memory_limit;
   return options;
 }
 
+bool SessionFlags::needs_gpu() const { return *compute_from_name(compute) == Compute::kFp8; }
+
+Queue SessionFlags::open_gpu() const {
+  try {
+    Queue gpu = open_device(device == kAuto ? "cuda" : device);
+    if (!gpu.on_host()) return gpu;
+  } catch (const UserError& e) {
+    if (device != kAuto) throw;
+    user_error("--compute {}: no GPU can be used: {}", compute, e.what());
+  }
+  user_error("--compute {}: only GPUs multiply 8-bit floats; --device {} is none", compute, device);
+}
+
 void SessionFlags::settle_place(const std::shared_ptr<const Engine>& engine,
                                 std::span<SessionOptions> options, int64_t tokens,
                                 int64_t reply) const {
-  if (device == kAuto) settle_device(engine, options, tokens, reply);
+  if (device == kAuto && !needs_gpu()) settle_device(engine, options, tokens, reply);
 }
 
 std::vector<std::string> split_methods(const std::string& list) {

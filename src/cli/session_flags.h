@@ -30,6 +30,11 @@ struct SessionFlags {
   /// GPU that was found, or has no room there for `tokens` tokens and a reply.
   void settle_place(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                     int64_t tokens, int64_t reply = 0) const;
+  /// Whether --compute asks for what only GPUs have: then --device auto is a GPU, or refused.
+  bool needs_gpu() const;
+
+ private:
+  Queue open_gpu() const;
 };
 
 /// "dense,window:size=512,sinks=4" -> "dense", "window:size=512,sinks=4": a comma starts a new

@@ -12,7 +12,13 @@ constexpr int kDefaultChunk = 1024;  // rows of a pass where nobody says
 constexpr int kDeviceChunk = 8192;
 
 Decoder make_decoder(const Engine& engine, const SessionOptions& o) {
-  if (o.queue.on_host()) return {engine.model(), o.compute};
+  if (o.queue.on_host()) {
+    if (o.compute == Compute::kFp8) {
+      user_error("--compute fp8: only GPUs multiply 8-bit floats");
+    }
+    return {engine.model(), o.compute};
+  }
+  o.queue.device().ops().input(o.compute);  // refuses before the weights travel
   return {engine.on_device(o.queue), o.compute};
 }
 

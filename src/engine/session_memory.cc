@@ -41,9 +41,10 @@ MemoryForecast Session::State::forecast(int64_t new_tokens, int64_t reply) const
   // Of a KV head: all, or as many as all memory of keys would hold.
   const int64_t keys =
       std::min(read + reply, static_cast<int64_t>(f.kv / std::max<size_t>(1, layout.row_bytes())));
-  f.working = (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
-                       : Decoder::device_working_bytes(there->model(), rows, keys)) +
-              method->working_bytes(read, static_cast<int>(method->most_rows_of_pass(prompt)));
+  f.working =
+      (on_host ? Decoder::working_bytes(engine->model(), rows, options.compute)
+               : Decoder::device_working_bytes(there->model(), rows, keys, options.compute)) +
+      method->working_bytes(read, static_cast<int>(method->most_rows_of_pass(prompt)));
   if (on_host) f.process = engine->process_bytes();
   f.others = static_cast<size_t>(options.at_a_time - 1) * (f.kv + f.working);
   return f;

@@ -77,7 +77,8 @@ class Decoder {
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
   /// The same on a device, of a team's member for the part that it has (DeviceModel::model()), with
   /// at most `keys` keys of a KV head.
-  static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys);
+  static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys,
+                                     Compute compute);
 
   const LayerStep::Workspace& workspace() const;
   /// From now on called for every attention call, in the order of layers (analyses, tests).

@@ -10,9 +10,10 @@ namespace longhaul {
 
 Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute c)
     : State(of->model(), c, of->queue()), weights(std::move(of)) {
-  input = ops().input();
-  inner = ops().input();
+  input = ops().input(c);
+  inner = ops().input(c);
   low_input = ops().input();
+  head_input = ops().input();
   for (int layer = 0; layer < static_cast<int>(shape.sinks.size()); ++layer) {
     nth(shape.sinks, layer) = weights->layer(layer).sinks.view();
   }
@@ -36,14 +37,15 @@ void Decoder::DeviceState::multiply(const DeviceInput& taken, int64_t count,
                                     std::initializer_list<Job> jobs) {
   std::vector<DeviceLinear> products;
   for (const Job& job : jobs) {
-    products.push_back({job.weight.matrix.get(), job.y, job.weight.bias.view(), job.add});
+    products.push_back(
+        {job.weight.matrix.get(), job.y, job.weight.bias.view(), job.add, job.exact});
   }
   ops().linear(taken, products);
   for (const Job& job : jobs) {
     const DeviceAdapter& adapter = job.weight.adapter;
     if (adapter.a == nullptr) continue;
     const int64_t rank = adapter.a->rows();
-    const DeviceLinear down{adapter.a.get(), low.resize(queue, count * rank), {}, false};
+    const DeviceLinear down{adapter.a.get(), low.resize(queue, count * rank), {}, false, true};
     ops().linear(taken, {&down, 1});
     ops().take(low.view(), count, rank, *low_input);
     const DeviceLinear back{adapter.b.get(), job.y, {}, true};
@@ -100,7 +102,7 @@ void Decoder::DeviceState::feed(int layer, const PartOutput& y) {
 void Decoder::DeviceState::mix_experts(int layer, const PartOutput& y) {
   const ModelConfig& c = model.config;
   const DeviceLayer& w = weights->layer(layer);
-  multiply(*input, rows, {{w.router, routes.resize(queue, rows * c.experts)}});
+  multiply(*input, rows, {{w.router, routes.resize(queue, rows * c.experts), false, true}});
   const auto role = [](const DeviceWeight& of) {
     return DeviceExperts::Role{of.matrix.get(), of.bias.view()};
   };
@@ -125,9 +127,9 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
   const ModelConfig& c = model.config;
   LH_ASSERT(queue.member() == 0);
   ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
-                 c.norm_eps, count, c.hidden, *input);
+                 c.norm_eps, count, c.hidden, *head_input);
   const View<float> y = result.resize(queue, count * c.vocab);
-  multiply(*input, count, {{weights->head(), y}});
+  multiply(*head_input, count, {{weights->head(), y}});
   if (c.logit_scale != 1 || c.logit_cap > 0) ops().scale_and_cap(y, c.logit_scale, c.logit_cap);
   queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
 }
@@ -155,7 +157,8 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
 
 }  // namespace
 
-size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t keys) {
+size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t keys,
+                                     Compute compute) {
   const ModelConfig& c = model.config;
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
@@ -168,15 +171,20 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const size_t row = n(f32) * sizeof(float) + n(widest + c.ffn) * sizeof(bf16_t);
   // Few rows are kept in int8, too: 16 of them with two factors.
   const size_t int8 = 8 * n(widest + c.ffn) * 24 / 16;
-  // The largest matrix in bf16.
-  const size_t expanded = n(std::max<int64_t>(c.ffn, widest) * c.hidden) * sizeof(bf16_t);
+  // The largest matrix in bf16, and what is multiplied in 8-bit floats, with a scale a row.
+  const int64_t largest = std::max<int64_t>(c.ffn, widest);
+  const size_t expanded = n(largest * c.hidden) * sizeof(bf16_t);
+  const size_t fp8 =
+      compute != Compute::kFp8
+          ? 0
+          : n(largest * c.hidden + rows * (widest + c.ffn) + 4 * (largest + 2 * rows));
   // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h).
   const size_t gathered =
       std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
   // Lists of keys, of methods that have them, with what arrays grow by.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
-  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + kProductWorkspace + gathered +
-         kLists + n(c.vocab) * sizeof(float);
+  return n(rows) * row + expert_bytes(c, rows) + int8 + expanded + fp8 + kProductWorkspace +
+         gathered + kLists + n(c.vocab) * sizeof(float);
 }
 
 }  // namespace longhaul

@@ -30,6 +30,7 @@ struct Decoder::DeviceState final : Decoder::State {
     const DeviceWeight& weight;
     View<float> y;
     bool add = false;
+    bool exact = false;  ///< DeviceLinear::exact
   };
   DeviceOps& ops() const { return queue.device().ops(); }
   void multiply(const DeviceInput& taken, int64_t count, std::initializer_list<Job> jobs);
@@ -39,8 +40,8 @@ struct Decoder::DeviceState final : Decoder::State {
   Array<float> routes;    ///< [rows, experts]
   Array<float> low;       ///< [rows, rank]: of an adapter
   Array<float> result;    ///< [rows, vocab]
-  /// What is multiplied: of a part, of `down`, of an adapter's second matrix.
-  std::unique_ptr<DeviceInput> input, inner, low_input;
+  /// What is multiplied: of a part, of `down`, of an adapter's second matrix, of the head.
+  std::unique_ptr<DeviceInput> input, inner, low_input, head_input;
 };
 
 }  // namespace longhaul

@@ -28,7 +28,7 @@ int64_t key_count(const AttendTask& task) {
 
 void check(const AttendCall& call, std::span<const AttendTask> tasks) {
   LH_ASSERT(call.head_dim <= 1024);
-  LH_ASSERT(!call.joins || !call.lse.empty());
+  LH_ASSERT(!call.joins || (!call.lse.empty() && call.sinks.empty()));
   for (const AttendTask& task : tasks) {
     LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
     for (const KeySegment& s : task.segments) check_segment(call, s);
@@ -222,8 +222,8 @@ void attend_and_join(const AttendCall& asked, std::span<const AttendTask> tasks)
   alone.out = {out.data(), std::ssize(out)};
   alone.lse = {lse.data(), vectors};
   attend(alone, tasks);
-  merge_attention(host_queue(), alone.out, alone.lse, vectors / asked.heads, asked.heads,
-                  asked.head_dim, asked.out, asked.lse);
+  merge_attention(alone.out, alone.lse, vectors / asked.heads, asked.heads, asked.head_dim,
+                  asked.out, asked.lse);
 }
 
 }  // namespace

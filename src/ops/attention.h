@@ -107,8 +107,9 @@ struct AttendCall {
   AttendCompute compute = AttendCompute::kBest;
   View<float> out;  ///< [rows, heads, head_dim]
   View<float> lse;  ///< [rows, heads] log of the softmax denominator, natural; may be empty
-  /// `out` and `lse` hold what the rows saw of other keys, and get one softmax over both from
-  /// attend() (ops/merge_attention.h), where the tasks name them.
+  /// `out` and `lse`, which is not empty, hold what attend() has found for the rows and other keys:
+  /// they get one softmax over both, where the tasks name them. `sinks` are empty: they took part
+  /// then.
   bool joins = false;
   /// [rows, heads]: the lse that attend() has written for these rows. Operations that go over the
   /// same softmax map again read it (ops/column_sums.h, line_sums.h, tile_map.h).

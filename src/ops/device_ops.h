@@ -17,6 +17,7 @@
 #include "ops/block_index.h"
 #include "ops/block_representatives.h"
 #include "ops/column_sums.h"
+#include "ops/compute.h"
 #include "ops/expected_attention.h"
 #include "ops/flex_blocks.h"
 #include "ops/gate_mix.h"
@@ -57,6 +58,7 @@ struct DeviceLinear {
   View<float> y;
   View<const float> bias;  ///< [outputs]; empty: none
   bool add = false;
+  bool exact = false;  ///< in bf16 at least, whatever the input is for
 };
 
 /// The experts of a layer (ops/experts.h): the matrices of a role lie one below the other.
@@ -177,11 +179,6 @@ class DeviceOps {
     return false;
   }
   virtual bool key_difference(const PagedRows&, View<float>) { return false; }
-  virtual bool merge_attention(View<const float> /*other_out*/, View<const float> /*other_lse*/,
-                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/,
-                               View<float> /*out*/, View<float> /*lse*/) {
-    return false;
-  }
 
   // Positions: ops/rope.h.
   /// cosine, sine [count, rotary_dim / 2] of positions from `first` on.
@@ -314,7 +311,8 @@ class DeviceOps {
   virtual std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView>) {
     return nullptr;
   }
-  virtual std::unique_ptr<DeviceInput> input() { return nullptr; }
+  /// Rows that are multiplied so where they are many. UserError where the device has no such form.
+  virtual std::unique_ptr<DeviceInput> input(Compute = Compute::kBest) { return nullptr; }
   /// The input's rows times several matrices.
   virtual void linear(const DeviceInput&, std::span<const DeviceLinear>) {}
   /// x [tokens, cols] of the table's rows, times `scale`.

@@ -1,7 +1,6 @@
 #include "ops/linear.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "base/error.h"
@@ -16,8 +15,6 @@
 
 namespace longhaul {
 namespace {
-
-constexpr std::array<std::string_view, 3> kComputeNames = {"best", "int8", "f32"};
 
 /// Elements of an expanded panel on the f32 path, and its outputs: as many on any number of
 /// threads, since the library adds up in an order that depends on them.
@@ -167,14 +164,6 @@ ActivationRows& LinearInput::few() {
   return few_;
 }
 
-std::string_view name_of(Compute compute) { return kComputeNames[static_cast<size_t>(compute)]; }
-
-std::optional<Compute> compute_from_name(std::string_view name) {
-  const auto at = std::find(kComputeNames.begin(), kComputeNames.end(), name);
-  if (at == kComputeNames.end()) return std::nullopt;
-  return static_cast<Compute>(at - kComputeNames.begin());
-}
-
 const PanelGemmKernels* panel_kernels(Compute compute) {
   if (compute == Compute::kF32) return nullptr;
   const PanelGemmKernels& int8 = kInt8PanelGemm_for(current_isa());
@@ -187,6 +176,7 @@ const PanelGemmKernels* panel_kernels(Compute compute) {
 }
 
 const char* product_name(Compute compute) {
+  if (compute == Compute::kFp8) return "fp8";
   const PanelGemmKernels* kernels = panel_kernels(compute);
   return kernels == nullptr ? "f32" : kernels->product;
 }

@@ -4,13 +4,12 @@
 // (cpu/panel_gemm.h) or to f32 for the GEMM library.
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "base/tensor_view.h"
+#include "ops/compute.h"
 #include "ops/low_rank.h"
 #include "ops/matvec.h"
 #include "ops/swiglu.h"
@@ -20,20 +19,11 @@ namespace longhaul {
 struct PanelGemmKernels;
 struct SwigluWeights;
 
-enum class Compute : uint8_t {
-  kBest,  ///< bf16 products where the CPU has them (AVX512-BF16, AMX), else int16 (AVX2), else f32
-  kInt8,  ///< weights and activations of many rows rounded to int8 where that is faster, else kBest
-  kF32,   ///< f32 products; for reference
-};
-
 /// What multiplies many rows with weights at the ISA level in force; null: the GEMM library, in
 /// f32.
 const PanelGemmKernels* panel_kernels(Compute compute);
 
-std::string_view name_of(Compute compute);  ///< "best", "int8" or "f32"
-std::optional<Compute> compute_from_name(std::string_view name);
-
-/// "bf16", "int16", "int8" or "f32": the type of these products.
+/// "bf16", "int16", "int8", "f32" or "fp8": the type of these products.
 const char* product_name(Compute compute);
 
 /// Bytes of a row of `cols` in LinearInput, in the form in which `compute` multiplies many.

@@ -5,18 +5,11 @@
 #include <limits>
 
 #include "base/parallel.h"
-#include "ops/device_ops.h"
 
 namespace longhaul {
 
-void merge_attention(Queue &queue, View<const float> other_out, View<const float> other_lse,
-                     int64_t rows, int heads, int head_dim, View<float> out, View<float> lse) {
-  if (DeviceOps *device = device_ops(queue)) {
-    if (device->merge_attention(other_out, other_lse, rows, heads, head_dim, out, lse)) return;
-    HostStage on(queue);
-    return merge_attention(host_queue(), on(other_out), on(other_lse), rows, heads, head_dim,
-                           on(out), on(lse));
-  }
+void merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
+                     int heads, int head_dim, View<float> out, View<float> lse) {
   const int64_t vectors = rows * heads;
   LH_ASSERT(out.size() >= vectors * head_dim && other_out.size() >= vectors * head_dim);
   LH_ASSERT(lse.size() >= vectors && other_lse.size() >= vectors);

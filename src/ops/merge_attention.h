@@ -9,9 +9,10 @@
 namespace longhaul {
 
 /// out [rows, heads, head_dim] and lse [rows, heads], of one set of keys, become those of both.
-/// A row that saw nothing of a set (lse = -infinity) gets the other's result, whatever the other
-/// set's numbers are.
-void merge_attention(Queue& queue, View<const float> other_out, View<const float> other_lse,
-                     int64_t rows, int heads, int head_dim, View<float> out, View<float> lse);
+/// A row whose other_lse is -infinity saw nothing there and stays as it is, whatever other_out
+/// holds; one whose lse is -infinity gets the other's result, and its `out` is finite, as attend()
+/// leaves it.
+void merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
+                     int heads, int head_dim, View<float> out, View<float> lse);
 
 }  // namespace longhaul

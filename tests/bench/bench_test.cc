@@ -122,7 +122,7 @@ TEST(MachinePeak, IsMeasured) {
 TEST(MachinePeak, OfADeviceIsWhatItsOwnOperationsReach) {
   const auto engine = Engine::open(LONGHAUL_MODELS "/nano");
   const MachinePeak peak =
-      measure_device(testing_support::fake_queue(), engine->model(),
+      measure_device(testing_support::fake_queue(), engine->model(), Compute::kBest,
                      {.rows = 16, .large = 64, .copied_bytes = 1 << 20, .seconds = 0});
   ASSERT_EQ(peak.gemms.size(), 4);  // a large one, q, gate and down
   EXPECT_EQ(peak.gemms[0].shape.n, 64);

@@ -112,8 +112,9 @@ Wanted by_definition(const AttendShape& shape, const Pages& pages, const AttendT
   return want;
 }
 
-/// One call of several tasks, a KV head each; every (row, head) of some rows is compared.
-void compare(const AttendShape& shape, bool sm90, uint32_t seed) {
+/// One call of several tasks, a KV head each; every (row, head) of some rows is compared. `joins`:
+/// two calls, of which the first sees one segment and the second joins it with the others.
+void compare(const AttendShape& shape, bool sm90, uint32_t seed, bool joins = false) {
   std::mt19937 random(seed);
   const int kv_heads = shape.heads / shape.group;
   Pages pages(shape.type, shape.head_dim, kv_heads, shape.keys, random);
@@ -180,7 +181,7 @@ void compare(const AttendShape& shape, bool sm90, uint32_t seed) {
   Scratch scratch;
   scratch.pages = pages.range;
   scratch.allow_sm90 = sm90;
-  if (seed % 4 < 2) {  // of half of the cases, rows see one segment before the others
+  if (joins) {
     std::vector<AttendTask> before = given_tasks;
     for (AttendTask& task : before) task.segments = task.segments.first(1);
     attend(nullptr, call, before, scratch);
@@ -192,6 +193,9 @@ void compare(const AttendShape& shape, bool sm90, uint32_t seed) {
   ok(cudaDeviceSynchronize());
   const std::vector<float> got = out.back(), got_lse = lse.back();
   for (size_t i = 0; i < pad * width; ++i) ASSERT_EQ(got[i], 777.0f);
+  for (size_t i = 0; i < size_t{pad} * static_cast<size_t>(shape.heads); ++i) {
+    ASSERT_EQ(got_lse[i], 777.0f);
+  }
 
   const bool stored = as_stored(shape, segments);
   double worst = 0, worst_lse = 0;
@@ -246,7 +250,7 @@ class OfShape : public ::testing::TestWithParam<std::tuple<KvType, int>> {
           AttendShape shape{type, dim, rotary[++seed % 3], heads, group, rows, keys, plain};
           if (seed % 4 == 1) shape.cap = 1.5f;  // of logits up to 4
           if (seed % 5 < 2) shape.sinks = true;
-          compare(shape, sm90, seed);
+          compare(shape, sm90, seed, seed % 4 < 2);
           if (HasFatalFailure()) return;
         }
       }
@@ -274,7 +278,11 @@ TEST(Attend, KeysAreSplitWhereThereAreFewRows) {
   for (const int rows : {1, 3, 128}) {
     for (const int dim : {64, 128}) {
       for (const bool sm90 : {false, true}) {
-        compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, 5);
+        for (const uint32_t seed : {5, 9, 10}) {
+          for (const bool joins : {false, true}) {
+            compare({DType::BF16, dim, dim, 8, 4, rows, 20000, true}, sm90, seed, joins);
+          }
+        }
       }
       compare({DType::Q8_0, dim, dim, 8, 4, rows, 20000, false}, true, 6);
       compare({{DType::Q4_0, DType::Q8_0}, dim, dim, 8, 4, rows, 6000, true}, true, 7);

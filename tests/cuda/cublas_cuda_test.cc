@@ -19,6 +19,14 @@ static_assert(lt::kAsItLies == CUBLAS_OP_N);
 static_assert(lt::kR32F == CUDA_R_32F && lt::kR16BF == CUDA_R_16BF);
 static_assert(lt::kTransposed == CUBLAS_OP_T && sizeof(cublasOperation_t) == sizeof(int32_t));
 static_assert(lt::kTransA == CUBLASLT_MATMUL_DESC_TRANSA);
+static_assert(lt::kR8FE4M3 == CUDA_R_8F_E4M3);
+static_assert(lt::kScalesA == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER);
+static_assert(lt::kScalesB == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
+#if CUDART_VERSION >= 12090
+static_assert(lt::kScaleModeA == CUBLASLT_MATMUL_DESC_A_SCALE_MODE);
+static_assert(lt::kScaleModeB == CUBLASLT_MATMUL_DESC_B_SCALE_MODE);
+static_assert(lt::kScaleOfRow == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+#endif
 static_assert(lt::kTransB == CUBLASLT_MATMUL_DESC_TRANSB);
 static_assert(lt::kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
 static_assert(lt::kBatchOffset == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);

@@ -78,7 +78,7 @@ TEST_P(CudaMatrix, StacksTensorsAndTakesRows) {
   ASSERT_EQ(part.bf16_stride, cols);
   check(cudaMemcpy(kept.data(), part.bf16, kept.size() * 2, cudaMemcpyDeviceToHost), "kept");
   EXPECT_EQ(kept, expected);
-  m.drop_bf16();
+  m.drop_copies();
   EXPECT_EQ(m.view().bf16 != nullptr, GetParam() == DType::BF16);
 }
 

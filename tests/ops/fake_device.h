@@ -62,7 +62,10 @@ class FakeOps : public DeviceOps {
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> parts) override {
     return std::make_shared<FakeMatrix>(parts);
   }
-  std::unique_ptr<DeviceInput> input() override { return std::make_unique<FakeInput>(); }
+  std::unique_ptr<DeviceInput> input(Compute compute) override {
+    if (compute == Compute::kFp8) user_error("a fake device has no products of 8-bit floats");
+    return std::make_unique<FakeInput>();
+  }
   void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {
     const auto& x = static_cast<const FakeInput&>(of);
     for (const DeviceLinear& product : products) {

@@ -94,11 +94,15 @@ class InfLlm final : public Method {
   /// By <mean query of the rows, representatives>.
   RowList choose_blocks(const LayerStep& step) {
     LH_ASSERT(index(step).blocks() == blocks_.split().blocks);
-    Queue& queue = *step.queue;
-    const View<float> query = query_.resize(queue, int64_t{shape_.heads} * shape_.head_dim);
-    mean_rows(queue, step.q, query);
-    blocks_.rotate_far(queue, query);
-    return index(step).top(queue, query, sizes.topk, search_);
+    return index(step).top(*step.queue, mean_query(step), sizes.topk, search_);
+  }
+  /// All rows are rotated alike, and so is their mean.
+  View<const float> mean_query(const LayerStep& step) {
+    const View<const float> rows = blocks_.far_q();
+    if (step.rows == 1) return rows;
+    const View<float> mean = query_.resize(*step.queue, rows.size() / step.rows);
+    mean_rows(*step.queue, rows, mean);
+    return mean;
   }
 
   /// Appends the blocks to the layer's index: per query head their tokens with most votes.

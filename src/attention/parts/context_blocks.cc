@@ -60,9 +60,10 @@ Plan ContextBlocks::plan() const {
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {
   const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
-  // Queries in bf16 on a device; of a step what is far: queries and results.
+  // Queries in bf16 on a device; of a step what is far: queries and, where attention cannot begin
+  // with what it joins, results, with what a device's memory of them grows by.
   return bytes_of(DType::BF16, rows * width) +
-         2 * bytes_of(DType::F32, std::min(rows, o_.chunk) * width);
+         bytes_of(DType::F32, std::min(rows, o_.chunk) * width) * 5 / 2;
 }
 
 void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
@@ -239,10 +240,6 @@ AgedBlocks ContextBlocks::aged(const LayerStep& step, int64_t first, int64_t cou
 void ContextBlocks::end(LayerStep& step) {
   if (voted_) votes(step).drop_first(next_.remainder - split_.remainder);
   spill_whole_pages(*step.store, step.layer, o_.init, split_.remainder, next_.remainder);
-}
-
-void ContextBlocks::rotate_far(Queue& queue, View<float> x) const {
-  apply_rope_constant(queue, *far_rotation_, o_.angle(), x, 1, shape_.heads, shape_.head_dim, x);
 }
 
 void ContextBlocks::archive(Archive& archive) {

@@ -98,9 +98,6 @@ class ContextBlocks {
   /// Ends the layer: lets tokens age.
   void end(LayerStep& step);
 
-  /// x [heads, head_dim], rotated to the constant angle in place.
-  void rotate_far(Queue& queue, View<float> x) const;
-
   void archive(Archive& archive);
   using LooksUp = std::function<bool(int layer)>;
   using IndexFits = std::function<bool(int layer, int64_t blocks)>;

@@ -47,13 +47,13 @@ struct AttendArgs {
   const SegmentRecord* segments;
   float* out;          ///< [rows, heads, head_dim]
   float* lse;          ///< [rows, heads], or null
-  bool joins;          ///< AttendCall::joins, of the wgmma kernels alone
   const float* sinks;  ///< [heads] natural logits, or null
   float* partial;      ///< of the units that are parts
   int32_t* counters;   ///< of units that their last part merges: parts that have arrived; zeros
   RotationTable rotations;
   int32_t heads, head_dim;
   LogitForm logits;
+  bool joins;  ///< AttendCall::joins, of the wgmma kernels alone
 };
 
 /// The pages as Hopper's copy engine sees them: [pages, 128, head_dim] bf16 numbers, a box of 64

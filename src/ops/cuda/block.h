@@ -65,24 +65,6 @@ struct HostBlock {
     for (int t = 0; t < kBlockThreads; ++t) all += yes(t) ? 1 : 0;
     return all;
   }
-  /// f() by one warp, all lanes alike; the others wait. What follows is for it alone: how many of
-  /// n numbers are such that yes(i), and the least of key(i).
-  template <class F>
-  void one_warp(F&& f) const {
-    f();
-  }
-  template <class F>
-  uint32_t count_by_warp(int n, F&& yes) const {
-    uint32_t all = 0;
-    for (int i = 0; i < n; ++i) all += yes(i) ? 1 : 0;
-    return all;
-  }
-  template <class F>
-  uint32_t least_by_warp(int n, F&& key) const {
-    uint32_t least = ~0u;
-    for (int i = 0; i < n; ++i) least = std::min<uint32_t>(least, key(i));
-    return least;
-  }
   /// before[t] = sum of count(u) over threads u below t.
   template <class F>
   void scan(ScanShared& s, F&& count) const {
@@ -153,24 +135,6 @@ struct CudaBlock {
   template <class F>
   __device__ uint32_t count(F&& yes) const {
     return static_cast<uint32_t>(__syncthreads_count(yes(static_cast<int>(threadIdx.x))));
-  }
-  template <class F>
-  __device__ void one_warp(F&& f) const {
-    if (threadIdx.x < 32) f();
-    __syncthreads();
-  }
-  template <class F>
-  __device__ uint32_t count_by_warp(int n, F&& yes) const {
-    uint32_t own = 0;
-#pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x); i < n; i += 32) own += yes(i) ? 1 : 0;
-    return __reduce_add_sync(~0u, own);
-  }
-  template <class F>
-  __device__ uint32_t least_by_warp(int n, F&& key) const {
-    uint32_t own = ~0u;
-    for (int i = static_cast<int>(threadIdx.x); i < n; i += 32) own = min(own, key(i));
-    return __reduce_min_sync(~0u, own);
   }
   /// The sum of all threads below, of which s.of_warps has a part until the next wait.
   template <class F>

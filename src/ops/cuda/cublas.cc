@@ -25,15 +25,36 @@ Gemm::Gemm(const CublasLibrary& library, size_t workspace_bytes)
   }
   for (const int w_turned : {0, 1}) {
     for (const int x_turned : {0, 1}) {
-      lt::Operation& made = operations_[w_turned][x_turned];
-      require(library_.create_operation(&made, lt::kCompute32F, lt::kR32F), "DescCreate");
-      // cuBLAS counts columns first, so that what lies by rows is transposed already.
-      const int32_t w = w_turned ? lt::kAsItLies : lt::kTransposed,
-                    x = x_turned ? lt::kTransposed : lt::kAsItLies;
-      require(library_.set_operation(made, lt::kTransA, &w, sizeof w), "DescSetAttribute");
-      require(library_.set_operation(made, lt::kTransB, &x, sizeof x), "DescSetAttribute");
+      operations_[w_turned][x_turned] = make_operation(w_turned, x_turned);
     }
   }
+}
+
+lt::Operation Gemm::make_operation(int w_turned, int x_turned) const {
+  lt::Operation made = nullptr;
+  require(library_.create_operation(&made, lt::kCompute32F, lt::kR32F), "DescCreate");
+  // cuBLAS counts columns first, so that what lies by rows is transposed already.
+  const int32_t w = w_turned != 0 ? lt::kAsItLies : lt::kTransposed,
+                x = x_turned != 0 ? lt::kTransposed : lt::kAsItLies;
+  require(library_.set_operation(made, lt::kTransA, &w, sizeof w), "DescSetAttribute");
+  require(library_.set_operation(made, lt::kTransB, &x, sizeof x), "DescSetAttribute");
+  return made;
+}
+
+/// A product of e4m3 floats finds the scales of its rows there.
+void Gemm::set_scales(const GemmCall& call) {
+  LH_ASSERT(call.w_scales != nullptr && !call.x_turned && !call.w_turned);
+  if (fp8_operation_ == nullptr) {
+    fp8_operation_ = make_operation(0, 0);
+    for (const int mode : {lt::kScaleModeA, lt::kScaleModeB}) {
+      require(library_.set_operation(fp8_operation_, mode, &lt::kScaleOfRow, sizeof(int32_t)),
+              "DescSetAttribute");
+    }
+  }
+  require(library_.set_operation(fp8_operation_, lt::kScalesA, &call.w_scales, sizeof(void*)),
+          "DescSetAttribute");
+  require(library_.set_operation(fp8_operation_, lt::kScalesB, &call.x_scales, sizeof(void*)),
+          "DescSetAttribute");
 }
 
 Gemm::~Gemm() {
@@ -43,6 +64,7 @@ Gemm::~Gemm() {
       if (made != nullptr) library_.destroy_operation(made);
     }
   }
+  if (fp8_operation_ != nullptr) library_.destroy_operation(fp8_operation_);
   if (handle_ != nullptr) library_.destroy(handle_);
 }
 
@@ -102,8 +124,9 @@ lt::Layout Gemm::layout(int type, int64_t rows, int64_t cols, bool turned, int64
 Gemm::Plan Gemm::make_plan(const Shape& s) const {
   Plan plan;
   try {
-    plan.w = layout(lt::kR16BF, s.outputs, s.cols, s.w_turned != 0, s.w_stride, s, s.w_batch);
-    plan.x = layout(lt::kR16BF, s.rows, s.cols, s.x_turned != 0, s.x_stride, s, s.x_batch);
+    const int type = s.fp8 != 0 ? lt::kR8FE4M3 : lt::kR16BF;
+    plan.w = layout(type, s.outputs, s.cols, s.w_turned != 0, s.w_stride, s, s.w_batch);
+    plan.x = layout(type, s.rows, s.cols, s.x_turned != 0, s.x_stride, s, s.x_batch);
     plan.y = layout(s.bf16_out != 0 ? lt::kR16BF : lt::kR32F, s.rows, s.outputs, false, s.y_stride,
                     s, s.y_batch);
     plan.algorithm = best(s, plan).algorithm;
@@ -136,6 +159,7 @@ Gemm::Shape Gemm::shape_of(const GemmCall& call) {
   s.y_stride = call.y_stride != 0 ? call.y_stride : call.outputs;
   s.bf16_out = call.bf16_out;
   s.add = call.add;
+  s.fp8 = call.x_scales != nullptr;
   s.batch = call.batch;
   if (call.batch > 1) {
     s.x_batch = call.x_batch;
@@ -151,6 +175,7 @@ Gemm::Shape Gemm::shape_of(const GemmCall& call) {
 void Gemm::run(Stream stream, const GemmCall& call) {
   if (call.rows == 0 || call.outputs == 0) return;
   LH_ASSERT(call.rows > 0 && call.outputs > 0 && call.cols > 0 && call.batch > 0);
+  if (call.x_scales != nullptr) set_scales(call);
   const Shape s = shape_of(call);
   const Plan& plan = plan_for(s);
   const float alpha = 1, beta = call.add ? 1.0f : 0.0f;

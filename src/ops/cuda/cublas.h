@@ -1,5 +1,5 @@
 #pragma once
-// Products of many rows in bf16, through cuBLASLt: f32 sums.
+// Products of many rows in bf16, or in 8-bit floats, through cuBLASLt: f32 sums.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,16 +15,19 @@ namespace longhaul::cuda {
 /// y[r, o] = sum_i x[r, i] w[o, i], or added to what is there.
 struct GemmCall {
   int64_t rows = 0, outputs = 0, cols = 0;
-  const uint16_t* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
-  int64_t x_stride = 0;         ///< 0: its columns
-  const uint16_t* w = nullptr;  ///< [outputs, cols] bf16, rows w_stride elements apart
-  int64_t w_stride = 0;         ///< 0: its columns
-  bool x_turned = false;        ///< x lies as [cols, rows]
-  bool w_turned = false;        ///< w lies as [cols, outputs]
-  void* y = nullptr;            ///< [rows, outputs], rows y_stride elements apart
-  int64_t y_stride = 0;         ///< 0: outputs
-  bool bf16_out = false;        ///< y is bf16, else f32
-  bool add = false;             ///< y += instead of y =
+  const void* x = nullptr;  ///< [rows, cols] bf16, rows x_stride elements apart
+  int64_t x_stride = 0;     ///< 0: its columns
+  const void* w = nullptr;  ///< [outputs, cols] bf16, rows w_stride elements apart
+  int64_t w_stride = 0;     ///< 0: its columns
+  bool x_turned = false;    ///< x lies as [cols, rows]
+  bool w_turned = false;    ///< w lies as [cols, outputs]
+  void* y = nullptr;        ///< [rows, outputs], rows y_stride elements apart
+  int64_t y_stride = 0;     ///< 0: outputs
+  bool bf16_out = false;    ///< y is bf16, else f32
+  bool add = false;         ///< y += instead of y =
+  /// [rows] and [outputs]: x and w are e4m3 floats then, in multiples of 16 columns and outputs,
+  /// and their rows are that many times as large (fp8_rows.h). Both or none; not turned.
+  const float *x_scales = nullptr, *w_scales = nullptr;
   /// Several such products at once, whose numbers begin so many elements apart.
   int batch = 1;
   int64_t x_batch = 0, w_batch = 0, y_batch = 0;
@@ -45,7 +48,7 @@ class Gemm {
  private:
   struct Shape {
     int64_t rows, outputs, cols, x_stride, w_stride, y_stride;
-    int x_turned, w_turned, bf16_out, add, batch;
+    int x_turned, w_turned, bf16_out, add, fp8, batch;
     int64_t x_batch, w_batch, y_batch;
     uint32_t alignment[3];  ///< of w, x and y, in bytes
     auto operator<=>(const Shape&) const = default;
@@ -56,7 +59,11 @@ class Gemm {
   };
 
   static Shape shape_of(const GemmCall& call);
-  lt::Operation operation(const Shape& s) const { return operations_[s.w_turned][s.x_turned]; }
+  lt::Operation operation(const Shape& s) const {
+    return s.fp8 != 0 ? fp8_operation_ : operations_[s.w_turned][s.x_turned];
+  }
+  lt::Operation make_operation(int w_turned, int x_turned) const;
+  void set_scales(const GemmCall& call);
   lt::Layout layout(int type, int64_t rows, int64_t cols, bool turned, int64_t stride,
                     const Shape& shape, int64_t batch_offset) const;
   const Plan& plan_for(const Shape& shape);
@@ -67,7 +74,8 @@ class Gemm {
 
   const CublasLibrary& library_;
   lt::Handle handle_ = nullptr;
-  lt::Operation operations_[2][2] = {};  ///< [w turned][x turned]
+  lt::Operation operations_[2][2] = {};    ///< [w turned][x turned]
+  lt::Operation fp8_operation_ = nullptr;  ///< null: not needed yet
   DeviceBuffer workspace_;
   std::map<Shape, Plan> plans_;
 };

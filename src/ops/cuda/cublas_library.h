@@ -20,9 +20,13 @@ using Preference = void*;
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kCompute32F = 68;  // CUBLAS_COMPUTE_32F
-inline constexpr int kR32F = 0, kR16BF = 14;
+inline constexpr int kR32F = 0, kR16BF = 14, kR8FE4M3 = 28;
 inline constexpr int32_t kAsItLies = 0, kTransposed = 1;
-inline constexpr int kTransA = 3, kTransB = 4;           // CUBLASLT_MATMUL_DESC_TRANSA, ...
+inline constexpr int kTransA = 3, kTransB = 4;      // CUBLASLT_MATMUL_DESC_TRANSA, ...
+inline constexpr int kScalesA = 17, kScalesB = 18;  // ..._A_SCALE_POINTER, ...
+inline constexpr int kScaleModeA = 31, kScaleModeB = 32;
+inline constexpr int32_t kScaleOfRow = 3;                // ..._MATRIX_SCALE_OUTER_VEC_32F
+inline constexpr size_t kScaleOfRowSince = 120900;       // version of the library; Hopper alone
 inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // of a layout
 inline constexpr int kMaxWorkspace = 1;
 inline constexpr int kAlignmentOf[4] = {5, 6, 7, 8};  // A, B, C, D

@@ -32,12 +32,6 @@ class CudaOps : public CudaChoices {
     });
     return true;
   }
-  bool merge_attention(View<const float> other_out, View<const float> other_lse, int64_t rows,
-                       int heads, int head_dim, View<float> out, View<float> lse) override {
-    cuda::merge_attention(stream(), other_out.address(), other_lse.address(), rows * heads,
-                          head_dim, out.address(), lse.address());
-    return true;
-  }
 
   bool rotations(const RopeTable& table, int64_t first, int64_t count, View<float> cosine,
                  View<float> sine) override {
@@ -114,7 +108,11 @@ class CudaOps : public CudaChoices {
     }
     return std::make_shared<OwnMatrix>(std::move(copy), queue_.copies());
   }
-  std::unique_ptr<DeviceInput> input() override { return std::make_unique<OwnInput>(queue_); }
+  std::unique_ptr<DeviceInput> input(Compute compute) override {
+    const bool fp8 = compute == Compute::kFp8;
+    if (fp8) products_.require_fp8();
+    return std::make_unique<OwnInput>(queue_, fp8);
+  }
   void linear(const DeviceInput& of, std::span<const DeviceLinear> products) override {
     products_.linear(static_cast<const OwnInput&>(of), products);
   }

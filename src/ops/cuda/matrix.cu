@@ -46,6 +46,7 @@ MatrixView MatrixView::slice_rows(int64_t begin, int64_t count) const {
   MatrixView part = *this;
   part.rows = count;
   if (bf16 != nullptr) part.bf16 = bf16 + begin * bf16_stride;
+  part.fp8 = {};
   if (!is_block_type(type)) {
     part.planes[0] = planes[0] + static_cast<size_t>(begin) * row_stride;
     return part;
@@ -93,7 +94,15 @@ void Matrix::keep_bf16(Stream stream) {
   view_.bf16_stride = stride;
 }
 
-void Matrix::drop_bf16() {
+void Matrix::keep_fp8(Stream stream, const uint16_t* bf16, int64_t stride) {
+  fp8_ = DeviceBuffer(fp8_bytes(view_.rows, view_.cols));
+  view_.fp8 = fp8_rows_in(fp8_.data(), view_.rows, view_.cols);
+  round_to_fp8(stream, bf16, stride, view_.rows, view_.cols, view_.fp8);
+}
+
+void Matrix::drop_copies() {
+  fp8_ = {};
+  view_.fp8 = {};
   if (view_.type == DType::BF16) return;
   bf16_ = {};
   view_.bf16 = nullptr;

@@ -8,6 +8,7 @@
 #include "base/tensor_view.h"
 #include "ops/cuda/block_layout.h"
 #include "ops/cuda/device_buffer.h"
+#include "ops/cuda/fp8_rows.h"
 #include "ops/cuda/stream.h"
 
 namespace longhaul::cuda {
@@ -21,6 +22,7 @@ struct MatrixView {
   const uint32_t* book = nullptr;             ///< code_books.h; null: the type has none
   const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: none kept
   int64_t bf16_stride = 0;
+  Fp8Rows fp8;  ///< none kept, or all rows
 
   /// Rows [begin, begin + count).
   MatrixView slice_rows(int64_t begin, int64_t count) const;
@@ -39,16 +41,18 @@ class Matrix {
   MatrixView view() const { return view_; }
   int64_t rows() const { return view_.rows; }
   int64_t cols() const { return view_.cols; }
-  size_t bytes() const { return planes_.bytes() + book_.bytes() + bf16_.bytes(); }
-  size_t bf16_bytes() const { return bf16_.bytes(); }  ///< of the copy
+  size_t bytes() const { return planes_.bytes() + book_.bytes() + copy_bytes(); }
+  size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }  ///< of the copies
 
   /// Keeps a bf16 copy beside the weights for products with many rows. After it was uploaded. Of
   /// bf16 weights nothing is copied.
   void keep_bf16(Stream stream);
-  void drop_bf16();
+  /// The same in 8-bit floats, made of the weights in bf16, rows `stride` elements apart.
+  void keep_fp8(Stream stream, const uint16_t* bf16, int64_t stride);
+  void drop_copies();
 
  private:
-  DeviceBuffer planes_, book_, bf16_;
+  DeviceBuffer planes_, book_, bf16_, fp8_;
   MatrixView view_;
 };
 

@@ -11,6 +11,14 @@ void OwnInput::make(const float* x, const float* norm, float eps, int64_t rows, 
   if (!makes_row(rows, cols, x, norm)) make_forms();
 }
 
+Fp8Rows OwnInput::fp8() const {
+  fp8_.at_least(fp8_bytes(rows_, cols_));
+  const Fp8Rows rows = fp8_rows_in(fp8_.data, rows_, cols_);
+  if (!has_fp8_) round_to_fp8(queue_.handle(), bf16(), cols_, rows_, cols_, rows);
+  has_fp8_ = true;
+  return rows;
+}
+
 MatvecInput OwnInput::for_products() const {
   if (made_of_.x == nullptr) return for_matvec();
   return {.x = made_of_.x,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "ops/cuda/fp8_rows.h"
 #include "ops/cuda/int8_rows.h"
 #include "ops/cuda/matrix.h"
 #include "ops/cuda/matvec.h"
@@ -26,16 +27,29 @@ class OwnMatrix : public DeviceMatrix {
   MatrixView view() const { return matrix_.view(); }
   /// For products with many rows: with a bf16 copy, where there is room.
   MatrixView view_for_many(GpuQueue& queue) const {
-    if (copies_->wanted(matrix_.view()) && ++passes_ > WeightCopies::kPassesBefore) {
-      copies_->make(queue.handle(), matrix_, queue.memory_left());
+    if (matrix_.view().bf16 == nullptr && wants_copy(WeightCopies::kPassesBefore)) {
+      copies_->make_bf16(queue.handle(), matrix_, queue.memory_left());
     }
     return matrix_.view();
   }
+  /// Of the weights in bf16, rows `stride` elements apart: in 8-bit floats, if a copy of these is
+  /// kept from now on.
+  Fp8Rows kept_fp8(GpuQueue& queue, const uint16_t* bf16, int64_t stride) const {
+    if (wants_copy(WeightCopies::kFp8PassesBefore)) {
+      copies_->make_fp8(queue.handle(), matrix_, bf16, stride, queue.memory_left());
+    }
+    return matrix_.view().fp8;
+  }
 
  private:
+  /// Asked in every pass that would gain by one.
+  bool wants_copy(int passes_before) const {
+    return copies_->wanted() && ++passes_ > passes_before;
+  }
+
   mutable Matrix matrix_;  ///< the weights stay the same, copied or not
   std::shared_ptr<WeightCopies> copies_;
-  mutable int passes_ = 0;  ///< that would have gained by a copy
+  mutable int passes_ = 0;
 };
 
 inline MatrixView view_of(const DeviceMatrix& matrix) {
@@ -46,11 +60,13 @@ inline MatrixView view_of(const DeviceMatrix& matrix) {
 /// forms themselves, is made into them when someone else asks for them.
 class OwnInput : public DeviceInput {
  public:
-  explicit OwnInput(GpuQueue& queue) : queue_(queue), bf16_(queue), int8_(queue) {}
+  explicit OwnInput(GpuQueue& queue, bool fp8 = false)
+      : queue_(queue), multiplies_fp8_(fp8), bf16_(queue), int8_(queue), fp8_(queue) {}
 
   void resize(int64_t rows, int64_t cols) { resize(rows, cols, rows <= kMostMatvecRows); }
   void resize(int64_t rows, int64_t cols, bool stored_weights) {
     made_of_ = {};
+    has_fp8_ = false;
     rows_ = rows;
     cols_ = cols;
     both_ = stored_weights && cols % 32 == 0;
@@ -69,6 +85,10 @@ class OwnInput : public DeviceInput {
     make_forms();
     return static_cast<uint16_t*>(bf16_.data);
   }
+  /// Whether many rows are multiplied as 8-bit floats.
+  bool multiplies_fp8() const { return multiplies_fp8_; }
+  /// Made once for all products.
+  Fp8Rows fp8() const;
   ProductRows forms() const {
     return {bf16(), both_ ? int8_rows_in(int8_.data, rows_, cols_) : Int8Rows{}};
   }
@@ -91,10 +111,13 @@ class OwnInput : public DeviceInput {
   void write_forms(const MadeOf& of) const;
 
   GpuQueue& queue_;
+  const bool multiplies_fp8_;
   int64_t rows_ = 0, cols_ = 0;
   bool both_ = false;
+  mutable bool has_fp8_ = false;
   mutable MadeOf made_of_;
   Room bf16_, int8_;
+  mutable Room fp8_;
 };
 
 }  // namespace longhaul::cuda

@@ -1,7 +1,7 @@
 #pragma once
-// The rows of a list with the highest scores, by one block of threads in phases (block.h): a search
-// for the lowest score that stays, then the rows above it and as many of its equals as there is
-// room for. What stays and what ties are as ops/score_cut.h says.
+// The rows of a list with the highest scores, by one block of threads in phases (block.h): a radix
+// search for the lowest score that stays, then the rows above it and as many of its equals as there
+// is room for. What stays and what ties are as ops/score_cut.h says.
 
 #include "ops/cuda/block.h"
 #include "ops/cuda/numbers.h"
@@ -18,11 +18,7 @@ struct SelectTask {
 
 struct SelectShared {
   static constexpr int kBins = 256, kCopies = 8;
-  static constexpr int kFew = 1024;  ///< keys, of which a lane of one warp looks at 32
-  union {
-    uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
-    uint32_t keys[kFew];
-  };
+  uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
   ScanShared scan;
   uint64_t prefix;      ///< of the keys that are still searched
   uint32_t left;        ///< of them how many stay
@@ -45,9 +41,11 @@ LH_BOTH float float_of_key(uint32_t key) {
   return float_of((key & kSign) != 0 ? key & ~kSign : ~key);
 }
 
-/// find_cut() of many keys: byte by byte.
+/// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it
+/// are among the k to s.left, and how many there are to s.same; 0 < k <= n. key_of(i) is key number
+/// i, an unsigned number.
 template <class Block, class KeyOf>
-LH_PHASES void find_cut_of_many(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
+LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
                         KeyOf&& key_of) {
   using Key = decltype(key_of(int64_t{0}));
   block.each([&](int t) {
@@ -88,44 +86,6 @@ LH_PHASES void find_cut_of_many(const Block& block, SelectShared& s, int64_t n, 
     });
     k = s.left;
   }
-}
-
-/// find_cut() of the keys in s.keys, at most kFew: bit by bit, by one warp, which need not wait for
-/// others. The search byte by byte waits for all threads seven times a byte: 9 us for 400 keys.
-template <class Block>
-LH_PHASES void find_cut_of_few(const Block& block, SelectShared& s, int n, uint32_t k, int bits) {
-  block.one_warp([&] {
-    const auto at_least = [&](uint32_t key) {
-      return block.count_by_warp(n, [&](int i) { return s.keys[i] >= key; });
-    };
-    uint32_t prefix = 0, from_it = static_cast<uint32_t>(n);
-    for (uint32_t bit = 1u << (bits - 1); bit != 0 && from_it != k; bit >>= 1) {
-      const uint32_t count = at_least(prefix | bit);
-      if (count >= k) prefix |= bit, from_it = count;
-    }
-    if (from_it == k) {  // these are the best, and the lowest of them is the k-th
-      prefix = block.least_by_warp(n, [&](int i) { return s.keys[i] < prefix ? ~0u : s.keys[i]; });
-    }
-    const uint32_t above = prefix == ~0u ? 0 : at_least(prefix + 1);
-    s.prefix = prefix, s.left = k - above, s.same = from_it - above;
-  });
-}
-
-/// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it
-/// are among the k to s.left, and how many there are to s.same; 0 < k <= n. key_of(i) is key number
-/// i, an unsigned number.
-template <class Block, class KeyOf>
-LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
-                        KeyOf&& key_of) {
-  if constexpr (sizeof(key_of(int64_t{0})) == sizeof(uint32_t)) {
-    if (n <= SelectShared::kFew) {
-      block.each([&](int t) {
-        for (int i = t; i < n; i += kBlockThreads) s.keys[i] = key_of(i);
-      });
-      return find_cut_of_few(block, s, static_cast<int>(n), k, bits);
-    }
-  }
-  find_cut_of_many(block, s, n, k, bits, key_of);
 }
 
 /// The same of n scores: s.prefix is the order_key() of the k-th highest.
