@@ -78,12 +78,12 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  if (a.joins && unit.part == 0) join_rows(a, unit, flat, rows);
   if (unit.segment_count > 0) {  // while the first keys are on their way: often the only form
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
     if constexpr (F::kQueriesHere) rows.load_queries(queries);
   }
+  if (a.joins && unit.part == 0) join_rows(a, unit, flat, rows);
   typename Seen::Own note;  // of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
     const int stage = n % F::kStages;
@@ -113,7 +113,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     wgmma_wait<0>();
     if (lane == 0) barrier_arrive(shared_address(&shared.keys_empty[0]));
     weigh();
-    if (a.joins) rows.shrink_sums();
+    rows.shrink_sums();  // of rows that join others; zeros else
     rows.pack();
     int n = 1;
     for (; !note.last; ++n) {
