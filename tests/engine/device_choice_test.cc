@@ -52,6 +52,18 @@ TEST_F(DeviceChoice, WeightsThatDoNotFitAreNotSent) {
   EXPECT_NE(error.find("of weights do not fit into the GPU's memory"), std::string::npos) << error;
 }
 
+/// The device has no room at all, so that anything that is sent would be refused otherwise.
+TEST_F(DeviceChoice, ProductsThatAreNotThereAreRefusedBeforeWeightsAreSent) {
+  SessionOptions options = on_device();
+  options.compute = Compute::kFp8;
+  device_->most_at_once = 0;
+  const std::string error = testing_support::error_of([&] { Session(engine_, options); });
+  EXPECT_NE(error.find("no products of 8-bit floats"), std::string::npos) << error;
+  options.queue = {};
+  const std::string here = testing_support::error_of([&] { Session(engine_, options); });
+  EXPECT_NE(here.find("--compute fp8: only GPUs"), std::string::npos) << here;
+}
+
 TEST_F(DeviceChoice, GivesTheWeightsBackWhereItTakesTheHost) {
   device_->free = size_t{2} << 30;
   EXPECT_FALSE(stays({on_device()}, 1 << 20));
