@@ -13,7 +13,6 @@ Decoder::DeviceState::DeviceState(std::shared_ptr<const DeviceModel> of, Compute
   input = ops().input(c);
   inner = ops().input(c);
   low_input = ops().input();
-  head_input = ops().input();
   for (int layer = 0; layer < static_cast<int>(shape.sinks.size()); ++layer) {
     nth(shape.sinks, layer) = weights->layer(layer).sinks.view();
   }
@@ -127,9 +126,9 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
   const ModelConfig& c = model.config;
   LH_ASSERT(queue.member() == 0);
   ops().rms_norm({hidden, count * c.hidden, queue.place()}, weights->final_norm().view(),
-                 c.norm_eps, count, c.hidden, *head_input);
+                 c.norm_eps, count, c.hidden, *input);
   const View<float> y = result.resize(queue, count * c.vocab);
-  multiply(*head_input, count, {{weights->head(), y}});
+  multiply(*input, count, {{weights->head(), y, false, true}});
   if (c.logit_scale != 1 || c.logit_cap > 0) ops().scale_and_cap(y, c.logit_scale, c.logit_cap);
   queue.device().download(y.address(), out, static_cast<size_t>(y.size()) * sizeof(float));
 }

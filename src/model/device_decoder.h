@@ -40,8 +40,8 @@ struct Decoder::DeviceState final : Decoder::State {
   Array<float> routes;    ///< [rows, experts]
   Array<float> low;       ///< [rows, rank]: of an adapter
   Array<float> result;    ///< [rows, vocab]
-  /// What is multiplied: of a part, of `down`, of an adapter's second matrix, of the head.
-  std::unique_ptr<DeviceInput> input, inner, low_input, head_input;
+  /// What is multiplied: of a part or of the head, of `down`, of an adapter's second matrix.
+  std::unique_ptr<DeviceInput> input, inner, low_input;
 };
 
 }  // namespace longhaul

@@ -210,7 +210,7 @@ int64_t live_pairs(std::span<const AttendTask> asked, std::span<const AttendTask
   return pairs;
 }
 
-/// On the host, by way of results of these keys alone.
+/// On the host: attends to these keys alone, and merges the result with what the rows have.
 void attend_and_join(const AttendCall& asked, std::span<const AttendTask> tasks) {
   thread_local Buffer<float> out, lse;
   const int64_t vectors = asked.lse.size();

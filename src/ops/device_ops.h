@@ -311,7 +311,7 @@ class DeviceOps {
   virtual std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView>) {
     return nullptr;
   }
-  /// Rows that are multiplied so where they are many. UserError where the device has no such form.
+  /// Many rows will be multiplied in this form. Throws UserError where the device has none such.
   virtual std::unique_ptr<DeviceInput> input(Compute = Compute::kBest) { return nullptr; }
   /// The input's rows times several matrices.
   virtual void linear(const DeviceInput&, std::span<const DeviceLinear>) {}

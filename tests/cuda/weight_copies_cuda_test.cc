@@ -5,9 +5,9 @@
 
 #include "cuda/on_device.h"
 #include "cuda/queued.h"
+#include "cuda/weights_on_device.h"
 #include "ops/cuda/gpu_queue.h"
 #include "ops/device_ops.h"
-#include "ops/stored_key.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -19,19 +19,9 @@ TEST_F(WeightCopiesTest, ChangeNoResultAndAreGivenBack) {
   DeviceOps& ops = queue().device().ops();
   WeightCopies& copies = *static_cast<GpuQueue&>(queue().device()).copies();
   const size_t before = copies.bytes();
-  const std::vector<float> numbers = random_floats(kOutputs * kColumns, 5);
-  const size_t row = bytes_of(DType::Q8_0, kColumns);
-  std::vector<std::byte> stored(kOutputs * row);
-  for (size_t r = 0; r < kOutputs; ++r) {
-    write_row(DType::Q8_0, false, numbers.data() + r * kColumns, kColumns, stored.data() + r * row);
-  }
-  TensorView weight;
-  weight.data = stored.data();
-  weight.type = DType::Q8_0;
-  weight.rank = 2;
-  weight.shape = {kOutputs, kColumns, 1, 1};
+  const HostMatrix weight(DType::Q8_0, kOutputs, kColumns, random_floats(kOutputs * kColumns, 5));
   {
-    const auto matrix = ops.matrix({&weight, 1});
+    const auto matrix = ops.matrix({&weight.view, 1});
     const auto input = ops.input();
     const View<float> x = there(random_floats(static_cast<size_t>(kRows * kColumns), 6));
     ops.take(x, kRows, kColumns, *input);

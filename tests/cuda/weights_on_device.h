@@ -6,6 +6,7 @@
 #include "../ops/reference_weights.h"
 #include "on_device.h"
 #include "ops/cuda/matrix.h"
+#include "ops/stored_key.h"
 
 namespace longhaul::cuda {
 
@@ -17,6 +18,15 @@ struct HostMatrix {
     view.rank = 2;
     view.shape = {rows, cols, 1, 1};
     view.name = "test";
+  }
+  /// Of the numbers [rows, cols], each row stored as keys are.
+  HostMatrix(DType type, int64_t rows, int64_t cols, const std::vector<float>& numbers)
+      : HostMatrix(type, rows, cols) {
+    const size_t row = bytes_of(type, cols);
+    for (int64_t r = 0; r < rows; ++r) {
+      write_row(type, false, numbers.data() + r * cols, cols,
+                reinterpret_cast<std::byte*>(bytes.data()) + static_cast<size_t>(r) * row);
+    }
   }
   std::vector<uint8_t> bytes;
   TensorView view;

@@ -60,8 +60,8 @@ Plan ContextBlocks::plan() const {
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {
   const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
-  // Queries in bf16 on a device; of a step what is far: queries and, where attention cannot begin
-  // with what it joins, results, with what a device's memory of them grows by.
+  // All queries in bf16 on a device. For what a step's rows see far away: their queries in f32, and
+  // results where a kernel cannot begin with what they join, whose memory grows by half at a time.
   return bytes_of(DType::BF16, rows * width) +
          bytes_of(DType::F32, std::min(rows, o_.chunk) * width) * 5 / 2;
 }

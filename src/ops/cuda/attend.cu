@@ -169,7 +169,7 @@ Scratch::~Scratch() = default;
 
 namespace {
 
-/// By way of results of these keys alone.
+/// Attends to these keys alone, and merges the result with what the rows have.
 void attend_and_join(CUstream_st* stream, const AttendCall& call,
                      std::span<const AttendTask> tasks, Scratch& scratch) {
   const int64_t vectors = call.lse.size(), numbers = vectors * call.head_dim;

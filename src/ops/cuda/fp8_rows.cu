@@ -1,7 +1,9 @@
 #include <cuda_fp8.h>
 
+#include "ops/cuda/block_sum.cuh"
 #include "ops/cuda/early_launch.cuh"
 #include "ops/cuda/fp8_rows.h"
+#include "ops/cuda/numbers.h"
 
 namespace longhaul::cuda {
 namespace {
@@ -10,15 +12,12 @@ constexpr int kThreads = 256;
 constexpr float kLargest = 448;
 constexpr float kLeast = 1e-30f;  ///< rows of smaller numbers become zeros
 
-__device__ __forceinline__ float low_of(uint32_t pair) { return __uint_as_float(pair << 16); }
-__device__ __forceinline__ float high_of(uint32_t pair) {
-  return __uint_as_float(pair & 0xffff0000u);
-}
+__device__ __forceinline__ float low_of(uint32_t pair) { return bf16_value(pair); }
+__device__ __forceinline__ float high_of(uint32_t pair) { return bf16_value(pair >> 16); }
 
 __device__ __forceinline__ float largest_of(float x) {
   __shared__ float of_warps[kThreads / 32];
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(~0u, x, step));
+  x = warp_max(x);
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x;
   __syncthreads();
   x = of_warps[0];

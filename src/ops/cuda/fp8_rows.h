@@ -29,7 +29,7 @@ inline Fp8Rows fp8_rows_in(void* memory, int64_t rows, int64_t cols) {
 }
 
 /// x [rows, cols] in bf16, rows x_stride elements apart, rounded; cols and x_stride are multiples
-/// of 8. What is no number stays none. For compute capability 8.9 and later.
+/// of 8. NaN stays NaN. For compute capability 8.9 and later.
 void round_to_fp8(Stream stream, const uint16_t* x, int64_t x_stride, int64_t rows, int64_t cols,
                   const Fp8Rows& to);
 

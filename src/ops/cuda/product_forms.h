@@ -32,8 +32,8 @@ class OwnMatrix : public DeviceMatrix {
     }
     return matrix_.view();
   }
-  /// Of the weights in bf16, rows `stride` elements apart: in 8-bit floats, if a copy of these is
-  /// kept from now on.
+  /// The copy in 8-bit floats that is kept from now on, made of the weights in bf16, rows `stride`
+  /// elements apart; without numbers while too few passes have wanted one, or where no room is.
   Fp8Rows kept_fp8(GpuQueue& queue, const uint16_t* bf16, int64_t stride) const {
     if (wants_copy(WeightCopies::kFp8PassesBefore)) {
       copies_->make_fp8(queue.handle(), matrix_, bf16, stride, queue.memory_left());
@@ -42,7 +42,7 @@ class OwnMatrix : public DeviceMatrix {
   }
 
  private:
-  /// Asked in every pass that would gain by one.
+  /// Counts a pass that would gain by a copy: whether there have been enough of them.
   bool wants_copy(int passes_before) const {
     return copies_->wanted() && ++passes_ > passes_before;
   }

@@ -20,6 +20,12 @@ __device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
   return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
 }
 
+/// Number of a unit's flat row f among all [rows, heads].
+__device__ __forceinline__ int64_t vector_of(const AttendArgs& a, const UnitRecord& unit, int f) {
+  const int64_t row = unit.row_begin + f / unit.head_count;
+  return row * a.heads + unit.head_begin + f % unit.head_count;
+}
+
 __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitRecord& unit, int f,
                                              int head_dim) {
   if (unit.partial >= 0) {

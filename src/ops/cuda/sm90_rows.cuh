@@ -86,8 +86,7 @@ __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* 
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const int n = first + (i + k) * kStep, f = n < flat_rows ? n : 0;
-      const int64_t row = unit.row_begin + f / unit.head_count;
-      const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
+      const int64_t at = vector_of(a, unit, f);
       const float4* from =
           reinterpret_cast<const float4*>(queries + at * a.head_dim) + (inside ? 2 * chunk : 0);
       x[k][0] = __ldg(from);
@@ -211,8 +210,7 @@ __device__ __forceinline__ void join_rows(const AttendArgs& a, const UnitRecord&
   for (int h = 0; h < 2; ++h) {
     const int f = flat + 8 * h;
     if (f >= flat_rows) continue;
-    const int64_t row = unit.row_begin + f / unit.head_count;
-    const int64_t at = row * a.heads + unit.head_begin + f % unit.head_count;
+    const int64_t at = vector_of(a, unit, f);
     const float lse = a.lse[at];
     if (lse == -INFINITY) continue;  // nothing, and its zeros stay
     rows.top[h] = lse * kLog2OfE / a.logits.scale;

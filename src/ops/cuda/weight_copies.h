@@ -51,7 +51,7 @@ class WeightCopies {
     wanted_ = wanted_ && free >= bytes + kLeftFree;
     return wanted_;
   }
-  /// After one more copy: a matrix may have both.
+  /// Counts all bytes anew: the matrix may have had a copy of the other kind.
   void note(Matrix& matrix) {
     copied_.insert(&matrix);
     bytes_ = 0;
