@@ -1,8 +1,8 @@
 #pragma once
 // The contract of an attention method: a plan, and as many of the small programs below as it needs.
-// Most eviction methods write plan() and score(). A program never looks at numbers: it passes views
-// from one operation (ops/, kv/) to the next and decides by lengths and positions only, so that the
-// same source runs where the numbers are.
+// Most eviction methods write plan() and score(). A program never reads numeric values. It passes
+// views from one operation (ops/, kv/) to the next and decides by lengths and positions only, so
+// the same source runs on the host and on devices.
 
 #include <memory>
 
@@ -12,7 +12,7 @@
 
 namespace longhaul {
 
-/// A cut of a layer's lists that is due: what score() judges rows by.
+/// A due eviction of a layer's lists: the input by which score() ranks rows.
 struct Cut {
   Queue& queue;
   const ModelShape& shape;
@@ -20,14 +20,16 @@ struct Cut {
   KvStore& store;
   int layer = 0;
   int lists = 0;
-  int64_t tokens = 0;  ///< of the context so far
-  int64_t stay = 0;    ///< rows of a list after it
-  int64_t recent = 0;  ///< of them: the last rows, which stay whatever their scores
-  /// Per list: its rows, as they are stored.
+  int64_t tokens = 0;  ///< length of the context so far
+  int64_t stay = 0;    ///< rows that each list keeps
+  int64_t recent = 0;  ///< last rows among those kept, whatever their scores
+  /// Rows of each list, as they are stored.
   std::span<const PagedRows> keys;
-  /// Per list [rows]: what the watched rows paid (Plan::watch); empty where none are.
+  /// Attention that each list's rows received from the observation window (Plan::watch), [rows] per
+  /// list; empty without a window.
   std::span<const View<const float>> paid;
-  std::span<const View<float>> scores;  ///< per list [rows]: the highest stay
+  /// output per list [rows]: rows with the highest scores are kept
+  std::span<const View<float>> scores;
 
   int64_t rows(int list) const { return store.length(layer, list); }
   View<float> column(int list, size_t number) const {
@@ -35,61 +37,61 @@ struct Cut {
   }
 };
 
-/// What a method holds beside the rows, in bytes.
+/// Memory that a method holds in addition to the rows, in bytes.
 struct Beside {
-  size_t index = 0;       ///< of the context's keys, now
-  size_t most_index = 0;  ///< when prompts have made the context grow
-  size_t working = 0;     ///< at most while they are read, beside the index
+  size_t index = 0;       ///< index of the context's keys, at present
+  size_t most_index = 0;  ///< the index after prompts have grown the context
+  size_t working = 0;     ///< most working memory during prefill, without the index
 };
 
 class Method {
  public:
   virtual ~Method() = default;
 
-  /// What holds for a KV head's list in a context of `tokens` tokens, those of the pass included.
+  /// The plan for a KV head's list in a context of `tokens` tokens, including those of the pass.
   virtual Plan plan(int layer, int kv_head, int64_t tokens) const = 0;
 
-  /// A prompt begins: the passes that read it, or none where the plan says how. May refuse the
-  /// prompt with UserError (names the option).
+  /// Called at the start of a prompt. Returns the passes that read it, or none to use the passes
+  /// that follow from the plan. May refuse the prompt with a UserError that names the option.
   virtual std::vector<Pass> passes(const PromptFacts&) { return {}; }
 
-  /// Does what the rows of all passes that are computed together do alike. It is called in each
-  /// layer before attend() is asked for the first of them, if the plan says so
-  /// (Plan::begins_together), and the keys of all of them have been appended. `all` is a step of
-  /// all their rows, as if they were one pass, and its `out` may be filled. A generated token is
-  /// one pass of one row.
+  /// Work shared by the rows of all passes of a batch. It is called in each layer before attend()
+  /// of the first pass, if the plan says so (Plan::begins_together), after the keys of all passes
+  /// have been appended. `all` is one step with all their rows, as if they were one pass, and its
+  /// `out` may be filled. A generated token is one pass of one row.
   virtual void begin_layer(LayerStep& /*all*/) {}
 
-  /// Fills step.out. The keys have been appended (Plan: see.place). The default attends by the
+  /// Fills step.out. The keys have been appended (see Plan, see.place). The default attends by the
   /// plan.
   virtual void attend(LayerStep& step);
 
-  /// After attend(), where rows will be judged: adds to columns what the step's rows tell of keys.
-  /// The default adds their attention to the plan's only column.
+  /// Called after attend() when rows will be scored: adds the evidence of the step's rows to the
+  /// columns. The default adds their attention to the plan's only column.
   virtual void observe(LayerStep& step);
 
-  /// Writes cut.scores. The default: what was paid, or the plan's first column.
+  /// Writes cut.scores. The default uses the attention received, or the plan's first column.
   virtual void score(const Cut& cut);
 
-  /// Where the plan has no budget: the rows that stay by a rule of its own, of all layers that are
-  /// cut. Those of the lists of cuts[i] of which some leave join kept[i].
+  /// For plans without a budget: selects the rows to keep by the method's own rule, for all layers
+  /// that evict. Each list of cuts[i] that loses rows is appended to kept[i].
   virtual void choose(std::span<const Cut>, std::span<std::vector<StayingRows>> /*kept*/) {}
 
-  /// After each pass and generated token, in each layer behind its attention: what leaves the
-  /// layer's lists, in all streams, by a rule of the method's own (When::kOwn).
+  /// Called in each layer after its attention, for each pass and generated token: drops rows from
+  /// the layer's lists, in all streams, by the method's own rule (When::kOwn).
   virtual void retain(LayerStep&) {}
 
-  /// After each pass and generated token, all layers of it and of those computed with it done.
+  /// Called after each pass and generated token, when all layers of its batch are done.
   virtual void after_pass(const Pass&) {}
 
-  /// State beyond the stores, for session files: one function writes and reads it. Files may be
-  /// hostile: it checks what it reads for itself, check() against the store that came with it, of a
-  /// context of `tokens` tokens. Both throw UserError; check() without the file's name.
+  /// State outside the stores, for session files. One function both writes and reads it. Files may
+  /// be hostile: archive() checks the values it reads by themselves, and check() compares them with
+  /// the store of the same file, for a context of `tokens` tokens. Both throw UserError; the
+  /// message of check() does not include the file's name.
   virtual void archive(Archive&) {}
   virtual void check(const KvStore&, int64_t /*tokens*/) const {}
 
-  /// What it holds beside the rows of a context of `tokens` tokens, read in passes of `chunk` rows,
-  /// with keys kept as `layout` says.
+  /// Memory that the method holds in addition to the rows of a context of `tokens` tokens, read in
+  /// passes of `chunk` rows, with keys stored as `layout` says.
   virtual Beside beside(const KvLayout&, int64_t /*tokens*/, int /*chunk*/) const { return {}; }
 };
 

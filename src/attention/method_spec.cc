@@ -14,8 +14,8 @@
 namespace longhaul {
 namespace {
 
-/// The option that stands in a method's text also at its usual value: whose form of the method it
-/// is, which results must tell.
+/// The option that the text contains even at its usual value. It selects the form of the method,
+/// which results must name.
 constexpr std::string_view kNamed = "form";
 constexpr std::string_view kNoWriting = "a profile makes no method write files";
 
@@ -97,7 +97,8 @@ OptionSet MethodSpec::filled() const {
   return set;
 }
 
-/// `given_only`: as far as options tell that are given themselves. A profile may set the others.
+/// With `given_only`, considers only options whose conditions depend on given options alone. A
+/// profile may set the others.
 void MethodSpec::refuse_idle(bool given_only) const {
   const OptionSet set = filled();
   for (const std::string& key : given_) {
@@ -140,7 +141,7 @@ std::string MethodSpec::text() const {
 }
 
 MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
-  if (profile_prefix_ == shape.profile_prefix) return *this;  // every session asks
+  if (profile_prefix_ == shape.profile_prefix) return *this;  // called by every session
   return for_profile(shape.profile_prefix);
 }
 
@@ -209,7 +210,7 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
         "with logits without a cap",
         info_->name, shape.cap);
   }
-  OptionValues used = spec.values_;  // what has no effect stays at its default
+  OptionValues used = spec.values_;  // options without effect stay at their defaults
   for (const Option& option : set.list.options()) {
     if (option.idle(spec.values_)) used[std::string(option.key)] = option.fallback;
   }
@@ -229,7 +230,7 @@ void check_method(const MethodSpec& method, const ModelShape& shape, const KvTyp
                   PromptFacts prompt) {
   const std::unique_ptr<AttentionDriver> made = method.make(shape);
   made->layout(shape, kv_type);
-  if (prompt.chunk == 0) {  // no method refuses by it: as few passes as can be
+  if (prompt.chunk == 0) {  // no method refuses because of the chunk: use as few passes as possible
     constexpr int64_t kMost = std::numeric_limits<int>::max();
     prompt.chunk = static_cast<int>(std::clamp<int64_t>(prompt.tokens, 1, kMost));
   }

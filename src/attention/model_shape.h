@@ -1,5 +1,5 @@
 #pragma once
-// What attention methods may know of a model.
+// The properties of a model that attention methods may depend on.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-/// What methods that look at the text itself may know of a token.
+/// Classes of tokens, for methods that look at the text itself.
 enum class TokenClass : uint8_t { kOther, kSpecial, kPunctuation };
 
 struct ModelShape {
@@ -23,14 +23,14 @@ struct ModelShape {
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
-  RopeTable other_rope;               ///< of layers whose positions turn otherwise, or not at all
-  std::vector<uint8_t> other_angles;  ///< per layer: 1 where they do; empty: in none
+  RopeTable other_rope;               ///< for layers with other angles, or without rotation
+  std::vector<uint8_t> other_angles;  ///< per layer: 1 if it uses other_rope; empty: no layer does
   float cap = 0;                      ///< of the logits (AttendCall::cap)
-  std::vector<View<const float>> sinks;   ///< per layer [heads] (AttendCall::sinks); empty: none
-  std::string profile_prefix;             ///< of profiles (profile_path); empty: none
-  std::vector<TokenClass> token_classes;  ///< by token id; empty: not known
-  /// Of devices that have the model's heads between them (base/team.h); heads are those of this
-  /// one.
+  std::vector<View<const float>> sinks;  ///< per layer [heads] (AttendCall::sinks); empty: none
+  std::string profile_prefix;  ///< prefix of profile file names (profile_path); empty: no profiles
+  std::vector<TokenClass> token_classes;  ///< by token id; empty if unknown
+  /// Rank and number of the devices that share the model's heads (base/team.h). `heads` and
+  /// `kv_heads` count only this device's heads.
   int member = 0, members = 1;
 
   int64_t own_window(int layer) const { return nth(window, layer); }
@@ -42,8 +42,8 @@ struct ModelShape {
     for (int& count : all) count *= members;
     return all;
   }
-  /// Takes something for every head of the whole model, [layer][head], and returns what is for the
-  /// heads of this device.
+  /// Takes values for every head of the whole model, [layer][head], and returns those of this
+  /// device's heads.
   template <class T>
   std::vector<std::vector<T>> of_own_heads(std::vector<std::vector<T>> all) const {
     for (std::vector<T>& layer : all) {
@@ -52,11 +52,12 @@ struct ModelShape {
     }
     return all;
   }
-  /// Which of the two tables turns the layer's positions.
+  /// Index of the rope table that rotates the layer's positions.
   int rope_number(int layer) const { return other_angles.empty() ? 0 : nth(other_angles, layer); }
   const RopeTable& rope_of(int layer) const { return rope_number(layer) == 0 ? rope : other_rope; }
 
-  /// An operation on rows of the model's query heads; queries and outputs are for the caller.
+  /// The parameters of an attention operation on the model's query heads. The caller adds queries
+  /// and outputs.
   AttendCall call(Queue& queue) const {
     AttendCall call;
     call.queue = &queue;
@@ -68,8 +69,8 @@ struct ModelShape {
   }
 };
 
-/// What is kept for each of a model's tables of angles, so that layers that take turns do not make
-/// it anew.
+/// Holds one cached value per rope table of the model, so that alternating layers do not recompute
+/// it.
 template <class T>
 class PerRope {
  public:

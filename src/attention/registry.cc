@@ -2,31 +2,30 @@
 
 #include "base/error.h"
 
-/// Every method, in the order in which they are listed: METHOD(x) is x_method().
-// clang-format off
+/// All methods, in listing order. METHOD(x) stands for x_method().
 #define LONGHAUL_ATTENTION_METHODS(METHOD) \
-  METHOD(dense) \
-  METHOD(streamingllm) \
-  METHOD(lminfinite) \
-  METHOD(ntk) \
-  METHOD(trianglemix) \
-  METHOD(triangle) \
-  METHOD(minference) \
-  METHOD(flexprefill) \
-  METHOD(xattention) \
-  METHOD(duo) \
-  METHOD(snapkv) \
-  METHOD(pyramidkv) \
-  METHOD(adakv) \
-  METHOD(keydiff) \
-  METHOD(expectedattention) \
-  METHOD(tova) \
-  METHOD(h2o) \
-  METHOD(roco) \
-  METHOD(citrus) \
-  METHOD(infllm) \
-  METHOD(ltri) \
-  METHOD(reattention) \
+  METHOD(dense)                            \
+  METHOD(streamingllm)                     \
+  METHOD(lminfinite)                       \
+  METHOD(ntk)                              \
+  METHOD(trianglemix)                      \
+  METHOD(triangle)                         \
+  METHOD(minference)                       \
+  METHOD(flexprefill)                      \
+  METHOD(xattention)                       \
+  METHOD(duo)                              \
+  METHOD(snapkv)                           \
+  METHOD(pyramidkv)                        \
+  METHOD(adakv)                            \
+  METHOD(keydiff)                          \
+  METHOD(expectedattention)                \
+  METHOD(tova)                             \
+  METHOD(h2o)                              \
+  METHOD(roco)                             \
+  METHOD(citrus)                           \
+  METHOD(infllm)                           \
+  METHOD(ltri)                             \
+  METHOD(reattention)                      \
   METHOD(fastgen)
 // clang-format on
 

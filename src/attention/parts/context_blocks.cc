@@ -49,10 +49,10 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
 Plan ContextBlocks::plan() const {
   const KvLayout layout;
   const int64_t page = layout.page_rows, whole = layout.pages_for(o_.block);
-  // Where blocks do not begin with a page, one may reach into one more.
+  // A block that does not begin at a page boundary may touch one more page.
   const bool aligned = o_.init % page == 0 && o_.block % page == 0;
   const int64_t pages = std::max(o_.cached * whole, o_.topk * (aligned ? whole : whole + 1));
-  const int64_t reach = std::max(o_.local, o_.angle());  // the trained length itself passes
+  const int64_t reach = std::max(o_.local, o_.angle());  // equal to the trained length is allowed
   return {.keep = {.in_memory = o_.init + o_.local + o_.block + pages * page, .stretches = 1},
           .see = {.place = KeyPlace::kOwn, .reach = reach},
           .begins_together = true};
@@ -60,8 +60,8 @@ Plan ContextBlocks::plan() const {
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {
   const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
-  // All queries in bf16 on a device. For what a step's rows see far away: their queries in f32, and
-  // results where a kernel cannot begin with what they join, whose memory grows by half at a time.
+  // On a device: all queries in bf16. For the far keys of a step: its queries in f32, and partial
+  // results if a kernel cannot accumulate into earlier ones. That buffer grows by half at a time.
   return bytes_of(DType::BF16, rows * width) +
          bytes_of(DType::F32, std::min(rows, o_.chunk) * width) * 5 / 2;
 }
@@ -69,7 +69,7 @@ size_t ContextBlocks::working_bytes(int64_t rows) const {
 void ContextBlocks::begin_prompt(const PromptFacts& prompt) {
   evidence_.clear();
   for (const int64_t token : prompt.evidence) {
-    if (token < o_.init) continue;  // every row sees it
+    if (token < o_.init) continue;  // visible to every row
     const auto block = static_cast<int32_t>((token - o_.init) / o_.block);
     if (evidence_.empty() || evidence_.back() < block) evidence_.push_back(block);
   }
@@ -125,7 +125,7 @@ KeySegment ContextBlocks::near_keys(const LayerStep& step, int head) const {
           .window = window > 0 ? std::min(window, o_.local) : o_.local};
 }
 
-/// The window alone, per KV head.
+/// Only the window, per KV head.
 void ContextBlocks::near_segments(const LayerStep& step) {
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
@@ -133,7 +133,7 @@ void ContextBlocks::near_segments(const LayerStep& step) {
 
 WindowRows ContextBlocks::window_rows(const LayerStep& step) { return rows_from(step, step.begin); }
 
-/// Of the rows from token `begin` to the step's last.
+/// Window rows from token `begin` to the step's last.
 WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
   near_segments(step);
   const int64_t before = begin - step.together_begin, rows = step.begin + step.rows - begin;
@@ -152,8 +152,8 @@ WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
   return part;
 }
 
-/// Brings the chosen blocks, and those of the evidence, into memory and lists what every row sees:
-/// initial tokens and those blocks, the same rows in all lists.
+/// Loads the selected blocks and the evidence blocks into memory. Lists the rows visible to every
+/// query row: initial tokens and these blocks, the same in all lists.
 void ContextBlocks::open_blocks(const LayerStep& step, const RowList& looked_up) {
   Queue& queue = *step.queue;
   const auto formed = std::ranges::lower_bound(evidence_, retrieves_ ? split_.blocks : 0);
@@ -165,7 +165,7 @@ void ContextBlocks::open_blocks(const LayerStep& step, const RowList& looked_up)
       block_rows(queue, retrieves_ ? split_.init : 0, chosen, o_.block, split_.init, far_list_);
 }
 
-/// What every row sees, and tokens that are too old for its window.
+/// Keys visible to every row, and tokens that are too old for a row's window.
 void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
   const PagedRows rows = step.store->rows(step.layer, head);
   const int64_t aged = step.begin + step.rows - o_.local - split_.remainder;
@@ -198,7 +198,7 @@ void ContextBlocks::run(LayerStep& step, std::span<const View<const float>> form
 void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   open_blocks(step, chosen);
   segments_.clear();
-  if (near_) return attend_far(step);  // the window's result is there
+  if (near_) return attend_far(step);  // attention to the window is already done
   for (int head = 0; head < step.kv_heads; ++head) {
     segments_.push_back(near_keys(step, head));
     add_far_keys(step, head);
@@ -206,7 +206,7 @@ void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   run(step, forms_of(step), 3);
 }
 
-/// What the rows see beyond their windows joins what they saw there.
+/// Merges attention to the keys beyond the windows into the result for the windows.
 void ContextBlocks::attend_far(LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head);
   if (std::ranges::all_of(segments_, [](const KeySegment& s) { return s.count == 0; })) return;
@@ -221,8 +221,8 @@ void ContextBlocks::vote(LayerStep& step) {
   LH_ASSERT(votes.rows() == step.begin - split_.remainder);
   votes.append_zeros(*step.queue, step.rows);
   voted_ = true;
-  // A token is in the windows of rows up to local - 1 behind it, all of which have been read when
-  // it leaves the remainder: those of these steps are asked at once.
+  // A token is in the windows of rows up to local - 1 positions after it. All of these have been
+  // read when the token leaves the remainder. The rows of this batch are evaluated in one call.
   const int64_t begin = std::max(first_, split_.remainder);
   const int64_t end = step.ends_together() ? step.begin + step.rows : next_.remainder;
   if (begin >= end) return;

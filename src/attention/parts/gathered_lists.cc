@@ -35,8 +35,8 @@ int GatheredLists::neighbours(int head) const {
   return end - head;
 }
 
-/// Gathers the lists of `count` heads from `head` on, as many as the device has room for. Returns
-/// how many; 0 where the device reads them best as they lie.
+/// Gathers the lists of `count` heads from `head` on, as many as fit in device memory. Returns
+/// their number, or 0 if the device reads the lists best in place.
 int GatheredLists::gather(int head, int count) {
   DeviceOps* const device = device_ops(*step_.queue);
   if (device == nullptr) return 0;

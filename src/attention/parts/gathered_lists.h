@@ -1,8 +1,8 @@
 #pragma once
-// Keys in blocks (Q8_0, say) are read slowly by a GPU's kernels, which expand them time and again,
-// and only bf16 pages can be read by masks. Where a pass reads a list in many small pieces, the
-// device gathers it once in bf16 (DeviceOps::gather_lists), for the look at its keys and for
-// attention; since not all lists have room at a time, KV heads take turns.
+// Keys in a block format (such as Q8_0) are slow to read for GPU kernels, which dequantize them
+// repeatedly. Kernels with masks read only bf16 pages. When a pass reads a list in many small
+// pieces, the device gathers it once in bf16 (DeviceOps::gather_lists), for scoring its keys and
+// for attention. Memory may not suffice for all lists at once, so KV heads are processed in groups.
 
 #include <cstdint>
 #include <vector>
@@ -11,28 +11,30 @@
 
 namespace longhaul {
 
-/// Goes over the KV heads of a step that attend. Row i of their lists is token i, one list each.
+/// Iterates over the attending KV heads of a step. Row i of their lists is token i, and each head
+/// has one list.
 class GatheredLists {
  public:
   explicit GatheredLists(LayerStep& step);
-  ~GatheredLists();  ///< leaves the step as it was
+  ~GatheredLists();  ///< restores the step
   GatheredLists(const GatheredLists&) = delete;
   GatheredLists& operator=(const GatheredLists&) = delete;
 
-  /// The step is of the next heads alone from now on, and reads copies of their lists, or of all
-  /// that are left, as they lie. False behind the last.
+  /// Restricts the step to the next group of heads. The step then reads copies of their lists; if
+  /// the device does not copy, the group is all remaining heads, read in place. Returns false after
+  /// the last group.
   bool next();
 
  private:
-  /// Heads that attend, from `head` on, one after the other.
+  /// Number of attending heads in a row, beginning with `head`.
   int neighbours(int head) const;
   int gather(int head, int count);
 
   LayerStep& step_;
-  std::span<const uint8_t> only_;  ///< the step's own
-  std::vector<uint8_t> own_;       ///< heads of this turn
+  std::span<const uint8_t> only_;  ///< the step's original value
+  std::vector<uint8_t> own_;       ///< heads of the current group
   std::vector<PagedRows> copies_;  ///< per list
-  int head_ = 0;                   ///< the next
+  int head_ = 0;                   ///< first head of the next group
 };
 
 }  // namespace longhaul

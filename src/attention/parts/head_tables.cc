@@ -19,8 +19,8 @@ using nlohmann::json;
 
 constexpr const char* kNames[] = {"stream_llm", "vertical_and_slash", "block_sparse"};
 
-/// What `use` makes of the file that option `key` names. Its UserErrors begin with the file's
-/// name; here they get the option before it: "--attention duo: gates=heads.tsv: ...".
+/// Returns use(), for the file named by option `key`. UserErrors from use() begin with the file's
+/// name; this function puts the option before it: "--attention duo: gates=heads.tsv: ...".
 auto with_option(std::string_view method, std::string_view key, auto use) {
   try {
     return use();
@@ -29,8 +29,8 @@ auto with_option(std::string_view method, std::string_view key, auto use) {
   }
 }
 
-/// Calls use(layer, entry, where) for what `table` holds of every layer and head. A layer's heads
-/// are a list, or an object whose keys are their numbers.
+/// Calls use(layer, entry, where) for the entry of every layer and head in `table`. A layer's heads
+/// are a list, or an object keyed by head number.
 void each_head(const json& table, const std::string& file, int layers, int heads, auto use) {
   if (!table.is_array() || table.size() != static_cast<size_t>(layers)) {
     user_error("{}: has {} layers, the model has {}", file, table.size(), layers);

@@ -11,7 +11,7 @@ namespace longhaul {
 namespace {
 
 bool is_list(const std::string& text) { return text.find('/') != std::string::npos; }
-/// One number for all layers, or one per layer, into a number of each layer's rule.
+/// Reads one number for all layers, or one per layer, into a member of each layer's rule.
 void read_per_layer(const std::string& text, std::string_view key, float most,
                     float SpanTokenRule::*number, std::vector<LtriLayer>& layers) {
   std::vector<std::string_view> parts = split_values(text);
@@ -29,7 +29,7 @@ void read_per_layer(const std::string& text, std::string_view key, float most,
   }
 }
 
-/// "LAYER.HEAD:WEIGHT/...", a query head each.
+/// Parses "LAYER.HEAD:WEIGHT/..."; each item names one query head.
 void read_heads(const std::string& text, const ModelShape& shape, std::vector<LtriLayer>& layers) {
   for (const std::string_view item : split_values(text)) {
     const size_t dot = item.find('.'), colon = std::min(item.find(':'), item.size());
@@ -57,7 +57,7 @@ void read_heads(const std::string& text, const ModelShape& shape, std::vector<Lt
   }
 }
 
-/// Which layers have an index: those with a retrieval head, and those before the first of them.
+/// Marks the layers with an index: those with a retrieval head and those before the first of them.
 void mark_lookups(bool early, std::vector<LtriLayer>& layers, const ModelShape& shape) {
   bool before_first = true;
   for (size_t l = 0; l < layers.size(); ++l) {
@@ -66,7 +66,7 @@ void mark_lookups(bool early, std::vector<LtriLayer>& layers, const ModelShape& 
   }
 }
 
-/// A part of a step is no longer than what it is a part of.
+/// Checks that a part of a step is no longer than the whole.
 void expect_within(std::string_view part, int64_t rows, std::string_view whole, int64_t most) {
   if (rows <= most) return;
   user_error("--attention ltri: {}={}: must be from 1 to {} = {}", part, rows, whole, most);

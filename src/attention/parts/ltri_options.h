@@ -1,5 +1,5 @@
 #pragma once
-// The options of Ltri-LLM (docs/methods/ltri.md), and what they say of each layer.
+// The options of Ltri-LLM (docs/methods/ltri.md), and their effect on each layer.
 
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace longhaul {
 
-/// What a block's index is and how it is looked up: spans, their vectors and sums over pairs, as
-/// published, or all keys of a block, each row for itself, and the best pair (ours).
+/// The index of a block and its look-up. kPaper: spans, their vectors and sums over pairs, as
+/// published. kLonghaul: all keys of a block, each row looked up by itself, and the best pair.
 enum class LtriForm : uint8_t { kPaper, kLonghaul };
 enum class LtriQueries : uint8_t { kSpans, kRows };
 enum class LtriEarly : uint8_t { kAverage, kWindow };
 enum class LtriDecode : uint8_t { kPersistent, kRefresh };
 
-/// declare() says what they mean.
+/// declare() describes each option.
 struct LtriOptions {
   BlockOptions blocks;
   LtriForm form = LtriForm::kPaper;
@@ -37,18 +37,18 @@ struct LtriOptions {
   bool mean_index = false;
 
   void declare(OptionList& o);
-  /// With what the form decides filled in.
+  /// The options with the values implied by the form filled in.
   LtriOptions in_form() const;
 };
 
 struct LtriLayer {
-  bool looks_up = false;  ///< has an index of its own
-  int head = -1;          ///< its retrieval head, a query head; -1: the sum over all heads
-  float weight = 0;       ///< of its vote
-  SpanTokenRule rule;     ///< how its blocks are divided
+  bool looks_up = false;  ///< has its own index
+  int head = -1;          ///< its retrieval head (a query head); -1: the sum over all heads
+  float weight = 0;       ///< weight of its vote
+  SpanTokenRule rule;     ///< rule that divides its blocks
 };
 
-/// Throws UserError when settings contradict each other or do not fit the model's layers and heads.
+/// Throws UserError if settings contradict each other or do not fit the model's layers and heads.
 std::vector<LtriLayer> ltri_layers(const LtriOptions& options, const ModelShape& shape);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// What SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069) share: once a prompt has been
-// read, the keys are scored by the attention of its last queries, pooled over neighbours.
+// Shared part of SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069). After prefill the keys
+// are scored by the attention of the last queries, pooled over neighbours.
 
 #include "attention/registry.h"
 #include "base/error.h"
@@ -26,7 +26,7 @@ struct ObservationWindow {
              "whose choice it is; query_head stores keys once for every query head, as published");
   }
 
-  /// Throws UserError where the kernel is even or the window leaves no room within `capacity`.
+  /// Throws UserError if the kernel is even or the window leaves no room within `capacity`.
   void check_window(std::string_view method, int64_t capacity) const {
     if (kernel % 2 == 0) user_error("--attention {}: kernel={}: must be odd", method, kernel);
     if (window < capacity) return;
@@ -43,7 +43,7 @@ struct ObservationWindow {
             .rewinds = true};
   }
 
-  /// The window's own rows take no part in the pooling: they stay.
+  /// The window's own rows are excluded from the pooling, because they are always kept.
   void pool_votes(const Cut& cut) const {
     for (int list = 0; list < cut.lists; ++list) {
       const int64_t early = cut.rows(list) - cut.recent;

@@ -31,8 +31,8 @@ KeySegment stretch(const LayerStep& step, int list, int64_t begin, int64_t end, 
   return keys;
 }
 
-/// All rows of a list, within the model's own window, for a row 0 at `position`. Only their order
-/// counts where rows have left: what was kept lies before the new rows, which end the list.
+/// All rows of a list, within the model's own window, for a row 0 at `position`. Only the order of
+/// rows counts after evictions: kept rows precede the new rows, which end the list.
 KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
   const int64_t length = step.store->length(step.layer, list), window = step.own_window();
   const int64_t before = length - step.rows;
@@ -42,17 +42,19 @@ KeySegment whole_list(const LayerStep& step, int list, int64_t position) {
   return keys;
 }
 
-/// Rows of the step, from the first on, that see sinks and a window; those after them see all.
+/// Number of the step's first rows that see only sinks and a window. The remaining rows see all
+/// keys.
 int windowed_rows(const LayerStep& step, const See& see) {
   if (see.window == kNoBound) return 0;
-  if (see.place == KeyPlace::kText && step.own_window() > 0) return 0;  // stays as it is
+  // the model's own window is left as it is
+  if (see.place == KeyPlace::kText && step.own_window() > 0) return 0;
   if (!see.in_prompts) return step.rows;
   if (step.decoding()) return 0;
   const int64_t dense_from = step.prompt_end - see.last;
   return static_cast<int>(std::clamp<int64_t>(dense_from - step.begin, 0, step.rows));
 }
 
-/// The kept list: its sinks, and what lies before the pass, as if they were neighbours.
+/// The kept list: its sinks and the window before the pass, placed as if they were adjacent.
 void see_in_list(const LayerStep& step, int list, const See& see, KeySegment* to) {
   const int64_t after = step.store->length(step.layer, list), before = after - step.rows;
   const int64_t near = std::max(see.sink, before - see.window);
@@ -62,22 +64,22 @@ void see_in_list(const LayerStep& step, int list, const See& see, KeySegment* to
   to[1].see_within(step.own_window());
 }
 
-/// Sinks and a window of the first `rows` rows, keys at their place in the text.
+/// Sinks and a window for the first `rows` rows, with keys at absolute positions.
 void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeySegment* to) {
   const int64_t before = step.store->length(step.layer, list) - step.rows;
-  const int64_t moved = step.begin - before;  // row i behind the sinks is token i + moved
+  const int64_t moved = step.begin - before;  // row i after the sinks is token i + moved
   const int64_t end = before + rows;
   int64_t near = std::max<int64_t>(0, before - see.window + (see.strict ? 1 : 0));
   if (!see.strict) near = std::max(near, see.sink);
   to[0] = stretch(step, list, 0, std::min(see.sink, end), 0);
   to[1] = stretch(step, list, near, end, moved);
   if (!see.strict) return;
-  to[0].visible = Visibility::kBeyond;  // a sink within the window is counted there
+  to[0].visible = Visibility::kBeyond;  // a sink inside the window is counted there
   to[1].visible = Visibility::kWindow;
   to[0].window = to[1].window = see.window;
 }
 
-/// Where row 0 stands, and the queries at those positions.
+/// Sets the position of row 0, and the queries rotated to those positions.
 void place_queries(LayerStep& step) {
   Attended& at = step.workspace->attended;
   const See& see = see_of(step, 0);

@@ -9,10 +9,11 @@
 namespace longhaul {
 namespace {
 
-constexpr int kTilesAtOnce = 256;  // whose key lists exist at a time, so that they stay in cache
-constexpr int64_t kKeysAtOnce = int64_t{4} << 20;  // that those lists can name, in all: 16 MiB
+// tiles whose key lists exist at a time, so that they stay in cache
+constexpr int kTilesAtOnce = 256;
+constexpr int64_t kKeysAtOnce = int64_t{4} << 20;  // capacity of those lists in total: 16 MiB
 
-/// Tiles of one query head whose key lists exist at a time.
+/// Number of tiles of one query head whose key lists exist at a time.
 int64_t tiles_at_once(int heads, int64_t keys) {
   const int64_t all = kKeysAtOnce / std::max<int64_t>(1, keys);
   return std::max<int64_t>(1, std::min<int64_t>(kTilesAtOnce, all) / heads);

@@ -1,7 +1,7 @@
 #pragma once
-// What the methods share that read a prompt sparsely and keep everything: keys stand at their
-// positions in the text, the query heads of a tile of rows each see keys of their own, and
-// generated tokens see all.
+// Base of the methods that prefill sparsely and keep everything. Keys stand at absolute positions,
+// the query heads of each tile of rows see their own selection of keys, and generated tokens see
+// all keys.
 
 #include <vector>
 
@@ -16,39 +16,38 @@ class SparsePrefill : public Method {
   void attend(LayerStep& step) override;
 
  protected:
-  /// Tiles are cut at multiples of `tile` tokens of the context. Rows before `dense_below` tokens
-  /// (rounded up to a tile) see everything.
+  /// Tile boundaries are multiples of `tile` tokens of the context. Rows before `dense_below`
+  /// tokens (rounded up to a tile) see everything.
   explicit SparsePrefill(int tile) : tile_(tile) {}
   void declare_dense_below(OptionList& o) {
     o.integer(dense_below_, "dense_below", 0, 1 << 30, "tokens",
               "rows before this depth see everything");
   }
 
-  /// Looks at the step and writes what the tiles of its rows from `first` on see: the rule of every
-  /// query head whose KV head attends. False: all rows see everything.
+  /// Writes the keys visible to the tiles of the step's rows, from row `first` on, as a rule for
+  /// every query head whose KV head attends. Returns false if all rows see everything.
   virtual bool choose_tiles(LayerStep& step, int first, std::span<TileRule> rules) = 0;
 
-  /// The step's last `most` rows, of the heads that attend, over all keys: what LastRows looks at.
+  /// The step's last `most` rows of the attending heads, over all keys: the input of LastRows.
   static std::span<const AttendTask> last_rows(LayerStep& step, int64_t most);
 
   TileGrid grid(const LayerStep& step) const { return {tile_, step.begin, step.rows}; }
-  /// Room for the blocks that query heads [head, +count) see, [count, tiles, blocks], for an
-  /// operation to fill in. Their rules name it.
+  /// Memory for the visible blocks of query heads [head, +count), [count, tiles, blocks], to be
+  /// filled in by an operation. The rules of these heads refer to it.
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
   View<uint8_t> marks() { return marks_.view(); }  ///< of all heads
 
-  /// What key lists and marked blocks take at most, in passes of `rows` rows.
+  /// Most bytes of key lists and marked blocks, for passes of `rows` rows.
   size_t tile_bytes(int heads, int64_t tokens, int rows) const;
 
-  /// No rule of any query head, to be written for the step.
+  /// Empty rules for all query heads, to be filled in for the step.
   std::span<TileRule> new_rules(LayerStep& step);
-  /// Attends rows from `first` on by the rules that were written last.
+  /// Attends rows from `first` on by the rules written last.
   void attend_tiles(LayerStep& step, int first);
 
  private:
   int dense_rows(const LayerStep& step) const;
-  /// Attention of all rows for the heads that the step is of; the first `dense` rows see
-  /// everything.
+  /// Attends all rows of the step's heads; the first `dense` rows see everything.
   void attend_heads(LayerStep& step, int dense);
 
   int tile_;

@@ -1,7 +1,7 @@
 #pragma once
-// Forgetting while a prompt is read, as EasyKV does it (the code of RoCo, arXiv:2402.06262): the
-// prompt's first tokens are read densely, then every `stride` tokens as many rows leave every list,
-// so that it returns to one length. Nothing leaves while generating.
+// Eviction during prefill as in EasyKV (the code of RoCo, arXiv:2402.06262). The prompt's first
+// tokens are read densely. After every `stride` tokens as many rows are evicted from every list, so
+// that it returns to the same length. No rows are evicted during decode.
 
 #include "attention/registry.h"
 
@@ -10,9 +10,9 @@ namespace longhaul {
 struct StrideBudget {
   enum class Positions : uint8_t { kAbsolute, kCache };
   int64_t budget = 2048;          ///< rows of a list; up to budget + stride after a prompt
-  int64_t stride = 256;           ///< tokens between two cuts
-  int64_t sink = 4;               ///< first rows that never leave
-  std::optional<int64_t> recent;  ///< last rows that stay
+  int64_t stride = 256;           ///< tokens between two evictions
+  int64_t sink = 4;               ///< first rows, never evicted
+  std::optional<int64_t> recent;  ///< last rows, kept by each eviction
   Positions positions = Positions::kAbsolute;
 
   int64_t recent_rows() const { return recent.value_or((budget + stride) / 10); }

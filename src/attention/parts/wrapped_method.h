@@ -1,5 +1,5 @@
 #pragma once
-// A method around another one: it asks that one wherever it says nothing itself.
+// A method around another one. It delegates every function that it does not override.
 
 #include "attention/method_spec.h"
 #include "attention/registry.h"
@@ -33,7 +33,7 @@ class WrappedMethod : public Method {
   std::unique_ptr<Method> inner_;
 };
 
-/// The method by which heads or layers that see everything read a prompt, and its options.
+/// The method that heads or layers with full visibility use for prefill, and its options.
 struct PromptReader {
   std::string_view dense = "full";
   std::string dense_options;
