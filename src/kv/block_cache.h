@@ -1,6 +1,6 @@
 #pragma once
-// Which pages of old rows are in memory: those used last; the others are in the slower tier, which
-// the host alone has. The one place where it must know which blocks an operation has chosen.
+// LRU cache of pages with old rows. Other pages are offloaded to disk, which only the host
+// supports. This is the only place where the host must read which blocks an operation has selected.
 
 #include <cstdint>
 #include <vector>
@@ -10,18 +10,18 @@
 
 namespace longhaul {
 
-/// Blocks of a layer's rows, all of one length and one after the other: rows [first, last).
+/// Blocks of equal length, adjacent to each other: rows [first, last) of a layer.
 struct BlockRange {
   int64_t first = 0, last = 0;
-  int64_t block = 1;  ///< rows
+  int64_t block = 1;  ///< rows per block
 };
 
-/// Of one layer; all its heads have the same rows.
+/// The cache of one layer. All its heads hold the same rows.
 class BlockCache {
  public:
-  /// Spills what was not used for longest and brings the `chosen` blocks into memory: as many pages
-  /// are there as `cached` blocks may have, or as this call uses, and never more. Pages that hold a
-  /// row outside the range are never spilled, so they are there.
+  /// Spills the least recently used pages and loads the `chosen` blocks into memory. At most as
+  /// many pages are in memory as `cached` blocks may have, or as this call uses. Pages with a row
+  /// outside the range are never spilled, so they are always in memory.
   void use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                   const RowList& chosen, int64_t cached);
 
@@ -30,12 +30,12 @@ class BlockCache {
   void spill(KvStore& store, int layer, size_t keep);
 
   std::vector<int32_t> pages_;    ///< in memory, last used last
-  std::vector<int32_t> missing_;  ///< of them: those that this call has yet to load
-  size_t used_now_ = 0;           ///< by this call: the last ones
+  std::vector<int32_t> missing_;  ///< pages that this call has yet to load
+  size_t used_now_ = 0;           ///< number of pages used by this call, the last ones
 };
 
-/// Rows [begin, end) of every list of a layer may leave memory as well, as those from `first` to
-/// `begin` could before: the pages that became whole with them go to the slower tier.
+/// Rows [begin, end) of every list of a layer may now be offloaded too, in addition to rows [first,
+/// begin). Pages that became whole with them are spilled.
 void spill_whole_pages(KvStore& store, int layer, int64_t first, int64_t begin, int64_t end);
 
 }  // namespace longhaul

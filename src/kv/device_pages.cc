@@ -83,8 +83,8 @@ void DevicePages::release(std::byte* page) {
   if (--owners > 0) return;
   free_.push_back(page);
   Slab& slab = slab_of(page);
-  // Some free pages stay (128 MiB), lest lists that grow and shrink ask for memory each time: to
-  // give a slab back takes a wait for all work under way.
+  // Keeps some free pages (128 MiB), so that lists that grow and shrink need not allocate each
+  // time. Freeing a slab must wait for all queued work.
   constexpr size_t kSpareSlabs = 8;
   if (--slab.used > 0 || free_.size() < (kSpareSlabs + 1) * per_slab_) return;
   std::erase_if(free_, [&](const std::byte* of) { return within(slab, of); });

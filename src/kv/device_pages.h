@@ -10,12 +10,11 @@
 
 namespace longhaul {
 
-/// Takes memory from the device in slabs of 16 MiB and gives a slab back when all of its pages are
-/// free.
+/// Allocates device memory in slabs of 16 MiB and frees a slab when all of its pages are free.
 class DevicePages : public PageMemory {
  public:
   /// `numbered`: pages begin at multiples of their size, rounded up to a power of two, so that
-  /// kernels can address them by number. Else at multiples of 256 bytes, one behind the other.
+  /// kernels can address them by number. Otherwise they begin at multiples of 256 bytes, packed.
   DevicePages(Queue queue, size_t page_bytes, bool numbered);
   ~DevicePages() override;  ///< all pages must have been released
   DevicePages(const DevicePages&) = delete;
@@ -23,14 +22,14 @@ class DevicePages : public PageMemory {
 
   Place place() const override { return queue_.place(); }
   size_t page_bytes() const override { return page_bytes_; }
-  /// New ones hold zeros, used ones rows: numbers, which kernels may multiply with a probability of
-  /// 0 behind the last row of a list.
+  /// A new page holds zeros and a reused page holds old rows. Both are finite numbers, because
+  /// kernels may multiply memory after the last row of a list by a probability of 0.
   std::byte* acquire() override;
   void share(std::byte* page) override;
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
-  size_t bytes_in_use() const;  ///< of slabs
+  size_t bytes_in_use() const;  ///< size of all slabs
 
  private:
   struct Slab {
@@ -47,9 +46,9 @@ class DevicePages : public PageMemory {
   const size_t page_bytes_, stride_, per_slab_;
   mutable std::mutex mutex_;
   mutable std::vector<Slab> slabs_;
-  std::map<const std::byte*, size_t> numbers_;  ///< of slabs, by their address
-  /// Whose page was asked for last: lists that are cut ask for hundreds of pages a layer and token,
-  /// most of them of one slab.
+  std::map<const std::byte*, size_t> numbers_;  ///< slab numbers by address
+  /// Slab of the last page looked up. Lists under eviction look up hundreds of pages per layer and
+  /// token, most of them in one slab.
   mutable size_t last_ = 0;
   std::vector<std::byte*> free_;
 };

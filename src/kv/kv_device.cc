@@ -1,5 +1,5 @@
-// A store whose pages are in a device's memory: where its kernels find them, and rows that were
-// chosen there and stay without the host knowing which they are.
+// A store whose pages are in device memory: page tables for kernels, and kept rows that were
+// selected there without the host reading their numbers.
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// Pages that no list has yet: given back unless they are taken.
+/// Pages not yet owned by a list, released unless they are taken.
 class FreshPages {
  public:
   explicit FreshPages(PageMemory& memory) : memory_(memory) {}
@@ -44,7 +44,7 @@ size_t address_bytes(size_t count) { return count * sizeof(std::byte*); }
 
 }  // namespace
 
-/// Sends the device what its table of a layer's pages lacks, in one piece of work.
+/// Uploads missing entries of the device's table of a layer's pages, in one operation.
 void KvStore::list_pages(int layer) const {
   const int lists = layout_.lists(layer);
   size_t most = 0;
@@ -84,8 +84,8 @@ PagedRows KvStore::rows(int layer, int head) const {
   return rows;
 }
 
-/// Moves what stays of the lists to pages of their own, the columns and tokens with it; false, and
-/// nothing has changed, where the device cannot.
+/// Moves the kept rows of the lists to new pages, together with columns and tokens. Returns false,
+/// without changes, if the device cannot.
 bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
   FreshPages fresh(*memory_);
   size_t most = 0;
@@ -152,7 +152,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
   return true;
 }
 
-/// Tokens that the host has listed go to the device.
+/// Uploads the token numbers that the host has listed.
 void KvStore::tell_tokens(const Head& h) const {
   if (h.tokens.empty()) return;
   const size_t bytes = h.tokens.size() * sizeof(int32_t);
@@ -163,7 +163,7 @@ void KvStore::tell_tokens(const Head& h) const {
   h.tokens = {};
 }
 
-/// Waits, where tokens were chosen on the device since it was asked last.
+/// Downloads token numbers. It waits if tokens were selected on the device since the last call.
 void KvStore::ask_tokens(const Head& h) const {
   if (h.chosen.count == 0) return;
   h.tokens.resize(static_cast<size_t>(h.length));
@@ -182,7 +182,7 @@ RowTokens KvStore::tokens(int layer, int head) const {
   return {told.part(0, std::min(told.size(), h.length)), told.empty() ? 0 : h.appended - h.length};
 }
 
-/// The rows go to pages of their own, one behind the other, by way of the host.
+/// Copies the rows to new pages, packed, through the host.
 void KvStore::gather_by_host(Head& h, std::span<const int32_t> rows) {
   const size_t key = layout_.key_bytes(), value = layout_.value_bytes();
   const size_t values = layout_.values_at();

@@ -1,6 +1,6 @@
-// The store in a session file: its layout, then head by head the rows without the unused ends of
-// pages, and which of them were in the slower tier: reading them back does not fill the memory.
-// Counts are checked against what the file still holds before anything is allocated.
+// The store in a session file: its layout, then for each head the rows without the unused ends of
+// pages, and the range of offloaded rows, so that restoring does not fill the memory. Counts are
+// checked against the remaining size of the file before anything is allocated.
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ void check_layout(ByteReader& in, const KvLayout& layout) {
   }
 }
 
-/// Half of what token numbers can count: a restored store must have room to go on.
+/// Half of the range of token numbers, so that a restored store has room to continue.
 constexpr int64_t kMostAppended = int64_t{1} << 30;
 
 void check_tokens(const ByteReader& in, std::span<const int32_t> tokens, int64_t length,
@@ -64,7 +64,8 @@ void KvStore::save(ByteWriter& out) const {
   for (const Head& h : heads_) save_head(h, out);
 }
 
-/// All keys, then all values, page by page; what a file holds does not depend on the page size.
+/// Visits all keys, then all values, page by page. The contents of a file do not depend on the page
+/// size.
 template <class Visit>
 void KvStore::each_stretch(const Head& h, int64_t length, bool loading, Visit&& visit) const {
   std::vector<std::byte> spilled(layout_.page_bytes());
@@ -90,7 +91,7 @@ void KvStore::each_stretch(const Head& h, int64_t length, bool loading, Visit&& 
   }
 }
 
-/// The rows from the first page in the slower tier to the last one.
+/// Rows from the first offloaded page to the last one.
 std::pair<int64_t, int64_t> KvStore::spilled_rows(const Head& h) const {
   const auto is_spilled = [](const std::byte* page) { return page == nullptr; };
   const auto first = std::find_if(h.pages.begin(), h.pages.end(), is_spilled);
@@ -128,7 +129,7 @@ void KvStore::restore(ByteReader& in) {
   std::swap(heads_, fresh.heads_);
 }
 
-/// Returns the rows that were spilled.
+/// Returns the range of offloaded rows.
 std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, ByteReader& in) {
   const int64_t length = in.number<int64_t>();
   const int64_t appended = in.number<int64_t>();

@@ -1,5 +1,5 @@
 #pragma once
-// How a KV store is laid out: heads per layer, the form of a row, the size of a page.
+// Layout of a KV store: heads per layer, row format, page size.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace longhaul {
 
 struct KvLayout {
-  std::vector<int> heads;  ///< per layer: KV heads, or what a method stores instead
+  std::vector<int> heads;  ///< per layer: KV heads, or the lists that a method stores instead
   int head_dim = 0;
-  KvType type;         ///< holds head_dim
+  KvType type;         ///< includes head_dim
   int page_rows = 64;  ///< tokens in a page; a power of two
-  /// How many 4-byte numbers a method keeps beside a row at most: one for its token, where rows
-  /// before it were forgotten, and one for every column (KvStore::column).
+  /// Most 4-byte values stored with each row: one for its token if earlier rows were evicted, and
+  /// one for every column (KvStore::column).
   int numbers_per_row = 0;
 
   int layers() const { return static_cast<int>(heads.size()); }
@@ -25,13 +25,15 @@ struct KvLayout {
   size_t value_bytes() const { return bytes_of(type.v, head_dim); }
   size_t row_bytes() const { return key_bytes() + value_bytes(); }
   size_t page_bytes() const { return static_cast<size_t>(page_rows) * row_bytes(); }
-  /// Where a page's values begin: its keys lie before them.
+  /// Offset of a page's values, which follow its keys.
   size_t values_at() const { return static_cast<size_t>(page_rows) * key_bytes(); }
   int64_t pages_for(int64_t rows) const { return (rows + page_rows - 1) / page_rows; }
-  int64_t room_for(int64_t rows) const { return pages_for(rows) * page_rows; }  ///< whole pages
-  /// Bytes that `tokens` tokens take in all layers and heads, whole pages, with their numbers.
+  /// rounded up to whole pages
+  int64_t room_for(int64_t rows) const { return pages_for(rows) * page_rows; }
+  /// Bytes of `tokens` tokens in all layers and heads, in whole pages, with the values stored per
+  /// row.
   size_t bytes_for(int64_t tokens) const;
-  /// Whether pages of one are pages of the other.
+  /// Whether pages of both layouts have the same format.
   bool same_rows(const KvLayout& other) const;
 };
 

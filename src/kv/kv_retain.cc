@@ -1,4 +1,4 @@
-// What leaves the store: keep() and drop(), which compact a head in place, and truncate().
+// Eviction from the store: keep() and drop(), which compact a head in place, and truncate().
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +26,7 @@ void drop_values(std::vector<T>& values, int64_t begin, int64_t end, int64_t roo
   set_room(values, room);
 }
 
-/// Rows from rows[i] on that follow each other.
+/// Number of consecutive rows beginning at rows[i].
 int64_t run_length(std::span<const int32_t> rows, size_t i) {
   size_t end = i + 1;
   while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
@@ -42,7 +42,8 @@ void KvStore::keep(int layer, std::span<const StayingRows> lists) {
     if (queue_.on_host() || rows.place().host() || !stay.rows.count.empty()) {
       HostStage on(queue_);
       keep(layer, stay.list, host_rows(on_host(on, stay.rows)));
-    } else if (rows.size() < length(layer, stay.list)) {  // else all: they are ascending
+      // an equal count means all rows, since they are ascending
+    } else if (rows.size() < length(layer, stay.list)) {
       chosen.push_back({stay.list, rows});
     }
   }
@@ -60,7 +61,7 @@ void KvStore::keep(int layer, int head, std::span<const int32_t> rows) {
     LH_ASSERT(row > previous && row < h.length);
     previous = row;
   }
-  size_t first = 0;  // rows before this one stay where they are
+  size_t first = 0;  // rows before this one do not move
   while (first < rows.size() && rows[first] == static_cast<int64_t>(first)) ++first;
   if (static_cast<int64_t>(first) == h.length) return;
 
@@ -115,8 +116,8 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
   shorten(h, length);
 }
 
-/// Brings the pages from row `first` on into memory, to be changed: what the slower tier holds of
-/// them is no longer true.
+/// Loads the pages from row `first` on into memory for modification. Their copies on disk become
+/// invalid.
 void KvStore::take_to_change(Head& h, int64_t first) {
   for (size_t page = static_cast<size_t>(first / layout_.page_rows); page < h.pages.size();
        ++page) {
@@ -125,9 +126,9 @@ void KvStore::take_to_change(Head& h, int64_t first) {
   }
 }
 
-/// Moves rows towards the front, in ascending order, so that nothing is overwritten before it
-/// moved. Whole pages change places; so does the last page of the head, however few rows it holds,
-/// since what lies behind them is void.
+/// Moves rows towards the front, in ascending order, so that no row is overwritten before it has
+/// moved. Whole pages are swapped. So is the head's last page, even if partly filled, since the
+/// memory after its rows is unused.
 void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
   LH_ASSERT(to <= from);
   const int64_t per_page = layout_.page_rows;
@@ -146,14 +147,14 @@ void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
     if (queue_.on_host()) {
       std::memmove(key_at(h, to), key_at(h, from), keys);
       std::memmove(value_at(h, to), value_at(h, from), values);
-    } else {  // drop(): the same rows of another page
+    } else {  // only drop(): the corresponding rows of another page
       queue_.device().copy(key_at(h, from), key_at(h, to), keys);
       queue_.device().copy(value_at(h, from), value_at(h, to), values);
     }
   }
 }
 
-/// The rows from `length` on are void: gives their pages back.
+/// Removes the rows from `length` on and releases their pages.
 void KvStore::shorten(Head& h, int64_t length) {
   h.length = length;
   release_from(h, static_cast<size_t>(layout_.pages_for(length)));

@@ -1,6 +1,6 @@
 #pragma once
-// What is demanded of the lists that a session file has brought: such a file may be hostile, and
-// methods trust the lengths of their lists. All throw UserError, without the file's name.
+// Checks of the lists restored from a session file. Such a file may be hostile, and methods rely on
+// the lengths of their lists. All functions throw UserError, without the file's name.
 
 #include <cstdint>
 
@@ -8,11 +8,11 @@
 
 namespace longhaul {
 
-/// One list.
+/// Checks one list.
 void expect_length(const KvStore& store, int layer, int list, int64_t rows);
-/// The lists of the layer are equally long, and in memory.
+/// Checks that the lists of the layer have equal lengths and are in memory.
 void expect_equal_lists(const KvStore& store, int layer);
-/// Rows [begin, end) of every list of the layer that there are.
+/// Checks that the existing rows of [begin, end) in every list of the layer are in memory.
 void expect_in_memory(const KvStore& store, int layer, int64_t begin, int64_t end);
 
 }  // namespace longhaul

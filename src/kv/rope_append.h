@@ -1,15 +1,15 @@
 #pragma once
-// New keys and values enter a layer's lists, keys rotated where they stand.
+// Appends new keys and values to a layer's lists and rotates keys to their positions.
 
 #include "kv/kv_store.h"
 #include "ops/rope.h"
 
 namespace longhaul {
 
-/// Rotates key row r at position + r and appends it with its value to every list of the layer: one
-/// per KV head, or a multiple of that, where each KV head feeds as many neighbouring lists. So are
-/// the rows' queries rotated, where there are any. `rotated` is memory for rotated keys, where
-/// these are made before they are appended.
+/// Rotates key row r to position + r and appends it with its value to every list of the layer.
+/// There is one list per KV head, or a multiple, in which case each KV head writes to as many
+/// neighbouring lists. The rows' queries, if any, are rotated too. `rotated` is memory for keys
+/// that are rotated before they are appended.
 void rope_append(Queue& queue, const Rotations& rotations, int64_t position, const NewRows& added,
                  KvStore& store, int layer, Array<float>& rotated);
 

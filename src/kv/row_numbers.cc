@@ -45,7 +45,7 @@ std::vector<float> RowNumbers::read() const {
   return numbers;
 }
 
-/// A device's numbers become these.
+/// Replaces the values on a device.
 void RowNumbers::write(std::span<const float> numbers, int64_t room) {
   size_ = std::ssize(numbers);
   device_.resize(queue_.shared_device(), float_bytes(std::max(room, size_)));
@@ -68,7 +68,8 @@ void RowNumbers::resize(int64_t size, int64_t room) {
     device_ = std::move(grown);
     used_ = room_there();
   }
-  // A list grows row by row, and each clearing is a launch: all of the room is cleared with it.
+  // A list grows row by row, and each clear is a kernel launch, so all remaining room is cleared at
+  // once.
   if (size > before && before < used_) {
     device.clear(numbers_at(device_, before), float_bytes(room_there() - before));
     used_ = before;

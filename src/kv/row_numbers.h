@@ -1,6 +1,6 @@
 #pragma once
-// Numbers that stand beside the rows of a head (token numbers, columns): their memory grows and
-// shrinks by whole pages, as that of the rows does, so that it can be forecast.
+// Per-row metadata of a head (token numbers, columns). Its memory grows and shrinks by whole pages
+// like that of the rows, so that it can be forecast.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace longhaul {
 
-/// Room for exactly `room` numbers; keeps those that there are (no more than `room`).
+/// Reserves room for exactly `room` values and keeps the existing ones (no more than `room`).
 template <class T>
 void set_room(std::vector<T>& numbers, int64_t room) {
   const auto wanted = static_cast<size_t>(room);
@@ -23,7 +23,7 @@ void set_room(std::vector<T>& numbers, int64_t room) {
   numbers.swap(fitted);
 }
 
-/// A column: where its queue works.
+/// A column, in the memory of its queue.
 class RowNumbers {
  public:
   RowNumbers(Queue queue, std::vector<float> numbers);
@@ -37,13 +37,13 @@ class RowNumbers {
   size_t bytes() const { return values_.capacity() * sizeof(float) + device_.capacity(); }
   std::vector<float> read() const;  ///< waits
 
-  /// To `size` numbers, new ones zero, in memory for `room`.
+  /// Resizes to `size` values, new ones zero, in memory for `room`.
   void resize(int64_t size, int64_t room);
-  /// A device has moved the numbers that stay to the front, and zeros behind them.
+  /// Call after a device has moved the kept values to the front and zeros after them.
   void shrunk(int64_t size);
-  /// Number i becomes number rows[i]; those before `first` are where they were.
+  /// Value rows[i] moves to index i; values before `first` do not move.
   void keep(std::span<const int32_t> rows, size_t first, int64_t room);
-  /// Numbers [begin, end) leave.
+  /// Removes values [begin, end).
   void drop(int64_t begin, int64_t end, int64_t room);
 
  private:
@@ -51,10 +51,10 @@ class RowNumbers {
   int64_t room_there() const { return static_cast<int64_t>(device_.capacity() / sizeof(float)); }
 
   Queue queue_;
-  std::vector<float> values_;  ///< the host's
-  DeviceBuffer device_;        ///< a device's
+  std::vector<float> values_;  ///< on the host
+  DeviceBuffer device_;        ///< on a device
   int64_t size_ = 0;
-  int64_t used_ = 0;  ///< of a device's memory: from here on it holds zeros
+  int64_t used_ = 0;  ///< device memory from here on holds zeros
 };
 
 }  // namespace longhaul

@@ -144,7 +144,7 @@ DeviceModel::DeviceModel(const Model& whole, const Queue& queue)
     copy_feed_forward(from, adapters, layer);
   }
   embedding_ = matrix(model.embedding);
-  if (queue.member() > 0) return;  // the first one has the logits
+  if (queue.member() > 0) return;  // only the first device computes logits
   final_norm_ = numbers(model.final_norm);
   const bool tied = model.head.data == model.embedding.data;
   head_.matrix = tied ? embedding_ : matrix(model.head);

@@ -1,5 +1,5 @@
 #pragma once
-// A model's weights in a device's memory, or the part of them that is its own in a team.
+// A model's weights in device memory, or this device's part of them in a team.
 
 #include <array>
 #include <memory>
@@ -13,12 +13,13 @@
 
 namespace longhaul {
 
-/// What an adapter adds: y += (x a^T) b^T, the scales in `a`. Null where there is none.
+/// A low-rank adapter: y += (x a^T) b^T, with the scales folded into `a`. Null pointers mean no
+/// adapter.
 struct DeviceAdapter {
   std::shared_ptr<const DeviceMatrix> a, b;
 };
 
-/// A matrix with what stands beside it.
+/// A matrix with its bias and adapter.
 struct DeviceWeight {
   std::shared_ptr<const DeviceMatrix> matrix;
   Array<float> bias;  ///< empty: none
@@ -26,43 +27,43 @@ struct DeviceWeight {
   bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };
 
-/// Rows of Q and K lie in halves (model/row_order.h), whatever the file has. Arrays are empty where
-/// the model has none.
+/// Rows of Q and K are in half order (model/row_order.h), independent of the file. Arrays are empty
+/// if the model lacks them.
 struct DeviceLayer {
   std::array<Array<float>, std::size(kRowNorms)> norms;  ///< [hidden], by RowNorm
-  Array<float> q_norm, k_norm;                           ///< [head_dim], or of all heads
+  Array<float> q_norm, k_norm;                           ///< [head_dim], or for all heads
   Array<float> sinks;                                    ///< [heads]
   DeviceWeight q, k, v, output;
-  DeviceWeight gate, up, down;  ///< with experts those of all, one below the other
-  DeviceWeight router;          ///< of experts
+  DeviceWeight gate, up, down;  ///< with experts: all experts' matrices, concatenated by rows
+  DeviceWeight router;          ///< for experts
 
   const Array<float>& norm(RowNorm which) const { return nth(norms, static_cast<int>(which)); }
 };
 
 class DeviceModel {
  public:
-  /// Copies the weights. Throws UserError where the device has no room, or has no form for a type.
-  /// `model` must outlive it.
+  /// Copies the weights. Throws UserError if the device has too little memory or does not support a
+  /// type. `model` must outlive it.
   DeviceModel(const Model& model, const Queue& queue);
 
-  /// As it is computed here: with the heads of this device.
+  /// The model as computed here, with the heads of this device.
   const Model& model() const { return model_; }
   const Queue& queue() const { return queue_; }
   size_t bytes() const { return bytes_; }
 
   const DeviceMatrix& embedding() const { return *embedding_; }
-  const DeviceWeight& head() const { return head_; }  ///< of the device that leads
+  const DeviceWeight& head() const { return head_; }  ///< only on the root device
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
 
  private:
   void copy_attention(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
   void copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters, DeviceLayer& to);
-  /// One below the other.
+  /// Concatenates the weights by rows.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
-  /// An empty order is the file's.
+  /// An empty order keeps the file's order.
   std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight, const RowOrder& order = {});
-  /// Some columns of matrices, one matrix below the other.
+  /// Selected columns of matrices, concatenated by rows.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights,
                                              const Columns& columns);
   Array<float> numbers(const std::vector<float>& values, const RowOrder& order = {});
@@ -75,7 +76,7 @@ class DeviceModel {
   DeviceWeight experts(const std::vector<ExpertWeights>& all, TensorView ExpertWeights::*matrix,
                        std::vector<float> ExpertWeights::*bias, const Columns& columns = {});
 
-  std::unique_ptr<const ModelPart> part_;  ///< null: all of it
+  std::unique_ptr<const ModelPart> part_;  ///< null: the whole model
   const Model& model_;
   Queue queue_;
   std::shared_ptr<const DeviceMatrix> embedding_;

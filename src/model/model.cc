@@ -11,7 +11,7 @@
 namespace longhaul {
 namespace {
 
-/// Where profiles of methods lie: in a model's folder, or beside its file and named after it.
+/// Prefix of method profiles: in a model's folder, or beside its file and named after it.
 std::string profile_prefix(const std::filesystem::path& model) {
   if (is_folder(model)) return (model / "").string();
   return (model.parent_path() / model.stem()).string() + ".";
@@ -56,13 +56,13 @@ class Loader {
     }
     return weight;
   }
-  /// Null: the family has none there.
+  /// Null: the family does not have this norm.
   std::vector<float> layer_norm(const char* name, int layer) {
     if (name == nullptr) return {};
     return norm(of_layer(name, layer), config_->hidden);
   }
 
-  /// A bias that may be missing where the configuration does not promise it.
+  /// A bias that may be missing unless the configuration requires it.
   std::vector<float> bias(const std::string& name, int64_t size) {
     if (!config_->qkv_bias && !tensors_.has(name + ".bias")) return {};
     return tensors_.vector(name + ".bias", size);
@@ -123,8 +123,9 @@ class Loader {
     w.v_bias = bias(of_layer(names_.v, l), kv_rows);
   }
 
-  /// Where gate and up may be one matrix, GGUF names it as others name up: of another family a
-  /// matrix of that name without a gate is a file that lacks its gate.
+  /// Families with fused gate and up store both in one GGUF matrix, under the name that other
+  /// families use for up alone. In other families, an up matrix without a gate means that the gate
+  /// is missing.
   void load_ffn(int l, LayerWeights& w) {
     const int64_t ffn = config_->ffn, hidden = config_->hidden;
     if (config_->fused_gate_up && !has_weight(of_layer(names_.gate, l))) {
@@ -156,7 +157,7 @@ class Loader {
     const char *each, *all;
   };
 
-  /// One matrix of every expert: together in a tensor, or each in its own.
+  /// Loads one matrix of every expert, from one tensor for all or from one per expert.
   void load_expert_matrices(int l, ExpertNames names, int64_t rows, int64_t cols,
                             TensorView ExpertWeights::*role, LayerWeights& w) {
     if (names.all != nullptr && !has_weight(of_expert(names.each, l, 0))) {

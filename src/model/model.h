@@ -15,29 +15,29 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Vectors are empty where the model has none.
+/// Vectors are empty if the model lacks them.
 struct LayerWeights {
-  std::vector<float> attention_norm, ffn_norm;              ///< [hidden], of what the parts read
-  std::vector<float> attention_after_norm, ffn_after_norm;  ///< [hidden], of what they write
-  TensorView q, k, v;                                       ///< [heads * head_dim, hidden], ...
+  std::vector<float> attention_norm, ffn_norm;  ///< [hidden], for the inputs of sublayers
+  std::vector<float> attention_after_norm, ffn_after_norm;  ///< [hidden], for their outputs
+  TensorView q, k, v;  ///< [heads * head_dim, hidden], k and v with KV heads
   std::vector<float> q_bias, k_bias, v_bias;
-  std::vector<float> q_norm, k_norm;  ///< [head_dim], or of all heads (QkNorm)
-  std::vector<float> sinks;           ///< [heads], which ModelShape::sinks looks into
+  std::vector<float> q_norm, k_norm;  ///< [head_dim], or for all heads (QkNorm)
+  std::vector<float> sinks;           ///< [heads]; ModelShape::sinks points into it
   TensorView output;                  ///< [hidden, heads * head_dim]
   std::vector<float> output_bias;     ///< [hidden]
-  TensorView gate, up;                ///< [ffn, hidden]; without experts
+  TensorView gate, up;                ///< [ffn, hidden]; in layers without experts
   TensorView down;                    ///< [hidden, ffn]
   TensorView router;                  ///< [experts, hidden]
   std::vector<float> router_bias;     ///< [experts]
   std::vector<ExpertWeights> experts;
 };
 
-/// Norms of a layer's rows: of what its parts read, and of what they write.
+/// Norms of a layer: applied to the inputs and to the outputs of its sublayers.
 enum class RowNorm : uint8_t { kAttention, kAttentionAfter, kFfn, kFfnAfter };
 inline constexpr RowNorm kRowNorms[] = {RowNorm::kAttention, RowNorm::kAttentionAfter,
                                         RowNorm::kFfn, RowNorm::kFfnAfter};
 
-/// Its weight; empty: the model has none there.
+/// The norm's weight; empty if the model does not have this norm.
 inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
   const bool attention = norm <= RowNorm::kAttentionAfter;
   return norm == RowNorm::kAttention || norm == RowNorm::kFfn
@@ -45,7 +45,7 @@ inline const std::vector<float>& norm_of(const LayerWeights& w, RowNorm norm) {
              : (attention ? w.attention_after_norm : w.ffn_after_norm);
 }
 
-/// What adapters add to a layer's matrices; those without one are empty.
+/// Low-rank adapters of a layer's matrices; empty for matrices without one.
 struct LayerAdapters {
   LowRank q, k, v, output, gate, up, down;
 };
@@ -54,18 +54,19 @@ struct Model {
   ModelConfig config;
   ModelShape shape;
   TensorView embedding;  ///< [vocab, hidden]
-  TensorView head;       ///< [vocab, hidden]; the embedding when tied
+  TensorView head;       ///< [vocab, hidden]; equals the embedding if tied
   std::vector<float> final_norm;
   std::vector<LayerWeights> layers;
-  std::vector<LayerAdapters> adapters;  ///< per layer; empty: the model has none
+  std::vector<LayerAdapters> adapters;  ///< per layer; empty: no adapters
   LowRank head_adapter;
   std::vector<Buffer<std::byte>>
-      adapter_memory;  ///< of factors that no file holds as they are used
+      adapter_memory;  ///< for factors that are not used in the form in which a file stores them
 };
 
-/// Views into `checkpoint`, which must outlive the model. Throws UserError naming file and tensor
-/// where one is missing, has a wrong shape (found and expected) or an unsupported type, and where
-/// the file has one that the decoder would not use: its arithmetic would not be that model's.
+/// The result refers to `checkpoint`, which must outlive it. Throws UserError with file and tensor
+/// if a tensor is missing, has a wrong shape (found and expected) or an unsupported type. It also
+/// refuses tensors that the decoder would not use, because its arithmetic would differ from the
+/// model's.
 Model load_model(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

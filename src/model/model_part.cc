@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// One of several equal stretches of [0, all).
+/// One of `members` equal ranges of [0, all).
 Columns stretch(int64_t all, int member, int members) {
   return {all * member / members, all * (member + 1) / members - all * member / members};
 }
@@ -27,11 +27,11 @@ void check_divides(const Model& model, int members) {
   }
 }
 
-/// Where the columns of a block type may be cut.
+/// Granularity at which columns of a block type can be divided.
 int64_t block_of(const TensorView& matrix) { return traits(matrix.type).block_size; }
 
-/// Stretches of the feed-forward network end with blocks of `down`; of 64 columns where that leaves
-/// every member some, so that they are as well aligned as the whole.
+/// Ranges of the feed-forward network end at block boundaries of `down`. They end at multiples of
+/// 64 columns if every member still gets some, for alignment.
 Columns ffn_columns(const Model& model, int member, int members) {
   int64_t unit = 1;
   for (const LayerWeights& layer : model.layers) {
@@ -82,7 +82,7 @@ class Dealer {
   }
 
  private:
-  /// The member's rows of a matrix whose rows are heads'.
+  /// The member's rows of a matrix whose rows belong to heads.
   TensorView own(const TensorView& matrix) const {
     const Columns rows = stretch(matrix.rows(), member_, members_);
     return matrix.slice_rows(rows.begin, rows.count);
@@ -131,8 +131,8 @@ class Dealer {
     return to;
   }
 
-  /// An adapter beside a matrix of which the member has rows keeps those of its second factor.
-  /// Beside the others it stays whole: its first factor is cut where the matrix is (DeviceModel).
+  /// The member's part of the adapters. For a matrix divided by rows, the second factor is divided
+  /// likewise. Other adapters stay whole here; DeviceModel takes the columns of the first factor.
   LayerAdapters deal(const LayerAdapters& from) const {
     const auto of_heads = [&](const LowRank& adapter) {
       return adapter.empty() ? LowRank() : factors(adapter, own(adapter.b));
@@ -148,7 +148,7 @@ class Dealer {
             .up = of_columns(from.up),
             .down = factors(from.down, from.down.b)};
   }
-  /// With another second factor, and without the copy of it that the host multiplies.
+  /// Replaces the second factor, without the host's converted copy of it.
   static LowRank factors(const LowRank& adapter, const TensorView& b) {
     LowRank part;
     part.a = adapter.a;

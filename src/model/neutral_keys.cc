@@ -12,7 +12,7 @@
 namespace longhaul {
 namespace {
 
-/// Files hold rounded numbers.
+/// Equality up to rounding, because files hold rounded numbers.
 bool same(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& key, double found,
@@ -20,7 +20,7 @@ bool same(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
   user_error("{}: {} is {}, which is not supported, only {} is", file, key, found, usual);
 }
 
-/// 0 means that a number is not set: llama.cpp reads it so.
+/// 0 means that a number is not set, as in llama.cpp.
 void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
   const auto must_be = [&](double usual, std::initializer_list<const char*> names) {
     for (const char* name : names) {

@@ -1,14 +1,14 @@
 #pragma once
-// Settings of arithmetic that the decoder does not have. A file may contain them only with the
-// value that changes nothing (a scale of 1, say).
+// Arithmetic settings that the decoder does not support. A file may contain them only with their
+// neutral value (such as a scale of 1).
 
 namespace longhaul {
 
 class Checkpoint;
 struct ModelConfig;
 
-/// Throws UserError naming file, key and value: a scale that is not 1, scores that are cut off,
-/// attention that sees what follows.
+/// Throws UserError with file, key and value for a scale other than 1, clipped scores, or attention
+/// to later tokens.
 void refuse_other_arithmetic(const Checkpoint& checkpoint, const ModelConfig& config);
 
 }  // namespace longhaul

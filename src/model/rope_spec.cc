@@ -17,7 +17,8 @@ std::vector<double> plain_frequencies(int rotary_dim, double base) {
   return f;
 }
 
-/// Long wavelengths are slowed by `factor`, short ones kept, those between blended.
+/// Divides the frequencies of long wavelengths by `factor`, keeps those of short ones, and
+/// interpolates between them.
 void scale_llama3(const RopeSpec& spec, std::vector<double>& frequencies) {
   const double original = static_cast<double>(spec.original_context);
   for (double& f : frequencies) {
@@ -33,7 +34,7 @@ void scale_llama3(const RopeSpec& spec, std::vector<double>& frequencies) {
   }
 }
 
-/// The pair whose wave turns `rotations` times over the original context.
+/// The pair that makes `rotations` full turns over the original context.
 double yarn_pair(const RopeSpec& spec, double rotations) {
   const double original = static_cast<double>(spec.original_context);
   return spec.rotary_dim * std::log(original / (rotations * 2 * std::numbers::pi)) /

@@ -1,5 +1,5 @@
 #pragma once
-// How a model turns positions into angles: its base and its own scaling rule.
+// A model's rule for rotation angles: base and scaling.
 
 #include <cstdint>
 #include <vector>
@@ -12,30 +12,31 @@ enum class RopeScaling { kNone, kLinear, kLlama3, kYarn, kDynamic, kLongRope };
 
 struct RopeSpec {
   int rotary_dim = 0;
-  bool still = false;  ///< nothing turns: layers without positions
+  bool still = false;  ///< no rotation: layers without positions
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;
-  int64_t original_context = 0;       ///< llama3, yarn, dynamic, longrope: before scaling
-  double low_freq_factor = 1.0;       ///< llama3
-  double high_freq_factor = 4.0;      ///< llama3
-  double beta_fast = 32.0;            ///< yarn
-  double beta_slow = 1.0;             ///< yarn
-  bool whole_pairs = true;            ///< yarn: the ramp begins and ends at whole pairs
-  double attention_factor = 0.0;      ///< yarn, longrope; 0: the rule's own
-  double attention_multiplier = 1.0;  ///< on top of it, whatever the scaling (GGUF's attn_factor)
+  int64_t original_context = 0;  ///< llama3, yarn, dynamic, longrope: context length before scaling
+  double low_freq_factor = 1.0;  ///< llama3
+  double high_freq_factor = 4.0;  ///< llama3
+  double beta_fast = 32.0;        ///< yarn
+  double beta_slow = 1.0;         ///< yarn
+  bool whole_pairs = true;        ///< yarn: the ramp begins and ends at whole pairs
+  double attention_factor = 0.0;  ///< yarn, longrope; 0: the default of the rule
+  /// additional factor for every kind of scaling (GGUF's attn_factor)
+  double attention_multiplier = 1.0;
   std::vector<float> divisors;  ///< [rotary_dim / 2] from a file (GGUF's rope_freqs), or empty
   std::vector<float> short_factors, long_factors;  ///< longrope, [rotary_dim / 2]
 
-  /// Whether the angles depend on how long the context is.
+  /// Whether the angles depend on the length of the context.
   bool depends_on_length() const {
     return scaling == RopeScaling::kDynamic || scaling == RopeScaling::kLongRope;
   }
-  /// Whether contexts of these two lengths are read with the same angles.
+  /// Whether contexts of these two lengths use the same angles.
   bool same_angles(int64_t one_length, int64_t other_length) const;
 };
 
-/// What yarn's authors multiply cos and sin with: 0.1 * mscale * ln(factor) + 1.
+/// YaRN's factor of cos and sin: 0.1 * mscale * ln(factor) + 1.
 double yarn_magnitude(double factor, double mscale = 1.0);
 
 /// Frequencies for a context of `length` tokens. Formulas: llama3 (the published code of Llama

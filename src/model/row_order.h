@@ -1,5 +1,5 @@
 #pragma once
-// Rows of weights in another order than the file's.
+// Rows of weights in an order that differs from the file's.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace longhaul {
 
-/// order[r]: the row of the file that becomes row r.
+/// order[r] is the row of the file that becomes row r.
 using RowOrder = std::vector<int64_t>;
 
-/// The order in which rotary pairs of every head that are neighbours in the file, (2t, 2t + 1), lie
-/// half of rotary_dim apart, as RoPE takes them here; rows past rotary_dim stay.
+/// The order that places the rotary pairs of every head, adjacent rows (2t, 2t + 1) in the file,
+/// rotary_dim / 2 apart, as RoPE expects them here. Rows past rotary_dim do not move.
 RowOrder halves_from_pairs(int64_t rows, int head_dim, int rotary_dim);
 
-/// The rows [order.size(), cols] in that order, packed.
+/// Copies the rows [order.size(), cols] in that order, without gaps.
 std::vector<std::byte> reordered(const TensorView& rows, const RowOrder& order);
 
 }  // namespace longhaul

@@ -19,12 +19,12 @@ TensorView new_matrix(DType type, int64_t rows, int64_t cols,
   return view;
 }
 
-/// Of a matrix that new_matrix() made.
+/// Mutable row of a matrix made by new_matrix().
 std::byte* row_of(const TensorView& made, int64_t row) {
   return const_cast<std::byte*>(made.row(row));
 }
 
-/// Row `from` of `part` to the place `offset` elements into row `to` of `whole`.
+/// Copies row `from` of `part` to row `to` of `whole`, at an offset of `offset` elements.
 void copy_row(const TensorView& part, int64_t from, const TensorView& whole, int64_t to,
               int64_t offset) {
   std::byte* target = row_of(whole, to) + bytes_of(whole.type, offset);
@@ -35,7 +35,7 @@ void copy_row(const TensorView& part, int64_t from, const TensorView& whole, int
   }
 }
 
-/// The type of all, where rows of it can be put one behind the other.
+/// The common type, if rows of that type can be concatenated.
 DType common_type(const std::vector<LowRank>& pieces, TensorView LowRank::*factor) {
   const DType type = (pieces.front().*factor).type;
   const bool same = std::all_of(pieces.begin(), pieces.end(),

@@ -1,5 +1,5 @@
 #pragma once
-// Factors of adapters brought into the form in which they are applied.
+// Conversion of adapter factors into the form in which they are applied.
 
 #include <cstdint>
 #include <functional>
@@ -10,12 +10,13 @@
 
 namespace longhaul {
 
-/// Several adapters of one matrix as one: its rank is the sum of theirs. One alone stays as it is;
-/// the factors of several go to `memory`, in their own type where it is the same for all (and ranks
-/// are whole blocks of it), else in f32. None: empty.
+/// Combines several adapters of one matrix into one, whose rank is the sum of theirs. A single
+/// adapter is returned unchanged. Combined factors are stored in `memory`, in their common type if
+/// there is one (and ranks are whole blocks of it), otherwise in f32. Without pieces the result is
+/// empty.
 LowRank stack_low_rank(std::vector<LowRank> pieces, std::vector<Buffer<std::byte>>& memory);
 
-/// Row r of the result, which goes to `memory`, is row source(r) of the matrix.
+/// Row r of the result, stored in `memory`, is row source(r) of the matrix.
 TensorView reorder_rows(const TensorView& matrix, const std::function<int64_t(int64_t)>& source,
                         std::vector<Buffer<std::byte>>& memory);
 

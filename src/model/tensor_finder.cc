@@ -11,8 +11,9 @@
 namespace longhaul {
 namespace {
 
-/// What files hold beside a model's weights: older Hugging Face releases saved the angles of RoPE,
-/// which follow from config.json. GGUF files hold nothing such: llama.cpp refuses them as well.
+/// Tensors that files may hold in addition to a model's weights. Older Hugging Face releases saved
+/// the angles of RoPE, which follow from config.json. GGUF files hold no such tensors, and
+/// llama.cpp refuses them as well.
 bool is_ignorable(std::string_view tensor, CheckpointFormat format) {
   return format == CheckpointFormat::kHuggingFace && tensor.ends_with(".rotary_emb.inv_freq");
 }
@@ -37,7 +38,7 @@ TensorView TensorFinder::matrix(const std::string& tensor, int64_t rows, int64_t
   }
   used_.insert(t.name);
   TensorView weight = t;
-  weight.name = {};  // it is called by its role from here on, and copies of it need no memory
+  weight.name = {};  // code refers to it by role from here on, and copies then need no allocation
   return weight;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Tensors of a checkpoint by name and shape, and whether anything is left that nobody asked for: a
-// model whose file holds more than its architecture and number of layers explain is another model.
+// Finds tensors of a checkpoint by name and shape, and detects unused ones. A file with more
+// tensors than its architecture and number of layers explain belongs to another model.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +15,8 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Every function throws UserError naming file and tensor: missing, wrong shape (found and
-/// expected), unsupported type.
+/// Every function throws UserError with file and tensor if the tensor is missing, has a wrong shape
+/// (found and expected) or an unsupported type.
 class TensorFinder {
  public:
   explicit TensorFinder(const Checkpoint& checkpoint);
@@ -24,16 +24,17 @@ class TensorFinder {
   bool has(const std::string& tensor) const;
   /// [rows, cols], a view.
   TensorView matrix(const std::string& tensor, int64_t rows, int64_t cols);
-  /// [count, rows, cols], a view of `count` matrices one below the other.
+  /// [count, rows, cols], a view of `count` matrices concatenated by rows.
   TensorView matrices(const std::string& tensor, int64_t count, int64_t rows, int64_t cols);
   /// [size], as f32.
   std::vector<float> vector(const std::string& tensor, int64_t size);
   /// [rows, cols], as f32.
   std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
-  /// Says that a tensor has been used without matrix() or vector().
+  /// Marks a tensor as used without matrix() or vector().
   void mark_used(std::string_view tensor);
-  /// Refuses tensors, readable or not, that were not used. `expected`: which model has none such.
+  /// Refuses unused tensors, readable or not. `expected` names the kind of model that has no such
+  /// tensor.
   void refuse_unused(const std::string& expected) const;
 
  private:
@@ -42,7 +43,7 @@ class TensorFinder {
 
   const Checkpoint& checkpoint_;
   std::string file_;
-  std::unordered_set<std::string_view, SeededHash> used_;  ///< names that the checkpoint holds
+  std::unordered_set<std::string_view, SeededHash> used_;  ///< names owned by the checkpoint
 };
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// What the two kinds of files call each matrix of a model. The norms of a layer differ between
-// families: LayerNorms (families.h).
+// Tensor names of a model's matrices in the two file formats. Norms differ between families: see
+// LayerNorms (families.h).
 
 #include <fmt/format.h>
 
@@ -10,19 +10,19 @@
 
 namespace longhaul {
 
-/// Names by role, without .weight / .bias; `{}` stands for the layer, a second one for the expert.
+/// Names by role, without .weight / .bias. The first `{}` is the layer, a second one the expert.
 struct TensorNames {
   const char *embedding, *head, *final_norm;
   const char *q, *k, *v, *qkv, *output;
   const char *q_norm, *k_norm, *sinks;
   const char *gate, *up, *gate_up, *down;
   const char *router;
-  const char *expert_gate, *expert_up, *expert_down;     ///< each expert's own
-  const char *experts_gate, *experts_up, *experts_down;  ///< of all experts, one after the other
+  const char *expert_gate, *expert_up, *expert_down;     ///< one tensor per expert
+  const char *experts_gate, *experts_up, *experts_down;  ///< one tensor for all experts
 };
 
 const TensorNames &tensor_names(CheckpointFormat format);
-/// With the names that a family alone has.
+/// Includes names specific to one family.
 TensorNames tensor_names(CheckpointFormat format, const std::string &architecture);
 
 inline std::string of_layer(const char *name, int layer) {

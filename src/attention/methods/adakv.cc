@@ -1,6 +1,6 @@
 // AdaKV (Feng et al. 2024): the heads of a layer share their budget. Another method scores the
-// rows; each head keeps a sure share, the rest goes to the highest scores of the layer, whichever
-// head they belong to (docs/methods/adakv.md).
+// rows. Each head keeps a guaranteed share, and the rest of the budget goes to the highest scores
+// of the layer, in any head (docs/methods/adakv.md).
 
 #include "attention/parts/wrapped_method.h"
 

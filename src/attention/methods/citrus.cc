@@ -1,9 +1,10 @@
-// Chunked state eviction and CItruS (Bai et al. 2024; docs/methods/citrus.md): a document is read
-// in chunks; after each, a layer's list keeps the `k` rows that were most important and the chunk.
-// Importance is attention received: from the chunk itself (standard), or from the instruction,
-// which is read once more for every chunk and thrown away (shared), or both, each with a list of
-// its own (individual: the document is read with one, the answer is written with the other). Keys
-// are stored raw and stand at their index in the list; all heads of a layer keep the same tokens.
+// Chunked state eviction and CItruS (Bai et al. 2024; docs/methods/citrus.md). A document is read
+// in chunks. After each chunk a layer's list keeps the `k` most important rows and the chunk.
+// Importance is attention received. In mode "standard" it comes from the chunk itself. In mode
+// "shared" it comes from the instruction, which is read again for every chunk and then removed.
+// Mode "individual" uses both, each with a list of its own: the document is read with one list, and
+// the answer is generated with the other. Keys are stored raw and stand at cache positions. All
+// heads of a layer keep the same tokens.
 
 #include <algorithm>
 
@@ -19,13 +20,13 @@
 namespace longhaul {
 namespace {
 
-/// Tokens that an instruction has at most, where a chunk has fewer: what comes before them in a
-/// longer one is read as document. Memory stays bounded with it, and the distances that rows see.
+/// Most tokens of an instruction, if a chunk has fewer. The part of a longer instruction before
+/// them is read as document. This bounds memory and the distances that rows see.
 constexpr int64_t kLongestInstruction = 512;
 
 constexpr std::string_view kColumns[] = {"importance"};
 
-/// Sums of the probability that the rows of a list got, per layer; empty where nobody asked.
+/// Sums of the probability that the rows of a list received, per layer; empty if not requested.
 using Importance = std::vector<Array<float>>;
 
 class Citrus final : public Method {
@@ -66,10 +67,10 @@ class Citrus final : public Method {
   Plan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
     const int64_t page = KvLayout{}.page_rows;
-    const int64_t next = longest_instruction();  // or the next chunk, which is no longer
+    const int64_t next = longest_instruction();  // or the next chunk, which is not longer
     const int64_t rows = (window > 0 ? window + page : k + chunk) + next;
-    // Between two steps a list holds a chunk, or the instruction at the prompt's end, beside what
-    // it keeps.
+    // Between two steps a list holds the rows it keeps and a chunk, or the instruction at the
+    // prompt's end.
     const int64_t at_rest = window > 0 ? rows : k + next;
     return {.keep = {.when = When::kOwn,
                      .chooser = Chooser::kLayer,
@@ -105,7 +106,8 @@ class Citrus final : public Method {
     int64_t held = held_;
     for (int64_t begin = 0; begin < document_; begin += chunk) {
       const int64_t end = std::min(begin + chunk, document_);
-      // By the same list as the chunk, unless it is cut in between; neither sees the other.
+      // The instruction is read with the same list as the chunk, unless an eviction lies between
+      // them. Neither sees the other.
       if (held > k && cache != Cache::kStandard) read(document_, tokens_, 0, true);
       read(begin, end, individual() ? 1 : 0, false);
       held = std::min(held, k) + end - begin;
@@ -137,7 +139,8 @@ class Citrus final : public Method {
     int64_t& kept = nth(kept_, step.layer);
     if (pass.discard) {
       const bool paper = fidelity == Fidelity::kPaper;
-      const bool due = paper || kept == document_;  // else with the chunk that it is read for
+      // otherwise evicted with the chunk for which it is read
+      const bool due = paper || kept == document_;
       if (due && pass.end() == tokens_) cut(step.streams[0], step.layer, by_instruction_);
       return;
     }
@@ -165,9 +168,9 @@ class Citrus final : public Method {
     for (Array<float>& scores : importance) scores.resize(host_queue(), 0);
   }
 
-  /// Adds the probability that the step's rows give to the rows that have scores, over all heads. A
-  /// chunk or an instruction that `begins` gives them to the `before` rows that the list holds, if
-  /// some of those will leave.
+  /// Adds the probability that the step's rows give to the scored rows, over all heads. A chunk or
+  /// an instruction that `begins` starts new sums for the `before` rows in the list, if some of
+  /// them will be evicted.
   void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
     Array<float>& scores = nth(importance, step.layer);
     queue_ = *step.queue;
@@ -176,8 +179,8 @@ class Citrus final : public Method {
     add_attention_to_tokens(step, scores.view(), fidelity == Fidelity::kPaper, by_list_);
   }
 
-  /// Of the rows that have scores the k best stay, and all that came after them. A layer with the
-  /// model's own window keeps that.
+  /// Keeps the k best of the scored rows and all later rows. A layer with the model's own window
+  /// keeps that window instead.
   void cut(KvStore& list, int layer, Importance& importance) {
     const int64_t window = shape_.own_window(layer), length = list.length(layer, 0);
     Array<float>& scores = nth(importance, layer);
@@ -199,7 +202,7 @@ class Citrus final : public Method {
     if (window == 0) held_ = list.length(layer, 0);
   }
 
-  /// By whole pages: later ones move and not rows.
+  /// Drops whole pages, so that pages move instead of rows.
   void drop_old(KvStore& list, int layer, int64_t rows) const {
     const int64_t page = list.layout().page_rows;
     if (rows < page) return;
@@ -210,10 +213,11 @@ class Citrus final : public Method {
 
   ModelShape shape_;
   Queue queue_;
-  int64_t tokens_ = 0, document_ = 0;     ///< of the prompt
-  std::vector<int64_t> kept_;             ///< per layer: tokens of the prompt in the lists
-  int64_t held_ = 0;                      ///< rows of a list
-  Importance by_chunk_, by_instruction_;  ///< of the rows of the list that each of them reads
+  int64_t tokens_ = 0, document_ = 0;  ///< tokens of the prompt
+  std::vector<int64_t> kept_;          ///< per layer: prompt tokens stored in the lists
+  int64_t held_ = 0;                   ///< rows of a list
+  /// scores of the rows in the list that each of them reads
+  Importance by_chunk_, by_instruction_;
   Array<float> by_list_, whole_;
   RowSelection selection_;
 };

@@ -1,5 +1,5 @@
-// Full causal attention: every row sees every earlier token, within the model's own sliding window
-// where a layer has one. The oracle of all other methods.
+// Full causal attention. Every row sees every earlier token, within the model's own sliding window
+// in layers that have one. It is the reference for all other methods.
 
 #include "attention/registry.h"
 

@@ -1,14 +1,13 @@
-// DuoAttention: KV heads that retrieve keep everything, the others stream: sinks and recent tokens,
-// in lists that really are that short (docs/methods/duo.md). Keys stand at their absolute
-// positions.
+// DuoAttention (docs/methods/duo.md). Retrieval KV heads keep everything. Streaming heads keep
+// sinks and recent tokens, and their lists really are that short. Keys stand at absolute positions.
 //
-// A streaming head's row sees the sinks, and
+// A row of a streaming head sees the sinks, and
 //   dense_first_chunk: the last `recent` tokens before its pass and the pass up to itself (so the
 //                      first pass is dense), as published;
-//   strict_streaming:  the last `recent` tokens before itself, whatever the passes.
+//   strict_streaming:  the last `recent` tokens before itself, independent of the passes.
 //
-// Retrieval heads may read a prompt by a method that keeps everything and computes less (the
-// paper's appendix A.7 has MInference).
+// Retrieval heads may use a sparse prefill method that keeps everything (MInference in the paper's
+// appendix A.7).
 
 #include <algorithm>
 
@@ -56,7 +55,8 @@ struct Duo final : WrappedMethod, PromptReader {
       full_ = all_heads(shape.kv_heads, sparsity == 0);
     }
     for (size_t layer = 0; layer < full_.size(); ++layer) {
-      // Such a layer forgets nothing here: its work is bounded by the model's own window.
+      // A layer with the model's own window evicts nothing here, because that window already bounds
+      // its work.
       if (shape.window[layer] > 0) full_[layer].assign(full_[layer].size(), 1);
     }
     streaming_ = full_;

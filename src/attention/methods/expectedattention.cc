@@ -1,5 +1,6 @@
-// Expected Attention (Devoto et al. 2025): a head keeps the keys to which queries distributed like
-// those of the prompt are expected to attend most (docs/methods/expectedattention.md).
+// Expected Attention (Devoto et al. 2025): a head keeps the keys with the highest expected
+// attention from future queries, assuming the distribution of the prompt's queries
+// (docs/methods/expectedattention.md).
 
 #include "attention/registry.h"
 #include "ops/expected_attention.h"
@@ -10,7 +11,7 @@ namespace {
 struct ExpectedAttention final : Method {
   int64_t capacity = 2048, sink = 4, future = 512;
   bool covariance = true, values = true;
-  SeenQueries seen;  ///< of the prompt's rows behind the sinks
+  SeenQueries seen;  ///< statistics of the prompt's rows after the sinks
   void declare(OptionList& o) {
     o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
     o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, which never leave");
@@ -27,7 +28,7 @@ struct ExpectedAttention final : Method {
             .watch = kNoBound};
   }
   void observe(LayerStep& step) override {
-    if (step.pass.begin == 0) seen.forget(step.layer);  // each prompt is judged by its own queries
+    if (step.pass.begin == 0) seen.forget(step.layer);  // each prompt is scored by its own queries
     seen.add(*step.queue, step.layer, step.q_from(sink));
   }
   void score(const Cut& cut) override {

@@ -1,7 +1,8 @@
-// FastGen (Ge et al. 2023): once a prompt has been read, densely, every KV head keeps what the
-// cheapest rule names that still holds enough of the attention that the prompt's rows paid: special
-// tokens; punctuation too; the tokens with most attention too; a window of recent ones too; all. So
-// heads keep lists of very different lengths (docs/methods/fastgen.md).
+// FastGen (Ge et al. 2023). After a dense prefill, every KV head keeps the rows named by the
+// cheapest rule that still covers enough of the attention of the prompt's rows. The rules, each
+// including the earlier ones, are special tokens, punctuation, the tokens with most attention, a
+// recent window, and all rows. Heads therefore keep lists of very different lengths
+// (docs/methods/fastgen.md).
 
 #include <algorithm>
 
@@ -59,8 +60,8 @@ class FastGen final : public Method {
     Method::attend(step);
   }
 
-  /// Adds the step's attention to the sums of the keys: all of it and, while a prompt is read, that
-  /// of the window alone.
+  /// Adds the step's attention to the sums of the keys: all of it and, during prefill, the
+  /// attention within the window separately.
   void observe(LayerStep& step) override {
     all_.assign(static_cast<size_t>(step.kv_heads), {});
     recent_.assign(all_.size(), {});
@@ -69,7 +70,7 @@ class FastGen final : public Method {
       if (decoding_ && now != Rule::kHeavy && now != Rule::kWindow) continue;
       const View<float> all = step.store->column(step.layer, head, kFastgenColumns[0]);
       const View<float> recent = step.store->column(step.layer, head, kFastgenColumns[1]);
-      if (!decoding_ && step.begin == begin_) {  // a new prompt is judged by its own rows
+      if (!decoding_ && step.begin == begin_) {  // a new prompt is scored by its own rows
         fill(*step.queue, all, 0);
         fill(*step.queue, recent, 0);
       }
@@ -95,7 +96,7 @@ class FastGen final : public Method {
     Queue& queue = cuts.front().queue;
     const std::vector<HybridRules::Verdict> verdicts = how_.judge(queue, lists, memory_);
     std::vector<int64_t> counts;
-    size_t leaving = 0;  // lists that some rows leave move to the front
+    size_t leaving = 0;  // lists that lose rows move to the front
     for (size_t i = 0; i < lists.size(); ++i) {
       const auto& [now, rows] = verdicts[i];
       rule(cuts[places[i].cut].layer, places[i].list) = now;
@@ -150,7 +151,7 @@ class FastGen final : public Method {
             .rule = rule};
   }
 
-  /// The classes of all tokens where the queue works: those that it lacks are sent.
+  /// The classes of all tokens, in the queue's memory. Missing ones are uploaded.
   View<const uint8_t> classes_there(Queue& queue) {
     if (queue.on_host()) return std::span<const uint8_t>(classes_);
     const auto lacking = std::span(classes_).subspan(static_cast<size_t>(sent_.size()));
@@ -165,7 +166,7 @@ class FastGen final : public Method {
 
   void note_classes(const LayerStep& step) {
     classes_.resize(static_cast<size_t>(step.begin + step.rows));
-    if (sent_.size() > step.begin) sent_.clear();  // tokens were taken back since
+    if (sent_.size() > step.begin) sent_.clear();  // tokens were removed since the last upload
     for (int r = 0; r < step.rows; ++r) {
       const int64_t id = step.tokens.empty() ? -1 : nth(step.tokens, r);
       const bool known = id >= 0 && id < std::ssize(shape_.token_classes);
@@ -179,9 +180,9 @@ class FastGen final : public Method {
   std::vector<int64_t> first_rule_;  ///< per layer, into rules_
   std::vector<Rule> rules_;          ///< of every KV head
   std::vector<uint8_t> classes_;     ///< TokenClass of every token so far
-  RollingArray<uint8_t> sent_;       ///< the first of them, on a device
+  RollingArray<uint8_t> sent_;       ///< the first of these classes, on a device
   int64_t begin_ = 0;                ///< first token of the last prompt
-  int64_t tokens_ = 0;               ///< read by the end of the prompt, or so far
+  int64_t tokens_ = 0;               ///< length at the end of the prompt, or so far
   bool decoding_ = false;
   std::vector<ColumnTarget> all_, recent_;  ///< per list
   JudgedRows memory_;

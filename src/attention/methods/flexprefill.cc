@@ -1,8 +1,8 @@
-// FlexPrefill (docs/methods/flexprefill.md): in every pass each query head chooses blocks of 128
-// keys by itself. Columns and diagonals of the last 128 rows are taken until they hold a share
-// gamma of the attention; a head whose columns can be told from mean vectors (a Jensen-Shannon
-// distance below tau) instead takes pairs of blocks by the product of their means, until gamma
-// again.
+// FlexPrefill (docs/methods/flexprefill.md): in every pass each query head selects blocks of 128
+// keys. By default it takes columns and diagonals of the last 128 rows until they hold a share
+// gamma of the attention. A head whose columns can be predicted from mean vectors (a Jensen-Shannon
+// distance below tau) instead takes pairs of blocks by the product of their means, also until
+// gamma.
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
-// H2O (Zhang et al. 2023): every key sums up the attention that all queries pay it; the keys with
-// the largest sums stay, with the most recent ones. `stream` forgets while a prompt is read, so
-// that memory stays bounded; `oneshot` reads it whole and then chooses. Each KV head chooses for
-// itself.
+// H2O (Zhang et al. 2023): every key sums the attention it receives from all queries. The keys with
+// the largest sums and the most recent ones are kept. `stream` evicts during prefill, so that
+// memory stays bounded; `oneshot` evicts after prefill. Each KV head selects for itself.
 
 #include "attention/parts/stride_budget.h"
 

@@ -1,6 +1,6 @@
 // InfLLM (Xiao et al. 2024; docs/methods/infllm.md): a window, the first tokens, and blocks of
-// older tokens that are looked up by the tokens of each block that got most attention while they
-// were in the window. Every step chooses anew, in every layer for itself.
+// older tokens. Blocks are looked up by representative tokens: those that received most attention
+// while they were in the window. Every layer selects blocks anew in every step.
 
 #include "attention/parts/context_blocks.h"
 #include "attention/parts/passes.h"
@@ -18,7 +18,7 @@ class InfLlm final : public Method {
  public:
   enum class Repr : uint8_t { kMean, kMax };
   BlockOptions sizes;
-  int64_t repr = 4;  ///< tokens that represent a block, of each query head's own choice
+  int64_t repr = 4;  ///< tokens that represent a block, chosen per query head
   Repr mode = Repr::kMean;
   void declare(OptionList& o) {
     sizes.declare_sizes(o, 1 << 16);
@@ -91,12 +91,12 @@ class InfLlm final : public Method {
  private:
   BlockIndex& index(const LayerStep& step) { return nth(index_, step.layer); }
 
-  /// By <mean query of the rows, representatives>.
+  /// Scores blocks by <mean query of the rows, representatives>.
   RowList choose_blocks(const LayerStep& step) {
     LH_ASSERT(index(step).blocks() == blocks_.split().blocks);
     return index(step).top(*step.queue, mean_query(step), sizes.topk, search_);
   }
-  /// All rows are rotated alike, and so is their mean.
+  /// All rows are rotated by the same angle, so the mean of the rotated rows is the rotated mean.
   View<const float> mean_query(const LayerStep& step) {
     const View<const float> rows = blocks_.far_q();
     if (step.rows == 1) return rows;
@@ -105,13 +105,14 @@ class InfLlm final : public Method {
     return mean;
   }
 
-  /// Appends the blocks to the layer's index: per query head their tokens with most votes.
+  /// Appends the blocks to the layer's index. Per query head, the tokens with most votes represent
+  /// a block.
   void represent(LayerStep& step, int64_t blocks) {
     Queue& queue = *step.queue;
     const AgedBlocks aged = blocks_.aged(step, 0, blocks);
     const int64_t width = shape_.heads * vectors_ * int64_t{shape_.head_dim};
     const View<float> vectors = block_.resize(queue, blocks * width);
-    // A single representative counts by itself, whatever the mode.
+    // A single representative is used as it is, in every mode.
     block_representatives(
         queue, {step.lists(), aged.first, aged.votes, shape_.heads, repr, vectors_ == 1, blocks},
         representatives_, vectors);
@@ -120,7 +121,7 @@ class InfLlm final : public Method {
 
   ModelShape shape_;
   ContextBlocks blocks_;
-  int64_t vectors_ = 1;            ///< of a block and query head
+  int64_t vectors_ = 1;            ///< per block and query head
   std::vector<BlockIndex> index_;  ///< per layer, of raw keys
   Array<float> query_, block_;
   BlockSearch search_;

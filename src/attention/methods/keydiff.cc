@@ -1,6 +1,5 @@
-// KeyDiff (Park et al. 2025): once a prompt has been read, every head keeps the keys that look
-// least like the mean direction of all its keys. No attention is looked at
-// (docs/methods/keydiff.md).
+// KeyDiff (Park et al. 2025): after prefill every head keeps the keys that are least similar to the
+// mean direction of all its keys. It does not use attention (docs/methods/keydiff.md).
 
 #include "attention/registry.h"
 #include "base/nth.h"

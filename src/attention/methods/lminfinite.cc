@@ -1,6 +1,6 @@
 // LM-Infinite: a Λ-shaped mask with a cap on distance (docs/methods/lminfinite.md). A row sees the
-// last `local` tokens at their distances, and the first `global` ones, once they are further away,
-// all at the distance `limit`.
+// last `local` tokens at their distances. It sees the first `global` tokens, when they are further
+// away, all at the distance `limit`.
 
 #include <algorithm>
 
@@ -20,16 +20,16 @@ struct LmInfinite final : Method {
   }
 
   Plan plan(int, int, int64_t) const override {
-    // A distance of the trained length itself, as published, passes.
+    // A distance equal to the trained length is allowed, as published.
     const int64_t reach = std::max(local, global > 0 ? limit : 0);
     return {.keep = {.when = When::kEveryPass, .sink = global, .recent = local},
             .see = {.place = KeyPlace::kOwn, .reach = reach}};
   }
 
   void attend(LayerStep& step) override {
-    // Row i of a list is token i until tokens between global and local ones are dropped; then every
-    // global one is far for all rows to come, and row i is token i + dropped. Near keys need
-    // distances only, so they and the rows stand at row numbers, which stay small.
+    // Row i of a list is token i until tokens between global and local ones are dropped. From then
+    // on every global token is far for all later rows, and row i is token i + dropped. Near keys
+    // need only distances, so keys and rows use row numbers as positions, which stay small.
     const int64_t after = step.store->length(step.layer, 0), before = after - step.rows;
     const Rotations& rotations = step.list_rotations(after);
     const int64_t far = std::min(limit, step.begin + step.rows - 1);
@@ -61,7 +61,7 @@ struct LmInfinite final : Method {
   KeySegment first_keys(const LayerStep& step, int head, int64_t before) const {
     return {.rows = step.store->rows(step.layer, head),
             .count = step.own_window() > 0 ? 0 : std::min(global, before + step.rows),
-            .position = before - step.begin,  // dropped tokens back
+            .position = before - step.begin,  // offset by the dropped tokens
             .visible = Visibility::kBeyond,
             .window = local,
             .query = 1};

@@ -1,7 +1,8 @@
-// Ltri-LLM (Tang et al. 2024; docs/methods/ltri.md): InfLLM's context, found otherwise. A block is
-// divided into spans that attend to themselves; the tokens of a span that its neighbours look at
-// are its index vectors, more of them where the neighbours know little. Only retrieval heads look
-// up, and a layer takes the blocks that the retrieval heads up to it vote for.
+// Ltri-LLM (Tang et al. 2024; docs/methods/ltri.md): InfLLM's context with another look-up. A block
+// is divided into spans that attend to themselves. The index vectors of a span are the tokens to
+// which its neighbours attend, more of them if the neighbours hold little information. Only
+// retrieval heads look up blocks, and a layer uses the blocks for which the retrieval heads up to
+// it vote.
 
 #include "attention/parts/context_blocks.h"
 #include "attention/parts/ltri_options.h"
@@ -107,8 +108,8 @@ class Ltri final : public Method {
  private:
   struct Layer {
     SpanIndex index;
-    StoredList chosen;  ///< blocks, by the last step that looked up
-    int32_t known = 0;  ///< blocks that there were then
+    StoredList chosen;  ///< blocks selected by the last step with a look-up
+    int32_t known = 0;  ///< number of blocks at that time
   };
 
   Layer& at(const LayerStep& step) { return nth(layers_, step.layer); }
@@ -120,17 +121,18 @@ class Ltri final : public Method {
   ContextMap& map(const LayerStep& step) { return nth(maps_, step.layer); }
   const LtriLayer& rule(int layer) const { return nth(rules_, layer); }
 
-  /// The number of the layer's retrieval head among the heads of this device.
+  /// The layer's retrieval head, counted among the heads of this device.
   int own_head(int layer) const {
     const int head = rule(layer).head;
     return head < 0 ? head : head - shape_.member * shape_.heads;
   }
-  /// Whether the list that the layer's look-ups read is here: always, unless another device of a
-  /// team has its retrieval head, whose scores then come from there.
+  /// Whether the list read by the layer's look-ups is on this device. It always is, unless another
+  /// device of the team has the retrieval head; the scores then come from that device.
   bool has_list(int layer) const {
     return rule(layer).head < 0 || (own_head(layer) >= 0 && own_head(layer) < shape_.heads);
   }
-  /// The best pair of vectors of all heads is not the best of each device's heads.
+  /// Refuses kMax for look-ups by all heads: the maximum over all heads cannot be computed from the
+  /// results of single devices.
   void check_sums() const {
     if (o_.similarity == SpanSimilarity::kSum) return;
     for (const LtriLayer& layer : rules_) {
@@ -140,8 +142,8 @@ class Ltri final : public Method {
           "retrieval heads and early=window, or use form=paper");
     }
   }
-  /// Votes [tokens, heads] to divide blocks by, which add up a token's heads: so in a team head h
-  /// stands for head h of every device, and holds the sum of their votes.
+  /// Votes [tokens, heads] for dividing blocks, which sum over a token's heads. In a team, head h
+  /// therefore represents head h of every device and holds the sum of their votes.
   View<const float> votes_of_all(Queue& queue, View<const float> votes) {
     if (queue.team() == nullptr) return votes;
     const View<float> all = all_votes_.resize(queue, votes.size());
@@ -149,19 +151,19 @@ class Ltri final : public Method {
     add_up(queue, all);
     return all;
   }
-  /// Floats of a vector of the layer: the head dimension, or that of all KV heads.
+  /// Floats of an index vector of the layer: the head dimension, or that of all KV heads.
   int64_t width(int layer) const {
     return int64_t{rule(layer).head >= 0 ? 1 : shape_.lists(layer)} * shape_.head_dim;
   }
-  /// How the layer's index keeps them beside keys of the type: all heads' keys in 4 bits (every
-  /// token reads them), a retrieval head's as bf16; f32 where the keys are.
+  /// Type of index vectors for keys of type `keys`. All heads' keys use 4 bits, because every token
+  /// reads them. A retrieval head's keys use bf16. The index is f32 if the keys are.
   DType index_type(int layer, DType keys) const {
     const bool fits = width(layer) % traits(DType::Q4_0).block_size == 0;
     if (rule(layer).head < 0 && keys != DType::F32 && fits) return DType::Q4_0;
     return KeyVectors::type_for(keys);
   }
 
-  /// Attention, with the blocks that the layer chooses.
+  /// Attends, with the blocks that the layer selects.
   void see(LayerStep& step) {
     Layer& layer = at(step);
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
@@ -186,8 +188,8 @@ class Ltri final : public Method {
     if (few || !keeps) layer.known = static_cast<int32_t>(blocks);
   }
 
-  /// What the last look-up chose, and the newest of the blocks that it saw as part of the
-  /// remainder: the end of the text must not vanish while the reply is written.
+  /// The result of the last look-up and the newest blocks that were then part of the remainder.
+  /// Without these, the end of the text would disappear while the reply is generated.
   RowList with_new_blocks(const LayerStep& step, int64_t blocks) {
     const int64_t most = std::max<int64_t>(1, o_.blocks.cached - o_.blocks.topk);
     const int64_t first = std::max<int64_t>(at(step).known, blocks - most);
@@ -211,13 +213,13 @@ class Ltri final : public Method {
     return o_.vote ? votes(step).best(queue, o_.blocks.topk) : best;
   }
 
-  /// Divides blocks that leave the remainder into spans, and adds them to the layer's index.
+  /// Divides blocks that leave the remainder into spans and adds them to the layer's index.
   void add_blocks(LayerStep& step, const AgedBlocks& aged) {
     Queue& queue = *step.queue;
     const int head = own_head(step.layer), block = static_cast<int>(o_.blocks.block);
     const int64_t tokens = aged.votes.size() / shape_.heads;
     SpanTokenRule rule = this->rule(step.layer).rule;
-    if (o_.mean_index) rule.most = block, rule.lambda = 0;  // all tokens of a span
+    if (o_.mean_index) rule.most = block, rule.lambda = 0;  // use all tokens of a span
     const View<const float> votes = votes_of_all(queue, aged.votes);
     choose_span_tokens(queue,
                        {tokens, block, map(step).of(aged.first, tokens / block, step.begin), votes},
@@ -236,8 +238,8 @@ class Ltri final : public Method {
     return o_.queries == LtriQueries::kSpans && step.rows > 1 && rule(step.layer).looks_up;
   }
 
-  /// Divides rows into spans, `block` rows at a time, by what each part pays itself within the
-  /// window, which is its tokens' votes too.
+  /// Divides rows into spans, `block` rows at a time, by the attention of each part to itself
+  /// within the window. This attention also serves as its tokens' votes.
   void divide_rows(LayerStep& rows) {
     blocks_.attend_near(rows);
     const int block = static_cast<int>(o_.blocks.block);
@@ -246,8 +248,8 @@ class Ltri final : public Method {
                        row_tokens_);
   }
 
-  /// The step's parts among those of all rows that are computed together, where these were divided
-  /// and the step's begin and end with parts; else the step's rows are divided by themselves.
+  /// The step's parts among those of the whole batch, if the batch was divided and the step begins
+  /// and ends at part boundaries. Otherwise the step's rows are divided separately.
   SomeBlocks parts_of(LayerStep& step) {
     const int64_t block = o_.blocks.block, before = step.begin - step.together_begin;
     const bool whole = before % block == 0 && (step.rows % block == 0 || step.ends_together());
@@ -259,8 +261,8 @@ class Ltri final : public Method {
     return {before / block, (step.rows + block - 1) / block};
   }
 
-  /// What the step looks up by: the last `query_rows` rows, each for itself, or spans of its rows.
-  /// With kSum a span is the sum of its vectors: <sum of q, k> over all k is the paper's double
+  /// Builds the look-up queries: each of the last `query_rows` rows, or spans of the step's rows.
+  /// With kSum a span is the sum of its vectors: <sum of q, k> over all k equals the paper's double
   /// sum.
   void find_queries(LayerStep& step) {
     const SpanQueries queries{.q = blocks_.far_q(),
@@ -282,21 +284,21 @@ class Ltri final : public Method {
   }
 
   LtriOptions given_;
-  LtriOptions o_;  ///< what the form makes of them
+  LtriOptions o_;  ///< given_ with the values implied by the form
   std::vector<LtriLayer> rules_;
   ModelShape shape_;
   ContextBlocks blocks_;
   std::vector<ContextMap> maps_;  ///< per layer
   std::vector<Layer> layers_;
-  std::vector<BlockVotes> votes_;  ///< of the retrieval heads, per pass of those computed together
+  std::vector<BlockVotes> votes_;  ///< of the retrieval heads, per pass of the batch
 
   // Memory of a look-up.
   Array<float> scores_, all_votes_;
   Array<int32_t> shown_;
   MapMemory maps_memory_;
-  bool divided_ = false;   ///< row_tokens_ are of all rows that are computed together
-  SpanTokens row_tokens_;  ///< of rows that look up ...
-  SpanTokens tokens_;      ///< ... and of blocks that leave the remainder
+  bool divided_ = false;   ///< row_tokens_ covers the whole batch
+  SpanTokens row_tokens_;  ///< for rows that look up
+  SpanTokens tokens_;      ///< for blocks that leave the remainder
   Array<float> keys_;
   SpanMeans means_;
   VectorList queries_;

@@ -1,11 +1,11 @@
 // MInference (docs/methods/minference.md): every query head reads a prompt by one of three
 // patterns. In tiles of 64 rows it sees
 //   a_shape         the first keys and a window;
-//   vertical_slash  the columns and diagonals that its last 64 rows attend to most;
+//   vertical_slash  the columns and diagonals with most attention from its last 64 rows;
 //   blocks          the blocks of 64 keys whose mean is closest to the mean query.
-// Rows of one pass share the choice of its last rows. Patterns come from a file or from a search:
-// in one pass, whose rows see everything, each head takes the candidate that catches most of its
-// attention.
+// All rows of a pass use the selection made by its last rows. Patterns come from a file or from a
+// search. A search takes one pass whose rows see everything, and each head takes the candidate that
+// captures most of its attention.
 
 #include <algorithm>
 
@@ -79,7 +79,7 @@ class MInference final : public SparsePrefill {
   }
 
   void attend(LayerStep& step) override {
-    uint8_t& found = nth(found_, step.layer);  // by an earlier pass of those computed together
+    uint8_t& found = nth(found_, step.layer);  // by an earlier pass of the batch
     const bool reaches = !step.decoding() && step.begin + step.rows >= search_at;
     const bool due = searching_ && found == 0 && reaches;
     if (due) found = 1;
@@ -127,7 +127,7 @@ class MInference final : public SparsePrefill {
     return true;
   }
 
-  /// Fills the heads' patterns in with what is found in the step.
+  /// Fills in the heads' patterns from the queries and keys of the step.
   void choose_by(std::span<const HeadPattern> heads, LayerStep& step, int first,
                  std::span<TileRule> rules) {
     const View<const float> queries[] = {step.rotated_q()};
@@ -141,7 +141,7 @@ class MInference final : public SparsePrefill {
                   heads, rules);
   }
 
-  /// The layer's patterns for all passes to come. The step's result is that of dense attention.
+  /// Finds the layer's patterns for all later passes. The step's result is dense attention.
   void search(LayerStep& step) {
     step.keep_lse();
     step.attend_all_keys(step.rows);
@@ -166,7 +166,7 @@ class MInference final : public SparsePrefill {
     }
   }
 
-  /// What has been read is not lost for a file that fails.
+  /// Only warns on failure, so that the prefill is not lost.
   void write_found() const {
     try {
       write_patterns(save, patterns_);
@@ -177,7 +177,7 @@ class MInference final : public SparsePrefill {
 
   ModelShape shape_;
   bool searching_ = false;
-  std::vector<uint8_t> found_;  ///< per layer, by the prompt that is being read
+  std::vector<uint8_t> found_;  ///< per layer: found while reading the current prompt
   HeadPatterns patterns_;
   PatternRules rules_;
   Array<float> unused_, caught_;  // memory of a search

@@ -1,7 +1,7 @@
 // Dynamic NTK: full attention with a rotary base that grows with the context (docs/methods/ntk.md).
-//   exact: keys are kept raw and all rotated with the base of the present length;
+//   exact: keys are stored raw and all are rotated with the base of the present length;
 //   hf:    keys keep the base of the length at which they were read;
-//   fixed: one base, of a given length, for the whole run.
+//   fixed: one base, for a given length, in the whole run.
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ class Ntk final : public Method {
   }
 
   Plan plan(int, int, int64_t tokens) const override {
-    // Within the length that the base is for, distances turn as those of the trained length do.
+    // Up to the length that the base is made for, angles stay within the trained range.
     const int64_t reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
     const KeyPlace place = mode == Mode::kExact ? KeyPlace::kList : KeyPlace::kText;
     return {.see = {.place = place, .reach = reach, .stretch = stretch(length_for(tokens))},

@@ -1,5 +1,5 @@
-// PyramidKV (Cai et al. 2024): SnapKV's choice with a budget that falls from the first layer to the
-// last, because attention spreads in low layers and gathers in high ones.
+// PyramidKV (Cai et al. 2024): SnapKV's selection with a budget that decreases from the first to
+// the last layer, because attention is spread out in low layers and concentrated in high ones.
 
 #include "attention/parts/observation_window.h"
 #include "ops/pyramid_budget.h"

@@ -1,14 +1,14 @@
-// ReAttention: the first tokens, the most recent ones, and those in between to which the rows of
-// a chunk point: every query head's best keys by raw dot product, without positions, put to a
-// vote over heads and rows, each with its neighbours. All of it at positions within the visible
-// list, so that no distance grows beyond what the model was trained for
-// (docs/methods/reattention.md).
+// ReAttention (docs/methods/reattention.md): rows see the first tokens, the most recent ones, and
+// tokens in between that the rows of a chunk select. Selection takes every query head's best keys
+// by raw dot product, without positions. It puts them to a vote over heads and rows, each with its
+// neighbours. All keys stand at positions within the visible list, so no distance exceeds the
+// trained length.
 //
-// Nothing is forgotten: the store holds the raw keys of every token, one list per layer is chosen
-// anew for every chunk of rows. A pass has as many whole chunks as --chunk has room for: products
-// with weights want many rows. Positions count back from the newest row, whose position depends on
-// how much may be chosen and not on how much was, so that nobody needs to know that number
-// beforehand.
+// Nothing is evicted. The store holds the raw keys of every token, and one list per layer is
+// selected anew for every chunk of rows. A pass has as many whole chunks as fit into --chunk,
+// because matrix products are faster with many rows. Positions count back from the newest row. That
+// row's position depends on the most tokens that may be selected, not on the actual number, which
+// therefore need not be available beforehand.
 
 #include <algorithm>
 
@@ -104,12 +104,12 @@ class Reattention final : public Method {
   }
 
  private:
-  /// Rows of a pass that vote together and what they see: tokens [0, global), the selected ones,
-  /// [local_from, tokens).
+  /// Rows of a pass that vote together, and their visible tokens: [0, global), the selected ones,
+  /// and [local_from, tokens).
   struct Chunk {
     int row = 0, rows = 0;
-    int64_t tokens = 0;  ///< up to its last row
-    int64_t middle = 0;  ///< that are chosen from, [global, local_from)
+    int64_t tokens = 0;  ///< context length up to its last row
+    int64_t middle = 0;  ///< candidates for selection, [global, local_from)
     int64_t global = 0, local_from = 0;
     RowList selected;
 
@@ -118,7 +118,7 @@ class Reattention final : public Method {
 
   bool moved() const { return positions == Positions::kCache; }
   int64_t most_visible() const { return global + clip * span + local; }
-  /// A row that is read alone is a decode step, the last of a prompt too.
+  /// A chunk of a single row counts as a decode step, even the last one of a prompt.
   bool chooses(const Chunk& of) const {
     return of.middle > 0 && recall != (of.rows == 1 ? Recall::kPrefill : Recall::kDecode);
   }
@@ -126,7 +126,7 @@ class Reattention final : public Method {
     return of.rows > 1 && prefill_topk == Prefill::kTile ? TopRule::kTile : TopRule::kExact;
   }
 
-  /// The pass's rows, `chunk` at a time.
+  /// Divides the pass's rows into chunks of `chunk` rows.
   void cut(LayerStep& step) {
     const int64_t window = step.own_window();
     chunks_.clear();
@@ -146,7 +146,7 @@ class Reattention final : public Method {
     }
   }
 
-  /// Tokens of the middle, for all chunks at once.
+  /// Selects tokens of the middle, for all chunks at once.
   void select(LayerStep& step) {
     const Stopwatch watch;
     elections_.clear();
@@ -165,7 +165,8 @@ class Reattention final : public Method {
     step.workspace->seconds += watch.seconds();
   }
 
-  /// Where a chunk's local part begins in what its rows see, which has room for the selected ones.
+  /// Position at which a chunk's local part begins within its visible list, which reserves room for
+  /// the selected tokens.
   int64_t local_at(const Chunk& c) const {
     return moved() ? c.global + (c.selected.most() > 0 ? clip * span : 0) : c.local_from;
   }
@@ -193,8 +194,8 @@ class Reattention final : public Method {
     step.attend(queries, attend_tasks_, &rotations);
   }
 
-  /// The selected ones end where the local part begins, the global ones end where the selected
-  /// begin.
+  /// The selected tokens end where the local part begins, and the global ones end where the
+  /// selected ones begin.
   std::span<const KeySegment> add_keys(const LayerStep& step, const Chunk& c, int head) {
     KeySegment keys{.rows = step.store->rows(step.layer, head), .rotate = true};
     keys.visible = Visibility::kAll;

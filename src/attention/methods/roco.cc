@@ -1,6 +1,6 @@
-// RoCo (Ren and Zhu 2024): of the keys whose attention varies least from row to row, those that get
-// least on average leave; keys that some rows need much and others not at all are left alone. Each
-// KV head chooses for itself while the prompt is read (docs/methods/roco.md).
+// RoCo (Ren and Zhu 2024): among the keys whose attention varies least between rows, those with the
+// least attention on average are evicted. Keys that only some rows attend to strongly are kept.
+// Each KV head selects for itself during prefill (docs/methods/roco.md).
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kRocoColumns[] = {"attention", "squares", "seen"};
-constexpr int64_t kSettling = 10;  // newest rows: seen by too few to be judged
+constexpr int64_t kSettling = 10;  // newest rows: seen by too few rows to be scored
 
 struct Roco final : Method, StrideBudget {
   void declare(OptionList& o) {
@@ -29,14 +29,14 @@ struct Roco final : Method, StrideBudget {
 
   Plan plan(int, int, int64_t) const override {
     Plan plan = stride_plan();
-    plan.keep.sink = plan.keep.recent = 0;  // score() says what is left alone
+    plan.keep.sink = plan.keep.recent = 0;  // score() excludes protected rows itself
     plan.columns = kRocoColumns;
     return plan;
   }
 
-  /// Per row of a list: what the rows of the text gave it, over the query heads of the KV head, the
-  /// squares of that, and how many rows there were. The mean over the heads, by which the paper's
-  /// code judges, is a constant factor below: it changes no order.
+  /// Columns per row of a list: attention received from the text's rows over the query heads of the
+  /// KV head, the squares of that, and the number of those rows. The paper's code uses the mean
+  /// over the heads, which differs only by a constant factor and changes no order.
   void observe(LayerStep& step) override {
     targets_.clear();
     seen_.clear();
@@ -55,7 +55,7 @@ struct Roco final : Method, StrideBudget {
     lists_.clear();
     for (int head = 0; head < cut.lists; ++head) {
       const int64_t leaving = cut.rows(head) - cut.stay;
-      // EasyKV's size of the feasible set: what neither a window nor the sinks would take.
+      // EasyKV's size of the feasible set: rows that are neither in the window nor sinks.
       const int64_t feasible = budget + stride - recent_rows() - sink;
       const SteadyRule rule{.sink = sink,
                             .settling = std::min(cut.rows(head) - sink - leaving, kSettling),

@@ -1,5 +1,5 @@
-// SnapKV (Li et al. 2024): after a prompt has been read, its last queries vote for the keys that
-// every head keeps; their votes are pooled, so that neighbours of an important key stay too.
+// SnapKV (Li et al. 2024): after prefill, the last queries vote for the keys that every head keeps.
+// The votes are pooled, so that neighbours of an important key are kept too.
 
 #include "attention/parts/observation_window.h"
 

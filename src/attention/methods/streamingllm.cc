@@ -1,9 +1,8 @@
-// StreamingLLM: the first tokens of the context (attention sinks) and the most recent ones, at
-// positions within the kept list, so that no distance ever grows beyond it
-// (docs/methods/streamingllm.md).
+// StreamingLLM (docs/methods/streamingllm.md): the first tokens of the context (attention sinks)
+// and the most recent ones, at cache positions, so that distances never exceed the kept list.
 //
-// Rows of one pass see the list as it was kept before the pass and the pass's own rows up to
-// themselves; eviction follows the pass. Passes of one row are exact token-by-token streaming.
+// Rows of a pass see the list as kept before the pass and the pass's own rows up to themselves.
+// Eviction follows the pass. Passes of one row are exact token-by-token streaming.
 
 #include "attention/registry.h"
 

@@ -1,7 +1,8 @@
-// TOVA (Oren et al. 2024): a layer holds a fixed number of tokens; those to which the newest query
-// pays least attention, on average over its heads, leave. All heads of a layer keep the same
-// tokens; nothing is protected, the newest token and the first ones neither. `easykv` is the form
-// of another published code: while a prompt is read only, with sinks and recent tokens protected.
+// TOVA (Oren et al. 2024): a layer holds a fixed number of tokens. Those with least attention from
+// the newest query, averaged over its heads, are evicted. All heads of a layer keep the same
+// tokens. Nothing is protected, not even the newest token and the first ones. `easykv` is the
+// variant of another published code: it evicts only during prefill, and protects sinks and recent
+// tokens.
 
 #include "attention/parts/stride_budget.h"
 

@@ -1,7 +1,7 @@
-// TriangleMix: dense attention in some layers (the lower ones), triangle attention in the prefill
-// of the others: a row sees sinks and a window, and only the last rows of the prompt see everything
-// (docs/methods/trianglemix.md). The cache is that of dense attention, and so is decode. The dense
-// layers may read the prompt by another method that keeps everything.
+// TriangleMix (docs/methods/trianglemix.md): dense attention in some (lower) layers, triangle
+// attention during prefill in the others. In a triangle layer a row sees sinks and a window, and
+// only the last rows of the prompt see everything. Cache and decode are those of dense attention.
+// The dense layers may prefill by another method that keeps everything.
 
 #include <algorithm>
 
@@ -50,7 +50,7 @@ struct MixOptions : TriangleOptions, PromptReader {
   }
 };
 
-/// The first `count` of the layers that an option names; all must be the model's, each once.
+/// The first `count` layers named by an option. Each must exist in the model and may appear once.
 std::vector<bool> named_layers(std::string_view key, const std::string& names, int64_t count,
                                const ModelShape& shape) {
   std::vector<bool> named(static_cast<size_t>(shape.layers)), chosen = named;
@@ -72,8 +72,8 @@ std::vector<bool> named_layers(std::string_view key, const std::string& names, i
   return chosen;
 }
 
-/// The layers that are named, or the first of a ranking (the paper ranks them by their gradient),
-/// or all from the first on (as its code does).
+/// The named layers, or the first of a ranking (the paper ranks them by their gradient), or all
+/// from a start layer on (as its code does).
 std::vector<bool> chosen_layers(const MixOptions& o, const ModelShape& shape) {
   if (!o.layers.empty()) {
     const auto count = static_cast<int64_t>(split_values(o.layers).size());
@@ -92,7 +92,7 @@ std::vector<bool> chosen_layers(const MixOptions& o, const ModelShape& shape) {
   return triangle;
 }
 
-/// The method of the dense layers, with the paper's settings where the user has none.
+/// The method of the dense layers, with the paper's settings as defaults.
 std::unique_ptr<Method> make_other(const MixOptions& o, const ModelShape& shape) {
   MethodSpec other = o.spec();
   if (o.dense == "flexprefill") other.set_default("gamma", "0.95");
@@ -109,8 +109,8 @@ struct TriangleMix : WrappedMethod, MixOptions {
     }
   }
 
-  /// That of the method that reads the other layers; in triangle layers rows see less of it. A
-  /// layer with a sliding window of the model's own stays as it is.
+  /// The plan of the method of the other layers, with less visibility in triangle layers. A layer
+  /// with the model's own sliding window is unchanged.
   Plan plan(int layer, int kv_head, int64_t tokens) const override {
     Plan plan = WrappedMethod::plan(layer, kv_head, tokens);
     plan.rewinds = false;
@@ -132,7 +132,7 @@ struct TriangleMix : WrappedMethod, MixOptions {
   std::vector<bool> triangle_;  // [layers]
 };
 
-/// The same with every layer a triangle.
+/// TriangleMix with a triangle in every layer.
 struct Triangle final : TriangleMix {
   void declare(OptionList& o) { TriangleOptions::declare(o); }
   void fit(const ModelShape& shape) {

@@ -1,6 +1,6 @@
 // XAttention (docs/methods/xattention.md): blocks of 128 x 128 are scored by their antidiagonals
-// (ops/antidiagonal_blocks.h). Every block of rows takes key blocks, the best first, until they
-// hold a share tau of its scores.
+// (ops/antidiagonal_blocks.h). Every block of rows takes the best key blocks until they hold a
+// share tau of its scores.
 
 #include "attention/parts/head_tables.h"
 #include "attention/parts/sparse_prefill.h"
@@ -17,7 +17,7 @@ class XAttention final : public SparsePrefill {
  public:
   XAttention() : SparsePrefill(kXBlock) {}
   double tau = 0.9;
-  int stride_at = 3;  // the stride is 2 to this power
+  int stride_at = 3;  // log2 of the stride
   double norm = 1;
   std::string thresholds;
   void declare(OptionList& o) {
