@@ -69,9 +69,10 @@ class MethodSpec {
   const MethodInfo* info_ = nullptr;
   OptionSet options_;  ///< all options of the method, at their defaults
   OptionValues values_;
-  std::vector<std::string> given_;             ///< keys present in the text
-  std::optional<std::string> profile_prefix_;  ///< of the model for which the spec was resolved
-  OptionValues profile_;                       ///< options from that model's profile
+  std::vector<std::string> given_;  ///< keys present in the text
+  std::optional<std::string>
+      profile_prefix_;    ///< prefix of the model for which the spec was resolved
+  OptionValues profile_;  ///< options from that model's profile
 };
 
 /// Checks a method before any work is done, for programs that run several methods or one for hours.

@@ -19,13 +19,13 @@ struct ModelShape {
   int heads = 0;              ///< query heads
   std::vector<int> kv_heads;  ///< per layer
   int head_dim = 0;
-  float scale = 0;  ///< of the logits, usually 1 / sqrt(head_dim)
+  float scale = 0;  ///< factor of the logits, usually 1 / sqrt(head_dim)
   int64_t trained_context = 0;
   std::vector<int64_t> window;  ///< per layer: the model's own sliding window, 0 for none
   RopeTable rope;
   RopeTable other_rope;               ///< for layers with other angles, or without rotation
   std::vector<uint8_t> other_angles;  ///< per layer: 1 if it uses other_rope; empty: no layer does
-  float cap = 0;                      ///< of the logits (AttendCall::cap)
+  float cap = 0;                      ///< soft cap of the logits (AttendCall::cap)
   std::vector<View<const float>> sinks;  ///< per layer [heads] (AttendCall::sinks); empty: none
   std::string profile_prefix;  ///< prefix of profile file names (profile_path); empty: no profiles
   std::vector<TokenClass> token_classes;  ///< by token id; empty if unknown

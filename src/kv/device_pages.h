@@ -35,7 +35,7 @@ class DevicePages : public PageMemory {
   struct Slab {
     std::byte* memory = nullptr;
     size_t used = 0;               ///< pages
-    std::vector<uint32_t> owners;  ///< of each page
+    std::vector<uint32_t> owners;  ///< owner count of each page
   };
   void add_slab();
   bool within(const Slab& slab, const std::byte* page) const;

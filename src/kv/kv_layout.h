@@ -20,8 +20,8 @@ struct KvLayout {
 
   int layers() const { return static_cast<int>(heads.size()); }
   int all_heads() const;
-  int lists(int layer) const { return heads[static_cast<size_t>(layer)]; }  ///< of a layer
-  size_t key_bytes() const { return bytes_of(type.k, head_dim); }           ///< of a row
+  int lists(int layer) const { return heads[static_cast<size_t>(layer)]; }  ///< lists in a layer
+  size_t key_bytes() const { return bytes_of(type.k, head_dim); }           ///< bytes per row
   size_t value_bytes() const { return bytes_of(type.v, head_dim); }
   size_t row_bytes() const { return key_bytes() + value_bytes(); }
   size_t page_bytes() const { return static_cast<size_t>(page_rows) * row_bytes(); }

@@ -1,5 +1,5 @@
 #pragma once
-// The optimiser of gates.
+// The optimiser for gates.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ class Adam {
 
   void step(const std::vector<double>& gradient, double rate, std::vector<double>& x);
 
-  // To be written and read again.
+  // State for saving and restoring.
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& square() const { return square_; }
   int64_t steps() const { return steps_; }
@@ -27,8 +27,9 @@ class Adam {
   int64_t steps_ = 0;
 };
 
-/// The share of the highest rate in step `step` of `steps`, from 0: a linear rise over the first
-/// fifth and fall over the last, never below a tenth (DuoAttention, section 3.1: 2,000 steps).
+/// Fraction of the highest learning rate in step `step` (from 0) of `steps`: a linear rise over the
+/// first fifth and a linear fall over the last, never below a tenth (DuoAttention, section 3.1:
+/// 2,000 steps).
 double learning_rate_share(int64_t step, int64_t steps);
 
 }  // namespace longhaul

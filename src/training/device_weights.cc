@@ -1,4 +1,5 @@
-// Frozen weights of a device: the products of model/device_decoder.h, and those of the way back.
+// Frozen weights on a device: the products of model/device_decoder.h, and the products of the
+// backward pass.
 
 #include "base/error.h"
 #include "training/frozen_weights.h"
@@ -82,7 +83,7 @@ class DeviceWeights final : public FrozenWeights {
     return weights_->layer(layer).*kCopied[static_cast<size_t>(matrix)];
   }
   void begin(int64_t rows) { rows_ = rows; }
-  /// What an adapter's first matrix makes of the rows: [rows, rank].
+  /// Memory for the rows times an adapter's first matrix: [rows, rank].
   View<float> low_rows(const DeviceAdapter& adapter) {
     return low_.resize(queue_, rows_ * adapter.a->rows());
   }
@@ -94,7 +95,7 @@ class DeviceWeights final : public FrozenWeights {
 
   std::shared_ptr<const DeviceModel> weights_;
   std::unique_ptr<DeviceInput> input_, low_input_;
-  int64_t rows_ = 0;  // of the input
+  int64_t rows_ = 0;  // rows of the input
   Array<float> low_;
 };
 

@@ -28,16 +28,16 @@ size_t FrozenDecoder::device_bytes(const Model& model, int64_t tokens, bool keep
   const int64_t q = int64_t{c.heads} * c.head_dim;
   const int64_t kv = int64_t{*std::ranges::max_element(c.kv_heads)} * c.head_dim;
   const int64_t widest = std::max<int64_t>({c.hidden, c.ffn, q});
-  // f32: the stream before every layer and its gradient; a layer's numbers and their gradients
-  // (LayerTrace, raw rows included, and what matrices read); what attention wrote with gates, full
-  // twice, near, and the part that goes back; lse and their like.
+  // In f32: the stream before every layer and its gradient; a layer's values and their gradients
+  // (LayerTrace, raw rows included, and the inputs of matrices); for gated attention two full
+  // outputs, the near output and the gradient; lse and similar values.
   const int64_t streams = (c.layers + 2) * c.hidden + (keep ? c.layers * q : 0);
   const int64_t layer = 3 * q + 5 * kv + 2 * c.hidden + 3 * c.ffn;
   const int64_t attention = 5 * q + 4 * c.heads;
-  // bf16: what is multiplied, and attention's rows, stored and packed.
+  // In bf16: inputs of products, and attention's rows, stored and packed.
   const int64_t bf16 = widest + 2 * q + 4 * kv;
   const int64_t row = (streams + layer + attention) * 4 + bf16 * 2;
-  // A GPU's scratch for pairs of rows and keys, the library's, and a matrix in bf16.
+  // A GPU's scratch memory for pairs of rows and keys, the library's memory, and a matrix in bf16.
   const int64_t fixed = (int64_t{1} << 30) + (int64_t{256} << 20) + widest * c.hidden * 2;
   return static_cast<size_t>(tokens * row / 4 * 5 + fixed);  // arrays grow by a quarter
 }

@@ -60,7 +60,7 @@ void FrozenLayer::feed(int layer, int64_t rows, LayerTrace& trace, View<float> y
   weights_->multiply(layer, {&down, 1});
 }
 
-/// dx = dy W, or added to it.
+/// dx = dy W, or dx += dy W.
 void FrozenLayer::pass_back(int layer, Matrix matrix, View<const float> dy, int64_t rows, bool add,
                             View<float> dx) {
   weights_->take(dy, rows);

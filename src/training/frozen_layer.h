@@ -1,6 +1,6 @@
 #pragma once
-// One decoder layer over a whole text, forward as model/decoder.h does it and backward through its
-// weights, which stay as they are. Attention itself is between the two halves.
+// One decoder layer with frozen weights over a whole text: forward as in model/decoder.h, and
+// backward. Attention itself runs between the two halves.
 
 #include <memory>
 
@@ -9,8 +9,8 @@
 
 namespace longhaul {
 
-/// The rotations of positions 0, 1, ... and those of their gradients, which turn the other way; an
-/// attention factor scales both.
+/// Rotations for positions 0, 1, ... and for their gradients, which rotate in the opposite
+/// direction. An attention factor scales both.
 class TextRotations {
  public:
   void fill(Queue& queue, const RopeTable& table, int64_t tokens);
@@ -21,11 +21,11 @@ class TextRotations {
   RotationBuffer forward_, backward_;
 };
 
-/// What a layer's forward pass leaves for its gradient. All packed, `rows` of the text.
+/// Values of a layer's forward pass that its gradient needs. All are packed and have `rows` rows.
 struct LayerTrace {
-  Array<float> q, k, v;       ///< as attention reads them, queries and keys rotated
-  Array<float> raw_q, raw_k;  ///< before the norm of each head, where the model has one
-  Array<float> middle;        ///< [rows, hidden] the residual stream between the two halves
+  Array<float> q, k, v;       ///< inputs of attention; queries and keys are rotated
+  Array<float> raw_q, raw_k;  ///< before the norm of each head, if the model has one
+  Array<float> middle;        ///< [rows, hidden]: residual stream between the two halves
   Array<float> gate, up;      ///< [rows, ffn]
 
   AttentionRows attention() const { return {q.view(), k.view(), v.view()}; }
@@ -37,19 +37,20 @@ class FrozenLayer {
 
   FrozenWeights& weights() const { return *weights_; }
 
-  /// x [rows, hidden], the residual stream before the layer: fills q, k, v.
+  /// Fills q, k, v from x [rows, hidden], the residual stream before the layer.
   void project(int layer, View<const float> x, int64_t rows, const TextRotations& rotations,
                LayerTrace& trace);
-  /// Attention's output `mixed` [rows, heads * head_dim] and x make `middle`, gate and up.
+  /// Computes `middle`, gate and up from x and attention's output `mixed` [rows, heads * head_dim].
   void mix(int layer, View<const float> x, View<const float> mixed, int64_t rows,
            LayerTrace& trace);
-  /// y [rows, hidden]: the residual stream behind the layer.
+  /// Computes y [rows, hidden], the residual stream after the layer.
   void feed(int layer, int64_t rows, LayerTrace& trace, View<float> y);
 
-  /// d [rows, hidden], the gradient with respect to y, becomes that with respect to `middle`;
-  /// d_mixed gets that of attention's output. Overwrites gate and up.
+  /// Turns d [rows, hidden] from the gradient with respect to y into that with respect to `middle`,
+  /// and fills d_mixed, the gradient of attention's output. Overwrites gate and up.
   void mix_backward(int layer, int64_t rows, LayerTrace& trace, View<float> d, View<float> d_mixed);
-  /// From those of q, k and v (overwritten), what comes through attention's input is added to d.
+  /// Adds to d the gradient that flows through attention's input, given the gradients of q, k and v
+  /// (overwritten).
   void project_backward(int layer, View<const float> x, int64_t rows,
                         const TextRotations& rotations, const LayerTrace& trace, View<float> dq,
                         View<float> dk, View<float> dv, View<float> d);
@@ -60,7 +61,7 @@ class FrozenLayer {
                  View<float> dx);
 
   std::unique_ptr<FrozenWeights> weights_;
-  Array<float> normed_, inner_;  // gradients of what matrices read
+  Array<float> normed_, inner_;  // gradients of matrix inputs
 };
 
 }  // namespace longhaul

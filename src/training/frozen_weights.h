@@ -1,6 +1,6 @@
 #pragma once
-// A model's weights as the rows of a whole text meet them, forward and backward: those of the file
-// on the host, or a device's copies.
+// Products of a model's weights with the rows of a whole text, forward and backward. The weights
+// are the file's on the host, or a device's copies.
 
 #include <memory>
 #include <span>
@@ -23,7 +23,7 @@ class FrozenWeights {
 
   /// `model` must outlive it.
   static std::unique_ptr<FrozenWeights> on_host(const Model& model, Compute compute);
-  /// Its pass_back() is a UserError where the device has no such products.
+  /// Its pass_back() throws UserError if the device has no such products.
   static std::unique_ptr<FrozenWeights> on_device(std::shared_ptr<const DeviceModel> model);
   virtual ~FrozenWeights() = default;
 
@@ -32,22 +32,22 @@ class FrozenWeights {
 
   virtual void embed(std::span<const int32_t> tokens, View<float> x) = 0;
 
-  // Rows that the next products read: x [rows, hidden] normalised, x [rows, width] as they are, or
-  // what the activation makes of gate and up [rows, ffn]. x must stay until then.
+  // These three set the input rows of the next products: normalised x [rows, hidden], x [rows,
+  // width] as it is, or the activation of gate and up [rows, ffn]. x must remain valid until then.
   virtual void normalise(int layer, RowNorm norm, View<const float> x, int64_t rows) = 0;
   virtual void take(View<const float> x, int64_t rows) = 0;
   virtual void gate(View<const float> gate, View<const float> up, int64_t rows) = 0;
   virtual void multiply(int layer, std::span<const Product> products) = 0;
-  /// dx [rows, cols] = dy W of the rows dy [rows, outputs] that were taken, or added to dx.
+  /// dx [rows, cols] = dy W, or dx += dy W, for the rows dy [rows, outputs] given to take().
   virtual void pass_back(int layer, Matrix matrix, View<float> dx, bool add) = 0;
 
-  virtual View<const float> norm(int layer, RowNorm norm) const = 0;  ///< its weight
-  /// The weight that every head of kQ or kK is normalised with; empty: none.
+  virtual View<const float> norm(int layer, RowNorm norm) const = 0;  ///< the norm's weight
+  /// The weight that normalises every head of kQ or kK; empty: none.
   virtual View<const float> head_norm(int layer, Matrix matrix) const = 0;
   virtual void normalise_heads(int layer, Matrix matrix, View<float> x, int64_t rows,
                                int heads) = 0;
-  /// Pairs that rotate together, neighbours in the products of Q and K, to half a rotation's width
-  /// apart, or `back`. A device's weights have them so.
+  /// Moves the two elements of rotary pairs, adjacent in the products of Q and K, half the rotary
+  /// width apart, or back (`back`). A device's weights already have this order.
   virtual void split_pairs(View<float> /*x*/, int64_t /*rows*/, int /*heads*/, bool /*back*/) {}
 
  protected:

@@ -60,7 +60,7 @@ Gates GatedAttention::gradient() const {
 
 TextAttention GatedAttention::streaming(int layer) const {
   TextAttention shape = decoder_.causal(layer);
-  if (shape.window < shape.tokens) return shape;  // the model's own window is all that is seen
+  if (shape.window < shape.tokens) return shape;  // only the model's own window is visible
   shape.sink = sight_.sink;
   shape.window = sight_.recent;
   return shape;
@@ -70,7 +70,7 @@ View<const float> GatedAttention::full_rows(int layer) const {
   return model_ != nullptr ? model_->output(layer) : full_.view();
 }
 
-/// Of every KV head; valid until the next call.
+/// The weight of full or streaming attention for every KV head; valid until the next call.
 View<const float> GatedAttention::shares(int layer, bool of_full) {
   std::vector<float> shares;
   for (const float gate : nth(gates_, layer)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Attention with a gate for every KV head, as DuoAttention trains it (Xiao et al. 2024, section
+// Attention with a gate for every KV head, as trained by DuoAttention (Xiao et al. 2024, section
 // 2.2): out = a * full + (1 - a) * streaming.
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace longhaul {
 
-/// [layer][KV head], within [0, 1] where they are used.
+/// [layer][KV head], clamped to [0, 1] when used.
 using Gates = std::vector<std::vector<float>>;
 
-/// Full attention of every layer: the text as the model itself reads it.
+/// Full attention in every layer, as the model itself computes it.
 class FullAttention final : public AttentionRule {
  public:
-  /// `keep`: every layer's output stays, for GatedAttention::Full::kOfModel.
+  /// `keep` stores every layer's output, for GatedAttention::Full::kOfModel.
   FullAttention(const FrozenDecoder& decoder, AttendCompute compute, bool keep)
       : decoder_(decoder), attend_(decoder.queue(), compute), keep_(keep) {}
 
@@ -23,9 +23,9 @@ class FullAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
-  /// [rows, heads * head_dim] of a layer, where they are kept.
+  /// [rows, heads * head_dim] of a layer, if stored.
   View<const float> output(int layer) const { return nth(outputs_, layer).view(); }
-  /// log-sum-exp [rows, heads] of the layer that forward() was called for last.
+  /// log-sum-exp [rows, heads] of the layer in the last call of forward().
   View<const float> lse() const { return lse_.view(); }
 
  private:
@@ -39,15 +39,16 @@ class FullAttention final : public AttentionRule {
 class GatedAttention final : public AttentionRule {
  public:
   enum class Full : uint8_t {
-    kOfStream,  ///< of the gated stream's own rows: the paper's formula
-    kOfModel    ///< of the rows of a text that was read without gates: the authors' code
+    kOfStream,  ///< from the gated stream's own rows: the paper's formula
+    kOfModel    ///< from the rows of the text read without gates: the authors' code
   };
   struct Sight {
     int64_t sink = 128,
-            recent = 256;  ///< keys that streaming attention sees; a row's own is recent
+            recent = 256;  ///< keys seen by streaming attention; a row's own key counts as recent
   };
 
-  /// `model`: the same text without gates, kept, for Full::kOfModel; else null.
+  /// `model` is the same text read without gates, with outputs stored, for Full::kOfModel;
+  /// otherwise null.
   GatedAttention(const FrozenDecoder& decoder, AttendCompute compute, const Gates& gates,
                  const Sight& sight, const FullAttention* model);
 
@@ -68,9 +69,9 @@ class GatedAttention final : public AttentionRule {
   const Gates& gates_;
   Sight sight_;
   const FullAttention* model_;
-  std::vector<Array<float>> gradient_;  // of every layer's gates
-  Array<float> shares_;                 // of full or of streaming attention, in one layer
-  // Of the layer that forward() was called for last.
+  std::vector<Array<float>> gradient_;  // per layer, for its gates
+  Array<float> shares_;                 // weights of full or of streaming attention in one layer
+  // Results for the layer in the last call of forward().
   Array<float> full_, full_lse_, streaming_, streaming_lse_, part_;
 };
 

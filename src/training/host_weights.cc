@@ -1,4 +1,4 @@
-// Frozen weights of the host.
+// Frozen weights on the host.
 
 #include <algorithm>
 
@@ -68,7 +68,7 @@ class HostWeights final : public FrozenWeights {
                       .low_rank = beside(layer, product.matrix)});
     }
     if (jobs.size() == 1) return linear(input_, jobs.front(), compute_);
-    linear(input_, jobs, compute_);  // which adds to nothing
+    linear(input_, jobs, compute_);  // this overload supports no `add`
   }
   void pass_back(int layer, Matrix matrix, View<float> dx, bool add) override {
     const DType type = compute_ == Compute::kF32 ? DType::F32 : DType::BF16;

@@ -7,9 +7,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kTaskRows = 256;  // that share the choice of their keys
+constexpr int64_t kTaskRows = 256;  // rows that share a list of visible keys
 
-/// What rows [begin, begin + count) see: the sinks beyond every window, then the windows.
+/// Keys visible to rows [begin, begin + count): the sinks before every window, then the windows.
 void add_segments(const TextAttention& shape, const PagedRows& rows, int64_t begin, int64_t count,
                   std::vector<KeySegment>& segments) {
   KeySegment near;
@@ -31,7 +31,7 @@ void add_segments(const TextAttention& shape, const PagedRows& rows, int64_t beg
 }  // namespace
 
 void TextAttend::store(const TextAttention& shape, const AttentionRows& rows) {
-  // In f32 the host loses nothing; what a device multiplies is bf16 unless f32 is asked for.
+  // f32 is lossless on the host. A device multiplies bf16 unless f32 is requested.
   const bool exact = queue_.on_host() || compute_ == AttendCompute::kF32;
   const KvLayout layout{.heads = {shape.kv_heads},
                         .head_dim = shape.head_dim,
@@ -51,7 +51,7 @@ void TextAttend::attend(const TextAttention& shape, View<const float> q, View<fl
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;
   segments.reserve(static_cast<size_t>(2 * shape.kv_heads * blocks));
-  for (int64_t block = blocks - 1; block >= 0; --block) {  // the longest first
+  for (int64_t block = blocks - 1; block >= 0; --block) {  // longest blocks first
     const int64_t begin = block * kTaskRows, count = std::min(kTaskRows, shape.tokens - begin);
     for (int head = 0; head < shape.kv_heads; ++head) {
       add_segments(shape, keys_->rows(0, head), begin, count, segments);

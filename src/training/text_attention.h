@@ -1,5 +1,5 @@
 #pragma once
-// Attention of a whole text in one call, with what its gradient needs.
+// Attention over a whole text in one call, with the values that its gradient needs.
 
 #include <optional>
 
@@ -18,15 +18,16 @@ class TextAttend {
  public:
   TextAttend(const Queue& queue, AttendCompute compute) : queue_(queue), compute_(compute) {}
 
-  /// Keys and values that attend() reads from now on.
+  /// Stores keys and values for later calls of attend().
   void store(const TextAttention& shape, const AttentionRows& rows);
-  /// out [tokens, heads, head_dim], lse [tokens, heads] of queries q, by the shape's rule of sight.
+  /// Computes out [tokens, heads, head_dim] and lse [tokens, heads] for queries q, with the shape's
+  /// visibility.
   void attend(const TextAttention& shape, View<const float> q, View<float> out, View<float> lse);
 
  private:
   Queue queue_;
   AttendCompute compute_;
-  std::optional<KvStore> keys_;  // of one layer
+  std::optional<KvStore> keys_;  // keys of one layer
 };
 
 }  // namespace longhaul

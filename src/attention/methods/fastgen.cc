@@ -178,7 +178,7 @@ class FastGen final : public Method {
 
   ModelShape shape_;
   std::vector<int64_t> first_rule_;  ///< per layer, into rules_
-  std::vector<Rule> rules_;          ///< of every KV head
+  std::vector<Rule> rules_;          ///< rule of every KV head
   std::vector<uint8_t> classes_;     ///< TokenClass of every token so far
   RollingArray<uint8_t> sent_;       ///< the first of these classes, on a device
   int64_t begin_ = 0;                ///< first token of the last prompt

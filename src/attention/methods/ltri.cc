@@ -290,7 +290,7 @@ class Ltri final : public Method {
   ContextBlocks blocks_;
   std::vector<ContextMap> maps_;  ///< per layer
   std::vector<Layer> layers_;
-  std::vector<BlockVotes> votes_;  ///< of the retrieval heads, per pass of the batch
+  std::vector<BlockVotes> votes_;  ///< votes of the retrieval heads, per pass of the batch
 
   // Memory of a look-up.
   Array<float> scores_, all_votes_;

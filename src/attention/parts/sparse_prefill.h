@@ -35,7 +35,7 @@ class SparsePrefill : public Method {
   /// Memory for the visible blocks of query heads [head, +count), [count, tiles, blocks], to be
   /// filled in by an operation. The rules of these heads refer to it.
   View<uint8_t> mark_blocks(const LayerStep& step, int head, int count, std::span<TileRule> rules);
-  View<uint8_t> marks() { return marks_.view(); }  ///< of all heads
+  View<uint8_t> marks() { return marks_.view(); }  ///< marks of all heads
 
   /// Most bytes of key lists and marked blocks, for passes of `rows` rows.
   size_t tile_bytes(int heads, int64_t tokens, int rows) const;
