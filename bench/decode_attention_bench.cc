@@ -11,7 +11,7 @@
 
 #include "base/parallel.h"
 #include "kv/kv_store.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {

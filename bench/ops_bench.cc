@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/add.h"
-#include "ops/matvec.h"
-#include "ops/rms_norm.h"
-#include "ops/swiglu.h"
+#include "ops/core/add.h"
+#include "ops/core/rms_norm.h"
+#include "ops/core/swiglu.h"
+#include "ops/matmul/matvec.h"
 
 namespace longhaul {
 namespace {

@@ -1,4 +1,4 @@
-# The GPU backend (src/ops/cuda). The program needs no CUDA library to start: the runtime is linked
+# The GPU backend (*.cu and *.gpu.cc in src/ops). The program needs no CUDA library to start: the runtime is linked
 # statically, the driver and cuBLASLt are opened when they are asked for.
 option(LONGHAUL_CUDA "Build the GPU backend; needs nvcc 12.8 or later" OFF)
 if(NOT LONGHAUL_CUDA)
@@ -22,7 +22,7 @@ find_package(CUDAToolkit REQUIRED)
 # longhaul_cuda(TARGET): the kernels join a room. NDEBUG always: an assertion in device code makes
 # ptxas serialise wgmma.
 function(longhaul_cuda target)
-  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/cuda/*.cu)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cu)
   add_library(lh_kernels STATIC ${kernels})
   target_include_directories(lh_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_compile_options(lh_kernels PRIVATE --expt-relaxed-constexpr -DNDEBUG -O3)

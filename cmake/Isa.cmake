@@ -1,5 +1,5 @@
 # One kernel source, compiled once per instruction-set level. Each object defines LH_ISA, the
-# namespace that its symbols live in; src/ops/cpu/isa.cc picks a level at run time.
+# namespace that its symbols live in; src/ops/core/isa/isa.cc picks a level at run time.
 # Such a source must not instantiate standard templates: the linker may keep the copy that was
 # compiled for a newer CPU and call it everywhere.
 set(LH_ISA_LEVELS generic avx2 avx512 avx512_bf16 amx)

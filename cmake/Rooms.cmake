@@ -1,16 +1,17 @@
 # longhaul_room(NAME DEPENDS ... [ALONE ...]): library lh_NAME from src/NAME/**.cc. Files named *.isa.cc are
-# compiled once per instruction-set level (Isa.cmake). A room without sources is header-only. ALONE:
-# Unity.cmake.
+# compiled once per instruction-set level (Isa.cmake), files named *.gpu.cc only in CUDA builds. A
+# room without sources is header-only. ALONE: Unity.cmake.
 function(longhaul_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
   list(FILTER sources EXCLUDE REGEX "\\.isa\\.cc$")
+  # NAME.gpu.cc needs CUDA's headers; NAME.no_gpu.cc stands for it in a build without CUDA.
   if(LONGHAUL_CUDA)
-    list(FILTER sources EXCLUDE REGEX "/no_cuda/")
-  else()  # plans and layouts of the GPU backend are tested everywhere
-    list(FILTER sources EXCLUDE REGEX "/cuda/(block_ops|cublas|cuda_choices|cuda_ops|devices|expert_mix|gpu_queue|gpu_team|grouped_gemm|nccl|product_forms|products|scratch_pages|slab_range|staged_keys|staged_top_keys|text_gradients)\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "\\.no_gpu\\.cc$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "\\.gpu\\.cc$")
   endif()
   if(NOT sources)
     add_library(lh_${name} INTERFACE)
@@ -40,7 +41,7 @@ function(longhaul_link target scope)
       target_link_libraries(${target} ${scope} ${UTF8PROC_LIBRARY})
     elseif(dep STREQUAL "dnnl")
       find_package(dnnl REQUIRED)
-      # oneDNN's threads, which ops/cpu/gemm.cc limits to one. Linked only: we write no pragmas, and
+      # oneDNN's threads, which ops/core/gemm.cc limits to one. Linked only: we write no pragmas, and
       # without -fopenmp all rooms have the same flags and share precompiled headers.
       find_package(OpenMP REQUIRED)
       target_link_libraries(${target} ${scope} DNNL::dnnl $<LINK_ONLY:OpenMP::OpenMP_CXX>)

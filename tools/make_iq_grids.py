@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/ops/cpu/iq_grids.cc: the code books of the IQ block types, as the gguf package (MIT licence) has them.
+"""Writes src/ops/matmul/iq_grids.cc: the code books of the IQ block types, as the gguf package (MIT licence) has them.
 
 Needs: pip install gguf.   Run: tools/make_iq_grids.py
 """
@@ -14,7 +14,7 @@ HEAD = """// Written by tools/make_iq_grids.py from the gguf package (MIT licenc
 // that stand for the levels named beside it; two hexadecimal digits are one byte, the first numbers
 // in its low bits.
 
-#include "ops/cpu/iq_grids.h"
+#include "ops/matmul/iq_grids.h"
 
 namespace longhaul {
 namespace {
@@ -63,7 +63,7 @@ def definition(name: str) -> str:
 
 
 def main() -> None:
-    path = pathlib.Path(__file__).parent.parent / "src/ops/cpu/iq_grids.cc"
+    path = pathlib.Path(__file__).parent.parent / "src/ops/matmul/iq_grids.cc"
     tables = "\n".join(text_of(name) for name in GRIDS)
     grids = "\n".join(definition(name) for name in GRIDS)
     path.write_text(HEAD + tables + "\n}  // namespace\n\n" + grids + "\n}  // namespace longhaul\n")

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/cuda/attend.h"
+#include "ops/attention/attend.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

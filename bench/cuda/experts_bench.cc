@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "ops/device_ops.h"
-#include "ops/devices.h"
+#include "ops/core/device_ops.h"
+#include "ops/core/devices.h"
 
 namespace longhaul {
 namespace {

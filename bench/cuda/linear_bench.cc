@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "ops/cuda/cublas.h"
-#include "ops/cuda/device_error.h"
-#include "ops/cuda/elementwise.h"
-#include "ops/cuda/expand.h"
-#include "ops/cuda/matvec.h"
-#include "ops/cuda/rms_norm.h"
+#include "ops/core/elementwise.gpu.h"
+#include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/rms_norm.gpu.h"
+#include "ops/matmul/cublas.gpu.h"
+#include "ops/matmul/expand.gpu.h"
+#include "ops/matmul/matvec.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

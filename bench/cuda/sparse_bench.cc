@@ -11,9 +11,9 @@
 #include <random>
 #include <vector>
 
-#include "ops/cuda/attend.h"
-#include "ops/cuda/top_keys.h"
-#include "ops/cuda/votes.h"
+#include "ops/attention/attend.gpu.h"
+#include "ops/choose/votes.gpu.h"
+#include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // What it costs to add up numbers over all GPUs of a machine: written into each other's memory
-// (ops/cuda/one_shot.h) and over NCCL. Microseconds of one sum, of many in a row, by the slowest
-// GPU.
+// (ops/core/gpu/one_shot.gpu.h) and over NCCL. Microseconds of one sum, of many in a row, by the
+// slowest GPU.
 
 #include <algorithm>
 #include <chrono>
@@ -9,10 +9,10 @@
 #include <functional>
 
 #include "base/crew.h"
-#include "ops/cuda/device_error.h"
-#include "ops/cuda/nccl.h"
-#include "ops/cuda/one_shot.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
+#include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/nccl.gpu.h"
+#include "ops/core/gpu/one_shot.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/causal_pairs.h"
+#include "ops/attention/causal_pairs.h"
 
 namespace longhaul {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attention/method.h"
-#include "ops/observed_rows.h"
-#include "ops/select_rows.h"
+#include "ops/choose/select_rows.h"
+#include "ops/maps/observed_rows.h"
 
 namespace longhaul {
 

@@ -5,8 +5,8 @@
 
 #include "attention/driver.h"
 #include "base/nth.h"
-#include "ops/add_up.h"
-#include "ops/fill.h"
+#include "ops/core/add_up.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 

@@ -1,7 +1,7 @@
 #include "attention/method.h"
 
 #include "attention/parts/planned_attention.h"
-#include "ops/fill.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 

@@ -8,7 +8,7 @@
 
 #include "attention/step.h"
 #include "base/archive.h"
-#include "ops/row_list.h"
+#include "ops/core/row_list.h"
 
 namespace longhaul {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/nth.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace longhaul {
 

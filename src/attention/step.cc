@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "ops/pair_count.h"
+#include "ops/core/pair_count.h"
 
 namespace longhaul {
 

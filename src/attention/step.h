@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/nth.h"
 #include "kv/kv_store.h"
-#include "ops/column_sums.h"
+#include "ops/maps/column_sums.h"
 
 namespace longhaul {
 

@@ -1,7 +1,7 @@
 #pragma once
 // What a device must do for the rest of the program: hold memory and work in order. Everything else
-// that it does (ops/device_ops.h) is for speed: an operation that a device does not have runs on
-// the host, on copies of its arrays (base/host_stage.h).
+// that it does (ops/core/device_ops.h) is for speed: an operation that a device does not have runs
+// on the host, on copies of its arrays (base/host_stage.h).
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/float_types.h"
 #include "bench/best_rate.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "bench/best_rate.h"
-#include "ops/cpu/library_isa.h"
+#include "ops/core/isa/library_isa.h"
 
 namespace longhaul {
 namespace {

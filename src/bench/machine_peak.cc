@@ -14,7 +14,7 @@
 #include "base/system_info.h"
 #include "bench/best_rate.h"
 #include "bench/read_memory.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul {
 namespace {

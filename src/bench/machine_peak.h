@@ -6,7 +6,7 @@
 
 #include "bench/library_gemm.h"
 #include "model/model.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul {
 

@@ -1,6 +1,6 @@
 #include "bench/model_work.h"
 
-#include "ops/causal_pairs.h"
+#include "ops/attention/causal_pairs.h"
 
 namespace longhaul {
 

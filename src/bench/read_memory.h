@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ops/cpu/per_isa.h"
+#include "ops/core/isa/per_isa.h"
 
 namespace longhaul {
 

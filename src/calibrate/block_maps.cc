@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/tile_map.h"
+#include "ops/maps/tile_map.h"
 
 namespace longhaul {
 

@@ -1,12 +1,13 @@
 #pragma once
 // The attention maps of some blocks of a text while a dense session reads it: what ltri divides
-// into spans (ops/span_division.h), the probabilities of a block's own pairs summed over the heads.
+// into spans (ops/blocks/span_division.h), the probabilities of a block's own pairs summed over the
+// heads.
 
 #include <cstdint>
 #include <vector>
 
 #include "attention/step.h"
-#include "ops/span_division.h"
+#include "ops/blocks/span_division.h"
 
 namespace longhaul {
 

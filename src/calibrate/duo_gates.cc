@@ -11,7 +11,7 @@
 #include "base/nth.h"
 #include "calibrate/asked_sample.h"
 #include "eval/random.h"
-#include "ops/fill.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/span_division.h"
+#include "ops/blocks/span_division.h"
 
 namespace longhaul {
 

@@ -9,9 +9,9 @@
 #include "calibrate/asked_sample.h"
 #include "calibrate/state_file.h"
 #include "calibrate/triangle_prompt.h"
-#include "ops/dequantize.h"
-#include "ops/fill.h"
-#include "ops/linear.h"
+#include "ops/core/fill.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/linear.h"
 #include "training/gated_attention.h"
 
 namespace longhaul {

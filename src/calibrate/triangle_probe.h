@@ -8,8 +8,8 @@
 
 #include "calibrate/calibration.h"
 #include "engine/engine.h"
-#include "ops/attention_backward.h"
-#include "ops/linear.h"
+#include "ops/grad/attention_backward.h"
+#include "ops/matmul/linear.h"
 #include "tokenizer/chat_template.h"
 #include "training/frozen_decoder.h"
 

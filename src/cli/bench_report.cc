@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "cli/model_flags.h"
 #include "cli/table.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/calibration_part.h"
 #include "cli/profile_file.h"
 #include "cli/table.h"
-#include "ops/gated_heads.h"
+#include "ops/choose/gated_heads.h"
 #include "text/number_lines.h"
 
 namespace longhaul {

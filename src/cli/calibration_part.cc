@@ -18,7 +18,7 @@
 #include "cli/profile_file.h"
 #include "cli/progress_bar.h"
 #include "engine/device_choice.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
 #include "training/frozen_decoder.h"
 
 namespace longhaul {

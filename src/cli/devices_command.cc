@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/table.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
 #include "text/printable.h"
 
 namespace longhaul {

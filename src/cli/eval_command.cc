@@ -23,7 +23,7 @@
 #include "cli/session_flags.h"
 #include "cli/work_folder.h"
 #include "eval/runner.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 #include "report/text_formats.h"
 #include "text/shell_word.h"
 

@@ -11,7 +11,7 @@
 #include "cli/find_or_pull.h"
 #include "cli/flags.h"
 #include "engine/known_profiles.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 #include "text/printable.h"
 
 namespace longhaul {

@@ -11,7 +11,7 @@
 #include "engine/model_names.h"
 #include "engine/model_source.h"
 #include "engine/session.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul {
 

@@ -22,7 +22,7 @@
 #include "cli/session_flags.h"
 #include "cli/table.h"
 #include "engine/perplexity.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {

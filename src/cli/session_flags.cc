@@ -10,7 +10,7 @@
 #include "cli/flags.h"
 #include "cli/recommend.h"
 #include "engine/device_choice.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
 #include "text/printable.h"
 
 namespace longhaul {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "engine/session_state.h"
-#include "ops/causal_pairs.h"
+#include "ops/attention/causal_pairs.h"
 
 namespace longhaul {
 

@@ -7,7 +7,7 @@
 #include "attention/profile.h"
 #include "base/error.h"
 #include "base/parse_number.h"
-#include "ops/visible_keys.h"
+#include "ops/attention/visible_keys.h"
 
 namespace longhaul {
 namespace {

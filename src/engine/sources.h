@@ -8,7 +8,7 @@
 
 #include "attention/step.h"
 #include "base/array.h"
-#include "ops/top_keys.h"
+#include "ops/maps/top_keys.h"
 
 namespace longhaul {
 

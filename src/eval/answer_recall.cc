@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ops/visible_keys.h"
+#include "ops/attention/visible_keys.h"
 
 namespace longhaul {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "eval/retrieval_heads.h"
-#include "ops/gated_heads.h"
+#include "ops/choose/gated_heads.h"
 
 namespace longhaul {
 

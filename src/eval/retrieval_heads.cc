@@ -7,7 +7,7 @@
 #include "eval/answer_recall.h"
 #include "eval/scorers.h"
 #include "eval/task.h"
-#include "ops/top_keys.h"
+#include "ops/maps/top_keys.h"
 
 namespace longhaul {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kv/kv_store.h"
-#include "ops/row_list.h"
+#include "ops/core/row_list.h"
 
 namespace longhaul {
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/kv_store.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/kv_type.h"
+#include "ops/attention/kv_type.h"
 
 namespace longhaul {
 

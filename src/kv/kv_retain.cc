@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "kv/kv_store.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {

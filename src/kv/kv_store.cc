@@ -11,8 +11,8 @@
 #include "base/parallel.h"
 #include "kv/device_pages.h"
 #include "kv/page_pool.h"
-#include "ops/device_ops.h"
-#include "ops/stored_key.h"
+#include "ops/attention/stored_key.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul {
 namespace {

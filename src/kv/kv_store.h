@@ -16,13 +16,13 @@
 #include "kv/page_file.h"
 #include "kv/page_memory.h"
 #include "kv/row_numbers.h"
-#include "ops/attention.h"
-#include "ops/row_list.h"
-#include "ops/row_tokens.h"
+#include "ops/attention/attention.h"
+#include "ops/choose/row_tokens.h"
+#include "ops/core/row_list.h"
 
 namespace longhaul {
 
-struct DeviceAppend;  // ops/device_ops.h
+struct DeviceAppend;  // ops/core/device_ops.h
 
 class ByteReader;
 class ByteWriter;

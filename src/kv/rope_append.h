@@ -2,7 +2,7 @@
 // Appends new keys and values to a layer's lists and rotates keys to their positions.
 
 #include "kv/kv_store.h"
-#include "ops/rope.h"
+#include "ops/attention/rope.h"
 
 namespace longhaul {
 

@@ -10,7 +10,7 @@
 #include "attention/model_shape.h"
 #include "model/families.h"
 #include "model/rope_spec.h"
-#include "ops/query_growth.h"
+#include "ops/attention/query_growth.h"
 
 namespace longhaul {
 

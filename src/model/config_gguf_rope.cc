@@ -1,7 +1,7 @@
 #include "model/config_gguf_rope.h"
 
 #include "format/checkpoint.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 #include "text/printable.h"
 
 namespace longhaul {

@@ -4,9 +4,9 @@
 
 #include "model/device_decoder.h"
 #include "model/host_decoder.h"
-#include "ops/add_up.h"
-#include "ops/attention_memory.h"
-#include "ops/fill.h"
+#include "ops/attention/attention_memory.h"
+#include "ops/core/add_up.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 

@@ -9,7 +9,7 @@
 
 #include "attention/driver.h"
 #include "model/model.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul {
 

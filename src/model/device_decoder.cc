@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/device_room.h"
-#include "ops/tile_lists.h"
+#include "ops/choose/tile_lists.h"
+#include "ops/core/device_room.h"
 
 namespace longhaul {
 
@@ -135,7 +135,7 @@ void Decoder::DeviceState::logits(const float* hidden, int64_t count, float* out
 
 namespace {
 
-/// Bytes of the experts' part for rows of a pass (ops/cuda/expert_mix.h).
+/// Bytes of the experts' part for rows of a pass (ops/matmul/expert_mix.gpu.h).
 size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   if (c.experts == 0) return 0;
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
@@ -177,7 +177,8 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
       compute != Compute::kFp8
           ? 0
           : n(largest * c.hidden + rows * (widest + c.ffn) + 4 * (largest + 2 * rows));
-  // Keys and values of a KV head or several that attention gathers (ops/cuda/staged_keys.h).
+  // Keys and values of a KV head or several that attention gathers
+  // (ops/attention/staged_keys.gpu.h).
   const size_t gathered =
       std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
   // Lists of keys, of methods that have them, with what arrays grow by.

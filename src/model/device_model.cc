@@ -1,7 +1,7 @@
 #include "model/device_model.h"
 
 #include "base/error.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 

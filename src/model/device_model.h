@@ -9,7 +9,7 @@
 #include "base/nth.h"
 #include "model/model_part.h"
 #include "model/row_order.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "format/checkpoint.h"
-#include "ops/swiglu.h"
+#include "ops/core/swiglu.h"
 
 namespace longhaul {
 

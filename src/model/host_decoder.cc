@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/add.h"
-#include "ops/dequantize.h"
-#include "ops/query_growth.h"
-#include "ops/rms_norm.h"
-#include "ops/soft_cap.h"
+#include "ops/attention/query_growth.h"
+#include "ops/core/add.h"
+#include "ops/core/rms_norm.h"
+#include "ops/core/soft_cap.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 namespace {

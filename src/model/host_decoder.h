@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "model/decoder_state.h"
-#include "ops/experts.h"
+#include "ops/matmul/experts.h"
 
 namespace longhaul {
 

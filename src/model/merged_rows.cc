@@ -7,8 +7,8 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/convert.h"
-#include "ops/dequantize.h"
+#include "ops/core/convert.h"
+#include "ops/matmul/dequantize.h"
 #include "text/printable.h"
 
 namespace longhaul {

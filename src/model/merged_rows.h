@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/tensor_view.h"
-#include "ops/low_rank.h"
+#include "ops/matmul/low_rank.h"
 
 namespace longhaul {
 

@@ -8,8 +8,8 @@
 #include "base/buffer.h"
 #include "base/tensor_view.h"
 #include "model/config.h"
-#include "ops/experts.h"
-#include "ops/low_rank.h"
+#include "ops/matmul/experts.h"
+#include "ops/matmul/low_rank.h"
 
 namespace longhaul {
 

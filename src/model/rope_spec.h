@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/rope.h"
+#include "ops/attention/rope.h"
 
 namespace longhaul {
 

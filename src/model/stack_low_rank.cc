@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "ops/low_rank.h"
+#include "ops/matmul/low_rank.h"
 
 namespace longhaul {
 

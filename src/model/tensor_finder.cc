@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "format/checkpoint.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 #include "text/printable.h"
 
 namespace longhaul {

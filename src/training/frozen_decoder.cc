@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/fill.h"
-#include "ops/rms_norm.h"
-#include "ops/rms_norm_backward.h"
+#include "ops/core/fill.h"
+#include "ops/core/rms_norm.h"
+#include "ops/grad/rms_norm_backward.h"
 
 namespace longhaul {
 

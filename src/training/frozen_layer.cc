@@ -1,9 +1,9 @@
 #include "training/frozen_layer.h"
 
 #include "base/nth.h"
-#include "ops/fill.h"
-#include "ops/rms_norm_backward.h"
-#include "ops/swiglu_backward.h"
+#include "ops/core/fill.h"
+#include "ops/grad/rms_norm_backward.h"
+#include "ops/grad/swiglu_backward.h"
 
 namespace longhaul {
 

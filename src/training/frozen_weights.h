@@ -7,7 +7,7 @@
 
 #include "model/device_model.h"
 #include "model/model.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul {
 

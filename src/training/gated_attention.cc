@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/fill.h"
-#include "ops/gate_mix.h"
+#include "ops/attention/gate_mix.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "base/nth.h"
 #include "base/parallel.h"
-#include "ops/dequantize.h"
-#include "ops/rms_norm.h"
-#include "ops/swiglu.h"
-#include "ops/transposed_weight.h"
+#include "ops/core/rms_norm.h"
+#include "ops/core/swiglu.h"
+#include "ops/grad/transposed_weight.h"
+#include "ops/matmul/dequantize.h"
 #include "training/frozen_weights.h"
 
 namespace longhaul {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace longhaul {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "kv/kv_store.h"
-#include "ops/attention_backward.h"
+#include "ops/grad/attention_backward.h"
 
 namespace longhaul {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention/infllm_oracle.h"
-#include "ops/span_division.h"
+#include "ops/blocks/span_division.h"
 
 namespace longhaul::testing_support {
 

@@ -6,8 +6,8 @@
 
 #include "attention/attention_by_distance.h"
 #include "base/error.h"
-#include "ops/reattention_regions.h"
-#include "ops/votes.h"
+#include "ops/choose/reattention_regions.h"
+#include "ops/choose/votes.h"
 
 namespace longhaul {
 namespace {

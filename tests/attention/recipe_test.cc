@@ -10,7 +10,7 @@
 #include "attention/registry.h"
 #include "attention/tested_methods.h"
 #include "base/error_of.h"
-#include "ops/fill.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 namespace {

@@ -3,7 +3,7 @@
 #include "attention/eviction_oracle.h"
 #include "attention/method_spec.h"
 #include "base/error.h"
-#include "ops/pyramid_budget.h"
+#include "ops/choose/pyramid_budget.h"
 
 namespace longhaul {
 namespace {

@@ -7,7 +7,7 @@
 #include "bench/model_work.h"
 #include "bench/speed_bench.h"
 #include "bench/spread.h"
-#include "ops/causal_pairs.h"
+#include "ops/attention/causal_pairs.h"
 #include "ops/fake_device.h"
 
 namespace longhaul {

@@ -9,7 +9,7 @@
 #include "engine/session.h"
 #include "eval/evidence.h"
 #include "eval/nano.h"
-#include "ops/stored_key.h"
+#include "ops/attention/stored_key.h"
 
 namespace longhaul {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/program.h"
 #include "cli/texts.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "attend_pages.h"
-#include "ops/cuda/kv.h"
+#include "ops/attention/kv.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cuda/attend_shape.h"
-#include "ops/cuda/attend.h"
+#include "ops/attention/attend.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/float_types.h"
-#include "ops/cuda/attend.h"
-#include "ops/stored_key.h"
+#include "ops/attention/attend.gpu.h"
+#include "ops/attention/stored_key.h"
 
 namespace longhaul::cuda {
 

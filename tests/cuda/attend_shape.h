@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cuda/attend_pages.h"
-#include "ops/cuda/attend.h"
+#include "ops/attention/attend.gpu.h"
 
 namespace longhaul::cuda {
 

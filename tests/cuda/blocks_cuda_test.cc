@@ -7,11 +7,11 @@
 
 #include "cuda/paged_heads.h"
 #include "cuda/queued.h"
-#include "ops/block_index.h"
-#include "ops/block_representatives.h"
-#include "ops/block_rows.h"
-#include "ops/mean_blocks.h"
-#include "ops/sliding_rows.h"
+#include "ops/attention/sliding_rows.h"
+#include "ops/blocks/block_index.h"
+#include "ops/blocks/block_representatives.h"
+#include "ops/blocks/block_rows.h"
+#include "ops/choose/mean_blocks.h"
 
 namespace longhaul::cuda {
 namespace {

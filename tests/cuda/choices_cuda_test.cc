@@ -6,16 +6,16 @@
 #include <limits>
 
 #include "cuda/paged_heads.h"
-#include "ops/cuda/score_vectors.h"
-#include "ops/cuda/select_rows.h"
-#include "ops/cuda/stored_keys.h"
-#include "ops/key_difference.h"
-#include "ops/mean_keys.h"
-#include "ops/mean_rows.h"
-#include "ops/pool_scores.h"
-#include "ops/select_rows.h"
-#include "ops/sliding_rows.h"
-#include "ops/steady_scores.h"
+#include "ops/attention/sliding_rows.h"
+#include "ops/choose/pool_scores.h"
+#include "ops/choose/select_rows.gpu.h"
+#include "ops/choose/select_rows.h"
+#include "ops/choose/steady_scores.h"
+#include "ops/core/mean_rows.h"
+#include "ops/core/score_vectors.gpu.h"
+#include "ops/maps/key_difference.h"
+#include "ops/maps/mean_keys.h"
+#include "ops/maps/stored_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "cuda/score_setting.h"
-#include "ops/convert.h"
-#include "ops/cuda/column_sums.h"
+#include "ops/core/convert.h"
+#include "ops/maps/column_sums.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

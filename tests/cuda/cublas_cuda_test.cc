@@ -8,7 +8,7 @@
 
 #include "base/float_types.h"
 #include "on_device.h"
-#include "ops/cuda/cublas.h"
+#include "ops/matmul/cublas.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -7,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// Blocks of 32 rounded to int8, as ops/matvec.h documents it.
+/// Blocks of 32 rounded to int8, as ops/matmul/matvec.h documents it.
 inline void round_to_int8(std::vector<double>& x) {
   for (size_t b = 0; b < x.size(); b += 32) {
     float amax = 0;

@@ -4,18 +4,18 @@
 #include <limits>
 
 #include "on_device.h"
-#include "ops/add.h"
-#include "ops/convert.h"
-#include "ops/cuda/elementwise.h"
-#include "ops/cuda/rms_norm.h"
-#include "ops/cuda/rope.h"
-#include "ops/fill.h"
-#include "ops/merge_attention.h"
-#include "ops/query_growth.h"
-#include "ops/rms_norm.h"
-#include "ops/rope.h"
-#include "ops/soft_cap.h"
-#include "ops/swiglu.h"
+#include "ops/attention/merge_attention.h"
+#include "ops/attention/query_growth.h"
+#include "ops/attention/rope.gpu.h"
+#include "ops/attention/rope.h"
+#include "ops/core/add.h"
+#include "ops/core/convert.h"
+#include "ops/core/elementwise.gpu.h"
+#include "ops/core/fill.h"
+#include "ops/core/rms_norm.gpu.h"
+#include "ops/core/rms_norm.h"
+#include "ops/core/soft_cap.h"
+#include "ops/core/swiglu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/cuda/elementwise.h"
-#include "ops/cuda/expert_mix.h"
-#include "ops/cuda/experts.h"
-#include "ops/cuda/matvec.h"
-#include "ops/device_ops.h"
-#include "ops/experts.h"
+#include "ops/core/device_ops.h"
+#include "ops/core/elementwise.gpu.h"
+#include "ops/matmul/expert_mix.gpu.h"
+#include "ops/matmul/experts.gpu.h"
+#include "ops/matmul/experts.h"
+#include "ops/matmul/matvec.gpu.h"
 #include "queued.h"
 #include "weights_on_device.h"
 

@@ -10,8 +10,8 @@
 #include "attention/settings.h"
 #include "engine/tiny_models.h"
 #include "model/model_part.h"
-#include "ops/cuda/gpu_queue.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul {
 namespace {

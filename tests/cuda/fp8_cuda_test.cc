@@ -12,11 +12,11 @@
 #include "cuda/on_device.h"
 #include "cuda/queued.h"
 #include "cuda/weights_on_device.h"
-#include "ops/cuda/cublas.h"
-#include "ops/cuda/cublas_library.h"
-#include "ops/cuda/fp8_rows.h"
-#include "ops/cuda/gpu_queue.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
+#include "ops/core/gpu/cublas_library.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
+#include "ops/matmul/cublas.gpu.h"
+#include "ops/matmul/fp8_rows.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -7,8 +7,8 @@
 #include <deque>
 
 #include "../ops/random_floats.h"
-#include "ops/cuda/product_forms.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
+#include "ops/matmul/product_forms.gpu.h"
 #include "queued.h"
 #include "weights_on_device.h"
 

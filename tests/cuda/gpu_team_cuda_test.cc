@@ -6,8 +6,8 @@
 #include "base/crew.h"
 #include "base/error.h"
 #include "cuda/on_device.h"
-#include "ops/cuda/gpu_team.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
+#include "ops/core/gpu/gpu_team.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "on_device.h"
-#include "ops/cuda/kv.h"
-#include "ops/cuda/rope.h"
-#include "ops/stored_key.h"
+#include "ops/attention/kv.h"
+#include "ops/attention/rope.gpu.h"
+#include "ops/attention/stored_key.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "on_device.h"
-#include "ops/cuda/logits.h"
+#include "ops/core/logits.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "double_products.h"
-#include "ops/cuda/matvec.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/matvec.gpu.h"
 #include "weights_on_device.h"
 
 namespace longhaul::cuda {

@@ -1,11 +1,11 @@
-// Upload, expansion and embedding against ops/dequantize.h: the same bits.
+// Upload, expansion and embedding against ops/matmul/dequantize.h: the same bits.
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "ops/cuda/expand.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/expand.gpu.h"
 #include "weights_on_device.h"
 
 namespace longhaul::cuda {

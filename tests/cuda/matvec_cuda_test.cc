@@ -1,14 +1,14 @@
-// Few rows against the double loop over x as the CPU rounds it, and against ops/matvec.h.
+// Few rows against the double loop over x as the CPU rounds it, and against ops/matmul/matvec.h.
 
 #include <cmath>
 #include <string>
 
 #include "double_products.h"
-#include "ops/convert.h"
-#include "ops/cuda/matvec.h"
-#include "ops/dequantize.h"
+#include "ops/core/convert.h"
 #include "ops/isa_fixture.h"
-#include "ops/matvec.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/matvec.gpu.h"
+#include "ops/matmul/matvec.h"
 #include "weights_on_device.h"
 
 namespace longhaul::cuda {

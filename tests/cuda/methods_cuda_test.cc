@@ -11,7 +11,7 @@
 #include "attention/settings.h"
 #include "attention/test_name.h"
 #include "engine/two_places.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
 
 namespace longhaul {
 namespace {

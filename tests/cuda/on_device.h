@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/cuda/device_buffer.h"
-#include "ops/cuda/device_error.h"
+#include "ops/core/gpu/device_buffer.gpu.h"
+#include "ops/core/gpu/device_error.gpu.h"
 
 namespace longhaul::cuda {
 

@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "cuda/on_device.h"
-#include "ops/cuda/one_shot.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
+#include "ops/core/gpu/one_shot.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/device_queue.h"
 #include "base/float_types.h"
 #include "cuda/on_device.h"
-#include "ops/attention.h"
-#include "ops/cuda/attend.h"
+#include "ops/attention/attend.gpu.h"
+#include "ops/attention/attention.h"
 
 namespace longhaul::cuda {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/array.h"
-#include "ops/devices.h"
+#include "ops/core/devices.h"
 
 namespace longhaul::cuda {
 

@@ -8,8 +8,8 @@
 
 #include "cuda/on_device.h"
 #include "cuda/queued.h"
-#include "ops/hybrid_rules.h"
-#include "ops/steady_scores.h"
+#include "ops/choose/hybrid_rules.h"
+#include "ops/choose/steady_scores.h"
 #include "ops/view_of.h"
 
 namespace longhaul::cuda {

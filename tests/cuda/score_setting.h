@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cuda/paged_heads.h"
-#include "ops/cuda/score_scratch.h"
+#include "ops/maps/score_scratch.gpu.h"
 
 namespace longhaul::cuda {
 

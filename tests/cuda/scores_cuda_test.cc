@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "cuda/score_setting.h"
-#include "ops/cuda/block_mass.h"
-#include "ops/cuda/line_sums.h"
-#include "ops/cuda/tile_maps.h"
+#include "ops/maps/block_mass.gpu.h"
+#include "ops/maps/line_sums.gpu.h"
+#include "ops/maps/tile_maps.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

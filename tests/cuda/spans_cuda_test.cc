@@ -7,9 +7,9 @@
 
 #include "cuda/paged_heads.h"
 #include "cuda/queued.h"
-#include "ops/block_rows.h"
-#include "ops/block_votes.h"
-#include "ops/span_index.h"
+#include "ops/blocks/block_rows.h"
+#include "ops/blocks/block_votes.h"
+#include "ops/blocks/span_index.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -6,15 +6,15 @@
 #include <algorithm>
 
 #include "cuda/paged_heads.h"
-#include "ops/antidiagonal_blocks.h"
-#include "ops/cuda/gpu_queue.h"
-#include "ops/device_ops.h"
-#include "ops/devices.h"
-#include "ops/expected_attention.h"
-#include "ops/flex_blocks.h"
-#include "ops/mean_keys.h"
-#include "ops/tile_lists.h"
-#include "ops/votes.h"
+#include "ops/choose/antidiagonal_blocks.h"
+#include "ops/choose/flex_blocks.h"
+#include "ops/choose/tile_lists.h"
+#include "ops/choose/votes.h"
+#include "ops/core/device_ops.h"
+#include "ops/core/devices.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
+#include "ops/maps/expected_attention.h"
+#include "ops/maps/mean_keys.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "cuda/paged_heads.h"
 #include "cuda/queued.h"
-#include "ops/cuda/attend.h"
-#include "ops/cuda/staged_keys.h"
-#include "ops/cuda/staged_top_keys.h"
-#include "ops/cuda/top_keys.h"
+#include "ops/attention/attend.gpu.h"
+#include "ops/attention/staged_keys.gpu.h"
+#include "ops/maps/staged_top_keys.gpu.h"
+#include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "cuda/paged_heads.h"
-#include "ops/cuda/stored_fit.h"
-#include "ops/cuda/top_keys.h"
-#include "ops/stored_key.h"
+#include "ops/attention/stored_key.h"
+#include "ops/maps/stored_fit.h"
+#include "ops/maps/top_keys.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

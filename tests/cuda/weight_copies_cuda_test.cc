@@ -6,8 +6,8 @@
 #include "cuda/on_device.h"
 #include "cuda/queued.h"
 #include "cuda/weights_on_device.h"
-#include "ops/cuda/gpu_queue.h"
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
 
 namespace longhaul::cuda {
 namespace {

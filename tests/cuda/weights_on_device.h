@@ -5,8 +5,8 @@
 
 #include "../ops/reference_weights.h"
 #include "on_device.h"
-#include "ops/cuda/matrix.h"
-#include "ops/stored_key.h"
+#include "ops/attention/stored_key.h"
+#include "ops/matmul/matrix.gpu.h"
 
 namespace longhaul::cuda {
 

@@ -12,9 +12,9 @@
 #include "format/safetensors_builder.h"
 #include "format/temp_folder.h"
 #include "model/lora_file.h"
-#include "ops/convert.h"
-#include "ops/dequantize.h"
+#include "ops/core/convert.h"
 #include "ops/fake_device.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 namespace {

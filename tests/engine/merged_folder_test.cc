@@ -13,7 +13,7 @@
 #include "format/safetensors_builder.h"
 #include "format/temp_folder.h"
 #include "model/gguf_model.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "attention/method_spec.h"
 #include "model/decoder.h"
-#include "ops/visible_keys.h"
+#include "ops/attention/visible_keys.h"
 
 namespace longhaul::testing_support {
 

@@ -11,7 +11,7 @@
 
 #include "base/parallel.h"
 #include "engine/tiny_models.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "engine/session.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/float_types.h"
 #include "kv/kv_store.h"
-#include "ops/stored_key.h"
+#include "ops/attention/stored_key.h"
 #include "ops/view_of.h"
 
 namespace longhaul::testing_support {

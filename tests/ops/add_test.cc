@@ -1,4 +1,4 @@
-#include "ops/add.h"
+#include "ops/core/add.h"
 
 #include <gtest/gtest.h>
 

@@ -8,14 +8,14 @@
 #include <functional>
 
 #include "base/parallel.h"
-#include "ops/column_sums.h"
+#include "ops/choose/pool_scores.h"
+#include "ops/choose/select_rows.h"
+#include "ops/choose/steady_scores.h"
+#include "ops/choose/votes.h"
+#include "ops/maps/column_sums.h"
+#include "ops/maps/top_keys.h"
 #include "ops/paged_head.h"
-#include "ops/pool_scores.h"
-#include "ops/select_rows.h"
-#include "ops/steady_scores.h"
-#include "ops/top_keys.h"
 #include "ops/view_of.h"
-#include "ops/votes.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 

@@ -1,4 +1,4 @@
-#include "ops/antidiagonal_blocks.h"
+#include "ops/choose/antidiagonal_blocks.h"
 
 #include <gtest/gtest.h>
 

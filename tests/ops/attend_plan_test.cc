@@ -1,7 +1,7 @@
 // The units of a plan for the CUDA kernels, walked over on the host by the functions that the
 // kernels call: every visible (row, head, key) is visited once, and no other.
 
-#include "ops/cuda/attend_plan.h"
+#include "ops/attention/attend_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "ops/attention/visible_keys.h"
 #include "ops/plan_case.h"
-#include "ops/visible_keys.h"
 
 namespace longhaul::cuda {
 namespace {

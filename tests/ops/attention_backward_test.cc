@@ -1,7 +1,7 @@
 // The gradient of attention over a text, and the sums over its regions, against plain loops in
 // double precision.
 
-#include "ops/attention_backward.h"
+#include "ops/grad/attention_backward.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "isa_fixture.h"
+#include "ops/core/fill.h"
 #include "ops/fake_device.h"
-#include "ops/fill.h"
 #include "ops/view_of.h"
 
 namespace longhaul {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "ops/isa_fixture.h"
 #include "ops/paged_head.h"
 #include "ops/view_of.h"

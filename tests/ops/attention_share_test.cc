@@ -1,4 +1,4 @@
-#include "ops/attention_share.h"
+#include "ops/maps/attention_share.h"
 
 #include <gtest/gtest.h>
 

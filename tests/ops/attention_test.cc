@@ -1,4 +1,4 @@
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/float_types.h"
 #include "base/parallel.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 #include "ops/fake_device.h"
 #include "ops/paged_head.h"
 #include "ops/view_of.h"

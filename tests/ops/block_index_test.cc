@@ -1,4 +1,4 @@
-#include "ops/block_index.h"
+#include "ops/blocks/block_index.h"
 
 #include <gtest/gtest.h>
 

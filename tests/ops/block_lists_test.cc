@@ -3,12 +3,12 @@
 #include <random>
 
 #include "format/temp_folder.h"
+#include "ops/attention/sliding_rows.h"
 #include "ops/best_by_definition.h"
-#include "ops/block_rows.h"
-#include "ops/block_votes.h"
+#include "ops/blocks/block_rows.h"
+#include "ops/blocks/block_votes.h"
+#include "ops/core/mean_rows.h"
 #include "ops/fake_device.h"
-#include "ops/mean_rows.h"
-#include "ops/sliding_rows.h"
 #include "ops/view_of.h"
 
 namespace longhaul {

@@ -1,4 +1,4 @@
-#include "ops/block_mass.h"
+#include "ops/maps/block_mass.h"
 
 #include <gtest/gtest.h>
 

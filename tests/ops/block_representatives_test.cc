@@ -1,4 +1,4 @@
-#include "ops/block_representatives.h"
+#include "ops/blocks/block_representatives.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/causal_pairs.h"
+#include "ops/attention/causal_pairs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 #pragma once
-// A fake device that also chooses rows and keeps them, in the phases that a GPU runs (ops/cuda/
-// block.h), so that nothing of a cut goes over the host.
+// A fake device that also chooses rows and keeps them, in the phases that a GPU runs (
+// ops/core/gpu/block.h), so that nothing of a cut goes over the host.
 
 #include <functional>
 
-#include "ops/cuda/rule_phases.h"
+#include "ops/choose/rule_phases.h"
+#include "ops/core/fill.h"
 #include "ops/fake_device.h"
-#include "ops/fill.h"
 
 namespace longhaul::testing_support {
 

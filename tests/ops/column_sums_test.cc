@@ -1,4 +1,4 @@
-#include "ops/column_sums.h"
+#include "ops/maps/column_sums.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/convert.h"
+#include "ops/core/convert.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "isa_fixture.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 namespace {

@@ -9,12 +9,12 @@
 
 #include "base/error.h"
 #include "isa_fixture.h"
-#include "ops/cuda/block_layout.h"
-#include "ops/cuda/block_split.h"
-#include "ops/cuda/block_units.h"
-#include "ops/cuda/code_books.h"
-#include "ops/dequantize.h"
-#include "ops/matvec.h"
+#include "ops/matmul/block_layout.h"
+#include "ops/matmul/block_split.h"
+#include "ops/matmul/block_units.h"
+#include "ops/matmul/code_books.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/matvec.h"
 #include "reference_weights.h"
 
 namespace longhaul {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/cuda/score_plan.h"
+#include "ops/maps/score_plan.h"
 
 namespace longhaul::cuda {
 namespace {

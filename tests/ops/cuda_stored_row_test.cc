@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "ops/cuda/half_bytes.h"
-#include "ops/cuda/stored_row.h"
+#include "ops/attention/decode/half_bytes.h"
+#include "ops/attention/stored_row.h"
 
 namespace longhaul {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 namespace {

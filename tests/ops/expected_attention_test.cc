@@ -1,4 +1,4 @@
-#include "ops/expected_attention.h"
+#include "ops/maps/expected_attention.h"
 
 #include <gtest/gtest.h>
 

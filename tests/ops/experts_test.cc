@@ -1,4 +1,4 @@
-#include "ops/experts.h"
+#include "ops/matmul/experts.h"
 
 #include <gtest/gtest.h>
 

@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ops/add.h"
-#include "ops/dequantize.h"
-#include "ops/device_ops.h"
-#include "ops/experts.h"
-#include "ops/linear.h"
-#include "ops/rms_norm.h"
-#include "ops/soft_cap.h"
-#include "ops/transposed_weight.h"
+#include "ops/core/add.h"
+#include "ops/core/device_ops.h"
+#include "ops/core/rms_norm.h"
+#include "ops/core/soft_cap.h"
+#include "ops/grad/transposed_weight.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/experts.h"
+#include "ops/matmul/linear.h"
 
 namespace longhaul::testing_support {
 

@@ -1,4 +1,4 @@
-#include "ops/fill.h"
+#include "ops/core/fill.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/flex_blocks.h"
+#include "ops/choose/flex_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The GPU's gradients, run by a loop instead of its threads.
 
-#include "ops/cuda/gradient_phases.h"
+#include "ops/grad/gradient_phases.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "ops/attention_backward.h"
-#include "ops/gate_mix.h"
+#include "ops/attention/gate_mix.h"
+#include "ops/grad/attention_backward.h"
+#include "ops/grad/rms_norm_backward.h"
+#include "ops/grad/swiglu_backward.h"
 #include "ops/random_floats.h"
-#include "ops/rms_norm_backward.h"
-#include "ops/swiglu_backward.h"
 #include "ops/view_of.h"
 
 namespace longhaul {

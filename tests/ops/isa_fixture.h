@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/parallel.h"
-#include "ops/cpu/isa.h"
+#include "ops/core/isa/isa.h"
 
 namespace longhaul {
 

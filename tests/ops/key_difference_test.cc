@@ -1,4 +1,4 @@
-#include "ops/key_difference.h"
+#include "ops/maps/key_difference.h"
 
 #include <gtest/gtest.h>
 

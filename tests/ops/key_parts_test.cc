@@ -1,4 +1,4 @@
-#include "ops/key_parts.h"
+#include "ops/attention/key_parts.h"
 
 #include <gtest/gtest.h>
 

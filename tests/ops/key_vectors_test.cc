@@ -1,4 +1,4 @@
-#include "ops/key_vectors.h"
+#include "ops/blocks/key_vectors.h"
 
 #include <gtest/gtest.h>
 

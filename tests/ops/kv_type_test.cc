@@ -1,4 +1,4 @@
-#include "ops/kv_type.h"
+#include "ops/attention/kv_type.h"
 
 #include <gtest/gtest.h>
 

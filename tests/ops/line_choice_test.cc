@@ -1,4 +1,4 @@
-#include "ops/line_choice.h"
+#include "ops/choose/line_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "ops/line_sums.h"
+#include "ops/maps/line_sums.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "ops/block_mass.h"
+#include "ops/maps/block_mass.h"
 #include "ops/softmax_map.h"
 
 namespace longhaul {

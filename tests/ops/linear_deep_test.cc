@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "isa_fixture.h"
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 #include "ops/random_floats.h"
 #include "reference_weights.h"
 

@@ -1,4 +1,4 @@
-#include "ops/linear.h"
+#include "ops/matmul/linear.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "ops/convert.h"
-#include "ops/cpu/isa.h"
-#include "ops/dequantize.h"
+#include "ops/core/convert.h"
+#include "ops/core/isa/isa.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "isa_fixture.h"
-#include "ops/convert.h"
-#include "ops/dequantize.h"
-#include "ops/linear.h"
+#include "ops/core/convert.h"
+#include "ops/matmul/dequantize.h"
+#include "ops/matmul/linear.h"
 #include "ops/random_floats.h"
 
 namespace longhaul {

@@ -1,4 +1,4 @@
-#include "ops/mass_cut.h"
+#include "ops/choose/mass_cut.h"
 
 #include <gtest/gtest.h>
 

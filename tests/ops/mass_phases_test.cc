@@ -1,6 +1,6 @@
 // The GPU's choices of blocks by mass, run by a loop instead of its threads.
 
-#include "ops/cuda/mass_phases.h"
+#include "ops/choose/mass_phases.h"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,12 @@
 #include <memory>
 #include <random>
 
-#include "ops/antidiagonal_blocks.h"
-#include "ops/block_mass.h"
-#include "ops/cuda/antidiagonal_phases.h"
-#include "ops/cuda/flex_phases.h"
-#include "ops/flex_blocks.h"
-#include "ops/mass_cut.h"
+#include "ops/choose/antidiagonal_blocks.h"
+#include "ops/choose/antidiagonal_phases.h"
+#include "ops/choose/flex_blocks.h"
+#include "ops/choose/flex_phases.h"
+#include "ops/choose/mass_cut.h"
+#include "ops/maps/block_mass.h"
 #include "ops/paged_head.h"
 #include "ops/view_of.h"
 

@@ -1,4 +1,4 @@
-#include "ops/matvec.h"
+#include "ops/matmul/matvec.h"
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ float largest_of_32(const float* x) {
   return amax;
 }
 
-/// The int8 rounding of x, in blocks of 32, as ops/matvec.h documents it.
+/// The int8 rounding of x, in blocks of 32, as ops/matmul/matvec.h documents it.
 std::vector<double> rounded_to_int8(const std::vector<float>& x) {
   std::vector<double> y(x.size());
   for (size_t b = 0; b < x.size(); b += 32) {

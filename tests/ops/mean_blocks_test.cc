@@ -1,4 +1,4 @@
-#include "ops/mean_blocks.h"
+#include "ops/choose/mean_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/mean_keys.h"
+#include "ops/maps/mean_keys.h"
 
 #include <gtest/gtest.h>
 

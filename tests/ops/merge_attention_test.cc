@@ -1,4 +1,4 @@
-#include "ops/merge_attention.h"
+#include "ops/attention/merge_attention.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/float_types.h"
-#include "ops/attention.h"
-#include "ops/stored_key.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/stored_key.h"
 
 namespace longhaul::testing_support {
 

@@ -1,4 +1,4 @@
-#include "ops/pattern_rules.h"
+#include "ops/choose/pattern_rules.h"
 
 #include <gtest/gtest.h>
 

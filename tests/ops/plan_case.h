@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "ops/cuda/attend_plan.h"
+#include "ops/attention/attend_plan.h"
 
 namespace longhaul::cuda {
 

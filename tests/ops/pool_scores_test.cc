@@ -1,4 +1,4 @@
-#include "ops/pool_scores.h"
+#include "ops/choose/pool_scores.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/query_growth.h"
+#include "ops/attention/query_growth.h"
 
 #include <gtest/gtest.h>
 

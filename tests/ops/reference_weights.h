@@ -9,7 +9,7 @@
 
 #include "base/dtype.h"
 #include "base/float_types.h"
-#include "ops/dequantize.h"
+#include "ops/matmul/dequantize.h"
 
 namespace longhaul {
 

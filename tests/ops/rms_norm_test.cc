@@ -1,4 +1,4 @@
-#include "ops/rms_norm.h"
+#include "ops/core/rms_norm.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/rope.h"
+#include "ops/attention/rope.h"
 
 #include <gtest/gtest.h>
 

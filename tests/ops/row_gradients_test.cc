@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "isa_fixture.h"
-#include "ops/rms_norm_backward.h"
-#include "ops/swiglu_backward.h"
+#include "ops/grad/rms_norm_backward.h"
+#include "ops/grad/swiglu_backward.h"
 #include "ops/view_of.h"
 
 namespace longhaul {

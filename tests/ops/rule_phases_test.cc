@@ -1,6 +1,6 @@
 // The GPU's judgements of rows, run by a loop instead of its threads.
 
-#include "ops/cuda/rule_phases.h"
+#include "ops/choose/rule_phases.h"
 
 #include <gtest/gtest.h>
 

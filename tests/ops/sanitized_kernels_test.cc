@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "isa_fixture.h"
-#include "ops/cpu/panel_gemm.h"
+#include "ops/matmul/panel_gemm.h"
 
 namespace longhaul {
 namespace {

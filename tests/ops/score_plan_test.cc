@@ -1,6 +1,6 @@
 // How blocks of threads are cut into parts, so that they fill a device.
 
-#include "ops/cuda/score_plan.h"
+#include "ops/maps/score_plan.h"
 
 #include <gtest/gtest.h>
 

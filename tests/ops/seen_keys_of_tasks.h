@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace longhaul::testing_support {
 

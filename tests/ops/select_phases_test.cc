@@ -1,6 +1,6 @@
 // The GPU's selection of rows, run by a loop instead of its threads.
 
-#include "ops/cuda/select_phases.h"
+#include "ops/choose/select_phases.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "ops/select_rows.h"
+#include "ops/choose/select_rows.h"
 
 namespace longhaul {
 namespace {

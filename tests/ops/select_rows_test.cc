@@ -1,4 +1,4 @@
-#include "ops/select_rows.h"
+#include "ops/choose/select_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/soft_cap.h"
+#include "ops/core/soft_cap.h"
 
 #include <gtest/gtest.h>
 

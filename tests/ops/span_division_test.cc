@@ -1,4 +1,4 @@
-#include "ops/span_division.h"
+#include "ops/blocks/span_division.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "ops/span_index.h"
+#include "ops/blocks/span_index.h"
 
 #include <gtest/gtest.h>
 
 #include "format/temp_folder.h"
+#include "ops/core/fill.h"
 #include "ops/fake_device.h"
-#include "ops/fill.h"
 #include "ops/view_of.h"
 
 namespace longhaul {

@@ -1,14 +1,14 @@
 // The GPU's phases of Ltri-LLM's choices, run on the host: equal to the host's operations.
 
-#include "ops/cuda/span_phases.h"
+#include "ops/blocks/span_phases.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "ops/block_votes.h"
-#include "ops/cuda/pair_phases.h"
-#include "ops/cuda/span_tasks.h"
+#include "ops/blocks/block_votes.h"
+#include "ops/blocks/span_tasks.h"
+#include "ops/choose/pair_phases.h"
 #include "ops/view_of.h"
 
 namespace longhaul::cuda {

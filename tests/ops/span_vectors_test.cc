@@ -1,4 +1,4 @@
-#include "ops/span_vectors.h"
+#include "ops/blocks/span_vectors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/steady_scores.h"
+#include "ops/choose/steady_scores.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/stored_key.h"
+#include "ops/attention/stored_key.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "ops/convert.h"
+#include "ops/core/convert.h"
 #include "ops/isa_fixture.h"
 
 namespace longhaul {

@@ -1,4 +1,4 @@
-#include "ops/swiglu.h"
+#include "ops/core/swiglu.h"
 
 #include <gtest/gtest.h>
 

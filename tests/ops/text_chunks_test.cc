@@ -1,13 +1,13 @@
 // How the GPU cuts a text's pairs, against every pair.
 
-#include "ops/cuda/text_chunks.h"
+#include "ops/grad/text_chunks.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <vector>
 
-#include "ops/cuda/gradient_phases.h"
+#include "ops/grad/gradient_phases.h"
 
 namespace longhaul {
 namespace {

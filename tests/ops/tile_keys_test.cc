@@ -1,4 +1,4 @@
-#include "ops/tile_keys.h"
+#include "ops/choose/tile_keys.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/tile_lists.h"
+#include "ops/choose/tile_lists.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/tile_map.h"
+#include "ops/maps/tile_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The GPU's lines and the keys of its tiles, run by a loop instead of its threads.
 
-#include "ops/cuda/tile_phases.h"
+#include "ops/choose/tile_phases.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <memory>
 #include <random>
 
-#include "ops/cuda/page_phases.h"
-#include "ops/tile_lists.h"
+#include "ops/choose/page_phases.h"
+#include "ops/choose/tile_lists.h"
 #include "ops/view_of.h"
 
 namespace longhaul {

@@ -1,4 +1,4 @@
-#include "ops/top_keys.h"
+#include "ops/maps/top_keys.h"
 
 #include <gtest/gtest.h>
 

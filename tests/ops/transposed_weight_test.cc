@@ -1,4 +1,4 @@
-#include "ops/transposed_weight.h"
+#include "ops/grad/transposed_weight.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace longhaul {
 namespace {

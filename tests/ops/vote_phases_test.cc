@@ -1,14 +1,14 @@
 // The GPU's votes and spans, run by a loop instead of its threads.
 
-#include "ops/cuda/vote_phases.h"
+#include "ops/choose/vote_phases.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <random>
 
+#include "ops/choose/votes.h"
 #include "ops/view_of.h"
-#include "ops/votes.h"
 
 namespace longhaul {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/voted_spans.h"
+#include "ops/choose/voted_spans.h"
 
 #include <gtest/gtest.h>
 

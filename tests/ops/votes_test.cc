@@ -1,4 +1,4 @@
-#include "ops/votes.h"
+#include "ops/choose/votes.h"
 
 #include <gtest/gtest.h>
 

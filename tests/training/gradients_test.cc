@@ -11,9 +11,9 @@
 #include <numeric>
 
 #include "format/checkpoint.h"
-#include "ops/dequantize.h"
+#include "ops/core/fill.h"
 #include "ops/fake_device.h"
-#include "ops/fill.h"
+#include "ops/matmul/dequantize.h"
 #include "ops/random_floats.h"
 #include "training/gated_attention.h"
 

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
-#include "ops/add_up.h"
-#include "ops/fill.h"
-#include "ops/select_rows.h"
+#include "ops/choose/select_rows.h"
+#include "ops/core/add_up.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 namespace {

@@ -3,7 +3,7 @@
 // (docs/methods/expectedattention.md).
 
 #include "attention/registry.h"
-#include "ops/expected_attention.h"
+#include "ops/maps/expected_attention.h"
 
 namespace longhaul {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "base/rolling_array.h"
-#include "ops/fill.h"
-#include "ops/hybrid_rules.h"
+#include "ops/choose/hybrid_rules.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 namespace {

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "attention/parts/sparse_prefill.h"
-#include "ops/flex_blocks.h"
-#include "ops/last_rows.h"
-#include "ops/mean_keys.h"
+#include "ops/choose/flex_blocks.h"
+#include "ops/maps/last_rows.h"
+#include "ops/maps/mean_keys.h"
 
 namespace longhaul {
 namespace {

@@ -7,9 +7,9 @@
 #include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/block_index.h"
-#include "ops/block_representatives.h"
-#include "ops/mean_rows.h"
+#include "ops/blocks/block_index.h"
+#include "ops/blocks/block_representatives.h"
+#include "ops/core/mean_rows.h"
 
 namespace longhaul {
 namespace {

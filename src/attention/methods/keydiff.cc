@@ -3,7 +3,7 @@
 
 #include "attention/registry.h"
 #include "base/nth.h"
-#include "ops/key_difference.h"
+#include "ops/maps/key_difference.h"
 
 namespace longhaul {
 namespace {

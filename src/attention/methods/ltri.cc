@@ -10,12 +10,12 @@
 #include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/add_up.h"
-#include "ops/block_rows.h"
-#include "ops/block_votes.h"
-#include "ops/context_map.h"
-#include "ops/fill.h"
-#include "ops/select_rows.h"
+#include "ops/blocks/block_rows.h"
+#include "ops/blocks/block_votes.h"
+#include "ops/choose/select_rows.h"
+#include "ops/core/add_up.h"
+#include "ops/core/fill.h"
+#include "ops/maps/context_map.h"
 
 namespace longhaul {
 namespace {

@@ -13,7 +13,7 @@
 #include "attention/parts/sparse_prefill.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/pattern_rules.h"
+#include "ops/choose/pattern_rules.h"
 
 namespace longhaul {
 namespace {

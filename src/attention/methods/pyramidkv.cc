@@ -2,7 +2,7 @@
 // the last layer, because attention is spread out in low layers and concentrated in high ones.
 
 #include "attention/parts/observation_window.h"
-#include "ops/pyramid_budget.h"
+#include "ops/choose/pyramid_budget.h"
 
 namespace longhaul {
 namespace {

@@ -16,8 +16,8 @@
 #include "attention/registry.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "ops/reattention_regions.h"
-#include "ops/voted_spans.h"
+#include "ops/choose/reattention_regions.h"
+#include "ops/choose/voted_spans.h"
 
 namespace longhaul {
 namespace {

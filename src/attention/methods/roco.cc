@@ -7,7 +7,7 @@
 #include "attention/parts/planned_attention.h"
 #include "attention/parts/stride_budget.h"
 #include "base/nth.h"
-#include "ops/steady_scores.h"
+#include "ops/choose/steady_scores.h"
 
 namespace longhaul {
 namespace {

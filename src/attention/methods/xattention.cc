@@ -1,12 +1,12 @@
 // XAttention (docs/methods/xattention.md): blocks of 128 x 128 are scored by their antidiagonals
-// (ops/antidiagonal_blocks.h). Every block of rows takes the best key blocks until they hold a
-// share tau of its scores.
+// (ops/choose/antidiagonal_blocks.h). Every block of rows takes the best key blocks until they hold
+// a share tau of its scores.
 
 #include "attention/parts/head_tables.h"
 #include "attention/parts/sparse_prefill.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/antidiagonal_blocks.h"
+#include "ops/choose/antidiagonal_blocks.h"
 
 namespace longhaul {
 namespace {

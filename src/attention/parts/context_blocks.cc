@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "kv/list_checks.h"
-#include "ops/block_rows.h"
-#include "ops/key_vectors.h"
+#include "ops/blocks/block_rows.h"
+#include "ops/blocks/key_vectors.h"
 
 namespace longhaul {
 

@@ -11,9 +11,9 @@
 #include "attention/method.h"
 #include "base/nth.h"
 #include "kv/block_cache.h"
-#include "ops/context_split.h"
-#include "ops/sliding_rows.h"
-#include "ops/window_rows.h"
+#include "ops/attention/sliding_rows.h"
+#include "ops/attention/window_rows.h"
+#include "ops/blocks/context_split.h"
 #include "text/options.h"
 
 namespace longhaul {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/device_ops.h"
+#include "ops/core/device_ops.h"
 
 namespace longhaul {
 

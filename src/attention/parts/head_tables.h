@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/archive.h"
-#include "ops/gated_heads.h"
-#include "ops/head_pattern.h"
+#include "ops/choose/gated_heads.h"
+#include "ops/choose/head_pattern.h"
 
 namespace longhaul {
 

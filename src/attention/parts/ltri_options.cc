@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/nth.h"
 #include "base/parse_number.h"
-#include "ops/tile_map.h"
+#include "ops/maps/tile_map.h"
 
 namespace longhaul {
 namespace {

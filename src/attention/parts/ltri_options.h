@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "attention/parts/context_blocks.h"
-#include "ops/span_index.h"
-#include "ops/span_vectors.h"
+#include "ops/blocks/span_index.h"
+#include "ops/blocks/span_vectors.h"
 
 namespace longhaul {
 

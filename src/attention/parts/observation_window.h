@@ -5,7 +5,7 @@
 #include "attention/registry.h"
 #include "base/error.h"
 #include "base/nth.h"
-#include "ops/pool_scores.h"
+#include "ops/choose/pool_scores.h"
 
 namespace longhaul {
 

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/nth.h"
 #include "kv/rope_append.h"
-#include "ops/fill.h"
+#include "ops/core/fill.h"
 
 namespace longhaul {
 namespace {

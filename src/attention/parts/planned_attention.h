@@ -5,7 +5,7 @@
 #include <span>
 
 #include "attention/step.h"
-#include "ops/column_sums.h"
+#include "ops/maps/column_sums.h"
 
 namespace longhaul {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attention/registry.h"
-#include "ops/tile_lists.h"
+#include "ops/choose/tile_lists.h"
 
 namespace longhaul {
 

@@ -1,0 +1,251 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ops/attention/attend.gpu.h"
+#include "ops/attention/attend_kernels.gpu.h"
+#include "ops/attention/attend_plan.h"
+#include "ops/attention/page_map.gpu.h"
+#include "ops/core/elementwise.gpu.h"
+#include "ops/core/gpu/device_error.gpu.h"
+#include "ops/core/gpu/piece_copies.gpu.h"
+
+namespace longhaul::cuda {
+namespace {
+
+/// Pinned memory from which plans travel: four stretches, of which one is reused when the device
+/// has taken what was copied from it.
+class PinnedRing {
+ public:
+  ~PinnedRing() { release(); }
+
+  std::byte* take(cudaStream_t stream, size_t bytes) {
+    if (bytes > bytes_) grow(bytes);
+    if (used_ + bytes > bytes_) {
+      check(cudaEventRecord(copied_[at_], stream), "cudaEventRecord");
+      at_ = (at_ + 1) % kStretches;
+      check(cudaEventSynchronize(copied_[at_]), "a plan's upload");
+      used_ = 0;
+    }
+    std::byte* const taken = memory_ + at_ * bytes_ + used_;
+    used_ += bytes;
+    return taken;
+  }
+
+ private:
+  static constexpr size_t kStretches = 4, kLeastBytes = size_t{1} << 20;
+
+  void grow(size_t wanted) {
+    release();
+    bytes_ = std::max(kLeastBytes, 2 * wanted);
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, kStretches * bytes_), "cudaMallocHost");
+    memory_ = static_cast<std::byte*>(memory);
+    for (cudaEvent_t& event : copied_) {
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+    }
+    at_ = used_ = 0;
+  }
+  /// Waits for the device: copies may be on their way.
+  void release() {
+    if (memory_ == nullptr) return;
+    cudaDeviceSynchronize();
+    for (cudaEvent_t event : copied_) cudaEventDestroy(event);
+    cudaFreeHost(memory_);
+    memory_ = nullptr;
+    bytes_ = 0;
+  }
+
+  std::byte* memory_ = nullptr;
+  size_t bytes_ = 0, used_ = 0, at_ = 0;  ///< bytes of a stretch; used of stretch at_
+  std::array<cudaEvent_t, kStretches> copied_{};
+};
+
+/// Device memory that grows in the order of the stream, without a wait.
+struct Growing {
+  std::byte* data = nullptr;
+  size_t bytes = 0;
+
+  std::byte* reserve(cudaStream_t stream, size_t wanted) {
+    if (wanted <= bytes) return data;
+    if (data != nullptr) check(cudaFreeAsync(data, stream), "cudaFreeAsync");
+    data = nullptr;
+    bytes = 0;
+    const size_t grown = wanted + wanted / 2 + (size_t{1} << 16);
+    void* memory = nullptr;
+    check(cudaMallocAsync(&memory, grown, stream), "cudaMallocAsync");
+    data = static_cast<std::byte*>(memory);
+    bytes = grown;
+    return data;
+  }
+};
+
+}  // namespace
+
+struct Scratch::Impl {
+  AttendPlan plan;
+  AttendMachine machine;
+  DeviceLimits limits;
+  bool hopper = false;
+  PinnedRing ring;
+  Growing plans, partials, counters;
+  Growing alone;  ///< results that join others
+  PageMap map{};  ///< of `mapped`
+  PageRange mapped;
+  int mapped_dim = 0;
+
+  Impl() {
+    int device = 0, major = 0, minor = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    const auto ask = [&](int& number, cudaDeviceAttr what) {
+      check(cudaDeviceGetAttribute(&number, what, device), "cudaDeviceGetAttribute");
+    };
+    ask(machine.processors, cudaDevAttrMultiProcessorCount);
+    ask(limits.shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    ask(limits.shared_per_processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    ask(major, cudaDevAttrComputeCapabilityMajor);
+    ask(minor, cudaDevAttrComputeCapabilityMinor);
+    hopper = major == 9 && minor == 0;
+  }
+
+  /// Nothing that is still read may go: waits for the device, at the end of a session only.
+  ~Impl() {
+    cudaDeviceSynchronize();
+    cudaFree(plans.data);
+    cudaFree(partials.data);
+    cudaFree(counters.data);
+    cudaFree(alone.data);
+  }
+
+  /// The few rows' part of the plan; `at`: where the plan lies, null where it is not uploaded.
+  FewPlan few_plan(const std::byte* at) const {
+    FewPlan few;
+    const AttendPlan::Layout layout = plan.layout();
+    few.packed = at;
+    few.units = static_cast<uint32_t>(layout.few);
+    few.count = static_cast<int32_t>(plan.few().size());
+    const AttendPlan::Stored stored = plan.stored();
+    few.key_bytes = stored.key_bytes;
+    few.value_bytes = stored.value_bytes;
+    few.blocks = stored.blocks;
+    few.turns = plan.turns();
+    if (at == nullptr) plan.pack(few.here, nullptr);
+    return few;
+  }
+
+  std::byte* upload(cudaStream_t stream) {
+    const size_t bytes = plan.layout().bytes;
+    std::byte* const from = ring.take(stream, bytes);
+    std::byte* const to = plans.reserve(stream, bytes);
+    plan.pack(from, to);
+    send_pinned(stream, {from, to, bytes});
+    return to;
+  }
+
+  /// A number for each unit that is merged by its last part: zero, as every launch leaves it.
+  int32_t* counters_of(cudaStream_t stream, int count) {
+    const size_t before = counters.bytes;
+    std::byte* const at = counters.reserve(stream, static_cast<size_t>(count) * sizeof(int32_t));
+    if (counters.bytes != before)
+      check(cudaMemsetAsync(at, 0, counters.bytes, stream), "cudaMemsetAsync");
+    return reinterpret_cast<int32_t*>(at);
+  }
+
+  const PageMap& map_of(const PageRange& pages, int head_dim) {
+    if (mapped.base != pages.base || mapped.bytes != pages.bytes ||
+        mapped.page_bytes != pages.page_bytes || mapped_dim != head_dim) {
+      map = page_map(pages, head_dim, kPageRows);
+      mapped = pages;
+      mapped_dim = head_dim;
+    }
+    return map;
+  }
+};
+
+Scratch::Scratch() : impl_(std::make_unique<Impl>()) {}
+Scratch::~Scratch() = default;
+
+namespace {
+
+/// Attends to these keys alone, and merges the result with what the rows have.
+void attend_and_join(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
+                     Scratch& scratch) {
+  const int64_t vectors = call.lse.size(), numbers = vectors * call.head_dim;
+  auto* const out = reinterpret_cast<float*>(
+      scratch.impl().alone.reserve(stream, static_cast<size_t>(numbers + vectors) * sizeof(float)));
+  AttendCall alone = call;
+  alone.joins = false;
+  alone.out = {out, numbers, call.out.place()};
+  alone.lse = {out + numbers, vectors, call.out.place()};
+  fill(stream, alone.lse.address(), vectors, -INFINITY);  // of rows that no task names
+  attend(stream, alone, tasks, scratch);
+  merge_attention(stream, alone.out.address(), alone.lse.address(), vectors, call.head_dim,
+                  call.out.address(), call.lse.address());
+}
+
+}  // namespace
+
+void attend(CUstream_st* stream, const AttendCall& call, std::span<const AttendTask> tasks,
+            Scratch& scratch) {
+  Scratch::Impl& s = scratch.impl();
+  s.machine.sm90 = s.hopper && scratch.allow_sm90;
+  s.machine.pages = scratch.pages;
+  AttendPlan& plan = s.plan;
+  plan.make(call, tasks, s.machine);
+  if (plan.sm90().empty() && plan.masked().empty() && plan.tiles().empty() && plan.few().empty())
+    return;
+  if (call.joins && !(plan.tiles().empty() && plan.few().empty())) {
+    return attend_and_join(stream, call, tasks, scratch);
+  }
+  const AttendPlan::Layout layout = plan.layout();
+  const bool here = plan.few_alone() && layout.bytes <= FewPlan::kMostHere;
+  std::byte* const at = here ? nullptr : s.upload(stream);
+  const auto records = [&]<class T>(const std::vector<T>&, size_t offset) {
+    return reinterpret_cast<const T*>(at + offset);
+  };
+
+  AttendArgs args{};
+  args.segments = reinterpret_cast<const SegmentRecord*>(at + layout.segments);
+  args.out = call.out.address();
+  args.lse = call.lse.empty() ? nullptr : call.lse.address();
+  args.joins = call.joins;
+  LH_ASSERT(call.sinks.empty() || (!call.sinks.place().host() && call.sinks.size() == call.heads));
+  args.sinks = call.sinks.empty() ? nullptr : call.sinks.address();
+  args.partial = reinterpret_cast<float*>(
+      s.partials.reserve(stream, static_cast<size_t>(plan.partial_floats()) * sizeof(float)));
+  args.counters = s.counters_of(stream, plan.counters());
+  args.rotations = rotation_table(call.rotations);
+  args.heads = call.heads;
+  args.head_dim = call.head_dim;
+  args.logits = logit_form(call.scale, call.cap);
+  const auto count = [](const auto& units) { return static_cast<int>(units.size()); };
+  if (!plan.counts().empty()) {
+    launch_resolve_counts(stream, records(plan.counts(), layout.counts), count(plan.counts()),
+                          reinterpret_cast<SegmentRecord*>(at + layout.segments),
+                          call.counted.address());
+  }
+  if (!plan.sm90().empty()) {
+    launch_attend_tile_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
+                            records(plan.sm90(), layout.sm90), count(plan.sm90()), call.head_dim);
+  }
+  if (!plan.masked().empty()) {
+    launch_attend_masked_sm90(stream, args, s.map_of(s.machine.pages, call.head_dim),
+                              records(plan.masked(), layout.masked), count(plan.masked()),
+                              call.head_dim);
+  }
+  if (!plan.tiles().empty()) {
+    launch_attend_tile(stream, args, records(plan.tiles(), layout.tiles), count(plan.tiles()),
+                       call.head_dim);
+  }
+  if (!plan.few().empty()) {
+    launch_attend_few(stream, args, s.few_plan(at), plan.few_blocks(), s.limits);
+  }
+  if (!plan.merges().empty()) {
+    launch_merge_parts(stream, args, records(plan.merges(), layout.merges), count(plan.merges()),
+                       plan.most_merge_rows(), plan.most_merge_parts(), call.head_dim);
+  }
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,15 @@
+#pragma once
+// The two attention kernels of an ISA level (attend_tile.isa.cc, attend_few.isa.cc), as the table
+// in attention_kernels.isa.cc names them. For *.isa.cc only.
+
+#include "ops/attention/attention_kernels.h"
+
+namespace longhaul::LH_ISA {
+
+size_t tile_scratch_bytes(const HostCall& call, int flat_rows);
+void attend_tile(const AttendUnit& unit, std::byte* scratch);
+
+size_t few_scratch_bytes(const HostCall& call);
+void attend_few(const AttendUnit& unit, std::byte* scratch);
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,134 @@
+// The partial results of units that were cut by keys become rows of `out`, added in the order of
+// the parts. Of few parts a warp merges a row; of many a block does, whose groups of threads take
+// parts in turn, all of a row's numbers by 16 bytes.
+
+#include "ops/attention/row_place.cuh"
+#include "ops/core/gpu/block_sum.cuh"
+#include "ops/core/gpu/early_launch.cuh"
+#include "ops/core/gpu/mma.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kMostParts = 1024;  ///< as attend_plan.cc cuts
+
+/// The largest of all threads' numbers, or their sum; in a fixed order.
+template <bool sum>
+__device__ __forceinline__ float reduce(float x, float* shared) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const float other = __shfl_xor_sync(~0u, x, step);
+    x = sum ? x + other : fmaxf(x, other);
+  }
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = shared[0];
+  for (int w = 1; w < kThreads / 32; ++w) x = sum ? x + shared[w] : fmaxf(x, shared[w]);
+  __syncthreads();
+  return x;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    merge_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
+  __shared__ float weights[kMostParts], of_warps[kThreads / 32];
+  __shared__ float4 sums[kThreads];
+  await_turn();
+  const MergeRecord merge = merges[blockIdx.y];
+  const int flat = merge.row_count * merge.head_count, f = static_cast<int>(blockIdx.x);
+  if (f >= flat) return;
+  const int64_t stride = part_floats(flat, head_dim);
+  const float* first = a.partial + merge.partial;
+  const float* tops = first + static_cast<int64_t>(flat) * head_dim + f;
+  float top = -INFINITY;
+  for (int p = threadIdx.x; p < merge.parts; p += kThreads) {
+    weights[p] = tops[p * stride];
+    top = fmaxf(top, weights[p]);
+  }
+  top = reduce<false>(top, of_warps);
+  float sum = 0;
+  for (int p = threadIdx.x; p < merge.parts; p += kThreads) {
+    weights[p] = weights[p] == -INFINITY ? 0.0f : exp2_of(weights[p] - top);
+    sum += weights[p] * tops[p * stride + flat];
+  }
+  sum = reduce<true>(sum, of_warps);
+  const int head = merge.head_begin + f % merge.head_count;
+  const int64_t row = merge.row_begin + f / merge.head_count, at = row * a.heads + head;
+  const float factor = end_row(sink_of(a, head), top, sum);
+  for (int p = threadIdx.x; p < merge.parts; p += kThreads) weights[p] *= factor;
+  if (threadIdx.x == 0 && a.lse != nullptr) a.lse[at] = natural_lse(top, sum);
+  __syncthreads();
+  const int columns = head_dim / 4, groups = kThreads / columns;
+  const int group = threadIdx.x / columns, column = threadIdx.x % columns;
+  float4 o = {0, 0, 0, 0};
+  if (group < groups) {
+    const float* x = first + static_cast<int64_t>(f) * head_dim + 4 * column;
+#pragma unroll 8
+    for (int p = group; p < merge.parts; p += groups) {
+      const float4 part = *reinterpret_cast<const float4*>(x + p * stride);
+      const float weight = weights[p];
+      o.x += weight * part.x, o.y += weight * part.y;
+      o.z += weight * part.z, o.w += weight * part.w;
+    }
+  }
+  sums[threadIdx.x] = o;
+  __syncthreads();
+  if (group != 0) return;
+  for (int g = 1; g < groups; ++g) {
+    const float4 x = sums[g * columns + column];
+    o.x += x.x, o.y += x.y, o.z += x.z, o.w += x.w;
+  }
+  reinterpret_cast<float4*>(a.out + at * head_dim)[column] = o;
+}
+
+constexpr int kFewParts = 32;  ///< a lane weighs each
+constexpr int kRowsOfBlock = kThreads / 32;
+
+/// A warp for each row: 8,192 rows of two parts took 28 us with a block for each.
+__global__ void __launch_bounds__(kThreads)
+    merge_few_parts(const __grid_constant__ AttendArgs a, const MergeRecord* merges, int head_dim) {
+  await_turn();
+  const MergeRecord merge = merges[blockIdx.y];
+  const int lane = static_cast<int>(threadIdx.x % 32), flat = merge.row_count * merge.head_count;
+  const int f = static_cast<int>(blockIdx.x * kRowsOfBlock + threadIdx.x / 32);
+  if (f >= flat) return;
+  const int64_t stride = part_floats(flat, head_dim);
+  const float* const first = a.partial + merge.partial;
+  const float* const tops = first + static_cast<int64_t>(flat) * head_dim + f;
+  const float own = lane < merge.parts ? tops[lane * stride] : -INFINITY;
+  const float denominator = lane < merge.parts ? tops[lane * stride + flat] : 0.0f;
+  float top = warp_max(own);
+  float weight = own == -INFINITY ? 0.0f : exp2_of(own - top);
+  float sum = warp_sum(weight * denominator);
+  const int head = merge.head_begin + f % merge.head_count;
+  const int64_t row = merge.row_begin + f / merge.head_count, at = row * a.heads + head;
+  weight *= end_row(sink_of(a, head), top, sum);
+  if (lane == 0 && a.lse != nullptr) a.lse[at] = natural_lse(top, sum);
+  for (int begin = 0; begin < head_dim / 4; begin += 32) {  // by all lanes, since they ask others
+    const bool inside = begin + lane < head_dim / 4;
+    const int column = inside ? begin + lane : 0;
+    const float* const x = first + static_cast<int64_t>(f) * head_dim + 4 * column;
+    float4 o = {0, 0, 0, 0};
+#pragma unroll 4
+    for (int p = 0; p < merge.parts; ++p) {
+      const float4 part = *reinterpret_cast<const float4*>(x + p * stride);
+      const float w = __shfl_sync(~0u, weight, p);
+      o.x += w * part.x, o.y += w * part.y;
+      o.z += w * part.z, o.w += w * part.w;
+    }
+    if (inside) reinterpret_cast<float4*>(a.out + at * head_dim)[column] = o;
+  }
+}
+
+}  // namespace
+
+void launch_merge_parts(CUstream_st* stream, const AttendArgs& args, const MergeRecord* merges,
+                        int count, int most_rows, int most_parts, int head_dim) {
+  const bool few = most_parts <= kFewParts;
+  const int blocks = few ? (most_rows + kRowsOfBlock - 1) / kRowsOfBlock : most_rows;
+  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(count));
+  launch_early(stream, "merge_parts", few ? merge_few_parts : merge_parts, grid, kThreads, 0, args,
+               merges, head_dim);
+}
+
+}  // namespace longhaul::cuda

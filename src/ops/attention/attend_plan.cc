@@ -1,0 +1,394 @@
+#include "ops/attention/attend_plan.h"
+
+#include <algorithm>
+
+namespace longhaul::cuda {
+namespace {
+
+/// A task of so many flat rows or fewer is read by the few-row kernel, in four units at most: it
+/// takes what the memory takes (units that run at once find each other's keys in the device's
+/// cache), and a tile of 128 rows would be mostly empty.
+constexpr int kMostFewRows = 4 * kFewUnitRows;
+constexpr int64_t kMostParts = 1024;
+constexpr int64_t kMostPosition = int64_t{1} << 29;
+
+/// The page list in device memory, where PagedRows says so.
+template <class Pages>
+const std::byte* const* listed_pages(const Pages& rows) {
+  if constexpr (requires { rows.listed; }) {
+    return rows.listed;
+  } else {
+    return nullptr;
+  }
+}
+
+int32_t distance(int64_t window) {
+  return static_cast<int32_t>(std::clamp<int64_t>(window, -kFar + 1, kFar));
+}
+
+void set_visibility(const KeySegment& s, SegmentRecord& record) {
+  record.nearest = s.visible == Visibility::kAll      ? -kFar
+                   : s.visible == Visibility::kBeyond ? distance(s.window)
+                                                      : 0;
+  record.furthest = s.visible == Visibility::kWindow ? distance(s.window) : kFar;
+}
+
+/// What a tile of 64 keys and 128 rows takes of an H100's processor, and how many a part has at
+/// least.
+struct TileCost {
+  double us;
+  int64_t least;
+};
+constexpr TileCost kSm90Tiles{0.9, 4};
+constexpr TileCost kGatheredTiles{4.6, 2};  // of blocks that gather keys, for mma.sync
+
+/// Parts of a unit of few rows that has `tiles` tiles of 16 keys. A warp weighs 32 parts at once:
+/// of up to four more the second round costs more than shorter parts save, where a part has less
+/// than 128 tiles.
+int64_t parts_of_few_rows(int64_t parts, int64_t tiles) {
+  constexpr int64_t kLanes = 32, kShortTiles = 128;
+  const bool few_more = parts > kLanes && parts <= kLanes + 4;
+  return few_more && tiles < parts * kShortTiles ? kLanes : parts;
+}
+
+/// Into how many parts units of equal length are best cut. A merge takes 3.6 us, and 0.09 for every
+/// part. Parts of all units are four rounds of blocks at most, as many as other units are cut into:
+/// partial results (66 KB a part of heads of 128) are in no forecast.
+int64_t parts_of_equal_units(int64_t units, int64_t tiles, int64_t blocks_at_once,
+                             const TileCost& tile) {
+  constexpr double kMerge = 3.6, kMergedPart = 0.09, kWorthIt = 0.97;
+  const auto cost_of = [&](int64_t parts) {
+    const int64_t rounds = (units * parts + blocks_at_once - 1) / blocks_at_once;
+    const int64_t longest = (tiles + parts - 1) / parts;
+    return static_cast<double>(rounds * longest) * tile.us;
+  };
+  const int64_t most =
+      std::min(tiles / tile.least, 4 * blocks_at_once / std::max<int64_t>(1, units));
+  int64_t best = 1;
+  double least = kWorthIt * cost_of(1);
+  for (int64_t parts = 2; parts <= most; ++parts) {
+    const double cost = cost_of(parts) + kMerge + kMergedPart * static_cast<double>(units * parts);
+    if (cost >= least) continue;
+    best = parts;
+    least = cost;
+  }
+  return best;
+}
+
+}  // namespace
+
+bool can_attend(int head_dim, int page_rows, const KvType& type) {
+  constexpr int kHeadDims[] = {64, 80, 96, 112, 128, 256};
+  return page_rows == kPageRows && type.holds(head_dim) &&
+         std::ranges::find(kHeadDims, head_dim) != std::end(kHeadDims);
+}
+
+void AttendPlan::add_segment(const AttendCall& call, const KeySegment& s) {
+  LH_ASSERT(can_attend(call.head_dim, s.rows.page_rows, s.rows.type));
+  LH_ASSERT(s.rows.head_dim == call.head_dim);
+  LH_ASSERT(s.count >= 0 && s.count < kFar && s.begin >= 0 && s.begin < kFar);
+  LH_ASSERT(s.position > -kMostPosition && s.position < kMostPosition);
+  const bool list = !s.index.empty();
+  const bool on_device = list && !s.index.place().host();
+  const auto listed = listed_pages(s.rows);
+  const int64_t first_page = list ? 0 : s.begin / kPageRows;
+
+  SegmentRecord record{};
+  record.queries = call.queries[static_cast<size_t>(s.query)].address();
+  record.position = s.position;
+  record.shift = list ? 0 : static_cast<int32_t>(s.begin % kPageRows);
+  record.count = static_cast<int32_t>(s.count);
+  record.key_type = page_type(s.rows.type.k, true);
+  record.value_type = page_type(s.rows.type.v, false);
+  all_bf16_ = all_bf16_ && s.rows.type == DType::BF16;
+  stored_.key_bytes = std::max(stored_.key_bytes, static_cast<int>(s.rows.key_bytes()));
+  stored_.value_bytes = std::max(stored_.value_bytes, static_cast<int>(s.rows.value_bytes()));
+  stored_.blocks = stored_.blocks && is_block_type(s.rows.type.k) && is_block_type(s.rows.type.v) &&
+                   (!list || s.whole_pages) && !s.rotate;
+  record.rotate = s.rotate;
+  record.indexed_positions = s.indexed_positions && list;
+  turns_ = turns_ || (s.rotate && !record.indexed_positions);
+  if (s.indexed_positions && !list) record.position += s.begin;
+  record.index = list ? s.index.address() : nullptr;
+  record.whole_pages = s.whole_pages;
+  record.masks = s.masks.rows.address();
+  set_visibility(s, record);
+  if (!s.masks.empty()) {
+    // All listed pages are walked over, and the kernel knows that rows see nothing behind them.
+    LH_ASSERT(s.whole_pages && !s.masks.rows.place().host() && s.count % kPageRows == 0);
+    LH_ASSERT(s.visible == (s.indexed_positions ? Visibility::kCausal : Visibility::kAll));
+    record.nearest = -kFar;
+  }
+
+  Source source{};
+  source.counted = !(on_device && record.indexed_positions);
+  LH_ASSERT(!s.whole_pages || (on_device && !s.rotate));
+  LH_ASSERT(!s.whole_pages || !s.indexed_positions || !s.masks.empty());
+  if (list && !on_device && s.count > 0) {
+    source.index = s.index.address();
+    index_.need(source.index, 0, s.count);
+  }
+  if (listed != nullptr) {
+    record.pages = listed + first_page;
+  } else if (s.count > 0) {
+    LH_ASSERT(!on_device);  // only the device knows which pages it names
+    const int64_t last_row = list ? s.index.address()[s.count - 1] : s.begin + s.count - 1;
+    source.pages = s.rows.pages;
+    source.first_page = first_page;
+    pages_.need(source.pages, first_page, last_row / kPageRows + 1);
+  }
+  segments_.push_back(record);
+  sources_.push_back(source);
+}
+
+int AttendPlan::add_segments(const AttendCall& call, const AttendTask& task) {
+  const int first = static_cast<int>(segments_.size());
+  for (const KeySegment& s : task.segments) add_segment(call, s);
+  note_counts(task, first);
+  return first;
+}
+
+void AttendPlan::note_counts(const AttendTask& task, int first_segment) {
+  for (size_t i = 0; i < task.segments.size(); ++i) {
+    const KeySegment& s = task.segments[i];
+    if (s.live.empty() && s.behind.empty()) continue;
+    LH_ASSERT(s.live.empty() || !s.live.place().host());
+    LH_ASSERT(s.behind.empty() || !s.behind.place().host());
+    counts_.push_back({s.live.address(), s.behind.address(), s.masks.pairs.address(),
+                       task.row_position, first_segment + static_cast<int>(i), task.row_count,
+                       task.head_count, 0});
+  }
+}
+
+bool AttendPlan::fits_sm90(const AttendCall& call, const AttendTask& task) const {
+  if (!machine_.sm90) return false;
+  const auto inside = [&](const std::byte* page) {
+    return machine_.pages.holds(page, call.head_dim);
+  };
+  return std::ranges::all_of(task.segments, [&](const KeySegment& s) {
+    if (s.rows.type != DType::BF16 || s.rotate) return false;
+    if (s.count == 0) return true;
+    // Which pages these are only the device knows; all of a list are of one memory.
+    if (s.whole_pages) return s.rows.pages != nullptr && inside(s.rows.pages[0]);
+    if (!s.index.empty()) return false;
+    return s.rows.pages != nullptr &&
+           std::all_of(s.rows.pages + s.begin / kPageRows,
+                       s.rows.pages + (s.begin + s.count - 1) / kPageRows + 1, inside);
+  });
+}
+
+AttendPlan::Kernel AttendPlan::kernel_for(const AttendCall& call, const AttendTask& task) const {
+  const auto masked = [](const KeySegment& s) { return !s.masks.empty(); };
+  if (std::ranges::any_of(task.segments, masked)) {
+    LH_ASSERT(std::ranges::all_of(task.segments, masked) && fits_sm90(call, task));
+    LH_ASSERT(task.head_count == 1 && task.row_count <= kTileUnitRows);
+    return kMasked;
+  }
+  const int64_t flat = static_cast<int64_t>(task.row_count) * task.head_count;
+  if (flat <= kMostFewRows || task.row_count == 1) return kFew;
+  return fits_sm90(call, task) ? kSm90 : kTiles;
+}
+
+/// Whether the task's rows stand as the group's do and see keys of the same numbers.
+bool AttendPlan::same_sight(const Group& group, const AttendTask& task, int first_segment) const {
+  const AttendTask& of = *group.task;
+  if (of.row_begin != task.row_begin || of.row_count != task.row_count ||
+      of.row_position != task.row_position || of.head_count != task.head_count ||
+      of.segments.size() != task.segments.size())
+    return false;
+  for (size_t i = 0; i < task.segments.size(); ++i) {
+    const size_t at = static_cast<size_t>(first_segment) + i;
+    const SegmentRecord& a = segments_[static_cast<size_t>(group.first_segment) + i];
+    const SegmentRecord& b = segments_[at];
+    // What a row sees of a list's own positions is the list's affair.
+    if (b.indexed_positions || a.indexed_positions || a.position != b.position ||
+        a.shift != b.shift || a.count != b.count || a.nearest != b.nearest ||
+        a.furthest != b.furthest)
+      return false;
+  }
+  return true;
+}
+
+AttendPlan::Group& AttendPlan::group_of(const AttendTask& task, int first_segment, Kernel kernel) {
+  constexpr size_t kLookedAt = 8;  // more forms than that are not found again
+  for (size_t i = groups_.size(); i > 0 && i + kLookedAt > groups_.size(); --i) {
+    Group& group = groups_[i - 1];
+    if (group.kernel == kernel && same_sight(group, task, first_segment)) return group;
+  }
+  return groups_.emplace_back(Group{&task, first_segment, kernel, 0, -1, -1, 0});
+}
+
+int64_t AttendPlan::tiles_of(const Group& group, int row, int rows, int keys) const {
+  const int64_t first = group.task->row_position + row, last = first + rows - 1;
+  int64_t tiles = 0;
+  for (size_t i = 0; i < group.task->segments.size(); ++i) {
+    const size_t at = static_cast<size_t>(group.first_segment) + i;
+    const SegmentRecord& s = segments_[at];
+    tiles += sources_[at].counted ? visible_tiles(s, first, last, keys).size()
+                                  : (s.count + keys - 1) / keys;
+  }
+  return tiles;
+}
+
+/// A record for every part of the unit; of few rows one for all.
+void AttendPlan::add_unit(UnitRecord unit, Kernel kernel, int head_dim,
+                          std::vector<UnitRecord>& units) {
+  const int flat = unit.row_count * unit.head_count;
+  const int64_t floats = unit.parts == 1 ? 0 : part_floats(flat, head_dim);
+  if (unit.parts > 1) {
+    unit.partial = partial_floats_;
+    partial_floats_ += unit.parts * floats;
+    if (kernel == kFew && flat * unit.parts <= kMostMerged) {
+      unit.counter = counters_++;
+    } else {
+      merges_.push_back({unit.partial, unit.parts, unit.row_begin, unit.row_count, unit.head_begin,
+                         unit.head_count, 0});
+      most_merge_rows_ = std::max(most_merge_rows_, flat);
+      most_merge_parts_ = std::max(most_merge_parts_, unit.parts);
+    }
+  }
+  if (kernel == kFew) {
+    unit.first_block = few_blocks_;
+    few_blocks_ += unit.parts;
+    return units.push_back(unit);
+  }
+  for (; unit.part < unit.parts; ++unit.part, unit.partial += floats) units.push_back(unit);
+}
+
+/// Units of the strip, each in so many parts.
+void AttendPlan::add_units(const Strip& strip, int parts, int head_dim,
+                           std::vector<UnitRecord>& units) {
+  const Group& group = groups_[static_cast<size_t>(strip.group)];
+  const AttendTask& task = *group.task;
+  UnitRecord unit{};
+  unit.segment_count = static_cast<int32_t>(task.segments.size());
+  unit.row_begin = task.row_begin + strip.row;
+  unit.row_count = strip.rows;
+  unit.row_position = task.row_position + strip.row;
+  unit.parts = parts;
+  unit.partial = unit.counter = -1;
+  for (int m = group.first_member; m >= 0; m = members_[static_cast<size_t>(m)].next) {
+    const Member& member = members_[static_cast<size_t>(m)];
+    unit.first_segment = member.first_segment;
+    for (int h = 0; h < task.head_count; h += group.heads) {
+      unit.head_begin = member.head_begin + h;
+      unit.head_count = std::min(group.heads, task.head_count - h);
+      add_unit(unit, group.kernel, head_dim, units);
+    }
+  }
+}
+
+/// Cuts the kernel's groups into units. Where these are too few to fill the device, the long ones
+/// become parts. The longest come first, so that none is left at the end.
+void AttendPlan::cut(Kernel kernel, const Sizes& sizes, int head_dim,
+                     std::vector<UnitRecord>& units) {
+  strips_.clear();
+  int64_t all = 0, count = 0;
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    if (group.kernel != kernel) continue;
+    // Whole tiles of one head where there are that many rows; otherwise heads lie together, since
+    // they see the same keys.
+    const AttendTask& task = *group.task;
+    group.heads = std::min(task.head_count, std::max(1, sizes.flat_rows / task.row_count));
+    if (kernel == kFew) group.heads = std::min(task.head_count, sizes.flat_rows);
+    const int rows = std::max(1, sizes.flat_rows / group.heads);
+    const int64_t alike =
+        static_cast<int64_t>(group.members) * ((task.head_count + group.heads - 1) / group.heads);
+    for (int r = 0; r < task.row_count; r += rows) {
+      const int some = std::min(rows, task.row_count - r);
+      strips_.push_back({static_cast<int>(g), r, some, tiles_of(group, r, some, sizes.keys)});
+      all += alike * strips_.back().work;
+      count += alike;
+    }
+  }
+  const auto longer = [](const Strip& a, const Strip& b) {
+    if (a.work != b.work) return a.work > b.work;
+    return a.group != b.group ? a.group < b.group : a.row < b.row;
+  };
+  if (!std::ranges::is_sorted(strips_, longer)) std::ranges::sort(strips_, longer);
+  // What only the device knows the length of has no equal units, nor has a mask.
+  const bool equal = (kernel == kSm90 || kernel == kTiles) && counts_.empty() && !strips_.empty() &&
+                     5 * strips_.back().work >= 4 * strips_.front().work;
+  const int64_t at_once = machine_.processors * (kernel == kTiles && head_dim <= 64 ? 2 : 1);
+  const TileCost& tile = kernel == kTiles ? kGatheredTiles : kSm90Tiles;
+  const int64_t of_equal =
+      equal ? parts_of_equal_units(count, strips_.front().work, at_once, tile) : 0;
+  for (const Strip& strip : strips_) {
+    const int64_t share = all == 0 ? 1 : strip.work * sizes.blocks / all;
+    int64_t parts = equal ? of_equal : std::min(share, strip.work / sizes.least_tiles);
+    if (kernel == kFew) parts = parts_of_few_rows(parts, strip.work);
+    add_units(strip, static_cast<int>(std::clamp<int64_t>(parts, 1, kMostParts)), head_dim, units);
+  }
+  // Where rows see long lists, one list of keys after the other: what the blocks that run at once
+  // read then stays in the device's cache (50 MB; a list of 32,768 keys of 128 numbers has 17).
+  constexpr int64_t kLongTiles = 128;
+  if (kernel != kFew && !units.empty() && all / std::ssize(units) >= kLongTiles) {
+    std::ranges::stable_sort(units, {}, &UnitRecord::first_segment);
+  }
+}
+
+void AttendPlan::clear() {
+  segments_.clear();
+  sources_.clear();
+  pages_.clear();
+  index_.clear();
+  sm90_.clear();
+  masked_.clear();
+  tiles_.clear();
+  few_.clear();
+  groups_.clear();
+  members_.clear();
+  merges_.clear();
+  few_blocks_ = 0;
+  stored_ = {};
+  all_bf16_ = true;
+  turns_ = false;
+  counts_.clear();
+  most_merge_rows_ = most_merge_parts_ = 0;
+  partial_floats_ = 0;
+  counters_ = 0;
+}
+
+void AttendPlan::make(const AttendCall& call, std::span<const AttendTask> tasks,
+                      const AttendMachine& machine) {
+  machine_ = machine;
+  clear();
+  const AttendTask* before = nullptr;  // with the same segments, often
+  int first = 0;
+  for (const AttendTask& task : tasks) {
+    if (task.row_count <= 0 || task.head_count <= 0) continue;
+    LH_ASSERT(task.head_begin >= 0 && task.head_begin + task.head_count <= call.heads);
+    LH_ASSERT(task.row_position > -kMostPosition &&
+              task.row_position + task.row_count < kMostPosition);
+    // What was counted is put into a record once, and its pairs are counted task by task.
+    const auto counted = [](const KeySegment& s) { return !s.live.empty() || !s.behind.empty(); };
+    const bool same = before != nullptr && before->segments.data() == task.segments.data() &&
+                      before->segments.size() == task.segments.size() &&
+                      std::ranges::none_of(task.segments, counted);
+    if (!same) first = add_segments(call, task);
+    before = &task;
+    Group& group = group_of(task, first, kernel_for(call, task));
+    const int member = static_cast<int>(members_.size());
+    members_.push_back({first, task.head_begin, -1});
+    if (group.members++ == 0) {
+      group.first_member = member;
+    } else {
+      members_[static_cast<size_t>(group.last_member)].next = member;
+    }
+    group.last_member = member;
+  }
+  pages_.settle();
+  index_.settle();
+  // Tiles: four rounds of blocks, so that the last round's idle part is short, unless units are of
+  // equal length. Few rows: as many
+  // blocks as run at once, two on each processor.
+  const int64_t processors = machine.processors;
+  const Sizes tiles{kTileKeys, kTileUnitRows, 4 * processors, 16};
+  cut(kSm90, tiles, call.head_dim, sm90_);
+  cut(kMasked, tiles, call.head_dim, masked_);
+  cut(kTiles, tiles, call.head_dim, tiles_);
+  cut(kFew, {kFewKeys, kFewUnitRows, 2 * processors, 8}, call.head_dim, few_);
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,279 @@
+#pragma once
+// What a plan of attention consists of once it lies in device memory, and which key tiles a unit of
+// it walks over. Plain C++, so that tests walk over a plan on the host by the very functions that
+// the kernels call.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/attention/stored_row.h"
+
+#ifdef __CUDACC__
+#define LH_BOTH __host__ __device__ __forceinline__
+#else
+#define LH_BOTH inline
+#endif
+
+namespace longhaul::cuda {
+
+inline constexpr int kPageRows = 64;           ///< keys, then as many values
+inline constexpr int kTileUnitRows = 128;      ///< flat rows of a unit for the tile kernels
+inline constexpr int kFewUnitRows = 8;         ///< flat rows of a unit for the few-row kernel
+inline constexpr int kMostMerged = 512;        ///< rows of all parts that a unit's last part merges
+inline constexpr int kTileKeys = 64;           ///< keys by which units of tile kernels are cut
+inline constexpr int kFewKeys = 16;            ///< keys by which units of few rows are cut
+inline constexpr int32_t kFar = 1 << 30;       ///< further than any two positions are apart
+inline constexpr int32_t kNoKey = 0x7fffffff;  ///< stands where a tile has no key
+
+/// A KeySegment. Its keys have slots: key i is slot shift + i, so that in a stretch every 64 slots
+/// are a page; a list begins at slot 0.
+struct SegmentRecord {
+  const std::byte* const* pages;  ///< device array; a stretch's begins with its first key's page
+  const int32_t* index;           ///< row numbers; null: a stretch
+  const float* queries;           ///< the query form that multiplies the keys
+  int64_t position;               ///< key i stands at position + i, or + index[i]
+  int32_t shift;                  ///< slot of key 0, below 64
+  int32_t count;                  ///< keys
+  int32_t nearest;                ///< a row at r sees a key at k if nearest <= r - k < furthest
+  int32_t furthest;
+  PageType key_type;
+  uint8_t indexed_positions;
+  uint8_t rotate;
+  uint8_t whole_pages;  ///< `index` holds numbers of pages
+  PageType value_type;
+  uint8_t unused[3];
+  const uint64_t* masks;  ///< [listed pages][2 tiles] rows that are seen; null: all of them
+};
+static_assert(sizeof(SegmentRecord) == 64);
+
+/// A segment whose keys, or those behind it, an operation has counted, and who sees it.
+struct CountRecord {
+  const int32_t* live;    ///< how many keys there are; null: as many as the record says
+  const int32_t* behind;  ///< how many keys follow it: it moves back by as many; null: none
+  const int64_t* pairs;   ///< visible pairs, where they are counted, too (PageMasks::pairs)
+  int64_t row_position;
+  int32_t segment;
+  int32_t row_count, head_count;
+  int32_t unused;
+};
+static_assert(sizeof(CountRecord) == 48);
+
+/// Rows and heads that one block of threads computes over a part of the task's key tiles. Flat row
+/// f is row row_begin + f / head_count, query head head_begin + f % head_count.
+struct UnitRecord {
+  int32_t first_segment, segment_count;
+  int32_t row_begin, row_count;
+  int32_t head_begin, head_count;
+  int32_t part, parts;   ///< tiles [n * part / parts, n * (part + 1) / parts) of the unit's n
+  int64_t row_position;  ///< of row_begin
+  int64_t partial;       ///< floats into the partial results of this part; below 0: writes `out`
+  int32_t counter;       ///< where parts count themselves and the last one merges; below 0: none
+  int32_t first_block;   ///< of the few-row kernel, for which a unit stands for all its parts
+};
+static_assert(sizeof(UnitRecord) == 56);
+
+/// Partial results of all parts of a unit, to be merged in the order of the parts. A part of F flat
+/// rows is [F, head_dim] sums, then [F] logits in base 2 that they are relative to (the largest, or
+/// little below it), then [F] denominators.
+struct MergeRecord {
+  int64_t partial;
+  int32_t parts;
+  int32_t row_begin, row_count;
+  int32_t head_begin, head_count;
+  int32_t unused;
+};
+static_assert(sizeof(MergeRecord) == 32);
+
+LH_BOTH int64_t part_floats(int flat_rows, int head_dim) {
+  return (static_cast<int64_t>(flat_rows) * (head_dim + 2) + 3) / 4 * 4;  // 16-byte aligned
+}
+
+/// Records whose blocks follow each other: the number of the one that a block works on, the last
+/// whose first block is not behind it.
+template <class Record>
+LH_BOTH int number_of_block(const Record* records, int count, int block) {
+  int low = 0, high = count - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (records[middle].first_block <= block) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+/// The part that a block of the few-row kernel computes: parts of a unit are blocks one behind the
+/// other, and so are their partial results.
+LH_BOTH UnitRecord part_of_block(const UnitRecord* units, int count, int block, int head_dim) {
+  UnitRecord unit = units[number_of_block(units, count, block)];
+  unit.part = block - unit.first_block;
+  if (unit.partial >= 0) {
+    unit.partial += unit.part * part_floats(unit.row_count * unit.head_count, head_dim);
+  }
+  return unit;
+}
+
+/// Whether single rows are listed.
+LH_BOTH bool lists_rows(const SegmentRecord& s) { return s.index != nullptr && !s.whole_pages; }
+
+/// The stretch's or list's page number `page`, of slots [64 page, 64 page + 64).
+LH_BOTH const std::byte* page_of(const SegmentRecord& s, int32_t page) {
+  return s.pages[s.whole_pages ? s.index[page] : page];
+}
+
+/// Rows of the masked segment's page number `page` that tile `tile` of a unit sees, if they stand
+/// at or before its rows.
+LH_BOTH uint64_t mask_of(const SegmentRecord& s, int32_t page, int tile) {
+  return s.masks[2 * page + tile];
+}
+
+/// How far that page's first row stands behind the unit's first; where pages have no positions, so
+/// far before it that all rows see all of it.
+LH_BOTH int32_t masked_offset(const SegmentRecord& s, int32_t page, int64_t row_position) {
+  if (!s.indexed_positions) return -kPageRows;
+  return static_cast<int32_t>(s.position + int64_t{kPageRows} * s.index[page] - row_position);
+}
+
+LH_BOTH int64_t position_of(const SegmentRecord& s, int32_t key) {
+  return s.position + (s.indexed_positions ? s.index[key] : key);
+}
+
+/// Number of the segment's keys that stand before `position`.
+LH_BOTH int32_t keys_before(const SegmentRecord& s, int64_t position) {
+  if (!s.indexed_positions) {
+    const int64_t n = position - s.position;
+    return n < 0 ? 0 : n > s.count ? s.count : static_cast<int32_t>(n);
+  }
+  // Lists mostly lie wholly before the rows, or wholly after.
+  if (s.count == 0 || s.position + s.index[0] >= position) return 0;
+  if (s.position + s.index[s.count - 1] < position) return s.count;
+  int32_t low = 1, high = s.count - 1;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (s.position + s.index[middle] < position) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Slots or tiles [first, last).
+struct SlotRange {
+  int32_t first, last;
+  LH_BOTH int32_t size() const { return last > first ? last - first : 0; }
+};
+
+/// The slots of keys that some row at positions [first, last] sees: always one stretch.
+LH_BOTH SlotRange visible_slots(const SegmentRecord& s, int64_t first, int64_t last) {
+  const int32_t end = s.nearest <= -kFar ? s.count : keys_before(s, last - s.nearest + 1);
+  const int32_t begin = s.furthest >= kFar ? 0 : keys_before(s, first - s.furthest + 1);
+  return {s.shift + begin, s.shift + (end > begin ? end : begin)};
+}
+
+/// The tiles of `keys` slots that hold them.
+LH_BOTH SlotRange visible_tiles(const SegmentRecord& s, int64_t first, int64_t last, int keys) {
+  const SlotRange slots = visible_slots(s, first, last);
+  if (slots.size() == 0) return {0, 0};
+  return {slots.first / keys, (slots.last + keys - 1) / keys};
+}
+
+/// Puts what was counted into the segment. Returns the visible pairs of keys that are live.
+LH_BOTH int64_t resolve_count(const CountRecord& count, SegmentRecord& s) {
+  if (count.behind != nullptr) s.position -= *count.behind;
+  if (count.live == nullptr) return 0;
+  s.count = *count.live;
+  if (s.masks != nullptr) return count.pairs == nullptr ? 0 : *count.pairs;
+  if (s.nearest <= -kFar && s.furthest >= kFar) {
+    return static_cast<int64_t>(s.count) * count.row_count * count.head_count;
+  }
+  int64_t keys = 0;
+  for (int32_t r = 0; r < count.row_count; ++r) {
+    keys += visible_slots(s, count.row_position + r, count.row_position + r).size();
+  }
+  return keys * count.head_count;
+}
+
+/// Goes over the key tiles of a unit in order, segment after segment.
+class TileWalk {
+ public:
+  LH_BOTH TileWalk(const SegmentRecord* segments, const UnitRecord& unit, int keys)
+      : segments_(segments + unit.first_segment),
+        segments_left_(unit.segment_count),
+        keys_(keys),
+        first_position_(unit.row_position),
+        last_position_(unit.row_position + unit.row_count - 1) {
+    if (unit.parts == 1) return;
+    int64_t tiles = 0;
+    for (int i = 0; i < unit.segment_count; ++i) tiles += range(segments_[i]).size();
+    const int64_t begin = tiles * unit.part / unit.parts;
+    skip(begin);
+    tiles_left_ = tiles * (unit.part + 1) / unit.parts - begin;
+  }
+
+  /// Goes to the next tile (or to the first); false behind the last.
+  LH_BOTH bool next() {
+    if (tiles_left_ == 0 || !enter()) return false;
+    if (tiles_left_ > 0) --tiles_left_;
+    at_ = tile_++;
+    return true;
+  }
+
+  /// Leaves out the next `tiles` tiles, or those that there are.
+  LH_BOTH void skip(int64_t tiles) {
+    if (tiles_left_ >= 0) {
+      tiles = tiles < tiles_left_ ? tiles : tiles_left_;
+      tiles_left_ -= tiles;
+    }
+    while (tiles > 0 && enter()) {
+      const int64_t step = tiles < last_ - tile_ ? tiles : last_ - tile_;
+      tile_ += static_cast<int32_t>(step);
+      tiles -= step;
+    }
+  }
+
+  LH_BOTH const SegmentRecord& segment() const { return *(segments_ - 1); }
+  LH_BOTH int32_t tile() const { return at_; }
+
+ private:
+  LH_BOTH SlotRange range(const SegmentRecord& s) const {
+    return visible_tiles(s, first_position_, last_position_, keys_);
+  }
+  /// Goes to the next segment that has tiles, unless this one still has some.
+  LH_BOTH bool enter() {
+    while (tile_ >= last_) {
+      if (segments_left_ == 0) return false;
+      --segments_left_;
+      const SlotRange tiles = range(*segments_++);
+      tile_ = tiles.first;
+      last_ = tiles.last;
+    }
+    return true;
+  }
+
+  const SegmentRecord* segments_;
+  int segments_left_;
+  int keys_;
+  int64_t first_position_, last_position_;
+  int64_t tiles_left_ = -1;  ///< of this part; below 0: all
+  int32_t tile_ = 0, last_ = 0, at_ = 0;
+};
+
+/// How far a slot's key stands behind the unit's first row; kNoKey where there is no key. Row r of
+/// the unit sees it if sees(segment, r, offset).
+LH_BOTH int32_t key_offset(const SegmentRecord& s, int32_t slot, int64_t row_position) {
+  const int32_t key = slot - s.shift;
+  if (key < 0 || key >= s.count) return kNoKey;
+  return static_cast<int32_t>(position_of(s, key) - row_position);
+}
+
+LH_BOTH bool sees(int32_t nearest, int32_t furthest, int32_t row, int32_t offset) {
+  if (offset == kNoKey) return false;
+  const int32_t distance = row - offset;
+  return distance >= nearest && distance < furthest;
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,10 @@
+#include "ops/attention/attention_kernels.h"
+
+#include "ops/attention/attend_kernels.h"
+
+namespace longhaul::LH_ISA {
+
+extern const AttentionKernels kAttentionKernels = {tile_scratch_bytes, attend_tile,
+                                                   few_scratch_bytes, attend_few};
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,150 @@
+#pragma once
+// Products with keys and values in Q8_0 and Q4_0, of tiles of 16 that lie in shared memory as they
+// are stored: the whole numbers of a block, which bf16 holds exactly, are multiplied, a key's sums
+// are scaled block by block, and a value's scales go into its weight (as
+// ops/attention/decode/few_blocks.h does).
+//
+// Sums do not depend on the order of what is added, so that each lane takes numbers that lie
+// together: of every 16 numbers of a query and a key, the four from 4 (lane % 4) on, and of every
+// 16 numbers of a value the two from 2 (lane / 4) on.
+//
+// Half bytes are read as 136 more than they stand for. Sums of a key's products begin with what
+// that makes of the query (FewRows::less); from a value's sums 136 times the weights are taken, by
+// a product more.
+
+#include "ops/attention/decode/few_rows.cuh"
+#include "ops/attention/decode/few_tiles.cuh"
+
+namespace longhaul::cuda {
+
+/// a * b + c of two bf16.
+__device__ __forceinline__ uint32_t multiply_add_pair(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t d;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
+/// Two signed bytes in the low halves of 16 bits each, whatever is beside them: 128 + its low seven
+/// bits less 128 or, for a negative one, 256. bf16 holds all of these.
+__device__ __forceinline__ uint32_t bf16_of_bytes(uint32_t x) {
+  const uint32_t low = masked_with(x, 0x007f007fu, 0x43004300u);
+  const uint32_t high = masked_with(x, 0x00800080u, 0x43004300u);
+  return multiply_add_pair(high, 0xbf80bf80u, low);
+}
+
+/// Four bytes from place `at` of a row, which begins at a multiple of 4 bytes. Numbers of every
+/// second block begin between two words.
+__device__ __forceinline__ uint32_t four_bytes(uint32_t row, int at, bool between) {
+  const SharedRow bytes{row};
+  if (!between) return bytes.word(at);
+  return __byte_perm(bytes.word(at - 2), bytes.word(at + 2), 0x5432);
+}
+
+/// A key's numbers of one block in two products, those of lane `quarter` of four: of each four the
+/// first and the third, the second and the fourth.
+template <PageType T>
+__device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter,
+                                            uint32_t (&x)[4]) {
+  const int at = block * kBlockBytes<T> + 2 + 4 * quarter;
+  const bool between = block % 2 == 0;
+  const uint32_t first = four_bytes(row, at, between);
+  if constexpr (T == PageType::kQ8_0) {
+    const uint32_t second = four_bytes(row, at + 16, between);
+    x[0] = bf16_of_bytes(first);
+    x[1] = bf16_of_bytes(first >> 8);
+    x[2] = bf16_of_bytes(second);
+    x[3] = bf16_of_bytes(second >> 8);
+  } else {
+    x[0] = raised_half_bytes(first, 0);
+    x[1] = raised_half_bytes(first, 2);
+    x[2] = raised_half_bytes(first, 1);
+    x[3] = raised_half_bytes(first, 3);
+  }
+}
+
+/// The products of 16 keys, whose rows follow each other and, being of a multiple of 64 numbers,
+/// begin at words.
+template <PageType T, int D>
+__device__ __forceinline__ void multiply_keys(const FewRows<D, true>& rows, uint32_t keys,
+                                              float (&c)[4]) {
+  constexpr int kPitch = D / 32 * kBlockBytes<T>;
+  const uint32_t low = keys + threadIdx.x % 32 / 4 * kPitch, high = low + 8 * kPitch;
+  const int quarter = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) c[i] = 0;
+#pragma unroll
+  for (int block = 0; block < D / 32; ++block) {
+    uint32_t x[4], y[4];
+    key_numbers<T>(low, block, quarter, x);
+    key_numbers<T>(high, block, quarter, y);
+    float sums[4] = {0, 0, 0, 0};
+    if constexpr (T == PageType::kQ4_0) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[i] = rows.less[block][i % 2];
+    }
+    multiply(sums, {x[0], y[0], x[1], y[1]}, rows.q[2 * block][0], rows.q[2 * block][1]);
+    multiply(sums, {x[2], y[2], x[3], y[3]}, rows.q[2 * block + 1][0], rows.q[2 * block + 1][1]);
+    const int at = block * kBlockBytes<T>;
+    const float scale[2] = {half_value(SharedRow{low}.half(at)),
+                            half_value(SharedRow{high}.half(at))};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] = fmaf(sums[i], scale[i / 2], c[i]);
+  }
+}
+
+/// Sets the scales of those of 16 values to zero that have no key, and so no numbers.
+template <PageType T, int D>
+__device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* offsets) {
+  const int lane = threadIdx.x % 32;
+  if (lane < kFewKeys && offsets[lane] == kNoKey) {
+#pragma unroll
+    for (int block = 0; block < D / 32; ++block) {
+      const uint32_t at = values + (lane * (D / 32) + block) * kBlockBytes<T>;
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(uint16_t{0}) : "memory");
+    }
+  }
+  __syncwarp();
+}
+
+/// rows.o += 16 values, whose rows follow each other, times the weights c.
+template <PageType T, int D>
+__device__ __forceinline__ void add_values(FewRows<D, true>& rows, uint32_t values,
+                                           const float (&c)[4]) {
+  constexpr int kPitch = D / 32 * kBlockBytes<T>;
+  const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
+  const uint32_t scaled[2] = {values + column * kPitch, values + (column + 8) * kPitch};
+  // Of values 2 quarter and the next, and of those 8 further on.
+  const uint32_t pairs[2] = {values + 2 * quarter * kPitch, values + (2 * quarter + 8) * kPitch};
+#pragma unroll
+  for (int block = 0; block < D / 32; ++block) {
+    const int at = block * kBlockBytes<T>, numbers = at + 2 + 2 * column;
+    uint32_t p[2], bytes[2][2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float scale = half_value(SharedRow{scaled[h]}.half(at));
+      p[h] = transposed(bf16_pair(c[2 * h] * scale, c[2 * h + 1] * scale));
+      const SharedRow first{pairs[h]}, second{pairs[h] + kPitch};
+      bytes[h][0] = halves_of(first.half(numbers), second.half(numbers));
+      if (T == PageType::kQ8_0) {
+        bytes[h][1] = halves_of(first.half(numbers + 16), second.half(numbers + 16));
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < 2; ++t) {
+      uint32_t a[4];  // numbers t and 16 + t from 2 column on, of two values each
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        a[i] = T == PageType::kQ8_0 ? bf16_of_bytes(bytes[i / 2][i % 2] >> (8 * t))
+                                    : raised_half_bytes(bytes[i / 2][0], 2 * t + i % 2);
+      }
+      float(&sums)[4] = rows.o[2 * block + t];
+      multiply(sums, a, p[0], p[1]);
+      if constexpr (T == PageType::kQ4_0) {
+        const uint32_t minus = bf16_pair(-kRaised, -kRaised);
+        multiply(sums, {minus, minus, minus, minus}, p[0], p[1]);
+      }
+    }
+  }
+}
+
+}  // namespace longhaul::cuda

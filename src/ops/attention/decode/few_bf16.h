@@ -1,0 +1,38 @@
+#pragma once
+// FewBf16: products of few query rows with groups of at most 64 keys and values in bf16, straight
+// from rows as they are stored (BF16, or blocks that are expanded in registers). Queries and
+// weights are split into two bf16 terms (value = high + low), so that only keys and values carry
+// bf16's rounding (keys that are rotated first, once more). For *.isa.cc only.
+
+#include "ops/attention/decode/few_pairs.h"
+#include "ops/attention/decode/few_terms.h"
+#include "ops/attention/decode/few_tiles_amx.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AMX_BF16__)
+using FewBf16 = FewTiles;
+#elif defined(__AVX512BF16__)
+using FewBf16 = FewPairs;
+#else
+/// Without products of bf16.
+class FewBf16 {
+ public:
+  static constexpr int kKeys = 64;
+  static bool serves(int) { return false; }
+  struct Scratch {
+    Scratch(ScratchLayout&, int) {}
+  };
+  FewBf16(int, int, const Scratch&) {}
+  static void begin() {}
+  static void end() {}
+  void load_queries(const float*) {}
+  void read_as(DType, DType) {}
+  void score(const std::byte* const*, int, int, float*, const RowsAhead&) {}
+  void scale_row(int, float) {}
+  void add_values(const std::byte* const*, int, const float*, const RowsAhead&) {}
+  void read_sums(float*) const {}
+};
+#endif
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,95 @@
+#pragma once
+// Blocks of Q4_0 as few_pairs.h multiplies them: the whole numbers that a block holds,
+// which bf16 takes exactly, apart from its scale. A key's sums are scaled block by block, and a
+// value's scales go into its weight, so that nothing is rounded on the way. For *.isa.cc only.
+
+#include "ops/attention/decode/few_terms.h"
+
+namespace longhaul::LH_ISA {
+
+#if defined(__AVX512BF16__)
+template <DType T>
+inline constexpr bool kInBlocks = T == DType::Q4_0;
+/// Bytes of 32 elements: of a block, where there are any.
+template <DType T>
+inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
+
+/// bf16 of the numbers that half bytes stand for, twice: of an index, bit 4 is of no matter.
+static inline __m512i half_byte_numbers() {
+  alignas(64) static constexpr uint16_t kNumbers[32] = {
+      0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   // -8 to -1
+      0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0,   // 0 to 7
+      0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   //
+      0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};  //
+  return _mm512_load_si512(kNumbers);
+}
+
+/// The 32 elements at p in bf16, less their block's scale.
+template <DType T>
+static inline __m512i load_numbers(const std::byte* p) {
+  if constexpr (T == DType::BF16) {
+    return _mm512_loadu_si512(p);
+  } else {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2));
+    const __m256i low = _mm256_cvtepu8_epi16(bytes), high = _mm256_srli_epi16(low, 4);
+    const __m512i index = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    return _mm512_permutexvar_epi16(index, half_byte_numbers());
+  }
+}
+
+/// The same of two rows, element beside element: which elements, says pair_element().
+template <DType T>
+static inline void load_number_pairs(const std::byte* first, const std::byte* second,
+                                     __m512bh pairs[2]) {
+  if constexpr (T == DType::Q4_0) {
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + 2));
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second + 2));
+    const __m256i bytes = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi8(a, b)),
+                                                  _mm_unpackhi_epi8(a, b), 1);
+    const __m512i index = _mm512_cvtepu8_epi16(bytes), table = half_byte_numbers();
+    pairs[0] = (__m512bh)_mm512_permutexvar_epi16(index, table);
+    pairs[1] = (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(index, 4), table);
+  } else {
+    const __m512i a = load_numbers<T>(first), b = load_numbers<T>(second);
+    pairs[0] = (__m512bh)_mm512_unpacklo_epi16(a, b);
+    pairs[1] = (__m512bh)_mm512_unpackhi_epi16(a, b);
+  }
+}
+
+/// Which element of a row stands at t of load_number_pairs().
+static inline int pair_element(DType type, int t) {
+  return type == DType::Q4_0 ? t : unpacked_element(t);
+}
+
+/// The scales of eight blocks. Inserted one by one: a load of what was just stored in pieces waits.
+static inline __m128i eight_scales(const std::byte* const* rows, int begin, int count, int at) {
+  const auto scale = [&](int i) {
+    uint16_t half;
+    std::memcpy(&half, rows[begin + i < count ? begin + i : count - 1] + at, 2);
+    return static_cast<int>(half);
+  };
+  __m128i halves = _mm_cvtsi32_si128(scale(0));
+  halves = _mm_insert_epi16(halves, scale(1), 1);
+  halves = _mm_insert_epi16(halves, scale(2), 2);
+  halves = _mm_insert_epi16(halves, scale(3), 3);
+  halves = _mm_insert_epi16(halves, scale(4), 4);
+  halves = _mm_insert_epi16(halves, scale(5), 5);
+  halves = _mm_insert_epi16(halves, scale(6), 6);
+  return _mm_insert_epi16(halves, scale(7), 7);
+}
+
+/// scales[block * stride + i] of `count` rows; up to the next multiple of 16, of others.
+template <DType T>
+static inline void load_scales(const std::byte* const* rows, int count, int blocks, int stride,
+                               float* scales) {
+  for (int block = 0; block < blocks; ++block, scales += stride) {
+    for (int i = 0; i < count; i += 8) {
+      const __m128i halves = eight_scales(rows, i, count, block * kBytesOf32<T>);
+      _mm256_storeu_ps(scales + i, _mm256_cvtph_ps(halves));
+    }
+    if ((count - 1) % 16 < 8) _mm256_storeu_ps(scales + (count + 7) / 8 * 8, _mm256_setzero_ps());
+  }
+}
+#endif
+
+}  // namespace longhaul::LH_ISA

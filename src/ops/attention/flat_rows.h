@@ -1,0 +1,145 @@
+#pragma once
+// The query rows of a unit as tile products see them: flat, padded to whole tiles, each with its
+// position; which of them see a block of keys. For *.isa.cc only.
+
+#include "ops/attention/pack_block.h"
+#include "ops/core/tile_gemm.h"
+
+namespace longhaul::LH_ISA {
+
+static constexpr float kLowest = -1e30f;  // finite: a difference of two must not be NaN
+static constexpr float kLog2e = 1.44269504f;
+
+/// out[t] = x[t] * factor for n elements, zeros up to `padded`.
+static inline void convert_row(const float* x, int n, int padded, float factor, float* out) {
+  for (int t = 0; t < n; ++t) out[t] = x[t] * factor;
+  for (int t = n; t < padded; ++t) out[t] = 0.0f;
+}
+
+static inline void convert_row(const float* x, int n, int padded, float factor, uint16_t* out) {
+  for (int t = 0; t < padded; t += kLanes) {
+    float lanes[kLanes] = {};
+    for (int i = 0; i < kLanes && t + i < n; ++i) lanes[i] = x[t + i] * factor;
+    store_bf16(out + t, load(lanes));
+  }
+}
+
+/// cap * tanh(score / cap) of `count` scores (a multiple of kLanes) in base 2, in place.
+static inline void cap_scores(float cap, int count, float* scores) {
+  const Vec top = splat(cap * kLog2e), twice = splat(2 / cap);
+  for (int j = 0; j < count; j += kLanes) {
+    // tanh(x) = 1 - 2 / (e^2x + 1), which no x that is too large can spoil.
+    const Vec x = load(scores + j) * twice;
+    const Vec power = exp2_precise(x < splat(100.0f) ? x : splat(100.0f));
+    store(scores + j, top - top * splat(2.0f) / (power + splat(1.0f)));
+  }
+}
+
+struct FlatRows {
+  const AttendUnit& unit;
+  int count;  ///< row_count * head_count
+
+  explicit FlatRows(const AttendUnit& u) : unit(u), count(u.row_count * u.head_count) {}
+
+  int padded() const { return round_up(count, kTileRows); }
+  int64_t position(int f) const { return unit.row_position + f / unit.head_count; }
+  int head(int f) const { return unit.head_begin + f % unit.head_count; }
+  /// Where flat row f stands in an array [rows, heads].
+  int64_t offset(int f) const {
+    const int64_t row = unit.row_begin + f / unit.head_count;
+    return row * unit.call->heads + head(f);
+  }
+  /// log2 of row f's softmax denominator. Rows without one, and those that only pad a tile, get a
+  /// number so large that their probabilities are zeros.
+  float log2_denominator(int f) const {
+    const float lse = f < count ? unit.call->known_lse[offset(f)] : kLowest;
+    return lse > kLowest ? lse * kLog2e : -kLowest;
+  }
+  int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
+
+  /// Query rows [f, end) of a form, times scale * log2(e), as [end - f, dim]; zeros past the count.
+  template <class E>
+  void load_queries(const float* form, int f, int end, int dim, E* out) const {
+    load_queries(form, f, end, dim, unit.call->scale * kLog2e, out);
+  }
+
+  template <class E>
+  void load_queries(const float* form, int f, int end, int dim, float factor, E* out) const {
+    const int head_dim = unit.call->head_dim;
+    for (; f < end; ++f, out += dim) {
+      if (f < count) {
+        convert_row(form + offset(f) * head_dim, head_dim, dim, factor, out);
+      } else {
+        std::memset(out, 0, sizeof(E) * static_cast<size_t>(dim));
+      }
+    }
+  }
+
+  /// Whether any row of the tile at f sees any key of the block: what a row sees moves one way with
+  /// its position, so the first and last rows bound the tile.
+  bool tile_sees(const KeyBlock& block, int f) const {
+    const KeyRange first = visible_keys(*block.segment, position(f));
+    const KeyRange last = visible_keys(*block.segment, position(last_of_tile(f)));
+    return first.begin < block.begin + block.count && last.end > block.begin;
+  }
+
+  /// Makes products [kTileRows, kTileKeys] the scores of a softmax: capped where the call says so,
+  /// kLowest where a row does not see a key. Returns the rows that see none of the block, as bits.
+  uint32_t finish_scores(const KeyBlock& block, int f, float* scores) const {
+    if (unit.call->cap > 0) {
+      for (int r = 0; r < kTileRows; ++r) {
+        cap_scores(unit.call->cap, block.padded_keys, scores + r * kTileKeys);
+      }
+    }
+    return hide_unseen(block, f, scores);
+  }
+
+ private:
+  uint32_t hide_unseen(const KeyBlock& block, int f, float* scores) const {
+    const KeySegment& s = *block.segment;
+    const int last = last_of_tile(f);
+    const KeyRange a = visible_keys(s, position(f)), b = visible_keys(s, position(last));
+    const int64_t end = block.begin + block.count;
+    const bool all_see_all = b.begin <= block.begin && a.end >= end;
+    uint32_t blind = last - f + 1 < kTileRows ? ~0u << (last - f + 1) : 0u;
+    if (all_see_all && block.count == block.padded_keys) return blind;
+    for (int r = 0; r <= last - f; ++r) {
+      const KeyRange seen = visible_keys(s, position(f + r));
+      const int lo = clamp_to(block, seen.begin), hi = clamp_to(block, seen.end);
+      if (lo >= hi) {
+        blind |= 1u << r;
+        for (int j = 0; j < block.padded_keys; ++j) scores[r * kTileKeys + j] = kLowest;
+        continue;
+      }
+      float* row = scores + r * kTileKeys;
+      for (int j = 0; j < lo; ++j) row[j] = kLowest;
+      for (int j = hi; j < block.padded_keys; ++j) row[j] = kLowest;
+    }
+    return blind;
+  }
+
+  static int clamp_to(const KeyBlock& block, int64_t key) {
+    const int64_t at = key - block.begin;
+    return at < 0 ? 0 : at > block.count ? block.count : static_cast<int>(at);
+  }
+};
+
+#if defined(__AMX_BF16__)
+using BestGemm = GemmAmx;
+#elif defined(__AVX512BF16__)
+using BestGemm = GemmBf16;
+#else
+using BestGemm = GemmF32;
+#endif
+
+/// Runs a kernel over tiles of rows with the products that the call asks for.
+template <template <class> class Kernel, class Unit>
+static inline void run_tiles(const HostCall& call, const Unit& unit, std::byte* scratch) {
+  if (call.compute == AttendCompute::kF32) {
+    Kernel<GemmF32>(unit, ScratchLayout(scratch)).run();
+  } else {
+    Kernel<BestGemm>(unit, ScratchLayout(scratch)).run();
+  }
+}
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,178 @@
+// Rows enter pages and are read back: append_rows and read_rows of kv.h. A warp takes one row of
+// keys or of values.
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "ops/attention/kv_pages.cuh"
+#include "ops/attention/rotate_pair.cuh"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr int kWarps = 8;  // of a block
+
+/// Lists that one launch appends to: its parameters, 1.5 KB, instead of a copy before it.
+struct LaunchLists {
+  static constexpr int kMost = 64;
+  AppendList list[kMost];
+  unsigned count;
+};
+
+/// The row and whether its values are this warp's.
+struct WarpRow {
+  int64_t row;
+  bool value;
+};
+__device__ WarpRow warp_row() {
+  const int64_t warp = blockIdx.x * static_cast<int64_t>(kWarps) + threadIdx.x / 32;
+  return {warp >> 1, (warp & 1) != 0};
+}
+
+/// Elements of a new row from t on, rotated if it is a key.
+template <int kRun>
+__device__ Run<kRun> new_run(const NewRows& a, const float* x, int64_t row, bool rotate, int t) {
+  Run<kRun> run = load_run<kRun>(x + t);
+  if (!rotate || t >= a.rotary_dim) return run;
+  const int half = a.rotary_dim / 2;
+  const bool second = t >= half;
+  const int64_t angle = row * half + (second ? t - half : t);
+  const Run<kRun> other = load_run<kRun>(x + (second ? t - half : t + half));
+  const Run<kRun> c = load_run<kRun>(a.cosine + angle), s = load_run<kRun>(a.sine + angle);
+  for (int i = 0; i < kRun; ++i) {
+    run.v[i] = second ? rotated({other.v[i], run.v[i]}, c.v[i], s.v[i]).second
+                      : rotated({run.v[i], other.v[i]}, c.v[i], s.v[i]).first;
+  }
+  return run;
+}
+
+/// Where a warp's new row comes from.
+struct Source {
+  const float* x;
+  bool rotate;
+};
+__device__ Source source_of(const NewRows& a, const AppendList& list, const WarpRow& at,
+                            int head_dim) {
+  const float* x = at.value ? a.v + at.row * a.v_stride : a.k + at.row * a.k_stride;
+  return {x + list.kv_head * head_dim, !at.value && a.cosine != nullptr};
+}
+
+/// Rounds a warp's row, plain numbers kRun elements of a lane at a time, blocks one.
+template <int kRun>
+__device__ __forceinline__ void store_row(const NewRows& a, const Source& from, int64_t row,
+                                          PageType type, int head_dim, std::byte* to) {
+  const auto plain = [&](auto store) {
+    for (int t = threadIdx.x % 32 * kRun; t < head_dim; t += 32 * kRun) {
+      store(t, new_run<kRun>(a, from.x, row, from.rotate, t));
+    }
+  };
+  const auto blocks = [&](int bytes, auto store) {
+    for (int first = 0; first < head_dim; first += 32, to += bytes) {
+      store(
+          new_run<1>(a, from.x, row, from.rotate, first + static_cast<int>(threadIdx.x % 32)).v[0]);
+    }
+  };
+  switch (type) {
+    case PageType::kF32:
+      return plain([&](int t, const auto& x) { store_run(reinterpret_cast<float*>(to) + t, x); });
+    case PageType::kF16:
+      return plain([&](int t, const auto& x) { store_f16(to, t, x); });
+    case PageType::kBF16:
+      return plain(
+          [&](int t, const auto& x) { store_run(reinterpret_cast<uint16_t*>(to) + t, x); });
+    case PageType::kQ8_0:
+      return blocks(34, [&](float x) { store_q8_0(to, x); });
+    case PageType::kQ4_0:
+      return blocks(18, [&](float x) { store_q4_0(to, x); });
+    default:
+      return blocks(18, [&](float x) { store_q4_0(to, mix_of_warp(x)); });
+  }
+}
+
+template <int kRun>
+__device__ __forceinline__ void rotate_query(const NewRows& a, int64_t row, int head,
+                                             int head_dim) {
+  if (head >= a.query_heads) return;
+  const int64_t at = (row * a.query_heads + head) * head_dim;
+  for (int t = threadIdx.x % 32 * kRun; t < head_dim; t += 32 * kRun) {
+    store_run(a.rotated_q + at + t, new_run<kRun>(a, a.q + at, row, true, t));
+  }
+}
+
+/// blockIdx.y: a list, or behind the lists two heads of queries.
+template <int kRun>
+__global__ void __launch_bounds__(32 * kWarps)
+    append_kernel(PageShape shape, NewRows a, const __grid_constant__ LaunchLists lists) {
+  const WarpRow at = warp_row();
+  await_turn();
+  if (at.row >= a.rows) return;
+  if (blockIdx.y >= lists.count) {
+    const auto head = static_cast<int>(2 * (blockIdx.y - lists.count)) + (at.value ? 1 : 0);
+    return rotate_query<kRun>(a, at.row, head, shape.head_dim);
+  }
+  const AppendList list = lists.list[blockIdx.y];
+  store_row<kRun>(a, source_of(a, list, at, shape.head_dim), at.row,
+                  at.value ? shape.values.type : shape.keys.type, shape.head_dim,
+                  shape.row(list.pages, list.first + at.row, at.value));
+}
+
+__global__ void __launch_bounds__(32 * kWarps)
+    read_kernel(StoredRows keys, StoredRows values, const ReadList* lists, int64_t rows) {
+  const WarpRow at = warp_row();
+  if (at.row >= rows) return;
+  const ReadList list = lists[blockIdx.y];
+  StoredRows side = at.value ? values : keys;
+  side.pages = list.pages;
+  const std::byte* from = side.row(list.rows != nullptr ? list.rows[at.row] : list.first + at.row);
+  float* to = (at.value ? list.v : list.k) + at.row * side.head_dim;
+  for (int t = static_cast<int>(threadIdx.x % 32); t < side.head_dim; t += 32) {
+    to[t] = side.at(from, t);
+  }
+}
+
+dim3 grid_for(int64_t rows, int lists) {
+  return dim3(static_cast<unsigned>((2 * rows + kWarps - 1) / kWarps),
+              static_cast<unsigned>(lists));
+}
+
+uintptr_t at(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+void check_form(const KvForm& form) {
+  LH_ASSERT(is_kv_type(form.type.k) && is_kv_type(form.type.v));
+  LH_ASSERT(form.head_dim > 0 && form.page_rows > 0 && form.type.holds(form.head_dim));
+}
+
+}  // namespace
+
+void append_rows(Stream stream, const KvForm& form, const NewRows& added,
+                 std::span<const AppendList> lists) {
+  check_form(form);
+  LH_ASSERT(added.rotary_dim % 2 == 0 && added.rotary_dim <= form.head_dim);
+  LH_ASSERT(added.rotated_q == nullptr || (added.cosine != nullptr && !lists.empty()));
+  if (added.rows == 0) return;
+  const bool four = form.head_dim % 4 == 0 && added.k_stride % 4 == 0 && added.v_stride % 4 == 0 &&
+                    added.rotary_dim % 8 == 0 &&
+                    aligned_to(16, at(added.k), at(added.v), at(added.cosine), at(added.sine),
+                               at(added.q), at(added.rotated_q));
+  const auto kernel = four ? append_kernel<4> : append_kernel<1>;
+  for (size_t first = 0; first < lists.size(); first += LaunchLists::kMost) {
+    const size_t count = std::min<size_t>(lists.size() - first, LaunchLists::kMost);
+    LaunchLists some{};
+    std::ranges::copy(lists.subspan(first, count), some.list);
+    some.count = static_cast<unsigned>(count);
+    const bool queries = first == 0 && added.rotated_q != nullptr;
+    const int across = static_cast<int>(count) + (queries ? (added.query_heads + 1) / 2 : 0);
+    launch_early(stream, "append_rows", kernel, grid_for(added.rows, across), 32 * kWarps, 0,
+                 shape_of(form), added, some);
+  }
+}
+
+void read_rows(Stream stream, const KvForm& form, const ReadList* lists, int count, int64_t rows) {
+  check_form(form);
+  if (rows == 0 || count == 0) return;
+  read_kernel<<<grid_for(rows, count), 32 * kWarps, 0, stream>>>(keys_of(form), values_of(form),
+                                                                 lists, rows);
+  check_launch("read_rows");
+}
+
+}  // namespace longhaul::cuda

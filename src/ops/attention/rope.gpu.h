@@ -1,0 +1,42 @@
+#pragma once
+// Rotary position embedding on the device, half-split form (ops/attention/rope.h).
+
+#include <cstdint>
+
+#include "ops/core/gpu/stream.h"
+
+namespace longhaul::cuda {
+
+/// Cosines and sines of consecutive positions, in device memory.
+struct Rotations {
+  int64_t first = 0;  ///< position of entry 0
+  int64_t count = 0;
+  int rotary_dim = 0;
+  const float* cosine = nullptr;  ///< [count, rotary_dim / 2]
+  const float* sine = nullptr;    ///< [count, rotary_dim / 2]
+};
+
+/// cosine and sine [count, half] of positions [first, first + count), each times
+/// attention_factor; angles and functions in double precision. inverse_frequency [half] lies in
+/// device memory.
+void rope_angles(Stream stream, const double* inverse_frequency, int half, float attention_factor,
+                 int64_t first, int64_t count, float* cosine, float* sine);
+
+/// [rows, heads, head_dim] in device memory, rows `stride` floats apart.
+struct HeadRows {
+  const float* x = nullptr;
+  int64_t rows = 0;
+  int heads = 0, head_dim = 0;
+  int64_t stride = 0;
+};
+
+/// y, rows y_stride floats apart, = x rotated; y may be x with the same stride. Row r stands at
+/// position + r; elements past rotary_dim are copied. The rotations must cover the positions.
+void apply_rope(Stream stream, const Rotations& rotations, int64_t position, const HeadRows& x,
+                float* y, int64_t y_stride);
+
+/// All rows at one position.
+void apply_rope_constant(Stream stream, const Rotations& rotations, int64_t position,
+                         const HeadRows& x, float* y, int64_t y_stride);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,75 @@
+#pragma once
+// Where the rows of a unit go, and how a row's sums end: alike in all attention kernels.
+
+#include "ops/attention/attend_kernels.gpu.h"
+#include "ops/core/gpu/mma.cuh"
+
+namespace longhaul::cuda {
+
+/// Where flat row f of a unit is written: its row of `out`, or of the part's sums.
+struct RowPlace {
+  float* sums;  ///< [head_dim]
+  float* top;   ///< null for a whole row
+  float* sum;
+  float* lse;  ///< may be null
+  float sink;  ///< logit in base 2 that the denominator counts beside the keys'; -infinity: none
+};
+
+/// A part counts no sink: whoever merges the parts of a row does.
+__device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
+  return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
+}
+
+/// Number of a unit's flat row f among all [rows, heads].
+__device__ __forceinline__ int64_t vector_of(const AttendArgs& a, const UnitRecord& unit, int f) {
+  const int64_t row = unit.row_begin + f / unit.head_count;
+  return row * a.heads + unit.head_begin + f % unit.head_count;
+}
+
+__device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitRecord& unit, int f,
+                                             int head_dim) {
+  if (unit.partial >= 0) {
+    const int64_t flat = unit.row_count * unit.head_count;
+    float* part = a.partial + unit.partial;
+    return {part + static_cast<int64_t>(f) * head_dim, part + flat * head_dim + f,
+            part + flat * (head_dim + 1) + f, nullptr, -INFINITY};
+  }
+  const int64_t row = unit.row_begin + f / unit.head_count;
+  const int head = unit.head_begin + f % unit.head_count;
+  const int64_t at = row * a.heads + head;
+  return {a.out + at * head_dim, nullptr, nullptr, a.lse == nullptr ? nullptr : a.lse + at,
+          sink_of(a, head)};
+}
+
+/// Counts the sink in a row's largest logit and its denominator relative to that. Returns what the
+/// row's sums of weights times values are multiplied by.
+__device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
+  float shrink = 1;
+  if (sink > -INFINITY) {
+    const float best = fmaxf(top, sink);
+    shrink = exp2_of(top - best);
+    sum = sum * shrink + exp2_of(sink - best);
+    top = best;
+  }
+  return sum > 0 ? shrink / sum : 0.0f;
+}
+__device__ __forceinline__ float end_row(const RowPlace& to, float& top, float& sum) {
+  return to.top != nullptr ? 1.0f : end_row(to.sink, top, sum);
+}
+
+__device__ __forceinline__ float natural_lse(float top, float sum) {
+  constexpr float kNaturalOfBase2 = 0.69314718056f;
+  return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
+}
+
+/// The logit in base 2 that a row's sums are relative to, and its denominator, by one thread.
+__device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
+  if (to.top != nullptr) {
+    *to.top = top;
+    *to.sum = sum;
+  } else if (to.lse != nullptr) {
+    *to.lse = natural_lse(top, sum);
+  }
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,76 @@
+#pragma once
+// What InfLLM looks blocks up by (Xiao et al. 2024, 3.2): per block and query head, vectors that
+// stand for the block's keys. Every token reads the index of the whole text, so on the host a
+// look-up reads a 4-bit copy of it, and the vectors themselves of the blocks that come first there:
+// for a quarter of the bytes it finds what the vectors alone would find.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/blocks/key_vectors.h"
+#include "ops/choose/select_rows.h"
+#include "ops/matmul/matvec.h"
+
+namespace longhaul {
+
+/// Memory of a look-up, reused from call to call.
+struct BlockSearch {
+  Array<float> scores;          ///< per block
+  Array<float> dots;            ///< of vectors and some heads' queries
+  Array<std::byte> candidates;  ///< vectors of the blocks that come first in the copy
+  Array<int32_t> blocks;        ///< the result
+  RowSelection first, best;
+  ActivationRows query;
+};
+
+/// Vectors that stand for blocks, [blocks, heads, count, head_dim] of `type`.
+struct BlockVectors {
+  View<const uint8_t> vectors;
+  DType type = DType::BF16;
+  int64_t heads = 0, count = 0, head_dim = 0;
+};
+
+class BlockIndex {
+ public:
+  BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim);
+
+  /// Adds blocks: [blocks, heads, vectors, head_dim], kept as `type` (KeyVectors), always the same.
+  void append(Queue& queue, View<const float> added, DType type);
+  int64_t blocks() const { return vectors_.elements() / width(); }
+  /// Whether blocks of the type may be added.
+  bool takes(DType type) const { return vectors_.takes(type); }
+
+  /// The k blocks (all, when there are fewer) of highest score, ascending; of equal scores the
+  /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim].
+  /// The result lives in `memory`.
+  RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
+  BlockVectors vectors() const {
+    return {vectors_.stored(), vectors_.type(), heads_, count_, head_dim_};
+  }
+
+  size_t bytes() const { return vectors_.bytes() + copy_.bytes(); }
+  /// The same of `blocks` blocks.
+  size_t bytes_for(int64_t blocks, DType type) const;
+
+  void archive(Archive& archive);  ///< throws UserError when the file makes no sense
+
+ private:
+  int64_t width() const { return heads_ * count_ * head_dim_; }  ///< elements of a block
+  int64_t columns() const { return count_ == 1 ? width() : head_dim_; }
+  void copy_block(int64_t block);
+  TensorView rows(const std::byte* data, DType type, int64_t blocks) const;
+  RowList top_on_device(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
+  void move_to_device(Queue& queue);
+  View<const float> scores(Queue& queue, const TensorView& rows, View<const float> query,
+                           BlockSearch& memory) const;
+
+  int64_t heads_, count_, head_dim_;
+  KeyVectors vectors_;  ///< [blocks, heads, count, head_dim]
+  bool has_copy_;       ///< on the host
+  /// The same in Q4_0, less the first block's first vector of each head: that moves all scores
+  /// alike, and what keys have in common would take most of the range.
+  KeyVectors copy_;
+  std::vector<float> common_;  ///< the first block
+};
+
+}  // namespace longhaul

@@ -1,0 +1,33 @@
+#pragma once
+// The keys that stand for a block in InfLLM's look-ups (Xiao et al. 2024, 3.2): per query head
+// those of the tokens that got most attention from that head.
+
+#include <span>
+
+#include "ops/attention/attention.h"
+#include "ops/choose/select_rows.h"
+
+namespace longhaul {
+
+struct RepresentativesCall {
+  std::span<const PagedRows> lists;  ///< per KV head: its rows, in memory
+  int64_t first = 0;                 ///< row of the first block's first token
+  View<const float> votes;           ///< [blocks, tokens of a block, heads]
+  int heads = 0;                     ///< query heads, dealt to the lists in contiguous groups
+  int64_t count = 1;                 ///< tokens that each of them chooses
+  bool mean = true;                  ///< their keys become one vector: the mean
+  int64_t blocks = 1;                ///< of as many tokens, one behind the other
+};
+
+/// Memory of a call, reused from call to call.
+struct RepresentativesMemory {
+  Array<float> votes, key;
+  RowSelection chosen;
+};
+
+/// out [blocks, heads, count, head_dim], or [blocks, heads, head_dim] of means. Tokens in their
+/// order.
+void block_representatives(Queue& queue, const RepresentativesCall& call,
+                           RepresentativesMemory& memory, View<float> out);
+
+}  // namespace longhaul

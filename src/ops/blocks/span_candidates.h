@@ -1,0 +1,134 @@
+#pragma once
+// The spans of a block that stay, by one block of threads in phases (block.h). Sums are the host's
+// (ops/blocks/span_division.cc), in the host's order.
+
+#include "ops/blocks/span_memory.h"
+
+namespace longhaul::cuda {
+
+/// Places at, at + step, at + 2 step + growth ...: each step is `growth` more than the one before.
+struct Walk {
+  int at, step, growth = 0;
+
+  LH_BOTH int place(int k) const { return at + k * step + k * (k - 1) / 2 * growth; }
+  LH_BOTH void pass(int k) { at = place(k), step += k * growth; }
+};
+
+/// add(place, numbers[place]) for the first `count` places of a walk, in their order. Eight are
+/// read at once, since a thread waits longer for a number than for an addition.
+template <class Add>
+LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
+  constexpr int kAtOnce = 8;
+  float some[kAtOnce];
+  LH_UNROLL(1)
+  for (; count >= kAtOnce; count -= kAtOnce, walk.pass(kAtOnce)) {
+    LH_UNROLL(kAtOnce)
+    for (int k = 0; k < kAtOnce; ++k) some[k] = numbers[walk.place(k)];
+    LH_UNROLL(kAtOnce)
+    for (int k = 0; k < kAtOnce; ++k) add(walk.place(k), some[k]);
+  }
+  LH_UNROLL(kAtOnce)
+  for (int k = 0; k < kAtOnce - 1; ++k) some[k] = k < count ? numbers[walk.place(k)] : 0.0f;
+  LH_UNROLL(kAtOnce)
+  for (int k = 0; k < kAtOnce - 1; ++k) {
+    if (k < count) add(walk.place(k), some[k]);
+  }
+}
+
+/// Down column x of a triangle, from the diagonal on.
+LH_BOTH Walk column_of(int x) { return {row_start(x) + x, x + 1, 1}; }
+
+/// scores[x, y] = scores[x, y - 1] + sum of row y over columns [x, y], to `sums` where (y, x) is.
+template <class Block>
+LH_PHASES void find_scores(const Block& block, int n, float threshold, const float* triangle,
+                           float* sums) {
+  block.each([&](int t) {
+    if (t >= n) return;
+    float row = 0;
+    in_order(t + 1, {row_start(t) + t, -1}, triangle, [&](int place, float x) {
+      row += x - threshold;
+      sums[place] = row;
+    });
+  });
+  block.each([&](int t) {
+    if (t >= n) return;
+    float sum = 0;
+    in_order(n - t, column_of(t), sums, [&](int place, float row) {
+      sum += row;
+      sums[place] = sum;
+    });
+  });
+}
+
+/// Whether a comes before b among the spans of a midpoint: of equal ones the shortest.
+LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
+  return b.end == 0 || a.score > b.score || (a.score == b.score && a.begin > b.begin);
+}
+
+/// How many threads look through the spans of a midpoint, where there are `midpoints`.
+LH_BOTH int threads_of_midpoint(int midpoints) {
+  constexpr int kMost = 8;  // one thread compares what these found
+  const int threads = kBlockThreads / midpoints;
+  return threads < kMost ? threads : kMost;
+}
+
+/// The best span of each midpoint and thread, to s.candidates [threads, midpoints].
+template <class Block>
+LH_PHASES void find_candidates(const Block& block, SpanShared& s, int n, const float* scores) {
+  const int midpoints = 2 * n - 1, threads = threads_of_midpoint(midpoints);
+  block.each([&](int t) {
+    if (t >= threads * midpoints) return;
+    const int middle = t % midpoints;
+    const int least = middle - n + 1 > 0 ? middle - n + 1 : 0;
+    SpanRecord best{0, 0, 0};
+    LH_UNROLL(1)
+    for (int x = middle / 2 - t / midpoints; x >= least; x -= threads) {
+      const int y = middle - x;
+      const float score = scores[row_start(y) + x];
+      if (best.end == 0 || score > best.score) best = {x, y + 1, score};
+    }
+    s.candidates[t] = best;
+  });
+}
+
+LH_BOTH float iou_of(const SpanRecord& a, const SpanRecord& b) {
+  const int both = (a.end < b.end ? a.end : b.end) - (a.begin > b.begin ? a.begin : b.begin);
+  if (both <= 0) return 0;
+  const int la = a.end - a.begin, lb = b.end - b.begin;
+  return static_cast<float>(both * both) / static_cast<float>(la * la + lb * lb - both * both);
+}
+
+/// The candidates that stay, from the best down, to s.kept. Returns how many, to all threads.
+template <class Block>
+LH_PHASES int keep_spans(const Block& block, SpanShared& s, const SpanTask& task) {
+  const int midpoints = 2 * task.n - 1, threads = threads_of_midpoint(midpoints);
+  SpanRecord best{0, 0, 0};
+  int at = 0;
+  for (int round = 0;; ++round) {
+    // Above: the score; below: of equal ones the lowest midpoint.
+    const uint64_t key = block.largest_key(s.largest, round % 2, [&](int t) -> uint64_t {
+      if (t >= midpoints) return 0;
+      SpanRecord& own = s.candidates[t];
+      if (round == 0) {
+        LH_UNROLL(1)
+        for (int k = 1; k < threads; ++k) {
+          const SpanRecord& other = s.candidates[k * midpoints + t];
+          if (other.end != 0 && better_of_midpoint(other, own)) own = other;
+        }
+        s.out[t] = false;
+      } else if (t == at) {
+        s.kept[round - 1] = own;
+        s.out[t] = true;
+      } else if (iou_of(own, best) > task.most_iou) {
+        s.out[t] = true;
+      }
+      if (s.out[t] || round == task.most_spans) return 0;
+      return uint64_t{order_key(own.score)} << 32 | ~static_cast<uint32_t>(t);
+    });
+    if (key == 0) return round;  // all threads alike
+    at = static_cast<int>(~static_cast<uint32_t>(key));
+    best = s.candidates[at];
+  }
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,31 @@
+#pragma once
+// Look-ups in the index of spans (ops/blocks/span_slots.h) on a CUDA device. Sums have a fixed
+// order.
+
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "ops/core/gpu/stream.h"
+
+namespace longhaul::cuda {
+
+/// rows[i] -= row[i % width]
+void subtract_row(Stream stream, const float* row, int64_t width, float* rows, int64_t count);
+
+/// SlottedSpans.
+struct SpanTable {
+  int64_t blocks = 0, width = 0;
+  const int32_t* records = nullptr;
+  int64_t record = 0;
+  const uint8_t* vectors = nullptr;
+  DType type = DType::BF16;
+  int64_t slots = 0;
+  const float* common = nullptr;  ///< null: nothing
+};
+/// scores [blocks]: the largest over spans and over the `*count` queries [count, width] of the sum
+/// (or, not `sum`, the largest) of <query, vector> over the span's vectors. F32, BF16 and Q4_0
+/// of whole fours of elements; false for others.
+bool span_scores(Stream stream, const SpanTable& index, const float* queries, const int32_t* count,
+                 bool sum, float* scores);
+
+}  // namespace longhaul::cuda

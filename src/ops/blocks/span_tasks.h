@@ -1,0 +1,35 @@
+#pragma once
+// What the kernels of spans get of the arguments of ops/blocks/span_vectors.h and
+// ops/blocks/span_slots.h. Host code without CUDA.
+
+#include "ops/blocks/span_scores.gpu.h"
+#include "ops/blocks/span_slots.h"
+#include "ops/blocks/span_vectors.gpu.h"
+
+namespace longhaul::cuda {
+
+/// Tasks for the blocks, whose numbers go to `tokens`; the first block's scratch is still missing.
+SpanTasks span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens);
+
+inline TokenRecords token_records(const SpanTokens& tokens) {
+  return {tokens.numbers().address(), tokens.blocks(), tokens.spans(),
+          static_cast<int>(tokens.most())};
+}
+
+inline QueryForm query_form(const SpanQueries& queries) {
+  return {queries.q.address(), queries.heads, queries.kv_heads,
+          queries.head_dim,    queries.head,  queries.sum_of_span};
+}
+
+inline SpanTable span_table(const SlottedSpans& spans) {
+  return {spans.blocks,
+          spans.width,
+          spans.records.address(),
+          spans.record,
+          spans.vectors.address(),
+          spans.type,
+          spans.slots,
+          spans.common.empty() ? nullptr : spans.common.address()};
+}
+
+}  // namespace longhaul::cuda

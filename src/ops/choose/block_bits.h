@@ -1,0 +1,145 @@
+#pragma once
+// Bits of quantized blocks as device code takes them apart, 16 bytes at a time.
+
+#include "ops/core/gpu/numbers.h"
+#include "ops/matmul/block_layout.h"
+
+namespace longhaul::cuda {
+
+struct Weights16 {
+  uint32_t q[4];
+  float step, offset = -0.0f;  // x + -0.0f is x, also for x = -0.0f
+};
+
+/// Where the planes of a matrix begin, and its code book.
+struct Planes {
+  const uint8_t* at[kMostPlanes];
+  const uint32_t* book;
+};
+
+/// What most types have in common. kZero: of the quants (block_units.h). kOffset: has a minimum.
+/// kBook: entries of its code book (code_books.h).
+struct BlockForm {
+  static constexpr int kZero = 0, kBook = 0;
+  static constexpr bool kOffset = false;
+};
+
+template <class... Units>
+struct UnitsList {};
+
+/// Calls f(Units{}) for the one of the list that reads the type; false when there is none.
+template <class... Units, class F>
+bool with_one_of(UnitsList<Units...>, DType type, F&& f) {
+  return ((type == Units::kType && (f(Units{}), true)) || ...);
+}
+
+/// Group `group` (of 16 elements) of a block is group `k` of unit `u` of the block.
+struct GroupPlace {
+  int u, k;
+};
+
+namespace unit {
+
+LH_EVERYWHERE const Word4* words4(const uint8_t* p) { return reinterpret_cast<const Word4*>(p); }
+LH_EVERYWHERE const Word2* words2(const uint8_t* p) { return reinterpret_cast<const Word2*>(p); }
+LH_EVERYWHERE const uint32_t* words(const uint8_t* p) {
+  return reinterpret_cast<const uint32_t*>(p);
+}
+LH_EVERYWHERE const uint16_t* halves(const uint8_t* p) {
+  return reinterpret_cast<const uint16_t*>(p);
+}
+
+/// Low or high halves of 16 bytes.
+LH_EVERYWHERE void take_nibbles(const Word4& packed, int k, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (4 * k) & 0x0f0f0f0fu;
+}
+
+/// Pair of bits k of each byte.
+LH_EVERYWHERE void take_pairs(const Word4& packed, int k, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] = packed.w[i] >> (2 * k) & 0x03030303u;
+}
+
+/// Digit n (0 to 4) of four bytes that are fractions of 256 in base 3.
+LH_EVERYWHERE uint32_t base3_digits(uint32_t bytes, int n) {
+  const uint32_t power = ((n & 1) != 0 ? 3u : 1u) * ((n & 2) != 0 ? 9u : 1u) * (n > 3 ? 81u : 1u);
+  const uint32_t even = (bytes & 0x00ff00ffu) * power & 0x00ff00ffu;
+  const uint32_t odd = (bytes >> 8 & 0x00ff00ffu) * power & 0x00ff00ffu;
+  return (3 * even >> 8 & 0x00030003u) | (3 * odd & 0x03000300u);
+}
+
+/// The bits of each byte from `bit` on that `mask` keeps once they stand at `to`.
+LH_EVERYWHERE void add_bits(const Word4& high, int bit, int to, uint32_t mask, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] |= rotated_left(high.w[i], (to - bit) & 31) & mask;
+}
+
+/// Bits 0 to 15 of `bits` become bit 4 of 16 bytes: a multiplication spreads four over a word.
+LH_EVERYWHERE void add_fifth_bits(uint32_t bits, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) {
+    q[i] |= ((bits >> (4 * i) & 15u) * 0x00204081u & 0x01010101u) << 4;
+  }
+}
+
+/// Signed bytes that 16 half bytes stand for, four a word.
+struct Levels {
+  uint32_t of[4];
+};
+/// Of IQ4_NL and IQ4_XS.
+LH_EVERYWHERE Levels iq4_levels() { return {{0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}}; }
+/// Twice the 4-bit floats (E2M1) of MXFP4 and NVFP4: 0 to 12, then the same with a sign.
+LH_EVERYWHERE Levels fp4_levels() { return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}}; }
+
+/// The levels of the low (k = 0) or high halves of four bytes. The halves are the digits of
+/// selectors as they stand: four levels of two bytes at a time, then low or high ones.
+LH_EVERYWHERE uint32_t levels_of_word(const Levels& levels, uint32_t packed, int k) {
+  const uint32_t in_half = packed & 0x77777777u;
+  const uint32_t which = (packed & 0x88888888u) >> 1 | 0x32103210u;
+  uint32_t pairs[2];
+  for (int j = 0; j < 2; ++j) {
+    const uint32_t low = pick_bytes(levels.of[0], levels.of[1], in_half >> (16 * j));
+    const uint32_t high = pick_bytes(levels.of[2], levels.of[3], in_half >> (16 * j));
+    pairs[j] = pick_bytes(low, high, which >> (16 * j));
+  }
+  return pick_bytes(pairs[0], pairs[1], k == 0 ? 0x6420u : 0x7531u);
+}
+
+LH_EVERYWHERE void take_levels(const Levels& levels, const Word4& packed, int k, uint32_t* q) {
+  for (int i = 0; i < 4; ++i) q[i] = levels_of_word(levels, packed.w[i], k);
+}
+
+/// Half of an unsigned E4M3, the factor of NVFP4; its levels are twice the numbers.
+LH_EVERYWHERE float half_of_e4m3(uint32_t x) {
+  if (x == 0x7f) return 0.0f;
+  const uint32_t exponent = x >> 3 & 15u;
+  const auto mantissa = static_cast<float>(x & 7u);
+  if (exponent == 0) return mantissa * 0x1p-10f;
+  return (1.0f + mantissa / 8.0f) * float_of((exponent + 119u) << 23);
+}
+
+/// Factors (in bits 0-7 and 8-15) and minima of sub-blocks 2 pair and 2 pair + 1 of Q4_K and Q5_K.
+struct PairScales {
+  uint32_t factors, minima;
+};
+LH_EVERYWHERE PairScales pair_scales(const Word4& head, int pair) {
+  const uint32_t a = head.w[1], b = head.w[2], c = head.w[3];
+  const int shift = 16 * (pair & 1);
+  if (pair < 2) return {a >> shift & 0x3f3fu, b >> shift & 0x3f3fu};
+  return {(c >> shift & 0x0f0fu) | (a >> shift >> 2 & 0x3030u),
+          (c >> shift >> 4 & 0x0f0fu) | (b >> shift >> 2 & 0x3030u)};
+}
+
+/// d and, above it, a minimum or dmin.
+LH_EVERYWHERE void step_and_offset(uint32_t head, Weights16& out) {
+  out.step = half_value(head & 0xffffu);
+  out.offset = half_value(head >> 16);
+}
+
+/// d and dmin in the first word of the head.
+LH_EVERYWHERE void scale_with_minimum(const Word4& head, int pair, int k, Weights16& out) {
+  const PairScales s = pair_scales(head, pair);
+  out.step = half_value(head.w[0] & 0xffffu) * static_cast<float>(s.factors >> (8 * k) & 255u);
+  out.offset = -(half_value(head.w[0] >> 16) * static_cast<float>(s.minima >> (8 * k) & 255u));
+}
+
+}  // namespace unit
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,101 @@
+#pragma once
+// The best rows of a list as a cut that any thread can ask: find_cut() of select_phases.h, and the
+// row up to which equals of the lowest key stay.
+
+#include "ops/choose/select_phases.h"
+
+namespace longhaul::cuda {
+
+/// Keys above `key` are among the best, and its equals up to row `last`.
+struct KeyCut {
+  uint32_t key = ~0u;  ///< above that of any number: nothing stays
+  int64_t last = -1;
+
+  LH_BOTH bool holds(uint32_t of, int64_t row) const {
+    return of > key || (of == key && row <= last);
+  }
+};
+
+/// The row of equal number `k` of the keys that equal s.prefix goes to s.row.
+template <class Block, class KeyOf>
+LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32_t k,
+                          KeyOf&& key_of) {
+  const auto cut = static_cast<uint32_t>(s.prefix);
+  constexpr int kEach = 4;
+  block.each([&](int t) {
+    if (t == 0) s.ties = 0;
+  });
+  for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
+    const auto count = [&](int t) {
+      uint32_t found = 0;
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at < n && key_of(at) == cut) ++found;
+      }
+      return found;
+    };
+    block.scan(s.scan, count);
+    block.each([&](int t) {
+      uint32_t ties = s.ties + s.scan.before[t];
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at < n && key_of(at) == cut && ++ties == k) s.row = at;
+      }
+    });
+    block.each([&](int t) {
+      if (t == 0) s.ties += s.scan.all;
+    });
+    if (s.ties >= k) break;  // all threads alike
+  }
+}
+
+/// The cut after the best k of n keys; of equal ones the lower rows stay.
+template <class Block, class KeyOf>
+LH_PHASES KeyCut cut_after(const Block& block, SelectShared& s, int64_t n, int64_t k,
+                           KeyOf&& key_of) {
+  if (k <= 0) return {};
+  if (k >= n) return {0, n};
+  find_cut(block, s, n, static_cast<uint32_t>(k), 32, key_of);
+  const auto key = static_cast<uint32_t>(s.prefix);
+  const uint32_t left = s.left;
+  const bool all_equals = left == s.same;
+  block.each([](int) {});  // nothing of `s` changes before all threads have read it
+  if (all_equals) return {key, n};
+  find_equal(block, s, n, left, key_of);
+  const int64_t last = s.row;
+  block.each([](int) {});
+  return {key, last};
+}
+
+/// Writes first + i, ascending, of the n rows i that stay; how many goes to s.more.
+template <class Block, class Stays>
+LH_PHASES void write_staying(const Block& block, SelectShared& s, int64_t n, int64_t first,
+                             int32_t* out, Stays&& stays) {
+  constexpr int kEach = 4;
+  block.each([&](int t) {
+    if (t == 0) s.more = 0;
+  });
+  for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
+    const auto count = [&](int t) {
+      uint32_t found = 0;
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        found += at < n && stays(at) ? 1 : 0;
+      }
+      return found;
+    };
+    block.scan(s.scan, count);
+    block.each([&](int t) {
+      uint32_t to = s.more + s.scan.before[t];
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at < n && stays(at)) out[to++] = static_cast<int32_t>(first + at);
+      }
+    });
+    block.each([&](int t) {
+      if (t == 0) s.more += s.scan.all;
+    });
+  }
+}
+
+}  // namespace longhaul::cuda

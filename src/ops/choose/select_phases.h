@@ -1,0 +1,156 @@
+#pragma once
+// The rows of a list with the highest scores, by one block of threads in phases (block.h): a radix
+// search for the lowest score that stays, then the rows above it and as many of its equals as there
+// is room for. What stays and what ties are as ops/choose/score_cut.h says.
+
+#include "ops/core/gpu/block.h"
+#include "ops/core/gpu/numbers.h"
+
+namespace longhaul::cuda {
+
+/// One list: rows [0, first), the last `last`, and of those between the best ones; `count` in all.
+struct SelectTask {
+  const float* scores = nullptr;
+  int64_t rows = 0;
+  int64_t first = 0, last = 0, count = 0;  ///< count >= first + last
+  int32_t* out = nullptr;                  ///< [min(rows, count)]
+};
+
+struct SelectShared {
+  static constexpr int kBins = 256, kCopies = 8;
+  uint32_t bins[kCopies][kBins + 1];  ///< copies, since most scores fall into few bins
+  ScanShared scan;
+  uint64_t prefix;      ///< of the keys that are still searched
+  uint32_t left;        ///< of them how many stay
+  uint32_t same;        ///< of them how many there are
+  uint32_t more, ties;  ///< written, and equals met, so far
+  int64_t row;          ///< of an equal that was looked for
+};
+
+/// Larger floats have larger keys; -0 is 0, NaN is minus infinity.
+LH_BOTH uint32_t order_key(float x) {
+  constexpr uint32_t kSign = 0x80000000u, kMinusInfinity = ~0xff800000u;
+  const uint32_t u = bits_of(x + 0.0f);  // -0 becomes 0
+  const uint32_t key = (u & kSign) != 0 ? ~u : u | kSign;
+  return x != x ? kMinusInfinity : key;
+}
+
+/// The float of an order_key().
+LH_BOTH float float_of_key(uint32_t key) {
+  constexpr uint32_t kSign = 0x80000000u;
+  return float_of((key & kSign) != 0 ? key & ~kSign : ~key);
+}
+
+/// The k-th highest of n keys of `bits` bits (whole bytes) goes to s.prefix, how many equals of it
+/// are among the k to s.left, and how many there are to s.same; 0 < k <= n. key_of(i) is key number
+/// i, an unsigned number.
+template <class Block, class KeyOf>
+LH_PHASES void find_cut(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
+                        KeyOf&& key_of) {
+  using Key = decltype(key_of(int64_t{0}));
+  block.each([&](int t) {
+    if (t == 0) s.prefix = 0, s.left = k;
+  });
+  for (int shift = bits - 8; shift >= 0; shift -= 8) {
+    block.each([&](int t) {
+      for (int i = t; i < SelectShared::kCopies * SelectShared::kBins; i += kBlockThreads) {
+        s.bins[i / SelectShared::kBins][i % SelectShared::kBins] = 0;
+      }
+    });
+    const bool any = shift + 8 == bits;  // nothing is known of the key yet
+    block.each([&](int t) {
+      const Key prefix = any ? Key{0} : static_cast<Key>(s.prefix) >> (shift + 8);
+      for (int64_t i = t; i < n; i += kBlockThreads) {
+        const Key key = key_of(i);
+        if (any || key >> (shift + 8) == prefix) {
+          block.add(s.bins[t % SelectShared::kCopies][key >> shift & 255], 1);
+        }
+      }
+    });
+    // Thread t stands for bin 255 - t: before it come the higher ones.
+    const auto size_of = [&](int t) {
+      uint32_t sum = 0;
+      if (t >= SelectShared::kBins) return sum;
+      for (int c = 0; c < SelectShared::kCopies; ++c) sum += s.bins[c][255 - t];
+      return sum;
+    };
+    block.scan(s.scan, size_of);
+    block.each([&](int t) {
+      if (t >= SelectShared::kBins) return;
+      const uint32_t before = s.scan.before[t], size = size_of(t);
+      const bool here = before < k && k <= before + size;
+      if (here) s.left = k - before, s.same = size, s.more = static_cast<uint32_t>(255 - t);
+    });
+    block.each([&](int t) {
+      if (t == 0) s.prefix |= uint64_t{s.more} << shift;
+    });
+    k = s.left;
+  }
+}
+
+/// The same of n scores: s.prefix is the order_key() of the k-th highest.
+template <class Block>
+LH_PHASES void find_cut(const Block& block, SelectShared& s, const float* scores, int64_t n,
+                        uint32_t k) {
+  find_cut(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
+}
+
+/// Writes the rows that stay, ascending.
+template <class Block>
+LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask& task) {
+  const bool all = task.rows <= task.count;
+  const int64_t first = all ? task.rows : task.first, last = all ? 0 : task.last;
+  const int64_t chosen = all ? 0 : task.count - first - last;
+  const int64_t n = task.rows - first - last;
+  block.each([&](int t) {
+    for (int64_t i = t; i < first; i += kBlockThreads) task.out[i] = static_cast<int32_t>(i);
+    for (int64_t i = t; i < last; i += kBlockThreads) {
+      task.out[first + chosen + i] = static_cast<int32_t>(task.rows - last + i);
+    }
+    if (t == 0) s.more = s.ties = 0;
+  });
+  if (chosen == 0) return;  // all threads alike
+  const float* scores = task.scores + first;
+  find_cut(block, s, scores, n, static_cast<uint32_t>(chosen));
+  block.each([&](int t) {
+    if (t == 0) s.more = s.ties = 0;
+  });
+  const auto cut = static_cast<uint32_t>(s.prefix);
+  const uint32_t equals = s.left;
+  // Four scores a thread and stretch: higher ones are counted in the upper half, equals below.
+  constexpr int kEach = 4;
+  for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
+    const auto count = [&](int t) {
+      uint32_t found = 0;
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at >= n) break;
+        const uint32_t key = order_key(scores[at]);
+        found += key > cut ? 1u << 16 : key == cut ? 1u : 0u;
+      }
+      return found;
+    };
+    block.scan(s.scan, count);
+    block.each([&](int t) {
+      const uint32_t before = s.scan.before[t];
+      uint32_t more = s.more + (before >> 16), ties = s.ties + (before & 0xffffu);
+      for (int i = 0; i < kEach; ++i) {
+        const int64_t at = begin + t * kEach + i;
+        if (at >= n) break;
+        const uint32_t key = order_key(scores[at]);
+        const bool tie = key == cut;
+        if (key > cut || (tie && ties < equals)) {
+          task.out[first + more + (ties < equals ? ties : equals)] =
+              static_cast<int32_t>(first + at);
+        }
+        more += key > cut;
+        ties += tie;
+      }
+    });
+    block.each([&](int t) {
+      if (t == 0) s.more += s.scan.all >> 16, s.ties += s.scan.all & 0xffffu;
+    });
+  }
+}
+
+}  // namespace longhaul::cuda

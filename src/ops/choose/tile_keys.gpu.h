@@ -1,0 +1,24 @@
+#pragma once
+// Lines of attention maps and the keys that tiles of rows see: choose_lines() of
+// ops/choose/line_choice.h and what ops/choose/tile_lists.h is made of on a CUDA device.
+
+#include <span>
+
+#include "ops/choose/page_phases.h"
+#include "ops/choose/tile_phases.h"
+#include "ops/maps/score_scratch.gpu.h"
+
+namespace longhaul::cuda {
+
+/// The lines of a query head: columns, and diagonals, of which runs are made. Addresses are the
+/// device's.
+struct LinesTask {
+  SelectTask columns, diagonals;
+  RunTask runs;
+};
+
+void choose_lines(Stream stream, std::span<const LinesTask> tasks, ScoreScratch& scratch);
+void list_tile_keys(Stream stream, std::span<const TileTask> tasks, ScoreScratch& scratch);
+void list_tile_pages(Stream stream, std::span<const PageTask> tasks, ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

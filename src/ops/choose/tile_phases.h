@@ -1,0 +1,211 @@
+#pragma once
+// The choice of lines, and the keys that tiles of rows see by lines or blocks
+// (ops/choose/line_choice.h, ops/choose/tile_lists.h), in phases (block.h).
+
+#include "ops/choose/bit_phases.h"
+#include "ops/choose/select_phases.h"
+
+namespace longhaul::cuda {
+
+/// Diagonals become runs.
+struct RunTask {
+  const int32_t* distances;  ///< ascending
+  int32_t count;
+  int32_t tile;      ///< neighbours that are so far apart at most are of one run
+  int32_t* runs;     ///< [2 * count]: the far and the near end of each, far runs first
+  int32_t* written;  ///< [1]: runs
+};
+
+struct RunShared {
+  ScanShared scan;
+  uint32_t runs;
+};
+
+template <class Block>
+LH_PHASES void merge_runs(const Block& block, RunShared& s, const RunTask& task) {
+  block.each([&](int t) {
+    if (t == 0) s.runs = 0;
+  });
+  const auto far_from_next = [&](int32_t i) {
+    return i + 1 == task.count || task.distances[i + 1] - task.distances[i] > task.tile;
+  };
+  for (int32_t begin = 0; begin < task.count; begin += kBlockThreads) {
+    const auto number = [&](int t) { return task.count - 1 - begin - t; };
+    const auto starts = [&](int t) { return number(t) >= 0 && far_from_next(number(t)); };
+    block.scan(s.scan, [&](int t) { return starts(t) ? 1u : 0u; });
+    block.each([&](int t) {
+      const int32_t i = number(t);
+      if (i < 0) return;
+      const uint32_t run = s.runs + s.scan.before[t] + (starts(t) ? 1 : 0) - 1;
+      if (starts(t)) task.runs[2 * run] = task.distances[i];
+      if (i == 0 || far_from_next(i - 1)) task.runs[2 * run + 1] = task.distances[i];
+    });
+    block.each([&](int t) {
+      if (t == 0) s.runs += s.scan.all;
+    });
+  }
+  block.each([&](int t) {
+    if (t == 0) *task.written = static_cast<int32_t>(s.runs);
+  });
+}
+
+/// Rows of block `own`, the first at `position`.
+struct TileTask {
+  const int32_t* columns;  ///< ascending; with runs
+  const int32_t* runs;
+  const int32_t* run_count;  ///< [1]
+  const uint8_t* blocks;     ///< [own + 1] flags, without lines
+  int64_t own, position;
+  int32_t column_count;
+  int32_t tile, pages;  ///< keys and pages of a block
+  int32_t own_keys;     ///< from the block's first on, where it is seen
+  int32_t* index;       ///< rows, or pages, before
+  int32_t* counts;      ///< [2]: keys of those, and of the block itself
+};
+
+struct TileShared {
+  BitShared bits;
+  int32_t first_run;
+};
+
+/// The keys of a tile by columns and diagonals.
+struct LineKeys {
+  const TileTask& task;
+  int64_t end;    ///< of the tile
+  int32_t first;  ///< run: those before it begin behind the tile
+
+  LH_BOTH explicit LineKeys(const TileTask& of, int32_t first_run = 0)
+      : task(of), end((of.own + 1) * of.tile), first(first_run) {}
+
+  LH_BOTH int64_t begin_of(int32_t run) const {
+    const int64_t far = task.runs[2 * run] < end ? task.runs[2 * run] : end - 1;
+    return end - far > task.tile ? end - far - task.tile : 0;
+  }
+  LH_BOTH int64_t end_of(int32_t run) const {
+    const int64_t near = task.runs[2 * run + 1];
+    return end - near > task.tile ? end - near : task.tile;
+  }
+  /// The first run that a row of the tile reaches.
+  LH_BOTH int32_t find_first() const {
+    int32_t low = 0, high = *task.run_count;
+    while (low < high) {
+      const int32_t middle = low + (high - low) / 2;
+      if (task.runs[2 * middle + 1] < end) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+  LH_BOTH int32_t run_behind(int64_t key) const {  // the first that ends behind it
+    int32_t low = first, high = *task.run_count;
+    while (low < high) {
+      const int32_t middle = low + (high - low) / 2;
+      if (end_of(middle) > key) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+  LH_BOTH int32_t column_from(int64_t key) const {
+    int32_t low = 0, high = task.column_count;
+    while (low < high) {
+      const int32_t middle = low + (high - low) / 2;
+      if (task.columns[middle] >= key) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  /// Whether a run has a key of [begin, behind).
+  LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
+    const int32_t run = run_behind(begin);
+    return begin < behind && run < *task.run_count && begin_of(run) < behind;
+  }
+
+  /// Sets the bits of keys before the tile in the words from `word` on, of runs ...
+  LH_BOTH void add_runs(int64_t word, uint32_t* to) const {
+    const int64_t low = word * 32, high = end_of_words(word);
+    if (low >= high) return;
+    for (int32_t run = run_behind(low); run < *task.run_count && begin_of(run) < high; ++run) {
+      const int64_t stop = end_of(run) < high ? end_of(run) : high;
+      for (int w = 0; w < BitShared::kEach; ++w) {
+        to[w] |= bits_between(low + 32 * w, begin_of(run), stop);
+      }
+    }
+  }
+  /// ... and of columns.
+  LH_BOTH void add_columns(int64_t word, uint32_t* to) const {
+    const int64_t low = word * 32, high = end_of_words(word);
+    if (low >= high) return;
+    for (int32_t c = column_from(low); c < task.column_count && task.columns[c] < high; ++c) {
+      const int64_t key = task.columns[c];
+      // No index that only the thread knows, so that words may lie in registers.
+      for (int w = 0; w < BitShared::kEach; ++w) to[w] |= bits_between(low + 32 * w, key, key + 1);
+    }
+  }
+
+  LH_BOTH void operator()(int64_t word, uint32_t* to) const {
+    for (int w = 0; w < BitShared::kEach; ++w) to[w] = 0;
+    add_runs(word, to);
+    add_columns(word, to);
+  }
+
+ private:
+  LH_BOTH int64_t end_of_words(int64_t word) const {
+    const int64_t high = (word + BitShared::kEach) * 32;
+    return high < task.position ? high : task.position;
+  }
+};
+
+/// Writes the pages of the blocks before the tile's own that have a flag, a thread for each block.
+template <class Block>
+LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& task) {
+  block.each([&](int t) {
+    if (t == 0) s.written = 0;
+  });
+  for (int64_t begin = 0; begin < task.own; begin += kBlockThreads) {
+    const auto pages_of = [&](int t) {
+      const bool seen = begin + t < task.own && task.blocks[begin + t] != 0;
+      return seen ? static_cast<uint32_t>(task.pages) : 0u;
+    };
+    block.scan(s.scan, pages_of);
+    block.each([&](int t) {
+      int32_t* const to = task.index + s.written + s.scan.before[t];
+      const auto first = static_cast<int32_t>((begin + t) * task.pages);
+      const auto pages = static_cast<int32_t>(pages_of(t));
+      for (int32_t page = 0; page < pages; ++page) to[page] = first + page;
+    });
+    block.each([&](int t) {
+      if (t == 0) s.written += s.scan.all;
+    });
+  }
+}
+
+/// Writes the rows or pages before the tile's own, ascending, and the counts.
+template <class Block>
+LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask& task) {
+  const bool lines = task.blocks == nullptr;
+  if (lines) {
+    block.each([&](int t) {
+      if (t == 0) s.first_run = LineKeys(task).find_first();
+    });
+    list_bits(block, s.bits, (task.position + 31) / 32, LineKeys(task, s.first_run), task.index);
+  } else {
+    list_flagged(block, s.bits, task);
+  }
+  block.each([&](int t) {
+    if (t != 0) return;
+    const int32_t keys = lines ? 1 : task.tile / task.pages;  // of an entry
+    task.counts[0] = static_cast<int32_t>(s.bits.written) * keys;
+    task.counts[1] = lines || task.blocks[task.own] != 0 ? task.own_keys : 0;
+  });
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,15 @@
+#pragma once
+// Votes and spans: most_voted() and expand_spans() of ops/choose/votes.h on a CUDA device.
+
+#include <span>
+
+#include "ops/choose/vote_phases.h"
+#include "ops/maps/score_scratch.gpu.h"
+
+namespace longhaul::cuda {
+
+/// Addresses are the device's. All votes at once, and so all spans: one block of threads chooses.
+void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& scratch);
+void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,70 @@
+#include "ops/core/fill.h"
+
+#include <algorithm>
+
+#include "ops/core/device_ops.h"
+
+namespace longhaul {
+
+void fill(Queue& queue, View<float> x, float value) {
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->fill(x, value)) return;
+    HostStage on(queue);
+    return fill(host_queue(), on(x), value);
+  }
+  const std::span<float> numbers = host(x);
+  std::fill(numbers.begin(), numbers.end(), value);
+}
+
+void copy(Queue& queue, View<const float> from, View<float> to) {
+  LH_ASSERT(from.size() == to.size());
+  if (!queue.on_host()) {
+    const size_t bytes = static_cast<size_t>(from.size()) * sizeof(float);
+    DeviceQueue& device = queue.device();
+    if (bytes == 0) return;
+    if (from.place().host()) return device.upload(from.address(), to.address(), bytes);
+    if (to.place().host()) return device.download(from.address(), to.address(), bytes);
+    return device.copy(from.address(), to.address(), bytes);
+  }
+  const std::span<const float> numbers = host(from);
+  std::copy(numbers.begin(), numbers.end(), host(to).begin());
+}
+
+void copy_lists(Queue& queue, std::span<const View<const float>> from,
+                std::span<const View<float>> to) {
+  LH_ASSERT(from.size() == to.size());
+  std::vector<DeviceBytes> pieces;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const bool there = !from[i].place().host() && !to[i].place().host();
+    if (!there) {
+      copy(queue, from[i], to[i]);
+      continue;
+    }
+    LH_ASSERT(from[i].size() == to[i].size());
+    pieces.push_back(
+        {from[i].address(), to[i].address(), static_cast<size_t>(from[i].size()) * sizeof(float)});
+  }
+  if (!pieces.empty()) queue.device().copy_all(pieces);
+}
+
+void sum_lists(Queue& queue, View<const float> x, View<float> out) {
+  fill(queue, out, 0.0f);
+  add_lists(queue, x, out);
+}
+
+void add_lists(Queue& queue, View<const float> x, View<float> out) {
+  if (DeviceOps* device = device_ops(queue)) {
+    if (device->add_lists(x, out)) return;
+    HostStage on(queue);
+    return add_lists(host_queue(), on(x), on(out));
+  }
+  const int64_t n = out.size();
+  LH_ASSERT(n == 0 ? x.empty() : x.size() % n == 0);
+  const std::span<const float> lists = host(x);
+  const std::span<float> sums = host(out);
+  for (size_t first = 0; first < lists.size(); first += sums.size()) {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += lists[first + i];
+  }
+}
+
+}  // namespace longhaul

@@ -1,0 +1,79 @@
+#pragma once
+// A GPU's queue: one CUDA stream, with pinned memory through which the host's numbers travel.
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "base/device_queue.h"
+#include "ops/core/gpu/slab_range.gpu.h"
+#include "ops/matmul/weight_copies.h"
+
+namespace longhaul::cuda {
+
+class GpuQueue : public DeviceQueue {
+ public:
+  /// Throws UserError.
+  explicit GpuQueue(int device);
+  ~GpuQueue() override;
+  GpuQueue(const GpuQueue&) = delete;
+  GpuQueue& operator=(const GpuQueue&) = delete;
+
+  std::string name() const override { return name_; }
+  size_t free_bytes() const override;
+  Place place() const override { return {static_cast<int16_t>(device_)}; }
+  void enter() override { make_current(); }
+  void* allocate(size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void* allocate_slab() override;
+  void release_slab(void* slab) noexcept override;
+  void upload(const void* host, void* device, size_t bytes) override;
+  void upload_all(std::span<const DeviceBytes> pieces) override;
+  void download(const void* device, void* host, size_t bytes) override;
+  void copy(const void* from, void* to, size_t bytes) override;
+  void copy_all(std::span<const DeviceBytes> pieces) override;
+  void clear(void* memory, size_t bytes) override;
+  void wait() override;
+  int64_t waits() const override { return waits_; }
+  DeviceOps& ops() override { return *ops_; }
+
+  /// Where all slabs lie.
+  const SlabRange& slabs() const { return *slabs_; }
+  cudaStream_t handle() const { return stream_; }
+  int processors() const { return processors_; }
+  int capability() const { return capability_; }  ///< 90 for 9.0
+  size_t memory_left() const;                     ///< bytes, beside what copies hold
+  /// Of weights, as many as there is room for.
+  const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
+  /// Pinned memory of the host for `bytes` bytes, at most kStageBytes, that is free to be written
+  /// until the next call; what is copied from it must be handed on before that.
+  std::byte* stage(size_t bytes);
+  static constexpr size_t kStageBytes = size_t{8} << 20;
+
+ private:
+  /// Part of the pinned memory: reused once the copies from it are done.
+  struct Stage {
+    std::byte* memory = nullptr;
+    size_t used = 0;
+    cudaEvent_t done = nullptr;
+  };
+  void make_current() const;
+  void keep_room(size_t bytes);
+  bool give_up_copies();
+
+  int device_;
+  int processors_ = 0, capability_ = 0;
+  std::string name_;
+  cudaStream_t stream_ = nullptr;
+  std::array<Stage, 4> stages_;
+  size_t stage_ = 0;
+  int64_t waits_ = 0;
+  int64_t slabs_taken_ = 0;
+  std::shared_ptr<WeightCopies> copies_ = std::make_shared<WeightCopies>();
+  std::unique_ptr<SlabRange> slabs_;
+  std::unique_ptr<DeviceOps> ops_;
+};
+
+}  // namespace longhaul::cuda

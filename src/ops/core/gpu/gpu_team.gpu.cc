@@ -1,0 +1,106 @@
+#include "ops/core/gpu/gpu_team.gpu.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace longhaul::cuda {
+namespace {
+
+std::vector<std::shared_ptr<DeviceQueue>> as_devices(
+    const std::vector<std::shared_ptr<GpuQueue>>& gpus) {
+  return {gpus.begin(), gpus.end()};
+}
+
+}  // namespace
+
+GpuTeam::GpuTeam(const std::vector<std::shared_ptr<GpuQueue>>& gpus)
+    : Team(as_devices(gpus)), nccl_(open_nccl()), gpus_(gpus), one_shot_(OneShot::between(gpus)) {
+  connect();
+}
+
+GpuTeam::~GpuTeam() {
+  for (const auto communicator : communicators_) {
+    if (communicator != nullptr) nccl_.destroy(communicator);
+  }
+}
+
+void GpuTeam::connect() {
+  std::vector<int> numbers;
+  for (const auto& gpu : gpus_) numbers.push_back(gpu->place().device);
+  communicators_.assign(numbers.size(), nullptr);
+  const int result = nccl_.init_all(communicators_.data(), size(), numbers.data());
+  if (result == NcclLibrary::kSuccess) return;
+  communicators_.assign(numbers.size(), nullptr);
+  user_error("NCCL cannot connect the GPUs: {}", nccl_.error_text(result));
+}
+
+void GpuTeam::check_call(int member, int result) {
+  if (result == NcclLibrary::kSuccess) return;
+  user_error("GPU {}: NCCL: {}", device(member)->place().device, nccl_.error_text(result));
+}
+
+bool GpuTeam::in_one_step(int64_t count) const {
+  return one_shot_ != nullptr && count <= OneShot::kMostWords;
+}
+
+/// All members hand their part to their GPUs between two meetings. In between they call nothing
+/// else: a GPU that has its part waits for the others', and much of what the driver is asked for
+/// waits for that GPU (a kernel is loaded when it is first launched, memory is freed).
+template <class HandOver>
+void GpuTeam::together(HandOver&& hand_over) {
+  meet();
+  try {
+    hand_over();
+  } catch (...) {  // at once: what is unwound next may wait for the GPUs
+    broken_ = true;
+    give_up();
+    throw;
+  }
+  meet();
+}
+
+void GpuTeam::add_up(int member, float* numbers, int64_t count) {
+  together([&] {
+    if (in_one_step(count)) return one_shot_->add_up(member, numbers, count);
+    check_call(member,
+               nccl_.all_reduce(numbers, numbers, static_cast<size_t>(count), NcclLibrary::kFloat32,
+                                NcclLibrary::kSum, communicator(member), stream(member)));
+  });
+}
+
+void GpuTeam::gather(int member, const int32_t* own, int64_t count, int32_t* all) {
+  together([&] {
+    if (in_one_step(count)) return one_shot_->gather(member, own, count, all);
+    check_call(member, nccl_.all_gather(own, all, static_cast<size_t>(count), NcclLibrary::kInt32,
+                                        communicator(member), stream(member)));
+  });
+}
+
+/// Whether a GPU does nothing any more, so that others may wait for its part for ever.
+bool GpuTeam::any_gpu_failed() const {
+  return std::ranges::any_of(gpus_, [](const auto& gpu) {
+    const cudaError_t state = cudaStreamQuery(gpu->handle());
+    return state != cudaSuccess && state != cudaErrorNotReady;
+  });
+}
+
+/// Otherwise what GPUs wait for comes: a sum has been handed to all of them or to none.
+void GpuTeam::give_up() noexcept {
+  if (broken_.exchange(false) || any_gpu_failed()) {
+    if (one_shot_ != nullptr) one_shot_->give_up();
+    for (auto& communicator : communicators_) {
+      if (communicator != nullptr) nccl_.abort(std::exchange(communicator, nullptr));
+    }
+  }
+  Team::give_up();
+}
+
+void GpuTeam::begin_anew() {
+  Team::begin_anew();
+  if (one_shot_ != nullptr) one_shot_->begin_anew();
+  if (communicators_.front() == nullptr) connect();
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,47 @@
+#pragma once
+// GPUs that have a model's heads between them: few numbers travel in one step (one_shot.h), many
+// over NCCL.
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/team.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
+#include "ops/core/gpu/nccl.gpu.h"
+#include "ops/core/gpu/one_shot.gpu.h"
+
+namespace longhaul::cuda {
+
+class GpuTeam final : public Team {
+ public:
+  /// Throws UserError.
+  explicit GpuTeam(const std::vector<std::shared_ptr<GpuQueue>>& gpus);
+  ~GpuTeam() override;
+
+  void add_up(int member, float* numbers, int64_t count) override;
+  void gather(int member, const int32_t* own, int64_t count, int32_t* all) override;
+  using Team::gather;
+  void give_up() noexcept override;
+  void begin_anew() override;
+
+ private:
+  cudaStream_t stream(int member) const { return gpus_[static_cast<size_t>(member)]->handle(); }
+  NcclLibrary::Communicator communicator(int member) const {
+    return communicators_[static_cast<size_t>(member)];
+  }
+  bool in_one_step(int64_t count) const;
+  template <class HandOver>
+  void together(HandOver&& hand_over);
+  bool any_gpu_failed() const;
+  void connect();
+  void check_call(int member, int result);
+
+  const NcclLibrary& nccl_;
+  std::vector<std::shared_ptr<GpuQueue>> gpus_;
+  std::vector<NcclLibrary::Communicator> communicators_;
+  std::unique_ptr<OneShot> one_shot_;  ///< null where GPUs cannot write into each other's memory
+  std::atomic<bool> broken_{false};    ///< a GPU was not given its part: others wait for it
+};
+
+}  // namespace longhaul::cuda

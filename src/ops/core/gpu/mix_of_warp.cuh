@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace longhaul::cuda {
+
+/// The number of lane i of a warp becomes number i of the transform of all 32, as
+/// ops/core/convert.h mixes blocks, to the bit.
+__device__ __forceinline__ float mix_of_warp(float x) {
+#pragma unroll
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const float other = __shfl_xor_sync(~0u, x, step);
+    x = (threadIdx.x & step) != 0 ? other - x : x + other;
+  }
+  return __fmul_rn(x, 0.176776695f);
+}
+
+}  // namespace longhaul::cuda

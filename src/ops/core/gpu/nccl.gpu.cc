@@ -1,0 +1,35 @@
+#include "ops/core/gpu/nccl.gpu.h"
+
+#include "ops/core/gpu/shared_library.h"
+
+namespace longhaul::cuda {
+namespace {
+
+constexpr const char* kNames[] = {"libnccl.so.2"};
+constexpr const char* kPackages[] = {"nccl/lib"};
+
+NcclLibrary load() {
+  const SharedLibrary library(
+      {kNames, kPackages,
+       "install NVIDIA's NCCL (libnccl2, or the PyPI package nvidia-nccl-cu13)"});
+  NcclLibrary l{};
+  l.path = library.path();
+  library.take("ncclCommInitAll", l.init_all);
+  library.take("ncclCommDestroy", l.destroy);
+  library.take("ncclCommAbort", l.abort);
+  library.take("ncclAllReduce", l.all_reduce);
+  library.take("ncclAllGather", l.all_gather);
+  library.take("ncclGetErrorString", l.error_text);
+  library.take("ncclGetVersion", l.get_version);
+  l.get_version(&l.version);
+  return l;
+}
+
+}  // namespace
+
+const NcclLibrary& open_nccl() {
+  static const NcclLibrary opened = load();
+  return opened;
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,37 @@
+#pragma once
+// Device memory of an operation that grows and is reused.
+
+#include <span>
+#include <utility>
+
+#include "ops/core/gpu/gpu_queue.gpu.h"
+
+namespace longhaul::cuda {
+
+/// Memory that grows, of one use.
+struct Room {
+  explicit Room(GpuQueue& of) : queue(of) {}
+  ~Room() {
+    if (data != nullptr) queue.release(data);
+  }
+  void at_least(size_t bytes) {
+    if (bytes <= size) return;
+    if (data != nullptr) queue.release(std::exchange(data, nullptr));
+    size = 0;  // until there is memory again
+    data = queue.allocate(bytes);
+    size = bytes;
+  }
+  /// The numbers in device memory, until the next upload.
+  template <class T>
+  const T* upload(std::span<const T> numbers) {
+    at_least(numbers.size_bytes());
+    queue.upload(numbers.data(), data, numbers.size_bytes());
+    return static_cast<const T*>(data);
+  }
+
+  GpuQueue& queue;
+  void* data = nullptr;
+  size_t size = 0;
+};
+
+}  // namespace longhaul::cuda

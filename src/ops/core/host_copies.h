@@ -1,0 +1,44 @@
+#pragma once
+// What an attention call refers to, lent to the host (base/host_stage.h): calls, tasks and the
+// pages of their keys, for operations that a device does not have.
+
+#include <memory>
+#include <vector>
+
+#include "base/host_stage.h"
+#include "ops/attention/attention.h"
+
+namespace longhaul {
+
+class HostCopies {
+ public:
+  explicit HostCopies(Queue& queue) : stage_(queue) {}
+
+  template <class T>
+  View<T> operator()(const View<T>& view) {
+    return stage_(view);
+  }
+  /// The call on the host's queue.
+  AttendCall operator()(const AttendCall& call);
+  /// Tasks with their segments, counts resolved and lists of pages made lists of rows.
+  std::span<const AttendTask> operator()(std::span<const AttendTask> tasks);
+  std::span<const KeySegment> operator()(std::span<const KeySegment> segments);
+  KeySegment operator()(const KeySegment& segment);
+  /// Rows [begin, end), at the same numbers.
+  PagedRows operator()(const PagedRows& rows, int64_t begin, int64_t end);
+
+ private:
+  View<const float> expanded(View<const uint8_t> rounded);
+  View<const int32_t> rows_of_pages(const KeySegment& segment);
+
+  HostStage stage_;
+  RotationBuffer rotations_;
+  std::vector<View<const float>> queries_;
+  std::vector<float> expanded_;  ///< of a call that has its queries in bf16 alone
+  std::vector<std::unique_ptr<std::vector<KeySegment>>> segments_;
+  std::vector<std::unique_ptr<std::vector<const std::byte*>>> pages_;
+  std::vector<std::unique_ptr<std::vector<int32_t>>> indices_;
+  std::vector<AttendTask> tasks_;
+};
+
+}  // namespace longhaul

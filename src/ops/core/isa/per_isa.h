@@ -1,0 +1,46 @@
+#pragma once
+// A kernel table that every instruction-set level fills in: LH_PER_ISA(Table, kName) declares one
+// constant per level (each defined in a *.isa.cc) and kName_for(isa) picks.
+
+#include "ops/core/isa/isa.h"
+
+#define LH_PER_ISA(Table, name)             \
+  namespace generic {                       \
+  extern const Table name;                  \
+  }                                         \
+  namespace avx2 {                          \
+  extern const Table name;                  \
+  }                                         \
+  namespace avx512 {                        \
+  extern const Table name;                  \
+  }                                         \
+  namespace avx512_bf16 {                   \
+  extern const Table name;                  \
+  }                                         \
+  namespace amx {                           \
+  extern const Table name;                  \
+  }                                         \
+  inline const Table& name##_for(Isa isa) { \
+    switch (isa) {                          \
+      case Isa::kAvx2:                      \
+        return avx2::name;                  \
+      case Isa::kAvx512:                    \
+        return avx512::name;                \
+      case Isa::kAvx512Bf16:                \
+        return avx512_bf16::name;           \
+      case Isa::kAmx:                       \
+        return amx::name;                   \
+      case Isa::kGeneric:                   \
+        break;                              \
+    }                                       \
+    return generic::name;                   \
+  }
+
+#ifdef LH_GENERIC_ONLY  // a build without the other levels (cmake/Isa.cmake)
+#undef LH_PER_ISA
+#define LH_PER_ISA(Table, name) \
+  namespace generic {           \
+  extern const Table name;      \
+  }                             \
+  inline const Table& name##_for(Isa) { return generic::name; }
+#endif

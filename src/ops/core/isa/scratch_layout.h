@@ -1,0 +1,62 @@
+#pragma once
+// Arrays of a kernel's scratch memory, laid out once for both questions: how much, and where. For
+// *.isa.cc only.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/attention/attention_kernels.h"
+
+namespace longhaul::LH_ISA {
+
+static inline int round_up(int n, int to) { return (n + to - 1) / to * to; }
+
+/// Hands out arrays one behind the other, each aligned to 64 bytes. Without memory it only counts,
+/// and the arrays are no memory either.
+class ScratchLayout {
+ public:
+  explicit ScratchLayout(std::byte* memory) : address_(reinterpret_cast<uintptr_t>(memory)) {}
+
+  template <class T>
+  void take(T*& array, size_t count) {
+    array = reinterpret_cast<T*>(address_ + bytes_);
+    bytes_ += (count * sizeof(T) + 63) / 64 * 64;
+  }
+
+  size_t bytes() const { return bytes_; }
+
+ private:
+  uintptr_t address_;
+  size_t bytes_ = 0;
+};
+
+/// Bytes that an S, made from `arguments`, takes of a layout.
+template <class S, class... Arguments>
+size_t bytes_of(const Arguments&... arguments) {
+  ScratchLayout layout(nullptr);
+  S(layout, arguments...);
+  return layout.bytes();
+}
+
+struct TileCounts {
+  int query_rows, key_blocks, score_tiles;
+};
+
+/// What every kernel over tiles of rows needs; E is the type of its products' operands.
+template <class E>
+struct TileScratch {
+  E* queries;        ///< [query_rows, dim]
+  E* keys;           ///< packed blocks, [key_blocks][dim, kTileKeys]
+  E* unpacked_rows;  ///< for pack(), [32, dim]
+  float* scores;     ///< [score_tiles][kTileRows, kTileKeys]
+
+  TileScratch(ScratchLayout& layout, int head_dim, const TileCounts& counts) {
+    const size_t dim = static_cast<size_t>(round_up(head_dim, 32));
+    layout.take(queries, static_cast<size_t>(counts.query_rows) * dim);
+    layout.take(keys, static_cast<size_t>(counts.key_blocks) * kTileKeys * dim);
+    layout.take(unpacked_rows, 32 * dim);
+    layout.take(scores, static_cast<size_t>(counts.score_tiles) * kTileRows * kTileKeys);
+  }
+};
+
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,37 @@
+#pragma once
+// What sampling needs of the logits, chosen on the device. As engine/sampler.h orders them: NaN is
+// no candidate, nor is -infinity; +infinity counts as the largest number; of equal ones the lower
+// number is better.
+
+#include <cstdint>
+
+#include "ops/core/gpu/device_buffer.gpu.h"
+#include "ops/core/gpu/stream.h"
+
+namespace longhaul::cuda {
+
+inline constexpr int kMostBestLogits = 256;
+
+/// Memory for one call at a time on one stream, for up to `rows` rows.
+class LogitScratch {
+ public:
+  LogitScratch() = default;
+  LogitScratch(Stream stream, int64_t rows);
+  std::byte* data() const { return memory_.data(); }
+  int64_t rows() const { return rows_; }
+
+ private:
+  DeviceBuffer memory_;
+  int64_t rows_ = 0;
+};
+
+/// best[r] = number of the largest of logits [rows, n]; -1 where there is no candidate. One launch.
+void argmax(Stream stream, const float* logits, int64_t rows, int64_t n,
+            const LogitScratch& scratch, int32_t* best);
+
+/// The `count` best of logits [n], best first, to ids [count] and values [count]; past the last
+/// candidate -1 and -infinity. count is at most kMostBestLogits. Two launches.
+void best_logits(Stream stream, const float* logits, int64_t n, int count,
+                 const LogitScratch& scratch, int32_t* ids, float* values);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,21 @@
+#include "ops/core/pair_count.h"
+
+#include "base/host_stage.h"
+
+namespace longhaul {
+
+View<int64_t> device_count(Queue& queue, Array<int64_t>& memory) {
+  if (memory.size() == 0) {
+    const View<int64_t> none = memory.resize(queue, 1);
+    queue.device().clear(none.address(), sizeof(int64_t));
+  }
+  return memory.view();
+}
+
+int64_t read_count(Queue& queue, const Array<int64_t>& memory) {
+  if (memory.size() == 0) return 0;
+  HostStage on(queue);
+  return host(on(memory.view()))[0];
+}
+
+}  // namespace longhaul

@@ -1,0 +1,116 @@
+#pragma once
+// Gradients, as threads of a GPU compute them: numbers of single elements, and rows in phases
+// (block.h), so that g++ can test both.
+
+#include <cmath>
+
+#include "ops/core/gpu/block.h"
+#include "ops/core/gpu/numbers.h"
+
+namespace longhaul::cuda {
+
+/// A softmax weight, and the gradient of its logit before `scale` was multiplied in.
+struct PairGradient {
+  float weight, d_score;
+};
+
+/// Whether row `row` sees key `key` (TextAttention).
+LH_EVERYWHERE bool sees(int64_t row, int64_t key, int64_t sink, int64_t window) {
+  return key <= row && (key < sink || row - key < window);
+}
+
+LH_EVERYWHERE float softmax_weight(float score, float scale, float lse) {
+  return expf(fmaf(score, scale, -lse));
+}
+
+/// From the product of query and key, that of d_out and value, and d_out . out.
+LH_EVERYWHERE PairGradient pair_gradient(float score, float d_weight, float scale, float lse,
+                                         float mean) {
+  const float weight = softmax_weight(score, scale, lse);
+  return {weight, scale * weight * (d_weight - mean)};
+}
+
+/// ops/grad/swiglu_backward.h of one element.
+struct SwigluGradient {
+  float gate, up;
+};
+LH_EVERYWHERE SwigluGradient swiglu_gradient(float gate, float up, float dy) {
+  const float s = 1.0f / (1.0f + expf(-gate));
+  return {dy * up * s * fmaf(gate, 1.0f - s, 1.0f), dy * gate * s};
+}
+
+/// Row `row` of ops/grad/rms_norm_backward.h.
+struct RmsGradient {
+  const float *x, *weight, *dy;
+  float eps;
+  int64_t n;
+  float* dx;
+  bool add;
+};
+template <class Block>
+LH_PHASES void rms_gradient_row(const Block& block, SumShared<2>& shared, const RmsGradient& g,
+                                int64_t row) {
+  const float *const x = g.x + row * g.n, *const dy = g.dy + row * g.n;
+  float* const dx = g.dx + row * g.n;
+  block.sums(shared, [&](int t, double* sums) {
+    float squares = 0, products = 0;
+    for (int64_t i = t; i < g.n; i += kBlockThreads) {
+      squares = fmaf(x[i], x[i], squares);
+      products = fmaf(g.weight[i] * x[i], dy[i], products);
+    }
+    sums[0] += squares;
+    sums[1] += products;
+  });
+  const auto n = static_cast<float>(g.n);
+  const float r = 1.0f / sqrtf(static_cast<float>(shared.all[0]) / n + g.eps);
+  const float shrink = r * r / n * static_cast<float>(shared.all[1]);
+  block.each([&](int t) {  // an element is read and written by one thread: dx may be dy
+    for (int64_t i = t; i < g.n; i += kBlockThreads) {
+      const float value = r * (g.weight[i] * dy[i] - x[i] * shrink);
+      dx[i] = g.add ? dx[i] + value : value;
+    }
+  });
+}
+
+/// The sum of d * (full - near) of a KV head over rows [begin, end), of `width` numbers each,
+/// `stride` apart.
+template <class Block>
+LH_PHASES float gate_gradient(const Block& block, SumShared<1>& shared, const float* d,
+                              const float* full, const float* near, int64_t begin, int64_t end,
+                              int64_t width, int64_t stride) {
+  block.sums(shared, [&](int t, double* sums) {
+    // Of a million tokens a part of 32 has 2^26 numbers of 2,048 a row.
+    const auto of_row = static_cast<uint32_t>(width);
+    const auto count = static_cast<uint32_t>((end - begin) * width);
+    for (auto i = static_cast<uint32_t>(t); i < count; i += kBlockThreads) {
+      const int64_t at = (begin + i / of_row) * stride + i % of_row;
+      sums[0] += d[at] * (full[at] - near[at]);
+    }
+  });
+  return static_cast<float>(shared.all[0]);
+}
+
+/// What a row of attention contributes to each region (ops/grad/attention_backward.h): sum and
+/// magnitude of streaming, last, middle.
+struct RegionRow {
+  const float *scores, *d_weights;  ///< of keys 0, 1, ...
+  float scale, lse;
+  int64_t row, tokens, sink, window, last;
+};
+template <class Block>
+LH_PHASES void region_row(const Block& block, SumShared<6>& shared, const RegionRow& r) {
+  block.sums(shared, [&](int t, double* sums) {
+    const int rest = r.row >= r.tokens - r.last ? 1 : 2;
+    for (int64_t key = t; key <= r.row; key += kBlockThreads) {
+      const float product = softmax_weight(r.scores[key], r.scale, r.lse) * r.d_weights[key];
+      const bool streaming = key <= r.sink || r.row - key <= r.window;
+      for (int region = 0; region < 3; ++region) {  // by numbers that the compiler knows
+        const float counted = region == (streaming ? 0 : rest) ? product : 0.0f;
+        sums[2 * region] += counted;
+        sums[2 * region + 1] += fabsf(counted);
+      }
+    }
+  });
+}
+
+}  // namespace longhaul::cuda

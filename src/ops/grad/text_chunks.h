@@ -1,0 +1,50 @@
+#pragma once
+// How a text's pairs of rows and keys are cut for products: some tokens at a time, with the keys
+// that they see.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "ops/grad/attention_backward.h"
+
+namespace longhaul::cuda {
+
+/// Keys [begin, end).
+struct KeyRange {
+  int64_t begin = 0, end = 0;
+  int64_t count() const { return end - begin; }
+};
+
+/// Pairs of numbers lie so many apart.
+inline int64_t pair_stride(int64_t keys) { return (keys + 7) / 8 * 8; }
+
+/// What tokens [token, token + count) see some of, in one stretch or two; and more, so that there
+/// are not many different lengths: each is a shape of five products for the library.
+inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t token, int64_t count) {
+  const int64_t near = token - shape.window + 1;
+  if (near > shape.sink) {
+    return {{{std::max(shape.sink, near / 8 * 8), token + count}, {0, shape.sink}}};
+  }
+  const auto part = static_cast<uint64_t>(std::max<int64_t>(64, shape.tokens / 32));
+  const auto step = static_cast<int64_t>(std::bit_ceil(part));
+  return {{{0, std::min((token + count + step - 1) / step * step, shape.tokens)}, {}}};
+}
+
+/// What a pair takes: two numbers in f32, two in bf16.
+inline constexpr int64_t kPairBytes = 12;
+inline constexpr int64_t kMostPairBytes = int64_t{1} << 30;
+
+/// Tokens of a chunk: those whose pairs, of all heads, have room in kMostPairBytes, but 8 at least.
+inline int64_t chunk_tokens(const TextAttention& shape) {
+  constexpr int64_t kMost = 512;  // more would meet many keys that most of them do not see
+  int64_t count = kMost;
+  const auto keys = [&] {
+    return std::min(shape.tokens, count + shape.window + shape.sink) + shape.tokens / 16;
+  };
+  while (count > 8 && count * shape.heads * keys() * kPairBytes > kMostPairBytes) count /= 2;
+  return count;
+}
+
+}  // namespace longhaul::cuda

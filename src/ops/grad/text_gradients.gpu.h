@@ -1,0 +1,37 @@
+#pragma once
+// Attention of a whole text, backward on a GPU (ops/grad/attention_backward.h): products of rows
+// and keys by cuBLASLt, a chunk of tokens at a time (text_chunks.h), all heads at once, and a
+// kernel between them.
+
+#include "ops/grad/gradients.gpu.h"
+#include "ops/matmul/products.gpu.h"
+
+namespace longhaul::cuda {
+
+class TextGradients {
+ public:
+  TextGradients(GpuQueue& queue, Products& products) : queue_(queue), products_(products) {}
+
+  void backward(const TextAttention& shape, const AttentionTrace& trace, float* dq, float* dk,
+                float* dv);
+  RegionSums regions(const TextAttention& shape, const AttentionTrace& trace,
+                     const ProbedRegions& regions);
+  /// sums [kv_heads] += the gates' gradients.
+  void add_gates(const GatedRows& shape, const float* d_mixed, const float* full, const float* near,
+                 float* sums);
+
+ private:
+  void pack(const TextAttention& shape, const AttentionTrace& trace);
+  GemmCall with_keys(const TextAttention& shape, const PairTile& tile, const uint16_t* rows,
+                     const uint16_t* keys) const;
+  void multiply(const TextAttention& shape, PairTile& tile);
+  void add_tile(const TextAttention& shape, const PairTile& tile, bool first, float* dk, float* dv);
+
+  GpuQueue& queue_;
+  Products& products_;
+  Room q_{queue_}, d_out_{queue_}, k_{queue_}, v_{queue_}, means_{queue_};  // bf16, packed; f32
+  Room scores_{queue_}, d_weights_{queue_}, weights_{queue_}, d_scores_{queue_};
+  Room dq_{queue_}, sums_{queue_}, of_rows_{queue_};
+};
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,79 @@
+#pragma once
+// How operations that differentiate attention walk over its pairs: 128 rows by up to 512 keys at a
+// time, of one query head. Inside ops/.
+
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "ops/grad/attention_backward.h"
+
+namespace longhaul {
+
+/// A query head's numbers lie `stride` floats apart in [tokens, heads, head_dim].
+struct HeadRows {
+  const float* data = nullptr;
+  int64_t stride = 0;
+};
+
+/// An AttentionTrace in host memory.
+struct TextRows {
+  explicit TextRows(const AttentionTrace& trace)
+      : q(host(trace.q).data()),
+        k(host(trace.k).data()),
+        v(host(trace.v).data()),
+        out(host(trace.out).data()),
+        lse(host(trace.lse).data()),
+        d_out(host(trace.d_out).data()) {}
+  const float *q, *k, *v, *out, *lse, *d_out;
+};
+
+class TextTiles {
+ public:
+  static constexpr int64_t kRows = 128, kKeys = 512;
+
+  TextTiles(const TextAttention& shape, const TextRows& trace) : shape_(shape), trace_(trace) {}
+
+  int64_t row_tiles() const { return (shape_.tokens + kRows - 1) / kRows; }
+  bool without_gradient(int head, int64_t row, int64_t rows) const;
+
+  /// The softmax weights and their gradients of rows x keys, zero where a row does not see a key.
+  struct Tile {
+    int64_t row = 0, rows = 0, key = 0, keys = 0;
+    float* weights = nullptr;    ///< [rows, keys]
+    float* d_weights = nullptr;  ///< [rows, keys]
+  };
+
+  /// Calls visit(tile) for all tiles of a row tile in which a row sees a key.
+  template <class Visit>
+  void visit(int head, int64_t row_tile, Visit&& visit) {
+    const int64_t row = row_tile * kRows;
+    const int64_t rows = shape_.tokens - row < kRows ? shape_.tokens - row : kRows;
+    if (without_gradient(head, row, rows)) return;
+    const int64_t before = row - shape_.window + 1;  // the first key of the first row's window
+    const int64_t first = before > shape_.sink ? before : 0;
+    for (int64_t key = 0; first > 0 && key < shape_.sink; key += kKeys) {
+      visit(make(head, row, rows, key, end_of(key, shape_.sink)));
+    }
+    for (int64_t key = first; key < row + rows; key += kKeys) {
+      visit(make(head, row, rows, key, end_of(key, row + rows)));
+    }
+  }
+
+  HeadRows query_rows(const float* x, int head) const {
+    return {x + int64_t{head} * shape_.head_dim, shape_.query_width()};
+  }
+  HeadRows key_rows(const float* x, int kv_head) const {
+    return {x + int64_t{kv_head} * shape_.head_dim, shape_.key_width()};
+  }
+
+ private:
+  static int64_t end_of(int64_t key, int64_t end) { return end - key < kKeys ? end : key + kKeys; }
+  const Tile& make(int head, int64_t row, int64_t rows, int64_t key, int64_t end);
+
+  const TextAttention& shape_;
+  const TextRows& trace_;
+  Tile tile_;
+  Buffer<float> weights_, d_weights_;
+};
+
+}  // namespace longhaul

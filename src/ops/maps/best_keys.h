@@ -1,0 +1,65 @@
+#pragma once
+// The running best keys of a query row, fed with the scores of one tile after the other. For
+// *.isa.cc only.
+
+#include "ops/core/isa/simd.h"
+#include "ops/maps/top_keys_kernels.h"
+
+namespace longhaul::LH_ISA {
+
+static inline bool any_above(Vec v, float limit) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)v, _mm512_set1_ps(limit), _CMP_GT_OQ) != 0;
+#else
+  return reduce_max(v) > limit;
+#endif
+}
+
+/// Lists [flat rows, k], best first. Keys come in ascending order, so that an equal score that
+/// comes later loses.
+struct BestKeys {
+  const TopKeysUnit& unit;
+
+  void clear(int flat_rows) const {
+    for (int i = 0; i < flat_rows * unit.k; ++i) unit.scores[i] = kNoScore, unit.keys[i] = -1;
+  }
+
+  /// What a score must be above to enter the list of row f.
+  float worst(int f) const { return unit.scores[f * unit.k + unit.k - 1]; }
+
+  /// Scores of keys first, first + 1, ... for row f; `padded` of them, a multiple of 32, of which
+  /// those that are no keys hold kNoScore.
+  void offer(int f, const float* scores, int padded, int64_t first) const {
+    const float* worst = unit.scores + f * unit.k + unit.k - 1;
+    const Vec top = lane_max(scores, padded);
+    if (!any_above(top, *worst)) return;
+    if (unit.rule == TopRule::kTile) {
+      const float best = reduce_max(top);
+      int j = 0;
+      while (j < padded - 1 && scores[j] != best) ++j;
+      insert(f, best, static_cast<int32_t>(first + j));
+      return;
+    }
+    for (int j = 0; j < padded; j += kLanes) {
+      if (!any_above(load(scores + j), *worst)) continue;
+      for (int i = j; i < j + kLanes; ++i) {
+        if (scores[i] > *worst) insert(f, scores[i], static_cast<int32_t>(first + i));
+      }
+    }
+  }
+
+ private:
+  void insert(int f, float score, int32_t key) const {
+    float* scores = unit.scores + f * unit.k;
+    int32_t* keys = unit.keys + f * unit.k;
+    int at = unit.k - 1;
+    for (; at > 0 && score > scores[at - 1]; --at) {
+      scores[at] = scores[at - 1];
+      keys[at] = keys[at - 1];
+    }
+    scores[at] = score;
+    keys[at] = key;
+  }
+};
+
+}  // namespace longhaul::LH_ISA

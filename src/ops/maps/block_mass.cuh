@@ -1,0 +1,103 @@
+#pragma once
+// What the kernels of block_mass() share: sums of exponentials by blocks of keys, relative to the
+// largest logit of a row in a tile of 128 keys, which becomes known beside them.
+
+#include "ops/maps/score_call.cuh"
+
+namespace longhaul::cuda {
+
+inline constexpr int kMassRows = 128;  ///< flat rows of a block of threads
+inline constexpr float kNothingSeen = -1e30f;
+static_assert(kMassRows == kScoreKeys);
+
+struct MassArgs {
+  ScoreArgs score;
+  int32_t width;  ///< elements of a row
+  int32_t block;  ///< keys
+};
+
+/// Tiles of 128 keys.
+LH_BOTH int32_t mass_tiles(const ScoreJob& job) {
+  return (job.keys.count + kScoreKeys - 1) / kScoreKeys;
+}
+
+/// The largest logits of a flat row, [mass_tiles()], in base 2.
+__device__ __forceinline__ float* tops_of(const MassArgs& a, const ScoreJob& job, int f) {
+  return a.score.room + job.partial + static_cast<int64_t>(f) * mass_tiles(job);
+}
+
+/// Flat row f of the job, as bf16.
+__device__ __forceinline__ const uint16_t* flat_row(const MassArgs& a, const ScoreJob& job, int f) {
+  const int64_t row = job.row_begin + f / job.head_count;
+  return job.queries + (row * a.score.heads + job.head_begin + f % job.head_count) * a.width;
+}
+
+/// Whether any of 128 flat rows from `flat` on sees any of `keys` keys: their offsets ascend, so
+/// that the ends say it.
+__device__ __forceinline__ bool any_seen(const ScoreJob& job, int flat, const int32_t* offsets,
+                                         int keys) {
+  const int first = flat / job.head_count;
+  const int last = (min(flat + kMassRows, job.row_count * job.head_count) - 1) / job.head_count;
+  return last - offsets[0] >= job.keys.nearest && first - offsets[keys - 1] < job.keys.furthest;
+}
+
+/// Writes what the rows of a warp, the block's first flat row at `flat`, and the keys of a tile add
+/// up to. at(g, i) is the logit of flat row lane / 4 + 8 (i / 2) of the warp's 16 and of key
+/// 8 g + 2 (lane % 4) + i % 2 of the tile, the offsets of which are given.
+template <class Logits>
+__device__ __forceinline__ void write_sums(const MassArgs& a, const ScoreJob& job, int flat,
+                                           int tile, const int32_t* offsets, Logits&& at) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int blocks = (job.keys.count + a.block - 1) / a.block;
+  const int groups = a.block / 8, first_block = tile * (kScoreKeys / a.block);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int f = flat + 16 * warp + lane / 4 + 8 * h;
+    const bool present = f < job.row_count * job.head_count;
+    const int row = f / job.head_count;
+    float top = -INFINITY;
+#pragma unroll
+    for (int g = 0; g < kScoreKeys / 8; ++g) {
+#pragma unroll
+      for (int i = 2 * h; i < 2 * h + 2; ++i) {
+        const int32_t offset = offsets[8 * g + 2 * (lane % 4) + i % 2];
+        if (!sees(job.keys.nearest, job.keys.furthest, row, offset)) at(g, i) = -INFINITY;
+        top = fmaxf(top, at(g, i));
+      }
+    }
+    top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
+    top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
+    const bool blind = top == -INFINITY;
+    const float base = blind ? 0.0f : top;
+    float* const sums = job.out + f * job.stride + first_block;
+    float sum = 0;
+#pragma unroll
+    for (int g = 0; g < kScoreKeys / 8; ++g) {
+      sum += exp2_of((at(g, 2 * h) - base) * a.score.logits.scale) +
+             exp2_of((at(g, 2 * h + 1) - base) * a.score.logits.scale);
+      if ((g + 1) % groups != 0) continue;
+      sum += __shfl_xor_sync(~0u, sum, 1);
+      sum += __shfl_xor_sync(~0u, sum, 2);
+      const int b = g / groups;
+      if (present && lane % 4 == 0 && first_block + b < blocks) sums[b] = sum;
+      sum = 0;
+    }
+    if (present && lane % 4 == 0) {
+      tops_of(a, job, f)[tile] = blind ? kNothingSeen : top * a.score.logits.scale;
+    }
+  }
+}
+
+// On Hopper: tiles of 256 keys, for long rows of bf16 in whole pieces of 64 numbers.
+inline constexpr int kWideKeys = 256;
+LH_BOTH int32_t wide_tiles(const ScoreJob& job) {
+  return (job.keys.count + kWideKeys - 1) / kWideKeys;
+}
+/// Whether the wgmma kernel does the job: it begins and ends slowly, which short rows do not repay.
+inline bool takes_sm90(const ScoreJob& job, int width) {
+  return job.keys.key_type == PageType::kBF16 && width % 64 == 0 && width >= 512;
+}
+/// Jobs have wide_tiles() tiles.
+void launch_block_mass_sm90(Stream stream, const MassArgs& args, int blocks);
+
+}  // namespace longhaul::cuda

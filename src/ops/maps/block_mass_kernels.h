@@ -1,0 +1,26 @@
+#pragma once
+// What block_mass.cc hands to the kernels of an ISA level.
+
+#include "ops/attention/attention_kernels.h"
+
+namespace longhaul {
+
+/// Rows of a unit against keys [key_begin, key_begin + key_count) of its only segment; key_begin is
+/// a multiple of kTileKeys. `sums` and `tops` point to the first key's block and tile of flat row
+/// 0.
+struct BlockMassUnit {
+  AttendUnit rows;
+  int block;
+  float* sums;  ///< of 2^(logit - top) over a block; flat rows are `sums_stride` apart
+  float* tops;  ///< largest logit of kTileKeys keys, base 2; `tops_stride` apart
+  int64_t sums_stride, tops_stride;
+};
+
+struct BlockMassKernels {
+  size_t (*scratch_bytes)(const HostCall& call, int flat_rows);
+  void (*run)(const BlockMassUnit& unit, std::byte* scratch);
+};
+
+LH_PER_ISA(BlockMassKernels, kBlockMassKernels)
+
+}  // namespace longhaul

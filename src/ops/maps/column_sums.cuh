@@ -1,0 +1,49 @@
+#pragma once
+// What the kernels that sum softmax maps over rows share: where a block's sums go.
+
+#include "ops/maps/score_call.cuh"
+
+namespace longhaul::cuda {
+
+__device__ __forceinline__ float over_lanes(float x) {
+  x += __shfl_xor_sync(~0u, x, 1);
+  return x + __shfl_xor_sync(~0u, x, 2);
+}
+
+/// Where a part's sums of a list go, and the squares: [lists][parts][1 or 2][keys].
+__device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob& job, int list,
+                                             int part) {
+  const int64_t each = static_cast<int64_t>(job.keys.count) * (job.more_out == nullptr ? 1 : 2);
+  return a.room + job.partial + (static_cast<int64_t>(list) * job.parts + part) * each;
+}
+
+/// Writes what the block's rows add to its keys. Four lanes that follow each other hold parts of
+/// the sums of the warp's keys lane / 4 and lane / 4 + 8; they are added up, and the first lane
+/// writes.
+template <bool kSquares, class Shared>
+__device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& shared,
+                                              const float (&sums)[2], const float (&squares)[2]) {
+  const ScoreJob& job = shared.job;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float sum = over_lanes(sums[h]);
+    const float square = kSquares ? over_lanes(squares[h]) : 0.0f;
+    const int32_t key = shared.tile * kScoreKeys + 16 * warp + lane / 4 + 8 * h;
+    if (lane % 4 != 0 || key >= job.keys.count) continue;
+    if (job.parts > 1) {
+      float* to = partial_of(a, job, shared.list, shared.part) + key;
+      to[0] = sum;
+      if (kSquares) to[job.keys.count] = square;
+    } else {
+      const int64_t at = shared.list * job.stride + key;
+      job.out[at] += sum;
+      if (kSquares) job.more_out[at] += square;
+    }
+  }
+}
+
+/// Of head dimensions 64 and 128, without squares.
+void launch_column_sums_sm90(Stream stream, const ScoreArgs& args, int blocks, int head_dim);
+
+}  // namespace longhaul::cuda

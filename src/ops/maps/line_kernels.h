@@ -1,0 +1,29 @@
+#pragma once
+// What line_sums.cc hands to the kernels of an ISA level.
+
+#include "ops/maps/column_kernels.h"
+
+namespace longhaul {
+
+/// All heads of a task against keys [key_begin, key_begin + key_count), key_count <= kColumnKeys.
+struct LineUnit {
+  AttendUnit rows;
+  float* columns;  ///< [head_count, ...] of the unit's keys; heads are `columns_stride` apart
+  int64_t columns_stride;
+  /// [head_count, line_width(row_count)]: entry key - row + row_count - 1 + kLinePadding, key and
+  /// row counted within the unit. Starts as zeros.
+  float* diagonals;
+};
+
+/// Whole tiles of rows may write zeros this far before the first diagonal.
+inline constexpr int kLinePadding = kTileRows - 1;
+inline int64_t line_width(int row_count) { return kColumnKeys + row_count + kTileRows; }
+
+struct LineKernels {
+  size_t (*scratch_bytes)(const HostCall& call);
+  void (*run)(const LineUnit& unit, std::byte* scratch);
+};
+
+LH_PER_ISA(LineKernels, kLineKernels)
+
+}  // namespace longhaul

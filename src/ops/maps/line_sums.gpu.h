@@ -1,0 +1,15 @@
+#pragma once
+// Column and diagonal sums of softmax maps: line_sums() of ops/maps/line_sums.h on a CUDA device.
+
+#include <span>
+
+#include "ops/maps/line_sums.h"
+#include "ops/maps/score_scratch.gpu.h"
+
+namespace longhaul::cuda {
+
+/// As column_sums() of this folder, for line_sums(). False also for more than 2,048 rows.
+bool line_sums(Stream stream, const AttendCall& call, std::span<const AttendTask> tasks,
+               std::span<const LineSums> sums, ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

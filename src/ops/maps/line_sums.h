@@ -1,0 +1,29 @@
+#pragma once
+// Column and diagonal sums of the softmax map of a prompt's last rows: which keys they look at, and
+// at which distances (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself
+// is never stored.
+//
+//   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
+//   diagonals[h, o] = sum over rows r of p[r, h, position(r) - o]
+
+#include <span>
+
+#include "ops/attention/attention.h"
+
+namespace longhaul {
+
+struct LineSums {
+  View<float> columns;    ///< [head_count, keys]
+  View<float> diagonals;  ///< [head_count, keys]: offset 0 is a row's own key
+};
+
+/// Writes sums[i] for tasks[i]: rows against one causal stretch of keys, the last of which is the
+/// last row's own. `call.known_lse` [rows, heads] is read, `call.out` is not used. Accumulates in
+/// f32; the result does not depend on the number of threads.
+void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
+               std::span<const LineSums> sums);
+
+/// Bytes that it takes meanwhile for `rows` rows of `heads` query heads in all.
+size_t line_sums_bytes(int heads, int64_t rows, int64_t keys);
+
+}  // namespace longhaul

@@ -1,0 +1,43 @@
+#pragma once
+// Mean vectors of blocks of keys and of query rows: the coarse attention map that block selections
+// start from (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
+
+#include <cstdint>
+#include <span>
+
+#include "ops/attention/attention.h"
+#include "ops/choose/tile_grid.h"
+
+namespace longhaul {
+
+/// out [blocks, head_dim]: means of stored keys [0, count) by blocks of `block`, the last of which
+/// may be shorter.
+void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
+
+/// The same of every list, by the blocks of a grid.
+class KeyMeans {
+ public:
+  /// Of the keys up to the grid's last row, of lists that `only` names (empty: all).
+  void average(Queue& queue, std::span<const PagedRows> lists, std::span<const uint8_t> only,
+               const TileGrid& grid);
+  /// [grid.blocks(), head_dim]
+  View<const float> of(int list) const { return means_.view().part(list * each_, each_); }
+
+ private:
+  int64_t each_ = 0;
+  Array<float> means_;
+};
+
+/// Query head `head` of rows [begin, end) of q [rows, heads, head_dim], averaged into out
+/// [head_dim].
+void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
+                int64_t end, View<float> out);
+
+/// scores[b] = scale * query . means[b] for b in [0, blocks).
+void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
+                 int head_dim, float scale, View<float> scores);
+
+/// Softmax in place.
+void softmax_of(Queue& queue, View<float> scores);
+
+}  // namespace longhaul

@@ -1,0 +1,60 @@
+#pragma once
+// How the operations on softmax maps launch their kernels.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include "ops/core/gpu/early_launch.cuh"
+#include "ops/maps/score_launch.gpu.h"
+#include "ops/maps/score_tile.cuh"
+
+namespace longhaul::cuda {
+
+/// Numbers the jobs' blocks, sends them, and says what the kernels need.
+inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm form,
+                         int64_t numbers, ScoreScratch& scratch) {
+  jobs.number_blocks();
+  const SentJobs sent = send_jobs(stream, call, jobs, form, numbers, scratch);
+  ScoreArgs args{};
+  args.sent = sent.jobs;
+  if (sent.jobs == nullptr) std::ranges::copy(jobs.all(), args.own);
+  args.job_count = static_cast<int32_t>(jobs.all().size());
+  args.lse = call.known_lse.address();
+  args.room = sent.room;
+  args.heads = call.heads;
+  args.logits = logit_form(call.scale, call.cap);
+  args.rotations = rotation_table(call.rotations);
+  return args;
+}
+
+/// Calls f(std::integral_constant<int, head_dim>).
+template <class F>
+void with_head_dim(int head_dim, F&& f) {
+  switch (head_dim) {
+    case 64:
+      return f(std::integral_constant<int, 64>());
+    case 80:
+      return f(std::integral_constant<int, 80>());
+    case 96:
+      return f(std::integral_constant<int, 96>());
+    case 112:
+      return f(std::integral_constant<int, 112>());
+    case 128:
+      return f(std::integral_constant<int, 128>());
+    default:
+      return f(std::integral_constant<int, 256>());
+  }
+}
+
+/// The kernel waits for earlier ones by itself.
+template <class... Parameters, class... Arguments>
+void launch_scores(Stream stream, void (*kernel)(Parameters...), int blocks, int bytes,
+                   const char* name, const Arguments&... arguments) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), name);
+  launch_early(stream, name, kernel, static_cast<unsigned>(blocks), kScoreThreads,
+               static_cast<size_t>(bytes), arguments...);
+}
+
+}  // namespace longhaul::cuda

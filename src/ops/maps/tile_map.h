@@ -1,0 +1,33 @@
+#pragma once
+// Parts of the softmax map itself, summed over the query heads: the diagonal tiles in which a block
+// of tokens attends to itself (Ltri-LLM, arXiv:2412.04757, 3.2).
+//
+//   map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])
+//
+// where row r sees key j.
+
+#include <span>
+
+#include "ops/attention/attention.h"
+
+namespace longhaul {
+
+/// The most keys of a tile.
+inline constexpr int kMostTileKeys = 512;
+
+/// Rows [row_begin, +row_count) of the call, the first of them at row_position, against the keys of
+/// one segment per KV head: query heads are dealt to the segments in contiguous groups. All
+/// segments have the same number of keys, at most kMostTileKeys.
+struct MapTile {
+  int row_begin = 0, row_count = 0;
+  int64_t row_position = 0;
+  std::span<const KeySegment> keys;
+  View<float> map;  ///< [row_count, stride], stride >= keys
+  int64_t stride = 0;
+};
+
+/// Adds to the tiles' maps, in parallel. `call.known_lse` [rows, heads] is read: what attend()
+/// wrote for these rows. Maps must not overlap.
+void tile_maps(const AttendCall& call, std::span<const MapTile> tiles);
+
+}  // namespace longhaul

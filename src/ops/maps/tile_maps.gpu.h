@@ -1,0 +1,15 @@
+#pragma once
+// Parts of softmax maps, summed over heads: tile_maps() of ops/maps/tile_map.h on a CUDA device.
+
+#include <span>
+
+#include "ops/maps/score_scratch.gpu.h"
+#include "ops/maps/tile_map.h"
+
+namespace longhaul::cuda {
+
+/// As column_sums() of this folder, for tile_maps(): heads are added in their order.
+bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> tiles,
+               ScoreScratch& scratch);
+
+}  // namespace longhaul::cuda

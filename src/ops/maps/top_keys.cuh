@@ -1,0 +1,48 @@
+#pragma once
+// What the kernels of top_keys() share: the lists of best keys that blocks write, which one kernel
+// merges.
+
+#include "ops/maps/best_keys.cuh"
+#include "ops/maps/score_call.cuh"
+#include "ops/maps/stored_fit.h"
+#include "ops/maps/top_keys.h"
+
+namespace longhaul::cuda {
+
+struct TopArgs {
+  ScoreArgs score;
+  int32_t k;
+  bool of_tiles;  ///< TopRule::kTile
+  int32_t* keys;
+  float* scores;  ///< may be null
+};
+
+/// Where part `list` of flat row f's best keys is: [flat rows][lists][k].
+__device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
+                                                  int list, int lists) {
+  return reinterpret_cast<ScoredKey*>(a.score.room + job.partial) +
+         (static_cast<int64_t>(f) * lists + list) * a.k;
+}
+
+/// Tiles of keys of a part.
+struct TileStretch {
+  int32_t begin, end;
+};
+__device__ __forceinline__ TileStretch tiles_of(const ScoreJob& job, int part) {
+  const int64_t tiles = (job.keys.count + kTopTile - 1) / kTopTile;
+  return {static_cast<int32_t>(tiles * part / job.parts),
+          static_cast<int32_t>(tiles * (part + 1) / job.parts)};
+}
+
+/// Of few rows over keys of any type, in pages of kPageRows rows, as `fit` says.
+void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit& fit, int blocks,
+                            int head_dim);
+
+inline constexpr int kTopSm90Rows = 256;  ///< flat rows of a block of the wgmma kernel
+
+/// TopRule::kTile over stretches of bf16 pages whose first rows in their pages are multiples of the
+/// map's boxes, for heads of up to 128 numbers.
+void launch_top_keys_sm90(Stream stream, const TopArgs& args, const PageMap& pages, int box_rows,
+                          int blocks, int head_dim);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,31 @@
+#pragma once
+// What top_keys.cc hands to the kernels of an ISA level.
+
+#include "ops/attention/attention_kernels.h"
+#include "ops/maps/top_keys.h"
+
+namespace longhaul {
+
+/// Keys [key_begin, +key_count) of a task for some of its rows; key_begin is a multiple of
+/// kTopTile. `rows` has one segment: all keys of the task.
+struct TopKeysUnit {
+  AttendUnit rows;
+  int k;
+  TopRule rule;
+  float* scores;  ///< [flat rows, k], best first; kNoScore where there is no key
+  int32_t* keys;  ///< [flat rows, k]
+};
+
+inline constexpr float kNoScore = -1e30f;
+
+struct TopKeysKernels {
+  size_t (*tile_scratch_bytes)(const HostCall& call, int flat_rows);
+  void (*tile)(const TopKeysUnit& unit, std::byte* scratch);
+  /// At most kFewRows rows.
+  size_t (*few_scratch_bytes)(const HostCall& call);
+  void (*few)(const TopKeysUnit& unit, std::byte* scratch);
+};
+
+LH_PER_ISA(TopKeysKernels, kTopKeysKernels)
+
+}  // namespace longhaul

@@ -1,0 +1,95 @@
+#pragma once
+// Rows of a block type against int8 activations: integer dot products of 16 or 32, then
+// sum += d * scale * dot + m * sum_x in f32 (see weight_blocks.h for d and m). With AVX-512 the K
+// types go by factored_dots_avx512.h.
+
+#include "ops/core/isa/prefetch.h"
+#include "ops/matmul/matvec_kernels.h"
+#include "ops/matmul/plain_row_sums.h"
+#include "ops/matmul/small_blocks.h"
+#include "ops/matmul/weight_blocks.h"
+
+#if defined(__AVX512VNNI__)
+#include "ops/matmul/block_dots_avx512.h"
+#include "ops/matmul/factor_groups_avx512.h"
+#include "ops/matmul/factored_dots_avx512.h"
+#elif defined(__AVX2__)
+#include "ops/matmul/block_dots_avx2.h"
+#else
+#include "ops/matmul/block_dots_generic.h"
+#endif
+
+namespace longhaul::LH_ISA {
+namespace {
+
+/// As many rows of x (an int or Rows), from `first` on, against all weight rows.
+template <class Type, class Sums>
+void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
+  const int64_t groups = a.cols / 256;
+  const int tail_blocks = static_cast<int>(a.cols % 256 / Type::kWeights);
+  constexpr int kBlocksPerGroup = 256 / Type::kWeights;
+  const ActivationGroup* x[kMostRowsOfX];
+  for (int m = 0; m < rows; ++m) x[m] = a.groups + (first + m) * a.groups_per_row;
+  for (int64_t r = 0; r < a.rows; ++r) {
+    const uint8_t* p = a.weight + static_cast<size_t>(r) * a.row_bytes;
+    Sums sums(rows);
+    for (int64_t g = 0; g < groups; ++g, p += kBlocksPerGroup * Type::kBytes) {
+      prefetch_ahead_of(p, kBlocksPerGroup * Type::kBytes);
+      sums.add_group(p, x, g);
+    }
+    if (tail_blocks > 0) {
+      prefetch_ahead_of(p, tail_blocks * Type::kBytes);
+      sums.add_tail(p, tail_blocks, x, groups);
+    }
+    const float bias = a.bias != nullptr ? a.bias[r] : 0.0f;
+    for (int m = 0; m < rows; ++m) {
+      a.y[(first + m) * a.y_stride + r] = sums.total(m) + bias;
+    }
+  }
+}
+
+template <class Type>
+void plain_block_rows(const MatvecRows& a) {
+  for (int64_t m = 0; m < a.x_rows; m += kMostRowsOfX) {
+    const int64_t rows = a.x_rows - m < kMostRowsOfX ? a.x_rows - m : kMostRowsOfX;
+    block_rows_of<Type, PlainRowSums<Type>>(a, m, static_cast<int>(rows));
+  }
+}
+
+/// Types of small_blocks.h, unpacked by plain loops.
+template <class Type>
+constexpr auto* unpacked_rows = plain_block_rows<Unpacked<Type>>;
+
+#if defined(__AVX2__)
+template <class Type>
+void block_rows(const MatvecRows& a) {
+  int64_t m = 0;
+  for (; m + 8 <= a.x_rows; m += 8) block_rows_of<Type, RowSums<Type, 8>>(a, m, Rows<8>());
+  if (m + 4 <= a.x_rows) block_rows_of<Type, RowSums<Type, 4>>(a, m, Rows<4>()), m += 4;
+  if (m + 2 <= a.x_rows) block_rows_of<Type, RowSums<Type, 2>>(a, m, Rows<2>()), m += 2;
+  if (m < a.x_rows) block_rows_of<Type, RowSums<Type, 1>>(a, m, Rows<1>());
+}
+#else
+template <class Type>
+constexpr auto* block_rows = plain_block_rows<Type>;
+#endif
+
+/// The same in registers, where they are written for one; and the K types.
+#if defined(__AVX512VNNI__)
+template <class Type>
+constexpr auto* small_rows = block_rows<SmallRegisters<Type>>;
+template <class Type>
+constexpr auto* k_rows = factored_rows<Factored<Type>>;
+inline constexpr auto* kFactor = factor_groups;
+#else
+template <class Type>
+constexpr auto* small_rows = unpacked_rows<Type>;
+template <class Type>
+constexpr auto* k_rows = block_rows<KBlocks<Type>>;
+template <>
+inline constexpr auto* k_rows<Q2_K> = small_rows<Q2_K>;
+inline constexpr decltype(MatvecTable::factor) kFactor = nullptr;
+#endif
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

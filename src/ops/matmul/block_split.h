@@ -1,0 +1,55 @@
+#pragma once
+// How blocks of a file become planes (block_layout.h): by pairs of bytes, or, of types whose fields
+// are of odd sizes, by single ones.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/core/gpu/numbers.h"
+#include "ops/matmul/block_layout.h"
+
+namespace longhaul::cuda {
+
+/// Where the pieces of blocks go, each a T.
+template <class T>
+struct BlockSplit {
+  const T* raw;    ///< blocks as in the file
+  uint32_t count;  ///< pieces of all blocks
+  uint32_t per_block;
+  int fields;
+  uint32_t begin[kMostPlanes], size[kMostPlanes];  ///< of each field in a block
+  T* plane[kMostPlanes];
+};
+
+/// Puts piece i, which is below s.count, where it belongs.
+template <class T>
+LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
+  const uint32_t block = i / s.per_block, at = i - block * s.per_block;
+  for (int f = 0; f < kMostPlanes; ++f) {
+    if (f < s.fields && at - s.begin[f] < s.size[f]) {
+      s.plane[f][static_cast<size_t>(block) * s.size[f] + (at - s.begin[f])] = s.raw[i];
+    }
+  }
+}
+
+inline bool splits_by_pairs(DType type) { return traits(type).block_bytes % 2 == 0; }
+
+/// Of `bytes` bytes of blocks at `raw`, the first of which is number `first_block` of the planes.
+template <class T>
+BlockSplit<T> block_split(DType type, const void* raw, size_t bytes, int64_t first_block,
+                          const std::byte* const* planes) {
+  constexpr uint32_t kSize = sizeof(T);
+  BlockSplit<T> s{};
+  s.raw = static_cast<const T*>(raw);
+  s.count = static_cast<uint32_t>(bytes / kSize);
+  s.per_block = static_cast<uint32_t>(traits(type).block_bytes) / kSize;
+  for (const BlockField& field : block_fields(type)) {
+    s.begin[s.fields] = static_cast<uint32_t>(field.offset) / kSize;
+    s.size[s.fields] = static_cast<uint32_t>(field.bytes) / kSize;
+    auto* const plane = const_cast<std::byte*>(planes[s.fields]) + first_block * field.bytes;
+    s.plane[s.fields++] = reinterpret_cast<T*>(plane);
+  }
+  return s;
+}
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,237 @@
+#pragma once
+// The quantized types with blocks of 256 weights (block_units.h).
+
+#include "ops/choose/block_bits.h"
+
+namespace longhaul::cuda {
+
+struct UnitsIQ4_XS : BlockForm {
+  static constexpr DType kType = DType::IQ4_XS;
+  static constexpr BlockField kFields[] = {{8, 128}, {0, 8}};
+  static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
+  struct Unit {
+    Word4 quants;
+    Word2 head;  // f16 d, high bits of the scales, their low bits
+  };
+  LH_EVERYWHERE static int group(int u, int k) { return 2 * u + k; }
+  LH_EVERYWHERE static GroupPlace place(int group) { return {group >> 1, group & 1}; }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words2(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_levels(unit::iq4_levels(), x.quants, k, out.q);
+    const uint32_t low = x.head.w[1] >> (4 * u) & 15u;
+    const uint32_t high = x.head.w[0] >> (16 + 2 * u) & 3u;
+    const int scale = static_cast<int>(low | high << 4) - 32;
+    out.step = half_value(x.head.w[0] & 0xffffu) * static_cast<float>(scale);
+    return out;
+  }
+};
+
+/// Q4_K and Q5_K: unit 2 j + c has elements 16 c to 16 c + 15 of sub-blocks 2 j (low halves) and
+/// 2 j + 1 (high).
+struct HalvesOfPairs : BlockForm {
+  static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
+  static constexpr bool kOffset = true;
+  LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 4 + 2 * k + (u & 1); }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    return {(group >> 2) * 2 + (group & 1), group >> 1 & 1};
+  }
+};
+
+struct UnitsQ4_K : HalvesOfPairs {
+  static constexpr DType kType = DType::Q4_K;
+  static constexpr BlockField kFields[] = {{16, 128}, {0, 16}};
+  struct Unit {
+    Word4 quants, head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words4(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    unit::scale_with_minimum(x.head, u >> 1, k, out);
+    return out;
+  }
+};
+
+struct UnitsQ5_K : HalvesOfPairs {
+  static constexpr DType kType = DType::Q5_K;
+  static constexpr BlockField kFields[] = {{48, 128}, {16, 32}, {0, 16}};
+  struct Unit {
+    Word4 quants, high, head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words4(p.at[1]) + 2 * block + (u & 1)),
+            load_shared(unit::words4(p.at[2]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.quants, k, out.q);
+    unit::add_bits(x.high, (u >> 1) * 2 + k, 4, 0x10101010u, out.q);
+    unit::scale_with_minimum(x.head, u >> 1, k, out);
+    return out;
+  }
+};
+
+/// Q2_K, Q3_K, Q6_K and TQ2_0: 128 elements a half, rows of 32; bit pairs of one byte belong to
+/// four rows.
+struct UnitsQ6_K : BlockForm {
+  // Unit 4 half + 2 row + c, row 0 or 1: columns from 16 c of that row (low halves) and of row + 2.
+  static constexpr DType kType = DType::Q6_K;
+  static constexpr BlockField kFields[] = {{0, 128}, {128, 64}, {192, 16}, {208, 2}};
+  static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 32;
+  struct Unit {
+    Word4 low, high;
+    int scale[2];
+    uint32_t d;
+  };
+  LH_EVERYWHERE static int group(int u, int k) {
+    return (u >> 2) * 8 + ((u >> 1 & 1) + 2 * k) * 2 + (u & 1);
+  }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    return {(group >> 3) * 4 + (group & 3), group >> 2 & 1};
+  }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    const auto* scales = reinterpret_cast<const signed char*>(p.at[2]) + 16 * block;
+    return {load_once(unit::words4(p.at[0]) + 8 * block + u),
+            load_shared(unit::words4(p.at[1]) + 4 * block + (u >> 2) * 2 + (u & 1)),
+            {load_shared(scales + group(u, 0)), load_shared(scales + group(u, 1))},
+            load_shared(unit::halves(p.at[3]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_nibbles(x.low, k, out.q);
+    const int shift = 2 * ((u >> 1 & 1) + 2 * k);
+    unit::add_bits(x.high, shift, 4, 0x30303030u, out.q);
+    out.step = half_value(x.d) * static_cast<float>(x.scale[k]);
+    return out;
+  }
+};
+
+/// Q2_K, Q3_K and TQ2_0: unit 2 half + c has columns from 16 c of the four rows of that half.
+struct RowsOfHalves : BlockForm {
+  static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
+  LH_EVERYWHERE static int group(int u, int k) { return (u >> 1) * 8 + 2 * k + (u & 1); }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    return {(group >> 3) * 2 + (group & 1), group >> 1 & 3};
+  }
+};
+
+struct UnitsQ2_K : RowsOfHalves {
+  static constexpr DType kType = DType::Q2_K;
+  static constexpr BlockField kFields[] = {{16, 64}, {0, 16}, {80, 4}};
+  static constexpr bool kOffset = true;
+  struct Unit {
+    Word4 quants;
+    Word2 scales;  // of this half: a factor in the low half byte, that of the minimum in the high
+    uint32_t head;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 4 * block + u),
+            load_shared(unit::words2(p.at[1]) + 2 * block + (u >> 1)),
+            load_shared(unit::words(p.at[2]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    unit::take_pairs(x.quants, k, out.q);
+    const uint32_t scale = x.scales.w[k >> 1] >> (16 * (k & 1) + 8 * (u & 1)) & 255u;
+    out.step = half_value(x.head & 0xffffu) * static_cast<float>(scale & 15u);
+    out.offset = -(half_value(x.head >> 16) * static_cast<float>(scale >> 4));
+    return out;
+  }
+};
+
+struct UnitsQ3_K : RowsOfHalves {
+  static constexpr DType kType = DType::Q3_K;
+  static constexpr BlockField kFields[] = {{32, 64}, {0, 32}, {96, 12}, {108, 2}};
+  static constexpr int kZero = 4;
+  struct Unit {
+    Word4 low, high;
+    uint32_t scales[3], d;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    const uint32_t* scales = unit::words(p.at[2]) + 3 * block;
+    return {load_once(unit::words4(p.at[0]) + 4 * block + u),
+            load_shared(unit::words4(p.at[1]) + 2 * block + (u & 1)),
+            {load_shared(scales), load_shared(scales + 1), load_shared(scales + 2)},
+            load_shared(unit::halves(p.at[3]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    const int half = u >> 1, row = 4 * half + k;
+    unit::take_pairs(x.low, k, out.q);
+    unit::add_bits(x.high, row, 2, 0x04040404u, out.q);
+    // Scale i has its low bits in half i / 8 of byte i % 8, its high ones in pair i / 4 of byte
+    // 8 + i % 4.
+    const int i = group(u, k);
+    const uint32_t low = x.scales[i >> 2 & 1] >> (8 * (i & 3) + 4 * half) & 15u;
+    const uint32_t high = x.scales[2] >> (8 * (i & 3) + 2 * (i >> 2)) & 3u;
+    out.step = half_value(x.d) * static_cast<float>(static_cast<int>(low | high << 4) - 32);
+    return out;
+  }
+};
+
+struct UnitsTQ2_0 : RowsOfHalves {
+  static constexpr DType kType = DType::TQ2_0;
+  static constexpr BlockField kFields[] = {{0, 64}, {64, 2}};
+  static constexpr int kZero = 1;
+  struct Unit {
+    Word4 quants;
+    uint32_t d;
+  };
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 4 * block + u),
+            load_shared(unit::halves(p.at[1]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
+    Weights16 out;
+    unit::take_pairs(x.quants, k, out.q);
+    out.step = half_value(x.d);
+    return out;
+  }
+};
+
+/// Bytes 0-31 have five digits each: digit n is element 32 n + byte. Then 32-47, from element 160
+/// on, and 48-51 with four digits, from 240 on. Unit u has the digits of bytes from 16 u on, then
+/// the first three of bytes 32-47 (u = 0) or what is left.
+struct UnitsTQ1_0 : BlockForm {
+  static constexpr DType kType = DType::TQ1_0;
+  static constexpr BlockField kFields[] = {{0, 48}, {48, 4}, {52, 2}};
+  static constexpr int kBlock = 256, kUnits = 2, kGroups = 8, kZero = 1;
+  struct Unit {
+    Word4 own, both;
+    uint32_t last, d;
+  };
+  LH_EVERYWHERE static int group(int u, int k) { return k < 5 ? 2 * k + u : 5 + 3 * u + k; }
+  LH_EVERYWHERE static GroupPlace place(int group) {
+    if (group < 10) return {group & 1, group >> 1};
+    return group < 13 ? GroupPlace{0, group - 5} : GroupPlace{1, group - 8};
+  }
+  LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
+    return {load_once(unit::words4(p.at[0]) + 3 * block + u),
+            load_shared(unit::words4(p.at[0]) + 3 * block + 2),
+            load_shared(unit::words(p.at[1]) + block), load_shared(unit::halves(p.at[2]) + block)};
+  }
+  LH_EVERYWHERE static Weights16 weights(const Unit& x, int u, int k) {
+    Weights16 out;
+    const bool four = u == 1 && k == 7;
+    const int digit = k < 5 ? k : k - 5 + 3 * u;
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t bytes = four ? x.last : k < 5 ? x.own.w[i] : x.both.w[i];
+      out.q[i] = unit::base3_digits(bytes, four ? i : digit);
+    }
+    out.step = half_value(x.d);
+    return out;
+  }
+};
+
+using Units256 = UnitsList<UnitsQ2_K, UnitsQ3_K, UnitsQ4_K, UnitsQ5_K, UnitsQ6_K, UnitsIQ4_XS,
+                           UnitsTQ1_0, UnitsTQ2_0>;
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,154 @@
+#include "ops/matmul/experts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/core/add.h"
+
+namespace longhaul {
+namespace {
+
+const float* or_null(const std::vector<float>& bias) {
+  return bias.empty() ? nullptr : bias.data();
+}
+
+/// The chosen experts of one row; `order` is memory.
+void choose_of_row(const float* logits, int experts, int used, bool among_chosen,
+                   std::vector<int32_t>& order, ExpertChoice* chosen) {
+  order.resize(static_cast<size_t>(experts));
+  std::iota(order.begin(), order.end(), 0);
+  std::partial_sort(order.begin(), order.begin() + used, order.end(), [&](int32_t a, int32_t b) {
+    return logits[a] > logits[b] || (!(logits[a] < logits[b]) && a < b);
+  });
+  const double top = logits[order[0]];
+  double sum = 0;
+  const int counted = among_chosen ? used : experts;
+  for (int i = 0; i < counted; ++i) sum += std::exp(logits[order[static_cast<size_t>(i)]] - top);
+  std::sort(order.begin(), order.begin() + used);
+  for (int i = 0; i < used; ++i) {
+    const int32_t expert = order[static_cast<size_t>(i)];
+    chosen[i] = {expert, static_cast<float>(std::exp(logits[expert] - top) / sum)};
+  }
+}
+
+}  // namespace
+
+void choose_experts(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
+                    ExpertChoice* chosen) {
+  LH_ASSERT(used >= 1 && used <= experts);
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    thread_local std::vector<int32_t> order;
+    for (int64_t r = begin; r < end; ++r) {
+      choose_of_row(logits + r * experts, experts, used, among_chosen, order, chosen + r * used);
+    }
+  });
+}
+
+void ExpertMix::run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
+                    std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute,
+                    float* y, bool add) {
+  if (rows == 0) return;
+  LH_ASSERT(!chosen.empty() && chosen.size() % static_cast<size_t>(rows) == 0);
+  if (!add) std::fill_n(y, rows * experts.front().down.rows(), 0.0f);
+  if (rows > kMatvecMaxRows || compute == Compute::kF32) {
+    return run_gathered(x, rows, experts, chosen, gating, compute, y);
+  }
+  const int64_t hidden = experts.front().down.rows();
+  const size_t used = chosen.size() / static_cast<size_t>(rows);
+  for (int64_t r = 0; r < rows; ++r) {
+    run_row(x + r * hidden, experts, chosen.subspan(static_cast<size_t>(r) * used, used), gating,
+            y + r * hidden);
+  }
+}
+
+/// All of a row's experts side by side: two stretches of reading, whatever their number.
+void ExpertMix::run_row(const float* x, std::span<const ExpertWeights> experts,
+                        std::span<const ExpertChoice> chosen, const Gating& gating, float* y) {
+  const int64_t ffn = experts.front().gate.rows(), hidden = experts.front().down.rows();
+  const int64_t used = std::ssize(chosen);
+  products_.resize(static_cast<size_t>(2 * used * ffn));
+  jobs_.clear();
+  for (const ExpertChoice& c : chosen) {
+    const ExpertWeights& w = experts[static_cast<size_t>(c.expert)];
+    float* to = products_.data() + std::ssize(jobs_) * ffn;
+    jobs_.push_back({.weight = w.gate, .y = to, .bias = or_null(w.gate_bias)});
+    jobs_.push_back({.weight = w.up, .y = to + ffn, .bias = or_null(w.up_bias)});
+  }
+  activations_.assign(x, 1, hidden);
+  matvec(jobs_, activations_);
+  inner_.resize(static_cast<size_t>(used * ffn));
+  swiglu(products_.data(), products_.data() + ffn, used, ffn, 2 * ffn, inner_.data(), gating);
+
+  results_.resize(static_cast<size_t>(used * hidden));
+  for (int64_t first = 0; first < used; first += kMatvecMaxRows) {
+    const int64_t count = std::min(used - first, kMatvecMaxRows);
+    inner_rows_.assign(inner_.data() + first * ffn, count, ffn);
+    jobs_.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      const ExpertWeights& w =
+          experts[static_cast<size_t>(chosen[static_cast<size_t>(first + i)].expert)];
+      jobs_.push_back({.weight = w.down,
+                       .y = results_.data() + (first + i) * hidden,
+                       .bias = or_null(w.down_bias),
+                       .only = i});
+    }
+    matvec(jobs_, inner_rows_);
+  }
+  for (int64_t i = 0; i < used; ++i) {
+    add_scaled(y, results_.data() + i * hidden, hidden, chosen[static_cast<size_t>(i)].weight);
+  }
+}
+
+void ExpertMix::run_gathered(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
+                             std::span<const ExpertChoice> chosen, const Gating& gating,
+                             Compute compute, float* y) {
+  const int64_t hidden = experts.front().down.rows(), used = std::ssize(chosen) / rows;
+  // Choices by expert, then by row.
+  begins_.assign(experts.size() + 1, 0);
+  for (const ExpertChoice& c : chosen) ++begins_[static_cast<size_t>(c.expert) + 1];
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  order_.resize(chosen.size());
+  std::vector<int64_t> at(begins_.begin(), begins_.end() - 1);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    order_[static_cast<size_t>(at[static_cast<size_t>(chosen[i].expert)]++)] =
+        static_cast<int64_t>(i);
+  }
+  for (size_t e = 0; e < experts.size(); ++e) {
+    const int64_t first = begins_[e], count = begins_[e + 1] - first;
+    if (count == 0) continue;
+    const ExpertWeights& w = experts[e];
+    gathered_.resize(static_cast<size_t>(count * hidden));
+    results_.resize(static_cast<size_t>(count * hidden));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = order_[static_cast<size_t>(first + i)] / used;
+      std::copy_n(x + row * hidden, hidden, gathered_.data() + i * hidden);
+    }
+    input_.assign(gathered_.data(), count, hidden);
+    linear_swiglu(input_,
+                  {.gate = w.gate,
+                   .up = w.up,
+                   .gate_bias = or_null(w.gate_bias),
+                   .up_bias = or_null(w.up_bias),
+                   .gating = gating},
+                  inner_input_, compute);
+    linear(inner_input_,
+           LinearJob{.weight = w.down, .y = results_.data(), .bias = or_null(w.down_bias)},
+           compute);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto choice = static_cast<size_t>(order_[static_cast<size_t>(first + i)]);
+      add_scaled(y + static_cast<int64_t>(choice) / used * hidden, results_.data() + i * hidden,
+                 hidden, chosen[choice].weight);
+    }
+  }
+}
+
+size_t ExpertMix::bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn) {
+  // Of many rows all may be sent to one expert; of few all experts' results exist side by side.
+  const int64_t few = used * (3 * ffn + hidden), many = rows * (3 * hidden + 2 * ffn);
+  return static_cast<size_t>(std::max(few, many)) * sizeof(float) +
+         static_cast<size_t>(rows * used) * (sizeof(ExpertChoice) + sizeof(int64_t));
+}
+
+}  // namespace longhaul

@@ -1,0 +1,51 @@
+#pragma once
+// The feed-forward part of a mixture of experts (Shazeer et al. 2017, arXiv:1701.06538): a router
+// sends each row to a few of many gated networks, and their results are added up by its weights.
+// Only the matrices of experts that a row was sent to are read.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/matmul/expert_choice.h"
+#include "ops/matmul/linear.h"
+
+namespace longhaul {
+
+/// One gated network; biases may be empty.
+struct ExpertWeights {
+  TensorView gate, up;                    ///< [ffn, hidden]
+  TensorView down;                        ///< [hidden, ffn]
+  std::vector<float> gate_bias, up_bias;  ///< [ffn]
+  std::vector<float> down_bias;           ///< [hidden]
+};
+
+/// y[r] = sum over the chosen experts e of a row of weight * down_e gated(gate_e x[r], up_e x[r]).
+/// Few rows stream each chosen expert's weights once per row; of many rows those of an expert are
+/// gathered and multiplied together. Keeps its memory from call to call.
+class ExpertMix {
+ public:
+  /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =.
+  void run(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
+           std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y,
+           bool add = false);
+
+  /// Bytes that it takes for `rows` rows, the panels of linear() not counted.
+  static size_t bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn);
+
+ private:
+  // Both add to y.
+  void run_row(const float* x, std::span<const ExpertWeights> experts,
+               std::span<const ExpertChoice> chosen, const Gating& gating, float* y);
+  void run_gathered(const float* x, int64_t rows, std::span<const ExpertWeights> experts,
+                    std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute,
+                    float* y);
+
+  Buffer<float> products_, inner_, results_, gathered_;
+  ActivationRows activations_, inner_rows_;
+  LinearInput input_, inner_input_;
+  std::vector<MatvecJob> jobs_;
+  std::vector<int64_t> begins_, order_;
+};
+
+}  // namespace longhaul

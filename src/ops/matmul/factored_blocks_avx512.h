@@ -1,0 +1,212 @@
+#pragma once
+// The types whose factors are whole numbers (the K types) as factored_dots_avx512.h multiplies
+// them: the factors of four rows at a time, row by 128-bit lane, and a row's weights as unsigned
+// bytes. Layouts: weight_blocks.h, small_blocks.h.
+
+#include <immintrin.h>
+
+#include "ops/matmul/small_blocks_avx512.h"
+#include "ops/matmul/weight_blocks_avx512.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+/// Lane r: 16 bytes of row r.
+[[gnu::always_inline]] inline __m512i lanes_of_rows(const uint8_t* const* p, int at) {
+  const auto lane = [&](int r) __attribute__((always_inline)) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p[r] + at));
+  };
+  __m512i v = _mm512_castsi128_si512(lane(0));
+  v = _mm512_inserti32x4(v, lane(1), 1);
+  v = _mm512_inserti32x4(v, lane(2), 2);
+  return _mm512_inserti32x4(v, lane(3), 3);
+}
+
+/// The f16 at `at` of each row, in all elements of its lane.
+[[gnu::always_inline]] inline __m512 halves_of_rows(const uint8_t* const* p, int at) {
+  const auto half = [&](int r) __attribute__((always_inline)) {
+    return uint64_t{load_u16(p[r] + at)} << (16 * r);
+  };
+  const auto four = static_cast<int64_t>((half(0) | half(1)) | (half(2) | half(3)));
+  const __m256i each = _mm256_setr_epi16(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+  return _mm512_cvtph_ps(
+      _mm256_permutexvar_epi16(each, _mm256_castsi128_si256(_mm_cvtsi64_si128(four))));
+}
+
+inline __m512i in_each_lane(int a, int b, int c, int d) {
+  return _mm512_broadcast_i32x4(_mm_setr_epi32(a, b, c, d));
+}
+
+/// Bytes 0-7 or 8-15 of each lane as the upper halves of 16 bits, so that the upper half of a
+/// product with another such number is that of the bytes.
+inline __m512i upper_bytes(__m512i bytes, int half) {
+  const __m512i zero = _mm512_setzero_si512();
+  return half == 0 ? _mm512_unpacklo_epi8(zero, bytes) : _mm512_unpackhi_epi8(zero, bytes);
+}
+
+/// Q4_K and Q5_K: a factor and a minimum for each 32 weights. Factors are upper_bytes(), [half of
+/// the block]; here both halves' are in one.
+struct FactorsOf32 {
+  static constexpr bool kOf32 = true, kHasMinima = true;
+  __m512i factors[1], minima[1];
+  __m512 d, dmin;
+
+  /// Four words: f16 d and dmin; a: low 6 bits of factors 0-3, high 2 of 4-7; b: the same of
+  /// minima; c: low 4 bits of factors 4-7, then of minima.
+  [[gnu::always_inline]] explicit FactorsOf32(const uint8_t* const* p) {
+    const __m512i head = lanes_of_rows(p, 0);
+    const __m512i acbc = _mm512_shuffle_epi32(head, static_cast<_MM_PERM_ENUM>(0b11'10'11'01));
+    const __m512i aabb = _mm512_shuffle_epi32(head, static_cast<_MM_PERM_ENUM>(0b10'10'01'01));
+    const __m512i low =
+        _mm512_and_si512(_mm512_srlv_epi32(acbc, in_each_lane(0, 0, 0, 4)),
+                         in_each_lane(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+    const __m512i six = _mm512_ternarylogic_epi32(  // low | (aabb >> 2 & mask)
+        low, _mm512_srli_epi32(aabb, 2), in_each_lane(0, 0x30303030, 0, 0x30303030), 0xf8);
+    factors[0] = upper_bytes(six, 0);
+    minima[0] = upper_bytes(six, 1);
+    d = halves_of_lanes(head, 0);
+    dmin = halves_of_lanes(head, 1);
+  }
+
+ private:
+  static __m512 halves_of_lanes(__m512i lanes, int16_t at) {
+    const __m256i each = _mm256_setr_epi16(0, 0, 0, 0, 8, 8, 8, 8, 16, 16, 16, 16, 24, 24, 24, 24);
+    const __m256i index = _mm256_add_epi16(each, _mm256_set1_epi16(at));
+    return _mm512_cvtph_ps(
+        _mm512_castsi512_si256(_mm512_permutexvar_epi16(_mm512_castsi256_si512(index), lanes)));
+  }
+};
+
+/// A factor for each 16 weights, which are u - 32.
+struct SignedFactorsOf16 {
+  static constexpr bool kOf32 = false, kHasMinima = false;
+  __m512i factors[2];
+  __m512 d;
+
+  [[gnu::always_inline]] SignedFactorsOf16(__m512i bytes, __m512 factor)
+      : factors{upper_bytes(bytes, 0), upper_bytes(bytes, 1)}, d(factor) {}
+};
+
+struct FactorsQ6_K : SignedFactorsOf16 {
+  [[gnu::always_inline]] explicit FactorsQ6_K(const uint8_t* const* p)
+      : SignedFactorsOf16(lanes_of_rows(p, 192), halves_of_rows(p, 208)) {}
+};
+
+/// The weights are unpacked as 8 u, of an offset of 4: one of 32 for all types.
+struct FactorsQ3_K : SignedFactorsOf16 {
+  [[gnu::always_inline]] explicit FactorsQ3_K(const uint8_t* const* p)
+      : SignedFactorsOf16(six_bits(lanes_of_rows(p, 94)),
+                          _mm512_mul_ps(halves_of_rows(p, 108), _mm512_set1_ps(0.125f))) {}
+
+ private:
+  /// From the last 16 bytes of a block: see Q3_K::scale in quant_blocks.h.
+  static __m512i six_bits(__m512i tail) {
+    const __m512i abab =
+        _mm512_shuffle_epi8(tail, in_each_lane(0x05040302, 0x09080706, 0x05040302, 0x09080706));
+    const __m512i c = _mm512_shuffle_epi8(tail, _mm512_set1_epi32(0x0d0c0b0a));
+    const __m512i low =
+        _mm512_and_si512(_mm512_srlv_epi32(abab, in_each_lane(0, 0, 4, 4)), nibbles());
+    const __m512i high = _mm512_rolv_epi32(c, in_each_lane(4, 2, 0, 30));
+    const __m512i six = _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(48), 0xf8);
+    return _mm512_sub_epi8(six, _mm512_set1_epi8(32));
+  }
+};
+
+struct FactorsQ2_K {
+  static constexpr bool kOf32 = false, kHasMinima = true;
+  __m512i factors[2], minima[2];
+  __m512 d, dmin;
+
+  [[gnu::always_inline]] explicit FactorsQ2_K(const uint8_t* const* p)
+      : d(halves_of_rows(p, 80)), dmin(halves_of_rows(p, 82)) {
+    const __m512i both = lanes_of_rows(p, 0);
+    const __m512i low = _mm512_and_si512(both, nibbles());
+    const __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), nibbles());
+    for (int half = 0; half < 2; ++half) {
+      factors[half] = upper_bytes(low, half);
+      minima[half] = upper_bytes(high, half);
+    }
+  }
+};
+
+/// unpack() gives four quarters of 64 weights: in the order of FactoredGroup::pairs where factors
+/// are of 32, in their own elsewhere.
+template <class Type>
+struct Factored;
+
+template <>
+struct Factored<Q4_K> : Q4_K {
+  using Factors = FactorsOf32;
+  [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
+    for (int i = 0; i < 2; ++i) {
+      const __m512i bytes = _mm512_loadu_si512(p + 16 + 64 * i);
+      u[2 * i] = _mm512_and_si512(bytes, nibbles());
+      u[2 * i + 1] = _mm512_and_si512(_mm512_srli_epi16(bytes, 4), nibbles());
+    }
+  }
+};
+
+template <>
+struct Factored<Q5_K> : Q5_K {
+  using Factors = FactorsOf32;
+  [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
+    const __m512i high = two_copies(p + 16);  // bit i of a byte: of run i of 32; to bit 4
+    const __m512i fifth[4] = {_mm512_sllv_epi64(high, _mm512_set_epi64(2, 2, 2, 2, 4, 4, 4, 4)),
+                              _mm512_sllv_epi64(high, _mm512_set_epi64(1, 1, 1, 1, 3, 3, 3, 3)),
+                              shift_halves(high, 0, 2), shift_halves(high, 1, 3)};
+    for (int i = 0; i < 4; ++i) {
+      const __m512i bytes = _mm512_loadu_si512(p + 48 + 64 * (i / 2));
+      const __m512i low =
+          _mm512_and_si512(i % 2 == 0 ? bytes : _mm512_srli_epi16(bytes, 4), nibbles());
+      u[i] = _mm512_ternarylogic_epi64(low, fifth[i], _mm512_set1_epi8(16), 0xf8);
+    }
+  }
+};
+
+template <>
+struct Factored<Q6_K> : Q6_K {
+  using Factors = FactorsQ6_K;
+  [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
+    for (int i = 0; i < 4; ++i) {
+      const __m512i bytes = _mm512_loadu_si512(p + 64 * (i / 2));
+      const __m512i high = two_copies(p + 128 + 32 * (i / 2));
+      const __m512i low =
+          _mm512_and_si512(i % 2 == 0 ? bytes : _mm512_srli_epi16(bytes, 4), nibbles());
+      const __m512i two = i % 2 == 0
+                              ? _mm512_sllv_epi64(high, _mm512_set_epi64(2, 2, 2, 2, 4, 4, 4, 4))
+                              : shift_halves(high, 0, 2);
+      u[i] = _mm512_ternarylogic_epi64(low, two, _mm512_set1_epi8(48), 0xf8);
+    }
+  }
+};
+
+template <>
+struct Factored<Q3_K> : Q3_K {
+  using Factors = FactorsQ3_K;
+  [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
+    const __m512i third = two_copies(p);  // bit i of a byte: of run i of 32; to bit 5
+    const __m512i high[4] = {_mm512_sllv_epi64(third, _mm512_set_epi64(4, 4, 4, 4, 5, 5, 5, 5)),
+                             _mm512_sllv_epi64(third, _mm512_set_epi64(2, 2, 2, 2, 3, 3, 3, 3)),
+                             _mm512_sllv_epi64(third, _mm512_set_epi64(0, 0, 0, 0, 1, 1, 1, 1)),
+                             shift_halves(third, 1, 2)};
+    for (int i = 0; i < 4; ++i) {
+      const __m512i bytes = two_copies(p + 32 + 32 * (i / 2));  // two bits to bits 3 and 4
+      const __m512i two = i % 2 == 0
+                              ? _mm512_sllv_epi64(bytes, _mm512_set_epi64(1, 1, 1, 1, 3, 3, 3, 3))
+                              : shift_halves(bytes, 1, 3);
+      u[i] = _mm512_ternarylogic_epi64(_mm512_and_si512(two, _mm512_set1_epi8(24)), high[i],
+                                       _mm512_set1_epi8(32), 0xf8);
+    }
+  }
+};
+
+template <>
+struct Factored<Q2_K> : Q2_K {
+  using Factors = FactorsQ2_K;
+  [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
+    for (int i = 0; i < 4; ++i) u[i] = two_bits(p + 16, i);
+  }
+};
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

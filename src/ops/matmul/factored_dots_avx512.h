@@ -1,0 +1,170 @@
+#pragma once
+// Four weight rows at a time against FactoredGroups, with AVX512-VNNI: dot products of 4, which fit
+// in 16 bits, times the factors of weights and activations in 32 bits, and a factor in f32 for 256.
+// A row's result is the same in whichever four it stands.
+
+#include <immintrin.h>
+
+#include "ops/core/isa/prefetch.h"
+#include "ops/matmul/factored_blocks_avx512.h"
+#include "ops/matmul/matvec_kernels.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+/// For the 32 numbers of 16 bits that two quarters of 64 weights are packed to: which of the 32
+/// factors (8 of each of four rows) row `row` takes. Factors of 32 are one vector for both halves
+/// of a block, those of 16 one for each.
+struct FactorOfPacked {
+  alignas(64) int16_t of32[2][4][32];  // [half][row]
+  alignas(64) int16_t of16[4][32];
+};
+
+constexpr FactorOfPacked make_factor_of_packed() {
+  FactorOfPacked f{};
+  for (int row = 0; row < 4; ++row) {
+    for (int i = 0; i < 32; ++i) {
+      const int lane = i / 8, second = i % 8 / 4;  // the quarter
+      for (int half = 0; half < 2; ++half) {
+        f.of32[half][row][i] = static_cast<int16_t>(8 * row + 4 * half + lane / 2 * 2 + second);
+      }
+      f.of16[row][i] = static_cast<int16_t>(8 * row + 4 * second + lane);
+    }
+  }
+  return f;
+}
+inline constexpr FactorOfPacked kFactorOfPacked = make_factor_of_packed();
+
+/// Lane r of the result adds up to v[r]. Eight numbers still fit into 32 bits (kMostFactor), 16
+/// need not.
+[[gnu::always_inline]] inline __m512 lane_sums(const __m512i v[4]) {
+  const __m512i ab = _mm512_add_epi32(_mm512_shuffle_i32x4(v[0], v[1], 0x44),
+                                      _mm512_shuffle_i32x4(v[0], v[1], 0xee));
+  const __m512i cd = _mm512_add_epi32(_mm512_shuffle_i32x4(v[2], v[3], 0x44),
+                                      _mm512_shuffle_i32x4(v[2], v[3], 0xee));
+  return _mm512_add_ps(_mm512_cvtepi32_ps(_mm512_shuffle_i32x4(ab, cd, 0x88)),
+                       _mm512_cvtepi32_ps(_mm512_shuffle_i32x4(ab, cd, 0xdd)));
+}
+
+inline __m512i eight_in_each_lane(const int16_t* p) {
+  return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+template <class Type, int M>
+class FourRows {
+ public:
+  FourRows() {
+    for (int m = 0; m < M; ++m) sums_[m] = _mm512_setzero_ps();
+  }
+
+  [[gnu::always_inline]] void add_group(const uint8_t* const* p, const FactoredGroup* const* x,
+                                        int64_t g) {
+    const Factors f(p);
+    __m512i factors[M][kHalves], dots[M][4];
+    for (int m = 0; m < M; ++m) {
+      for (int half = 0; half < kHalves; ++half) {
+        factors[m][half] = times_factors(f.factors[half], x[m][g], half);
+      }
+    }
+#pragma GCC unroll 4
+    for (int row = 0; row < 4; ++row) {
+      __m512i u[4];
+      Type::unpack(p[row], u);
+      for (int m = 0; m < M; ++m) dots[m][row] = dot(u, factors[m], row, x[m][g]);
+    }
+    for (int m = 0; m < M; ++m) {
+      const __m512 scale = _mm512_set1_ps(x[m][g].scale);
+      sums_[m] = _mm512_fmadd_ps(lane_sums(dots[m]), _mm512_mul_ps(f.d, scale), sums_[m]);
+      if constexpr (Factors::kHasMinima) {
+        __m512i sum = _mm512_setzero_si512();
+        for (int half = 0; half < kHalves; ++half) {
+          const int16_t* of_x = Factors::kOf32 ? x[m][g].sum32 : x[m][g].sum16 + 8 * half;
+          sum = _mm512_dpwssd_epi32(sum, times_factors(f.minima[half], x[m][g], half),
+                                    eight_in_each_lane(of_x));
+        }
+        sums_[m] =
+            _mm512_fnmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(f.dmin, scale), sums_[m]);
+      }
+    }
+  }
+
+  /// Of the four rows.
+  __m128 totals(int m) const {
+    const __m512 pairs = _mm512_add_ps(sums_[m], _mm512_permute_ps(sums_[m], 0b01'00'11'10));
+    const __m512 all = _mm512_add_ps(pairs, _mm512_permute_ps(pairs, 0b10'11'00'01));
+    const __m512i lanes = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return _mm512_castps512_ps128(_mm512_permutexvar_ps(lanes, all));
+  }
+
+ private:
+  using Factors = typename Type::Factors;
+  static constexpr int kHalves = Factors::kOf32 ? 1 : 2;
+
+  static __m512i times_factors(__m512i upper, const FactoredGroup& x, int half) {
+    const int16_t* of_x = Factors::kOf32 ? x.factor32 : x.factor16 + 8 * half;
+    return _mm512_mulhi_epi16(upper, eight_in_each_lane(of_x));
+  }
+
+  [[gnu::always_inline]] static __m512i dot(const __m512i u[4], const __m512i* factors, int row,
+                                            const FactoredGroup& x) {
+    const int8_t* q = Factors::kOf32 ? x.pairs : x.q;
+    __m512i sum = _mm512_setzero_si512();
+    for (int half = 0; half < 2; ++half) {
+      __m512i of_4[2];
+      for (int i = 0; i < 2; ++i) {
+        const int j = 2 * half + i;
+        const __m512i start =
+            Factors::kHasMinima ? _mm512_setzero_si512() : _mm512_load_si512(x.offsets + 16 * j);
+        of_4[i] = _mm512_dpbusd_epi32(start, u[j], _mm512_load_si512(q + 64 * j));
+      }
+      const int16_t* which =
+          Factors::kOf32 ? kFactorOfPacked.of32[half][row] : kFactorOfPacked.of16[row];
+      const __m512i each =
+          _mm512_permutexvar_epi16(_mm512_load_si512(which), factors[Factors::kOf32 ? 0 : half]);
+      sum = _mm512_dpwssd_epi32(sum, _mm512_packs_epi32(of_4[0], of_4[1]), each);
+    }
+    return sum;
+  }
+
+  __m512 sums_[M];  // lane r: of row r, to be added up
+};
+
+/// M rows of x, from `first` on, against all weight rows.
+template <class Type, int M>
+void factored_rows_of(const MatvecRows& a, int64_t first) {
+  const int64_t groups = a.cols / 256;
+  const FactoredGroup* x[M];
+  for (int m = 0; m < M; ++m) x[m] = a.factored + (first + m) * groups;
+  // As far ahead as prefetch_ahead_of(), in whole fours of rows: at the same place of later ones.
+  const size_t four = 4 * a.row_bytes, ahead = (kPrefetchBytes + four - 1) / four * four;
+  for (int64_t r = 0; r < a.rows; r += 4) {
+    const int64_t count = a.rows - r < 4 ? a.rows - r : 4;
+    const uint8_t* p[4];
+    for (int i = 0; i < 4; ++i) {
+      p[i] = a.weight + static_cast<size_t>(r + (i < count ? i : count - 1)) * a.row_bytes;
+    }
+    FourRows<Type, M> sums;
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int i = 0; i < 4; ++i) prefetch_bytes(p[i] + ahead, Type::kBytes);
+      sums.add_group(p, x, g);
+      for (int i = 0; i < 4; ++i) p[i] += Type::kBytes;
+    }
+    const auto live = static_cast<__mmask8>((1 << count) - 1);
+    const __m128 bias = a.bias != nullptr ? _mm_maskz_loadu_ps(live, a.bias + r) : _mm_setzero_ps();
+    for (int m = 0; m < M; ++m) {
+      _mm_mask_storeu_ps(a.y + (first + m) * a.y_stride + r, live,
+                         _mm_add_ps(sums.totals(m), bias));
+    }
+  }
+}
+
+template <class Type>
+void factored_rows(const MatvecRows& a) {
+  int64_t m = 0;
+  for (; m + 4 <= a.x_rows; m += 4) factored_rows_of<Type, 4>(a, m);
+  if (m + 2 <= a.x_rows) factored_rows_of<Type, 2>(a, m), m += 2;
+  if (m < a.x_rows) factored_rows_of<Type, 1>(a, m);
+}
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

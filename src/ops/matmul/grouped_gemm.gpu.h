@@ -1,0 +1,47 @@
+#pragma once
+// Products of many matrices of one shape, each with rows of its own, in one launch: those of a
+// mixture of experts. Through cuBLAS.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/core/gpu/cublas_library.h"
+#include "ops/core/gpu/gpu_queue.gpu.h"
+#include "ops/core/gpu/room.h"
+
+namespace longhaul::cuda {
+
+/// y[r, o] = sum_i x[r, i] w[o, i] of bf16 numbers, all packed but w, whose rows are `w_stride`
+/// elements apart; f32 sums.
+struct GroupedProduct {
+  const uint16_t* w = nullptr;
+  const uint16_t* x = nullptr;
+  uint16_t* y = nullptr;
+  int64_t rows = 0;
+};
+
+/// One for each queue, as Gemm.
+class GroupedGemm {
+ public:
+  /// Throws UserError where the library is missing or cannot start.
+  explicit GroupedGemm(GpuQueue& queue);
+  ~GroupedGemm();
+  GroupedGemm(const GroupedGemm&) = delete;
+  GroupedGemm& operator=(const GroupedGemm&) = delete;
+
+  /// Of matrices [outputs, cols]; those without rows are left out.
+  void run(std::span<const GroupedProduct> products, int64_t outputs, int64_t cols,
+           int64_t w_stride);
+
+ private:
+  GpuQueue& queue_;
+  const GroupedLibrary& library_;
+  lt::Handle handle_ = nullptr;
+  Room workspace_{queue_}, addresses_{queue_};
+  std::vector<const void*> sent_;  ///< of w, then of x, then of y
+  std::vector<int> transposed_, plain_, outputs_, cols_, strides_, rows_, ones_;
+  std::vector<float> alpha_, beta_;
+};
+
+}  // namespace longhaul::cuda

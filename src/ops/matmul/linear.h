@@ -1,0 +1,129 @@
+#pragma once
+// y = x W^T for weights of any stored type: few rows stream the quantized weights (matvec.h), many
+// rows expand a panel of them at a time, to tiles that our kernels multiply
+// (cpu/panel_gemm.h) or to f32 for the GEMM library.
+
+#include <cstdint>
+#include <span>
+
+#include "base/buffer.h"
+#include "base/parallel.h"
+#include "base/tensor_view.h"
+#include "ops/core/compute.h"
+#include "ops/core/swiglu.h"
+#include "ops/matmul/low_rank.h"
+#include "ops/matmul/matvec.h"
+
+namespace longhaul {
+
+struct PanelGemmKernels;
+struct SwigluWeights;
+
+/// What multiplies many rows with weights at the ISA level in force; null: the GEMM library, in
+/// f32.
+const PanelGemmKernels* panel_kernels(Compute compute);
+
+/// "bf16", "int16", "int8", "f32" or "fp8": the type of these products.
+const char* product_name(Compute compute);
+
+/// Bytes of a row of `cols` in LinearInput, in the form in which `compute` multiplies many.
+size_t linear_input_bytes(int64_t cols, Compute compute);
+
+/// Rows that several matrices are applied to; other forms (tiles, groups of int8) are made once, on
+/// demand.
+class LinearInput {
+ public:
+  /// x: [rows, cols] f32, packed; must stay in place and unchanged while this is in use.
+  void assign(const float* x, int64_t rows, int64_t cols);
+
+  /// Rows that are computed on the way in and kept only in the form that `compute` multiplies:
+  /// fill(begin, count, out) writes rows [begin, begin + count) to out [count, cols]. Called in
+  /// parallel for stretches of rows.
+  template <class Fill>
+  void fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows);
+
+  int64_t rows() const { return rows_; }
+  int64_t cols() const { return cols_; }
+  const float* f32() const { return f32_; }  ///< null when only tiles are kept
+  /// As `kernels` read them (cpu/panel_gemm.h): [ceil(rows/32) * 2, ceil(cols/depth)] tiles.
+  const std::byte* tiles(const PanelGemmKernels& kernels);
+  ActivationRows& few();  ///< rows() <= kMatvecMaxRows
+
+ private:
+  friend void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
+                            Compute compute);
+  float* begin_f32(int64_t rows, int64_t cols);  ///< for [rows, cols] of its own
+  std::byte* begin_tiles(int64_t rows, int64_t cols, const PanelGemmKernels& kernels);
+  void pack(int64_t row_tile, const float* rows, int64_t count);
+
+  const float* f32_ = nullptr;
+  int64_t rows_ = 0, cols_ = 0;
+  const PanelGemmKernels* form_ = nullptr;  ///< of tiles_; null: none yet
+  Buffer<std::byte> tiles_;
+  Buffer<float> own_;
+  ActivationRows few_;
+};
+
+struct LinearJob {
+  TensorView weight;                  ///< [outputs, cols]
+  float* y = nullptr;                 ///< [rows, outputs], rows y_stride floats apart
+  int64_t y_stride = 0;               ///< 0: outputs
+  const float* bias = nullptr;        ///< [outputs]; may be null
+  bool add = false;                   ///< y += instead of y =
+  const LowRank* low_rank = nullptr;  ///< an adapter beside the weights; may be null
+};
+
+/// Two matrices [ffn, cols], their adapters and biases [ffn], which may be null, and how their
+/// products are joined.
+struct SwigluWeights {
+  const TensorView& gate;
+  const TensorView& up;
+  const LowRank* gate_low_rank = nullptr;
+  const LowRank* up_low_rank = nullptr;
+  const float* gate_bias = nullptr;
+  const float* up_bias = nullptr;
+  Gating gating = {};
+};
+
+void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
+void linear(LinearInput& x, const LinearJob& job, Compute compute);
+
+/// inner = gated(x gate^T, x up^T) (ops/core/swiglu.h: silu(x gate^T) * (x up^T) or its like),
+/// ready to be multiplied by `down`. With many rows in tiles the two products never reach memory.
+void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
+                   Compute compute);
+
+/// Bytes that expanded panels of matrices with up to `most_cols` columns, and sums of `rows` rows
+/// with them, take on all threads: a part of the memory forecast.
+size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute);
+
+/// C[m, n] = A[m, k] B[n, k]^T in f32 through the GEMM library, on the calling thread; rows of C
+/// `c_stride` apart.
+void gemm_f32(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c,
+              int64_t c_stride);
+
+template <class Fill>
+void LinearInput::fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows) {
+  constexpr int64_t kStretch = 16;  // rows of a tile
+  const PanelGemmKernels* kernels = panel_kernels(compute);
+  if (rows <= kMatvecMaxRows || kernels == nullptr) {
+    float* x = begin_f32(rows, cols);
+    parallel_ranges(rows, kStretch, [&](int64_t begin, int64_t end) {
+      fill_rows(begin, end - begin, x + begin * cols);
+    });
+    return;
+  }
+  begin_tiles(rows, cols, *kernels);
+  parallel_ranges((rows + 31) / 32 * 2, 1, [&](int64_t first, int64_t last) {
+    thread_local Buffer<float> stretch;
+    stretch.resize(static_cast<size_t>(kStretch * cols));
+    for (int64_t tile = first; tile < last; ++tile) {
+      const int64_t begin = tile * kStretch;
+      const int64_t count = begin >= rows ? 0 : rows - begin < kStretch ? rows - begin : kStretch;
+      if (count > 0) fill_rows(begin, count, stretch.data());
+      pack(tile, stretch.data(), count);
+    }
+  });
+}
+
+}  // namespace longhaul

@@ -1,0 +1,20 @@
+#pragma once
+// What packed_outputs.cc hands to the kernels of an ISA level.
+
+#include <cstdint>
+
+#include "ops/core/isa/per_isa.h"
+#include "ops/matmul/matvec.h"
+
+namespace longhaul {
+
+struct LowRankKernels {
+  /// y[0 .. outputs) += B t for up to 16 outputs: `blocks` of them (packed_outputs.h), one for each
+  /// 32 of the rank; `groups` is t in int8.
+  void (*add)(const uint8_t* blocks, int64_t rank_blocks, const ActivationGroup* groups, float* y,
+              int outputs);
+};
+
+LH_PER_ISA(LowRankKernels, kLowRank)
+
+}  // namespace longhaul

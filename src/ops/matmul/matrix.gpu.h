@@ -1,0 +1,89 @@
+#pragma once
+// Weight matrices in device memory, and how they get there.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/tensor_view.h"
+#include "ops/core/gpu/device_buffer.gpu.h"
+#include "ops/core/gpu/stream.h"
+#include "ops/matmul/block_layout.h"
+#include "ops/matmul/fp8_rows.gpu.h"
+
+namespace longhaul::cuda {
+
+/// A matrix [rows, cols] (or some rows of one) as kernels read it; memory that somebody else owns.
+struct MatrixView {
+  DType type = DType::F32;
+  int64_t rows = 0, cols = 0;
+  size_t row_stride = 0;                      ///< bytes between rows of the first plane
+  const std::byte* planes[kMostPlanes] = {};  ///< block_layout.h
+  const uint32_t* book = nullptr;             ///< code_books.h; null: the type has none
+  const uint16_t* bf16 = nullptr;             ///< [rows, bf16_stride]; null: none kept
+  int64_t bf16_stride = 0;
+  Fp8Rows fp8;  ///< none kept, or all rows
+
+  /// Rows [begin, begin + count).
+  MatrixView slice_rows(int64_t begin, int64_t count) const;
+};
+
+/// Columns of a bf16 form of a matrix: rounded up, zeros at the end, so that rows are aligned.
+inline int64_t bf16_stride_of(int64_t cols) { return (cols + 7) / 8 * 8; }
+
+class Matrix {
+ public:
+  Matrix() = default;
+  /// Memory for [rows, cols], to be filled by Uploader::put(), of a type that is on_device().
+  /// Throws std::bad_alloc.
+  Matrix(DType type, int64_t rows, int64_t cols);
+
+  MatrixView view() const { return view_; }
+  int64_t rows() const { return view_.rows; }
+  int64_t cols() const { return view_.cols; }
+  size_t bytes() const { return planes_.bytes() + book_.bytes() + copy_bytes(); }
+  size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }  ///< of the copies
+
+  /// Keeps a bf16 copy beside the weights for products with many rows. After it was uploaded. Of
+  /// bf16 weights nothing is copied.
+  void keep_bf16(Stream stream);
+  /// The same in 8-bit floats, made of the weights in bf16, rows `stride` elements apart.
+  void keep_fp8(Stream stream, const uint16_t* bf16, int64_t stride);
+  void drop_copies();
+
+ private:
+  DeviceBuffer planes_, book_, bf16_, fp8_;
+  MatrixView view_;
+};
+
+/// Copies weights to the device through two pinned buffers: while one travels, the other is filled
+/// from the mapped file by all threads. One thread uses it at a time.
+class Uploader {
+ public:
+  static constexpr size_t kChunkBytes = size_t{32} << 20;
+  /// Work is queued on `stream`, which must outlive this.
+  explicit Uploader(Stream stream, size_t chunk_bytes = kChunkBytes);
+  ~Uploader();
+
+  /// Rows of `weight` become rows [first_row, ...) of `to`, which has its type and columns: several
+  /// tensors may be stacked in one matrix. Returns when the bytes of `weight` were read.
+  void put(const TensorView& weight, Matrix& to, int64_t first_row = 0);
+  /// Any bytes, to device memory.
+  void put(const void* from, size_t bytes, void* to);
+  /// Returns when all that was put has arrived.
+  void finish();
+
+ private:
+  struct Slot;
+  Slot& next(size_t bytes);
+  void fill(Slot& slot, const void* from, size_t bytes);
+  void put_rows(const TensorView& weight, int64_t begin, int64_t count, const MatrixView& to,
+                int64_t at);
+
+  Stream stream_;
+  size_t chunk_bytes_;
+  int turn_ = 0;
+  std::unique_ptr<Slot[]> slots_;
+};
+
+}  // namespace longhaul::cuda

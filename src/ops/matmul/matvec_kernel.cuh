@@ -1,0 +1,340 @@
+#pragma once
+// The common part of the matvec kernels. A block holds x in shared memory, in the form that the
+// weights meet, and walks batches of weight rows: kLanes lanes read kRows rows side by side, 16
+// bytes each at a time. Loads run ahead of the products, from the end of a row into the next, and
+// begin while the kernel before this one still makes x. Where x does not fit into shared memory at
+// once, all rows are walked for each chunk of its columns.
+
+#include <cuda_runtime.h>
+
+#include <utility>
+
+#include "ops/core/gated.cuh"
+#include "ops/core/gpu/block_sum.cuh"
+#include "ops/core/gpu/early_launch.cuh"
+#include "ops/core/gpu/kernel_views.cuh"
+#include "ops/matmul/matvec.gpu.h"
+
+namespace longhaul::cuda {
+
+struct MatvecArgs {
+  struct Job {
+    Planes planes;
+    int64_t rows;
+    size_t row_stride;
+    float* y;
+    int64_t y_stride;
+    const float* bias;
+    int add;
+    int end;  // the first batch that is not this job's
+  };
+  Job jobs[kMostMatvecJobs];
+  const void* x;
+  int64_t x_stride;
+  int x_rows, x_bf16, x_aligned;  // aligned: four values can be loaded at once
+  Int8Rows int8;                  // of the same rows
+  int made_at;        // where a row that is made lies in shared memory (made_row.cuh); 0: none is
+  const float* norm;  // of that row; may be null
+  float eps;
+  int cols, chunk_cols;
+  int beside;   // the kernel before this one makes nothing that this one reads
+  Gated gated;  // of a gated form: of what jobs 0 and 1 give, to job 0's y
+  // Of a chosen form: a block works for one choice, whose y begins y_stride further each. Rows of a
+  // job are those of one of the matrices that lie one below the other.
+  const ExpertChoice* chosen;
+  const int32_t* order;  // null: choice blockIdx.y, else order[blockIdx.y]
+  int choices_per_row;   // of x
+};
+
+/// Shared memory of a row of `cols` numbers that is made (made_row.cuh): the numbers, the factors
+/// of the norm, and a sum of each warp.
+inline size_t made_row_bytes(int64_t cols, bool with_norm) {
+  return static_cast<size_t>(cols + (with_norm ? cols + kMostWarps : 0)) * sizeof(float);
+}
+
+enum class MatvecKind : uint8_t {
+  kRows,    ///< rows of x and whole weights
+  kChosen,  ///< a block for the row and the matrix of a choice
+  kGated    ///< one row, the same row of two matrices at a time
+};
+
+/// The form of a kernel: kRowsOfX rows of x (more than there are: zeros), each row of weights read
+/// by kLanes lanes.
+template <int kM, int kL, MatvecKind kind = MatvecKind::kRows>
+struct MatvecForm {
+  static constexpr int kRowsOfX = kM, kLanes = kL;
+  static constexpr bool kChosen = kind == MatvecKind::kChosen;
+  static constexpr bool kGated = kind == MatvecKind::kGated;
+  static_assert(kind == MatvecKind::kRows || kRowsOfX == 1);
+  static constexpr bool kMakesRow = kM == 1 && !kChosen;  ///< where the call asks for it
+  static constexpr int kThreads = 512;
+  static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;  ///< of weights, at a time
+  static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
+  static constexpr int kOutputs = kGated ? 1 : kRows;
+  static constexpr int kBatch = kThreads / kLanes * kOutputs;
+};
+
+// What kernels before this one wrote is read past the first-level cache (ld.global.cg): a kernel
+// that runs beside another must not find there what an earlier one left.
+
+/// Four values of row m from column `col` on; zeros past the last row or column.
+__device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
+  float4 v = {0, 0, 0, 0};
+  if (m >= a.x_rows) return v;
+  const int64_t at = m * a.x_stride + col;
+  if (a.x_bf16) {
+    const auto* x = static_cast<const uint16_t*>(a.x) + at;
+    if (a.x_aligned && col + 4 <= a.cols) {
+      const uint2 w = __ldcg(reinterpret_cast<const uint2*>(x));
+      return {bf16_value(w.x & 0xffffu), float_of(w.x & 0xffff0000u), bf16_value(w.y & 0xffffu),
+              float_of(w.y & 0xffff0000u)};
+    }
+    if (col < a.cols) v.x = bf16_value(__ldcg(x));
+    if (col + 1 < a.cols) v.y = bf16_value(__ldcg(x + 1));
+    if (col + 2 < a.cols) v.z = bf16_value(__ldcg(x + 2));
+    if (col + 3 < a.cols) v.w = bf16_value(__ldcg(x + 3));
+    return v;
+  }
+  const float* x = static_cast<const float*>(a.x) + at;
+  if (a.x_aligned && col + 4 <= a.cols) return __ldcg(reinterpret_cast<const float4*>(x));
+  if (col < a.cols) v.x = __ldcg(x);
+  if (col + 1 < a.cols) v.y = __ldcg(x + 1);
+  if (col + 2 < a.cols) v.z = __ldcg(x + 2);
+  if (col + 3 < a.cols) v.w = __ldcg(x + 3);
+  return v;
+}
+
+__device__ __forceinline__ int choice_of_block(const MatvecArgs& a) {
+  return a.order == nullptr ? static_cast<int>(blockIdx.y) : __ldcg(a.order + blockIdx.y);
+}
+
+template <class Form>
+__device__ __forceinline__ int first_row_of_x(const MatvecArgs& a) {
+  return Form::kChosen ? choice_of_block(a) / a.choices_per_row : 0;
+}
+
+template <class Form>
+__device__ __forceinline__ float sum_of_lanes(float sum) {
+#pragma unroll
+  for (int distance = Form::kLanes / 2; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(~0u, sum, distance);
+  }
+  return sum;
+}
+
+/// Adds up over the lanes of a row and lets one of them write. `more`: to what is in y. `above`:
+/// rows of the weight that stand above the job's. `choice`: of a chosen form.
+template <class Form>
+__device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
+                                           int64_t above, int choice, int x_rows, bool more,
+                                           float (&sums)[Form::kRows][Form::kRowsOfX]) {
+#pragma unroll
+  for (int r = 0; r < Form::kRows; ++r) {
+#pragma unroll
+    for (int m = 0; m < Form::kRowsOfX; ++m) {
+      float sum = sum_of_lanes<Form>(sums[r][m]);
+      const int64_t row = first_row + r;
+      if (threadIdx.x % Form::kLanes == m && m < x_rows && row < job.rows) {
+        float* y = job.y + (Form::kChosen ? choice : m) * job.y_stride + row;
+        if (job.bias != nullptr && !more) sum += job.bias[above + row];
+        *y = job.add || more ? __ldcg(y) + sum : sum;
+      }
+      sums[r][m] = 0;
+    }
+  }
+}
+
+/// The same of a gated form.
+template <class Form>
+__device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
+                                            float (&sums)[Form::kRows][Form::kRowsOfX]) {
+  const float gate = sum_of_lanes<Form>(sums[0][0]), up = sum_of_lanes<Form>(sums[1][0]);
+  if (threadIdx.x % Form::kLanes == 0 && row < a.jobs[0].rows) {
+    a.jobs[0].y[row] = a.gated(gate, up);
+  }
+  sums[0][0] = sums[1][0] = 0;
+}
+
+/// The walk of a group of lanes over the batches of its block, for one chunk of columns. Product
+/// has Unit (16 bytes of weights and what belongs to them), kAhead (units whose loads run ahead),
+/// Row (where a row of weights begins) with row_of(), load() and add().
+template <class Form, class Product>
+class RowWalk {
+ public:
+  __device__ RowWalk(const MatvecArgs& args, int batches) : a(args), batches_(batches) {
+    if constexpr (Form::kChosen) {
+      choice_ = choice_of_block(a);
+      expert_ = __ldcg(&a.chosen[choice_].expert);
+    }
+  }
+
+  /// Begins to load.
+  __device__ void begin(int first, int cols) {
+    first_ = first;
+    units_ = Product::units(cols);
+    ahead_.batch = done_.batch = blockIdx.x;
+    ahead_.job = done_.job = ahead_.job_begin = done_.job_begin = 0;
+    ahead_.unit = done_.unit = 0;
+    find_job(done_);
+    find_rows();
+#pragma unroll
+    for (int i = 0; i < Product::kAhead; ++i) load(loaded_[i]);
+  }
+
+  /// Adds up all that begin() has begun, with x in shared memory.
+  __device__ void finish(const Product& product) {
+    Sums sums = {};
+    while (add_ahead(product, sums, std::make_integer_sequence<int, Product::kAhead>())) {
+    }
+  }
+
+ private:
+  using Sums = float[Form::kRows][Form::kRowsOfX];
+
+  /// What is loaded, each in registers of its own: the compiler does not unroll as large a loop.
+  template <int... I>
+  __device__ __forceinline__ bool add_ahead(const Product& product, Sums& sums,
+                                            std::integer_sequence<int, I...>) {
+    return (add_one(product, loaded_[I], sums) && ...);
+  }
+  /// Adds units and loads those that follow in their place; false when all is added.
+  __device__ __forceinline__ bool add_one(const Product& product,
+                                          typename Product::Unit (&loaded)[Form::kRows],
+                                          Sums& sums) {
+    const int unit = done_.unit + lane();
+    if (unit < units_) product.add(loaded, unit, sums);
+    load(loaded);
+    done_.unit += Form::kLanes;
+    if (done_.unit < units_) return true;
+    if constexpr (Form::kGated) {
+      write_gated<Form>(a, row_of(done_), sums);
+    } else {
+      const MatvecArgs::Job& job = a.jobs[done_.job];
+      write_sums<Form>(job, row_of(done_), above(job), choice_, a.x_rows, first_ > 0, sums);
+    }
+    done_.unit = 0;
+    done_.batch += gridDim.x;
+    if (done_.batch >= batches_) return false;
+    find_job(done_);
+    return true;
+  }
+
+  struct Place {
+    int batch, unit;  // unit: of the group's first lane
+    int job, job_begin;
+  };
+
+  __device__ static int lane() { return threadIdx.x % Form::kLanes; }
+  __device__ void find_job(Place& at) const {
+    while (at.batch >= a.jobs[at.job].end) at.job_begin = a.jobs[at.job++].end;
+  }
+  __device__ int64_t row_of(const Place& at) const {
+    const int group = threadIdx.x / Form::kLanes;
+    return static_cast<int64_t>(at.batch - at.job_begin) * Form::kBatch + group * Form::kOutputs;
+  }
+  __device__ int64_t above(const MatvecArgs::Job& job) const {
+    return Form::kChosen ? expert_ * job.rows : 0;
+  }
+  /// Whose row number r is, of those that are loaded.
+  __device__ __forceinline__ const MatvecArgs::Job& job_of(int r) const {
+    return a.jobs[Form::kGated ? r : ahead_.job];
+  }
+  __device__ void find_rows() {
+    find_job(ahead_);
+    const int64_t row = row_of(ahead_);
+#pragma unroll
+    for (int r = 0; r < Form::kRows; ++r) {
+      const MatvecArgs::Job& job = job_of(r);
+      const int64_t own = min(row + (Form::kGated ? 0 : r), job.rows - 1);
+      rows_[r] = Product::row_of(a, job, above(job) + own, first_);
+    }
+  }
+  __device__ __forceinline__ void load(typename Product::Unit (&to)[Form::kRows]) {
+    if (ahead_.batch >= batches_) return;
+    const int unit = ahead_.unit + lane();
+    if (unit < units_) {
+#pragma unroll
+      for (int r = 0; r < Form::kRows; ++r) {
+        to[r] = Product::load(job_of(r).planes, rows_[r], unit);
+      }
+    }
+    ahead_.unit += Form::kLanes;
+    if (ahead_.unit < units_) return;
+    ahead_.unit = 0;
+    ahead_.batch += gridDim.x;
+    if (ahead_.batch < batches_) find_rows();
+  }
+
+  const MatvecArgs& a;
+  int batches_, first_, units_;
+  int choice_ = 0, expert_ = 0;
+  Place ahead_, done_;
+  typename Product::Row rows_[Form::kRows];  // that are loaded
+  typename Product::Unit loaded_[Product::kAhead][Form::kRows];
+};
+
+/// The kernel: product.begin(args) asks for what no kernel before makes, product.stage(args, first
+/// column, columns) puts x into shared memory.
+template <class Form, class Product>
+__device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
+                                          const Product& product) {
+  if (Form::kChosen && !a.beside) wait_for_earlier_kernels();  // they choose
+  RowWalk<Form, Product> walk(a, batches);
+  for (int first = 0; first < a.cols; first += a.chunk_cols) {
+    const int cols = min(a.chunk_cols, a.cols - first);
+    walk.begin(first, cols);
+    if (first > 0) {
+      __syncthreads();
+    } else {
+      product.begin(a);
+      if (!Form::kChosen && !a.beside) wait_for_earlier_kernels();
+      let_next_kernel_begin();
+    }
+    product.stage(a, first, cols);
+    __syncthreads();
+    walk.finish(product);
+  }
+  if (a.beside) wait_for_earlier_kernels();
+}
+
+/// Blocks of a kernel that the device runs at the same time with `shared` bytes each, and whether
+/// it may have them: allows the kernel to ask for more than 48 KiB. Remembered.
+int resident_blocks(const void* kernel, int threads, size_t shared);
+
+/// Shared memory that a block may use on the current device.
+size_t most_shared_memory();
+
+using MatvecKernel = void (*)(MatvecArgs args, int batches);
+
+struct MatvecLaunch {
+  MatvecKernel kernel;
+  int threads, batch;    // weight rows that a block takes at a time
+  size_t bytes_per_256;  // of shared memory for 256 columns
+  size_t bytes_beside;   // of shared memory for whatever columns
+};
+
+/// Which kernel of a type: for `rows` of x; `lanes` 32, or 8 for one row.
+struct MatvecWanted {
+  MatvecKind kind = MatvecKind::kRows;
+  int64_t rows = 1;
+  int lanes = 32;
+};
+
+/// Calls f with the MatvecForm that is wanted.
+template <class Function>
+auto with_form(const MatvecWanted& wanted, Function&& f) {
+  if (wanted.kind == MatvecKind::kChosen) return f(MatvecForm<1, 32, MatvecKind::kChosen>());
+  if (wanted.kind == MatvecKind::kGated) return f(MatvecForm<1, 32, MatvecKind::kGated>());
+  if (wanted.lanes == 8) return f(MatvecForm<1, 8>());
+  if (wanted.rows == 1) return f(MatvecForm<1, 32>());
+  return wanted.rows <= 4 ? f(MatvecForm<4, 32>()) : f(MatvecForm<8, 32>());
+}
+
+/// The kernel for a type. Those of block types (a list of block_units.h each) give no kernel for
+/// others.
+MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted);
+MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted);
+MatvecLaunch matvec_of_256(DType type, const MatvecWanted& wanted);
+MatvecLaunch matvec_of_books(DType type, const MatvecWanted& wanted);
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,55 @@
+#pragma once
+// Sums of one weight row in plain loops, of any type that has scales() and unpack()
+// (weight_blocks.h). How many rows of x there are is no template argument, as it is of RowSums:
+// unpacking takes most of the time, and one instance for each type compiles four times as fast as
+// four. For *.isa.cc only.
+
+#include "ops/matmul/matvec_kernels.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+inline constexpr int kMostRowsOfX = 8;  // that are multiplied with a row of weights at once
+
+/// A number of rows that the compiler knows.
+template <int n>
+struct Rows {
+  constexpr operator int() const { return n; }
+};
+
+template <class Type>
+class PlainRowSums {
+ public:
+  /// For 1 to kMostRowsOfX rows.
+  explicit PlainRowSums(int rows) : rows_(rows) {}
+
+  void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {
+    add_blocks(p, 256 / Type::kWeights, x, g);
+  }
+  void add_tail(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g) {
+    add_blocks(p, blocks, x, g);
+  }
+  float total(int m) const { return sums_[m]; }
+
+ private:
+  void add_blocks(const uint8_t* p, int blocks, const ActivationGroup* const* x, int64_t g) {
+    float d[16], constant[16];
+    uint8_t u[256];
+    Type::scales(p, blocks, d, constant);
+    Type::unpack(p, blocks, u);
+    for (int m = 0; m < rows_; ++m) {
+      const ActivationGroup& a = x[m][g];
+      for (int s = 0; s < blocks * Type::kWeights / 16; ++s) {
+        int32_t dot = 0;
+        for (int i = 0; i < 16; ++i) dot += u[16 * s + i] * a.q[16 * s + i];
+        sums_[m] += d[s] * a.scale[s] * static_cast<float>(dot) + constant[s] * a.sum[s];
+      }
+    }
+  }
+
+  int rows_;
+  float sums_[kMostRowsOfX] = {};
+};
+
+}  // namespace
+}  // namespace longhaul::LH_ISA

@@ -1,0 +1,46 @@
+#pragma once
+// Products with stored weights: few rows read them as they are, many meet them expanded to bf16, a
+// matrix at a time, or rounded to 8-bit floats.
+
+#include <memory>
+#include <span>
+
+#include "ops/matmul/cublas.gpu.h"
+#include "ops/matmul/product_forms.gpu.h"
+
+namespace longhaul::cuda {
+
+class Products {
+ public:
+  explicit Products(GpuQueue& queue) : queue_(queue), expanded_(queue), rounded_(queue) {}
+
+  void linear(const OwnInput& x, std::span<const DeviceLinear> products);
+  /// y [rows, outputs] = x w^T of bf16 rows, or added to y; all packed.
+  void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
+  /// y [rows, outputs] = x w^T in bf16, packed.
+  void many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y);
+  /// dx [rows, cols] = dy w of the rows [rows, outputs] of `dy`, or added to dx; packed.
+  void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
+
+  Gemm& gemm();
+  /// Throws UserError where the card or the library multiplies no 8-bit floats.
+  void require_fp8();
+
+ private:
+  /// Weights in bf16, rows `stride` elements apart.
+  struct Bf16Rows {
+    const uint16_t* numbers;
+    int64_t stride;
+  };
+  static bool multiplies_fp8(const OwnInput& x, const OwnMatrix& weight);
+  Bf16Rows in_bf16(const MatrixView& w);
+  Fp8Rows in_fp8(const OwnMatrix& weight);
+  void run(GemmCall& call, const OwnInput& x, const OwnMatrix& weight, bool exact = false);
+  void run(GemmCall& call, const MatrixView& w);
+
+  GpuQueue& queue_;
+  std::unique_ptr<Gemm> gemm_;
+  Room expanded_, rounded_;
+};
+
+}  // namespace longhaul::cuda

@@ -1,0 +1,304 @@
+#pragma once
+// Block types whose numbers are read one by one, of few bits most of them: a block's numbers as
+// unsigned bytes u with a factor d for every 16, weight = d * (u - kOffset), or d * u - min where
+// kHasMin. Every product is exact in f32, so that one reading serves expansion and products.
+// Layouts as in ggml (ggml-common.h) and the gguf package (quants.py). For *.isa.cc only.
+
+#include <cstdint>
+#include <cstring>
+
+#include "ops/core/isa/small_floats.h"
+#include "ops/matmul/iq_grids.h"
+
+namespace longhaul::LH_ISA {
+namespace {
+
+/// 16 runs of 16 numbers of 2 bits: 128 of them in every 32 bytes.
+inline void unpack_2_bits(const uint8_t* qs, uint8_t* u) {
+  for (int i = 0; i < 256; ++i) {
+    u[i] = static_cast<uint8_t>(qs[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3);
+  }
+}
+
+struct Q2_K {  // 16 bytes of scales and minima, 64 bytes, f16 d, f16 dmin
+  static constexpr int kWeights = 256, kBytes = 84, kOffset = 0;
+  static constexpr bool kHasMin = true;
+  static void scales(const uint8_t* p, float* d, float* min) {
+    const float factor = load_f16(p + 80), minimum = load_f16(p + 82);
+    for (int i = 0; i < 16; ++i) {
+      d[i] = factor * static_cast<float>(p[i] & 15);
+      min[i] = minimum * static_cast<float>(p[i] >> 4);
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) { unpack_2_bits(p + 16, u); }
+};
+
+inline void same_scale(float factor, int runs, float* d) {
+  for (int i = 0; i < runs; ++i) d[i] = factor;
+}
+
+struct TQ2_0 {  // 64 bytes, f16 d
+  static constexpr int kWeights = 256, kBytes = 66, kOffset = 1;
+  static constexpr bool kHasMin = false;
+  static void scales(const uint8_t* p, float* d, float*) { same_scale(load_f16(p + 64), 16, d); }
+  static void unpack(const uint8_t* p, uint8_t* u) { unpack_2_bits(p, u); }
+};
+
+struct TQ1_0 {  // 48 + 4 bytes of five numbers in base 3 (the last 4: of four), f16 d
+  static constexpr int kWeights = 256, kBytes = 54, kOffset = 1;
+  static constexpr bool kHasMin = false;
+  static void scales(const uint8_t* p, float* d, float*) { same_scale(load_f16(p + 52), 16, d); }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    u = digits<32>(p, 5, u);
+    u = digits<16>(p + 32, 5, u);
+    digits<4>(p + 48, 4, u);
+  }
+
+ private:
+  /// Digit n of all bytes, for n = 0, 1, ...: a byte is a fraction of 256 in base 3.
+  template <int kBytesOfRun>
+  static uint8_t* digits(const uint8_t* p, int count, uint8_t* u) {
+    uint8_t power = 1;
+    for (int n = 0; n < count; ++n, power = static_cast<uint8_t>(power * 3)) {
+      for (int i = 0; i < kBytesOfRun; ++i) {
+        const auto fraction = static_cast<uint8_t>(p[i] * power);
+        *u++ = static_cast<uint8_t>(fraction * 3 >> 8);
+      }
+    }
+    return u;
+  }
+};
+
+/// Twice the levels of 4-bit floats (E2M1), from -12 on.
+inline constexpr uint8_t kFp4Levels[16] = {12, 13, 14, 15, 16, 18, 20, 24,
+                                           12, 11, 10, 9,  8,  6,  4,  0};
+
+inline void unpack_fp4(const uint8_t* qs, int bytes, uint8_t* u) {
+  for (int i = 0; i < bytes; ++i) {
+    u[i] = kFp4Levels[qs[i] & 15];
+    u[i + bytes] = kFp4Levels[qs[i] >> 4];
+  }
+}
+
+struct MXFP4 {  // an exponent, 16 bytes
+  static constexpr int kWeights = 32, kBytes = 17, kOffset = 12;
+  static constexpr bool kHasMin = false;
+  /// Half of 2^(e - 127).
+  static float half_of_power(uint8_t e) {
+    return float_from_bits(e < 2 ? 0x00200000u << e : static_cast<uint32_t>(e - 1) << 23);
+  }
+  static void scales(const uint8_t* p, float* d, float*) { same_scale(half_of_power(*p), 2, d); }
+  static void unpack(const uint8_t* p, uint8_t* u) { unpack_fp4(p + 1, 16, u); }
+};
+
+struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes
+  static constexpr int kWeights = 64, kBytes = 36, kOffset = 12;
+  static constexpr bool kHasMin = false;
+  static float half_of_e4m3(uint8_t x) {
+    if (x == 0 || x == 0x7f) return 0.0f;
+    const uint32_t exponent = x >> 3 & 15u;
+    const auto mantissa = static_cast<float>(x & 7);
+    if (exponent == 0) return mantissa * 0x1p-10f;
+    return (1.0f + mantissa / 8.0f) * float_from_bits((exponent - 8 + 127) << 23);
+  }
+  static void scales(const uint8_t* p, float* d, float*) {
+    for (int i = 0; i < 4; ++i) d[i] = half_of_e4m3(p[i]);
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 4; ++i) unpack_fp4(p + 4 + 8 * i, 8, u + 16 * i);
+  }
+};
+
+/// The bytes of a code book's entry with their signs, around 128.
+template <class Entry>
+inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
+  for (size_t i = 0; i < sizeof(Entry); ++i) {
+    const int level = static_cast<int>(entry >> (8 * i) & 255);
+    u[i] = static_cast<uint8_t>(128 + ((signs >> i & 1) != 0 ? -level : level));
+  }
+}
+
+/// Signs of 8 numbers in 7 bits: the number of negative ones is even.
+inline uint32_t eight_signs(uint32_t seven) {
+  seven &= 127;
+  return seven | static_cast<uint32_t>(__builtin_parity(seven)) << 7;
+}
+
+inline int nibble_of(const uint8_t* p, int i) { return p[i / 2] >> (i % 2 * 4) & 15; }
+
+/// Scales of f16 d times an odd number for every 32 or 16: those of all signed IQ types.
+struct SignedIq {
+  static constexpr int kWeights = 256, kOffset = 128;
+  static constexpr bool kHasMin = false;
+};
+
+struct IQ2_XXS : SignedIq {  // f16 d; for each 32 four entries, 28 bits of signs, 4 of a scale
+  static constexpr int kBytes = 66;
+  static void scales(const uint8_t* p, float* d, float*) {
+    const float factor = load_f16(p);
+    for (int b = 0; b < 8; ++b) {
+      const auto scale = static_cast<float>(load_u32(p + 6 + 8 * b) >> 28);
+      d[2 * b] = d[2 * b + 1] = factor * (0.5f + scale) * 0.25f;
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 32; ++i) {
+      const uint8_t* block = p + 2 + 8 * (i / 4);
+      const uint32_t signs = load_u32(block + 4) >> (7 * (i % 4));
+      signed_entry(kGridIQ2_XXS.entry[block[i % 4]], eight_signs(signs), u + 8 * i);
+    }
+  }
+};
+
+struct IQ2_XS : SignedIq {  // f16 d, 32 entries of 9 bits with 7 of signs, 16 scales
+  static constexpr int kBytes = 74;
+  static void scales(const uint8_t* p, float* d, float*) {
+    const float factor = load_f16(p);
+    for (int i = 0; i < 16; ++i) {
+      d[i] = factor * (0.5f + static_cast<float>(nibble_of(p + 66, i))) * 0.25f;
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 32; ++i) {
+      const uint32_t q = load_u16(p + 2 + 2 * i);
+      signed_entry(kGridIQ2_XS.entry[q & 511], eight_signs(q >> 9), u + 8 * i);
+    }
+  }
+};
+
+struct IQ2_S : SignedIq {  // f16 d, 32 entries, 32 bytes of signs, their 2 high bits, 16 scales
+  static constexpr int kBytes = 82;
+  static void scales(const uint8_t* p, float* d, float*) {
+    const float factor = load_f16(p);
+    for (int i = 0; i < 16; ++i) {
+      d[i] = factor * (0.5f + static_cast<float>(nibble_of(p + 74, i))) * 0.25f;
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 32; ++i) {
+      const uint32_t high = p[66 + i / 4] >> (2 * (i % 4)) & 3u;
+      signed_entry(kGridIQ2_S.entry[p[2 + i] | high << 8], p[34 + i], u + 8 * i);
+    }
+  }
+};
+
+struct IQ3_XXS
+    : SignedIq {  // f16 d, 64 entries of four, for each 32 28 bits of signs, 4 of a scale
+  static constexpr int kBytes = 98;
+  static void scales(const uint8_t* p, float* d, float*) {
+    const float factor = load_f16(p);
+    for (int b = 0; b < 8; ++b) {
+      const auto scale = static_cast<float>(load_u32(p + 66 + 4 * b) >> 28);
+      d[2 * b] = d[2 * b + 1] = factor * (0.5f + scale) * 0.5f;
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 64; ++i) {
+      const uint32_t signs = eight_signs(load_u32(p + 66 + 4 * (i / 8)) >> (7 * (i % 8 / 2)));
+      signed_entry(kGridIQ3_XXS.entry[p[2 + i]], signs >> (4 * (i % 2)), u + 4 * i);
+    }
+  }
+};
+
+struct IQ3_S : SignedIq {  // f16 d, 64 entries, their high bits, 32 bytes of signs, 8 scales
+  static constexpr int kBytes = 110;
+  static void scales(const uint8_t* p, float* d, float*) {
+    const float factor = load_f16(p);
+    for (int b = 0; b < 8; ++b) {
+      d[2 * b] = d[2 * b + 1] = factor * static_cast<float>(1 + 2 * nibble_of(p + 106, b));
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 64; ++i) {
+      const uint32_t high = p[66 + i / 8] >> (i % 8) & 1u;
+      signed_entry(kGridIQ3_S.entry[p[2 + i] | high << 8],
+                   static_cast<uint32_t>(p[74 + i / 2]) >> (4 * (i % 2)), u + 4 * i);
+    }
+  }
+};
+
+/// An entry of IQ1's book in eighths, moved up or down by one of them.
+inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
+  const uint64_t entry = kGridIQ1_S.entry[index];
+  for (int i = 0; i < 8; ++i) {
+    u[i] = static_cast<uint8_t>((entry >> (8 * i) & 255) + (down ? 0 : 2) - 1);
+  }
+}
+
+struct IQ1_S {  // f16 d, 32 entries; for each 32 their high bits, a scale, a direction
+  static constexpr int kWeights = 256, kBytes = 50, kOffset = 9;
+  static constexpr bool kHasMin = false;
+  static void scales(const uint8_t* p, float* d, float*) {
+    const float eighth = load_f16(p) * 0.125f;
+    for (int b = 0; b < 8; ++b) {
+      const uint32_t high = load_u16(p + 34 + 2 * b);
+      d[2 * b] = d[2 * b + 1] = eighth * static_cast<float>(2 * (high >> 12 & 7) + 1);
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 32; ++i) {
+      const uint32_t high = load_u16(p + 34 + i / 4 * 2);
+      moved_entry(p[2 + i] | (high >> (3 * (i % 4)) & 7) << 8, (high & 0x8000u) != 0, u + 8 * i);
+    }
+  }
+};
+
+struct IQ1_M {  // 32 entries; for each a direction and 3 high bits; 16 scales of 3 bits and an f16
+                // d
+  static constexpr int kWeights = 256, kBytes = 56, kOffset = 9;
+  static constexpr bool kHasMin = false;
+  static void scales(const uint8_t* p, float* d, float*) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 4; ++i) bits |= (load_u16(p + 48 + 2 * i) >> 12u) << (4 * i);
+    const auto half = static_cast<uint16_t>(bits);
+    uint8_t bytes[2];
+    std::memcpy(bytes, &half, 2);
+    const float eighth = load_f16(bytes) * 0.125f;
+    for (int i = 0; i < 16; ++i) {
+      const uint32_t scale = load_u16(p + 48 + i / 4 * 2) >> (3 * (i % 4)) & 7u;
+      d[i] = eighth * static_cast<float>(2 * scale + 1);
+    }
+  }
+  static void unpack(const uint8_t* p, uint8_t* u) {
+    for (int i = 0; i < 32; ++i) {
+      const auto high = static_cast<uint32_t>(nibble_of(p + 32, i));
+      moved_entry(p[i] | (high & 7) << 8, (high & 8) != 0, u + 8 * i);
+    }
+  }
+};
+
+/// A block of such a type as quant_blocks.h expands others.
+template <class Type>
+struct Expanded {
+  static constexpr int kElements = Type::kWeights, kBytes = Type::kBytes;
+  static void expand(const uint8_t* p, float* out) {
+    float d[16], min[16];
+    uint8_t u[256];
+    Type::scales(p, d, min);
+    Type::unpack(p, u);
+    for (int i = 0; i < kElements; ++i) {
+      out[i] = d[i / 16] * static_cast<float>(u[i] - Type::kOffset);
+      if (Type::kHasMin) out[i] -= min[i / 16];
+    }
+  }
+};
+
+/// ... and as weight_blocks.h does, for products: weight = d * u + m.
+template <class Type>
+struct Unpacked {
+  static constexpr int kWeights = Type::kWeights, kBytes = Type::kBytes;
+  static void scales(const uint8_t* p, int blocks, float* d, float* m) {
+    for (int b = 0; b < blocks; ++b, p += kBytes, d += kWeights / 16, m += kWeights / 16) {
+      Type::scales(p, d, m);
+      for (int i = 0; i < kWeights / 16; ++i) {
+        m[i] = Type::kHasMin ? -m[i] : d[i] * static_cast<float>(-Type::kOffset);
+      }
+    }
+  }
+  static void unpack(const uint8_t* p, int blocks, uint8_t* u) {
+    for (int b = 0; b < blocks; ++b) Type::unpack(p + b * kBytes, u + b * kWeights);
+  }
+};
+
+}  // namespace
+}  // namespace longhaul::LH_ISA
