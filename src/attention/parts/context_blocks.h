@@ -65,6 +65,8 @@ class ContextBlocks {
   void begin_prompt(const PromptFacts& prompt);
 
   // Work that depends on no look-up, done for all rows of the batch (`all`):
+  /// Prepares the rows' windows. Call it first. If the batch has several steps, it also attends to
+  /// their windows, because one large call uses a device better than a call per step.
   void begin_layer(LayerStep& all);
   /// Attends to the windows if begin_layer() has not. The result may be used to select blocks.
   void attend_near(LayerStep& all);

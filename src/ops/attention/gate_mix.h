@@ -1,5 +1,5 @@
 #pragma once
-// Two results of attention under a gate for every KV head (Xiao et al. 2024, arXiv:2410.10819,
+// Mix of two attention results with a gate for every KV head (Xiao et al. 2024, arXiv:2410.10819,
 // section 2.2), and the gradient of the gates.
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct GatedRows {
   int64_t size() const { return rows * heads * head_dim; }
 };
 
-/// out = gate * full + (1 - gate) * near, `gates` [kv_heads]; out may be one of the two.
+/// out = gate * full + (1 - gate) * near, with `gates` [kv_heads]; out may alias either input.
 void mix_gated(Queue& queue, const GatedRows& shape, View<const float> gates,
                View<const float> full, View<const float> near, View<float> out);
 
-/// out = factor * x, `factors` [kv_heads]; out may be x.
+/// out = factor * x, with `factors` [kv_heads]; out may alias x.
 void scale_heads(Queue& queue, const GatedRows& shape, View<const float> factors,
                  View<const float> x, View<float> out);
 

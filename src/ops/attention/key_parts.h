@@ -1,34 +1,34 @@
 #pragma once
-// How the keys that few rows attend to are cut into parts, each of which a thread takes at once.
+// Division of the keys in decode attention into parts, each processed by one thread.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace longhaul {
 
-/// Keys of a part, of tasks with so many keys in all. They follow from the keys alone and not from
-/// the threads that there are: sums are then merged in the same order on every machine, and a reply
-/// is the same on any number of threads.
+/// Keys per part, for tasks with `all_keys` keys in total. It depends on the keys only, not on the
+/// number of threads. Sums are therefore merged in the same order on every machine, and a reply
+/// does not depend on the number of threads.
 inline int64_t keys_of_part(int64_t all_keys) {
-  // A part costs about half a microsecond besides its keys, as much as 30 of them: 384 is the least
-  // that is worth it. 4,096 (75 microseconds) is the most that a thread should wait for another
-  // one, until 48 parts in all come out, three for each of 16 threads.
+  // A part has an overhead of about half a microsecond, as much as 30 keys. 384 keys are the fewest
+  // that are worth it. 4,096 keys (75 microseconds) are the longest time that one thread should
+  // wait for another, up to 48 parts in total, three for each of 16 threads.
   constexpr int64_t kLeastKeys = 384, kMostKeys = 4096, kFewestParts = 6, kManyParts = 48;
   return std::max(std::clamp(all_keys / kFewestParts, kLeastKeys, kMostKeys),
                   all_keys / kManyParts);
 }
 
-/// The parts of a task with `keys` keys, about `keys_of_part` each: part p is [begin(p),
-/// begin(p + 1)).
+/// The parts of a task with `keys` keys, about `keys_of_part` each. Part p is [begin(p), begin(p +
+/// 1)).
 class KeyParts {
  public:
   KeyParts(int64_t keys, int64_t keys_of_part) : keys_(keys) {
     const int64_t most = keys_of_part + keys_of_part / 8, parts = (keys + most - 1) / most;
-    // An even number, so that two threads have as much each with an odd number of heads too.
+    // The number is even, so that two threads get equal work even with an odd number of heads.
     count_ = parts <= 1 ? 1 : parts + parts % 2;
   }
   int64_t count() const { return count_; }
-  /// At whole groups of the kernel, which are a list's pages.
+  /// Rounded to whole groups of the kernel, which are a list's pages.
   int64_t begin(int64_t part) const {
     return part == count_ ? keys_ : (keys_ * part / count_ + kGroup / 2) / kGroup * kGroup;
   }

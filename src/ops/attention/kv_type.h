@@ -1,6 +1,7 @@
 #pragma once
-// The types that stored keys and values have: often one, but keys are more sensitive to rounding
-// than values, so that each may have its own. What a row of a type is: ops/attention/stored_key.h.
+// The types of stored keys and values. They are often equal, but keys are more sensitive to
+// rounding than values, so each may have its own type. ops/attention/stored_key.h defines the row
+// formats.
 
 #include <optional>
 #include <string>
@@ -15,27 +16,28 @@ struct KvType {
   DType v = DType::BF16;
 
   constexpr KvType() = default;
-  constexpr KvType(DType both) : k(both), v(both) {}  // a type alone is that of both
+  constexpr KvType(DType both) : k(both), v(both) {}  // one type for both
   constexpr KvType(DType keys, DType values) : k(keys), v(values) {}
   bool operator==(const KvType&) const = default;
 
-  /// Whether rows of `head_dim` elements can be kept so: block types want whole blocks.
+  /// Whether rows of `head_dim` elements can be stored in these types: block types need whole
+  /// blocks.
   bool holds(int head_dim) const;
 };
 
-/// The types that rows can be kept in.
+/// Whether rows can be stored in this type.
 bool is_kv_type(DType type);
 
-/// What messages call them: "f32, f16, bf16, q8_0 or q4_0".
+/// Their names for messages: "f32, f16, bf16, q8_0 or q4_0".
 std::string kv_type_names();
 
-/// "BF16", or "k=Q8_0,v=Q4_0" where they differ.
+/// "BF16", or "k=Q8_0,v=Q4_0" if they differ.
 std::string name_of(const KvType& type);
 
-/// The same as `--kv-type` takes it: "bf16", "k=q8_0,v=q4_0".
+/// The value of `--kv-type`: "bf16", "k=q8_0,v=q4_0".
 std::string flag_of(const KvType& type);
 
-/// Of such a text, in any case; empty where it is none. A side that is not named is BF16.
+/// Parses such a text, in any case; empty if invalid. A side that is not named is BF16.
 std::optional<KvType> kv_type_from_name(std::string_view name);
 
 }  // namespace longhaul

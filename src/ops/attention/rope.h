@@ -1,7 +1,7 @@
 #pragma once
-// Rotary position embedding, half-split form: element t of a head is paired with t + rotary_dim/2
-// (Su et al. 2021, arXiv:2104.09864). The model normalises other pairings where its projections
-// end.
+// Rotary position embedding in half-split form: element t of a head is paired with t + rotary_dim/2
+// (Su et al. 2021, arXiv:2104.09864). The model converts other pairings at the end of its
+// projections.
 
 #include <cstdint>
 #include <vector>
@@ -18,12 +18,12 @@ struct RopeTable {
   bool operator==(const RopeTable&) const = default;
 };
 
-/// Frequencies stretched as NTK-aware scaling does it (bloc97, 2023): number t of d / 2 times
-/// stretch^(-2t / (d - 2)), so that the fastest stays and the slowest turns 1 / stretch times as
-/// fast.
+/// Frequencies stretched as in NTK-aware scaling (bloc97, 2023): frequency t of d / 2 is multiplied
+/// by stretch^(-2t / (d - 2)). The fastest does not change and the slowest becomes slower by the
+/// factor `stretch`.
 RopeTable stretched_rope(const RopeTable& rope, double stretch);
 
-/// The same, computed once as long as the same is asked for. A stretch of 1 is the table itself.
+/// Caches the last stretched table. A stretch of 1 returns the table itself.
 class StretchedRope {
  public:
   const RopeTable& of(const RopeTable& rope, double stretch);
@@ -33,25 +33,25 @@ class StretchedRope {
   double stretch_ = 1;
 };
 
-/// Cosines and sines of consecutive positions, ready to be applied.
+/// Cosines and sines of consecutive positions.
 struct Rotations {
   int64_t first = 0;  ///< position of entry 0
   int64_t count = 0;
   int rotary_dim = 0;
-  Place place;                    ///< of the numbers
+  Place place;                    ///< location of the arrays
   const float* cosine = nullptr;  ///< [count, rotary_dim / 2]
   const float* sine = nullptr;    ///< [count, rotary_dim / 2]
 };
 
-/// Owns the numbers behind a Rotations.
+/// Owns the memory of a Rotations.
 class RotationBuffer {
  public:
-  /// Computes positions [first, first + count) in double precision. Keeps what it has when the
-  /// same table and range (or a part of it) are asked again.
+  /// Computes positions [first, first + count) in double precision. Reuses its contents if the
+  /// table and the range (or a part of it) have not changed.
   const Rotations& fill(Queue& queue, const RopeTable& table, int64_t first, int64_t count);
-  /// Positions [0, end) and some more, so that a context that grows asks for few new ones.
+  /// Positions [0, end) and some more, so that a growing context computes few new ones.
   const Rotations& up_to(Queue& queue, const RopeTable& table, int64_t end);
-  /// Others' numbers, lent to the host.
+  /// Copies other rotations to the host.
   const Rotations& copy(const Rotations& others, HostStage& stage);
   const Rotations& view() const { return view_; }
 
@@ -61,12 +61,12 @@ class RotationBuffer {
   Rotations view_;
 };
 
-/// Rotates x [rows, heads, head_dim] into y (may be x). Row r stands at position + r; elements past
-/// rotary_dim are copied. Positions must be covered by `rotations`.
+/// Rotates x [rows, heads, head_dim] into y (may alias x). Row r has position + r; elements past
+/// rotary_dim are copied. `rotations` must cover the positions.
 void apply_rope(Queue& queue, const Rotations& rotations, int64_t position, View<const float> x,
                 int64_t rows, int heads, int head_dim, View<float> y);
 
-/// All rows at one position (InfLLM's and LM-Infinite's constant query angle).
+/// Rotates all rows to one position (InfLLM's and LM-Infinite's constant query angle).
 void apply_rope_constant(Queue& queue, const Rotations& rotations, int64_t position,
                          View<const float> x, int64_t rows, int heads, int head_dim, View<float> y);
 

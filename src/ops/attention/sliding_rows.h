@@ -1,6 +1,6 @@
 #pragma once
-// Rows of numbers for the tokens of a window: new ones join at the end, old ones leave at the
-// front.
+// Rows of values for the tokens of a sliding window: new rows are appended at the end, old ones are
+// removed at the front.
 
 #include "base/rolling_array.h"
 
@@ -10,15 +10,15 @@ class SlidingRows {
  public:
   explicit SlidingRows(int64_t width = 1) : width_(width) {}
 
-  /// Most bytes of memory for a window of `rows` rows while it rolls: room behind them
-  /// (RollingArray) included.
+  /// Most bytes of memory for a window of `rows` rows while it slides, including the spare room of
+  /// RollingArray.
   static size_t bytes_for(int64_t rows, int64_t width) {
     return 2 * static_cast<size_t>(rows * width) * sizeof(float);
   }
   int64_t width() const { return width_; }
   int64_t numbers() const { return numbers_.size(); }
   int64_t rows() const { return numbers() / width_; }
-  /// Rows from `first` on, `count` of them. Valid until rows join or leave.
+  /// `count` rows from `first` on. Valid until rows are added or removed.
   View<float> part(int64_t first, int64_t count) {
     return numbers_.view().part(first * width_, count * width_);
   }
@@ -26,7 +26,7 @@ class SlidingRows {
   void append_zeros(Queue& queue, int64_t rows) { numbers_.append_zeros(queue, rows * width_); }
   void drop_first(int64_t rows) { numbers_.drop_first(rows * width_); }
 
-  /// As one array; numbers() may be anything when a file has been read.
+  /// Archived as one array. After reading a file numbers() can be any value.
   void archive(Archive& archive) { numbers_.archive(archive); }
 
  private:
@@ -34,7 +34,7 @@ class SlidingRows {
   RollingArray<float> numbers_;
 };
 
-/// to [columns, rows] += x [rows, columns], rows = x.size() / columns.
+/// to [columns, rows] += transpose of x [rows, columns], with rows = x.size() / columns.
 void add_transposed(Queue& queue, View<const float> x, int64_t columns, View<float> to);
 
 }  // namespace longhaul

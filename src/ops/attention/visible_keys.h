@@ -1,6 +1,6 @@
 #pragma once
-// Which keys of a segment a query row sees. `static`, since kernels are compiled once for each
-// instruction set and must not share code.
+// The keys of a segment visible to a query row. The functions are `static`, because kernels are
+// compiled once per instruction set and must not share code.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace longhaul {
 
-/// Number of the stored row that key i of the segment is.
+/// Stored row of the segment's key i.
 static inline int64_t row_of(const KeySegment& s, int64_t i) {
   return s.index.empty() ? s.begin + i : s.index.address()[i];
 }
 
-/// Number of the segment's keys that stand before `position`.
+/// Number of the segment's keys with positions before `position`.
 static inline int64_t keys_before(const KeySegment& s, int64_t position) {
   if (!s.indexed_positions) {
     const int64_t n = position - s.position;
@@ -35,7 +35,7 @@ struct KeyRange {
   int64_t begin, end;
 };
 
-/// The keys of the segment that a row at `position` sees: always one stretch.
+/// The segment's keys visible to a row at `position`, always one range.
 static inline KeyRange visible_keys(const KeySegment& s, int64_t position) {
   switch (s.visible) {
     case Visibility::kCausal:

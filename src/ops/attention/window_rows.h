@@ -1,5 +1,5 @@
 #pragma once
-// Rows that have attended to the window before them, and what they paid there, looked at once more.
+// Recomputation of the attention from rows to the window before them.
 
 #include <span>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace longhaul {
 
-/// Rows from token `begin` on, the first of them at `position`; token t stands at t - first.
+/// Rows from token `begin` on, the first of them at `position`; token t has position t - first.
 struct WindowRows {
   AttendCall call;  ///< with known_lse
   int64_t begin = 0;
@@ -17,12 +17,12 @@ struct WindowRows {
   int64_t first = 0;
   std::span<const KeySegment> lists;  ///< the window, per KV head; row i of a list is token i
 
-  /// Tokens [from, from + count) of the window, per KV head, into `to`.
+  /// Segments of the tokens [from, from + count) of the window, per KV head, in `to`.
   std::span<const KeySegment> tokens(int64_t from, int64_t count,
                                      std::vector<KeySegment>& to) const;
 };
 
-/// Memory of a look, reused from call to call.
+/// Memory of the sums, reused from call to call.
 struct WindowSums {
   Array<float> sums;  ///< [heads, keys]
   std::vector<KeySegment> segments;
@@ -30,8 +30,8 @@ struct WindowSums {
   std::vector<ColumnTarget> targets;
 };
 
-/// to [count, heads] += the probability that each of `count` tokens from `from` on got from the
-/// rows.
+/// to [count, heads] += the probability that each of `count` tokens from `from` on received from
+/// the rows.
 void add_window_sums(const WindowRows& rows, int64_t from, int64_t count, View<float> to,
                      WindowSums& memory);
 

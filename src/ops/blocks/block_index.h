@@ -1,8 +1,8 @@
 #pragma once
-// What InfLLM looks blocks up by (Xiao et al. 2024, 3.2): per block and query head, vectors that
-// stand for the block's keys. Every token reads the index of the whole text, so on the host a
-// look-up reads a 4-bit copy of it, and the vectors themselves of the blocks that come first there:
-// for a quarter of the bytes it finds what the vectors alone would find.
+// InfLLM's index for looking up blocks (Xiao et al. 2024, 3.2): per block and query head, vectors
+// that represent the block's keys. Every token reads the index of the whole text. On the host a
+// look-up therefore reads a 4-bit copy, and then the exact vectors of the best blocks by that copy.
+// It reads a quarter of the bytes and finds the blocks that the exact vectors alone would find.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace longhaul {
 /// Memory of a look-up, reused from call to call.
 struct BlockSearch {
   Array<float> scores;          ///< per block
-  Array<float> dots;            ///< of vectors and some heads' queries
-  Array<std::byte> candidates;  ///< vectors of the blocks that come first in the copy
+  Array<float> dots;            ///< products of vectors with some heads' queries
+  Array<std::byte> candidates;  ///< vectors of the best blocks by the copy
   Array<int32_t> blocks;        ///< the result
   RowSelection first, best;
   ActivationRows query;
 };
 
-/// Vectors that stand for blocks, [blocks, heads, count, head_dim] of `type`.
+/// Vectors that represent blocks, [blocks, heads, count, head_dim] of `type`.
 struct BlockVectors {
   View<const uint8_t> vectors;
   DType type = DType::BF16;
@@ -34,28 +34,29 @@ class BlockIndex {
  public:
   BlockIndex(int64_t heads, int64_t vectors, int64_t head_dim);
 
-  /// Adds blocks: [blocks, heads, vectors, head_dim], kept as `type` (KeyVectors), always the same.
+  /// Adds blocks [blocks, heads, vectors, head_dim], stored as `type` (KeyVectors), which must not
+  /// change.
   void append(Queue& queue, View<const float> added, DType type);
   int64_t blocks() const { return vectors_.elements() / width(); }
-  /// Whether blocks of the type may be added.
+  /// Whether blocks of this type may be added.
   bool takes(DType type) const { return vectors_.takes(type); }
 
-  /// The k blocks (all, when there are fewer) of highest score, ascending; of equal scores the
-  /// lower block. Score: sum over heads of the largest <query, vector>. query: [heads, head_dim].
-  /// The result lives in `memory`.
+  /// The k blocks with the highest scores, ascending (all, if there are fewer); ties go to the
+  /// lower block. The score is the sum over heads of the largest <query, vector>. query: [heads,
+  /// head_dim]. The result lives in `memory`.
   RowList top(Queue& queue, View<const float> query, int64_t k, BlockSearch& memory);
   BlockVectors vectors() const {
     return {vectors_.stored(), vectors_.type(), heads_, count_, head_dim_};
   }
 
   size_t bytes() const { return vectors_.bytes() + copy_.bytes(); }
-  /// The same of `blocks` blocks.
+  /// Bytes of an index with `blocks` blocks.
   size_t bytes_for(int64_t blocks, DType type) const;
 
-  void archive(Archive& archive);  ///< throws UserError when the file makes no sense
+  void archive(Archive& archive);  ///< throws UserError if the file is invalid
 
  private:
-  int64_t width() const { return heads_ * count_ * head_dim_; }  ///< elements of a block
+  int64_t width() const { return heads_ * count_ * head_dim_; }  ///< elements per block
   int64_t columns() const { return count_ == 1 ? width() : head_dim_; }
   void copy_block(int64_t block);
   TensorView rows(const std::byte* data, DType type, int64_t blocks) const;
@@ -67,8 +68,8 @@ class BlockIndex {
   int64_t heads_, count_, head_dim_;
   KeyVectors vectors_;  ///< [blocks, heads, count, head_dim]
   bool has_copy_;       ///< on the host
-  /// The same in Q4_0, less the first block's first vector of each head: that moves all scores
-  /// alike, and what keys have in common would take most of the range.
+  /// vectors_ in Q4_0, minus the first block's first vector of each head. The subtraction shifts
+  /// all scores equally, and without it the part common to all keys would use most of the range.
   KeyVectors copy_;
   std::vector<float> common_;  ///< the first block
 };

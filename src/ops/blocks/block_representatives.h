@@ -1,6 +1,6 @@
 #pragma once
-// The keys that stand for a block in InfLLM's look-ups (Xiao et al. 2024, 3.2): per query head
-// those of the tokens that got most attention from that head.
+// The keys that represent a block in InfLLM's look-ups (Xiao et al. 2024, 3.2): per query head, the
+// keys of the tokens that received most attention from that head.
 
 #include <span>
 
@@ -13,10 +13,10 @@ struct RepresentativesCall {
   std::span<const PagedRows> lists;  ///< per KV head: its rows, in memory
   int64_t first = 0;                 ///< row of the first block's first token
   View<const float> votes;           ///< [blocks, tokens of a block, heads]
-  int heads = 0;                     ///< query heads, dealt to the lists in contiguous groups
-  int64_t count = 1;                 ///< tokens that each of them chooses
-  bool mean = true;                  ///< their keys become one vector: the mean
-  int64_t blocks = 1;                ///< of as many tokens, one behind the other
+  int heads = 0;                     ///< query heads, assigned to the lists in contiguous groups
+  int64_t count = 1;                 ///< tokens chosen by each head
+  bool mean = true;                  ///< average their keys into one vector
+  int64_t blocks = 1;                ///< number of consecutive blocks of equal length
 };
 
 /// Memory of a call, reused from call to call.
@@ -25,8 +25,8 @@ struct RepresentativesMemory {
   RowSelection chosen;
 };
 
-/// out [blocks, heads, count, head_dim], or [blocks, heads, head_dim] of means. Tokens in their
-/// order.
+/// Writes out [blocks, heads, count, head_dim], or [blocks, heads, head_dim] with means. Tokens are
+/// in ascending order.
 void block_representatives(Queue& queue, const RepresentativesCall& call,
                            RepresentativesMemory& memory, View<float> out);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Lists of row numbers made from lists of blocks, and lists that stay from step to step.
+// Lists of row numbers made from lists of blocks, and lists stored from step to step.
 
 #include "base/rolling_array.h"
 #include "ops/core/row_list.h"
@@ -7,29 +7,29 @@
 namespace longhaul {
 
 /// Rows [0, first), then the rows of `blocks`: block b is rows [begin + b * block, + block). The
-/// result lives in `memory`, where the list of blocks is.
+/// result lives in `memory`, on the device of the block list.
 RowList block_rows(Queue& queue, int64_t first, const RowList& blocks, int64_t block, int64_t begin,
                    Array<int32_t>& memory);
 
-/// `list`, then [begin, end), which lies behind it. The result lives in `memory`, or is the list.
+/// `list`, then [begin, end), which follows its rows. The result lives in `memory`, or is the list.
 RowList with_run(Queue& queue, const RowList& list, int64_t begin, int64_t end,
                  Array<int32_t>& memory);
 
-/// `list` and `more`, ascending, each row once. The result lives in `memory`, or is the list. A
-/// device waits, unless `more` is empty.
+/// Union of `list` and `more`, ascending. The result lives in `memory`, or is the list. On a device
+/// it waits, unless `more` is empty.
 RowList with_rows(Queue& queue, const RowList& list, std::span<const int32_t> more,
                   Array<int32_t>& memory);
 
-/// A list that stays until the next, and in session files.
+/// A list that is kept until the next one is set, and saved in session files.
 class StoredList {
  public:
   void set(Queue& queue, const RowList& list);
   void set_first(int64_t count);  ///< 0, 1, ..., count - 1
-  /// Valid until the next is set.
+  /// Valid until the next list is set.
   RowList list() const { return {rows_.view(), {}}; }
 
   void archive(Archive& archive) { rows_.archive(archive); }
-  /// Whether what a file held is a list: at most `most` numbers from 0 to end - 1, ascending.
+  /// Whether the list from a file is valid: at most `most` numbers from 0 to end - 1, ascending.
   bool makes_sense(int64_t most, int64_t end) const;
 
  private:

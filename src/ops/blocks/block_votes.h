@@ -1,6 +1,6 @@
 #pragma once
-// How several heads choose blocks together (Ltri-LLM, arXiv:2412.04757, 3.5): each adds its weight
-// to the blocks that it would choose itself.
+// Selection of blocks by several heads together (Ltri-LLM, arXiv:2412.04757, 3.5): each head adds
+// its weight to the blocks that it would select itself.
 
 #include "ops/core/row_list.h"
 
@@ -14,27 +14,27 @@ struct BlockVote {
   Array<int32_t> order;
 };
 
-/// The k blocks (all, when there are fewer) with the largest weight, ascending; of equal weights
-/// those with the higher score, of equal scores the lower ones. The result lives in `memory`.
+/// The k blocks with the largest weight, ascending (all, if there are fewer). Ties go to the higher
+/// score, then to the lower block. The result lives in `memory`.
 RowList most_weighted(Queue& queue, View<const float> weights, View<const float> scores, int64_t k,
                       BlockVote& memory);
 
 /// The votes of the heads of one pass.
 class BlockVotes {
  public:
-  /// None, on `blocks` blocks.
+  /// Resets to no votes on `blocks` blocks.
   void clear(Queue& queue, int64_t blocks);
   bool any() const { return any_; }
-  /// A head votes for `chosen`, by its scores of all blocks.
+  /// Adds the vote of a head for `chosen`, with its scores of all blocks.
   void add(Queue& queue, const RowList& chosen, float weight, View<const float> scores);
-  /// The k blocks with the largest weight; of equal ones those that the latest head scored higher.
-  /// Valid until the next.
+  /// The k blocks with the largest weight; ties go to the higher score of the latest head. Valid
+  /// until the next call.
   RowList best(Queue& queue, int64_t k);
 
  private:
   bool any_ = false;
-  Array<float> weights_;  ///< per block: of the heads that chose it
-  Array<float> latest_;   ///< per block: score by the last of them
+  Array<float> weights_;  ///< per block: sum of weights of the heads that chose it
+  Array<float> latest_;   ///< per block: score by the latest head
   BlockVote memory_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a long context is split into first tokens, blocks and a remainder that holds the window
+// Division of a long context into first tokens, blocks and a remainder that contains the window
 // (InfLLM, arXiv:2402.04617).
 
 #include <algorithm>
@@ -10,17 +10,17 @@ namespace longhaul {
 /// [0, init), then `blocks` blocks, then the remainder.
 struct ContextSplit {
   int64_t init = 0, blocks = 0;
-  int64_t remainder = 0;  ///< first token of it
+  int64_t remainder = 0;  ///< its first token
 };
 
 struct ContextSizes {
-  int64_t init = 128;    ///< tokens that every row sees
-  int64_t local = 4096;  ///< window of a row, itself included
-  int64_t block = 128;   ///< tokens
+  int64_t init = 128;    ///< tokens visible to every row
+  int64_t local = 4096;  ///< window of a row, including itself
+  int64_t block = 128;   ///< tokens per block
 };
 
-/// Depends on the number of tokens only: the initial part fills first, from what is older than the
-/// window.
+/// Depends on the number of tokens only. The initial part is filled first, with tokens older than
+/// the window.
 inline ContextSplit split_context(const ContextSizes& sizes, int64_t tokens) {
   ContextSplit split;
   const int64_t old = std::max<int64_t>(0, tokens - sizes.local);

@@ -11,21 +11,21 @@
 
 namespace longhaul {
 
-/// One key of each span, reused from call to call: the mean of all of its tokens' keys, which
-/// stands for the span's first token alone.
+/// One key per span, reused from call to call: the mean of all its tokens' keys, assigned to the
+/// span's first token.
 struct SpanMeans {
-  SpanTokens tokens;  ///< one of each span
-  Array<float> keys;  ///< [blocks, spans, width], zeros behind the spans that there are
+  SpanTokens tokens;  ///< one token per span
+  Array<float> keys;  ///< [blocks, spans, width], zeros after the last span
 };
 
-/// Of `keys` as gather_span_keys() laid them for `tokens`.
+/// Computes means of `keys` in the layout of gather_span_keys() for `tokens`.
 void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> keys,
                    SpanMeans& means);
 
 /// Memory of a look-up, reused from call to call.
 struct SpanSearch {
-  Array<float> dots;          ///< of an index's vectors and the queries
-  std::vector<float> common;  ///< of the queries and what all vectors have in common
+  Array<float> dots;          ///< products of an index's vectors with the queries
+  std::vector<float> common;  ///< products of the queries with the common vector
   std::vector<MatvecJob> jobs;
   ActivationRows few;
   LinearInput many;
@@ -33,37 +33,37 @@ struct SpanSearch {
 
 class SpanIndex {
  public:
-  /// A block has at most so many spans, a span so many vectors.
+  /// Limits: spans per block and vectors per span.
   SpanIndex(int spans, int most) : spans_(spans), most_(most) {}
 
-  /// Adds blocks: of each of their spans the vectors (gather_span_keys()), kept as `type`
-  /// (KeyVectors; Q4_0 rounds scores, and its width is a multiple of 32). Width and type never
-  /// change. May change the vectors.
+  /// Adds blocks with the vectors of their spans (gather_span_keys()), stored as `type`
+  /// (KeyVectors). Q4_0 rounds scores, and needs a width that is a multiple of 32. Width and type
+  /// must not change between calls. May modify the vectors.
   void add_blocks(Queue& queue, const SpanTokens& spans, View<float> vectors, DType type);
-  /// The same span by span, on the host; vectors are [count, width].
+  /// Variant of add_blocks() for single spans, on the host; vectors are [count, width].
   void add_span(View<const float> vectors, int64_t width, DType type);
   void end_block();
 
   int64_t blocks() const { return blocks_; }
-  int64_t vectors() const;  ///< on the host
-  size_t bytes() const;     ///< of the vectors
+  int64_t vectors() const;  ///< only on the host
+  size_t bytes() const;     ///< bytes of the vectors
   /// Whether vectors of the type may be added.
   bool takes(DType type) const;
 
-  /// scores [blocks()]: of every block the largest over its spans and over the queries of the sum,
-  /// or the largest, of <query, vector> over the span's vectors.
+  /// scores [blocks()]: for every block the largest value over its spans and over the queries. The
+  /// value of a span is the sum or the largest of <query, vector> over its vectors.
   void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
               View<float> scores);
 
-  /// Throws UserError when the file makes no sense.
+  /// Throws UserError if the file is invalid.
   void archive(Archive& archive, int64_t width);
 
  private:
-  /// Blocks whose products with all queries stay in the caches until their scores are known.
+  /// Blocks whose products with all queries stay in the caches until their scores are computed.
   struct Group {
     KeyVectors vectors;               ///< [vectors, width]
-    std::vector<int32_t> span_ends;   ///< per span: vectors up to its end
-    std::vector<int32_t> block_ends;  ///< per block: spans up to its end
+    std::vector<int32_t> span_ends;   ///< per span: number of vectors up to its end
+    std::vector<int32_t> block_ends;  ///< per block: number of spans up to its end
 
     int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
     void add(std::span<const float> common, float* dots) const;
@@ -84,10 +84,10 @@ class SpanIndex {
 
   int spans_, most_;
   int64_t blocks_ = 0;
-  /// Of Q4_0: the first vector, which all are kept less of. What keys have in common would take
-  /// most of the range.
+  /// With Q4_0: the first vector, which is subtracted from all. Otherwise the part common to all
+  /// keys would use most of the range.
   std::vector<float> common_;
-  std::vector<Group> groups_;  ///< of kGroupBlocks blocks, the last one of fewer
+  std::vector<Group> groups_;  ///< kGroupBlocks blocks each, fewer in the last one
   SpanSlots slots_;            ///< on a device: all blocks
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// The index of a layer's blocks on a device (ops/blocks/span_index.h is its form on the host): each
-// block has the same room, and only kernels know how much of it is used. So the host adds blocks
-// and looks them up without knowing how many vectors they have.
+// The index of a layer's blocks on a device (ops/blocks/span_index.h is the host's form). Each
+// block has the same capacity, and only kernels read how much of it is used. The host can therefore
+// add and look up blocks without the number of their vectors.
 
 #include "ops/blocks/key_vectors.h"
 #include "ops/blocks/span_vectors.h"
@@ -10,15 +10,15 @@ namespace longhaul {
 
 enum class SpanSimilarity : uint8_t { kSum, kMax };
 
-/// What a kernel reads.
+/// The arguments of kernels.
 struct SlottedSpans {
   int64_t blocks = 0, width = 0;
-  View<const int32_t> records;  ///< [blocks, record], as SpanTokens has them
+  View<const int32_t> records;  ///< [blocks, record], in the format of SpanTokens
   int64_t record = 0;
   View<const uint8_t> vectors;  ///< [blocks, slots, width] of `type`
   DType type = DType::BF16;
   int64_t slots = 0;
-  View<const float> common;  ///< [width] that all vectors are kept less of; empty: nothing
+  View<const float> common;  ///< [width], subtracted from all vectors; empty: nothing
 };
 
 class SpanSlots {
@@ -27,19 +27,19 @@ class SpanSlots {
   size_t bytes() const { return vectors_.bytes() + records_.bytes(); }
   bool takes(DType type) const { return vectors_.takes(type); }
 
-  /// Adds the blocks of `tokens`, whose limits are always the same, by their vectors [blocks,
-  /// tokens.most(), width], which it may change.
+  /// Adds the blocks of `tokens`, whose limits must not change between calls, with their vectors
+  /// [blocks, tokens.most(), width], which it may modify.
   void append(Queue& queue, const SpanTokens& tokens, View<float> vectors, DType type);
   SlottedSpans view() const;
 
-  /// All blocks in host memory, to be looked at one by one.
+  /// All blocks in host memory, for access one by one.
   struct OnHost {
     std::vector<int32_t> records;
     std::vector<uint8_t> vectors;
     std::vector<float> common;
   };
   OnHost on_host() const;
-  /// Becomes what on_host() gave.
+  /// Sets the contents from a result of on_host().
   void set(Queue& queue, const OnHost& from, int64_t record, int64_t slots, int64_t width,
            DType type);
 

@@ -1,11 +1,12 @@
 #pragma once
-// The vectors that stand for a span of tokens in Ltri-LLM's look-ups (arXiv:2412.04757, 3.3 and
-// 3.4). A block is divided into spans by its attention map (ops/blocks/span_division.h). Of a span
-// s those n tokens stand for it that got most votes, the more the less its neighbours know of it:
+// The vectors that represent a span of tokens in Ltri-LLM's look-ups (arXiv:2412.04757, 3.3 and
+// 3.4). A block is divided into spans by its attention map (ops/blocks/span_division.h). The n
+// tokens of a span s with most votes represent it. n grows as its neighbours hold less information
+// on it:
 //
 //   n = ceil(|s| * exp(-lambda * (1 - ratio(s)))), from 1 to `most` and |s|
 //
-// In the index it is the keys of these tokens; of rows that look up, their queries.
+// The vectors are the keys of these tokens in the index, and their queries in rows that look up.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,10 +18,10 @@
 
 namespace longhaul {
 
-/// Vectors of which only the operations know how many there are. Reused from call to call.
+/// Vectors whose number is known only to the operations. Reused from call to call.
 class VectorList {
  public:
-  /// Room for `most` vectors of `width` numbers.
+  /// Reserves room for `most` vectors of `width` values.
   void resize(Queue& queue, int64_t most, int64_t width) {
     width_ = width;
     numbers_.resize(queue, most * width);
@@ -28,7 +29,8 @@ class VectorList {
   }
   int64_t width() const { return width_; }
   int64_t most() const { return numbers_.size() / width_; }
-  View<float> numbers() { return numbers_.view(); }  ///< [most, width], the first of which count
+  /// [most, width], of which the first count() are valid
+  View<float> numbers() { return numbers_.view(); }
   View<const float> numbers() const { return numbers_.view(); }
   View<int32_t> counted() { return count_.view(); }  ///< [1]
   View<const int32_t> counted() const { return count_.view(); }
@@ -45,22 +47,23 @@ class VectorList {
   Array<int32_t> count_;
 };
 
-/// How a block is divided, and how many of its tokens stand for a span.
+/// Rule for the division of a block and the number of representative tokens per span.
 struct SpanTokenRule {
   float theta = 0;  ///< quantile of the block's map that is subtracted from it
-  float phi = 0;    ///< most overlap of two spans
-  int spans = 1;    ///< of the block, at most
-  int most = 1;     ///< tokens of a span
+  float phi = 0;    ///< largest overlap of two spans
+  int spans = 1;    ///< most spans of the block
+  int most = 1;     ///< most tokens of a span
   SpanNeighbours neighbours = SpanNeighbours::kRow;
-  float lambda = 0;  ///< how fast tokens get fewer
+  float lambda = 0;  ///< rate at which the number of tokens decreases
 };
 
-/// Tokens of some blocks of `block` each, one behind the other; the last may have fewer.
+/// Tokens of consecutive blocks of `block` each; the last block may have fewer.
 struct DividedTokens {
   int64_t tokens = 0;
   int block = 0;
-  View<const float> maps;  ///< [tokens, block]: below the diagonal what they paid their own block's
-  View<const float> votes;  ///< [tokens, heads]; empty: what they got from their own block
+  /// [tokens, block]: below the diagonal, attention to tokens of the same block
+  View<const float> maps;
+  View<const float> votes;  ///< [tokens, heads]; empty: use the attention received within the block
 
   int64_t blocks() const { return (tokens + block - 1) / block; }
   int length(int64_t b) const {
@@ -73,14 +76,14 @@ struct SomeBlocks {
   int64_t first = 0, count = 0;
 };
 
-/// The tokens that stand for the spans of some blocks: how many there are only the operations know.
-/// Reused from call to call.
+/// The tokens that represent the spans of some blocks. Their number is known only to the
+/// operations. Reused from call to call.
 class SpanTokens {
  public:
-  /// Of a block, on the host.
+  /// The tokens of one block, on the host.
   struct Block {
-    std::span<const int32_t> ends;    ///< per span: tokens up to its end
-    std::span<const int32_t> tokens;  ///< span after span, numbered in the block
+    std::span<const int32_t> ends;    ///< per span: number of tokens up to its end
+    std::span<const int32_t> tokens;  ///< span after span, numbered within the block
   };
 
   void resize(Queue& queue, int64_t blocks, int spans, int most_tokens_of_a_span) {
@@ -88,9 +91,9 @@ class SpanTokens {
     most_ = most_tokens_of_a_span;
     numbers_.resize(queue, blocks * record());
   }
-  int spans() const { return spans_; }                      ///< of a block, at most
-  int64_t most() const { return int64_t{spans_} * most_; }  ///< tokens of a block, at most
-  /// Numbers of a block: how many spans it has; `spans()` ends; `most()` tokens.
+  int spans() const { return spans_; }                      ///< most spans of a block
+  int64_t most() const { return int64_t{spans_} * most_; }  ///< most tokens of a block
+  /// Values per block: its number of spans; `spans()` ends; `most()` tokens.
   int64_t record() const { return 1 + spans_ + most(); }
   int64_t blocks() const { return numbers_.size() / record(); }
   View<int32_t> numbers() { return numbers_.view(); }
@@ -109,34 +112,34 @@ class SpanTokens {
   Array<int32_t> numbers_;
 };
 
-/// Divides blocks of tokens by their maps. A token has the votes of all query heads together.
+/// Divides blocks of tokens by their maps. A token has the sum of the votes of all query heads.
 void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTokenRule& rule,
                         SpanTokens& tokens);
 
-/// Of every token the key as it is stored, laid end to end, of each of `lists`: in block b the row
-/// first + b * block + token. `memory` gets [blocks, tokens.most(), width], zeros behind the tokens
-/// that there are.
+/// Gathers the stored keys of all tokens, concatenated over `lists`. In block b, a token's row is
+/// first + b * block + token. `memory` gets [blocks, tokens.most(), width], with zeros after the
+/// last token.
 View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
                              int block, const SpanTokens& tokens, Array<float>& memory);
 
-/// What looks up: of a row its query of one head, or for each KV head the sum of the queries of
-/// its heads, laid end to end, so that <query, key> is the head's raw score, or the sum of all
-/// heads' scores.
+/// Queries of look-ups. A row's query is that of one head, or the sum of the queries of each KV
+/// head's query heads, concatenated over KV heads. <query, key> is then the head's raw score, or
+/// the sum of all heads' scores.
 struct SpanQueries {
   View<const float> q;  ///< [rows, heads, head_dim]
   int heads = 0, kv_heads = 0;
   int head_dim = 0;
   int head = -1;             ///< query head; below 0: all
-  bool sum_of_span = false;  ///< a span's queries become their sum
+  bool sum_of_span = false;  ///< sum a span's queries
 
   int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
 };
 
-/// The queries of the tokens of some of the blocks, of `block` rows each: row 0 is the first row of
-/// the first of them.
+/// Sets the queries of the tokens of some blocks with `block` rows each. Row 0 is the first row of
+/// the first of these blocks.
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
                       const SomeBlocks& blocks, VectorList& to);
-/// The queries of rows [begin, end), each for itself.
+/// Sets the queries of each of the rows [begin, end).
 void set_row_queries(Queue& queue, const SpanQueries& queries, int64_t begin, int64_t end,
                      VectorList& to);
 

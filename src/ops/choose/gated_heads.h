@@ -1,5 +1,5 @@
 #pragma once
-// Which KV heads keep everything: from trained gates to two kinds of heads (DuoAttention,
+// Derivation of the KV heads that keep everything from trained gates (DuoAttention,
 // arXiv:2410.10819, 2.3).
 
 #include <cstdint>
@@ -13,15 +13,15 @@ using HeadGates = std::vector<std::vector<double>>;
 /// Per layer and KV head: 1 keeps everything (a retrieval head), 0 streams.
 using FullHeads = std::vector<std::vector<uint8_t>>;
 
-/// All but a `sparsity` share of the heads of the whole model, those with the highest gates: as
-/// many as lie at or above the linear quantile of distinct gates. Equal gates: the lower layer
-/// first, then the lower head. 0: all heads, 1: none.
+/// Selects all heads of the model except a share `sparsity` of those with the lowest gates: as many
+/// as lie at or above the linear quantile of distinct gates. Among equal gates the lower layer
+/// comes first, then the lower head. 0: all heads, 1: none.
 FullHeads full_by_sparsity(const HeadGates& gates, double sparsity);
 
-/// Heads whose gate is at least `threshold`.
+/// Selects heads with a gate of at least `threshold`.
 FullHeads full_by_threshold(const HeadGates& gates, double threshold);
 
-/// Every head of one kind.
+/// All heads of one kind.
 FullHeads all_heads(std::span<const int> kv_heads, bool full);
 
 }  // namespace longhaul

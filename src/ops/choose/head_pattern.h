@@ -1,7 +1,7 @@
 #pragma once
-// The sparse patterns of query heads (MInference, arXiv:2407.02490), and the search for the best of
-// each head: of six candidates it takes the one that catches most of its attention, as its rows'
-// softmax denominators tell.
+// The sparse patterns of query heads (MInference, arXiv:2407.02490), and the search for the best
+// pattern of each head. Among six candidates a head takes the one that captures most of its
+// attention, measured by its rows' softmax denominators.
 
 #include <cstdint>
 #include <functional>
@@ -15,9 +15,9 @@ enum class PatternKind : uint8_t { kAShape, kVerticalSlash, kBlocks };
 
 struct HeadPattern {
   PatternKind kind = PatternKind::kVerticalSlash;
-  int64_t vertical = 1000;  ///< columns; kAShape: sinks; kBlocks: key blocks of a row block
+  int64_t vertical = 1000;  ///< columns; kAShape: sinks; kBlocks: key blocks per row block
   int64_t slash = 6096;     ///< diagonals; kAShape: window
-  double score = 0;         ///< share of the attention that it caught in the search
+  double score = 0;         ///< share of the attention captured in the search
 
   static constexpr int64_t kMost = 1 << 24;
   bool in_range() const {
@@ -26,18 +26,18 @@ struct HeadPattern {
   }
 };
 
-/// Rows of a layer that a search is made on.
+/// The rows of a layer used for a search.
 struct SearchedRows {
   Queue& queue;
   int64_t begin = 0;          ///< position of row 0
-  View<const float> all_lse;  ///< [rows, heads]: where a row sees every key
+  View<const float> all_lse;  ///< [rows, heads]: lse with every key visible
 };
 
-/// Attends the rows with all heads under one candidate; returns their lse, [rows, heads].
+/// Attends the rows with all heads under one candidate. Returns their lse, [rows, heads].
 using AttendByPattern = std::function<View<const float>(const HeadPattern& candidate)>;
 
-/// Writes the best candidate of every head. Its `score` is the share of the attention that it
-/// catches, the mean over the rows from token 2,500 on (at least the last row).
+/// Writes the best candidate of every head. Its `score` is the share of attention that it captures,
+/// averaged over the rows from token 2,500 on (at least the last row).
 void search_patterns(const SearchedRows& rows, const AttendByPattern& attend,
                      std::span<HeadPattern> best);
 

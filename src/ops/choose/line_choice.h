@@ -1,6 +1,7 @@
 #pragma once
-// The columns and diagonals of an attention map by which a query head reads a prompt: those that
-// its last rows gave most to (MInference's vertical-slash pattern, arXiv:2407.02490).
+// Selection of the columns and diagonals of an attention map with which a query head reads a
+// prompt: those with most attention from its last rows (MInference's vertical-slash pattern,
+// arXiv:2407.02490).
 
 #include <span>
 
@@ -8,30 +9,30 @@
 
 namespace longhaul {
 
-/// Of every head the first keys and the nearest distances are among its lines.
+/// The first keys and the nearest distances that are always selected.
 inline constexpr int64_t kForcedColumns = 30, kForcedDiagonals = 100;
 
-/// The lines of a query head, and the memory that they are found in.
+/// The lines of a query head, and the memory of their selection.
 struct LineChoice {
-  RowList columns;  ///< keys
-  /// [far, near] distances of diagonals between which a tile's stretches leave no key out, far ones
-  /// first; there is always one that ends at distance 0.
+  RowList columns;  ///< selected keys
+  /// Distances [far, near] of diagonals, far ones first. Within a run, a tile's key ranges leave no
+  /// key out. There is always a run that ends at distance 0.
   Array<int32_t> runs;
   Array<int32_t> run_count;  ///< [1]
   RowSelection column_rows, diagonal_rows;
 };
 
-/// What the lines of a head are chosen by, how many there are, and where they go.
+/// Input for selecting the lines of a head, their number, and the output.
 struct LineTask {
-  View<const float> columns;    ///< [keys]: what the last rows gave to each key ...
-  View<const float> diagonals;  ///< [keys]: ... and to each distance
+  View<const float> columns;    ///< [keys]: attention of the last rows to each key
+  View<const float> diagonals;  ///< [keys]: attention of the last rows by distance
   int64_t vertical = 0, slash = 0;
   LineChoice* chosen = nullptr;
 };
 
-/// The best `vertical` columns and `slash` diagonals of every task, the forced ones among them. A
-/// diagonal at distance o lets a tile of rows see `tile` keys up to its end less o, so that
-/// neighbours make one run.
+/// Selects the best `vertical` columns and `slash` diagonals of every task, including the forced
+/// ones. A diagonal at distance o makes `tile` keys visible to a tile of rows, up to the tile's end
+/// minus o, so neighbouring diagonals form one run.
 void choose_lines(Queue& queue, std::span<const LineTask> tasks, int tile);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// How many of the best scores hold a share of the mass (FlexPrefill,
-// arXiv:2502.20766; XAttention, arXiv:2503.16428).
+// Number of best scores that hold a share of the total (FlexPrefill, arXiv:2502.20766; XAttention,
+// arXiv:2503.16428).
 
 #include <cstdint>
 #include <span>
@@ -8,8 +8,8 @@
 namespace longhaul {
 
 /// Takes scores (none below zero; NaN counts as 0) from the highest down, as long as their sum is
-/// at most `mass`, and returns how many were taken. `scores` [n] is host memory and is reordered.
-/// Time grows with n, not n log n.
+/// at most `mass`. Returns the number taken. `scores` [n] is host memory and is reordered. Time is
+/// linear in n.
 int64_t count_within_mass(std::span<float> scores, double mass);
 
 }  // namespace longhaul

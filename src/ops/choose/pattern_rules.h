@@ -1,7 +1,7 @@
 #pragma once
-// What the tiles of a prompt's rows see by the patterns of their query heads (MInference,
-// arXiv:2407.02490). A pattern says how many columns, diagonals or blocks; which ones, is found in
-// the rows themselves.
+// Keys visible to the tiles of a prompt's rows according to the patterns of their query heads
+// (MInference, arXiv:2407.02490). A pattern gives the number of columns, diagonals or blocks, and
+// the rows determine which ones.
 
 #include <span>
 #include <vector>
@@ -14,32 +14,32 @@
 
 namespace longhaul {
 
-/// Rows of a layer that are read by patterns.
+/// Rows of a layer that are read with patterns.
 struct PatternedRows {
   AttendCall call;  ///< its only form of the queries is rotated
   TileGrid grid;
-  int64_t first = 0;                 ///< rows before it see everything
+  int64_t first = 0;                 ///< earlier rows see everything
   std::span<const PagedRows> lists;  ///< per KV head; row i is token i
-  std::span<const uint8_t> only;     ///< KV heads that attend; empty: all
-  /// The last rows, by which columns and diagonals are scored, over all keys (LastRows::look).
+  std::span<const uint8_t> only;     ///< attending KV heads; empty: all
+  /// The last rows over all keys, for scoring columns and diagonals (LastRows::look).
   std::span<const AttendTask> last;
-  View<uint8_t> marks;  ///< [heads, grid.tiles(), grid.blocks()]: room for what heads see of blocks
+  View<uint8_t> marks;  ///< [heads, grid.tiles(), grid.blocks()]: memory for visible blocks
 };
 
 class PatternRules {
  public:
-  /// Writes the rule of every query head whose KV head attends. Rules name what is kept here, until
-  /// the next call.
+  /// Writes the rule of every query head whose KV head attends. Rules refer to memory of this
+  /// object until the next call.
   void choose(const PatternedRows& rows, std::span<const HeadPattern> heads,
               std::span<TileRule> rules);
 
  private:
-  /// The head's rule, and what must be found for it.
+  /// The head's rule; queues the selections that it needs.
   TileRule rule_of(const PatternedRows& rows, const HeadPattern& pattern, int head);
 
   LastRows last_;
   KeyMeans means_;
-  std::vector<LineChoice> lines_;  ///< [heads], of kVerticalSlash
+  std::vector<LineChoice> lines_;  ///< [heads], for kVerticalSlash
   std::vector<LineTask> line_tasks_;
   std::vector<MeanBlocks> block_tasks_;
   MeanBlockMemory blocks_;

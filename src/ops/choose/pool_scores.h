@@ -7,9 +7,9 @@ namespace longhaul {
 
 enum class Pooling : uint8_t { kAverage, kMax };
 
-/// out[i]: the average or the maximum of the `width` (odd) scores around i. The average counts
-/// places past the ends as zeros, the maximum ignores them. `out` is as long as `scores` and is
-/// other memory.
+/// out[i] is the average or the maximum of the `width` (odd) scores around i. The average counts
+/// positions past the ends as zeros, the maximum ignores them. `out` has the size of `scores` and
+/// must not alias it.
 void pool_scores(Queue& queue, View<const float> scores, int width, Pooling pooling,
                  View<float> out);
 

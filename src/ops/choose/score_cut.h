@@ -1,7 +1,7 @@
 #pragma once
-// The border between the best k of a list of scores and the rest, and the numbers of the best in
-// ascending order. Of equal scores the lower number wins; NaN, which damaged weights or keys make,
-// counts as minus infinity.
+// The threshold between the best k of a list of scores and the rest, and the indices of the best in
+// ascending order. Ties go to the lower index. NaN, which damaged weights or keys cause, counts as
+// minus infinity.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace longhaul {
 
-/// Scores above `score` are among the best, and the first `equal` of those that equal it.
+/// Scores above `score` are among the best, and so are the first `equal` of those equal to it.
 template <class T>
 struct ScoreCut {
   T score{};
@@ -26,7 +26,7 @@ inline float ordered_score(float x) {
 }
 inline int32_t ordered_score(int32_t x) { return x; }
 
-/// The cut after the best k of `scores`, which hold no NaN and are reordered.
+/// The threshold after the best k of `scores`, which contain no NaN and are reordered.
 template <class T>
 ScoreCut<T> cut_reordering(std::span<T> scores, int64_t k) {
   using Limits = std::numeric_limits<T>;
@@ -40,13 +40,13 @@ ScoreCut<T> cut_reordering(std::span<T> scores, int64_t k) {
   return {*last, std::count(scores.begin(), last + 1, *last)};
 }
 
-/// The same for few of many: a heap of the best found so far changes seldom, so that most scores
-/// cost one comparison. `heap` [k] is scratch; 0 < k <= scores.size().
+/// Variant for a small k: a heap of the best scores so far changes rarely, so that most scores cost
+/// one comparison. `heap` [k] is scratch; 0 < k <= scores.size().
 template <class T>
 ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
   const auto first = scores.first(heap.size());
   std::transform(first.begin(), first.end(), heap.begin(), [](T x) { return ordered_score(x); });
-  std::make_heap(heap.begin(), heap.end(), std::greater<>());  // the worst in front
+  std::make_heap(heap.begin(), heap.end(), std::greater<>());  // worst score in front
   for (const T x : scores.subspan(heap.size())) {
     if (!(x > heap.front())) continue;
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
@@ -56,10 +56,11 @@ ScoreCut<T> cut_by_heap(std::span<const T> scores, std::span<T> heap) {
   return {heap.front(), std::count(heap.begin(), heap.end(), heap.front())};
 }
 
-/// The cut after the best k of `scores`; `scratch` is reused from call to call.
+/// The threshold after the best k of `scores`; `scratch` is reused from call to call.
 template <class T>
 ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
-  constexpr int64_t kFew = 16;  // of more than so many times as many, a heap finds the best sooner
+  // a heap is faster if there are more than 16 times as many scores as are selected
+  constexpr int64_t kFew = 16;
   const int64_t count = std::ssize(scores);
   const bool few = k > 0 && k < count / kFew;
   const std::span<T> memory = host(scratch.resize(host_queue(), few ? k : count));
@@ -69,8 +70,9 @@ ScoreCut<T> cut_after(std::span<const T> scores, int64_t k, Array<T>& scratch) {
   return cut_reordering(memory, k);
 }
 
-/// Writes the numbers of the best scores, each plus `first`, ascending; returns how many. Without
-/// branches, which could not be foretold: `out` has room for one more than there are.
+/// Writes the indices of the best scores, each plus `first`, ascending, and returns their number.
+/// It has no branches, because they would be unpredictable. `out` needs room for one more than the
+/// result.
 template <class T>
 int64_t write_best(std::span<const T> scores, ScoreCut<T> cut, int64_t first, int32_t* out) {
   int64_t count = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Block-sparse attention: tiles of query rows of one head that each see their own list of keys,
-// as tasks of attend(). Cost follows the lists.
+// Block-sparse attention as tasks of attend(): tiles of query rows of one head with their own lists
+// of keys. Cost is proportional to the lists.
 
 #include <span>
 #include <vector>
@@ -11,80 +11,78 @@
 
 namespace longhaul {
 
-/// Which keys the tiles of a query head see, of those that are not after a row.
+/// Rule for the keys that the tiles of a query head see. Keys after a row are never visible.
 struct TileRule {
   enum class Kind : uint8_t {
     kNothing,  ///< the head is not attended here
-    kAShape,   ///< keys before `sink` and, for each row, the last `window`, itself among them
+    kAShape,   ///< keys before `sink` and each row's last `window` keys, including its own
     kLines,    ///< the columns and diagonals of `lines`
-    kBlocks    ///< the blocks of keys that `blocks` marks
+    kBlocks    ///< the key blocks marked in `blocks`
   } kind = Kind::kNothing;
   int64_t sink = 0, window = 0;
-  const LineChoice* lines = nullptr;  ///< chosen for the grid's tile
-  View<const uint8_t> blocks;         ///< [grid.tiles(), grid.blocks()], other than 0: seen
+  const LineChoice* lines = nullptr;  ///< chosen for the grid's tile size
+  View<const uint8_t> blocks;         ///< [grid.tiles(), grid.blocks()]; nonzero: visible
 };
 
-/// Rows that the lists of one call should name on a device at most, 128 MiB of them: part of the
-/// memory forecast.
+/// Most rows in the lists of one device call, 128 MiB: part of the memory forecast.
 inline constexpr int64_t kListedOnDevice = int64_t{32} << 20;
-/// How many tiles of every head a call can have by that.
+/// Largest number of tiles per head in one call under that limit.
 int64_t tiles_of_device_call(Queue& queue, const TileGrid& grid, std::span<const TileRule> rules,
                              std::span<const PagedRows> lists);
 
-/// A tile of rows whose keys are found where the queue works.
+/// A tile of rows whose keys are listed on the device.
 struct DeviceTile {
   const TileRule* rule = nullptr;  ///< kLines or kBlocks
-  View<const uint8_t> blocks;      ///< of kBlocks: [own + 1]
-  int64_t own = 0;                 ///< the tile, counted from the context's first token
-  int64_t position = 0;            ///< of the first row
-  int own_keys = 0;                ///< of the tile itself, where they are seen
-  View<int32_t> listed;  ///< kLines: room for all rows before the tile's; kBlocks: for all pages
-                         ///< before the tile
-  View<int32_t> counts;  ///< [2]: keys that are listed, keys of the tile itself
+  View<const uint8_t> blocks;      ///< for kBlocks: [own + 1]
+  int64_t own = 0;                 ///< number of the tile, counted from the context's first token
+  int64_t position = 0;            ///< position of the first row
+  int own_keys = 0;                ///< keys of the tile itself, if visible
+  /// kLines: room for all rows before the tile's; kBlocks: for all pages before the tile
+  View<int32_t> listed;
+  View<int32_t> counts;  ///< [2]: number of listed keys, number of the tile's own keys
 };
 
-/// The columns of a query head where the queue works, and copies of their keys and values, one
-/// behind the other.
+/// The columns of a query head on the device, and contiguous copies of their keys and values.
 struct CopiedColumns {
   PagedRows from;
   View<const int32_t> columns;
-  PagedRows to;  ///< written
+  PagedRows to;  ///< output
 };
 
-/// Pages of 64 rows and what each of two tiles sees of them.
+/// Pages of 64 rows and the rows of them visible to each of two tiles.
 struct MaskedPages {
-  View<int32_t> pages;   ///< room for all, ascending: those of which a tile sees rows
+  View<int32_t> pages;   ///< capacity for all pages; lists those with visible rows, ascending
   View<uint64_t> masks;  ///< [pages][2]
-  View<int32_t> keys;    ///< [1]: 64 times as many as pages are listed
+  View<int32_t> keys;    ///< [1]: 64 times the number of listed pages
 };
 
-/// A tile of 64 rows, or two that follow each other, whose keys by lines are found where the queue
-/// works, as pages of 64 rows.
+/// A tile of 64 rows, or two consecutive ones, whose keys (by lines) are listed on the device as
+/// pages of 64 rows.
 struct TilePages {
   const LineChoice* lines = nullptr;
-  int64_t position = 0;  ///< of the first row
-  int rows[2] = {0, 0};  ///< of each tile; the first is whole where there are two
-  MaskedPages text;      ///< with room for all pages up to the last row's
-  MaskedPages copies;    ///< of copied columns: those that lie alone; empty: all are in `text`
-  View<int64_t> pairs;   ///< [1]: of (row, key) that are seen
+  int64_t position = 0;  ///< position of the first row
+  int rows[2] = {0, 0};  ///< rows of each tile; the first is whole if there are two
+  MaskedPages text;      ///< capacity for all pages up to the last row's
+  MaskedPages copies;    ///< copied columns outside the pages of `text`; empty: all are in `text`
+  View<int64_t> pairs;   ///< [1]: number of visible (row, key) pairs
 };
 
 /// Memory of tile lists, reused from call to call.
 struct TileLists {
   std::vector<TileKeys> keys;            ///< on the host
-  Array<int32_t> listed, counts;         ///< on a device: the same ...
-  std::vector<DeviceTile> device_tiles;  ///< ... by what they are found
-  Array<uint64_t> masks;                 ///< of pages, on a device
+  Array<int32_t> listed, counts;         ///< the lists on a device
+  std::vector<DeviceTile> device_tiles;  ///< inputs of the device's lists
+  Array<uint64_t> masks;                 ///< masks of pages, on a device
   Array<int64_t> pairs;
-  std::vector<CopiedColumns> columns;  ///< of every query head
+  std::vector<CopiedColumns> columns;  ///< per query head
   std::vector<TilePages> device_pages;
   std::vector<RowTile> tiles;
   std::vector<KeySegment> segments;
   std::vector<AttendTask> tasks;
 };
 
-/// Tasks in which rows [first, end) of the grid see what the rules of their heads (one per query
-/// head) say of `lists` (one per KV head; row i is token i). They live in `memory`.
+/// Tasks in which rows [first, end) of the grid see the keys of `lists` (one per KV head; row i is
+/// token i) given by their heads' rules (one per query head). The tasks live in `memory`.
 std::span<const AttendTask> tile_lists(Queue& queue, const TileGrid& grid, int64_t first,
                                        int64_t end, std::span<const TileRule> rules,
                                        std::span<const PagedRows> lists, TileLists& memory);

@@ -1,7 +1,7 @@
 #pragma once
-// Stretches of earlier keys to which rows point (ReAttention, arXiv:2407.15176): every query head
-// of every row votes for its best keys by raw dot product; the keys with most votes bring their
-// neighbours along. Several groups of rows choose at once, each for itself.
+// Ranges of earlier keys selected by rows (ReAttention, arXiv:2407.15176). Every query head of
+// every row votes for its best keys by raw dot product, and the keys with most votes are selected
+// with their neighbours. Several groups of rows select in one call, each separately.
 
 #include <vector>
 
@@ -11,27 +11,27 @@
 namespace longhaul {
 
 struct SpanVote {
-  int k = 4;           ///< keys that a query head of a row votes for, 1 .. kMostTopKeys
-  int64_t clip = 127;  ///< keys that are chosen at most, those with most votes
-  int64_t span = 32;   ///< rows that a chosen key brings along, itself counted
+  int k = 4;           ///< votes of a query head of a row, 1 .. kMostTopKeys
+  int64_t clip = 127;  ///< most selected keys: those with most votes
+  int64_t span = 32;   ///< rows selected around each key, including itself
 };
 
-/// Rows [row, row + rows) of the queries, which choose from `count` keys together.
+/// Rows [row, row + rows) of the queries, which select from `count` keys together.
 struct Election {
   int row = 0, rows = 0;
   int64_t count = 0;
   TopRule rule = TopRule::kExact;
-  /// Query head h votes on list h mod lists, as the published code has it in places; else heads are
-  /// dealt to the lists in contiguous groups.
+  /// Query head h votes on list h mod lists, as the published code does in places. Otherwise heads
+  /// are assigned to the lists in contiguous groups.
   bool mispaired = false;
-  RowList chosen;  ///< the result, until the next call: ascending, the same for all lists
+  RowList chosen;  ///< result, valid until the next call: ascending, equal for all lists
 };
 
 class VotedSpans {
  public:
-  /// From rows [first, first + count) of every list; the heads of all devices of a team vote
-  /// together. The call's only form of the queries [rows,
-  /// heads, head_dim] is as the keys are stored.
+  /// Selects from rows [first, first + count) of every list. The heads of all devices of a team
+  /// vote together. The call's only query form [rows, heads, head_dim] is in the form of the stored
+  /// keys.
   void choose(const AttendCall& call, std::span<const PagedRows> lists, int64_t first,
               const SpanVote& vote, std::span<Election> elections);
 
@@ -46,8 +46,8 @@ class VotedSpans {
 
   std::vector<TopKeysTask> tasks_;
   Array<int32_t> votes_;        ///< [rows, heads, k] numbers below an election's `count`
-  Array<int32_t> all_votes_;    ///< of a team: of each election [members, its rows, heads, k]
-  std::vector<Memory> memory_;  ///< of each election
+  Array<int32_t> all_votes_;    ///< in a team: for each election [members, its rows, heads, k]
+  std::vector<Memory> memory_;  ///< per election
   std::vector<Vote> counted_;
   std::vector<Spans> spans_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Residual and bias additions.
+// Addition of residuals and biases.
 
 #include <cstdint>
 

@@ -1,21 +1,20 @@
 #pragma once
-// Sums and lists over the devices that have a model's heads between them (base/team.h).
+// All-reduce and all-gather over the devices that share a model's heads (base/team.h).
 
 #include "base/array.h"
 
 namespace longhaul {
 
-/// What each member of the queue's team has at `x` becomes their sum, of the same bits on all of
-/// them. All call it, with as many numbers. On the host, and of a device that works alone, `x` is
-/// the sum already.
+/// All-reduce: replaces `x` by the sum over all members of the queue's team, with identical bits on
+/// all of them. All members must call it with equal sizes. Without a team `x` is already the sum.
 inline void add_up(Queue& queue, View<float> x) {
   if (queue.team() == nullptr) return;
   LH_ASSERT(x.place() == queue.place());
   queue.team()->add_up(queue.member(), x.address(), x.size());
 }
 
-/// What each member of the queue's team has at `own`, one after the other: [members, own.size()] at
-/// `all`, which is written. Numbers of 4 bytes; all members have as many.
+/// All-gather: writes the `own` views of all members of the queue's team to `all`, [members,
+/// own.size()]. Elements have 4 bytes, and all members have the same number of them.
 template <class T>
 void gather(Queue& queue, View<const T> own, View<T> all) {
   static_assert(sizeof(T) == sizeof(int32_t));

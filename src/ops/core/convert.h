@@ -1,7 +1,7 @@
 #pragma once
-// Runs of f32 to and from the 16-bit floats (to the bit as base/float_types.h, but for the payload
-// of NaNs), to and from Q8_0, and to Q4_0: the forms of the KV store in blocks. dequantize.h reads
-// them all.
+// Conversion of arrays of f32 to and from 16-bit floats, to and from Q8_0, and to Q4_0: the block
+// formats of the KV store. 16-bit results equal base/float_types.h bit by bit, except for the
+// payload of NaNs. dequantize.h reads all of these types.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,8 @@ void quantize_q8_0(const float* x, int64_t count, std::byte* y);
 /// bytes. Values are rounded to nearest, ties to even.
 void quantize_q4_0(const float* x, int64_t count, std::byte* y);
 
-/// Every 32 numbers become their Walsh-Hadamard transform, scaled by 1 / sqrt(32): its own inverse.
-/// `count` is a multiple of 32.
+/// Replaces every 32 values by their Walsh-Hadamard transform scaled by 1 / sqrt(32), which is its
+/// own inverse. `count` is a multiple of 32.
 void mix_blocks(float* x, int64_t count);
 
 }  // namespace longhaul

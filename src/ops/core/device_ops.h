@@ -1,8 +1,8 @@
 #pragma once
-// The operations that a device has itself. Each has the shapes and the result of the host operation
-// of its name, whose views and pages are then the device's; false means that it does not have it
-// for these arguments, and the host does it on copies (base/host_stage.h), which costs a wait. So a
-// new backend begins with DeviceQueue alone and takes operations over one by one.
+// The operations that a device implements. Each mirrors the host operation of the same name, on
+// device memory. It returns false if the device does not support the arguments; the host then works
+// on copies (base/host_stage.h), which costs a wait. A new backend can therefore begin with
+// DeviceQueue alone and add operations one by one.
 
 #include <memory>
 #include <optional>
@@ -36,17 +36,17 @@
 
 namespace longhaul {
 
-/// A weight matrix [rows, cols] in a device's memory, in the form that it multiplies best.
+/// A weight matrix [rows, cols] in device memory, in the format of the device's products.
 class DeviceMatrix {
  public:
   virtual ~DeviceMatrix() = default;
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
-  virtual size_t bytes() const = 0;  ///< of device memory
+  virtual size_t bytes() const = 0;  ///< size in device memory
 };
 
-/// Rows [rows, cols] that matrices multiply, in the forms that a device's products read best: made
-/// once for all products of a sublayer, its memory reused by the next.
+/// Input rows [rows, cols] of matrix products, in the formats of the device's products. They are
+/// made once for all products of a sublayer, and their memory is reused by the next.
 class DeviceInput {
  public:
   virtual ~DeviceInput() = default;
@@ -58,47 +58,48 @@ struct DeviceLinear {
   View<float> y;
   View<const float> bias;  ///< [outputs]; empty: none
   bool add = false;
-  bool exact = false;  ///< in bf16 at least, whatever the input is for
+  bool exact = false;  ///< at least bf16 precision, whatever the input's precision
 };
 
-/// The experts of a layer (ops/matmul/experts.h): the matrices of a role lie one below the other.
+/// The experts of a layer (ops/matmul/experts.h). Per role, all experts' matrices are concatenated
+/// by rows.
 struct DeviceExperts {
   struct Role {
     const DeviceMatrix* weight = nullptr;
-    View<const float> bias;  ///< one number a row of `weight`; empty: none
+    View<const float> bias;  ///< one number per row of `weight`; empty: none
   };
-  int count = 0, used = 0;   ///< all, and of them by each row
-  bool among_chosen = true;  ///< weights are the softmax over the chosen ones
+  int count = 0, used = 0;   ///< number of all experts, and of those used by each row
+  bool among_chosen = true;  ///< weights are the softmax over the chosen experts only
   Gating gating;
   Role gate, up;  ///< [count * ffn, hidden]
   Role down;      ///< [count * hidden, ffn]
 };
 
-/// Rows that are appended to every list of a layer: KV head h feeds lists
+/// Rows to append to every list of a layer. KV head h writes to lists
 /// [h * lists / kv_heads, (h + 1) * lists / kv_heads).
 struct DeviceAppend {
   View<const float> k, v;  ///< [rows, kv_heads, head_dim]
   int64_t rows = 0;
   int kv_heads = 0;
-  std::span<const PagedRows> lists;      ///< with pages for the new rows
-  std::span<const int64_t> first;        ///< per list: the first new row
-  const Rotations* rotations = nullptr;  ///< null: keys stay as they are
-  int64_t position = 0;                  ///< at which row 0 is rotated, each row one further
-  /// Queries [rows, heads, head_dim] that are rotated as the keys are; may be empty.
+  std::span<const PagedRows> lists;      ///< including pages for the new rows
+  std::span<const int64_t> first;        ///< per list: index of the first new row
+  const Rotations* rotations = nullptr;  ///< null: keys are not rotated
+  int64_t position = 0;  ///< rotation position of row 0; each later row is one further
+  /// Queries [rows, heads, head_dim] to rotate like the keys; may be empty.
   View<const float> q;
   View<float> rotated_q;
 };
 
-/// Row i of `to`, whose pages are others, becomes row rows[i] of `from`; rows are ascending.
+/// Copies row rows[i] of `from` to row i of `to`, which has other pages. Rows are ascending.
 struct KeptRows {
   PagedRows from;
   View<const int32_t> rows;
   PagedRows to;
 };
 
-/// Number i of 4 bytes at `to` becomes number rows[i] of the `listed` ones at `from`, which may be
-/// the same address, or rows[i] + behind past their end; rows are ascending. Where it is the same,
-/// what of the listed ones lies behind those that stay becomes zeros.
+/// Copies 4-byte values: value i of `to` becomes value rows[i] of the `listed` values at `from`, or
+/// rows[i] + behind past their end. Rows are ascending. `to` may equal `from`; listed values after
+/// the kept ones then become zeros.
 struct KeptNumbers {
   View<const int32_t> rows;
   const void* from = nullptr;
@@ -109,39 +110,39 @@ struct KeptNumbers {
 /// Lists that share a budget (ops/choose/select_rows.h).
 struct DealtRows {
   std::span<const View<const float>> scores;
-  RowsToKeep ends;  ///< of every list
+  RowsToKeep ends;  ///< sinks and recent rows of every list
   int64_t sure = 0;
-  int64_t left = 0;     ///< rows that stay beside what is sure and the ends, of all lists
-  View<float> scratch;  ///< a number for every row between the ends
-  std::span<const View<int32_t>> rows;  ///< with room for all that may stay
+  int64_t left = 0;                     ///< rows kept in all lists, beyond guaranteed ones and ends
+  View<float> scratch;                  ///< one value for every row between the ends
+  std::span<const View<int32_t>> rows;  ///< each with room for all rows that may be kept
   View<int32_t> counts;                 ///< [lists]
 };
 
-/// A vote (ops/choose/votes.h). What is counted with is zeros, and so again afterwards.
+/// A vote (ops/choose/votes.h). Counters must be zeros and are zeros again afterwards.
 struct DeviceVote {
   View<const int32_t> votes;
   int64_t numbers = 0, k = 0;
   View<int32_t> counters;  ///< [numbers] zeros
   View<int32_t> marks;     ///< [numbers / 32, rounded up] zeros
-  View<int32_t> voted;     ///< [1] zero
+  View<int32_t> voted;     ///< [1], zero
   View<int32_t> found;     ///< [min(numbers, votes)] scratch
-  View<int32_t> rows;      ///< [min(k, numbers, votes)]: the result
-  View<int32_t> count;     ///< [1]: of it
+  View<int32_t> rows;      ///< [min(k, numbers, votes)]: result
+  View<int32_t> count;     ///< [1]: length of the result
 };
 
 /// Spans around rows (ops/choose/votes.h).
 struct DeviceSpans {
   RowList chosen;
   int64_t end = 0;
-  View<int32_t> rows;   ///< [min(end, chosen * span)]: the result
-  View<int32_t> count;  ///< [1]: of it
+  View<int32_t> rows;   ///< [min(end, chosen * span)]: result
+  View<int32_t> count;  ///< [1]: length of the result
 };
 
 class DeviceOps {
  public:
   virtual ~DeviceOps() = default;
 
-  // Attention: ops/attention/attention.h and what goes over the same softmax maps.
+  // Attention (ops/attention/attention.h) and operations over the same softmax maps.
   virtual bool attend(const AttendCall&, std::span<const AttendTask>) { return false; }
   virtual bool column_sums(const AttendCall&, std::span<const AttendTask>,
                            std::span<const ColumnTarget>) {
@@ -156,10 +157,10 @@ class DeviceOps {
     return false;
   }
   virtual bool tile_maps(const AttendCall&, std::span<const MapTile>) { return false; }
-  /// Copies rows [0, keys) of lists to where attention and what goes over its maps read them
-  /// fastest, for `rows` query rows, of each head apart, that read each list: of as many lists,
-  /// from the first on, as there is room for. Returns how many; 0: they are best read as they lie.
-  /// Copies stay until other keys are gathered, which attend() and top_keys() do as well.
+  /// Copies rows [0, keys) of lists to memory where attention and map operations read them fastest,
+  /// for `rows` query rows per head that read each list. Copies as many lists, beginning with the
+  /// first, as fit. Returns their number; 0 means that they are best read in place. Copies are
+  /// valid until other keys are gathered, which attend() and top_keys() also do.
   virtual int gather_lists(std::span<const PagedRows> /*lists*/, int64_t /*keys*/, int64_t /*rows*/,
                            std::span<PagedRows> /*to*/) {
     return 0;
@@ -168,8 +169,8 @@ class DeviceOps {
   virtual bool mean_keys(const PagedRows&, int64_t /*count*/, int /*block*/, View<float>) {
     return false;
   }
-  /// Adds to `moments`, which have room where the device is, and begins with them where they have
-  /// no rows yet; the caller counts rows.
+  /// Adds to `moments`, whose arrays have room on the device, or initialises them if they have no
+  /// rows yet. The caller counts rows.
   virtual bool add_query_moments(View<const float> /*q*/, int64_t /*rows*/, int /*heads*/,
                                  int /*head_dim*/, QueryMoments&) {
     return false;
@@ -181,37 +182,37 @@ class DeviceOps {
   virtual bool key_difference(const PagedRows&, View<float>) { return false; }
 
   // Positions: ops/attention/rope.h.
-  /// cosine, sine [count, rotary_dim / 2] of positions from `first` on.
+  /// Computes cosine, sine [count, rotary_dim / 2] of positions from `first` on.
   virtual bool rotations(const RopeTable&, int64_t /*first*/, int64_t /*count*/,
                          View<float> /*cosine*/, View<float> /*sine*/) {
     return false;
   }
-  /// Row r at position + r * step.
+  /// Rotates row r to position + r * step.
   virtual bool rotate(const Rotations&, int64_t /*position*/, int64_t /*step*/, View<const float>,
                       int64_t /*rows*/, int /*heads*/, int /*head_dim*/, View<float>) {
     return false;
   }
 
-  // Choices.
+  // Selections.
   virtual bool fill(View<float>, float) { return false; }
   virtual bool add_lists(View<const float>, View<float>) { return false; }
   virtual bool mean_rows(View<const float>, View<float>) { return false; }
   virtual bool pool_scores(View<const float>, int /*width*/, Pooling, View<float>) { return false; }
   virtual bool add_seen(int64_t /*rows*/, std::span<const View<float>>) { return false; }
-  /// The rows of every list that stay, ascending, to rows[l] [keep.count]; lists have more rows
-  /// than stay.
+  /// Writes the kept rows of every list, ascending, to rows[l] [keep.count]. Lists have more rows
+  /// than are kept.
   virtual bool select_rows(std::span<const View<const float>> /*scores*/, const RowsToKeep&,
                            std::span<const View<int32_t>> /*rows*/) {
     return false;
   }
   virtual bool deal_rows(const DealtRows&) { return false; }
   virtual bool steady_scores(std::span<const SteadyList>) { return false; }
-  /// Whether it has the next two.
+  /// Whether the next two functions are implemented.
   virtual bool judges_rules() const { return false; }
-  /// The verdict of each list to `verdicts` [lists, 2]: rule and rows.
+  /// Writes the verdict on each list to `verdicts` [lists, 2]: rule and number of rows.
   virtual void judge_rules(const HybridRules&, std::span<const JudgedList>,
                            View<int32_t> /*verdicts*/) {}
-  /// The rows that stay of lists whose rules are known, to rows[l], which has room for just them.
+  /// Writes the kept rows of lists with known rules to rows[l], which has exactly the right size.
   virtual void list_rules(const HybridRules&, std::span<const JudgedList>,
                           std::span<const View<int32_t>> /*rows*/) {}
 
@@ -220,21 +221,23 @@ class DeviceOps {
     return false;
   }
 
-  /// Writes what the tasks' `chosen` have room for.
+  /// Writes to the tasks' `chosen`, which have room.
   virtual bool choose_lines(std::span<const LineTask>, int /*tile*/) { return false; }
   virtual bool list_tile_keys(int /*tile*/, int /*page_rows*/, std::span<const DeviceTile>) {
     return false;
   }
-  /// Whether attend() takes masks of these rows' pages (KeySegment::masks).
+  /// Whether attend() supports masks for these rows' pages (KeySegment::masks).
   virtual bool reads_masks(const PagedRows&) const { return false; }
-  /// Where it does: copies columns until the next call (false: there is no room), lists pages.
+  /// For rows with masks: copies columns, valid until the next call (false: not enough room), and
+  /// lists pages.
   virtual bool copy_columns(std::span<CopiedColumns>) { return false; }
   virtual void list_tile_pages(std::span<const TilePages>) {}
 
   virtual bool choose_flex_blocks(const TiledRows&, const FlexRule&, std::span<const FlexHead>) {
     return false;
   }
-  /// What choose_antidiagonal_blocks() does beside block_mass(): a device has all of it or nothing.
+  /// The steps of choose_antidiagonal_blocks() besides block_mass(). A device implements all of
+  /// them or none.
   virtual bool lay_out_groups(View<const float> /*q*/, int64_t /*groups*/, int /*stride*/,
                               int /*heads*/, int /*head_dim*/, View<uint8_t> /*rounded*/) {
     return false;
@@ -250,7 +253,7 @@ class DeviceOps {
   // Blocks of old tokens: ops/blocks/key_vectors.h, block_index.h, block_representatives.h,
   // block_rows.h, sliding_rows.h.
   virtual bool store_vectors(View<const float>, DType, View<uint8_t> /*to*/) { return false; }
-  /// The score of every block, of which `scores` has as many.
+  /// Writes the score of every block to `scores`, of the same size.
   virtual bool block_scores(const BlockVectors&, View<const float> /*query*/,
                             View<float> /*scores*/) {
     return false;
@@ -276,7 +279,7 @@ class DeviceOps {
                                 const SpanTokens&, View<float> /*keys*/) {
     return false;
   }
-  /// Writes what SpanMeans holds, which has the sizes.
+  /// Writes the contents of SpanMeans, whose sizes are set.
   virtual bool mean_of_spans(const SpanTokens&, View<const float> /*keys*/, SpanTokens& /*one*/,
                              View<float> /*means*/) {
     return false;
@@ -307,33 +310,33 @@ class DeviceOps {
   virtual bool keep_rows(std::span<const KeptRows>, std::span<const KeptNumbers>) { return false; }
 
   // The model.
-  /// Matrices of one type and one width, one below the other. Null: it has no form for the type.
+  /// Concatenates matrices of one type and width by rows. Null: the type is not supported.
   virtual std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView>) {
     return nullptr;
   }
-  /// Many rows will be multiplied in this form. Throws UserError where the device has none such.
+  /// `Compute` is the precision for prefill. Throws UserError if the device does not support it.
   virtual std::unique_ptr<DeviceInput> input(Compute = Compute::kBest) { return nullptr; }
-  /// The input's rows times several matrices.
+  /// Multiplies the input's rows by several matrices.
   virtual void linear(const DeviceInput&, std::span<const DeviceLinear>) {}
-  /// x [tokens, cols] of the table's rows, times `scale`.
+  /// x [tokens, cols] = rows of the table for `tokens`, times `scale`.
   virtual void embed(const DeviceMatrix& /*table*/, std::span<const int32_t> /*tokens*/,
                      float /*scale*/, View<float>) {}
-  /// Of one head: of whole rows.
+  /// With one head it normalises whole rows.
   virtual void rms_norm_heads(View<float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                               int64_t /*rows*/, int /*heads*/, int /*head_dim*/) {}
   virtual void grow_queries(View<float> /*q*/, int64_t /*rows*/, int64_t /*n*/, int64_t /*first*/,
                             const QueryGrowth&) {}
-  /// x [rows, n] += scale * y, of which each row is normalised before, unless `weight` is empty.
+  /// x [rows, n] += scale * y, with each row of y normalised first unless `weight` is empty.
   virtual void add_scaled(View<const float> /*y*/, View<const float> /*weight*/, float /*eps*/,
                           float /*scale*/, int64_t /*rows*/, int64_t /*n*/, View<float> /*x*/) {}
   virtual void scale_and_cap(View<float> /*x*/, float /*scale*/, float /*cap*/) {}
-  /// y [rows, hidden] = what the experts make of the input's rows, or added to y. `logits` [rows,
-  /// count] choose among them.
+  /// y [rows, hidden] = output of the experts for the input's rows, or added to y. `logits` [rows,
+  /// count] select the experts.
   virtual void mix_experts(const DeviceInput&, View<const float> /*logits*/, const DeviceExperts&,
                            View<float> /*y*/, bool /*add*/) {}
 
   // Gradients, for training/.
-  /// dx [rows, cols] = dy W of the rows [rows, outputs] that were taken, or added to dx.
+  /// dx [rows, cols] = dy W for the input rows [rows, outputs], or added to dx.
   virtual bool linear_back(const DeviceInput& /*dy*/, const DeviceMatrix&, bool /*add*/,
                            View<float> /*dx*/) {
     return false;
@@ -370,19 +373,18 @@ class DeviceOps {
     return false;
   }
 
-  // What makes an input of rows [rows, n]. The rows x stay as they are until the input's last
-  // product: it may be they that are multiplied, and not what was made of them here. Weights, those
-  // of a norm too, may be read before what was queued last has ended.
+  // These functions fill an input of rows [rows, n]. x may be aliased: do not modify it before the
+  // input's last product is queued. Weights, including those of a norm, may be read before earlier
+  // queued work has ended.
   virtual void rms_norm(View<const float> /*x*/, View<const float> /*weight*/, float /*eps*/,
                         int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void swiglu(View<const float> /*gate*/, View<const float> /*up*/, const Gating&,
                       int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
   virtual void take(View<const float> /*x*/, int64_t /*rows*/, int64_t /*n*/, DeviceInput&) {}
-  /// swiglu() of the products of x's rows with two matrices that have no bias. Of many rows what
-  /// these make needs no more than bf16 on its way, which is half of what goes to memory and back;
-  /// of one it never leaves the product's kernel. `gate_room` and `up_room` have room for
-  /// [x.rows(), gate.rows()] f32, and are the input's. False where linear() and swiglu() do as
-  /// well.
+  /// swiglu() of the products of x's rows with two matrices without bias. For prefill the
+  /// intermediate results are only bf16, which halves their memory traffic. For a single row they
+  /// never leave the product's kernel. `gate_room` and `up_room` have room for [x.rows(),
+  /// gate.rows()] f32 and belong to the input. Returns false if linear() and swiglu() are as fast.
   virtual bool gated_products(const DeviceInput& /*x*/, const DeviceMatrix& /*gate*/,
                               const DeviceMatrix& /*up*/, const Gating&, View<float> /*gate_room*/,
                               View<float> /*up_room*/, DeviceInput&) {
@@ -390,7 +392,7 @@ class DeviceOps {
   }
 };
 
-/// Null on the host.
+/// The operations of the queue's device; null on the host.
 inline DeviceOps* device_ops(const Queue& queue) {
   return queue.on_host() ? nullptr : &queue.device().ops();
 }

@@ -1,7 +1,6 @@
 #pragma once
-// Memory that a GPU's operations take beside what their callers give them. The operations keep to
-// these bounds (NAME.gpu.cc, NAME.cu), and the memory forecast counts them
-// (Decoder::device_working_bytes).
+// Memory that a GPU's operations use in addition to their arguments. The operations respect these
+// bounds (ops/cuda/), and the memory forecast includes them (Decoder::device_working_bytes).
 
 #include <bit>
 #include <cstddef>
@@ -13,15 +12,15 @@ namespace longhaul {
 inline constexpr size_t kProductWorkspace = size_t{64} << 20;
 inline constexpr size_t kGroupedWorkspace = size_t{32} << 20;
 
-/// Keys and values that attention gathers, unless those of one KV head need more.
+/// Keys and values gathered by attention, unless one KV head needs more.
 inline constexpr size_t kMostGatheredKeys = size_t{256} << 20;
-/// Bytes of a page of them: 64 keys and 64 values in bf16, rounded up to a power of two.
+/// Bytes of a page of gathered rows: 64 keys and 64 values in bf16, rounded up to a power of two.
 inline size_t bf16_page_bytes(int head_dim) {
   return std::bit_ceil(size_t{64} * 2 * 2 * static_cast<size_t>(head_dim));
 }
 
-/// Experts that are expanded at a time have at most so many bytes of gate and up in bf16, and so
-/// many rows: or it is one expert that has more.
+/// Bounds for the experts that are dequantized at a time: bytes of gate and up in bf16, and rows. A
+/// single expert may exceed them.
 inline constexpr size_t kMostExpandedExperts = size_t{256} << 20;
 inline constexpr int64_t kMostExpertRows = 8192;
 

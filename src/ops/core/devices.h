@@ -1,5 +1,5 @@
 #pragma once
-// The devices of this machine that operations can run on.
+// The devices of this machine that can run operations.
 
 #include <string>
 #include <string_view>
@@ -11,29 +11,29 @@ namespace longhaul {
 
 struct DeviceInfo {
   int number = 0;
-  std::string name;             ///< as the driver gives it
+  std::string name;             ///< as reported by the driver
   size_t memory = 0, free = 0;  ///< bytes
   int major = 0, minor = 0;     ///< compute capability
   int processors = 0;           ///< multiprocessors
-  std::string trouble;          ///< why it cannot be used; empty: it can
+  std::string trouble;          ///< reason why it is unusable; empty if usable
 };
 
 struct Devices {
   std::vector<DeviceInfo> found;
-  std::string driver;   ///< what is known of the driver; empty: there is none
-  std::string library;  ///< where the library of matrix products was found; empty: nowhere
-  std::string why;      ///< why no device can be used, and what was looked for; empty: one can
+  std::string driver;   ///< description of the driver; empty: there is none
+  std::string library;  ///< path of the matrix library; empty: not found
+  std::string why;  ///< why no device is usable, and the places searched; empty if one is usable
 };
 
-/// Looks at the machine anew.
+/// Queries the machine again.
 Devices find_devices();
 
-/// Where the library by which several GPUs work together was found; empty: nowhere.
+/// Path of the library for collectives between GPUs; empty: not found.
 std::string find_collectives();
 
-/// "cpu": the host's queue; "cuda" or "cuda:N": that GPU's, or UserError that says what is missing;
-/// "cuda:N,M,...": of GPUs that have a model's heads between them (base/team.h), the first one's;
-/// "auto": the first GPU that can be used, else the host's.
+/// Opens a queue by name. "cpu" is the host. "cuda" or "cuda:N" is that GPU; throws UserError
+/// naming the missing part. "cuda:N,M,..." means GPUs that share a model's heads (base/team.h); the
+/// result is the first one's queue. "auto" is the first usable GPU, else the host.
 Queue open_device(std::string_view name);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// What an attention call refers to, lent to the host (base/host_stage.h): calls, tasks and the
-// pages of their keys, for operations that a device does not have.
+// Host copies of the arguments of attention calls (base/host_stage.h): calls, tasks and the pages
+// of their keys, for operations that a device does not implement.
 
 #include <memory>
 #include <vector>
@@ -20,11 +20,11 @@ class HostCopies {
   }
   /// The call on the host's queue.
   AttendCall operator()(const AttendCall& call);
-  /// Tasks with their segments, counts resolved and lists of pages made lists of rows.
+  /// Tasks with their segments. Counts are resolved and page lists become row lists.
   std::span<const AttendTask> operator()(std::span<const AttendTask> tasks);
   std::span<const KeySegment> operator()(std::span<const KeySegment> segments);
   KeySegment operator()(const KeySegment& segment);
-  /// Rows [begin, end), at the same numbers.
+  /// Rows [begin, end), with unchanged row numbers.
   PagedRows operator()(const PagedRows& rows, int64_t begin, int64_t end);
 
  private:
@@ -34,7 +34,7 @@ class HostCopies {
   HostStage stage_;
   RotationBuffer rotations_;
   std::vector<View<const float>> queries_;
-  std::vector<float> expanded_;  ///< of a call that has its queries in bf16 alone
+  std::vector<float> expanded_;  ///< queries of a call that has them only in bf16
   std::vector<std::unique_ptr<std::vector<KeySegment>>> segments_;
   std::vector<std::unique_ptr<std::vector<const std::byte*>>> pages_;
   std::vector<std::unique_ptr<std::vector<int32_t>>> indices_;

@@ -4,7 +4,7 @@
 
 namespace longhaul {
 
-/// out [width]: the mean of x [rows, width], width = out.size(), added up in the order of the rows.
+/// out [width] = mean of x [rows, width], with width = out.size(), summed in the order of the rows.
 void mean_rows(Queue& queue, View<const float> x, View<float> out);
 
 }  // namespace longhaul

@@ -1,14 +1,14 @@
 #pragma once
-// A count that operations add to where the queue works (AttendCall::counted).
+// A counter to which operations add on a device (AttendCall::counted).
 
 #include "base/array.h"
 
 namespace longhaul {
 
-/// [1] on a device: zero when `memory` has nothing yet.
+/// [1] on a device; initialised to zero if `memory` is empty.
 View<int64_t> device_count(Queue& queue, Array<int64_t>& memory);
 
-/// What was counted so far, 0 where nothing was. Waits for the queue.
+/// The current count, 0 if `memory` is empty. Waits for the queue.
 int64_t read_count(Queue& queue, const Array<int64_t>& memory);
 
 }  // namespace longhaul

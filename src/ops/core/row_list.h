@@ -1,15 +1,15 @@
 #pragma once
-// Row numbers that an operation has chosen.
+// Row numbers selected by an operation.
 
 #include "base/host_stage.h"
 
 namespace longhaul {
 
-/// Ascending, each once. How many there are may be known only where they are: then `count` holds
-/// one number, and `rows` has room for the most there can be.
+/// Ascending, without duplicates. Their number may be known only on the device. In that case
+/// `count` holds one number, and `rows` has room for the largest possible count.
 struct RowList {
   View<const int32_t> rows;
-  View<const int32_t> count;  ///< empty: all of `rows`
+  View<const int32_t> count;  ///< empty: all of `rows` are valid
 
   int64_t most() const { return rows.size(); }
 };
@@ -20,7 +20,7 @@ inline std::span<const int32_t> host_rows(const RowList& list) {
   return list.count.empty() ? rows : rows.first(static_cast<size_t>(host(list.count)[0]));
 }
 
-/// A list wherever it is, for the host to read.
+/// A copy of the list that the host can read.
 inline RowList on_host(HostStage& stage, const RowList& list) {
   return {stage(list.rows), stage(list.count)};
 }

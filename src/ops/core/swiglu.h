@@ -1,5 +1,5 @@
 #pragma once
-// The gated activations of the feed-forward part (Shazeer 2020, arXiv:2002.05202).
+// The gated activations of the feed-forward layer (Shazeer 2020, arXiv:2002.05202).
 
 #include <cstdint>
 
@@ -7,8 +7,9 @@
 
 namespace longhaul {
 
-/// gated(g, u) = g * sigmoid(slope * (g + cubic * g^3)) * (u + shift), with g at most `limit` and u
-/// within it on both sides. sigmoid(s) = 1 / (1 + e^-s). The default is SwiGLU's silu(g) * u.
+/// gated(g, u) = g * sigmoid(slope * (g + cubic * g^3)) * (u + shift), with g clamped to at most
+/// `limit` and u to [-limit, limit]. sigmoid(s) = 1 / (1 + e^-s). The default is SwiGLU's silu(g) *
+/// u.
 struct Gating {
   float slope = 1;
   float cubic = 0;
@@ -17,14 +18,15 @@ struct Gating {
 
   bool operator==(const Gating&) const = default;
 };
-/// GELU by its tanh (Hendrycks and Gimpel 2016, arXiv:1606.08415): 0.5 (1 + tanh x) is sigmoid(2
-/// x).
+/// The tanh form of GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415): 0.5 (1 + tanh x) is
+/// sigmoid(2 x).
 inline constexpr Gating kGeluGating = {.slope = 1.5957691216f, .cubic = 0.044715f};
 /// gpt-oss (arXiv:2508.10925; `swiglu_limit` of its config.json).
 inline constexpr Gating kClampedGating = {.slope = 1.702f, .limit = 7, .shift = 1};
 
-/// y[r, i] = gated(gate[r, i], up[r, i]). Rows of gate and up are `stride` floats apart (>= n: both
-/// may lie in one fused projection), y is [rows, n] packed. With stride == n, y may be gate or up.
+/// y[r, i] = gated(gate[r, i], up[r, i]). Rows of gate and up are `stride` floats apart (>= n; both
+/// may lie in one fused projection). y is [rows, n] packed. With stride == n, y may alias gate or
+/// up.
 void swiglu(const float* gate, const float* up, int64_t rows, int64_t n, int64_t stride, float* y,
             const Gating& gating = {});
 void swiglu(const float* gate, const float* up, int64_t rows, int64_t n, int64_t stride, bf16_t* y,

@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// At least `bytes` bytes of the calling thread's own, aligned for kernels; valid until its next
-/// call. One kernel at a time holds it.
+/// Returns at least `bytes` bytes of thread-local memory, aligned for kernels and valid until the
+/// thread's next call. Only one kernel at a time may use it.
 inline std::byte* thread_scratch(size_t bytes) {
   thread_local Buffer<std::byte> buffer;
   if (buffer.size() < bytes) buffer.resize(bytes);

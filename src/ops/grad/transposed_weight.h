@@ -1,6 +1,6 @@
 #pragma once
-// A weight matrix the other way round: what gradients pass through. y = x W^T has dx = dy W, which
-// is linear() of dy with W^T in the place of W.
+// A transposed weight matrix, for gradients: y = x W^T has dx = dy W, which is linear() of dy with
+// W^T as the weight.
 
 #include "base/buffer.h"
 #include "base/tensor_view.h"
@@ -10,8 +10,8 @@ namespace longhaul {
 
 class TransposedWeight {
  public:
-  /// W^T [cols, outputs] of `weight` [outputs, cols], any stored type, in `type` (F32 or BF16);
-  /// the product of the adapter beside it, unless null, is added first. Returns view().
+  /// W^T [cols, outputs] of `weight` [outputs, cols], any stored type, in `type` (F32 or BF16). The
+  /// product of the adapter `beside`, unless null, is added first. Returns view().
   const TensorView& assign(const TensorView& weight, const LowRank* beside, DType type);
   const TensorView& view() const { return view_; }  ///< valid until the next assign()
 

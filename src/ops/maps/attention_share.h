@@ -1,5 +1,5 @@
 #pragma once
-// How much of its attention a query head finds among some of the keys (the search of MInference,
+// Share of a query head's attention that falls on a subset of the keys (the search of MInference,
 // arXiv:2407.02490).
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace longhaul {
 
-/// shares[h], for each of shares.size() heads: the mean over rows [first, rows) of
+/// For each of shares.size() heads, shares[h] is the mean over rows [first, rows) of
 ///   exp(lse[r, h] - all[r, h])
-/// where `lse` and `all`, [rows, heads], are the logs of the softmax denominators over some keys
-/// and over all. The result is read back: returns when it is there.
+/// `lse` and `all`, [rows, heads], are the logs of the softmax denominators over the subset and
+/// over all keys. Waits until the result has been read back.
 void attention_shares(Queue& queue, View<const float> lse, View<const float> all, int64_t first,
                       std::span<double> shares);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How much probability a row gives to every block of keys: the softmax map summed over stretches of
+// Attention probability of a row for every block of keys: the softmax map summed over ranges of
 // `block` keys, in one pass over the keys. The map itself is never stored.
 //
 //   mass[r, h, b] = sum over keys j of block b that row r sees of softmax_j(scale * q[r, h] . k[j])
@@ -10,13 +10,14 @@
 
 namespace longhaul {
 
-/// How many blocks `keys` keys make; the last one may be shorter.
+/// Number of blocks for `keys` keys; the last one may be shorter.
 inline int64_t block_count(int64_t keys, int64_t block) { return (keys + block - 1) / block; }
 
-/// Writes masses[i] [row_count, head_count, blocks] for tasks[i], whose only segment is cut into
-/// blocks of `block` keys from its first on, and `call.lse` [rows, heads], the rows' softmax
-/// denominators (natural log). `block` divides 128. `call.out` is not used. Rows that see no key
-/// have masses of zero and lse = -infinity. The result does not depend on the number of threads.
+/// Writes masses[i] [row_count, head_count, blocks] for tasks[i], whose only segment is divided
+/// into blocks of `block` keys from its first key on. Writes `call.lse` [rows, heads], the rows'
+/// softmax denominators (natural log). `block` divides 128. `call.out` is not used. Rows that see
+/// no key have masses of zero and lse = -infinity. The result does not depend on the number of
+/// threads.
 void block_mass(const AttendCall& call, std::span<const AttendTask> tasks, int block,
                 std::span<const View<float>> masses);
 

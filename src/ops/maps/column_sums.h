@@ -1,7 +1,8 @@
 #pragma once
-// Column sums of the softmax map of an attention that has run: how much probability every key got
-// from a block of query rows. A second pass over the keys with the known softmax denominators; the
-// map itself is never stored. Over the rows r that see key j, and the heads h of a list,
+// Column sums of the softmax map of a completed attention: the probability that every key received
+// from a block of query rows. They take a second pass over the keys with the known softmax
+// denominators; the map itself is never stored. With sums over the rows r that see key j and the
+// heads h of a list:
 //
 //   p[r, h, j] = exp(scale * q[r, h] . k[j] - lse[r, h])
 //   sums[j]    += sum over r of sum over h of p[r, h, j]
@@ -13,17 +14,17 @@
 
 namespace longhaul {
 
-/// Where the sums of one task go. Keys count through the task's segments laid end to end.
+/// Targets of the sums of one task. Keys are numbered through the task's concatenated segments.
 struct ColumnTarget {
   View<float> sums;       ///< [keys], or [head_count, keys] with `per_head`
-  View<float> squares;    ///< as sums; may be empty
-  bool per_head = false;  ///< a list for every query head instead of one for the task's heads
+  View<float> squares;    ///< shape of sums; may be empty
+  bool per_head = false;  ///< one list per query head instead of one for the task's heads
 };
 
-/// Adds to targets[i] the columns of tasks[i]. `call.known_lse` [rows, heads] is read: what
-/// attend() wrote for these rows over all keys that they saw, which may be more than the tasks
-/// name; `call.out` is not used. Targets must not overlap. Rows with lse = -infinity add nothing.
-/// Accumulates in f32; the result does not depend on the number of threads.
+/// Adds the columns of tasks[i] to targets[i]. Reads `call.known_lse` [rows, heads], which attend()
+/// wrote for these rows over all visible keys, possibly more than those in the tasks. `call.out` is
+/// not used. Targets must not overlap. Rows with lse = -infinity add nothing. Accumulates in f32;
+/// the result does not depend on the number of threads.
 void column_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                  std::span<const ColumnTarget> targets);
 

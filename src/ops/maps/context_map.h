@@ -1,7 +1,7 @@
 #pragma once
-// The attention maps of blocks (Ltri-LLM, arXiv:2412.04757, 3.2): what every token paid the earlier
-// tokens of its own block, kept row by row until the block leaves the remainder of its context and
-// is divided into spans.
+// The attention maps of blocks (Ltri-LLM, arXiv:2412.04757, 3.2): attention of every token to the
+// earlier tokens of its block. Rows are stored until the block leaves the remainder of its context
+// and is divided into spans.
 
 #include "ops/attention/sliding_rows.h"
 #include "ops/attention/window_rows.h"
@@ -13,26 +13,26 @@ namespace longhaul {
 /// Memory of maps, reused from call to call.
 struct MapMemory {
   std::vector<MapTile> tiles;
-  std::vector<std::vector<KeySegment>> keys;  ///< of each tile
+  std::vector<std::vector<KeySegment>> keys;  ///< per tile
   Array<float> map;
 };
 
-/// Of one layer: of the heads of all devices of a team.
+/// The maps of one layer, summed over the heads of all devices of a team.
 class ContextMap {
  public:
   explicit ContextMap(const ContextSizes& sizes) : sizes_(sizes), map_(sizes.block) {}
 
-  /// Adds rows that follow those it has.
+  /// Adds rows that follow the present ones.
   void add(const WindowRows& rows, MapMemory& memory);
-  /// The maps of `blocks` blocks from token `first` on, [blocks, block, block], where the context
-  /// had `tokens` tokens before the rows that were added last. Valid until drop().
+  /// The maps of `blocks` blocks from token `first` on, [blocks, block, block]. `tokens` is the
+  /// length of the context before the rows added last. Valid until drop().
   View<const float> of(int64_t first, int64_t blocks, int64_t tokens);
-  /// Forgets the blocks that leave the remainder while a context of `before` tokens grows to
-  /// `after`.
+  /// Drops the blocks that leave the remainder when a context grows from `before` to `after`
+  /// tokens.
   void drop(int64_t before, int64_t after);
 
   void archive(Archive& archive) { map_.archive(archive); }
-  /// Whether it is of a context of `tokens` tokens.
+  /// Whether the map belongs to a context of `tokens` tokens.
   bool fits(int64_t tokens) const { return map_.numbers() == tokens_of(tokens) * sizes_.block; }
 
  private:

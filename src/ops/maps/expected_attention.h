@@ -1,8 +1,8 @@
 #pragma once
-// The attention that queries to come are expected to pay (Expected Attention, arXiv:2510.00636, as
-// in kvpress): they are taken for normally distributed, with the mean and covariance of the queries
-// seen so far. For a query head with mean m and covariance C, both rotated by R, the average
-// rotation of the positions to come,
+// Expected attention of future queries (Expected Attention, arXiv:2510.00636, as in kvpress).
+// Future queries are assumed to be normally distributed, with the mean and covariance of the
+// queries seen so far. For a query head with mean m and covariance C, both rotated by R, the
+// average rotation of the future positions:
 //
 //   logit[j] = scale * <R m, key[j]> + scale^2 / 2 * key[j]^T (R C R^T) key[j]
 //   score[j] = (mean over the query heads of softmax(logit)[j] + epsilon) * |value[j]|
@@ -15,20 +15,20 @@
 
 namespace longhaul {
 
-/// Sums over query rows of every head of a layer, before rotation: mean and covariance come from
-/// them. What the first rows have in common is taken off before rows are multiplied: a covariance
-/// that is small beside the mean would get lost otherwise.
+/// Sums over the query rows of every head of a layer, before rotation, from which mean and
+/// covariance follow. The mean of the first rows is subtracted before rows are multiplied.
+/// Otherwise a covariance that is small compared with the mean would be lost to rounding.
 struct QueryMoments {
   int heads = 0;
   int head_dim = 0;
-  bool covariance = true;  ///< products are summed up as well
-  int64_t rows = 0;        ///< none: what the arrays hold is nothing
-  Array<float> origin;     ///< [heads, head_dim] what is taken off
+  bool covariance = true;  ///< products are summed too
+  int64_t rows = 0;        ///< 0: the arrays hold nothing yet
+  Array<float> origin;     ///< [heads, head_dim]: subtracted from every row
   Array<double> sums;      ///< [heads, head_dim]
   Array<double> products;  ///< [heads, head_dim, head_dim]; empty without `covariance`
 
   int64_t width() const { return int64_t{heads} * head_dim; }
-  /// What the sums take once rows have been added.
+  /// Bytes of the sums once rows have been added.
   size_t most_bytes() const {
     return static_cast<size_t>(width() * (covariance ? head_dim + 1 : 1)) * sizeof(double);
   }
@@ -37,7 +37,7 @@ struct QueryMoments {
 /// Adds the rows of q [rows, heads, head_dim], not rotated.
 void add_query_moments(Queue& queue, View<const float> q, QueryMoments& moments);
 
-/// The queries of a prompt, of every layer.
+/// The queries of a prompt, for every layer.
 class SeenQueries {
  public:
   SeenQueries() = default;
@@ -50,40 +50,40 @@ class SeenQueries {
   void add(Queue& queue, int layer, View<const float> q) {
     add_query_moments(queue, q, nth(layers_, layer));
   }
-  /// Once rows of every layer have been added.
+  /// Valid for the state after rows of every layer have been added.
   size_t most_bytes() const { return layers_.size() * layers_.front().most_bytes(); }
 
  private:
   std::vector<QueryMoments> layers_;
 };
 
-/// The average of the rotations at consecutive positions: it turns and shrinks each pair (t, t +
-/// rotary_dim / 2), and leaves elements past rotary_dim alone.
+/// The average of the rotations at consecutive positions. It rotates and shrinks each pair (t, t +
+/// rotary_dim / 2) and leaves elements past rotary_dim unchanged.
 struct AverageRotation {
   std::vector<double> cosine, sine;  ///< [rotary_dim / 2]
 
   AverageRotation(const RopeTable& table, int64_t first, int64_t positions);
 };
 
-/// How the coming queries are placed and weighed.
+/// Positions and weighting of the future queries.
 struct ExpectedQueries {
   const QueryMoments* moments = nullptr;
   const RopeTable* rope = nullptr;
-  int64_t first = 0;      ///< position of the first query to come
-  int64_t positions = 0;  ///< how many are averaged over, at least 1
-  float scale = 0;        ///< of the logits
-  bool values = true;     ///< weighs keys by the length of their value
-  double epsilon = 0;     ///< added to the probability, where `values` is set
+  int64_t first = 0;      ///< position of the first future query
+  int64_t positions = 0;  ///< number of positions averaged over, at least 1
+  float scale = 0;        ///< factor of the logits
+  bool values = true;     ///< weighs keys by the length of their values
+  double epsilon = 0;     ///< added to the probability if `values` is set
 };
 
-/// Scores of stored rows [first_row, first_row + scores.size()) of the list of one KV head, rotated
-/// as they are stored, for its query heads [head_begin, head_begin + head_count). The softmax is
+/// Scores stored rows [first_row, first_row + scores.size()) of one KV head's list, with keys
+/// rotated as stored, for its query heads [head_begin, head_begin + head_count). The softmax is
 /// over these rows. Sums are f32; the result does not depend on the number of threads.
 void expected_attention(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                         int64_t first_row, int head_begin, int head_count, View<float> scores);
 
-/// The same for all lists of a layer, to which the query heads are dealt in contiguous groups: rows
-/// from `first_row` on of scores[i] [rows of lists[i]].
+/// Variant for all lists of a layer, to which the query heads are assigned in contiguous groups. It
+/// scores the rows from `first_row` on in scores[i] [rows of lists[i]].
 void expected_attention(Queue& queue, const ExpectedQueries& queries,
                         std::span<const PagedRows> lists, int64_t first_row,
                         std::span<const View<float>> scores);

@@ -1,5 +1,5 @@
 #pragma once
-// KeyDiff's score (arXiv:2504.15364): how little a key looks like the mean direction of its list.
+// KeyDiff's score (arXiv:2504.15364): dissimilarity of a key and the mean direction of its list.
 //
 //   anchor    = mean over the rows j of key[j] / |key[j]|
 //   score[i]  = -cos(key[i], anchor),   keys as they are stored
@@ -8,8 +8,8 @@
 
 namespace longhaul {
 
-/// Scores of stored rows [0, scores.size()), which are the list. The anchor is a sum in double
-/// precision, since cosines lie close to one another. The result does not depend on the number of
+/// Scores the stored rows [0, scores.size()), which are the whole list. The anchor is summed in
+/// double precision, because the cosines differ little. The result does not depend on the number of
 /// threads.
 void key_difference(Queue& queue, const PagedRows& rows, View<float> scores);
 

@@ -1,6 +1,6 @@
 #pragma once
-// How much attention the last rows of a pass pay to every key and at every distance: what sparse
-// reading of prompts is chosen by (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
+// Attention of the last rows of a pass to every key and at every distance. Sparse prefill methods
+// select keys by it (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
 
 #include <vector>
 
@@ -10,17 +10,18 @@ namespace longhaul {
 
 class LastRows {
  public:
-  /// Of the rows of the tasks, summed over the rows. A task is the query heads of a KV head, with
-  /// one causal segment of `keys` keys that ends with the last row's own; all have the same rows.
+  /// Sums the attention of the tasks' rows over the rows. A task is the query heads of a KV head,
+  /// with one causal segment of `keys` keys that ends with the last row's own key. All tasks have
+  /// the same rows.
   void look(AttendCall call, std::span<const AttendTask> tasks, int64_t keys);
 
-  /// What a look of `rows` rows at so many keys takes.
+  /// Bytes used by look() for `rows` rows and `keys` keys.
   static size_t bytes_for(int heads, int64_t rows, int64_t keys);
 
   int rows() const { return rows_; }
-  /// [keys] of a query head.
+  /// [keys], for a query head.
   View<const float> columns(int head) const { return columns_.view().part(head * keys_, keys_); }
-  /// [keys]: by distance between row and key.
+  /// [keys], by distance between row and key, for a query head.
   View<const float> diagonals(int head) const {
     return diagonals_.view().part(head * keys_, keys_);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Column and diagonal sums of the softmax map of a prompt's last rows: which keys they look at, and
-// at which distances (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself
+// Column and slash (diagonal) sums of the softmax map of a prompt's last rows: their attention by
+// key and by distance (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766). The map itself
 // is never stored.
 //
 //   columns[h, j]   = sum over rows r of p[r, h, j],    p = exp(scale * q[r, h] . k[j] - lse[r, h])
@@ -17,13 +17,13 @@ struct LineSums {
   View<float> diagonals;  ///< [head_count, keys]: offset 0 is a row's own key
 };
 
-/// Writes sums[i] for tasks[i]: rows against one causal stretch of keys, the last of which is the
-/// last row's own. `call.known_lse` [rows, heads] is read, `call.out` is not used. Accumulates in
-/// f32; the result does not depend on the number of threads.
+/// Writes sums[i] for tasks[i]: rows against one causal range of keys that ends with the last row's
+/// own key. Reads `call.known_lse` [rows, heads]; `call.out` is not used. Accumulates in f32; the
+/// result does not depend on the number of threads.
 void line_sums(const AttendCall& call, std::span<const AttendTask> tasks,
                std::span<const LineSums> sums);
 
-/// Bytes that it takes meanwhile for `rows` rows of `heads` query heads in all.
+/// Bytes of temporary memory for `rows` rows of `heads` query heads in total.
 size_t line_sums_bytes(int heads, int64_t rows, int64_t keys);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Mean vectors of blocks of keys and of query rows: the coarse attention map that block selections
-// start from (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
+// Mean vectors of key blocks and of query rows: the coarse attention map from which blocks are
+// selected (MInference, arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
 
 #include <cstdint>
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace longhaul {
 
-/// out [blocks, head_dim]: means of stored keys [0, count) by blocks of `block`, the last of which
-/// may be shorter.
+/// out [blocks, head_dim]: means of stored keys [0, count) by blocks of `block` keys; the last
+/// block may be shorter.
 void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, View<float> out);
 
-/// The same of every list, by the blocks of a grid.
+/// Mean keys of every list, by the blocks of a grid.
 class KeyMeans {
  public:
-  /// Of the keys up to the grid's last row, of lists that `only` names (empty: all).
+  /// Averages the keys up to the grid's last row, for lists marked in `only` (empty: all).
   void average(Queue& queue, std::span<const PagedRows> lists, std::span<const uint8_t> only,
                const TileGrid& grid);
   /// [grid.blocks(), head_dim]
@@ -28,7 +28,7 @@ class KeyMeans {
   Array<float> means_;
 };
 
-/// Query head `head` of rows [begin, end) of q [rows, heads, head_dim], averaged into out
+/// Averages query head `head` of rows [begin, end) of q [rows, heads, head_dim] into out
 /// [head_dim].
 void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, View<float> out);

@@ -1,10 +1,10 @@
 #pragma once
-// Parts of the softmax map itself, summed over the query heads: the diagonal tiles in which a block
-// of tokens attends to itself (Ltri-LLM, arXiv:2412.04757, 3.2).
+// Parts of the softmax map, summed over the query heads: the diagonal tiles in which a block of
+// tokens attends to itself (Ltri-LLM, arXiv:2412.04757, 3.2).
 //
 //   map[r, j] += sum over heads h of exp(scale * q[r, h] . k[j] - lse[r, h])
 //
-// where row r sees key j.
+// The sum covers the pairs in which row r sees key j.
 
 #include <span>
 
@@ -12,11 +12,11 @@
 
 namespace longhaul {
 
-/// The most keys of a tile.
+/// Most keys of a tile.
 inline constexpr int kMostTileKeys = 512;
 
-/// Rows [row_begin, +row_count) of the call, the first of them at row_position, against the keys of
-/// one segment per KV head: query heads are dealt to the segments in contiguous groups. All
+/// Rows [row_begin, +row_count) of the call, with the first at row_position, against the keys of
+/// one segment per KV head. Query heads are assigned to the segments in contiguous groups. All
 /// segments have the same number of keys, at most kMostTileKeys.
 struct MapTile {
   int row_begin = 0, row_count = 0;
@@ -26,8 +26,8 @@ struct MapTile {
   int64_t stride = 0;
 };
 
-/// Adds to the tiles' maps, in parallel. `call.known_lse` [rows, heads] is read: what attend()
-/// wrote for these rows. Maps must not overlap.
+/// Adds to the tiles' maps, in parallel. Reads `call.known_lse` [rows, heads], which attend() wrote
+/// for these rows. Maps must not overlap.
 void tile_maps(const AttendCall& call, std::span<const MapTile> tiles);
 
 }  // namespace longhaul

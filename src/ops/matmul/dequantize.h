@@ -1,7 +1,7 @@
 #pragma once
-// Expands a row of stored weights to f32 or bf16. Block formats as in ggml (gguf package, quants).
-// Every product of a scale and a quant is exact in f32 and only the final sum rounds, so the bits
-// are the same at every instruction-set level; bf16 is the f32 value rounded to nearest even.
+// Expands stored weights to f32 or bf16. Block formats are those of ggml (gguf package, quants).
+// Every product of a scale and a quant is exact in f32, and only the final sum rounds. The bits are
+// therefore the same at every instruction-set level. bf16 is the f32 value rounded to nearest even.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace longhaul {
 
-/// `count` elements (a multiple of the type's block size) from `src`, which needs no alignment, to
-/// dst [count]. One thread; any rows that lie one after the other can be done in one call.
+/// Expands `count` elements (a multiple of the type's block size) from `src`, of any alignment, to
+/// dst [count]. Runs on one thread. Any contiguous rows can be expanded in one call.
 void dequantize_row(DType type, const std::byte* src, int64_t count, float* dst);
 void dequantize_row_bf16(DType type, const std::byte* src, int64_t count, bf16_t* dst);
 
-/// Rows [begin, begin + count) of a matrix to dst [count, cols], spread over the threads.
+/// Expands rows [begin, begin + count) of a matrix to dst [count, cols], on all threads.
 void dequantize_rows(const TensorView& matrix, int64_t begin, int64_t count, float* dst);
 void dequantize_rows_bf16(const TensorView& matrix, int64_t begin, int64_t count, bf16_t* dst);
 

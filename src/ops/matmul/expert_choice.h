@@ -1,5 +1,5 @@
 #pragma once
-// Which of a mixture's experts a row is sent to.
+// Selection of a mixture's experts for each row.
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@ struct ExpertChoice {
   float weight = 0;
 };
 
-/// Of each row of `logits` [rows, experts] the `used` largest, of equal ones the first: `chosen`
-/// [rows, used], by their number. Weights are the softmax over all experts, or over the chosen ones
-/// alone (`among_chosen`), which is the same as dividing by their sum.
+/// Selects the `used` largest logits of each row of `logits` [rows, experts]; ties go to the lower
+/// number. `chosen` [rows, used] is sorted by number. Weights are the softmax over all experts, or
+/// over the chosen ones only (`among_chosen`), which equals dividing by their sum.
 void choose_experts(const float* logits, int64_t rows, int experts, int used, bool among_chosen,
                     ExpertChoice* chosen);
 

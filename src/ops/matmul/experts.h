@@ -1,7 +1,7 @@
 #pragma once
-// The feed-forward part of a mixture of experts (Shazeer et al. 2017, arXiv:1701.06538): a router
-// sends each row to a few of many gated networks, and their results are added up by its weights.
-// Only the matrices of experts that a row was sent to are read.
+// The feed-forward layer of a mixture of experts (Shazeer et al. 2017, arXiv:1701.06538). A router
+// assigns each row to a few of many gated networks, and their results are summed with its weights.
+// Only the matrices of assigned experts are read.
 
 #include <cstdint>
 #include <span>
@@ -21,8 +21,8 @@ struct ExpertWeights {
 };
 
 /// y[r] = sum over the chosen experts e of a row of weight * down_e gated(gate_e x[r], up_e x[r]).
-/// Few rows stream each chosen expert's weights once per row; of many rows those of an expert are
-/// gathered and multiplied together. Keeps its memory from call to call.
+/// Decode reads each chosen expert's weights once per row. Prefill gathers the rows of an expert
+/// and multiplies them together. Memory is reused from call to call.
 class ExpertMix {
  public:
   /// x, y: [rows, hidden]; chosen: [rows, used]. `add`: y += instead of y =.
@@ -30,7 +30,7 @@ class ExpertMix {
            std::span<const ExpertChoice> chosen, const Gating& gating, Compute compute, float* y,
            bool add = false);
 
-  /// Bytes that it takes for `rows` rows, the panels of linear() not counted.
+  /// Bytes used for `rows` rows, without the panels of linear().
   static size_t bytes_for(int64_t rows, int64_t used, int64_t hidden, int64_t ffn);
 
  private:

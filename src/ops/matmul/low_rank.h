@@ -1,5 +1,5 @@
 #pragma once
-// What an adapter adds to the products of a weight matrix (LoRA: Hu et al. 2021, arXiv:2106.09685).
+// Low-rank adapters of weight matrices (LoRA: Hu et al. 2021, arXiv:2106.09685).
 
 #include <cstdint>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace longhaul {
 
-/// y += (scale * (x A^T)) B^T beside y = x W^T. Several adapters of one matrix stand one after the
-/// other: their rows of A, columns of B and scales.
+/// Adds (scale * (x A^T)) B^T to y = x W^T. Several adapters of one matrix are concatenated: their
+/// rows of A, columns of B and scales.
 struct LowRank {
   TensorView a;              ///< [rank, cols]
   TensorView b;              ///< [outputs, rank]
-  std::vector<float> scale;  ///< [rank]; empty: there is no adapter
-  PackedOutputs packed_b;    ///< the same as b, for few rows
+  std::vector<float> scale;  ///< [rank]; empty: no adapter
+  PackedOutputs packed_b;    ///< copy of b for decode
 
   bool empty() const { return scale.empty(); }
   int64_t rank() const { return static_cast<int64_t>(scale.size()); }

@@ -1,6 +1,6 @@
 #pragma once
-// The second factor of an adapter in the form in which few rows are multiplied: int8 with a scale
-// for every output and 32 of the rank. Its rows are far too short to be read one by one.
+// The second factor of an adapter in the format for decode: int8, with a scale for every output and
+// each 32 elements of the rank. Its rows are too short to be read one by one.
 
 #include <cstdint>
 #include <span>
@@ -12,20 +12,20 @@ namespace longhaul {
 
 class ActivationRows;
 
-/// Bytes of 16 outputs by 32 of the rank: eight quads of the rank, each [16 outputs][4] as q + 128,
-/// then 16 scales in f32.
+/// Bytes of a block of 16 outputs by 32 elements of the rank: eight quads of the rank, each [16
+/// outputs][4] as q + 128, then 16 scales in f32.
 inline constexpr int64_t kPackedBlockBytes = 512 + 64;
 
 class PackedOutputs {
  public:
   PackedOutputs() = default;
-  /// b: [outputs, rank], any type. Of Q8_0 nothing is rounded.
+  /// b: [outputs, rank], any type. Q8_0 is converted without rounding.
   explicit PackedOutputs(const TensorView& b);
 
   int64_t outputs() const { return outputs_; }
   int64_t rank_blocks() const { return rank_blocks_; }
   size_t bytes() const { return blocks_.size(); }
-  /// Of outputs [16 tile, 16 tile + 16).
+  /// Blocks of outputs [16 tile, 16 tile + 16).
   const uint8_t* tile(int64_t tile) const {
     return blocks_.data() + tile * rank_blocks_ * kPackedBlockBytes;
   }
@@ -38,7 +38,7 @@ class PackedOutputs {
 struct PackedJob {
   const PackedOutputs* b;
   const ActivationRows* t;  ///< quantized, [rows, rank]
-  int64_t row;              ///< of t
+  int64_t row;              ///< row of t
   float* y;                 ///< [outputs]
 };
 
